@@ -1,4 +1,4 @@
-/** What starts Waymark elsewhere starts it as `npm start` does. */
+/** The image, the compose file and the systemd unit. */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const read = (file: string) => readFileSync(join(repository, file), 'utf8')
 const [started = ''] = scripts.start.split(' || ')
 const words = started.replace(/^exec /, '').split(' ')
 
-test('the image starts the server with the arguments of npm start, and on the Node that package.json pins', () => {
+test('the image has the arguments of npm start and the pinned Node', () => {
   const dockerfile = read('Dockerfile')
   const [, command = ''] = /^CMD (\[.*\])$/m.exec(dockerfile) ?? []
   assert.deepEqual(JSON.parse(command), words)
@@ -21,7 +21,7 @@ test('the image starts the server with the arguments of npm start, and on the No
   assert.equal(images.length, 2)
 })
 
-test('the unit starts the server with the arguments of npm start, and stops it no sooner than it stops itself', () => {
+test('the unit has the arguments of npm start, and waits until the server stops itself', () => {
   const unit = read('deploy/waymark.service')
   const [, command = ''] = /^ExecStart=\S+\/node_modules\/\.bin\/(.*)$/m.exec(unit) ?? []
   assert.deepEqual(command.split(' '), words)
@@ -29,7 +29,7 @@ test('the unit starts the server with the arguments of npm start, and stops it n
   assert.ok(Number(seconds) >= 18)
 })
 
-/** What Compose makes of a value when the variables that it names are not set. */
+/** Returns a value as Compose reads it if its variables are unset. */
 const unset = (value: string) => value.replace(/\$\{[A-Z_]+:-([^}]*)\}/g, '$1')
 
 /** The variables that the image sets. */
@@ -42,7 +42,7 @@ const composeVariables = Object.fromEntries(
   [...composeService.matchAll(/^ {6}([A-Z_]+): "?([^"\n]*)"?$/gm)].map(([, name, value = '']) => [name, unset(value)]),
 )
 
-test('what the image, the compose file and the unit set is a configuration that holds', (t) => {
+test('the variables of the image, the compose file and the unit are valid', (t) => {
   const secret = join(newFolder(t), 'database_url')
   writeFileSync(secret, 'postgres://waymark:s3cret@postgres:5432/waymark')
   assert.equal(readConfig(imageVariables).storage.engine, 'sqlite')
@@ -55,7 +55,7 @@ test('what the image, the compose file and the unit set is a configuration that 
   assert.equal(readConfig(unit).storage.engine, 'sqlite')
 })
 
-test('in the compose file, raw clicks wait on a volume that belongs to the user of the server', () => {
+test("in the compose file, raw clicks wait on a volume of the server's user", () => {
   assert.match(composeService, /^ {4}read_only: true$/m)
   const [, volume, folder] = /^ {4}volumes: \["(\w+):(\/\w+)"\]$/m.exec(composeService) ?? []
   assert.match(read('compose.yaml'), new RegExp(`^volumes:\n(?: {2}\\w+:\n)* {2}${volume}:$`, 'm'))
@@ -67,7 +67,7 @@ test('in the compose file, raw clicks wait on a volume that belongs to the user 
   assert.equal(config.clicksSink?.spool, `${folder}/clicks-spool`)
 })
 
-test('the image has what the server needs, and neither data nor tests', () => {
+test('the image has only the files that the server needs', () => {
   const lines = read('.dockerignore').split('\n')
   const ignored = lines.filter((line) => line !== '' && !line.startsWith('#'))
   assert.deepEqual(ignored, [

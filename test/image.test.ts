@@ -35,12 +35,12 @@ function warmUp(t: TestContext, start: string) {
   return { status, stdout, stderr, isCleanedUp: !existsSync(join(folder, 'warm-up')) }
 }
 
-test('the warm-up waits for a slow server, and stops it in good order', (t) => {
+test('the warm-up waits for a slow server and stops it', (t) => {
   const { status, stdout, stderr, isCleanedUp } = warmUp(t, 'cat waited')
   assert.deepEqual([status, stdout, stderr, isCleanedUp], [0, `${version}\n`, '', true])
 })
 
-test('the warm-up fails when the server cannot start', (t) => {
+test('the warm-up fails if the server cannot start', (t) => {
   assert.notEqual(warmUp(t, 'cat waited; exit 3').status, 0)
 })
 
@@ -75,7 +75,7 @@ test('the health check fails while the server is not ready', async (t) => {
   assert.deepEqual([code, stdout], [1, '503 {"status":"draining"}\n'])
 })
 
-test('the health check fails with a sentence when there is no ops listener, or the configuration is wrong', async (t) => {
+test('the health check explains a disabled ops listener and an invalid configuration', async (t) => {
   const sentences = {
     '0': 'OPS_PORT=0 turns off the ops listener. Disable the health check, too.',
     '65530': 'OPS_PORT must be an integer from 0 to 65529, not "65530".',

@@ -1,4 +1,3 @@
-/** docs/operations.md does what it says. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
@@ -11,7 +10,7 @@ import { rerun, stepsOf, timeless } from './transcript.ts'
 
 const path = join(repository, 'docs', 'operations.md')
 
-/** A folder with a `systemctl` that starts and stops the server, as far as the document uses it. */
+/** Creates a folder with a `systemctl` that starts and stops the server. */
 function systemctlFolder(t: TestContext): { folder: string; log: string } {
   const folder = newFolder(t)
   const [pid, log, script] = [join(folder, 'pid'), join(folder, 'log'), join(folder, 'systemctl')]
@@ -35,11 +34,11 @@ esac
   return { folder, log }
 }
 
-test('every transcript of docs/operations.md is what its commands print', async (t) => {
+test('the commands of docs/operations.md print its transcripts', async (t) => {
   const document = readFileSync(path, 'utf8')
   const port = await freePortRow(2)
   const opsPort = port + 1
-  // Before the folders go.
+  // Registered before the folders, so that the server stops before they are removed.
   t.after(() => systemctl('stop'))
   const [data, backups] = [newFolder(t), newFolder(t)]
   const { folder, log } = systemctlFolder(t)
@@ -63,7 +62,7 @@ test('every transcript of docs/operations.md is what its commands print', async 
   }
   const now = rerun(document, { url: `http://127.0.0.1:${port}`, places, env: { ...env, KEY } })
 
-  // To write down what the commands print after a change that is meant: UPDATE_README=1 npm test
+  // To update the document: UPDATE_README=1 npm test
   if (process.env.UPDATE_README) writeFileSync(path, now)
   else assert.equal(timeless(now), timeless(document))
   assert.ok(stepsOf(document).length > 10)

@@ -3,22 +3,14 @@ import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Bench, newFolder } from './processes.ts'
 
-const own = process.env.PATH ?? ''
-
-/** Whether the machine has a curl of its own. */
-export const hasCurl = own.split(delimiter).some((folder) => existsSync(join(folder, 'curl')))
-
-/** The machine's own PATH, when it has curl. */
+/** Returns the PATH of the machine. If it has no curl, `test/curl.ts` is the curl. */
 export function pathWithCurl(t: Bench): string {
-  return hasCurl ? own : pathWithStandIn(t)
+  const path = process.env.PATH ?? ''
+  if (path.split(delimiter).some((folder) => existsSync(join(folder, 'curl')))) return path
+  return withProgram(t, path, 'curl', `exec '${process.execPath}' '${join(import.meta.dirname, 'curl.ts')}' "$@"`)
 }
 
-/** A PATH whose curl is that of `test/curl.ts`. */
-export function pathWithStandIn(t: Bench): string {
-  return withProgram(t, own, 'curl', `exec '${process.execPath}' '${join(import.meta.dirname, 'curl.ts')}' "$@"`)
-}
-
-/** `path` with an `npx waymark` that npm does not start, which takes it seconds. `src/cli/bin.test.ts` runs npm's own. */
+/** Returns `path` with an `npx` that starts without npm, which takes seconds. `src/cli/bin.test.ts` tests the real one. */
 export function withFastNpx(t: Bench, path: string): string {
   return withProgram(t, path, 'npx', `shift; exec '${process.execPath}' bin/waymark.js "$@"`)
 }

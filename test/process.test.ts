@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { generateKey } from '../src/keys/key.ts'
+import { sendRequest } from './client.ts'
 import { runHere } from './command-line.ts'
 import { pathWithCurl } from './path.ts'
 import {
@@ -25,7 +26,7 @@ const spaces = '/api/v1/spaces'
 /** A container may have none. */
 const hasIpv6 = Object.values(networkInterfaces()).some((own) => own?.some(({ address }) => address === '::1'))
 
-test('the first npm start prints one key and a curl line that works when pasted', async (t) => {
+test('the first npm start prints one key and a curl command that works', async (t) => {
   const { variables } = newDatabase(t)
   const server = await listening(runNpm(t, ['start'], { PORT: '0', ...variables }))
   const text = server.stdout()
@@ -36,7 +37,7 @@ test('the first npm start prints one key and a curl line that works when pasted'
   assert.deepEqual((await pasteCurl(server, pathWithCurl(t))).data, [])
 })
 
-test('the commands that the first npm start suggests end with a visit', async (t) => {
+test('the commands that the first npm start prints store a link and visit it', async (t) => {
   const ports = { PORT: '0', REDIRECT_PORT: String(await freePort()) }
   const server = await listening(runNpm(t, ['start'], { ...ports, ...newDatabase(t).variables }))
   const text = await pasteTrial(server, pathWithCurl(t))
@@ -46,12 +47,12 @@ test('the commands that the first npm start suggests end with a visit', async (t
   assert.equal(link.short_url, `http://localhost:${ports.REDIRECT_PORT}/docs`)
 })
 
-test('npm start means the same in a shell that has exec and in one that has not', async () => {
+test('npm start runs the same command in shells with and without exec', () => {
   const [posix, windows, ...more] = scripts.start.split(' || ')
   assert.deepEqual([posix, more], [`exec ${windows}`, []])
 })
 
-test('a second start keeps the data and makes no second key', async (t) => {
+test('a second start keeps the data and creates no second key', async (t) => {
   const { variables } = newDatabase(t)
   const first = await startServer(t, variables)
   assert.equal((await first.send('POST', spaces, { form: { name: 'Kept' } })).status, 201)
@@ -67,12 +68,12 @@ test('a second start keeps the data and makes no second key', async (t) => {
   )
 })
 
-test('with BASE_URL, the first start leads to the dashboard there', async (t) => {
+test('the first start prints the dashboard URL with BASE_URL', async (t) => {
   const server = await startServer(t, { ...newDatabase(t).variables, BASE_URL: 'https://links.example.com' })
   await server.said(/^Open the dashboard: https:\/\/links\.example\.com\/app\/sign-in#wml_[\w-]{43} /m)
 })
 
-test('a start without any good key says how to issue one', async (t) => {
+test('a start without an active key prints how to issue one', async (t) => {
   const { variables } = newDatabase(t)
   await runHere(['accounts', 'create', '--name', 'Acme'], { variables })
   const server = await startServer(t, variables)
@@ -91,7 +92,7 @@ test('a relative DATABASE_URL is relative to the working directory', async (t) =
   assert.ok(existsSync(join(cwd, 'here/waymark.db')))
 })
 
-test('HOST may be localhost, every IPv4 or every IPv6 address: the curl line works', async (t) => {
+test('accepts localhost, 0.0.0.0 and :: as HOST', async (t) => {
   for (const [host, bound, reached] of [
     ['localhost', /http:\/\/(127\.0\.0\.1|\[::1\]):/, /(127\.0\.0\.1|\[::1\]):/],
     ['0.0.0.0', /http:\/\/0\.0\.0\.0:/, / http:\/\/127\.0\.0\.1:/],
@@ -105,7 +106,7 @@ test('HOST may be localhost, every IPv4 or every IPv6 address: the curl line wor
   }
 })
 
-test('BOOTSTRAP_KEY is registered at the first start, and never printed; the sign-in link is, once', async (t) => {
+test('registers BOOTSTRAP_KEY at the first start without printing it', async (t) => {
   const key = generateKey()
   const variables = { ...newDatabase(t).variables, BOOTSTRAP_KEY: key }
   const server = await startServer(t, variables)
@@ -118,7 +119,7 @@ test('BOOTSTRAP_KEY is registered at the first start, and never printed; the sig
   assert.doesNotMatch((await again.end('SIGTERM')).stdout, /BOOTSTRAP_KEY|wml_/)
 })
 
-test('a BOOTSTRAP_KEY that the database does not know is warned of, and not logged', async (t) => {
+test('warns of a BOOTSTRAP_KEY that the database does not have, without logging it', async (t) => {
   const { variables } = newDatabase(t)
   await (await startServer(t, variables)).end('SIGTERM')
   const key = generateKey()
@@ -128,12 +129,32 @@ test('a BOOTSTRAP_KEY that the database does not know is warned of, and not logg
   assert.equal((await server.end('SIGTERM')).stdout.includes(key), false)
 })
 
-test('two servers that start at once on one empty database make one key', async (t) => {
+test('two servers that start together on one empty database create one key', async (t) => {
   const { variables } = newDatabase(t)
   const servers = await Promise.all([startServer(t, variables), startServer(t, variables)])
   const keys = servers.map(({ key }) => key).filter((key) => key !== '')
   assert.equal(keys.length, 1)
   for (const server of servers) assert.equal((await server.send('GET', spaces, { key: keys[0] ?? '' })).status, 200)
+})
+
+test('OPS_PORT has metrics of the API, and /health/ready returns 503 while the database is unavailable', async (t) => {
+  const { path, variables } = newDatabase(t)
+  const port = await freePort()
+  const server = await startServer(t, { ...variables, OPS_PORT: String(port) })
+  const ask = (path: string) => sendRequest({ agent: undefined, port, method: 'GET', path }, { key: null })
+  assert.deepEqual((await ask('/health/ready')).body, { status: 'ready' })
+  await server.send('GET', spaces)
+  const { text } = await ask('/metrics')
+  assert.match(text, /_count\{route="\/api\/v1\/spaces",method="GET",status="200"\} 1$/m)
+  assert.equal(text.includes(server.key), false)
+  assert.equal((await server.send('GET', '/metrics')).status, 404)
+
+  renameSync(path, `${path}-away`)
+  const unready = await ask('/health/ready')
+  assert.deepEqual([unready.status, unready.body.code], [503, 'database_unavailable'])
+  assert.equal((await ask('/health/live')).status, 200)
+  renameSync(`${path}-away`, path)
+  assert.equal((await ask('/health/ready')).status, 200)
 })
 
 test('the command line writes while the server writes', async (t) => {

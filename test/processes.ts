@@ -1,6 +1,4 @@
-/**
- * The real server and the real command line, each as a process of its own that does not outlive its test.
- */
+/** The real server and the real command line as processes, which end with their test. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +11,7 @@ import { promisify } from 'node:util'
 import { type Answer, type Json, type Request, sendRequest } from './client.ts'
 import { commandArguments, repository, serverArguments } from './scripts.ts'
 
-/** A test, with which its processes and folders end. */
+/** A test. Its processes and folders are removed after it. */
 export interface Bench {
   after(work: () => unknown): void
 }
@@ -27,33 +25,32 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** A process that runs, what it has said so far, and how it ends. */
 export interface Running {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
   stdout(): string
-  /** Resolves with the match once stdout has one; rejects when the process ends without. */
+  /** Resolves with the match once stdout has one. Rejects if the process ends without a match. */
   said(pattern: RegExp): Promise<RegExpExecArray>
 }
 
 export interface RunningServer extends Running {
   readonly port: number
   readonly url: string
-  /** The key that was printed; '' when none was. */
+  /** The printed key; '' if none was printed. */
   readonly key: string
-  /** Sends a request, and again while the server says that it is overloaded: the machine may be. */
+  /** Sends a request, and repeats it while the server is overloaded, because the machine may be busy. */
   send(method: string, path: string, request?: Request): Promise<Answer>
-  /** Sends the signal and resolves when the process has ended. */
+  /** Sends the signal. Resolves when the process has ended. */
   end(signal: NodeJS.Signals): Promise<Ended>
 }
 
-/** Variables for a database of one's own, in a folder that is not there yet. */
+/** Returns the path of a new database, in a folder that does not exist yet, and its variables. */
 export function newDatabase(t: Bench): { path: string; variables: Variables } {
   const path = join(newFolder(t), 'data', 'waymark.db')
   return { path, variables: { DATABASE_URL: `sqlite:${path}` } }
 }
 
-/** A new folder that others may use as well. */
+/** Creates a folder that other users may read. */
 export function newFolder(t: Bench): string {
   const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
   chmodSync(folder, 0o755)
@@ -61,7 +58,7 @@ export function newFolder(t: Bench): string {
   return folder
 }
 
-/** Starts the server as `npm start` does, without npm in between. `nodeOptions` are arguments to Node itself. */
+/** Starts the server as `npm start` does, without npm. `nodeOptions` are additional arguments for Node. */
 export function run(
   t: Bench,
   variables: Variables,
@@ -80,12 +77,12 @@ export function waymark(t: Bench, args: readonly string[], variables: Variables)
   return startProgram(t, [process.execPath, ...commandArguments, ...args], variables).ended
 }
 
-/** The server once it listens, on a port that was free. */
+/** Resolves once the server listens. */
 export async function listening(running: Running): Promise<RunningServer> {
   const [, url = ''] = await running.said(/is listening on (http:\S+) /)
   const [key = ''] = /^ +wm_\w+$/m.exec(running.stdout()) ?? []
   const port = Number(new URL(url).port)
-  // A connection that is kept would keep a server that stops waiting for what it may bring.
+  // A stopping server would wait for requests on idle connections.
   const agent = new Agent({ keepAlive: false })
   return {
     ...running,
@@ -105,12 +102,12 @@ export async function listening(running: Running): Promise<RunningServer> {
   }
 }
 
-/** Finds a port of 127.0.0.1 that is free, and that the system gives to no other process that asks for any port. */
+/** Finds a free port of 127.0.0.1, outside of the range from which the system chooses ports. */
 export function freePort(): Promise<number> {
   return freePortRow(1)
 }
 
-/** The first of `count` ports in a row of 127.0.0.1 that are free at this moment, none of them one that is given to others. */
+/** Returns the first of `count` consecutive free ports. */
 export async function freePortRow(count: number): Promise<number> {
   for (;;) {
     const first = 20_000 + Math.floor(Math.random() * 10_000)
@@ -124,19 +121,19 @@ export async function freePortRow(count: number): Promise<number> {
   }
 }
 
-/** A server on a free port. */
+/** Starts a server on a free port. */
 export function startServer(t: Bench, variables: Variables): Promise<RunningServer> {
   return listening(run(t, { PORT: '0', ...variables }))
 }
 
-/** The answer's body when the `curl` line that the server printed is pasted into a shell with this PATH. */
+/** Runs the `curl` line that the server printed, in a shell with this PATH. Returns the response body. */
 export async function pasteCurl(server: RunningServer, PATH: string): Promise<Json> {
   const [curl = ''] = /^ *curl .*$/m.exec(server.stdout()) ?? []
   const { stdout } = await promisify(execFile)('sh', ['-c', `${curl} -s`], { env: { ...process.env, PATH } })
   return JSON.parse(stdout)
 }
 
-/** What is printed when all that the server told to try is pasted into a shell with this PATH. */
+/** Runs all commands that the server printed, in a shell with this PATH. Returns their output. */
 export async function pasteTrial(server: RunningServer, PATH: string): Promise<string> {
   const [, trial = ''] = /^Try it:\n([\s\S]*)/m.exec(server.stdout()) ?? []
   const commands = trial.split('\n').filter((line) => line.startsWith('  curl '))
@@ -160,8 +157,10 @@ export function startProgram(
   variables: Variables,
   options: SpawnOptions = {},
 ): Running {
-  // Two servers on one machine cannot both have the default port. A group of its own, so that what npm started ends with it.
-  const env = { ...inherited(), OPS_PORT: '0', REDIRECT_PORT: '0', ...variables }
+  // Servers of several tests run at the same time, so none has a default port. Each process leads its own group, so that
+  // the server ends with npm.
+  const { PATH, HOME } = process.env
+  const env = { PATH, HOME, OPS_PORT: '0', REDIRECT_PORT: '0', ...variables }
   const child = spawn(command, args, {
     cwd: repository,
     detached: true,
@@ -190,50 +189,34 @@ export function startProgram(
     if (!isClosed) killGroup(child)
     return ended.catch(() => undefined)
   })
-  return { child, ended, stdout: () => stdout, said: (pattern) => said(child, ended, pattern, () => stdout) }
+  const said = (pattern: RegExp) =>
+    new Promise<RegExpExecArray>((resolve, reject) => {
+      const look = () => {
+        const match = pattern.exec(stdout)
+        if (match === null) return
+        child.off('said', look)
+        resolve(match)
+      }
+      child.on('said', look)
+      look()
+      ended.then(() => reject(new Error(`It ended without output that matches ${pattern}: ${stdout}${stderr}`)), reject)
+    })
+  return { child, ended, stdout: () => stdout, said }
 }
 
-function said(
-  child: ChildProcess,
-  ended: Promise<Ended>,
-  pattern: RegExp,
-  stdout: () => string,
-): Promise<RegExpExecArray> {
-  return new Promise((resolve, reject) => {
-    const look = () => {
-      const match = pattern.exec(stdout())
-      if (match === null) return
-      child.off('said', look)
-      resolve(match)
-    }
-    child.on('said', look)
-    look()
-    ended.then(({ stderr }) => reject(new Error(`It ended without saying ${pattern}: ${stdout()}${stderr}`)), reject)
-  })
-}
-
-/** Ends what npm started as well, also when npm itself has ended. */
+/** Ends the process and its descendants, even if the process itself has ended. */
 function killGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // It ended in this very moment.
+    // It has just ended.
   }
 }
 
-/** What a process needs from its surroundings, and none of Waymark's own variables. */
-function inherited(): NodeJS.ProcessEnv {
-  const { PATH, HOME } = process.env
-  return { PATH, HOME }
-}
-
-/**
- * Variables with which a process tells what of the code it ran: for code that nothing else runs, since it takes each
- * process several times as long.
- */
+/** Returns the variables with which a process reports coverage, which makes it several times slower. */
 export function measured(): Variables {
   const { NODE_V8_COVERAGE } = process.env
-  // What was compiled earlier tells less precisely what of it ran.
+  // The coverage of cached code is less precise.
   return NODE_V8_COVERAGE === undefined ? {} : { NODE_V8_COVERAGE, NODE_DISABLE_COMPILE_CACHE: '1' }
 }

@@ -5,14 +5,24 @@ import { connect, type Socket } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { sendRequest } from './client.ts'
-import { eventually, listening, newDatabase, type RunningServer, run, runNpm, startServer } from './processes.ts'
+import {
+  eventually,
+  freePort,
+  listening,
+  newDatabase,
+  type RunningServer,
+  run,
+  runNpm,
+  startServer,
+} from './processes.ts'
 import { exchange } from './raw-socket.ts'
 
 const spaces = '/api/v1/spaces'
 
-test('SIGTERM: what runs is finished, what arrives late is refused in words, nothing is lost', async (t) => {
+test('SIGTERM: active requests finish, later requests get 503, and /health/ready returns 503', async (t) => {
   const { path, variables } = newDatabase(t)
-  const server = await startServer(t, variables)
+  const opsPort = await freePort()
+  const server = await startServer(t, { ...variables, OPS_PORT: String(opsPort) })
   const agent = new Agent({ keepAlive: true })
   t.after(() => agent.destroy())
   const ask = () => sendRequest({ agent, port: server.port, method: 'GET', path: spaces }, { key: server.key })
@@ -23,6 +33,10 @@ test('SIGTERM: what runs is finished, what arrives late is refused in words, not
   await refusesConnections(server)
   const late = await ask()
   assert.deepEqual([late.status, late.body.code, late.headers.connection], [503, 'shutting_down', 'close'])
+  for (const [path, status] of Object.entries({ '/health/ready': 503, '/health/live': 200 })) {
+    const request = { agent: undefined, port: opsPort, method: 'GET', path }
+    assert.equal((await sendRequest(request, { key: null })).status, status)
+  }
   slow.finish()
   const answer = await slow.answer
   assert.match(answer, /^HTTP\/1\.1 201 /)
@@ -41,7 +55,7 @@ test('SIGTERM: what runs is finished, what arrives late is refused in words, not
   )
 })
 
-test('a terminal that sends Ctrl-C to npm and to the server at once ends it with exit code 0', async (t) => {
+test('exits with 0 when a terminal sends Ctrl-C to both npm and the server', async (t) => {
   const server = await listening(runNpm(t, ['start'], { PORT: '0', ...newDatabase(t).variables }))
   const slow = await halfRequest(server, 'ctrl-c')
   process.kill(-Number(server.child.pid), 'SIGINT')
@@ -51,25 +65,22 @@ test('a terminal that sends Ctrl-C to npm and to the server at once ends it with
   assert.equal((await server.ended).code, 0)
 })
 
-test('SIGINT: an idle connection is not awaited; exit code 0', async (t) => {
+test('SIGINT: exits with 0 without waiting for idle connections and aborted requests', async (t) => {
   const server = await startServer(t, newDatabase(t).variables)
   const idle = connect(server.port, '127.0.0.1')
-  await new Promise((resolve) => idle.once('connect', resolve))
-  const { code, stdout } = await server.end('SIGINT')
-  assert.equal(code, 0)
-  assertNothingAwaited(stdout)
-})
-
-test('an aborted request does not delay the exit', async (t) => {
-  const server = await startServer(t, newDatabase(t).variables)
+  await once(idle, 'connect')
   const slow = await halfRequest(server, 'aborted')
   slow.socket.destroy()
-  const { code, stdout } = await server.end('SIGTERM')
+  const { code, stdout } = await server.end('SIGINT')
   assert.equal(code, 0)
-  assertNothingAwaited(stdout)
+  const [stopping, stopped] = ['stopping', 'stopped'].map((message) => {
+    const [line = ''] = new RegExp(`^.*"msg":"${message}".*$`, 'm').exec(stdout) ?? []
+    return Date.parse(JSON.parse(line).time)
+  })
+  assert.ok(Number(stopped) - Number(stopping) < 10_000)
 })
 
-test('a second signal ends the server at once, with exit code 1', async (t) => {
+test('a second signal ends the server immediately with exit code 1', async (t) => {
   const server = await startServer(t, newDatabase(t).variables)
   await halfRequest(server, 'never finished')
   const impatience = setInterval(() => server.child.kill('SIGTERM'), 100)
@@ -79,7 +90,7 @@ test('a second signal ends the server at once, with exit code 1', async (t) => {
   assert.match(stdout, /"level":40.*second signal/)
 })
 
-test('an error that nobody caught is logged with its stack, and ends the server with exit code 1', async (t) => {
+test('an uncaught error is logged with its stack and ends the server with exit code 1', async (t) => {
   const bug = `process.on('SIGUSR2', () => { throw new Error('a bug') })`
   const { variables } = newDatabase(t)
   const server = await listening(run(t, { PORT: '0', ...variables }, {}, preloading(bug)))
@@ -94,12 +105,12 @@ test('an error that nobody caught is logged with its stack, and ends the server 
   assert.match(JSON.parse(line).err.stack, /^Error: a bug\n +at /)
 })
 
-test('a log that nobody reads does not keep the server from its end', async (t) => {
+test('the server ends even if its log is not read', async (t) => {
   const server = await startServer(t, newDatabase(t).variables)
   server.child.stdout?.pause()
   const request = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n'
   const last = request.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
-  // Some 600 KB of log: more than what lies between two processes holds.
+  // About 600 KB of log, which is more than a pipe holds.
   for (let round = 0; round < 3; round++) await exchange(server.port, [request.repeat(1_000), last])
   server.child.kill('SIGTERM')
   await once(server.child, 'exit')
@@ -107,7 +118,7 @@ test('a log that nobody reads does not keep the server from its end', async (t) 
   assert.equal((await server.ended).signal, 'SIGKILL')
 })
 
-test('a database that cannot be closed is logged, and ends the server with exit code 1', async (t) => {
+test("logs that the database can't be closed, and exits with 1", async (t) => {
   const bug = `
     import { DatabaseSync } from 'node:sqlite'
     const broken = () => { throw new Error('stuck') }
@@ -118,21 +129,12 @@ test('a database that cannot be closed is logged, and ends the server with exit 
   assert.match(stdout, /"level":60.*stuck/)
 })
 
-/** By its log the server stopped because all was done, not because the time for that was over. */
-function assertNothingAwaited(stdout: string): void {
-  const [stopping, stopped] = ['stopping', 'stopped'].map((message) => {
-    const [line = ''] = new RegExp(`^.*"msg":"${message}".*$`, 'm').exec(stdout) ?? []
-    return Date.parse(JSON.parse(line).time)
-  })
-  assert.ok(Number(stopped) - Number(stopping) < 10_000)
-}
-
-/** Arguments to Node that run the script before the server. */
+/** Returns arguments for Node that run the script before the server. */
 function preloading(script: string): string[] {
   return ['--import', `data:text/javascript,${encodeURIComponent(script)}`]
 }
 
-/** Resolves once the server has begun to stop: its log says so later. */
+/** Resolves once the server refuses connections. */
 async function refusesConnections({ port }: RunningServer): Promise<void> {
   await eventually(
     () =>
@@ -151,9 +153,9 @@ interface HalfRequest {
   finish(): void
 }
 
-/** Stores a space with a body that arrives in two halves; resolves once the server has the request. */
+/** Sends the first half of a request that stores a space. Resolves once the server has received it. */
 async function halfRequest(server: RunningServer, name: string): Promise<HalfRequest> {
-  // A server that has just started on a machine with much to do may be overloaded for a moment.
+  // Waits while the server is overloaded, which it may be after its start on a busy machine.
   await server.send('GET', spaces)
   const socket = connect(server.port, '127.0.0.1')
   const body = `name=${encodeURIComponent(name)}`

@@ -7,20 +7,22 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { newDatabase, newFolder, type Running, run, startServer } from './processes.ts'
 
-test('a port in use is said in one sentence, and does not use up the first key', async (t) => {
+test('reports a port in use in one sentence, without using up the first key', async (t) => {
   const { variables } = newDatabase(t)
   const other = createServer().listen(0, '127.0.0.1')
   t.after(() => other.close())
   await once(other, 'listening')
   const { port } = other.address() as AddressInfo
-  assert.equal(
-    await refusal(run(t, { ...variables, PORT: String(port) })),
-    `Port ${port} of 127.0.0.1 is in use by another process. Stop that process, or set PORT to another port.`,
-  )
+  for (const name of ['PORT', 'OPS_PORT']) {
+    assert.equal(
+      await refusal(run(t, { PORT: '0', ...variables, [name]: String(port) })),
+      `Port ${port} of 127.0.0.1 is in use by another process. Stop that process, or set ${name} to another port.`,
+    )
+  }
   assert.match((await startServer(t, variables)).key, /^wm_/)
 })
 
-test('every mistake of the configuration is printed, one per line, and without secrets', async (t) => {
+test('prints all errors of the configuration, one per line, without secrets', async (t) => {
   const wrong = { PORT: 'x', RATE_LIMIT: '-1', BOOTSTRAP_KEY: 'secret', LOG_LEVEL: 'loud', GEOIP_DB: '/dev/null' }
   const sentences = await refusal(run(t, wrong))
   const names = sentences.split('\n').map((line) => line.split(' ')[0])
@@ -28,7 +30,7 @@ test('every mistake of the configuration is printed, one per line, and without s
   assert.doesNotMatch(sentences, /secret/)
 })
 
-test('an unusable database is reported in one sentence, and unchanged', async (t) => {
+test('reports an unusable database in one sentence, and leaves it unchanged', async (t) => {
   const folder = newFolder(t)
   const cases: [file: string, make: (path: string) => void, sentence: RegExp][] = [
     ['text.db', (path) => writeFileSync(path, 'Not a database.\n'.repeat(100)), /^The file \S+ is not a database\. /],
@@ -52,7 +54,7 @@ test('an unusable database is reported in one sentence, and unchanged', async (t
   }
 })
 
-test('a folder or a file that is read-only is said in one sentence', async (t) => {
+test('reports a read-only folder or file in one sentence', async (t) => {
   const { path, variables } = newDatabase(t)
   await (await startServer(t, variables)).end('SIGTERM')
   chmodSync(dirname(path), 0o555)
@@ -62,7 +64,7 @@ test('a folder or a file that is read-only is said in one sentence', async (t) =
   assert.equal(await refusal(run(t, { ...variables, PORT: '0' }, nobody)), readOnly(path))
 })
 
-/** A failed start: its sentence, without a stack, and the exit code that says so. */
+/** Returns the error message of a failed start. */
 async function refusal(running: Running): Promise<string> {
   const { code, stdout, stderr } = await running.ended
   assert.equal(code, 1, stderr)
@@ -72,7 +74,7 @@ async function refusal(running: Running): Promise<string> {
   return stderr.trimEnd()
 }
 
-/** A user who may write only what everybody may: root may write anywhere. */
+/** Starts a process as another user than root, who may write anywhere. */
 const isRoot = process.getuid?.() === 0
 const nobody = isRoot ? { uid: 65_534, gid: 65_534 } : {}
 const coverage = process.env.NODE_V8_COVERAGE
@@ -87,7 +89,7 @@ const newer = `
   insert into kysely_migration values
     ('0001-tables', '2026-01-01T00:00:00.000Z'), ('9999-later', '2027-01-01T00:00:00.000Z')`
 
-/** Leaves the header of the file as it is, and destroys the schema. */
+/** Destroys the schema, but not the header of the file. */
 function damage(path: string): void {
   execute(path, newer)
   writeFileSync(path, readFileSync(path).fill(0xff, 100, 4096))

@@ -1,4 +1,3 @@
-/** `WORKERS=n`: several processes behind one port, on one SQLite file. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,12 +24,12 @@ function startWorkers(t: TestContext, variables: Variables = {}): Promise<Runnin
   return startServer(t, { ...newDatabase(t).variables, WORKERS: String(workers), ...variables })
 }
 
-/** The processes that have answered requests. */
+/** Returns the processes that have responded to requests. */
 function answering({ stdout }: RunningServer): number[] {
   return [...new Set([...stdout().matchAll(/"pid":(\d+),.*"msg":"request"/g)].map(([, pid]) => Number(pid)))]
 }
 
-/** Sends requests until `count` processes have answered some; returns the processes. */
+/** Sends requests until `count` processes have responded. Returns the processes. */
 async function untilAnswered(server: RunningServer, count: number): Promise<number[]> {
   await eventually(async () => {
     assert.equal((await server.send('GET', path)).status, 200)
@@ -39,7 +38,7 @@ async function untilAnswered(server: RunningServer, count: number): Promise<numb
   return answering(server)
 }
 
-test('exit code 0 when told to stop while workers are still starting, wherever they are', async (t) => {
+test('exits with 0 on a signal while workers are starting', async (t) => {
   const { variables } = newDatabase(t)
   for (const afterMs of [0, 200]) {
     const server = await startServer(t, { ...variables, WORKERS: '2' })
@@ -49,7 +48,7 @@ test('exit code 0 when told to stop while workers are still starting, wherever t
   }
 })
 
-test('a worker that is killed amid writes is replaced; the others go on, and nothing acknowledged is lost', async (t) => {
+test('replaces a killed worker, and loses no acknowledged write', async (t) => {
   const server = await startWorkers(t)
   const [victim] = await untilAnswered(server, workers)
   const stored: number[] = []
@@ -74,7 +73,7 @@ test('a worker that is killed amid writes is replaced; the others go on, and not
   assert.equal((await server.end('SIGTERM')).code, 0)
 })
 
-test('each slot has a pause of its own before its worker is replaced, and the last worker that serves has none', async (t) => {
+test('doubles the pause of a slot, and replaces the last listening worker immediately', async (t) => {
   const server = await startWorkers(t, { ...measured(), WORKERS: '2' })
   const [first, other] = (await untilAnswered(server, 2)) as [number, number]
   const pauseAfterDeathOf = async (pid: number) => {
@@ -95,7 +94,7 @@ test('each slot has a pause of its own before its worker is replaced, and the la
   for (const pid of [third, fourth]) process.kill(pid, 'SIGKILL')
   const pauses = [await pauseAfterDeathOf(third), await pauseAfterDeathOf(fourth)]
   assert.equal(Math.min(...pauses), 0, String(pauses))
-  // On a slow machine, a worker may live long enough for its pause to start over.
+  // On a slow machine, a worker may live long enough to reset its pause.
   const isSound = performance.now() - startsAfter >= stableLifeMs
   assert.ok(Math.max(...pauses) >= (isSound ? 100 : 200), String(pauses))
   await eventually(() =>
@@ -108,7 +107,7 @@ test('each slot has a pause of its own before its worker is replaced, and the la
   assert.equal((await server.end('SIGTERM')).code, 0)
 })
 
-test('each worker is asked on an OPS_PORT of its own, which its replacement takes over', async (t) => {
+test('each worker has its own OPS_PORT, and its replacement has the same', async (t) => {
   const first = await freePortRow(workers)
   const ports = Array.from({ length: workers }, (_, slot) => first + slot)
   const ask = async (port: number, target: string) =>
@@ -138,11 +137,10 @@ test('each worker is asked on an OPS_PORT of its own, which its replacement take
   process.kill(answering(server)[0] as number, 'SIGKILL')
   await server.said(/worker died; replacing it/)
   await eventually(allReady)
-  // Told to stop, it counts as in good order: the one that died has been replaced.
   assert.equal((await server.end('SIGTERM')).code, 0)
 })
 
-test('every worker serves on the ports in files, one key is printed, and SIGTERM ends all with exit code 0', async (t) => {
+test('workers read ports from files, print one key, and exit with 0 on SIGTERM', async (t) => {
   const folder = newFolder(t)
   const [port, ops] = [join(folder, 'port'), join(folder, 'ops')]
   writeFileSync(port, '0')
