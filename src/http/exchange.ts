@@ -7,7 +7,6 @@ import type { Proxies } from './proxies.ts'
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** The routes of a listener. */
 export interface Routes {
   /** Adds a route. A route for GET handles HEAD too. */
   add(method: Method, template: string, handler: Handler, options?: RouteOptions): void
@@ -32,7 +31,7 @@ export interface Route extends RouteOptions {
   readonly handler: Handler
 }
 
-/** The route of a request, with the parameters of its path and query. */
+/** The route of a request, and the parameters of its path and query. */
 export interface Match {
   readonly route: Route
   readonly params: Readonly<Record<string, string | undefined>>
@@ -59,7 +58,6 @@ export interface RequestObserver {
   rejected(requestId: string, status: number, failure: Failure): void
   /** A failure occurred whose cause the operator can fix. */
   failed(requestId: string, failure: Failure): void
-  /** An unexpected error occurred. */
   crashed(requestId: string, error: unknown): void
 }
 

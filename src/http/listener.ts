@@ -48,11 +48,8 @@ export class Listener {
   /** The caller must make the server listen. */
   constructor(options: ListenerOptions) {
     this.#options = options
-    this.#context = {
-      ...options,
-      unread: new ByteBudget(maxUnreadBytes),
-      unfinished: new ByteBudget(maxUnfinishedBytes),
-    }
+    const unfinished = new ByteBudget(maxUnfinishedBytes)
+    this.#context = { ...options, unread: new ByteBudget(maxUnreadBytes), unfinished }
     this.server = createServer(
       { ...timeouts, connectionsCheckingInterval: 1_000, requireHostHeader: false, maxHeaderSize: maxHeadBytes },
       (request, response) => this.#serveInOrder(request, response),
@@ -83,14 +80,15 @@ export class Listener {
   /** Serves the pipelined requests of a connection one by one, each in its own tick, so that they cannot delay others. */
   #serveInOrder(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request
+    const { unfinished } = this.#context
     const earlier = this.#connections.awaitedResponse(socket)
     if (earlier === undefined) {
       this.#serve(request, response)
       return
     }
-    this.#context.unfinished.hold(socket, waitingRequestBytes)
+    unfinished.hold(socket, waitingRequestBytes)
     earlier.once('close', () => {
-      this.#context.unfinished.release(socket, waitingRequestBytes)
+      unfinished.release(socket, waitingRequestBytes)
       setImmediate(() => socket.writable && this.#serve(request, response))
     })
   }
@@ -106,7 +104,7 @@ export class Listener {
     else fail(exchange, failure)
   }
 
-  /** Returns the failure if the request cannot be served: shutdown, overload, or malformed HTTP. */
+  /** Returns why the request cannot be served: shutdown, overload, or malformed HTTP. */
   #admit(exchange: Exchange, { query }: Match): Failure | undefined {
     const { overload, checkHost } = this.#options
     const isSurplus = this.#connections.isSurplus(exchange.request.socket)

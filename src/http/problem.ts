@@ -1,13 +1,12 @@
-/**
- * Formats failures as one JSON object for two kinds of clients: those of Laravel's format (`message`, `errors`) and those of
- * RFC 9457 (`type`, `title`, `status`, `detail`).
- */
 import { type ErrorCode, Failure, ForeignKeyViolation, referenceConflict, type Violation } from '../errors.ts'
 import { entityTagOf } from './conditions.ts'
 import type { FailureResponse } from './exchange.ts'
 import { failures } from './failures.ts'
 
-/** Returns the response to a failure. `accept` is the request's Accept header, if it could be read. */
+/**
+ * Formats a failure as a JSON object for clients of Laravel's format (`message`, `errors`) and of RFC 9457 (`type`, `title`,
+ * `status`, `detail`). `accept` is the request's Accept header, if it could be read.
+ */
 export function problemOf(failure: Failure, requestId: string, accept: string | undefined): FailureResponse {
   const { code, message: detail, facts } = failure
   const { status, title } = failures[code]
@@ -48,7 +47,7 @@ export function failureOf(error: unknown): Failure {
   )
 }
 
-/** Returns the headers of a failure, whatever the format of the body. The body depends on the Accept header. */
+/** Returns the headers of a failure, whatever the format of the body, which depends on the Accept header. */
 export function headersOf({ code, facts }: Failure): Record<string, string> {
   const headers: Record<string, string> = { vary: 'Accept' }
   if (failures[code].status === 401) headers['www-authenticate'] = challenge(code)

@@ -1,12 +1,11 @@
 import { gzip } from 'node:zlib'
 import type { Exchange } from './exchange.ts'
 
-/** Adds a header to the response. The name is in lower case. */
+/** Adds a header to the response. Names are in lower case. */
 export function addHeader(exchange: Exchange, name: string, value: string): void {
   exchange.headerFields.push(name, value)
 }
 
-/** Adds headers to the response. Names are in lower case. */
 export function addHeaders(exchange: Exchange, headers: Readonly<Record<string, string>>): void {
   for (const name in headers) addHeader(exchange, name, headers[name] as string)
 }
@@ -45,7 +44,6 @@ const readTimeoutMs = 75_000
 /** Bounds the time and memory that an unread response takes. Only for those, because it costs as much as `writeHead`. */
 function awaitReader(exchange: Exchange): void {
   const { request, response, context } = exchange
-  // Includes the length of a response that waits for earlier ones on its connection.
   const bytes = response.writableLength
   response.setTimeout(readTimeoutMs)
   response.on('close', () => {
