@@ -4,7 +4,7 @@ import { sendNotice, serveRequests } from '../lib/worker-client.ts'
 import { openBatchWriter } from '../storage/open.ts'
 import { startOfHour } from './calendar.ts'
 import { openCountries } from './capture/country-file.ts'
-import { FactReader, visitorOf } from './capture/facts.ts'
+import { factsOf, visitorOf } from './capture/facts.ts'
 import type { Visit } from './capture/visit.ts'
 import { type Click, ClickStore, type CountedClick } from './click-store.ts'
 import type { ClickNotice, ClickRequest, ClickWorkerData, SinkProblem } from './click-worker.ts'
@@ -58,7 +58,6 @@ function sendToSink(clicks: readonly CountedClick[]): void {
 }
 
 function clicksOf(visits: readonly Visit[]): Click[] {
-  const facts = new FactReader(countries)
   return visits.map((visit) => {
     const { link, atMs, count, isPrivate, class: of } = visit
     const isKnown = of === 'person' && !isPrivate
@@ -69,7 +68,7 @@ function clicksOf(visits: readonly Visit[]): Click[] {
       seenMs: atMs,
       count,
       class: of,
-      facts: isKnown ? facts.of(visit) : null,
+      facts: isKnown ? factsOf(visit, countries) : null,
       visitorUnder: isKnown ? (salt) => visitorOf(visit, salt) : null,
     }
   })

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
 import type { Logger } from 'pino'
-import { checkCountries } from '../analytics/capture/countries.ts'
+import { Countries } from '../analytics/capture/countries.ts'
 import { type App, buildApp } from '../app/app.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import type { ListenerName } from '../config/listeners.ts'
@@ -32,7 +32,7 @@ export async function serve(): Promise<void> {
 
 async function start(): Promise<void> {
   // The supervisor has checked the country database. A worker must start even if the file breaks later.
-  const config = readConfig(undefined, cluster.isWorker ? undefined : checkCountries)
+  const config = readConfig(undefined, cluster.isWorker ? undefined : Countries.read)
   if (config.workers > 1 && cluster.isPrimary) {
     await ensureFree(listenersOfWorkers(config.listeners, config.workers))
     return superviseWorkers(config.listeners, config.workers, await openLog(config.logLevel))

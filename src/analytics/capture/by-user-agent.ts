@@ -1,11 +1,11 @@
 import { LruCache } from '../../lib/lru-cache.ts'
 
-/** What matters stands at the beginning: in-app browsers append what they have. Characters. */
+/** Only the start matters: in-app browsers append details. Characters. */
 const maxLength = 512
-/** With user agents of that length, a megabyte. */
+/** A megabyte of the longest user agents. */
 const capacity = 2_000
 
-/** `judge` for the beginning of each user agent. Remembers what it answers for the newest 2 000. */
+/** Returns `judge` for the start of user agents, with a cache. */
 export function byUserAgent<Judged>(judge: (userAgent: string) => Judged): (userAgent: string) => Judged {
   const remembered = new LruCache<string, Judged>({ maxEntries: capacity })
   return (whole) => {
@@ -13,7 +13,7 @@ export function byUserAgent<Judged>(judge: (userAgent: string) => Judged): (user
     const known = remembered.get(userAgent)
     if (known !== undefined) return known
     const judged = judge(userAgent)
-    // A text of its own: one that was cut out of a longer one, such as a batch of visits, keeps all of that in memory.
+    // A copy, because a slice would keep the whole batch of visits in memory.
     remembered.set(Buffer.from(userAgent).toString(), judged)
     return judged
   }

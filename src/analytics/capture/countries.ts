@@ -1,5 +1,4 @@
-import { constants, readFileSync, type Stats, statSync } from 'node:fs'
-import { readFile, stat } from 'node:fs/promises'
+import { constants, readFileSync, statSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { type CountryResponse, Reader } from 'mmdb-lib'
 import { addressIn } from '../../lib/ip-address.ts'
@@ -10,7 +9,7 @@ const bundled = new URL('countries.mmdb', import.meta.url)
 /** A record of the database. MaxMind's databases have `country.iso_code`, others have `country_code`. */
 type Place = CountryResponse & { readonly country_code?: string }
 
-/** Tells the countries of visitors. No address is remembered. */
+/** A database of the countries of IP addresses. */
 export class Countries {
   readonly #places: Reader<Place>
 
@@ -18,23 +17,17 @@ export class Countries {
     this.#places = places
   }
 
-  /** Reads the data that Waymark comes with. */
+  /** Reads the bundled data. */
   static readBundled(): Countries {
     return new Countries(new Reader(readFileSync(bundled)))
   }
 
-  /**
-   * Reads the database of countries or cities at `path`, in MaxMind's format. Throws `UnusableCountries`.
-   */
-  static async read(path: string): Promise<Countries> {
-    ensureReadable(await stat(path).catch(failRead), path)
-    return new Countries(placesIn(await readFile(path, { flag }).catch(failRead), path))
+  /** Reads the database of countries or cities at `path`, in MaxMind's format. Throws `UnusableCountries`. */
+  static read(path: string): Countries {
+    return new Countries(placesIn(bytesOf(path), path))
   }
 
-  /**
-   * The country, as ISO 3166-1 alpha-2: what `header` says or, if that is empty, where the client's address is, which a
-   * proxy may have forwarded. Null if it is unknown.
-   */
+  /** Returns the ISO 3166-1 alpha-2 code in `header`, or that of the IP address if the header is empty. Null if unknown. */
   of(address: string, header: string): string | null {
     const code = (header === '' ? this.#codeOf(addressIn(address)) : header)?.trim().toUpperCase() ?? ''
     return /^[A-Z]{2}$/.test(code) && !noCountries.has(code) ? code : null
@@ -42,7 +35,7 @@ export class Countries {
 
   #codeOf(address: string): string | undefined {
     const version = isIP(address)
-    // In a tree of IPv4, an address of IPv6 would lead anywhere.
+    // In an IPv4 tree, an IPv6 address would match any record.
     if (version === 0 || version > this.#places.metadata.ipVersion) return undefined
     if (special.check(address, version === 4 ? 'ipv4' : 'ipv6')) return undefined
     try {
@@ -55,7 +48,7 @@ export class Countries {
   }
 }
 
-/** What databases and proxies write for unknown countries, and for regions. */
+/** Codes of databases and proxies for unknown countries and for regions. */
 const noCountries = new Set(['XX', 'ZZ', 'AP', 'EU'])
 
 /** Networks without a location (RFC 6890), though some databases name one. */
@@ -69,33 +62,20 @@ for (const network of [
   special.addSubnet(address, Number(prefix), address.includes(':') ? 'ipv6' : 'ipv4')
 }
 
-/** Checks a file. Throws `UnusableCountries`. */
-export function checkCountries(path: string): void {
-  ensureReadable(
-    orFailRead(() => statSync(path)),
-    path,
-  )
-  placesIn(
-    orFailRead(() => readFileSync(path, { flag })),
-    path,
-  )
-}
-
-/** Larger than databases of countries and cities are. Each process reads the whole file into memory. */
+/** The limit for a file, which each process reads into memory. */
 const maxMebibytes = 512
-/** A pipe that replaces the file after the check must not block. */
+/** Does not block if a pipe replaces the file after the check. */
 const flag = constants.O_RDONLY | constants.O_NONBLOCK
 
-function ensureReadable(stats: Stats, path: string): void {
-  if (!stats.isFile()) throw new UnusableCountries(`${path} is not a regular file.`)
-  if (stats.size > maxMebibytes * 2 ** 20) throw new UnusableCountries(`${path} is larger than ${maxMebibytes} MiB.`)
-}
-
-function orFailRead<T>(read: () => T): T {
+function bytesOf(path: string): Buffer {
   try {
-    return read()
+    const stats = statSync(path)
+    if (!stats.isFile()) throw new UnusableCountries(`${path} is not a regular file.`)
+    if (stats.size > maxMebibytes * 2 ** 20) throw new UnusableCountries(`${path} is larger than ${maxMebibytes} MiB.`)
+    return readFileSync(path, { flag })
   } catch (error) {
-    failRead(error as Error)
+    if (error instanceof UnusableCountries) throw error
+    throw new UnusableCountries(`The file cannot be read: ${(error as Error).message}.`)
   }
 }
 
@@ -126,7 +106,7 @@ function readerOf(bytes: Buffer): Reader<Place> | undefined {
   }
 }
 
-/** Looks up addresses from all parts of the address space: a damaged file has records that cannot be decoded. */
+/** Looks up addresses in all parts of the address space, because a damaged file has unreadable records. */
 function hasReadableRecords(places: Reader<Place>): boolean {
   try {
     for (let part = 0; part < 256; part++) {
@@ -137,10 +117,6 @@ function hasReadableRecords(places: Reader<Place>): boolean {
   } catch {
     return false
   }
-}
-
-function failRead(error: Error): never {
-  throw new UnusableCountries(`The file cannot be read: ${error.message}.`)
 }
 
 /** An unusable database. `reason` is a sentence, and the message can follow "GEOIP_DB". */

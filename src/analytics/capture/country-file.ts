@@ -16,11 +16,11 @@ export class CountryFile implements Pick<Countries, 'of'> {
   readonly #path: string
   readonly #report: (outcome: CountryFileReport) => void
   #countries: Countries | undefined
-  /** Names the data in use, for messages. */
+  /** The data in use, for messages. */
   #inUse = 'the bundled country data'
-  /** The version that was read last, usable or not. */
+  /** The last version that was read, even if it was unusable. */
   #read: string | undefined
-  /** The version that the last check saw. */
+  /** The version at the last check. */
   #seen: string | undefined
 
   private constructor(path: string, report: (outcome: CountryFileReport) => void) {
@@ -31,7 +31,7 @@ export class CountryFile implements Pick<Countries, 'of'> {
   /** Reads the file, and uses the bundled data while it is unusable. See `openCountries`. */
   static async open(path: string, report: (outcome: CountryFileReport) => void): Promise<CountryFile> {
     const file = new CountryFile(path, report)
-    await file.#load(await versionOf(path))
+    file.#load(await versionOf(path))
     file.#countries ??= Countries.readBundled()
     return file
   }
@@ -46,14 +46,14 @@ export class CountryFile implements Pick<Countries, 'of'> {
     const version = await versionOf(this.#path)
     const isSettled = version === this.#seen
     this.#seen = version
-    if (isSettled && version !== this.#read) await this.#load(version)
+    if (isSettled && version !== this.#read) this.#load(version)
   }
 
-  async #load(version: string): Promise<void> {
+  #load(version: string): void {
     const isFirst = this.#read === undefined
     this.#read = version
     try {
-      this.#countries = await Countries.read(this.#path)
+      this.#countries = Countries.read(this.#path)
       this.#inUse = 'the country data read before'
       if (!isFirst) this.#report({ isUsed: true, message: `Country data reloaded from GEOIP_DB ${this.#path}.` })
     } catch (error) {
@@ -64,10 +64,7 @@ export class CountryFile implements Pick<Countries, 'of'> {
   }
 }
 
-/**
- * Opens the database at `path` and watches it for changes, or opens the bundled one if `path` is null. `report` gets the outcome
- * of each change, and the reason if the file is unusable.
- */
+/** Opens the database at `path` and watches it, or opens the bundled one if `path` is null. `report` gets each outcome. */
 export async function openCountries(
   path: string | null,
   report: (outcome: CountryFileReport) => void,
@@ -79,7 +76,7 @@ export async function openCountries(
   return file
 }
 
-/** Identifies the content of a file. The time of the last status change also covers a rename and restored timestamps. */
+/** Identifies the content of a file. `ctimeNs` also changes with a rename and with restored timestamps. */
 async function versionOf(path: string): Promise<string> {
   try {
     const { dev, ino, size, ctimeNs } = await stat(path, { bigint: true })

@@ -2,12 +2,12 @@
 const maxLength = 512
 /** RFC 9110 §12.5.4: a language range and its weight. Only the primary subtag counts here. */
 const preference = /^\s*([a-z]{2,3}|\*)(?:[-_][a-z\d_-]*)?\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i
-/** Codes that older systems send, and those that replaced them (RFC 5646 §2.2.1). */
+/** Old codes and their replacements (RFC 5646 §2.2.1). */
 const replaced: Readonly<Record<string, string>> = { iw: 'he', in: 'id', ji: 'yi', jw: 'jv', mo: 'ro' }
 
 /**
- * The language that a visitor prefers, from an `Accept-Language` header: the primary subtag of the one with the highest
- * weight, in lower case. Null if the header names none, or prefers any.
+ * Returns the language with the highest weight in an `Accept-Language` header, as a primary subtag in lower case. Null if
+ * the header has no language, or prefers any.
  */
 export function languageOf(header: string): string | null {
   let best: string | null = null

@@ -1,4 +1,4 @@
-/** As far as the host: what follows is not looked at. Apps of Android name themselves with a scheme of their own. */
+/** The scheme and the host. Android apps have their own scheme. */
 const origin = /^(?:https?|android-app):\/\/[^/?#\\\s]{1,1024}(?=[/?#\\]|$)/i
 /** RFC 1035 §2.3.4, with dots. */
 const maxLength = 253
@@ -7,8 +7,8 @@ const hostName = /^(?:[a-z\d_-]+\.)*[a-z\d_-]+$/
 const ipv6 = /^\[[\da-f:.]+\]$/
 
 /**
- * The host that a `Referer` header names, in lower case, with A-labels, without port and root dot. Null if it names none,
- * or `ownHost`, the host that is visited: its own pages lead on to the link.
+ * Returns the host of a `Referer` header in lower case, with A-labels, without port and root dot. Null if it has none, or
+ * if it is `ownHost`, the visited host.
  */
 export function referrerOf(header: string, ownHost: string): string | null {
   const named = origin.exec(header)?.[0]
@@ -20,7 +20,7 @@ export function referrerOf(header: string, ownHost: string): string | null {
   return isHost(host) ? host : null
 }
 
-/** Whether the text is a host as `referrerOf` gives it, whatever its length. */
+/** Returns whether the text is a host as `referrerOf` returns it. Accepts any length. */
 export function isHost(text: string): boolean {
   return hostName.test(text) || ipv6.test(text)
 }

@@ -3,7 +3,7 @@ import { byUserAgent } from './by-user-agent.ts'
 
 export type Device = 'desktop' | 'mobile' | 'tablet' | 'tv'
 
-/** What a visitor uses; null where the user agent does not tell. */
+/** A visitor's software and device; null if unknown. */
 export interface Software {
   readonly browser: string | null
   readonly operating_system: string | null
@@ -12,14 +12,14 @@ export interface Software {
 
 const unknown: Software = { browser: null, operating_system: null, device: null }
 
-/** What the user agent says. Names are those of the `bowser` package, and never other words of the user agent. */
+/** Returns the software of a user agent, with the names of the `bowser` package. */
 export function softwareOf(userAgent: string): Software {
   return userAgent === '' ? unknown : judged(userAgent)
 }
 
-/** `skipParsing`: the engine is not asked for. */
 const judged = byUserAgent((userAgent): Software => {
-  const parser = Bowser.getParser(userAgent, true)
+  const skipsParsing = true
+  const parser = Bowser.getParser(userAgent, skipsParsing)
   const browser = parser.getBrowserName()
   const system = parser.getOSName()
   return {
@@ -29,9 +29,9 @@ const judged = byUserAgent((userAgent): Software => {
   }
 })
 
-/** Names of programs, which have no browser. A program counts as a person only where it sent a link's password. */
+/** Names of programs, which are not browsers. A program counts as a person if it sends a link's password. */
 const programs = /bot|spider|crawler|slurp|-user|external|indexer|phantom|generic/i
-/** Where bowser knows no browser, it gives the first words of the user agent, which may be anything. */
+/** The known names: for an unknown browser, `bowser` returns the first words of the user agent. */
 const browsers = new Set(
   [...Object.values(Bowser.BROWSER_MAP), 'Miui', 'Opera Touch', 'PlayStation 4'].filter((name) => !programs.test(name)),
 )
@@ -40,7 +40,7 @@ const otherBrowsers = /\bNintendo/
 const systems = new Set(Object.values(Bowser.OS_MAP))
 const devices = new Set<string>(['desktop', 'mobile', 'tablet', 'tv'] satisfies Device[])
 
-/** Boxes and consoles at a television. Their systems are those of phones and desks. */
+/** Set-top boxes and consoles. They have the operating systems of phones and computers. */
 const televisions =
   /\bAFT[A-Z\d]{1,6}\b|\bBRAVIA\b|\bCrKey\/|\bVIZIO\b|\bXbox\b|\bPlayStation\b|\bNintendo\b|\b(?:Android|Google|Apple) ?TV\b/
 

@@ -5,7 +5,6 @@ import type { VisitorClass } from './visitor-class.ts'
  * Only its facts and a visitor hash are stored: see `facts.ts`.
  */
 export interface Visit {
-  /** The id of the link. */
   readonly link: number
   /** Unix milliseconds. */
   readonly atMs: number
@@ -20,8 +19,8 @@ export interface Visit {
   readonly userAgent: string
   readonly referrer: string
   readonly languages: string
-  /** Also empty if no header for it is configured. */
+  /** The header for the country, if one is configured. */
   readonly country: string
-  /** 1; more for visits that were merged, of which only link, class and hour are known. */
+  /** 1; more for merged visits, which only have a link, a class and an hour. */
   readonly count: number
 }

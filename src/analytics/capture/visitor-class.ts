@@ -1,15 +1,12 @@
 import { isbot } from 'isbot'
 import { byUserAgent } from './by-user-agent.ts'
 
-/**
- * Who followed a link: a person; a program on its own account, such as a crawler; or one that shows people where the
- * link leads, as messengers do under a message.
- */
+/** A person, a program such as a crawler, or a program that shows a preview of the destination, such as a messenger. */
 export type VisitorClass = 'person' | 'bot' | 'preview'
 
 /**
- * Programs that unfurl links. Some messengers name each other's, and apps whose browser names them are people: hence
- * `pinterest/0.2`, and not `[Pinterest/iOS]`; `Viber/12` at the beginning, and not `Chrome/66 … Viber/11`.
+ * Programs that show previews. The browsers of apps belong to people: `pinterest/0.2` is a preview, `[Pinterest/iOS]` is
+ * not; `Viber/12` at the start is one, `Chrome/66 … Viber/11` is not.
  */
 const unfurlers = new RegExp(
   [
@@ -26,10 +23,10 @@ const unfurlers = new RegExp(
   'i',
 )
 
-/** Apps for people: messengers at a desk, and one in whose user agent `isbot` finds the mark of a program. */
+/** Apps of people that `isbot` takes for programs: desktop messengers and Alipay. */
 const apps = /\bElectron\/|\bAlipayClient\//
 
-/** What `isbot` takes for people: libraries, and scanners of mail that say whose they are. Most pass for a browser. */
+/** Programs that `isbot` takes for people: libraries and mail scanners. */
 const programs = new RegExp(
   [
     ...['^dart/', 'powershell/', '\\bcfnetwork/', '\\bdalvik/'],
@@ -38,7 +35,7 @@ const programs = new RegExp(
   'i',
 )
 
-/** The class of a visit. One without a user agent is a person's: proxies that protect their users remove it. */
+/** Returns the class of a visit. Without a user agent it is a person, because privacy proxies remove it. */
 export function classOf(method: string, userAgent: string | undefined): VisitorClass {
   if (method === 'HEAD') return 'preview'
   if (userAgent === undefined || userAgent === '') return 'person'
