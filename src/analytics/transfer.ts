@@ -110,7 +110,7 @@ async function localLinkOf(
     )
   }
   try {
-    return localIdOf(target, { plural: 'links', singular: 'link' }, sourceId)
+    return localIdOf(target, 'links', sourceId)
   } catch (error) {
     return error as InvalidRecord
   }

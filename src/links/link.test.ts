@@ -4,8 +4,9 @@ import fc from 'fast-check'
 import { runs } from '../../test/runs.ts'
 import { Refusal } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
+import { parseBoundedText } from '../names/bounded-text.ts'
 import { shortUrls } from '../names/short-url.ts'
-import { type Lifetime, parseAlias, parsePassword, parseTime, parseTitle, statusOf } from './link.ts'
+import { type Lifetime, parseAlias, parsePassword, parseTime, statusOf } from './link.ts'
 
 const pieces = [
   ...['a', 'B', '7', '-', '_', '.', '~', '/', '..', './', '+', '%', '#', '?', ' ', ':', '\\', '@', '&', '=', "'"],
@@ -57,7 +58,7 @@ test('rejects 10,000 characters of any kind', () => {
     const long = piece.repeat(Math.ceil(10_000 / piece.length))
     for (const sent of [long, `a${long}`, `${long}a`, `e${'\u0301'.repeat(10_000)}`]) {
       assert.equal((parseAlias(sent) as Refusal).code, 'too_long')
-      assert.equal((parseTitle(sent) as Refusal).code, 'too_long')
+      assert.equal((parseBoundedText(sent, 'title', 255) as Refusal).code, 'too_long')
       assert.equal((parsePassword(sent, 'redirect_password') as Refusal).code, 'too_long')
       assert.equal((parseTime(sent, 'active_period_end_at') as Refusal).code, 'invalid_time')
     }

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto'
 import { Refusal } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
-import { boundedNfc } from '../names/bounded-text.ts'
+import { parseBoundedText } from '../names/bounded-text.ts'
 
 /** In code points. */
 export const maxAliasLength = 128
@@ -55,8 +55,8 @@ const reserved = /^(?:robots\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
  * Rejects paths that browsers rewrite, such as `..`.
  */
 export function parseAlias(text: string): string | Refusal {
-  const alias = boundedNfc(text, maxAliasLength)
-  if (alias === null) return new Refusal('too_long', `The alias must be at most ${maxAliasLength} characters long.`)
+  const alias = parseBoundedText(text, 'alias', maxAliasLength)
+  if (alias instanceof Refusal) return alias
   if (alias.endsWith('+')) {
     return new Refusal('reserved', 'The alias must not end in "+": that shows visitors where a link leads.')
   }
@@ -77,14 +77,6 @@ export function parseAlias(text: string): string | Refusal {
   if (characters.test(plain)) return alias
   const advice = 'letters, digits, emoji, hyphens, underscores, dots, tildes, and slashes between them'
   return new Refusal('invalid_character', `The alias must be made of ${advice}.`)
-}
-
-/** Parses a title. Returns it in Unicode normalization form C. The text is trimmed and not empty. */
-export function parseTitle(text: string): string | Refusal {
-  return (
-    boundedNfc(text, maxTitleLength) ??
-    new Refusal('too_long', `The title must be at most ${maxTitleLength} characters long.`)
-  )
 }
 
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/

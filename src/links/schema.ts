@@ -7,6 +7,7 @@ import { assignedFields, idSchema, Type, timeSchema, timestamps } from '../forms
 import { listQueryOf } from '../forms/list-query.ts'
 import { integerUpTo, notAllowed, oneOf, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
 import { shownVersion } from '../http/conditions.ts'
+import { parseBoundedText } from '../names/bounded-text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { Row } from '../storage/schema.ts'
@@ -20,7 +21,6 @@ import {
   parseAlias,
   parsePassword,
   parseTime,
-  parseTitle,
   redirectStatuses,
   statuses,
   statusOf,
@@ -154,7 +154,10 @@ const reference = (description: string): Rule<number> => ({
   parse: (text, label) => integerUpTo(Number.MAX_SAFE_INTEGER, text, label),
 })
 const alias: Rule<string> = { schema: aliasSchema, parse: parseAlias }
-const title: Rule<string> = { schema: titleSchema, parse: parseTitle }
+const title: Rule<string> = {
+  schema: titleSchema,
+  parse: (text) => parseBoundedText(text, 'title', maxTitleLength),
+}
 const time = (description: string): Rule<string> => ({
   schema: Type.String({ description: `${description} RFC 3339, or \`YYYY-MM-DD HH:MM\` in UTC.` }),
   parse: parseTime,

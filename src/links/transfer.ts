@@ -132,9 +132,8 @@ async function store(
   { values, sourceDomain, sourceSpace, past }: ImportedLink,
 ): Promise<Stored> {
   const { account } = target
-  const domainId = localIdOf(target, { plural: 'domains', singular: resources.domains.singular }, sourceDomain)
-  const space = { plural: 'spaces', singular: resources.spaces.singular }
-  const link = { ...values, space_id: sourceSpace === null ? null : localIdOf(target, space, sourceSpace) }
+  const domainId = localIdOf(target, 'domains', sourceDomain)
+  const link = { ...values, space_id: sourceSpace === null ? null : localIdOf(target, 'spaces', sourceSpace) }
   const domain = await findLinkDomain(tx, account, domainId)
   if (domain === undefined) throw new InvalidRecord('domain_id: The domain has just been deleted here.')
   const violations = loopViolations(values.url, shortUrls('https://{domain}')(domain.name, values.alias))

@@ -1,11 +1,10 @@
 import type { Static } from 'typebox'
 import { operationsOf } from '../api/operations.ts'
-import { Refusal } from '../errors.ts'
 import { change, form, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
 import { integerUpTo } from '../forms/rules.ts'
-import { boundedNfc } from '../names/bounded-text.ts'
+import { parseBoundedText } from '../names/bounded-text.ts'
 import { resources } from '../resources.ts'
 
 /** In code points. */
@@ -22,9 +21,7 @@ const colorSchema = Type.Integer({
 
 const spaceName: Rule<string> = {
   schema: nameSchema,
-  parse: (text) =>
-    boundedNfc(text, maxNameLength) ??
-    new Refusal('too_long', `The name must be at most ${maxNameLength} characters long.`),
+  parse: (text) => parseBoundedText(text, 'name', maxNameLength),
 }
 
 const color: Rule<number> = {

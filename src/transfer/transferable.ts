@@ -5,6 +5,7 @@
 
 import type { Violation } from '../errors.ts'
 import type { Reading } from '../forms/form.ts'
+import { type ResourceName, resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
 
 /** The members of a JSON object. */
@@ -16,7 +17,7 @@ type Line = Members & { readonly id: number }
 /** One kind of record. */
 export interface Transferable {
   /** The name of the resource. The last line counts records under this name. */
-  readonly plural: string
+  readonly plural: ResourceName
   /** The member of a line that contains one record. */
   readonly singular: string
   /** Returns at most `limit` records of the account with ids above `after`, in the order of ids. */
@@ -89,13 +90,10 @@ function sentence({ field, message }: Violation): string {
 }
 
 /** Resolves the `<singular>_id` of a line to a local id. Throws `InvalidRecord`. */
-export function localIdOf(
-  { idOf }: Pick<Target, 'idOf'>,
-  { plural, singular }: Pick<Transferable, 'plural' | 'singular'>,
-  sourceId: number,
-): number {
-  const localId = idOf(plural, sourceId)
+export function localIdOf({ idOf }: Pick<Target, 'idOf'>, name: ResourceName, sourceId: number): number {
+  const localId = idOf(name, sourceId)
   if (localId !== undefined) return localId
+  const { singular } = resources[name]
   throw new InvalidRecord(
     `${singular}_id: The ${singular} ${sourceId} of the file is not here: its line comes later, is missing, or was refused. Fix that first, then import again.`,
   )

@@ -1,5 +1,5 @@
 /** API key pages: the list, creation and revocation. */
-import { Failure, found, Refusal } from '../../errors.ts'
+import { Failure, found } from '../../errors.ts'
 import { type Field, form, optional, type Rule, required } from '../../forms/form.ts'
 import { Type } from '../../forms/json-schema.ts'
 import { oneOf } from '../../forms/rules.ts'
@@ -7,7 +7,7 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Scope, scopes } from '../../keys/scope.ts'
 import { createKey, findOwnKey, type IssuedKey, type Key, listKeys, revokeOwnKey, statusOf } from '../../keys/store.ts'
-import { boundedNfc } from '../../names/bounded-text.ts'
+import { parseBoundedText } from '../../names/bounded-text.ts'
 import { FormState } from '../form-state.ts'
 import { slicePage } from '../lists.ts'
 import { idParam, type PageContent, type Pages, Redirect, type Services } from '../pages.ts'
@@ -168,8 +168,7 @@ type Lifetime = keyof typeof lifetimes
 
 const nameRule: Rule<string> = {
   schema: Type.String({ maxLength: maxName, description: 'What the key is called in lists.' }),
-  parse: (text) =>
-    boundedNfc(text, maxName) ?? new Refusal('too_long', `The name must be at most ${maxName} characters long.`),
+  parse: (text) => parseBoundedText(text, 'name', maxName),
 }
 
 const lifetimeRule = oneOf(Object.keys(lifetimes) as Lifetime[], 'The lifetime of the key.')
