@@ -6,7 +6,7 @@ import { type Json, sendRequest } from './client.ts'
 import { newDatabase, type RunningServer, startServer } from './processes.ts'
 import { runs } from './runs.ts'
 
-/** How often the server is killed amid writes, and by how many writers at once. */
+/** The number of kills during writes, and of concurrent writers. */
 const rounds = runs(16, 4)
 const writers = 16
 /** The server is killed after this many acknowledged writes of a round, at most. */
@@ -15,19 +15,19 @@ const maxWrites = 400
 const resources = ['domains', 'spaces'] as const
 type Resource = (typeof resources)[number]
 
-/** A record as the API shows it. */
+/** A record in a response. */
 type Row = Readonly<Record<string, string | number | null>>
 
-/** A write that was asked for and not acknowledged: it was done whole, or not at all. */
+/** A request without a response. Its write is stored completely, or not at all. */
 interface Pending {
   readonly resource: Resource
-  /** Null when a record is to be stored. */
+  /** Null for a new record. */
   readonly id: number | null
-  /** Null when the record is to be deleted. */
+  /** Null for a deletion. */
   readonly values: Row | null
 }
 
-/** What the server has acknowledged. */
+/** The writes that the server has acknowledged. */
 class Ledger {
   readonly rows = { domains: new Map<number, Row>(), spaces: new Map<number, Row>() }
   readonly deleted: { resource: Resource; name: string }[] = []
@@ -37,12 +37,12 @@ class Ledger {
 
   acknowledge({ resource, id, values }: Pending, row: Row | undefined): void {
     this.acknowledged++
-    if (values === null) this.#forget(resource, id as number)
+    if (values === null) this.#deleted(resource, id as number)
     else if (id === null) this.#stored(resource, row as Row)
     else this.rows[resource].set(id, row as Row)
   }
 
-  /** Takes each pending write for done or not done, as the rows show it, and throws when it was done by half. */
+  /** Records which pending writes are stored. Throws if one is stored in part. */
   settle(found: Readonly<Record<Resource, Map<number, Row>>>): void {
     for (const { resource, id, values } of this.pending) {
       if (id === null) {
@@ -53,7 +53,7 @@ class Ledger {
       } else {
         const row = found[resource].get(id)
         const isUnchanged = row?.updated_at === this.rows[resource].get(id)?.updated_at
-        if (values === null && row === undefined) this.#forget(resource, id)
+        if (values === null && row === undefined) this.#deleted(resource, id)
         if (values === null || row === undefined || isUnchanged) continue
         assertHas(row, values)
         this.rows[resource].set(id, row)
@@ -64,18 +64,18 @@ class Ledger {
 
   #stored(resource: Resource, row: Row): void {
     const id = row.id as number
-    assert.equal(this.#everStored[resource].has(id), false, `the id ${id} was given out twice`)
+    assert.equal(this.#everStored[resource].has(id), false, `the id ${id} was assigned twice`)
     this.#everStored[resource].add(id)
     this.rows[resource].set(id, row)
   }
 
-  #forget(resource: Resource, id: number): void {
+  #deleted(resource: Resource, id: number): void {
     this.deleted.push({ resource, name: String(this.rows[resource].get(id)?.name) })
     this.rows[resource].delete(id)
   }
 }
 
-test('every acknowledged write survives a SIGKILL, whole, and no other does by half', async (t) => {
+test('keeps every acknowledged write after SIGKILL, and no write in part', async (t) => {
   const { path, variables } = newDatabase(t)
   const start = () => startServer(t, { ...variables, RATE_LIMIT: '0', LOG_LEVEL: 'warn' })
   const ledger = new Ledger()
@@ -94,7 +94,7 @@ test('every acknowledged write survives a SIGKILL, whole, and no other does by h
   assert.ok(ledger.acknowledged > rounds * 20)
 })
 
-/** Writes until the server is killed, at a moment that no writer knows. */
+/** Writes until the server is killed after a random number of writes. */
 async function writeUntilKilled(server: RunningServer, key: string, ledger: Ledger, round: string): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: writers })
   const killAt = ledger.acknowledged + 20 + Math.floor(Math.random() * maxWrites)
@@ -114,7 +114,7 @@ async function writeUntilKilled(server: RunningServer, key: string, ledger: Ledg
   assert.equal((await server.ended).signal, 'SIGKILL')
 }
 
-/** Stores most of the time; changes and deletes only what the same writer stored. */
+/** Returns a new record most of the time, or a change or deletion of the writer's own record. */
 function nextWrite(own: Record<Resource, number[]>, turn: number, mark: string): Pending {
   const resource = resources[turn % 2] as Resource
   const oldest = own[resource][0]
@@ -142,7 +142,7 @@ async function send(agent: Agent, port: number, key: string, wanted: Pending): P
   const request = { key, ...(values && { json: values }) }
   for (;;) {
     const { status, body } = await sendRequest({ agent, port, method, path }, request)
-    // A server that is overloaded has done nothing of what it turned away.
+    // An overloaded server has not run the request.
     if (status === 503 && body.code === 'overloaded') continue
     assert.equal(status, { POST: 201, DELETE: 204, PATCH: 200 }[method], `${method} ${path}`)
     return { row: body?.data }
@@ -153,7 +153,7 @@ function whenCut(error: Error & { code?: string }): undefined {
   if (error.code !== 'ECONNRESET' && error.code !== 'ECONNREFUSED' && error.code !== 'EPIPE') throw error
 }
 
-/** All records by the pages of the list, whose total must be right. */
+/** Reads all records, page by page, and checks the total. */
 async function readAll(server: RunningServer, key: string, resource: Resource): Promise<Map<number, Row>> {
   const rows = new Map<number, Row>()
   for (let page = 1, last = 1; page <= last; page++) {
@@ -165,7 +165,7 @@ async function readAll(server: RunningServer, key: string, resource: Resource): 
   return rows
 }
 
-/** A search finds what is there, as it is now, and nothing that was deleted. */
+/** Checks that searches find current records, and no deleted ones. */
 async function checkSearch(server: RunningServer, key: string, ledger: Ledger): Promise<void> {
   for (const resource of resources) {
     for (const row of [...ledger.rows[resource].values()].slice(-10)) {
@@ -187,7 +187,7 @@ async function get(server: RunningServer, key: string, path: string): Promise<Js
   return body
 }
 
-/** The file itself, as SQLite sees it. */
+/** Checks the database file. */
 function checkFile(path: string, { rows }: Ledger): void {
   const database = new DatabaseSync(path, { readOnly: true })
   const values = (text: string) =>

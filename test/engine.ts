@@ -14,12 +14,12 @@ type Engine = StorageLocation['engine']
 
 let chosen: Engine = 'sqlite'
 
-/** To be called before anything is opened. */
+/** Chooses the engine. Call it before anything is opened. */
 export function useEngine(engine: Engine): void {
   chosen = engine
 }
 
-/** Whoever runs `work` later, in the reverse order. */
+/** Registers work for the end of a test, which runs in reverse order. */
 export type Later = (work: () => unknown) => void
 
 /** Returns a migrated, empty database that no other test uses until `later`. */
@@ -34,7 +34,7 @@ export async function newLocation(later: Later, engine = chosen): Promise<Storag
   return { engine, path: join(folder, 'test.db') }
 }
 
-/** The same, opened; it is closed `later`. */
+/** Opens such a database, and closes it `later`. */
 export async function newStorage(later: Later, engine = chosen): Promise<Storage> {
   const storage = await openStorage(await newLocation(later, engine))
   later(() => storage.close())

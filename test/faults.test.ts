@@ -1,4 +1,4 @@
-/** What the machine does to a server on SQLite: its disk takes no more, pages are damaged, the clock jumps. */
+/** Faults of the machine under a server on SQLite: a full disk and damaged pages. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -19,10 +19,10 @@ import {
 import { serverArguments } from './scripts.ts'
 
 const domains = '/api/v1/domains'
-/** Long, so that few of them fill a page. */
+/** Long, so that few fill a page. */
 const urlOf = (name: string) => `https://example.com/${name}/${'x'.repeat(1_500)}`
 
-/** Stores domains until the server says that it cannot, or until there are `most`; returns the ids of those that it stored. */
+/** Stores up to `most` domains, until the server responds with 503. Returns their ids. */
 async function storeUntilRefused(server: RunningServer, most: number): Promise<number[]> {
   const stored: number[] = []
   while (stored.length < most) {
@@ -38,7 +38,7 @@ async function storeUntilRefused(server: RunningServer, most: number): Promise<n
   return stored
 }
 
-/** What the two health checks answer: status, and what the body says of it. */
+/** Returns the status, the condition or code, and the reason from both health checks. */
 async function healthOf(server: RunningServer, opsPort: number): Promise<unknown[]> {
   const answers = await Promise.all([
     server.send('GET', '/health', { key: null }),
@@ -47,7 +47,7 @@ async function healthOf(server: RunningServer, opsPort: number): Promise<unknown
   return answers.map(({ status, body }) => [status, status === 200 ? body.status : body.code, body.reason])
 }
 
-/** What the log says of failures that come from the database: reason and sentence of each line. */
+/** Returns the reason and message of each logged failure of the database. */
 function troubles(server: RunningServer): unknown[] {
   return [...server.stdout().matchAll(/^.*"code":"database_unavailable","reason".*$/gm)].map(([line]) => {
     const { reason, msg } = JSON.parse(line)
@@ -55,7 +55,7 @@ function troubles(server: RunningServer): unknown[] {
   })
 }
 
-/** A server whose files cannot grow beyond `blocks` of 512 bytes, so that writes fail as they do on a full disk. */
+/** Starts a server whose files are limited to `blocks` of 512 bytes, so that writes fail like on a full disk. */
 function startLimited(t: TestContext, blocks: number, variables: Variables): Promise<RunningServer> {
   const line = `ulimit -f ${blocks} && exec "$0" "$@"`
   return listening(
@@ -67,7 +67,7 @@ function startLimited(t: TestContext, blocks: number, variables: Variables): Pro
   )
 }
 
-test('503 for writes when the disk takes no more; reads go on, and nothing acknowledged is lost', async (t) => {
+test('returns 503 for writes on a full disk, keeps reading, and loses no acknowledged write', async (t) => {
   const { path, variables } = newDatabase(t)
   const server = await startLimited(t, 3_000, variables)
   const stored = await storeUntilRefused(server, 20_000)
@@ -92,10 +92,10 @@ test('503 for writes when the disk takes no more; reads go on, and nothing ackno
   assert.equal(database.prepare('pragma integrity_check').get()?.integrity_check, 'ok')
 })
 
-test('200 degraded, reason disk_full, from both health checks while writes find no room, and logged once', async (t) => {
+test('returns 200 degraded from both health checks on a full disk, and logs it once', async (t) => {
   const { path, variables } = newDatabase(t)
   const OPS_PORT = String(await freePort())
-  // More than Node writes of its own when coverage is measured.
+  // More than the coverage data that Node writes.
   const server = await startLimited(t, 10_000, { ...variables, OPS_PORT })
   const health = () => healthOf(server, Number(OPS_PORT))
   const well = [
@@ -129,7 +129,7 @@ test('200 degraded, reason disk_full, from both health checks while writes find 
   assert.equal((await server.end('SIGTERM')).code, 0)
 })
 
-test('503 for what lies on a damaged page, the rest is served, and the file is kept', async (t) => {
+test('returns 503 for records on a damaged page only, and keeps the file', async (t) => {
   const { path, variables } = newDatabase(t)
   const first = await startServer(t, variables)
   const stored = await storeUntilRefused(first, 60)

@@ -145,7 +145,7 @@ export async function migrated(folder: Folder): Promise<Folder> {
   return folder
 }
 
-/** Overwrites the pages of a database file that contain `text`, as a bad disk might. Close the file first. */
+/** Damages the pages of a closed database file that contain `text`. */
 export function damage(path: string, text: string): void {
   const bytes = readFileSync(path)
   const pageSize = bytes.readUInt16BE(16)
@@ -168,7 +168,7 @@ export class Records {
     this.db.exec('pragma journal_mode = wal; pragma synchronous = off')
   }
 
-  /** Stores a record. The text is the Unicode form of a domain, or the name of a space. */
+  /** Stores a domain with this Unicode form, or a space with this name. */
   insert(table: Exclude<Table, 'cards'>, account: number, text: string): void {
     const folded = foldCase(text)
     if (table === 'spaces') {

@@ -1,4 +1,4 @@
-/** Clients that change one record at the same time, over two processes: none overwrites a state that it has not read. */
+/** Concurrent conditional changes of one record through two processes. */
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { type TestContext, test } from 'node:test'
@@ -28,7 +28,7 @@ interface Counter {
   readonly etag: string
 }
 
-/** One client: its server, and the connection that it keeps. */
+/** A client with its own connection to one of the servers. */
 class Client {
   readonly #port: number
   readonly #key: string
@@ -63,14 +63,14 @@ async function servers(t: TestContext, engine: 'sqlite' | 'postgres'): Promise<{
 }
 
 for (const [resource, { engine, written, read }] of Object.entries(counters)) {
-  /** The count and its tag; undefined once the record is gone. */
+  /** Returns the count and the entity tag; undefined if the record was deleted. */
   const look = async (client: Client, path: string): Promise<Counter | undefined> => {
     const { status, headers, body } = await client.send('GET', path)
     if (status === 404) return undefined
     return { count: read(body.data), etag: String(headers.etag) }
   }
 
-  /** Counts one up, as often as it takes; false when the record is gone. */
+  /** Adds one to the count, with retries. Returns false if the record was deleted. */
   const increment = async (client: Client, path: string, stale: string[] = []): Promise<boolean> => {
     for (;;) {
       const present = await look(client, path)
@@ -90,7 +90,7 @@ for (const [resource, { engine, written, read }] of Object.entries(counters)) {
     return `/api/v1/${resource}/${body.data.id}`
   }
 
-  test(`${clients} clients that change one of the ${resource} with If-Match lose no update on ${engine}`, async (t) => {
+  test(`loses no update of ${clients} clients that change one of the ${resource} with If-Match on ${engine}`, async (t) => {
     const { client } = await servers(t, engine)
     const path = await store(client())
     const stale: string[] = []
@@ -98,10 +98,10 @@ for (const [resource, { engine, written, read }] of Object.entries(counters)) {
     assert.deepEqual(new Set(done), new Set([true]))
     assert.equal((await look(client(), path))?.count, clients)
     t.diagnostic(`${stale.length} updates were rejected with 412 and repeated`)
-    assert.ok(stale.length > 0, 'no client met another')
+    assert.ok(stale.length > 0, 'no update conflicted with another')
   })
 
-  test(`a client that deletes one of the ${resource} with If-Match deletes the state that it read on ${engine}`, async (t) => {
+  test(`deletes one of the ${resource} with If-Match only in the state that the client read, on ${engine}`, async (t) => {
     const { client } = await servers(t, engine)
     const path = await store(client())
     let counted = 0
@@ -119,7 +119,7 @@ for (const [resource, { engine, written, read }] of Object.entries(counters)) {
       }
     }
     const [seen] = await Promise.all([remove(client()), ...Array.from({ length: clients }, () => count(client()))])
-    assert.equal(counted, seen, 'as many updates were acknowledged as the deleted state had')
+    assert.equal(counted, seen, 'the deleted state has all acknowledged updates')
     assert.equal((await client().send('GET', path)).status, 404)
   })
 }

@@ -12,7 +12,7 @@ import { startVisited, type VisitedServer } from './visited-server.ts'
 const test = (promise: string, work: (t: TestContext) => Promise<void>) =>
   testOf(promise, { skip: missingPgBouncer(), timeout: 90_000 }, work)
 
-/** As docs/operations.md has them. */
+/** The settings from docs/operations.md. */
 const documented = [
   'max_prepared_statements = 200',
   'ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout',
@@ -30,7 +30,7 @@ const madeIndexes = `select 1 from pg_index where indisvalid
   and indexrelid in (to_regclass('links_by_text'), to_regclass('spaces_by_text'))`
 const connections = `select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`
 
-test('nodes that migrate together while others work leave no lock behind', async (t) => {
+test('leaves no lock behind when nodes migrate together while others work', async (t) => {
   const url = await emptyDatabase(t)
   const pooled = await startPgBouncer(t, url, documented)
   let isOver = false
@@ -47,7 +47,7 @@ test('nodes that migrate together while others work leave no lock behind', async
   assert.deepEqual(await execute(url, advisoryLocks), [])
 })
 
-test('two nodes write, search and count clicks on three server connections, and leave no lock behind', async (t) => {
+test('writes, searches and counts clicks from two nodes on three server connections, and leaves no lock behind', async (t) => {
   const url = await emptyDatabase(t)
   const DATABASE_URL = await startPgBouncer(t, url, documented)
   await (await openPostgres(DATABASE_URL, 1)).close()
@@ -83,7 +83,7 @@ test('two nodes write, search and count clicks on three server connections, and 
   for (const node of nodes) assert.equal((await node.end('SIGTERM')).code, 0)
 })
 
-test('the log names max_prepared_statements at the start or at the first affected request', async (t) => {
+test('names max_prepared_statements in the log at the start or at the first affected request', async (t) => {
   const url = await emptyDatabase(t)
   const { key, end } = await startVisited(t, { DATABASE_URL: url })
   await end('SIGTERM')

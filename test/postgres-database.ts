@@ -15,7 +15,7 @@ export type NewDatabase = PostgresLocation & { drop(): Promise<void> }
 
 let own: Promise<TestServer> | undefined
 
-/** Returns the server of this run, or starts one until this process ends. */
+/** Returns the server of this run, or starts one for this process. */
 async function testServer(): Promise<Pick<TestServer, 'url' | 'template'>> {
   const url = process.env[urlVariable]
   const template = process.env[templateVariable]
@@ -33,10 +33,10 @@ async function ownServer(): Promise<TestServer> {
   return server
 }
 
-/** How databases are copied; undefined until it is known. */
+/** The option for copying databases; undefined until it is known. */
 let strategy: string | undefined
 
-/** Copies of files cost half as much as copies through the log, which PostgreSQL 15 made the usual way. */
+/** Copying files takes half as long as copying through the log, the default since PostgreSQL 15. */
 async function cheapestCopy(url: string): Promise<string> {
   const [row] = await execute(url, 'show server_version_num')
   return Number(row?.server_version_num) >= 150_000 ? 'strategy file_copy' : ''
@@ -80,7 +80,7 @@ async function dropReleased(): Promise<void> {
 }
 
 interface State {
-  /** The only row of a new database, as JSON. */
+  /** The row of `instance`, as JSON. */
   readonly row: string
   /** The number of columns of its tables and indexes. */
   readonly parts: string

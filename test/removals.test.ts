@@ -1,4 +1,4 @@
-/** Domains and spaces that go while links refer to them: in portions, out of sight at once, and without leaving anything. */
+/** Removals of domains and spaces with links, which are invisible immediately and finish in batches. */
 import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { describe, test } from 'node:test'
@@ -14,18 +14,18 @@ import { withMethods } from './failing-storage.ts'
 import { plainLink } from './links.ts'
 import { assertRefused, fresh, linksOn, newPlace, outOfAccount, type Place } from './links-api.ts'
 
-/** How many links each portion of a removal took; and what stands in the way of the next. */
-let portions: number[] = []
+/** The number of links in each batch of a removal, and a function that runs before the next batch. */
+let batches: number[] = []
 let before: () => Promise<void> | undefined = () => undefined
 
-/** Storage that tells of removals, and may hold them up. */
+/** Returns storage that records batches, and can pause them. */
 function watched(real: Storage): Storage {
   const isBatch = /^(?:delete from|update) "links".* where "id" in \(.* limit \?\)/
   const execute: Storage['execute'] = async (query) => {
     if (!isBatch.test(query.compile().sql)) return real.execute(query)
     await before()
     const rows = await real.execute(query)
-    portions.push(rows.length)
+    batches.push(rows.length)
     return rows
   }
   return withMethods(real, { execute })
@@ -33,7 +33,7 @@ function watched(real: Storage): Storage {
 
 const app = await startApp({ storage: watched })
 
-/** Stores many links at once. */
+/** Stores many links in one transaction. */
 async function fill({ account, domain }: Place, count: number, space_id: number | null = null): Promise<void> {
   await app.storage.write(async (tx) => {
     const { id, name } = domain
@@ -47,7 +47,7 @@ async function countOn(domain: Json): Promise<number> {
   return Number(row?.count)
 }
 
-/** Holds up removals until `go` is called; `held` resolves once one waits. */
+/** Pauses removals until `go` is called. `held` resolves once one waits. */
 function hold() {
   const { promise: held, resolve: isHeld } = Promise.withResolvers<void>()
   const { promise: freed, resolve: go } = Promise.withResolvers<void>()
@@ -65,7 +65,7 @@ function hold() {
 }
 
 describe('DELETE /domains/{id} of a domain with links', () => {
-  test('409 domain_in_use with their number, and nothing is deleted', async () => {
+  test('returns 409 domain_in_use with their number, and deletes nothing', async () => {
     const own = await newPlace(app)
     const { id } = own.domain
     const first = await own.link()
@@ -81,7 +81,7 @@ describe('DELETE /domains/{id} of a domain with links', () => {
     assert.equal(await countOn(own.domain), 121)
   })
 
-  test('204 without links, also with ?links=delete, and once the links are gone', async () => {
+  test('returns 204 without links, with and without ?links=delete', async () => {
     for (const query of ['', '?links=delete']) {
       const own = await newPlace(app)
       const { id } = await own.link()
@@ -91,7 +91,7 @@ describe('DELETE /domains/{id} of a domain with links', () => {
     }
   })
 
-  test('422 for another value of links and for another parameter; 404 and 412 go before', async () => {
+  test('returns 422 for other values and parameters, but 404 and 412 first', async () => {
     const own = await newPlace(app)
     const path = `/domains/${own.domain.id}`
     for (const query of ['links=keep', 'links=DELETE', 'links=1'])
@@ -103,7 +103,7 @@ describe('DELETE /domains/{id} of a domain with links', () => {
     assert.equal((await own.send('DELETE', `${path}?links=keep`, { headers })).status, 412)
   })
 
-  test('412 with links=delete while the version is another; 204 with the present one', async () => {
+  test('returns 412 with links=delete for another version, and 204 for the current one', async () => {
     const own = await newPlace(app)
     await own.link()
     const path = `/domains/${own.domain.id}`
@@ -117,22 +117,22 @@ describe('DELETE /domains/{id} of a domain with links', () => {
     assert.equal(await countOn(own.domain), 0)
   })
 
-  test('204 in portions, each of a few links, and all of them are gone', async (t) => {
+  test('returns 204 after deleting all links in small batches', async (t) => {
     const own = await newPlace(app)
     const count = 3_000
     await fill(own, count)
     const kept = await newPlace(app)
     await kept.link()
-    portions = []
+    batches = []
     const delays = monitorEventLoopDelay({ resolution: 1 })
     delays.enable()
     assert.equal((await own.send('DELETE', `/domains/${own.domain.id}?links=delete`)).status, 204)
     delays.disable()
     t.diagnostic(`the loop was held for ${Math.round(delays.max / 1e5) / 10} ms at most`)
-    assert.ok(portions.length >= count / detachBatchSize)
-    assert.ok(portions.every((taken) => taken <= detachBatchSize))
+    assert.ok(batches.length >= count / detachBatchSize)
+    assert.ok(batches.every((taken) => taken <= detachBatchSize))
     assert.equal(
-      portions.reduce((sum, taken) => sum + taken, 0),
+      batches.reduce((sum, taken) => sum + taken, 0),
       count,
     )
     assert.equal(await countOn(own.domain), 0)
@@ -141,7 +141,7 @@ describe('DELETE /domains/{id} of a domain with links', () => {
     assert.equal(await countOn(kept.domain), 1)
   })
 
-  test('the domain, its links and its name are gone from the first moment', async () => {
+  test('hides the domain and its links, and frees its name, immediately', async () => {
     const own = await newPlace(app)
     const space = await own.stored('/spaces', { name: 'Stays' })
     await fill(own, 150, space.id)
@@ -178,11 +178,11 @@ describe('DELETE /domains/{id} of a domain with links', () => {
     assert.equal((await own.send('GET', '/links')).body.meta.total, 2)
   })
 
-  test('503 when the database goes away in the middle; the domain is gone, and its links go when it is back', async () => {
+  test('returns 503 if the database fails, hides the domain, and deletes its links later', async () => {
     const own = await newPlace(app)
     await fill(own, 200)
-    portions = []
-    before = () => (portions.length === 2 ? Promise.reject(databaseUnavailable(new Error('cut'))) : undefined)
+    batches = []
+    before = () => (batches.length === 2 ? Promise.reject(databaseUnavailable(new Error('cut'))) : undefined)
     const { status } = await own.send('DELETE', `/domains/${own.domain.id}?links=delete`)
     before = () => undefined
     assert.equal(status, 503)
@@ -194,7 +194,7 @@ describe('DELETE /domains/{id} of a domain with links', () => {
     assert.deepEqual(await app.storage.execute(outOfAccount.domains()), [])
   })
 
-  test('no orphan is left by links that are stored while their domain goes', async () => {
+  test('leaves no links that are stored during the removal', async () => {
     for (let round = 0; round < 5; round++) {
       const own = await newPlace(app)
       await fill(own, 100)
@@ -214,7 +214,7 @@ describe('DELETE /domains/{id} of a domain with links', () => {
 })
 
 describe('DELETE /spaces/{id} of a space with links', () => {
-  test('204, and its links stay without a space, each in a new version', async () => {
+  test('returns 204, and keeps its links without a space in a new version', async () => {
     const own = await newPlace(app)
     const space = await own.stored('/spaces', { name: 'Goes' })
     const other = await own.stored('/spaces', { name: 'Stays' })
@@ -224,10 +224,10 @@ describe('DELETE /spaces/{id} of a space with links', () => {
     const old = await own.send('GET', `/links?space_id=${space.id}`)
     const [record] = old.body.data
     const { etag } = (await own.send('GET', `/links/${record.id}`)).headers
-    portions = []
+    batches = []
     assert.equal((await own.send('DELETE', `/spaces/${space.id}`)).status, 204)
     assert.equal((await own.send('DELETE', `/spaces/${space.id}`)).status, 404)
-    assert.ok(portions.length >= count / detachBatchSize && portions.every((taken) => taken <= detachBatchSize))
+    assert.ok(batches.length >= count / detachBatchSize && batches.every((taken) => taken <= detachBatchSize))
     const shown = await own.send('GET', `/links/${record.id}`, { headers: { 'if-none-match': String(etag) } })
     assert.equal(shown.status, 200)
     const { updated_at } = shown.body.data
@@ -239,7 +239,7 @@ describe('DELETE /spaces/{id} of a space with links', () => {
     assert.deepEqual((await own.send('GET', `/links?space_id=${other.id}`)).body.data, [stays])
   })
 
-  test('the space is gone from the first moment, for its links too', async () => {
+  test('hides the space immediately, for its links too', async () => {
     const own = await newPlace(app)
     const space = await own.stored('/spaces', { name: 'Goes' })
     await fill(own, 100, space.id)
@@ -259,12 +259,12 @@ describe('DELETE /spaces/{id} of a space with links', () => {
     assert.deepEqual(await app.storage.execute(outOfAccount.spaces()), [])
   })
 
-  test('503 when the database goes away in the middle; its links leave it when it is back', async () => {
+  test('returns 503 if the database fails, and detaches its links later', async () => {
     const own = await newPlace(app)
     const space = await own.stored('/spaces', { name: 'Goes' })
     await fill(own, 100, space.id)
-    portions = []
-    before = () => (portions.length === 1 ? Promise.reject(databaseUnavailable(new Error('cut'))) : undefined)
+    batches = []
+    before = () => (batches.length === 1 ? Promise.reject(databaseUnavailable(new Error('cut'))) : undefined)
     const { status } = await own.send('DELETE', `/spaces/${space.id}`)
     before = () => undefined
     assert.equal(status, 503)
@@ -274,7 +274,7 @@ describe('DELETE /spaces/{id} of a space with links', () => {
     assert.deepEqual(await app.storage.execute(outOfAccount.spaces()), [])
   })
 
-  test('no link is left in a space that goes while links are put into it', async () => {
+  test('leaves no link that is added during the removal in the space', async () => {
     for (let round = 0; round < 5; round++) {
       const own = await newPlace(app)
       const space = await own.stored('/spaces', { name: 'Goes' })

@@ -6,10 +6,7 @@ export interface FileLock {
   release(): void
 }
 
-/**
- * Locks the file until the lock is released or the process ends. Creates the file if it is missing. Returns null if another
- * process, or another thread of this one, holds the lock. Uses SQLite's locks, because Node has no file locks.
- */
+/** Locks and creates the file, until the release or the end of the process. Returns null if it is locked already. */
 export function lockFile(path: string): FileLock | null {
   const database = new DatabaseSync(path, { timeout: 0 })
   try {

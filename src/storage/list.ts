@@ -1,14 +1,10 @@
-/**
- * Reads one page of records of an account in the order of an index, and counts them. An engine runs the queries and plans
- * searches.
- */
+/** Lists: pages of records in the order of an index, and their number. Engines run the queries and plan searches. */
 import { type OperationNodeSource, type RawBuilder, sql } from 'kysely'
 import { foldCase } from '../lib/fold-case.ts'
 import type { SideColumn } from '../resources.ts'
 import { countedMatches, type Listable, type Listing, type Page } from './port.ts'
 import { CachedQuery } from './schema.ts'
 
-/** A part of a query. */
 export type Sql = RawBuilder<unknown>
 
 /**
@@ -111,10 +107,7 @@ async function filteredPage(engine: ListEngine, listing: AnyListing): Promise<Pa
   return { rows, ...boundedTotal(Number(counted?.list_total)) }
 }
 
-/**
- * Reads a page of a search or filter. Finds up to `countedMatches` matches and sorts them. If there are more, a walk along
- * the sort index soon meets enough of them.
- */
+/** Reads a page of a search or filter. With more than `countedMatches` matches, walks the sort index instead. */
 async function matchingPage(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
   const { sortBy, offset } = listing
   const { source, cost } = await engine.plan(listing)
@@ -143,10 +136,7 @@ interface Range {
   readonly offset?: number
 }
 
-/**
- * Selects the records of one page of a source; each row has the total, too. The source is walked by ids, so that records off
- * the page are not read. The limit is part of the text: engines plan for it.
- */
+/** Selects one page of a source, with the total in each row. Reads only the records of that page. */
 function pageQuery(listing: AnyListing, source: Source, total: Sql, range: Range = {}): Sql {
   const { of, direction } = listing
   const { isReversed = false, limit = listing.limit, offset = listing.offset } = range
@@ -228,7 +218,6 @@ function conditionsOf(engine: ListEngine, listing: AnyListing): Sql[] {
   return conditions
 }
 
-/** Returns the conditions of the filters. */
 export function filtersOf({ filter }: AnyListing): Sql[] {
   return Object.entries(filter).map(([column, value]) =>
     value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`,
@@ -264,7 +253,6 @@ export function all(conditions: readonly Sql[]): Sql {
   return conditions.length === 0 ? sql`1 = 1` : sql.join(conditions, sql` and `)
 }
 
-/** Returns the selected columns, in order. */
 function selected({ columns, computed = {} }: AnyListable): Sql {
   return sql.raw(columns.map((column) => (column in computed ? `${computed[column]} as ${column}` : column)).join(', '))
 }

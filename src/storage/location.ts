@@ -3,7 +3,6 @@ export type StorageLocation = SqliteLocation | PostgresLocation
 
 export interface SqliteLocation {
   readonly engine: 'sqlite'
-  /** Path of the database file. */
   readonly path: string
 }
 
@@ -11,7 +10,6 @@ export interface PostgresLocation {
   readonly engine: 'postgres'
   /** A `postgres://` URL as libpq accepts it, which may contain a password. */
   readonly url: string
-  /** The maximum number of connections. */
   readonly pool: number
 }
 

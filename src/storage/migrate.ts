@@ -9,10 +9,7 @@ export interface MigrationState {
   readonly isApplied: boolean
 }
 
-/**
- * Applies the pending migrations, in a transaction of the caller that locks out other processes. `schema` is the schema of
- * the tables on PostgreSQL. Throws `StartupFailure` if a migration fails.
- */
+/** Applies pending migrations, in a transaction of the caller. Throws `StartupFailure` if one fails. */
 export async function migrate(db: Kysely<never>, migrations: Migrations, schema?: string): Promise<void> {
   const provider = { getMigrations: async () => migrations }
   const migrationTableSchema = schema === undefined ? {} : { migrationTableSchema: schema }
@@ -24,10 +21,7 @@ export async function migrate(db: Kysely<never>, migrations: Migrations, schema?
   throw new StartupFailure(`The database could not be migrated${where}: ${why}. Nothing was changed.`, { cause: error })
 }
 
-/**
- * Returns every migration in order, and whether it was applied. Only reads. Throws `StartupFailure` if a newer or a
- * development version of Waymark created the database.
- */
+/** Returns all migrations in order. Throws `StartupFailure` for a database of a newer or development version. */
 export async function statesOf(db: Kysely<never>, migrations: Migrations, schema?: string): Promise<MigrationState[]> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
   const isMigrated = tables.some((table) => table.name === DEFAULT_MIGRATION_TABLE && table.schema === schema)

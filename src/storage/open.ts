@@ -42,10 +42,7 @@ export async function backUp(location: StorageLocation, file: string, options: B
   await (await import('./sqlite/backup.ts')).backUp(location.path, file, options)
 }
 
-/**
- * Replaces the database with a backup, after checking it. Throws `StartupFailure` without changing anything if the backup is
- * unusable or the database is in use, and `UseOwnTool` for PostgreSQL.
- */
+/** Replaces the database with a backup, or nothing. Throws `StartupFailure`, and `UseOwnTool` for PostgreSQL. */
 export async function restore(location: StorageLocation, file: string, options: RestoreOptions): Promise<Restored> {
   if (location.engine === 'postgres') throw restoreTool(location.url, file)
   return (await import('./sqlite/restore.ts')).restore(location.path, file, options)

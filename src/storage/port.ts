@@ -23,10 +23,7 @@ export interface Db {
   write<T>(work: (db: Db) => Promise<T>, isolation?: Isolation): Promise<T>
 }
 
-/**
- * Isolation of concurrent transactions. By default, a transaction sees commits of others between two of its statements.
- * `serializable` is for decisions that depend on missing records.
- */
+/** `serializable` is for decisions that depend on missing records. By default, commits of others become visible. */
 export type Isolation = 'default' | 'serializable'
 
 /** Returns the `Db` of a transaction: its writes join it. `execute` runs a query in the transaction. */
@@ -35,14 +32,10 @@ export function transactionOf(execute: Db['execute']): Db {
   return db
 }
 
-/** An open database. */
 export interface Storage extends Db {
   /** Returns one page of an account's records, and the total. Sees only committed data. */
   list<Row>(listing: Listing<Row>): Promise<Page<Row>>
-  /**
-   * Starts background work, such as indexing. `onProblem` gets its errors, which do not affect requests. Call it once, when
-   * the server listens.
-   */
+  /** Starts background work, such as indexing, when the server listens. `onProblem` gets its errors. */
   start(onProblem: (error: unknown) => void): void
   /**
    * Checks the database. `disk_full`: it responds to reads, but the last write found no space, and a trial write now fails
@@ -67,15 +60,9 @@ export interface Storage extends Db {
 
 /** A separate connection, for a worker thread that writes batches. */
 export interface BatchWriter {
-  /**
-   * See `Db.write`. Transactions run one after the other. After `database_unavailable` it is unknown whether the
-   * transaction was committed.
-   */
+  /** See `Db.write`. After `database_unavailable` it is unknown whether the transaction was committed. */
   write<T>(work: (db: Db) => Promise<T>): Promise<T>
-  /**
-   * Overwrites deleted rows of a table that the engine still stores. PostgreSQL leaves `click_days` to its own
-   * vacuum. Throws `database_unavailable` if other connections prevent it.
-   */
+  /** Overwrites deleted rows of a table in the file. Throws `database_unavailable` if readers prevent it. */
   scrub(table: 'click_salts' | 'click_days'): Promise<void>
   /** Waits for the transactions under way, then closes. Idempotent. */
   close(): Promise<void>
@@ -83,10 +70,7 @@ export interface BatchWriter {
 
 export type DatabaseCondition = 'ok' | 'disk_full' | 'read_only'
 
-/**
- * Returns whether a node should get requests. All nodes share a full disk, so without them reads would end too. A
- * read-only database may be a standby that only this node reaches.
- */
+/** Returns whether a node should get requests. It may serve reads on a full disk, but not from a standby. */
 export function isReady(condition: DatabaseCondition): boolean {
   return condition !== 'read_only'
 }

@@ -35,10 +35,7 @@ export const detachBatchSize = 40
 
 const never: IsStopped = () => false
 
-/**
- * Finishes the removal of a record that has left its account, unless `isStopped` returns true before. Several processes
- * may do so at the same time. Throws if anything other than links refers to the record.
- */
+/** Finishes a removal, unless `isStopped`. Throws if anything other than links refers to the record. */
 export async function finishRemoval(db: Db, removal: Removal, id: number, isStopped = never): Promise<void> {
   while (!isStopped()) {
     await detachAll(db, removal, id, isStopped)

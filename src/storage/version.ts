@@ -13,10 +13,7 @@ export interface Precondition {
   check(version: string): void
 }
 
-/**
- * Returns the version of a record, for entity tags. The revision distinguishes changes within a millisecond. The time
- * distinguishes the changes of a restored database, which counts the same revisions again.
- */
+/** Returns the version for entity tags. The time distinguishes revisions of a restored database. */
 export function versionOf(revision: number, updatedAt: string): string {
   return `${revision}-${updatedAt}`
 }

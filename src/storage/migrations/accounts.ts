@@ -1,8 +1,6 @@
 import type { Dialect } from './dialect.ts'
 
-/**
- * Returns the tables for the instance, accounts, keys, sessions and requests. Secrets are stored as hashes.
- */
+/** Returns the tables for the instance, accounts, keys, sessions and requests. Secrets are stored as hashes. */
 export function accountTables({ engine, id, integer, bytes, text, end, keyedEnd }: Dialect): string[] {
   const isSqlite = engine === 'sqlite'
   const newId = isSqlite ? 'lower(hex(randomblob(16)))' : `replace(gen_random_uuid()::text, '-', '')`
@@ -59,8 +57,7 @@ export function accountTables({ engine, id, integer, bytes, text, end, keyedEnd 
     'create index sessions_by_account on sessions (account_id, id)',
     'create index sessions_by_expiry on sessions (expires_at)',
 
-    // Responses to requests with an Idempotency-Key. `status` is null only while the transaction that stores the record
-    // is open.
+    // `status` is null only while the transaction that stores the record is open.
     `create table stored_responses (
       id ${id},
       account_id ${integer} not null references accounts (id),

@@ -3,10 +3,7 @@ import type { Dialect } from './dialect.ts'
 /** Scopes of `click_days`, in the order in which transactions lock its rows. */
 const [ofLink, ofDomain, ofSpace] = [0, 1, 2]
 
-/**
- * Returns the tables for clicks. A click changes narrow rows: the link's totals and the aggregates of the day. Triggers
- * create and delete the totals along with links.
- */
+/** Returns the tables for clicks, and the triggers that create and delete the totals along with links. */
 export function clickTables(dialect: Dialect): string[] {
   return [...tables(dialect), ...triggers(dialect)]
 }
@@ -57,8 +54,7 @@ function tables({ integer, bytes, json, text, end, keyedEnd }: Dialect): string[
     `create table click_moves (link_id ${integer} not null primary key)${keyedEnd}`,
     `create table click_removals (scope integer not null, id ${integer} not null, primary key (scope, id))${keyedEnd}`,
 
-    // Links that the dashboard can restore for a minute. Their days are deleted afterwards. `link` is JSON of the link's
-    // row and totals, and `clicks` the sum of all classes.
+    // `link` is JSON of the link's row and totals, and `clicks` the sum of all classes.
     `create table deleted_links (
       id ${integer} not null primary key,
       account_id ${integer} not null,

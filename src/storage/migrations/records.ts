@@ -117,10 +117,7 @@ function countersOfSqlite(): string[] {
   ]
 }
 
-/**
- * Returns the same for PostgreSQL. A row is locked until the commit, so each total has parts, and connections change
- * different parts.
- */
+/** Returns the same for PostgreSQL. Totals have parts, because a row is locked until the commit. */
 function countersOfPostgres(): string[] {
   return [
     // Pages are filled sparsely, so that the next version of a part fits next to the last.
@@ -216,8 +213,7 @@ function changeLog({ engine, id, integer, end, trigger }: Dialect): string[] {
   const wasServed = 'where exists (select 1 from domains where id = old.domain_id and account_id <> 0)'
   const isEdited = servedOfLinks.map((column) => `new.${column} is distinct from old.${column}`).join(' or ')
   return [
-    // PostgreSQL assigns numbers before the commit, so a higher one may become visible first. The transaction shows which
-    // changes may be missing.
+    // PostgreSQL assigns numbers before the commit, so readers of changes compare transactions.
     `create table changes (
       seq ${id},
       ${isSqlite ? '' : 'transaction xid8 not null default pg_current_xact_id(),'}

@@ -47,8 +47,7 @@ export function searchIndexOf(table: string, texts: readonly string[], columns: 
 }
 
 const indexesOfPostgres = [
-  // Without the extension, searches are slower, but still correct. If this user may not create it, an administrator can
-  // do so later.
+  // Without the extension, searches are slower, but still correct.
   `do $$ begin
     create extension if not exists pg_trgm;
   exception when others then

@@ -25,10 +25,7 @@ export function translated(error: unknown): unknown {
   return isOfConnection(error) || unavailable.test(state) ? databaseUnavailable(error, reasons[state]) : error
 }
 
-/**
- * Connections prepare each name once. So 42P05 means that another process has used the server connection, and
- * 26000 that the statement was prepared on another server connection.
- */
+/** Connections prepare each name once, so 42P05 and 26000 mean that processes share server connections. */
 const sharedConnections =
   'The pooler in front of the database mixes up the prepared statements of its clients. In transaction mode, PgBouncer needs version 1.21 or newer and max_prepared_statements = 200.'
 
@@ -44,16 +41,12 @@ export function isSerializationFailure(error: unknown): boolean {
   return /^40(001|P01)$/.test(stateOf(causeOf(error)))
 }
 
-/**
- * Returns whether the connection must be replaced: it is lost, or its server shuts down or is read-only. In the last case
- * the next connection may reach the new primary.
- */
+/** Returns whether to replace the connection: it is lost, shutting down, or read-only after a failover. */
 export function isBroken(error: unknown): boolean {
   const cause = causeOf(error)
   return isReadOnly(error) || isOfConnection(cause) || /^57P0[1-3]$/.test(stateOf(cause))
 }
 
-/** Returns whether the error means that the database is read-only. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof Failure && error.facts.reason === 'read_only'
 }
@@ -63,7 +56,6 @@ function isOfConnection(error: unknown): boolean {
   return error instanceof Error && error.constructor === Error
 }
 
-/** The SQLSTATE of missing privileges. */
 export const insufficientPrivilege = '42501'
 
 /** Returns the SQLSTATE of a server error; '' for other errors. */

@@ -24,10 +24,7 @@ export function migrationsOfPostgres(url: string): Promise<MigrationState[]> {
   return atDatabase(url, (db, schema) => statesOf(db, migrations, schema))
 }
 
-/**
- * Runs `work` on a separate connection without a statement timeout. `schema` is the name of the schema where tables are
- * created.
- */
+/** Runs `work` on a separate connection without a statement timeout. `schema` is where tables are created. */
 export async function atDatabase<T>(url: string, work: (db: Kysely<never>, schema: string) => Promise<T>): Promise<T> {
   const patient = { connectionTimeoutMillis: startTimeoutMs, ...unlimited }
   const pool = new pg.Pool({ ...settingsOf(url), ...patient, max: 1 })
@@ -53,10 +50,7 @@ export async function atDatabase<T>(url: string, work: (db: Kysely<never>, schem
 /** The lock of Kysely's migrator. */
 const migratorLock = 3853314791062309107n
 
-/**
- * Migrates the database in one transaction. Other processes wait for its lock. A database that is up to date is only read.
- * Throws `StartupFailure`, and the server's error if the user may not create tables.
- */
+/** Migrates in one transaction, unless up to date. Throws `StartupFailure`, or the server's error. */
 export async function migratePostgres(db: Kysely<never>, migrations: Migrations, schema: string): Promise<void> {
   if ((await statesOf(db, migrations, schema)).every(({ isApplied }) => isApplied)) return
   await db.transaction().execute(async (transaction) => {
@@ -86,7 +80,6 @@ class MigrationDialect extends PostgresDialect {
 interface Server {
   readonly version: number
   readonly encoding: string
-  /** Empty if the user has none. */
   readonly schema: string
 }
 
@@ -125,7 +118,6 @@ function formatRejectedParameter(place: string, name: string): string {
   return `The pooler at ${place} rejects the parameter ${name}. Remove it from DATABASE_URL, or add it to ignore_startup_parameters in pgbouncer.ini.`
 }
 
-/** Timeouts that Waymark sets on each connection. */
 const ownLimits = ['statement_timeout', 'idle_in_transaction_session_timeout']
 
 /** Returns whether OpenSSL's code means an untrusted certificate chain. */
@@ -135,7 +127,6 @@ function isUntrusted(code: string | undefined): boolean {
   )
 }
 
-/** Explanations by SQLSTATE. */
 const explanations: Readonly<Record<string, (place: string) => string>> = {
   '28P01': (place) => `The database ${place} refuses the user or the password. Check DATABASE_URL.`,
   '28000': (place) => `The database ${place} refuses the user. Check DATABASE_URL, and pg_hba.conf on the server.`,

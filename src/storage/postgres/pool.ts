@@ -9,10 +9,7 @@ import { isBroken } from './errors.ts'
 const statementTimeoutMs = 2_500
 /** Timeout of opening a connection, and of waiting for a free one. Milliseconds. */
 const connectTimeoutMs = 1_500
-/**
- * A connection is dropped if a response takes longer. Together with the wait for a connection, a request to a silent
- * server fails after 4.5 s. Milliseconds.
- */
+/** A slower response ends its connection. A request to a silent server thus fails after 4.5 s. Milliseconds. */
 const answerTimeoutMs = statementTimeoutMs + 500
 /** A connection that is idle for longer is closed. Milliseconds. */
 const idleMs = 60_000
@@ -50,10 +47,7 @@ export class Pool {
     this.#pool.on('error', ignored)
   }
 
-  /**
-   * Calls `work` with a connection that it does not share, and returns its result. Throws `database_unavailable` if no
-   * connection becomes free in time, and the errors of `work`.
-   */
+  /** Calls `work` with its own connection. Throws `database_unavailable` if none becomes free in time. */
   async with<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const start = performance.now()
     const client = await this.#connect()
@@ -84,7 +78,6 @@ export class Pool {
 
 function ignored(): void {}
 
-/** Returns the settings of a connection. */
 export function settingsOf(url: string): pg.ClientConfig {
   return {
     connectionString: verifyingServer(url),

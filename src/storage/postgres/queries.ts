@@ -9,7 +9,6 @@ import type { Pool } from './pool.ts'
 
 const compiler = new PostgresQueryCompiler()
 
-/** Compiles a query for PostgreSQL. */
 export function compiledForPostgres(query: OperationNodeSource): CompiledQuery {
   return compileQuery(compiler, query)
 }
@@ -18,10 +17,7 @@ export function compiledForPostgres(query: OperationNodeSource): CompiledQuery {
 const maxNames = 500
 const names = new Map<string, string>()
 
-/**
- * Returns the name under which connections keep a statement prepared, or undefined if there are too many. It follows from
- * the text, so a pooler that mixes up the statements of its clients can't run another one.
- */
+/** Returns a hash of the text, so that a pooler can't confuse statements; undefined if there are too many names. */
 function statementName(text: string): string | undefined {
   const known = names.get(text)
   if (known !== undefined || names.size >= maxNames) return known

@@ -2,13 +2,9 @@ import pg from 'pg'
 import type { Resource } from '../../resources.ts'
 import { settingsOf, unlimited } from './pool.ts'
 
-/** The lock of the process that creates the indexes. */
 const indexingLock = 0x7761_796d_726c
 
-/**
- * Creates missing search indexes if the database has the extension pg_trgm: the extension may have been added later, or an
- * earlier attempt may have been interrupted. Does not block writes. Throws the server's error.
- */
+/** Creates missing and invalid search indexes if the database has pg_trgm. Does not block writes. */
 export async function makeTextIndexes(url: string, resources: Readonly<Record<string, Resource>>): Promise<void> {
   await withClient(url, async (locker) => {
     // `create index concurrently` can't run in a transaction, and a session's lock would stay on a pooler's connection.
@@ -41,10 +37,7 @@ interface TextIndex {
   readonly on: string
 }
 
-/**
- * Returns one index for each searched text, so that a search in one field is fast too. Names are those of the first
- * migration. A migration that changes an expression drops its index.
- */
+/** Returns one index for each searched text. A migration that changes an expression drops its index. */
 function indexesOf([table, { searched }]: [string, Resource]): TextIndex[] {
   return Object.entries(searched).map(([name, text], at) => ({
     name: at === 0 ? `${table}_by_text` : `${table}_by_${name}_text`,
@@ -52,10 +45,7 @@ function indexesOf([table, { searched }]: [string, Resource]): TextIndex[] {
   }))
 }
 
-/**
- * The values are in the text, because a statement with parameters would keep its snapshot until the transaction ends, and
- * creating an index waits for all older snapshots.
- */
+/** The values are in the text: with parameters, the transaction would keep a snapshot, which blocks new indexes. */
 async function missingIndexes(client: pg.Client, indexes: readonly TextIndex[]): Promise<TextIndex[]> {
   const { rows } = await client.query<{ name: string }>(
     `select name from (values ${indexes.map(({ name }) => `('${name}')`).join()}) as wanted (name)

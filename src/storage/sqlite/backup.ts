@@ -7,7 +7,6 @@ import { reasonOf } from './errors.ts'
 import { refuseDatabaseFolder, removeAuxiliaryFiles } from './opened-file.ts'
 
 export interface BackupOptions {
-  /** Whether the backup may replace a file of that name. */
   readonly mayReplace: boolean
   readonly onProgress: OnProgress
 }

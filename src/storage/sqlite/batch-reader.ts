@@ -30,7 +30,6 @@ export class BatchReader {
   ]
   #queue: QueuedRead[] = []
 
-  /** `condition` gets the errors. */
   constructor(path: string, condition?: Condition) {
     const database = openDatabase(path, timeoutMs, 'pragma query_only = on; pragma cache_size = -8000')
     this.#connection = new Connection(database, condition)
@@ -44,7 +43,6 @@ export class BatchReader {
     })
   }
 
-  /** Closes after the queued reads. */
   async close(): Promise<void> {
     await this.read(() => undefined).catch(() => undefined)
     this.#connection.database.close()

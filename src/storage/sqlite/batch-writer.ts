@@ -4,14 +4,11 @@ import { type BatchWriter, transactionOf } from '../port.ts'
 import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 
-/**
- * The log is copied back sooner than by the writer on the event loop, so that this connection does it and not that one.
- * Deleted rows are overwritten: salts must not be found in free pages.
- */
+/** Checkpoints run sooner than on the writer of the event loop. Deleted rows, such as salts, are overwritten. */
 const pragmas =
   'pragma cache_size = -12000; pragma wal_autocheckpoint = 3500; pragma journal_size_limit = 33554432; pragma secure_delete = on'
 
-/** How often the log is truncated in vain, because others read it, and the pause between two attempts. Milliseconds. */
+/** Limits for truncating the log while others read it. Milliseconds. */
 const maxAttempts = 100
 const pauseMs = 2
 

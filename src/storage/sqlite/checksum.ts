@@ -18,10 +18,7 @@ export async function appendChecksum(file: string, onProgress: OnProgress): Prom
   appendFileSync(file, `${label}${digest}\n`)
 }
 
-/**
- * Checks the checksum of a copy, and removes it if it is right. `missing`: the file ends with its last page, like backups of
- * older versions, or is not an SQLite database.
- */
+/** Checks the checksum of a copy, and removes it if it is right. Backups of older versions have none. */
 export async function takeChecksum(file: string, onProgress: OnProgress): Promise<'right' | 'wrong' | 'missing'> {
   const { size } = statSync(file)
   const end = Math.max(0, size - trailerLength)

@@ -40,7 +40,6 @@ export function reasonOf(error: unknown): DatabaseTrouble | undefined {
   return code === resultCodes.full || extendedCode(error) === writeError ? 'disk_full' : undefined
 }
 
-/** Returns whether another connection holds the write lock. */
 export function isBusy(error: unknown): boolean {
   return resultCode(error) === resultCodes.busy
 }

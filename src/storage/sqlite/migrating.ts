@@ -7,10 +7,7 @@ export function statesOfSqlite(database: DatabaseSync, migrations: Migrations): 
   return statesOf(kyselyOf(database), migrations)
 }
 
-/**
- * Migrates the database in one transaction. Other processes wait for its lock. A database that is up to date is only read.
- * Throws `StartupFailure`, and SQLite's error if the database is locked.
- */
+/** Migrates in one transaction, unless up to date. Throws `StartupFailure`, or SQLite's error if the file is locked. */
 export async function migrateSqlite(database: DatabaseSync, migrations: Migrations): Promise<void> {
   if ((await statesOfSqlite(database, migrations)).every(({ isApplied }) => isApplied)) return
   database.exec('begin immediate')

@@ -82,7 +82,6 @@ function makeOne(folder: string): void {
   try {
     mkdirSync(folder)
   } catch (error) {
-    // Another process has created it.
     if (!isFolder(folder)) throw error
   }
 }

@@ -27,10 +27,7 @@ interface Reader {
   readonly semaphore: Semaphore
 }
 
-/**
- * Threads for long queries, which would block the event loop: one for searches, one for scans and for filling the search
- * index. A query sees all writes that were committed before it.
- */
+/** Two threads for long queries: for searches, and for scans and the search index. Queries see all earlier commits. */
 export class Readers {
   readonly #search: Reader
   readonly #scan: Reader

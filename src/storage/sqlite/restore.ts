@@ -1,7 +1,4 @@
-/**
- * Replaces a database file with a backup. If this is interrupted, the file is complete: either the previous database or the
- * backup.
- */
+/** Replaces a database file with a backup. If interrupted, the file is either the previous database or the backup. */
 import {
   chmodSync,
   chownSync,
@@ -136,10 +133,7 @@ function lockAlone(path: string, isStopped: boolean): DatabaseSync | undefined {
   }
 }
 
-/**
- * Replaces the file so that a server that starts meanwhile never finds one database with the WAL of the other. Returns the
- * path of the previous database; null if there was none.
- */
+/** Replaces the file, and never combines it with the WAL of the other. Returns the path of the previous database. */
 function replace(path: string, candidate: string): string | null {
   const old = statSync(path, { throwIfNoEntry: false })
   if (old !== undefined) {

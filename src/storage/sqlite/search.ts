@@ -36,7 +36,6 @@ const maxBacklog = 1_000
 /** SQL for the id of a document's record. */
 const idOf = `(document & ${maxId})`
 
-/** Lists on SQLite. */
 export class SqliteLists implements ListEngine {
   readonly select: ListEngine['select']
 
