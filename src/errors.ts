@@ -126,23 +126,27 @@ export function found<T>(record: T | undefined, what: string): T {
   return record
 }
 
+/** Returns a failure with one violation, which has the same message. */
+function failureOf(code: ErrorCode, field: string, violation: ViolationCode, message: string, facts?: FailureFacts) {
+  return new Failure(code, message, { violations: [{ field, code: violation, message }], ...facts })
+}
+
 /** The name violates the unique index. */
 export function nameTaken(name: string): Failure {
-  const message = `The name ${name} has already been taken. Choose another name.`
-  return new Failure('name_taken', message, { violations: [{ field: 'name', code: 'taken', message }] })
+  return failureOf('name_taken', 'name', 'taken', `The name ${name} has already been taken. Choose another name.`)
 }
 
 /** Another link of the domain has the alias. Aliases are case-insensitive. */
 export function aliasTaken(alias: string): Failure {
   const message = `The alias ${alias} has already been taken on this domain. Choose another alias.`
-  return new Failure('alias_taken', message, { violations: [{ field: 'alias', code: 'taken', message }] })
+  return failureOf('alias_taken', 'alias', 'taken', message)
 }
 
 /** The domain has links, and the request does not ask to delete them. */
 export function domainInUse(links: number): Failure {
-  const number = links === 1 ? '1 link' : `${links} links`
-  const message = `The domain has ${number}. Delete ${links === 1 ? 'it' : 'them'} first, or send ?links=delete to delete the domain and its links.`
-  return new Failure('domain_in_use', message, { violations: [{ field: 'id', code: 'in_use', message }] })
+  const [number, them] = links === 1 ? ['1 link', 'it'] : [`${links} links`, 'them']
+  const message = `The domain has ${number}. Delete ${them} first, or send ?links=delete to delete the domain and its links.`
+  return failureOf('domain_in_use', 'id', 'in_use', message)
 }
 
 /** The link's period is over, or its click limit has been reached. */
@@ -158,30 +162,20 @@ export function preconditionFailed(version: string): Failure {
 /** The Idempotency-Key belongs to a different request. */
 export function idempotencyKeyReused(): Failure {
   const message = 'This Idempotency-Key was already used for a different request. Send a new key with each new request.'
-  return ofIdempotencyKey('idempotency_key_reused', 'key_reused', message)
+  return failureOf('idempotency_key_reused', 'Idempotency-Key', 'key_reused', message)
 }
 
 /** The first request with the Idempotency-Key is still running. */
 export function idempotencyInProgress(): Failure {
   const message =
     'The first request with this Idempotency-Key is still running. Repeat the request in a second to get its answer.'
-  return ofIdempotencyKey('idempotency_in_progress', 'in_progress', message, 1)
+  return failureOf('idempotency_in_progress', 'Idempotency-Key', 'in_progress', message, { retryAfter: 1 })
 }
 
-function ofIdempotencyKey(code: ErrorCode, violation: ViolationCode, message: string, retryAfter?: number): Failure {
-  const violations = [{ field: 'Idempotency-Key', code: violation, message }]
-  return new Failure(code, message, { violations, ...(retryAfter && { retryAfter }) })
-}
-
-/**
- * The database did not respond, or failed. Nothing was stored, unless the connection broke during the commit.
- */
+/** The database did not respond, or failed. Nothing was stored, unless the connection broke during the commit. */
 export function databaseUnavailable(cause: unknown, reason?: DatabaseTrouble): Failure {
-  return new Failure('database_unavailable', 'The database is not available right now. Try again shortly.', {
-    retryAfter: 1,
-    ...(reason && { reason }),
-    cause,
-  })
+  const facts = { retryAfter: 1, ...(reason && { reason }), cause }
+  return new Failure('database_unavailable', 'The database is not available right now. Try again shortly.', facts)
 }
 
 /** The server rejects the request, because it could not respond in time. */
@@ -224,9 +218,7 @@ export class UniqueViolation extends Error {
 export function referenceConflict(): Failure {
   const message =
     'Other records refer to this one, or it refers to one that has just been deleted. Look at both, and try again.'
-  return new Failure('reference_conflict', message, {
-    violations: [{ field: 'id', code: 'in_use', message }],
-  })
+  return failureOf('reference_conflict', 'id', 'in_use', message)
 }
 
 /** Waymark cannot start, or a command cannot run. The operator gets only the message, without a stack trace. */

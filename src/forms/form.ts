@@ -17,17 +17,11 @@ export interface Rule<T> {
   parse(text: string, label: string): T | Refusal
 }
 
-/** A rule, and the meaning of an absent or empty field. */
-export interface Field<T> {
-  /** The schema of a value, with its default. */
-  readonly schema: TSchema
+/** A rule, and the meaning of an absent or empty field. `schema` has the default. */
+export interface Field<T> extends Omit<Rule<T>, 'parse'> {
   readonly required: boolean
   /** Whether the value may be empty text, or null in JSON. */
   readonly acceptsEmpty: boolean
-  /** Whether JSON may carry the value as a number. */
-  readonly acceptsNumber: boolean
-  /** Whether JSON may carry the value as a boolean. */
-  readonly acceptsBoolean: boolean
   read(raw: unknown, label: string): T | Refusal
 }
 
@@ -76,16 +70,17 @@ export function fixed(schema: TSchema, { number = false } = {}): Field<string | 
 
 const unsent = () => undefined
 
-function fieldOf<T>(rule: Rule<T>, absent: Absence<T>, empty: Absence<T>): Field<T> {
-  const { schema, number: acceptsNumber = false, boolean: acceptsBoolean = false } = rule
+type Absence<T> = (label: string) => T | Refusal
+
+function fieldOf<T>({ parse, ...rule }: Rule<T>, absent: Absence<T>, empty: Absence<T>): Field<T> {
   const read = (raw: unknown, label: string) => {
     if (raw === undefined) return absent(label)
     if (raw === null) return empty(label)
     const text = textOf(raw, rule, label)
     if (typeof text !== 'string') return text
-    return text === '' ? empty(label) : rule.parse(text, label)
+    return text === '' ? empty(label) : parse(text, label)
   }
-  return { schema, required: false, acceptsEmpty: false, acceptsNumber, acceptsBoolean, read }
+  return { ...rule, required: false, acceptsEmpty: false, read }
 }
 
 /**
@@ -107,67 +102,47 @@ export function form<T>(
       if (value instanceof Refusal) violations.push({ field: name, code: value.code, message: value.message })
       else values[name] = value
     }
-    const unknown = unknownFieldViolations(input, names, ignored)
+    violations.push(...unknownFieldViolations(input, names, ignored))
     // An error about the whole request comes first.
-    violations.unshift(...unknown.filter(({ field }) => isJson(field)))
-    violations.push(...unknown.filter(({ field }) => !isJson(field)))
+    violations.sort((a, b) => Number(isJson(b.field)) - Number(isJson(a.field)))
     if (violations.length === 0) violations.push(...conflicts(values as T))
     return { values: values as Partial<T>, violations }
   }
-  return { fields, ignored, read, check: (input) => checked(read(input)) }
-}
-
-/** Returns the violations of fields that the form does not declare. */
-function unknownFieldViolations(input: Fields, names: readonly string[], ignored: readonly string[]): Violation[] {
-  const violations: Violation[] = []
-  for (const name in input) {
-    if (names.includes(name)) continue
-    const violation = ignored.includes(name) ? ignoredField(name, input[name]) : unknownField(name, names)
-    if (violation !== null) violations.push(violation)
+  const check = (input: Fields) => {
+    const { values, violations } = read(input)
+    return violations.length > 0 ? validationFailed(violations) : (values as T)
   }
-  return violations
+  return { fields, ignored, read, check }
 }
 
-function checked<T>({ values, violations }: Reading<T>): T | Failure {
-  return violations.length > 0 ? validationFailed(violations) : (values as T)
+function unknownFieldViolations(input: Fields, names: readonly string[], ignored: readonly string[]): Violation[] {
+  const unknown = Object.keys(input).filter((name) => !names.includes(name))
+  return unknown.flatMap((name) => {
+    if (!ignored.includes(name)) return unknownField(name, names)
+    return input[name] === repeated ? { field: name, ...notSingle(name) } : []
+  })
 }
 
-type Absence<T> = (label: string) => T | Refusal
-
-function textOf(raw: unknown, rule: Rule<unknown>, label: string): string | Refusal {
+function textOf(raw: unknown, { number, boolean }: Omit<Rule<unknown>, 'parse'>, label: string): string | Refusal {
   if (raw === repeated || Array.isArray(raw)) return notSingle(label)
   if (typeof raw !== 'string') {
-    if (!(rule.number || rule.boolean)) return new Refusal('not_a_string', `The ${label} field must be a string.`)
+    if (!(number || boolean)) return new Refusal('not_a_string', `The ${label} field must be a string.`)
+    const isAccepted = (typeof raw === 'number' && number) || (typeof raw === 'boolean' && boolean)
     // Converting an object would run its own toString. The name of its type is text that no rule accepts.
-    return isAccepted(raw, rule) ? String(raw) : typeof raw
+    return isAccepted ? String(raw) : typeof raw
   }
   const text = raw.trim()
-  if (unprintable.test(text) || !text.isWellFormed()) {
-    return new Refusal(
-      'control_characters',
-      `The ${label} field must not contain control characters or malformed Unicode.`,
-    )
-  }
-  return text
-}
-
-function isAccepted(raw: unknown, { number, boolean }: Rule<unknown>): boolean {
-  return (typeof raw === 'number' && number === true) || (typeof raw === 'boolean' && boolean === true)
+  if (!/\p{Cc}/u.test(text) && text.isWellFormed()) return text
+  const message = `The ${label} field must not contain control characters or malformed Unicode.`
+  return new Refusal('control_characters', message)
 }
 
 function notSingle(label: string): Refusal {
   return new Refusal('not_single', `The ${label} field must be sent once, as a single value.`)
 }
 
-const unprintable = /\p{Cc}/u
-
 function missing(label: string): Refusal {
   return new Refusal('required', `The ${label} field is required.`)
-}
-
-/** An ignored field may have any single value. */
-function ignoredField(name: string, raw: unknown): Violation | null {
-  return raw === repeated ? { field: name, ...notSingle(name) } : null
 }
 
 const maxEcho = 64

@@ -4,7 +4,7 @@ import type { Resource } from '../resources.ts'
 import type { PageRequest } from '../storage/port.ts'
 import { type Field, type Form, form, optional, type Rule } from './form.ts'
 import { Type } from './json-schema.ts'
-import { integerUpTo, notAllowed, oneOf, positiveInteger } from './rules.ts'
+import { integer, notAllowed, oneOf, positiveInteger } from './rules.ts'
 
 const pageSizes = [10, 25, 50, 100] as const
 const maxSearch = 255
@@ -29,20 +29,12 @@ export const pageSize: Rule<number> = {
   },
 }
 
-/** An integer of 1 or more. */
-export function positive(options: { readonly description: string; readonly default?: number }): Rule<number> {
-  return {
-    schema: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, ...options }),
-    parse: (text, label) => integerUpTo(Number.MAX_SAFE_INTEGER, text, label),
-  }
-}
-
-const pageNumber = positive({
+const pageNumber = integer({
   default: 1,
   description: 'The page, counted from 1. Use it for people who browse a list; `after` is for programs.',
 })
 
-const lastSeen = positive({
+const lastSeen = integer({
   description:
     'The id of the last record you have seen: the list goes on with the records that follow it. Use it to read a whole list: no record comes twice or is missed while others write. With `sort_by=id` only, and not together with `page`.',
 })

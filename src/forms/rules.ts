@@ -25,19 +25,28 @@ export function positiveInteger(text: string): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined
 }
 
-/** Parses an integer from 1 to `max` in canonical form. Returns a refusal that names the range for any other text. */
-export function integerUpTo(max: number, text: string, label: string): number | Refusal {
-  const value = positiveInteger(text)
-  if (value !== undefined && value <= max) return value
-  const bounds = max === Number.MAX_SAFE_INTEGER ? 'of 1 or more' : `from 1 to ${max}`
-  return new Refusal('out_of_range', `The ${label} must be an integer ${bounds}.`)
+interface IntegerOptions {
+  /** 0 or more; 1 by default. */
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly description: string
+  readonly default?: number
 }
 
-/** Parses an integer from `min`, 0 or more, to `max` in canonical form. Returns a refusal for any other text. */
-export function integerFrom(min: number, max: number, text: string, label: string): number | Refusal {
+/** A rule for an integer in canonical decimal form. */
+export function integer({ minimum = 1, maximum = Number.MAX_SAFE_INTEGER, ...options }: IntegerOptions): Rule<number> {
+  return {
+    schema: Type.Integer({ minimum, maximum, ...options }),
+    parse: (text, label) => parseInteger(minimum, maximum, text, label),
+  }
+}
+
+/** Parses an integer in canonical decimal form. Returns a refusal that names the range for any other text. */
+export function parseInteger(minimum: number, maximum: number, text: string, label: string): number | Refusal {
   const value = text === '0' ? 0 : positiveInteger(text)
-  if (value !== undefined && value >= min && value <= max) return value
-  return new Refusal('out_of_range', `The ${label} must be an integer from ${min} to ${max}.`)
+  if (value !== undefined && value >= minimum && value <= maximum) return value
+  const range = maximum === Number.MAX_SAFE_INTEGER ? 'of 1 or more' : `from ${minimum} to ${maximum}`
+  return new Refusal('out_of_range', `The ${label} must be an integer ${range}.`)
 }
 
 /** URLs are stored unchanged. The URL Standard allows letters of any script, unlike RFC 3986 and so `uri`. */

@@ -5,9 +5,9 @@ import { crc32, deflate } from 'node:zlib'
 import encodeQR from 'qr'
 import { type Api, idOf, type Operation } from '../api/operations.ts'
 import { Failure, found, validationFailed } from '../errors.ts'
-import { form, optional, type Rule } from '../forms/form.ts'
+import { form, optional } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
-import { integerFrom, oneOf } from '../forms/rules.ts'
+import { integer, oneOf } from '../forms/rules.ts'
 import { addEntityTag, type Condition, conditionOf } from '../http/conditions.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
@@ -26,21 +26,13 @@ const names = { L: 'low', M: 'medium', Q: 'quartile', H: 'high' } as const
 /** The bytes in the largest code (table 7 of the standard). */
 const capacity: Readonly<Record<Level, number>> = { L: 2953, M: 2331, Q: 1663, H: 1273 }
 
-const formats = ['svg', 'png'] as const
-const [minSize, maxSize, maxMargin] = [64, 2048, 16]
-
-const between = (minimum: number, maximum: number, description: string): Rule<number> => ({
-  schema: Type.Integer({ minimum, maximum, description }),
-  parse: (text, label) => integerFrom(minimum, maximum, text, label),
-})
+const size = 'Width and height in pixels, at least one for each module.'
+const margin = 'The white on each side, in modules: the squares that a code consists of.'
 
 const qrQuery = form({
-  format: optional(oneOf(formats, 'SVG, which scales to any size, or PNG.'), 'svg'),
-  size: optional(between(minSize, maxSize, 'Width and height in pixels, at least one for each module.'), 512),
-  margin: optional(
-    between(0, maxMargin, 'The white on each side, in modules: the squares that a code consists of.'),
-    4,
-  ),
+  format: optional(oneOf(['svg', 'png'], 'SVG, which scales to any size, or PNG.'), 'svg'),
+  size: optional(integer({ minimum: 64, maximum: 2048, description: size }), 512),
+  margin: optional(integer({ minimum: 0, maximum: 16, description: margin }), 4),
   level: optional(oneOf(levels, 'How much of the code may be damaged: about 7 (L), 15 (M), 25 (Q) or 30 % (H).'), 'M'),
 })
 

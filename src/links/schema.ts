@@ -5,7 +5,7 @@ import { Refusal, type Violation } from '../errors.ts'
 import { change, clearable, type Form, fixed, form, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
-import { integerUpTo, notAllowed, oneOf, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
+import { integer, notAllowed, oneOf, parseInteger, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
 import { shownVersion } from '../http/conditions.ts'
 import { parseBoundedText } from '../names/bounded-text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
@@ -148,11 +148,7 @@ export function shownLink({ record, version }: Versioned<LinkRow>, shortUrl: Sho
   return { record: link, version: shownVersion(version, hash('sha1', JSON.stringify(link), 'base64url').slice(0, 12)) }
 }
 
-const reference = (description: string): Rule<number> => ({
-  schema: idOf(description),
-  number: true,
-  parse: (text, label) => integerUpTo(Number.MAX_SAFE_INTEGER, text, label),
-})
+const reference = (description: string): Rule<number> => ({ ...integer({ description }), number: true })
 const alias: Rule<string> = { schema: aliasSchema, parse: parseAlias }
 const title: Rule<string> = {
   schema: titleSchema,
@@ -165,7 +161,7 @@ const time = (description: string): Rule<string> => ({
 const clicksLimit: Rule<number> = {
   schema: limitSchema,
   number: true,
-  parse: (text, label) => integerUpTo(maxClicksLimit, text, label),
+  parse: (text, label) => parseInteger(1, maxClicksLimit, text, label),
 }
 const password: Rule<string> = {
   schema: Type.String({
@@ -261,7 +257,7 @@ export type LinkChange = Readonly<Partial<Omit<ValuesOf<typeof updateLink>, 'dom
 
 const spaceFilter: Rule<number | null> = {
   schema: Type.Integer({ minimum: 0, description: 'Only links in this space; 0: only links without a space.' }),
-  parse: (text, label) => (text === '0' ? null : integerUpTo(Number.MAX_SAFE_INTEGER, text, label)),
+  parse: (text, label) => (text === '0' ? null : parseInteger(1, Number.MAX_SAFE_INTEGER, text, label)),
 }
 const domainFilter = reference('Only links on this domain.')
 export const listLinksQuery = listQueryOf(resources.links, {

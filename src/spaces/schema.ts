@@ -3,7 +3,7 @@ import { operationsOf } from '../api/operations.ts'
 import { change, form, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
-import { integerUpTo } from '../forms/rules.ts'
+import { parseInteger } from '../forms/rules.ts'
 import { parseBoundedText } from '../names/bounded-text.ts'
 import { resources } from '../resources.ts'
 
@@ -27,7 +27,7 @@ const spaceName: Rule<string> = {
 const color: Rule<number> = {
   schema: colorSchema,
   number: true,
-  parse: (text, label) => integerUpTo(colors.length, text, label),
+  parse: (text, label) => parseInteger(1, colors.length, text, label),
 }
 
 /** A space in the database and in responses. */

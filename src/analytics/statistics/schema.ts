@@ -1,8 +1,8 @@
 import type { Violation } from '../../errors.ts'
 import { form, optional, type Rule, required } from '../../forms/form.ts'
 import { type TSchema, Type } from '../../forms/json-schema.ts'
-import { pageSize, positive } from '../../forms/list-query.ts'
-import { oneOf } from '../../forms/rules.ts'
+import { pageSize } from '../../forms/list-query.ts'
+import { integer, oneOf } from '../../forms/rules.ts'
 import { dimensionsOfLinks } from '../day.ts'
 import { defaultDays, intervals, maxDays, maxDaysByHour, parseDay, type RangeQuery, rangeFaults } from './day-range.ts'
 
@@ -33,9 +33,9 @@ const references = ['link_id', 'domain_id', 'space_id'] as const
 export const statsQuery = form<StatsQuery>(
   {
     name: required(oneOf(names, 'Which statistic.')),
-    link_id: optional(positive({ description: 'Only clicks of this link. Not with `domain_id` or `space_id`.' }), null),
-    domain_id: optional(positive({ description: 'Only clicks of links on this domain.' }), null),
-    space_id: optional(positive({ description: 'Only clicks of links in this space.' }), null),
+    link_id: optional(integer({ description: 'Only clicks of this link. Not with `domain_id` or `space_id`.' }), null),
+    domain_id: optional(integer({ description: 'Only clicks of links on this domain.' }), null),
+    space_id: optional(integer({ description: 'Only clicks of links in this space.' }), null),
     from: optional(day(`The first day, in UTC. Without it, ${defaultDays} days up to \`to\`.`), null),
     to: optional(
       day(
@@ -50,7 +50,7 @@ export const statsQuery = form<StatsQuery>(
       { ...pageSize, schema: { ...pageSize.schema, description: ofOthers('10 by default.') } as TSchema },
       null,
     ),
-    page: optional(positive({ description: ofOthers('1 by default.') }), null),
+    page: optional(integer({ description: ofOthers('1 by default.') }), null),
   },
   [],
   (query) => [...referenceFaults(query), ...rangeFaults(query), ...foreignTo(query)],

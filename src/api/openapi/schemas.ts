@@ -101,13 +101,13 @@ type Alternatives = (field: Field<unknown>, value: Schema) => readonly Schema[]
 const oneOfTexts = (...values: readonly string[]): Schema => ({ type: 'string', enum: values })
 const none: Schema = { type: 'null' }
 
-const inForms: Alternatives = ({ acceptsBoolean, acceptsEmpty }) => [
-  ...(acceptsBoolean ? [oneOfTexts('1', '0')] : []),
+const inForms: Alternatives = ({ boolean, acceptsEmpty }) => [
+  ...(boolean ? [oneOfTexts('1', '0')] : []),
   ...(acceptsEmpty ? [oneOfTexts('')] : []),
 ]
 
-const inJson: Alternatives = ({ acceptsBoolean, acceptsEmpty, acceptsNumber }, value) => [
-  ...(acceptsBoolean ? booleanSpellings : acceptsNumber ? [asText(value)] : []),
+const inJson: Alternatives = ({ boolean, number, acceptsEmpty }, value) => [
+  ...(boolean ? booleanSpellings : number ? [asText(value)] : []),
   ...(acceptsEmpty ? [oneOfTexts(''), none] : []),
 ]
 
