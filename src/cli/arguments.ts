@@ -43,10 +43,7 @@ export function required<T>(placeholder: string, help: string, parse: Parse<T>):
     placeholder,
     help,
     isRequired: true,
-    parse: (text = '', label) => {
-      if (text.trim() === '') throw new WrongUse(`${label} is missing.`)
-      return parse(text.trim(), label)
-    },
+    parse: (text = '', label) => parse(text.trim() || fail(`${label} is missing.`), label),
   }
 }
 
@@ -68,21 +65,22 @@ export function requiredFile(help: string): Argument<string> {
 
 export const text: Parse<string> = (text) => text
 
-export const accountId: Parse<number> = (text) =>
-  idFrom(text) ?? fail(`--account takes the ID of an account, as "${program} accounts list" shows it.`)
+/** Returns a parser that rejects a text if `read` returns undefined. The sentence continues the label. */
+function parser<T>(read: (text: string) => T | undefined, sentence: string): Parse<T> {
+  return (text, label) => read(text) ?? fail(`${label} ${sentence}`)
+}
 
 /** Returns the ID in the text; undefined if it has none. */
 export function idFrom(text: string): number | undefined {
   return /^[1-9]\d*$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
 }
 
-const maxNameLength = 255
+export const accountId = parser(idFrom, `takes the ID of an account, as "${program} accounts list" shows it.`)
 
-export const recordName: Parse<string> = (name, label) => {
-  const isPlain = !/\p{Cc}/u.test(name) && name.isWellFormed()
-  if (isPlain && [...name].length <= maxNameLength) return name
-  throw new WrongUse(`${label} takes 1 to ${maxNameLength} characters, none of them a control character.`)
-}
+export const recordName = parser(
+  (name) => (/\p{Cc}/u.test(name) || !name.isWellFormed() || [...name].length > 255 ? undefined : name),
+  'takes 1 to 255 characters, none of them a control character.',
+)
 
 /** Parses scopes; `*` includes all others. */
 export const scopeList: Parse<Scope[]> = (text, label) => {
@@ -90,7 +88,7 @@ export const scopeList: Parse<Scope[]> = (text, label) => {
   const known = [...wanted].filter(isScope)
   if (known.length === wanted.size) return wanted.has('*') ? ['*'] : known
   const unknown = [...wanted].find((scope) => !isScope(scope))
-  throw new WrongUse(`There is no scope "${unknown}". ${label} takes ${scopes.join(', ')}, separated by commas.`)
+  return fail(`There is no scope "${unknown}". ${label} takes ${scopes.join(', ')}, separated by commas.`)
 }
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -104,9 +102,7 @@ export function parseDuration(text: string): number | undefined {
   return milliseconds <= maxDurationMs ? milliseconds : undefined
 }
 
-/** Parses a duration. Returns milliseconds. */
-export const duration: Parse<number> = (text, label) =>
-  parseDuration(text) ?? fail(`${label} takes a duration such as 30s, 15m, 24h or 90d, at most 36500d.`)
+export const duration = parser(parseDuration, 'takes a duration such as 30s, 15m, 24h or 90d, at most 36500d.')
 
 export const lifetime: Parse<number> = (text, label) =>
   duration(text, label) || fail(`${label} must be longer than nothing, such as 90d.`)
@@ -117,19 +113,17 @@ export const keyReference: Parse<number | string> = (text) => {
   return idFrom(text) ?? text
 }
 
-const maxLimit = 1_000
+export const limit = parser(
+  (text) => (/^([1-9]\d{0,2}|1000)$/.test(text) ? Number(text) : undefined),
+  'takes a number from 1 to 1000.',
+)
 
-export const limit: Parse<number> = (text, label) => {
-  const limit = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : 0
-  if (limit >= 1 && limit <= maxLimit) return limit
-  throw new WrongUse(`${label} takes a number from 1 to ${maxLimit}.`)
-}
+export const clickFormat = parser(
+  (text) => (text === 'jsonl' || text === 'csv' ? text : undefined),
+  'takes jsonl or csv.',
+)
 
-export const clickFormat: Parse<'jsonl' | 'csv'> = (text, label) =>
-  text === 'jsonl' || text === 'csv' ? text : fail(`${label} takes jsonl or csv.`)
-
-export const day: Parse<string> = (text, label) =>
-  dayFrom(text) === undefined ? fail(`${label} takes a day such as 2026-11-20.`) : text
+export const day = parser((text) => (dayFrom(text) === undefined ? undefined : text), 'takes a day such as 2026-11-20.')
 
 function fail(message: string): never {
   throw new WrongUse(message)

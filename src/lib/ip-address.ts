@@ -23,14 +23,11 @@ function withoutPort(forwarded: string): string {
 
 /** Returns the eight groups of an IPv6 address, without leading zeros. */
 function expanded(address: string): string[] {
-  const [head = '', tail] = (address.split('%')[0] ?? '').split('::')
-  const before = groups(head)
-  if (tail === undefined) return before
-  const after = groups(tail)
-  return [...before, ...Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0'), ...after]
-}
-
-function groups(text: string): string[] {
-  if (text === '') return []
-  return text.split(':').map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
+  const { hostname } = new URL(`http://[${address.replace(/%.*/, '')}]`)
+  const [before = [], after] = hostname
+    .slice(1, -1)
+    .split('::')
+    .map((groups) => groups.split(':').filter(Boolean))
+  if (after === undefined) return before
+  return [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after]
 }
