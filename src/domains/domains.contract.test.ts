@@ -87,31 +87,13 @@ describe('POST /domains', () => {
     assert.equal(body.data.filter((each: Json) => each.name === name).length, 1)
   })
 
-  const refusedNames: readonly (readonly [string, string])[] = [
+  // `names/` tests the other codes.
+  for (const [name, code] of [
     ['https://go.acme.com', 'has_scheme'],
-    ['go.acme.com:8080', 'has_port'],
-    ['go.acme.com/path', 'has_path'],
-    ['user@go.acme.com', 'has_credentials'],
-    ['*.acme.com', 'has_wildcard'],
-    ['my_shop.acme.com', 'has_underscore'],
-    ['my shop.acme.com', 'has_space'],
-    ['go\\acme.com', 'has_backslash'],
-    ['127.0.0.1', 'ip_address'],
-    ['[::1]', 'ip_address'],
-    ['acme.123', 'numeric_last_label'],
-    ['xn--a.com', 'invalid_punycode'],
-    ['xn--pple-43d.com', 'mixed_scripts'],
-    ['acme.com⁄path', 'lookalike_character'],
-    ['go\u3164acme.com', 'invisible_character'],
     ['com', 'public_suffix'],
-    ['-a.com', 'hyphen_at_edge'],
-    ['a..com', 'empty_label'],
-    [`${'a'.repeat(64)}.com`, 'label_too_long'],
     [`${'abc.'.repeat(62)}abcdef`, 'too_long'],
-    ['a,b.com', 'invalid_character'],
     ['a\u0000b.com', 'control_characters'],
-  ]
-  for (const [name, code] of refusedNames) {
+  ] as const) {
     test(`422 ${code} for the name ${JSON.stringify(name.slice(0, 40))}, with a hint`, async () => {
       const answer = await app.send('POST', domains, { form: { name } })
       assertRefused(answer, ['name', code])
@@ -119,22 +101,12 @@ describe('POST /domains', () => {
     })
   }
 
-  const refusedUrls: readonly (readonly [string, string])[] = [
-    ['acme.com', 'not_absolute'],
-    ['javascript:alert(1)', 'unsupported_scheme'],
-    ['https://', 'host_missing'],
-    ['https://user@acme.com', 'has_credentials'],
-    ['https://acme.com/a b', 'has_space'],
-    ['https://acme.com\\path', 'has_backslash'],
-    ['https://acme.com/\0', 'control_characters'],
-    ['https://acme.com:99999', 'invalid_url'],
-    ['https://*.acme.com', 'has_wildcard'],
-    ['https://acme.com/\u202e', 'bidi_control'],
-    ['https://acme.com/\u200b', 'invisible_character'],
-    [`https://acme.com/${'a'.repeat(2032)}`, 'too_long'],
-  ]
   for (const field of urls) {
-    for (const [url, code] of refusedUrls) {
+    for (const [url, code] of [
+      ['acme.com', 'not_absolute'],
+      ['https://acme.com/\0', 'control_characters'],
+      [`https://acme.com/${'a'.repeat(2032)}`, 'too_long'],
+    ] as const) {
       test(`422 ${code} for the ${field} ${JSON.stringify(url.slice(0, 40))}`, async () => {
         assertRefused(await app.send('POST', domains, { form: { name: freshName(), [field]: url } }), [field, code])
       })
