@@ -8,7 +8,7 @@ import { type Bench, freePort, newDatabase, type RunningServer, startServer, typ
 import { isOverloaded, type VisitRequest, visit } from './visitors.ts'
 
 /** The pause between two visits of one visitor in a crowd, in milliseconds. */
-const pauseMs = 5
+const pauseMs = 15
 
 export interface VisitedServer extends RunningServer {
   readonly visitPort: number
@@ -74,7 +74,6 @@ export async function startTwo(t: Bench, variables: Variables): Promise<readonly
 export interface Visited {
   /** Milliseconds since the visitors came. */
   readonly at: number
-  readonly tookMs: number
   readonly url: string
   readonly port: number
   /** Null when no answer came. */
@@ -84,8 +83,6 @@ export interface Visited {
 /** Visitors who each visit the links one after another until `end`. */
 export class Crowd {
   readonly visits: Visited[] = []
-  /** How often a server that was overloaded turned somebody away. */
-  shed = 0
   readonly #begun = performance.now()
   readonly #people: Promise<void>[]
   #isOver = false
@@ -129,8 +126,9 @@ export class Crowd {
       const url = urls[turn % urls.length] as string
       const at = this.now()
       const answer = await visit(port, url, { agent }).catch(() => null)
-      if (answer !== null && isOverloaded(answer)) this.shed += 1
-      else this.visits.push({ at, tookMs: this.now() - at, url, port, status: answer?.status ?? null })
+      // A busy machine sheds load.
+      const isShed = answer !== null && isOverloaded(answer)
+      if (!isShed) this.visits.push({ at, url, port, status: answer?.status ?? null })
       await wait(answer === null || answer.status === 503 ? 4 * pauseMs : pauseMs)
     }
     agent.destroy()
@@ -142,9 +140,4 @@ export function statusesOf(visits: readonly Visited[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { status } of visits) counts[status ?? 'none'] = (counts[status ?? 'none'] ?? 0) + 1
   return counts
-}
-
-/** The longest that one of them took, in milliseconds. */
-export function slowestOf(visits: readonly Visited[]): number {
-  return visits.reduce((most, { tookMs }) => Math.max(most, tookMs), 0)
 }

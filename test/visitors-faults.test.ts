@@ -7,15 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type EmbeddedServer, execute, startPostgres } from './postgres.ts'
 import { eventually, newDatabase } from './processes.ts'
-import {
-  Crowd,
-  databaseOn,
-  slowestOf,
-  startTwo,
-  startVisited,
-  statusesOf,
-  type VisitedServer,
-} from './visited-server.ts'
+import { Crowd, databaseOn, startTwo, startVisited, statusesOf, type VisitedServer } from './visited-server.ts'
 
 const host = 'http://go.acme.com'
 const known = `${host}/known`
@@ -59,22 +51,18 @@ test('serves known links while PostgreSQL is down or silent, returns 503 for oth
       return () => postgres.resume()
     },
   }
-  for (const [name, begin] of Object.entries(faults)) {
+  for (const begin of Object.values(faults)) {
     const before = passed()
     await eventually(() => passed() > before + 10)
     const [from, othersFrom] = [crowd.now(), others.now()]
     const end = await begin()
     const served = crowd.redirected()
     const isMissed = () => others.since(othersFrom).some(({ status }) => status === 503)
-    await eventually(() => crowd.redirected() > served + 200 && isMissed())
+    await eventually(() => crowd.redirected() > served + 50 && isMissed())
     await end()
     const length = passed()
     await eventually(() => passed() > length + 10)
     const during = crowd.since(from)
-    t.diagnostic(
-      `${name}: known ${JSON.stringify(statusesOf(during))}, slowest ${slowestOf(during).toFixed(0)} ms; ` +
-        `others ${JSON.stringify(statusesOf(others.visits))}, slowest ${slowestOf(others.visits).toFixed(0)} ms`,
-    )
     assert.deepEqual(Object.keys(statusesOf(during)), ['302'])
     assert.ok(others.visits.every(({ status }) => [302, 404, 503].includes(status ?? 0)))
   }
@@ -101,16 +89,12 @@ test('serves known links while another process locks the SQLite file, and loses 
   t.after(() => locker.close())
   locker.exec('begin immediate')
   const from = crowd.now()
-  await eventually(() => crowd.since(from).length > 400)
+  await eventually(() => crowd.since(from).length > 100)
   const during = crowd.since(from)
   locker.exec('rollback')
   const length = others.redirected()
   await eventually(() => others.redirected() > length + 10)
   await Promise.all([crowd.end(), others.end()])
-  t.diagnostic(
-    `known ${JSON.stringify(statusesOf(during))}, slowest ${slowestOf(during).toFixed(0)} ms; ` +
-      `limited ${JSON.stringify(statusesOf(others.visits))}, slowest ${slowestOf(others.visits).toFixed(0)} ms`,
-  )
   assert.deepEqual(Object.keys(statusesOf(during)).sort(), ['302', '404'])
   assert.ok(others.visits.every(({ status }) => status === 302 || status === 503))
   assert.equal((await server.end('SIGTERM')).code, 0)
@@ -128,14 +112,14 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     await eventually(async () => (await second.visit(`${known}+`)).status === 200)
     const crowd = new Crowd(t, [first, second], [known, limited])
     const redirected = (url: string) => crowd.of(url).filter(({ status }) => status === 302)
-    await eventually(() => crowd.redirected(first.visitPort) > 100)
+    await eventually(() => crowd.redirected(first.visitPort) > 40)
     // Each node stores its clicks within a second.
     const least = redirected(known).length
     await eventually(async () => (await clicksOf(second, ids.known)) >= least)
     await first.end('SIGKILL')
     const killedAt = crowd.now()
     const here = crowd.redirected(second.visitPort)
-    await eventually(() => crowd.redirected(second.visitPort) > here + 100)
+    await eventually(() => crowd.redirected(second.visitPort) > here + 40)
     await crowd.end()
     const survivors = crowd.visits.filter(({ port }) => port === second.visitPort)
     assert.deepEqual(Object.keys(statusesOf(survivors)), ['302'])
@@ -144,7 +128,6 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const again = await startVisited(t, variables, first.key)
     const [unlimited, taken] = [await clicksOf(again, ids.known), await clicksOf(again, ids.limited)]
     const unanswered = crowd.visits.filter(({ status, at }) => status === null && at <= killedAt).length
-    t.diagnostic(`${redirected(known).length - unlimited} of ${redirected(known).length} clicks lost`)
     assert.ok(unlimited >= least && unlimited <= redirected(known).length + unanswered, String(unlimited))
     // A click that is taken from a limit is on the disk before its visitor goes on.
     const passed = redirected(limited).length
@@ -159,7 +142,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     await eventually(async () => (await nodes[1].visit(`${known}+`)).status === 200)
     const crowd = new Crowd(t, nodes, [known, known, known, limited], 12)
     let edits = 0
-    for (; crowd.visits.length < 600 || edits < 12; edits++) {
+    for (; crowd.visits.length < 200 || edits < 12; edits++) {
       const { ask } = nodes[edits % 2] as VisitedServer
       const json = edits % 3 ? { url: `https://acme.com/${edits}` } : { title: `Edit ${edits}`, space_id: '' }
       const { status, text } = await ask('PATCH', `/links/${ids.known}`, { json })
@@ -172,7 +155,6 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const passed = (url: string) => crowd.of(url).filter(({ status }) => status === 302).length
     const again = await startVisited(t, variables, first.key)
     const clicks = [await clicksOf(again, ids.known), await clicksOf(again, ids.limited)]
-    t.diagnostic(`${edits} edits, ${clicks} clicks; answers ${JSON.stringify(statusesOf(crowd.visits))}`)
     assert.deepEqual(clicks, [passed(known), passed(limited)])
   })
 }

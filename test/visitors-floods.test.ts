@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { newDatabase } from './processes.ts'
-import { Crowd, slowestOf, startVisited, statusesOf } from './visited-server.ts'
+import { Crowd, startVisited, statusesOf } from './visited-server.ts'
 import { person } from './visitors.ts'
 
 const connections = 8
@@ -59,10 +59,6 @@ test('floods of unknown hosts and aliases: no host reaches the database, memory 
   assert.ok(unknown > 0 && unknown <= 10_000, String(unknown))
   const after = await rss()
   await crowd.end()
-  t.diagnostic(
-    `${JSON.stringify(rounds)}; known ${JSON.stringify(statusesOf(crowd.visits))}, ${crowd.shed} turned away, ` +
-      `slowest ${slowestOf(crowd.visits).toFixed(0)} ms; ${(before / 1e6).toFixed(0)} MB before, ${(after / 1e6).toFixed(0)} MB after`,
-  )
   for (const counts of rounds) {
     // A busy machine sheds load.
     assert.ok(Object.keys(counts).every((status) => status === '404' || status === '503'))

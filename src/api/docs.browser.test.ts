@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { startApp, type TestApp } from '../../test/app.ts'
+import { startApp } from '../../test/app.ts'
 import { browserForTests, findings, skip, type Window } from '../../test/dashboard-browser.ts'
 import { operations } from '../app/api.ts'
 
@@ -13,10 +13,11 @@ interface Screen {
 
 const phone = { width: 390, height: 844 }
 const openWindow = browserForTests()
+const app = await startApp()
 
 for (const path of ['/docs', '/docs/', '/docs?key=wm_', '/docs/static/']) {
   test(`${path} shows every operation, with no request to any other host`, { skip }, async () => {
-    const { page, app, requests, complaints } = await visit(path)
+    const { page, requests, complaints } = await visit(path)
     for (const { id } of operations) await page.locator(`#${id}`).waitFor()
     assert.equal(await page.locator('.operation').count(), operations.length + 3)
     assert.equal(await page.title(), 'Waymark API')
@@ -104,7 +105,7 @@ test('opens the operation or object in the URL fragment', { skip }, async () => 
 })
 
 test('stores a domain with a key and the Send button, as JSON and as a form', { skip }, async () => {
-  const { page, app, requests, complaints } = await visit('/docs')
+  const { page, requests, complaints } = await visit('/docs')
   await page.getByLabel('API key').fill(app.key)
   await page.locator('#storeDomain > summary').click()
   const operation = page.locator('#storeDomain')
@@ -132,7 +133,7 @@ test('stores a domain with a key and the Send button, as JSON and as a form', { 
 })
 
 test('sends parameters in the path, query and headers, and omits empty ones', { skip }, async () => {
-  const { page, app } = await visit('/docs')
+  const { page } = await visit('/docs')
   await page.getByLabel('API key').fill(app.key)
   const { body } = await app.send('POST', '/api/v1/spaces', { form: { name: 'a&b', color: 2 } })
   const list = page.locator('#listSpaces')
@@ -152,7 +153,7 @@ test('sends parameters in the path, query and headers, and omits empty ones', { 
 })
 
 test('shows an error if the request cannot be sent', { skip }, async () => {
-  const { page, app } = await visit('/docs')
+  const { page } = await visit('/docs')
   await page.getByLabel('API key').fill('wm_ключ')
   await page.locator('#listSpaces > summary').click()
   assert.match(await send(page.locator('#listSpaces')), /^The request could not be sent\. /)
@@ -161,7 +162,7 @@ test('shows an error if the request cannot be sent', { skip }, async () => {
 })
 
 test('stores the key for the tab until it is removed', { skip }, async () => {
-  const { page, app } = await visit('/docs')
+  const { page } = await visit('/docs')
   await page.getByLabel('API key').fill(app.key)
   await page.reload()
   assert.equal(await page.getByLabel('API key').inputValue(), app.key)
@@ -174,12 +175,11 @@ test('stores the key for the tab until it is removed', { skip }, async () => {
   assert.equal(await page.evaluate('JSON.stringify([localStorage, sessionStorage])'), '[{},{}]')
 })
 
-/** Opens a page of a new app. */
+/** Opens a page. */
 async function visit(
   path: string,
   { width = 1280, height = 900, colorScheme = 'light' }: Screen = {},
-): Promise<Window & { app: TestApp }> {
-  const app = await startApp()
+): Promise<Window> {
   const opened = await openWindow({ viewport: { width, height }, colorScheme })
   const { page } = opened
   // A busy machine makes the app shed load now and then; a person would load the page again, too.
@@ -189,7 +189,7 @@ async function visit(
     await route.fulfill({ response })
   })
   await page.goto(app.origin + path)
-  return { app, ...opened }
+  return opened
 }
 
 /** Sends the request of the operation's form. Returns the line that says how it went. */

@@ -1,6 +1,9 @@
-import http, { type IncomingMessage } from 'node:http'
-import https from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import type { LookupFunction } from 'node:net'
+
+// As in http/listener.ts: an import would load undici.
+const http = process.getBuiltinModule('node:http')
+const https = process.getBuiltinModule('node:https')
 
 /** Whether a URL reaches this instance. */
 export type ProbeResult = 'here' | 'elsewhere' | 'no answer' | 'certificate error'
