@@ -91,16 +91,6 @@ test('finishes all interrupted removals, even in two processes', async (t) => {
   await finishRemovals(storage, removal)
 })
 
-test('continues a failed removal', async (t) => {
-  const storage = await open(t, 3 * detachBatchSize)
-  const { db } = watched(storage, (batch) => (batch === 1 ? Promise.reject(new Error('cut')) : undefined))
-  await assert.rejects(finishRemoval(db, removal, 2), /cut/)
-  assert.deepEqual(await idsOf(storage, albums), [1, 2, 3])
-  const { db: again, batches } = watched(storage)
-  await finishRemoval(again, removal, 2)
-  assert.deepEqual(batches, [detachBatchSize, detachBatchSize, 0])
-})
-
 test('detaches links that are stored after the last batch', async (t) => {
   const storage = await open(t, 0)
   let stored = 0

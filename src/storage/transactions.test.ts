@@ -27,26 +27,6 @@ const noUrls = { homepage_url: null, not_found_url: null }
 const times = <T>(count: number, work: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => work(n)))
 
-test('stores concurrent changes of different fields of one record', async (t) => {
-  const { storage, account } = await open(t)
-  for (let round = 0; round < 20; round++) {
-    const { id } = (await insertDomain(storage, account, hostName(`go${round}.acme.com`), noUrls)).record
-    await Promise.all([
-      changeDomain(storage, account, id, { homepage_url: 'https://a.com' }, null),
-      changeDomain(storage, account, id, { not_found_url: 'https://b.com' }, null),
-    ])
-    const domain = (await findDomain(storage, account, id))?.record
-    assert.deepEqual([domain?.homepage_url, domain?.not_found_url], ['https://a.com', 'https://b.com'])
-    const space = (await insertSpace(storage, account, { name: 'Space', color: 1 })).record
-    await Promise.all([
-      changeSpace(storage, account, space.id, { name: 'Renamed' }, null),
-      changeSpace(storage, account, space.id, { color: 5 }, null),
-    ])
-    const changed = (await findSpace(storage, account, space.id))?.record
-    assert.deepEqual([changed?.name, changed?.color], ['Renamed', 5])
-  }
-})
-
 test('never moves updated_at back, even if the clock does', async (t) => {
   const { storage, account } = await open(t)
   const now = Date.now()

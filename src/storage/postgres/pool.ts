@@ -50,7 +50,9 @@ export class Pool {
   /** Calls `work` with its own connection. Throws `database_unavailable` if none becomes free in time. */
   async with<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const start = performance.now()
-    const client = await this.#connect()
+    const client = await this.#pool.connect().catch((error) => {
+      throw databaseUnavailable(error)
+    })
     try {
       const result = await work(client)
       client.release()
@@ -65,14 +67,6 @@ export class Pool {
   /** Closes after the running queries, or after the longest time that a response may take. */
   async close(): Promise<void> {
     await Promise.race([this.#pool.end(), wait(answerTimeoutMs, undefined, { ref: false })])
-  }
-
-  async #connect(): Promise<PoolClient> {
-    try {
-      return await this.#pool.connect()
-    } catch (error) {
-      throw databaseUnavailable(error)
-    }
   }
 }
 

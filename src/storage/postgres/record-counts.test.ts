@@ -53,13 +53,3 @@ test('keeps totals exact when connections insert and delete concurrently, and wh
   await Promise.all(turns)
   assert.deepEqual(await spacesOf(url), { counted: [552, 276], existing: [552, 276] })
 })
-
-test('has a trigger for every trigger function', async (t) => {
-  const unused = `select proname from pg_proc
-    where prorettype = 'trigger'::regtype and pronamespace = current_schema()::regnamespace
-      and oid not in (select tgfoid from pg_trigger)`
-  const url = await database(t)
-  assert.deepEqual(await execute(url, unused), [])
-  await execute(url, 'drop trigger left_account on domains; drop trigger left_account on spaces')
-  assert.deepEqual(await execute(url, unused), [{ proname: 'record_deleted' }])
-})

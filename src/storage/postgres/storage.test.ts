@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { sql } from 'kysely'
+import pg from 'pg'
 import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { createAccount } from '../../accounts/store.ts'
 import { changeSpace, insertSpace } from '../../spaces/store.ts'
 import { query } from '../schema.ts'
 import { openPostgres } from './open.ts'
+import { retry } from './queries.ts'
 
 async function open(t: TestContext, size = 3) {
   const { url, drop } = await newDatabase()
@@ -84,4 +86,34 @@ test('replaces a connection after a read on it reports that the server is shutti
   await assert.rejects(storage.execute(shutDown), { code: 'database_unavailable' })
   const [after] = await storage.execute(pid)
   assert.notEqual(after?.pid, before?.pid)
+})
+
+const conflict = Object.assign(new pg.DatabaseError('could not serialize access', 0, 'error'), { code: '40001' })
+
+/** A transaction that fails `times` times before it succeeds, and the number of its attempts. */
+function failing(times: number, error: Error) {
+  const transaction = {
+    attempts: 0,
+    run: async () => {
+      transaction.attempts += 1
+      if (transaction.attempts <= times) throw error
+      return 'done'
+    },
+  }
+  return transaction
+}
+
+test('runs a transaction again after a serialization failure', async () => {
+  const transaction = failing(2, conflict)
+  assert.equal(await retry(transaction.run), 'done')
+  assert.equal(transaction.attempts, 3)
+})
+
+test('throws a serialization failure after ten attempts, and any other error after one', async () => {
+  const conflicting = failing(10, conflict)
+  await assert.rejects(retry(conflicting.run), conflict)
+  assert.equal(conflicting.attempts, 10)
+  const broken = failing(10, new Error('broken'))
+  await assert.rejects(retry(broken.run), /broken/)
+  assert.equal(broken.attempts, 1)
 })

@@ -10,7 +10,7 @@ import { damage } from '../../../test/lists-model.ts'
 import { eventually } from '../../../test/processes.ts'
 import { createAccount } from '../../accounts/store.ts'
 import { Failure } from '../../errors.ts'
-import { changeSpace, findSpace, insertSpace, listSpaces, removeSpace } from '../../spaces/store.ts'
+import { changeSpace, insertSpace, listSpaces, removeSpace } from '../../spaces/store.ts'
 import type { Storage } from '../port.ts'
 import { openSqlite } from './open.ts'
 
@@ -57,16 +57,6 @@ test('indexes stored, renamed and deleted records, and reports errors', async (t
     if (isIndexed) await eventually(() => pendingIn(other) === 0)
     assert.deepEqual([await totalOf('shop'), await totalOf('market')], [1, 1])
   }
-})
-
-test('shows the writes of a transaction only to itself before the commit', async (t) => {
-  const { storage, account } = await open(t)
-  await storage.write(async (tx) => {
-    const { record } = await insertSpace(tx, account, { name: 'New', color: 1 })
-    assert.deepEqual((await findSpace(tx, account, record.id))?.record, record)
-    assert.equal((await listSpaces(storage, account, firstPage)).total, 0)
-  })
-  assert.equal((await listSpaces(storage, account, firstPage)).total, 1)
 })
 
 test('starts without a thread that cannot be started, and reports the error', async (t) => {
