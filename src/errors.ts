@@ -188,11 +188,6 @@ export function tooManySearches(): Failure {
   return overloaded('Too many searches and deep pages are waiting. Try again shortly.')
 }
 
-/** Too many writes are waiting. */
-export function tooManyWrites(): Failure {
-  return overloaded('Too many writes are waiting. Try again shortly.')
-}
-
 /**
  * A statement refers to a missing record, or deletes a record that others refer to. Stores convert it to a specific failure
  * if they can; otherwise it becomes `reference_conflict`.

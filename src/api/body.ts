@@ -30,12 +30,10 @@ function parserFor(headers: IncomingHttpHeaders): Parse | Failure | null {
     return unsupported('A body with a Content-Encoding is not accepted: send it as it is.')
   }
   const type = headers['content-type']
-  if (type) return parsers.get(type) ?? parserForType(type)
-  const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
-  return isEmpty ? null : unsupported('The body has no Content-Type.')
-}
-
-function parserForType(type: string): Parse | Failure {
+  if (!type) {
+    const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+    return isEmpty ? null : unsupported('The body has no Content-Type.')
+  }
   const [essence = '', ...parameters] = type.split(';').map((part) => part.trim().toLowerCase())
   const parse = parsers.get(essence)
   if (parse === undefined) return unsupported('The media type of the body is not accepted.')

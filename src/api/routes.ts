@@ -47,15 +47,13 @@ export class ApiRoutes implements Api {
     exchange.logFields = { account: caller.account, key: caller.key }
     const limited = rateLimits.countRequest(caller, exchange)
     if (limited !== undefined) return limited
-    if (scope !== null && !allows(caller.scopes, scope)) return insufficientScope(scope)
+    if (scope !== null && !allows(caller.scopes, scope)) {
+      return new Failure('insufficient_scope', `The API key lacks the scope ${scope}.`, { scope })
+    }
     const fields = body === undefined ? noFields : await readBody(exchange)
     if (fields instanceof Failure) return fields
     return handler(exchange, { caller, fields })
   }
-}
-
-function insufficientScope(scope: string): Failure {
-  return new Failure('insufficient_scope', `The API key lacks the scope ${scope}.`, { scope })
 }
 
 /** Returns the token of RFC 6750 §2.1. The scheme is case-insensitive (RFC 9110 §11.1). */
@@ -79,12 +77,10 @@ export type PublicAddress = (exchange: Exchange) => string
 /** Returns `baseUrl` for every request, or if it is null, the address that the request was sent to. */
 export function publicAddress(baseUrl: string | null): PublicAddress {
   if (baseUrl !== null) return () => baseUrl
-  return (exchange) => `${exchange.protocol.toLowerCase()}://${hostOf(exchange)}`
+  return ({ protocol, host, request }) => `${protocol.toLowerCase()}://${host || addressOf(request.socket)}`
 }
 
-/** The Host header has been checked. Only HTTP/1.0 requests may lack it. */
-function hostOf({ host, request }: Exchange): string {
-  if (host !== '') return host
-  const { localAddress = 'localhost', localPort } = request.socket
+/** Returns the address that a request was sent to. Only HTTP/1.0 requests may lack a Host header. */
+function addressOf({ localAddress = 'localhost', localPort }: Exchange['request']['socket']): string {
   return `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`
 }

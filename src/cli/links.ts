@@ -2,7 +2,7 @@
 import { readShortUrlTemplate } from '../config/config.ts'
 import { findDomainByName } from '../domains/store.ts'
 import { Failure, Refusal, StartupFailure, type Violation } from '../errors.ts'
-import { checkListQuery, pageRequestOf } from '../forms/list-query.ts'
+import { pageRequestOf } from '../forms/list-query.ts'
 import { findAddresses } from '../instance/store.ts'
 import { checkedValues } from '../links/actions.ts'
 import { statuses } from '../links/link.ts'
@@ -80,7 +80,7 @@ export const linkCommands = {
       const account = await chooseAccount(storage, id)
       const domain_id = domain === undefined ? undefined : String(await chooseDomain(storage, account, domain))
       const space_id = space === undefined || space === '0' ? space : String(await chooseSpace(storage, account, space))
-      const query = checkListQuery({ search, status, domain_id, space_id }, listLinksQuery)
+      const query = listLinksQuery.check({ search, status, domain_id, space_id })
       if (query instanceof Failure) throw new WrongUse(formatViolations(query.facts.violations ?? []))
       const request = { ...pageRequestOf(query, resources.links), limit }
       const { rows, total, totalIsExact } = await listLinks(storage, account, request)

@@ -1,7 +1,7 @@
 /** Lists: the URL contains the entire state, so that back, reload and sharing work. */
 import { Failure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
-import { checkListQuery, type ListQuery, pageRequestOf } from '../forms/list-query.ts'
+import { type ListQuery, pageRequestOf } from '../forms/list-query.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
@@ -27,7 +27,7 @@ export class ListState {
 
   /** Throws `validation_failed` for an invalid query. */
   constructor(path: string, given: Fields, form: Form<ListQuery>, resource: Resource) {
-    const query = checkListQuery({ per_page: String(rowsPerPage), ...given }, form)
+    const query = form.check({ per_page: String(rowsPerPage), ...given })
     if (query instanceof Failure) throw query
     this.query = query
     this.request = pageRequestOf(query, resource)

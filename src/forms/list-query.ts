@@ -1,5 +1,4 @@
-import { type Failure, Refusal, type Violation } from '../errors.ts'
-import type { Fields } from '../http/form-encoding.ts'
+import { Refusal, type Violation } from '../errors.ts'
 import type { Resource } from '../resources.ts'
 import type { PageRequest } from '../storage/port.ts'
 import { type Field, type Form, form, optional, type Rule } from './form.ts'
@@ -70,11 +69,6 @@ export function listQueryOf({ searched, sorts }: Resource, filters: Filters = {}
     ...filters,
   }
   return form<ListQuery>(fields, [], conflictsOf) as Form<ListQuery>
-}
-
-/** Returns the values of a list query, or `validation_failed`. */
-export function checkListQuery(query: unknown, of: Form<ListQuery>): ListQuery | Failure {
-  return of.check(query as Fields)
 }
 
 /** Returns the page to read from storage. With `after`, it has one more record, which shows whether there is a next page. */

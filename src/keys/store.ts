@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import { notFound } from '../errors.ts'
+import { found, notFound } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { type KeysTable, query } from '../storage/schema.ts'
 import { generateKey, hashKey } from './key.ts'
@@ -47,8 +47,8 @@ export async function createKey(db: Db, wanted: NewKey, secret = generateKey()):
 
 /** Lists the keys of one account, or of all accounts for the operator, oldest first. */
 export async function listKeys(db: Db, account: number | null): Promise<Key[]> {
-  const found = account === null ? keys : keys.where('account_id', '=', account)
-  return (await db.execute(found.orderBy('id'))).map(toKey)
+  const listed = account === null ? keys : keys.where('account_id', '=', account)
+  return (await db.execute(listed.orderBy('id'))).map(toKey)
 }
 
 /** Returns the status of a key at `now`, in Unix milliseconds. */
@@ -93,7 +93,9 @@ export async function findOwnKey(db: Db, account: number, id: number): Promise<O
 export function rotateKey(db: Db, id: number, overlapMs: number): Promise<IssuedKey> {
   return db.write(async (tx) => {
     const now = Date.now()
-    const old = await activeKey(tx, id, now)
+    const [row] = await tx.execute(keys.where('id', '=', id).forUpdate())
+    const old = found(row, 'key')
+    if (statusOf(old, now) !== 'active') throw notFound('active key: that one is revoked or has expired')
     const issued = await createKey(tx, {
       account: old.account_id,
       name: old.name,
@@ -118,15 +120,14 @@ export function revokeKey(db: Db, id: number): Promise<Key> {
     const revoked_at = new Date().toISOString()
     await tx.execute(query.updateTable('keys').set({ revoked_at }).where('id', '=', id).where('revoked_at', 'is', null))
     const [row] = await tx.execute(keys.where('id', '=', id))
-    if (row === undefined) throw notFound('key')
-    return toKey(row)
+    return toKey(found(row, 'key'))
   })
 }
 
 /** Revokes one of the account's keys. Revoking it again changes nothing. Throws `not_found`. */
 export async function revokeOwnKey(db: Db, account: number, id: number): Promise<Key> {
   return db.write(async (tx) => {
-    if ((await findOwnKey(tx, account, id)) === undefined) throw notFound('key')
+    found(await findOwnKey(tx, account, id), 'key')
     return revokeKey(tx, id)
   })
 }
@@ -140,13 +141,6 @@ export function recordUses(db: Db, uses: ReadonlyMap<number, string>): Promise<v
       await tx.execute(query.updateTable('keys').set({ last_used_at }).where('id', '=', id))
     }
   })
-}
-
-async function activeKey(db: Db, id: number, now: number): Promise<KeyRow> {
-  const [row] = await db.execute(keys.where('id', '=', id).forUpdate())
-  if (row === undefined) throw notFound('key')
-  if (statusOf(row, now) !== 'active') throw notFound('active key: that one is revoked or has expired')
-  return row
 }
 
 function toKey(row: KeyRow): Key {

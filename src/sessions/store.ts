@@ -74,7 +74,7 @@ export async function signInByToken(
         .where('expires_at', '>', timeOf(now))
         .returning('account_id'),
     )
-    return used && startSession(tx, { account: used.account_id, key: null, browser, now })
+    return used && startSession(tx, used.account_id, { key: null, browser, now })
   })
 }
 
@@ -86,7 +86,7 @@ export function signInByKey(
   browser: string,
   now = Date.now(),
 ): Promise<NewSession> {
-  return db.write((tx) => startSession(tx, { account, key, browser, now }))
+  return db.write((tx) => startSession(tx, account, { key, browser, now }))
 }
 
 /**
@@ -163,30 +163,22 @@ export async function removeSessions(db: Db, account: number, except: number | n
   return (await db.execute(others.returning('id'))).length
 }
 
-interface SessionStart {
-  readonly account: number
-  readonly key: number | null
-  readonly browser: string
-  readonly now: number
-}
-
 /** Starts a session. Deletes expired sessions, and the account's oldest sessions beyond `maxSessions`. */
-async function startSession(tx: Db, { account, key, browser, now }: SessionStart): Promise<NewSession> {
+async function startSession(
+  tx: Db,
+  account: number,
+  { key, browser, now }: { readonly key: number | null; readonly browser: string; readonly now: number },
+): Promise<NewSession> {
   const secret = generateToken('session')
   await tx.execute(query.deleteFrom('sessions').where('expires_at', '<=', timeOf(now)))
-  const own = query.selectFrom('sessions').select('id').where('account_id', '=', account)
   const oldest = query
-    .deleteFrom('sessions')
+    .selectFrom('sessions')
+    .select('id')
     .where('account_id', '=', account)
-    .where(
-      'id',
-      '<=',
-      own
-        .orderBy('id', 'desc')
-        .limit(1)
-        .offset(maxSessions - 1),
-    )
-  await tx.execute(oldest)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(maxSessions - 1)
+  await tx.execute(query.deleteFrom('sessions').where('account_id', '=', account).where('id', '<=', oldest))
   const [row] = await tx.execute(
     query
       .insertInto('sessions')

@@ -1,5 +1,5 @@
 import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
-import { databaseUnavailable, tooManyWrites } from '../../errors.ts'
+import { databaseUnavailable, overloaded } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
 import type { Db, Meter } from '../port.ts'
 import type { Connection } from './connection.ts'
@@ -65,7 +65,7 @@ export class GroupCommit {
 
   #enqueue<T>(run: () => T | Promise<T>, isSingleStatement: boolean): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#queue.length >= maxQueueLength) throw tooManyWrites()
+      if (this.#queue.length >= maxQueueLength) throw overloaded('Too many writes are waiting. Try again shortly.')
       const since = performance.now()
       this.#queue.push({ since, run, isSingleStatement, resolve: resolve as (value: unknown) => void, reject })
       this.#running ??= this.#run()
