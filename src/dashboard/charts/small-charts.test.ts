@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { assertWellFormed, textsOf } from '../../../test/well-formed.ts'
+import { html } from '../../http/html.ts'
 import { barChart, sparkline, valueLabel } from './small-charts.ts'
 
 test('renders well-formed bars within their width for any names and values', () => {
@@ -68,6 +69,6 @@ for (const [name, value, expected] of [
   ['links', 12, '#12'],
 ] as const) {
   test(`shows ${value} in ${name} as ${expected}`, () => {
-    assert.equal(valueLabel(name, value).text.replace(/<[^>]*>/g, ''), expected)
+    assert.equal(html`${valueLabel(name, value)}`.text.replace(/<[^>]*>/g, ''), expected)
   })
 }

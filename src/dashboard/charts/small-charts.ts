@@ -42,20 +42,15 @@ const devices: ReadonlyMap<string, string> = new Map([
   ['tv', 'TV'],
 ])
 
-/** Formats a breakdown value. Link ids become numbers, which callers with access to the link replace by its URL. */
-export function valueLabel(name: string, value: string | number | null): Html {
-  if (value === null) return html`${name === 'referrers' ? 'Direct or unknown' : 'Unknown'}`
-  if (typeof value === 'number') return html`#${value}`
-  if (value === 'other') return html`Other`
-  if (name === 'languages') return html`${languageName(value)}`
+/** Formats a breakdown value. */
+export function valueLabel(name: string, value: string | number | null): Part {
+  if (value === null) return name === 'referrers' ? 'Direct or unknown' : 'Unknown'
+  if (typeof value === 'number') return `#${value}`
+  if (value === 'other') return 'Other'
+  if (name === 'languages') return nameIn(languages, value)
   if (name !== 'countries') return html`<bdi>${(name === 'devices' && devices.get(value)) || value}</bdi>`
   const flag = countryFlag(value)
-  return html`${flag && html`<span class="flag" aria-hidden="true">${flag}</span> `}${countryName(value)}`
-}
-
-/** `Germany` for `DE`; other text unchanged. */
-function countryName(code: string): string {
-  return nameIn(regions, code)
+  return html`${flag && html`<span class="flag" aria-hidden="true">${flag}</span> `}${nameIn(regions, value)}`
 }
 
 /** Returns the flag of a two-letter country code; null for other text. */
@@ -65,11 +60,7 @@ function countryFlag(code: string): string | null {
   return String.fromCodePoint(...[...code].map((letter) => regionalA + letter.charCodeAt(0) - 'A'.charCodeAt(0)))
 }
 
-/** `German` for `de`; other text unchanged. */
-function languageName(code: string): string {
-  return nameIn(languages, code)
-}
-
+/** `Germany` for `DE`, `German` for `de`; other text unchanged. */
 function nameIn(names: Intl.DisplayNames, code: string): string {
   try {
     return names.of(code) ?? code

@@ -162,7 +162,7 @@ ${menu(`${what}-menu`, `More actions for ${nameOf(row)}`, [
     const body = confirmation({
       action: `${path}/delete`,
       consequences: [consequence],
-      verb: html`Delete ${nameOf(row)}`,
+      verb: `Delete ${nameOf(row)}`,
       cancel: path,
     })
     return { title, place: this.#place, body }

@@ -75,7 +75,7 @@ function keyTable(keys: readonly Key[]): Html {
         label: 'Revoke it',
         kind: 'menu',
         width: 'medium',
-        cell: (key) => (statusOf(key, now) === 'active' ? confirmLink(html`Revoke`, `${home}/${key.id}/revoke`) : null),
+        cell: (key) => (statusOf(key, now) === 'active' ? confirmLink('Revoke', `${home}/${key.id}/revoke`) : null),
       },
     ],
   })
@@ -152,7 +152,7 @@ function revokePage(key: Pick<Key, 'id' | 'name'>): PageContent {
     consequences: [
       'Programs that use it are refused within seconds, and so are browsers that signed in with it. This cannot be undone.',
     ],
-    verb: html`Revoke ${key.name}`,
+    verb: `Revoke ${key.name}`,
     cancel: home,
   })
   return { title: `Revoke ${key.name}?`, place: 'keys', body }

@@ -203,7 +203,7 @@ async function deletePage(services: Services, account: number, link: Link, next:
   const body = confirmation({
     action: `${home}/${id}/delete`,
     consequences: [html`${await describeEffect(services, account, [link])} ${counts}`, undoable],
-    verb: html`Delete ${name}`,
+    verb: `Delete ${name}`,
     cancel: next ?? `${home}/${id}`,
     ...(next !== null && { fields: { next } }),
   })

@@ -196,7 +196,7 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
 
 function linkCell({ id, short_url, title, url, status }: Link): Html {
   const heading = title === null ? null : html`<bdi class="title">${title}</bdi> `
-  return html`${shortUrlLink({ shortUrl: short_url, href: `${home}/${id}`, coversRow: true })}
+  return html`${shortUrlLink(short_url, `${home}/${id}`, 'short-url cover')}
 <span class="leads">${statusBadge(status)}${heading}${destination(url, 60)}</span>`
 }
 

@@ -59,7 +59,7 @@ function waitingForFirstClick({ id, short_url: shortUrl, status }: Link): Html {
       : html`<p>The link is ${status}, so visitors do not reach its target.</p>`
   return html`<section id="clicks" data-refresh><h2>No clicks yet</h2>
 <div class="qr">${qrImage(shortUrl, `/app/links/${id}/qr`)}<div class="stack">
-<p>${shortUrlLink({ shortUrl, href: `/app/links/${id}` })}</p>${next}</div></div></section>`
+<p>${shortUrlLink(shortUrl, `/app/links/${id}`)}</p>${next}</div></div></section>`
 }
 
 async function clicksSections(statistics: Statistics): Promise<Html> {

@@ -69,5 +69,5 @@ function spaceFields(state: FormState) {
     state: state.field('name'),
     hasFocus: state.field('name').value === '',
   })
-  return html`${name}${colorField({ name: 'color', state: state.field('color') })}`
+  return html`${name}${colorField(state.field('color'))}`
 }

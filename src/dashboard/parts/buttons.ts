@@ -22,52 +22,50 @@ interface LinkButton {
 }
 
 /** Renders a link that looks like a button. */
-export function linkButton({ label, href, weight = 'plain', icon: name, ...where }: LinkButton): Html {
-  const target = where.inNewTab ? '_blank' : null
-  const all = attributes({ class: classOf(weight), href, target, 'data-dialog': where.inDialog ?? false })
+export function linkButton({ label, href, weight = 'plain', icon: name, inDialog = false, ...rest }: LinkButton): Html {
+  const target = rest.inNewTab ? '_blank' : null
+  const all = attributes({ class: classOf(weight), href, target, 'data-dialog': inDialog })
   return html`<a${all}>${name === undefined ? null : icon(name)}${label}</a>`
 }
 
 interface SubmitButton {
   readonly label: Part
   readonly weight?: Weight
-  /** The form sends this name and value if the button is pressed. */
   readonly name?: string
   readonly value?: string
   /** Whether the form may be sent with empty required fields. */
   readonly needsNothing?: boolean
 }
 
-/** Renders the submit button of a form. */
 export function submitButton(button: SubmitButton): Html {
   const { label, weight = 'primary', name = null, value = null, needsNothing = false } = button
   return html`<button${attributes({ type: 'submit', class: classOf(weight), name, value, formnovalidate: needsNothing })}>${label}</button>`
 }
 
-interface PostButton extends SubmitButton {
-  readonly action: string
-  /** Hidden form fields. */
-  readonly fields?: Readonly<Record<string, string>>
-}
+type HiddenFields = Readonly<Record<string, string>>
 
 /** Renders a button in its own form, for a single action. */
-export function postButton({ action, fields = {}, ...button }: PostButton): Html {
-  return html`<form method="post" action="${action}">${hiddenFields(fields)}${submitButton({ weight: 'plain', ...button })}</form>`
+export function postButton(button: SubmitButton & { readonly action: string; readonly fields?: HiddenFields }): Html {
+  const { action, fields = {}, weight = 'plain' } = button
+  return html`<form method="post" action="${action}">${hiddenFields(fields)}${submitButton({ ...button, weight })}</form>`
 }
 
-/** Renders hidden fields. */
-export function hiddenFields(fields: Readonly<Record<string, string>>): Html {
-  return html`${Object.entries(fields).map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
-  )}`
+export function hiddenFields(fields: HiddenFields): Html {
+  const inputs = Object.entries(fields)
+  return html`${inputs.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}`
+}
+
+/** Renders a unique value, so that pressing a button twice does the work once. See `submissions.ts`. */
+export function onceField(): Html {
+  return hiddenFields({ once: randomUUID() })
 }
 
 /**
- * Renders a button that copies the text. `what` names the text: "the short link". Without a label, the button is an
- * icon. It is hidden without scripts.
+ * Renders a button that copies the text, hidden without scripts. `what` names the text: "the short link". Without a label,
+ * the button is an icon.
  */
 export function copyButton(text: string, what: string, label: string | null = null): Html {
-  const words = label === null ? html`<span class="hidden-text">Copy ${what}</span>` : label
+  const words = label ?? html`<span class="hidden-text">Copy ${what}</span>`
   const className = label === null ? 'button bare-icon copy' : 'button copy'
   return html`<button type="button" class="${className}" data-copy="${text}">${icon('copy')}${words}<span class="said" aria-hidden="true">Copied</span></button>`
 }
@@ -76,28 +74,15 @@ function classOf(weight: Weight): string {
   return weight === 'link-like' ? weight : `button ${weight}`
 }
 
-/** Renders a unique value, so that pressing a button twice does the work once. See `submissions.ts`. */
-export function onceField(): Html {
-  return hiddenFields({ once: randomUUID() })
-}
-
 /** A menu item: a link, or with `fields` a button that posts them to `href`. */
-interface MenuItem {
-  readonly label: Part
-  readonly href: string
-  readonly icon?: IconName
-  readonly fields?: Readonly<Record<string, string>>
+interface MenuItem extends Pick<LinkButton, 'label' | 'href' | 'icon' | 'inDialog'> {
+  readonly fields?: HiddenFields
   readonly isDangerous?: boolean
-  /** Opens the target in a dialog, with scripts. */
-  readonly inDialog?: boolean
   /** Whether the item is the current choice. */
   readonly isCurrent?: boolean
 }
 
-/**
- * Renders a menu and the button that opens it. The browser closes it with Esc or a click elsewhere. `id` is unique on
- * the page, and `label` names the button.
- */
+/** Renders a menu and the button that opens it. `id` is unique on the page, and `label` names the button. */
 export function menu(id: string, label: string, items: readonly MenuItem[]): Html {
   return html`<button type="button" class="button bare-icon" popovertarget="${id}">${icon('menu')}<span class="hidden-text">${label}</span></button>
 ${menuItems(id, items)}`
@@ -108,10 +93,12 @@ export function menuItems(id: string, items: readonly MenuItem[]): Html {
   return html`<div class="menu" id="${id}" popover><ul class="items">${items.map((item) => html`<li>${entry(item)}</li>`)}</ul></div>`
 }
 
-function entry({ label, href, icon: name, fields, isDangerous = false, ...rest }: MenuItem): Html {
+function entry({ label, href, icon: name, fields, isDangerous, inDialog = false, isCurrent }: MenuItem): Html {
   const className = isDangerous ? 'danger' : null
   const words = html`${name === undefined ? null : icon(name)}${label}`
-  if (fields === undefined)
-    return html`<a${attributes({ href, class: className, 'data-dialog': rest.inDialog ?? false, 'aria-current': rest.isCurrent ? 'true' : null })}>${words}</a>`
+  if (fields === undefined) {
+    const current = isCurrent ? 'true' : null
+    return html`<a${attributes({ href, class: className, 'data-dialog': inDialog, 'aria-current': current })}>${words}</a>`
+  }
   return html`<form method="post" action="${href}">${hiddenFields(fields)}<button${attributes({ class: className })}>${words}</button></form>`
 }

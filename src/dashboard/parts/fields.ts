@@ -1,7 +1,5 @@
-/**
- * Form fields: label above, help below, errors in place. Each rejected field has `autofocus`; browsers focus the first
- * one.
- */
+/** Form fields: label above, help below, errors in place. Browsers focus the first rejected field. */
+import type { Violation } from '../../errors.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { attributes } from './buttons.ts'
 import { icon } from './icons.ts'
@@ -13,7 +11,6 @@ export interface FieldState {
 }
 
 export interface Field {
-  /** The name in the submitted form. */
   readonly name: string
   readonly label: Part
   readonly state: FieldState
@@ -23,8 +20,8 @@ export interface Field {
   readonly hasFocus?: boolean
 }
 
-export interface TextField extends Field {
-  readonly type?: 'text' | 'url' | 'search' | 'number' | 'password' | 'date' | 'datetime-local'
+interface TextField extends Field {
+  readonly type?: 'text' | 'url' | 'number' | 'password' | 'date' | 'datetime-local'
   readonly placeholder?: string
   /** `off` by default. */
   readonly autocomplete?: string
@@ -38,6 +35,7 @@ export interface TextField extends Field {
 export function textField(field: TextField): Html {
   const { type = 'text', placeholder = null, autocomplete = 'off', prefix } = field
   const isCode = field.isCode === true || type === 'url'
+  const isLiteral = isCode || type === 'password'
   const input = html`<input${attributes({
     // A number input would discard an invalid value. The form shows it again with its error.
     type: type === 'number' ? 'text' : type,
@@ -46,8 +44,8 @@ export function textField(field: TextField): Html {
     placeholder,
     autocomplete,
     class: isCode ? 'mono' : null,
-    spellcheck: isCode || type === 'password' ? 'false' : null,
-    autocapitalize: isCode || type === 'password' ? 'none' : null,
+    spellcheck: isLiteral ? 'false' : null,
+    autocapitalize: isLiteral ? 'none' : null,
     inputmode: type === 'number' ? 'numeric' : null,
   })}>`
   if (prefix === undefined) return withLabel(field, input)
@@ -59,13 +57,9 @@ export interface Choice {
   readonly label: string
 }
 
-/** Renders a select. */
 export function selectField(field: Field & { readonly options: readonly Choice[] }): Html {
-  const { options, state } = field
-  return withLabel(
-    field,
-    html`<select${attributes(commonAttributes(field))}>${optionsOf(options, state.value)}</select>`,
-  )
+  const options = optionsOf(field.options, field.state.value)
+  return withLabel(field, html`<select${attributes(commonAttributes(field))}>${options}</select>`)
 }
 
 /** Renders the options of a select. */
@@ -77,27 +71,24 @@ export function optionsOf(options: readonly Choice[], chosen: string): Html {
 
 /** Renders a checkbox. It sends `true` if checked, otherwise nothing. */
 export function checkbox(field: Field): Html {
-  const input = html`<input${attributes({ type: 'checkbox', ...commonAttributes(field), value: 'true', checked: field.state.value === 'true' })}>`
+  const checked = field.state.value === 'true'
+  const input = html`<input${attributes({ type: 'checkbox', ...commonAttributes(field), value: 'true', checked })}>`
   return html`<div class="choice">${input}<label for="${controlId(field.name)}">${field.label}</label>${errorAndHelp(field)}</div>`
 }
 
-interface RadioChoice {
-  readonly value: string
-  readonly label: Part
+interface RadioGroup extends Field {
+  readonly options: readonly { readonly value: string; readonly label: Part }[]
 }
 
-/** Renders radio buttons. */
-export function radioGroup(field: Field & { readonly options: readonly RadioChoice[] }): Html {
-  const { label, state, options } = field
-  const choices = options.map(({ value, label: words }, index) => {
-    const { id, required, autofocus, ...others } = commonAttributes(field)
-    const isChosen = value === state.value
+export function radioGroup(field: RadioGroup): Html {
+  const { id, required, autofocus, ...others } = commonAttributes(field)
+  const choices = field.options.map(({ value, label }, index) => {
+    const checked = value === field.state.value
     // The error summary links to the first radio button, which is focused unless another one is selected.
-    const isFirst = index === 0
-    const own = { id: isFirst ? id : null, required, autofocus: isFirst && autofocus, value, checked: isChosen }
-    return html`<label><input${attributes({ type: 'radio', ...others, ...own })}>${words}</label>`
+    const first = { id: index === 0 ? id : null, required, autofocus: index === 0 && autofocus }
+    return html`<label><input${attributes({ type: 'radio', ...others, ...first, value, checked })}>${label}</label>`
   })
-  return html`<fieldset class="field"><legend>${label}</legend><div class="choices">${choices}</div>${errorAndHelp(field)}</fieldset>`
+  return html`<fieldset class="field"><legend>${field.label}</legend><div class="choices">${choices}</div>${errorAndHelp(field)}</fieldset>`
 }
 
 /** Returns the `id` of a control. */
@@ -110,24 +101,22 @@ function withLabel(field: Field, control: Html): Html {
   return html`<div class="field">${label}${control}${errorAndHelp(field)}</div>`
 }
 
-/** Renders the error and the help that `aria-describedby` refers to. */
 function errorAndHelp({ name, state, help }: Field): Html {
-  const error =
-    state.error === null
-      ? null
-      : html`<p class="error" id="${controlId(name)}-error">${icon('warning')}<span>${state.error}</span></p>`
-  return html`${error}${help === undefined ? null : html`<p class="help" id="${controlId(name)}-help">${help}</p>`}`
+  const id = controlId(name)
+  const error = state.error && html`<p class="error" id="${id}-error">${icon('warning')}<span>${state.error}</span></p>`
+  return html`${error}${help === undefined ? null : html`<p class="help" id="${id}-help">${help}</p>`}`
 }
 
 function commonAttributes({ name, state, help, isRequired = false, hasFocus = false }: Field) {
-  const isRefused = state.error !== null
-  const described = [isRefused ? `${controlId(name)}-error` : '', help === undefined ? '' : `${controlId(name)}-help`]
+  const id = controlId(name)
+  const isRejected = state.error !== null
+  const described = [isRejected ? `${id}-error` : '', help === undefined ? '' : `${id}-help`]
   return {
-    id: controlId(name),
+    id,
     name,
     required: isRequired,
-    autofocus: isRefused || hasFocus,
-    'aria-invalid': isRefused ? 'true' : null,
+    autofocus: isRejected || hasFocus,
+    'aria-invalid': isRejected ? 'true' : null,
     'aria-describedby': described.filter(Boolean).join(' ') || null,
   }
 }
@@ -137,25 +126,18 @@ interface CollapsibleSection {
   /** A short summary of the values inside: "Expires 3 March". */
   readonly set?: string
   /** Whether the section is open. It must be if a field inside has an error. */
-  readonly isOpen?: boolean
+  readonly isOpen: boolean
   readonly body: Part
 }
 
 /** Renders a collapsible section with optional fields. */
-export function collapsibleSection({ title, set, isOpen = false, body }: CollapsibleSection): Html {
+export function collapsibleSection({ title, set, isOpen, body }: CollapsibleSection): Html {
   const summary = html`<summary>${icon('chevron', 'chevron')}${title}${set === undefined ? null : html` <span class="set">${set}</span>`}</summary>`
-  const inside = html`${summary}<div class="folded">${body}</div>`
-  return isOpen ? html`<details class="fold" open>${inside}</details>` : html`<details class="fold">${inside}</details>`
-}
-
-/** An error of a field. */
-interface FieldError {
-  readonly field: string
-  readonly message: string
+  return html`<details${attributes({ class: 'fold', open: isOpen })}>${summary}<div class="folded">${body}</div></details>`
 }
 
 /** Renders links to all fields with errors; nothing for a single error, which appears next to its field. */
-export function errorSummary(violations: readonly FieldError[]): Html {
+export function errorSummary(violations: readonly Violation[]): Html {
   if (violations.length < 2) return html``
   const reasons = violations.map(({ field, message }) => html`<li><a href="#${controlId(field)}">${message}</a></li>`)
   return html`<div class="summary" role="alert"><h2>${violations.length} fields need another value</h2><ul>${reasons}</ul></div>`

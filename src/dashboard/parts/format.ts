@@ -1,3 +1,4 @@
+/** Numbers and times as text. Times are Unix milliseconds or RFC 3339. */
 import { type Html, html } from '../../http/html.ts'
 
 const plain = new Intl.NumberFormat('en')
@@ -29,26 +30,13 @@ const exactFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', time
 const dayFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' })
 const relativeFormat = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
 
-/** Seconds after which a date is more useful than a relative time. */
-const near = 7 * 86_400
-
-/** Seconds for each unit, largest first. */
-const units = [
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
-] as const
-
-/**
- * Renders "3 hours ago", "in 2 days", or a date if it is more than a week away, with the exact time as its title.
- * Takes Unix milliseconds or RFC 3339.
- */
+/** Renders "3 hours ago", "in 2 days", or a date if it is more than a week away, with the exact time as its title. */
 export function timeAgo(at: number | string, now: number): Html {
   const date = new Date(at)
   return html`<time datetime="${date.toISOString()}" title="${exactTime(at)}">${relativeTime(date, now)}</time>`
 }
 
-/** "22 Nov 2026, 17:17 UTC". Takes Unix milliseconds or RFC 3339. */
+/** "22 Nov 2026, 17:17 UTC". */
 export function exactTime(at: number | string): string {
   return `${exactFormat.format(new Date(at))} UTC`
 }
@@ -70,9 +58,10 @@ export function formatDayRange(from: string, to: string): string {
 
 function relativeTime(date: Date, now: number): string {
   const seconds = (date.getTime() - now) / 1000
-  if (Math.abs(seconds) >= near) return dayFormat.format(date)
-  for (const [unit, length] of units) {
-    if (Math.abs(seconds) >= length) return relativeFormat.format(Math.trunc(seconds / length), unit)
-  }
+  const distance = Math.abs(seconds)
+  if (distance >= 7 * 86_400) return dayFormat.format(date)
+  if (distance >= 86_400) return relativeFormat.format(Math.trunc(seconds / 86_400), 'day')
+  if (distance >= 3_600) return relativeFormat.format(Math.trunc(seconds / 3_600), 'hour')
+  if (distance >= 60) return relativeFormat.format(Math.trunc(seconds / 60), 'minute')
   return seconds > 0 ? 'in a moment' : 'just now'
 }

@@ -1,29 +1,18 @@
 import { domainToUnicode } from 'node:url'
 import { type Html, html } from '../../http/html.ts'
+import type { Status } from '../../links/link.ts'
 import { maxCountedLinks } from '../../links/store.ts'
 import { colors } from '../../spaces/schema.ts'
 import { copyButton } from './buttons.ts'
-import { type Field, radioGroup } from './fields.ts'
+import { type FieldState, radioGroup } from './fields.ts'
 import { formatCount, quantity } from './format.ts'
-import { type IconName, icon } from './icons.ts'
-
-interface ShortUrlLink {
-  readonly shortUrl: string
-  /** The target, if it is not the short link itself. */
-  readonly href?: string
-  /** Whether the link covers its whole table row. */
-  readonly coversRow?: boolean
-}
+import { icon } from './icons.ts'
 
 /** The maximum length of a host or a path. */
 const shownPart = 48
 
-/**
- * Renders a short link with a button that copies its encoded form. In a narrow space, the host is truncated before the
- * path.
- */
-export function shortUrlLink({ shortUrl, href = shortUrl, coversRow = false }: ShortUrlLink): Html {
-  const className = coversRow ? 'short-url cover' : 'short-url'
+/** Renders a short link to `href`, with a button that copies its encoded form. */
+export function shortUrlLink(shortUrl: string, href: string, className = 'short-url'): Html {
   const { host, path } = shortUrlParts(shortUrl)
   // Screen readers would otherwise pause between the host and the path.
   const link = html`<a class="${className}" href="${href}" aria-label="${host}${path}"><bdi dir="ltr"><span class="host">${host}</span><span class="path">${path}</span></bdi></a>`
@@ -37,13 +26,12 @@ export function shortUrlText(shortUrl: string): string {
 }
 
 /** Returns the decoded host and path in at most 48 characters each. The path includes its slash. */
-export function shortUrlParts(shortUrl: string): { readonly host: string; readonly path: string } {
+export function shortUrlParts(shortUrl: string) {
   const { host, path } = partsOf(shortUrl)
   return { host: truncateMiddle(host, shownPart), path: truncateMiddle(path, shownPart) }
 }
 
-/** Returns the decoded host and path. */
-function partsOf(shortUrl: string): { readonly host: string; readonly path: string } {
+function partsOf(shortUrl: string) {
   const [, name = '', port = '', path = ''] = /^(?:https?:\/\/)?([^/:]*)(:\d+)?(.*)$/s.exec(shortUrl) ?? []
   return { host: (domainToUnicode(name) || name) + port, path: decoded(path) }
 }
@@ -76,15 +64,12 @@ function truncateEnd(text: string, length: number): string {
   return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : text
 }
 
-/** UTF-16 code units of a URL in a `title`: a list of 100 long URLs would otherwise make a page of megabytes. */
+/** UTF-16 code units of a URL in a `title`, because a list may have 100 long URLs. */
 const maxTitle = 300
 /** UTF-16 code units of a path and of a query that are split into characters. */
 const maxRead = 1_000
 
-/**
- * Renders a destination in at most `length` characters, with more of the URL in the `title`: the host and the path, and as
- * much of the query as fits. A long path keeps its end.
- */
+/** Renders a destination in at most `length` characters: the host, the path or its end, and what fits of the query. */
 export function destination(url: string, length = 36): Html {
   const { host, path, query } = urlParts(url)
   const shownHost = truncateMiddle(host, Math.floor(length * 0.7))
@@ -99,23 +84,22 @@ export function destination(url: string, length = 36): Html {
 }
 
 /** Returns the decoded parts of a URL, without scheme, user and a bare slash. */
-function urlParts(url: string): { readonly host: string; readonly path: string; readonly query: string } {
+function urlParts(url: string) {
   const parsed = URL.parse(url)
   if (parsed === null) return { host: '', path: url, query: '' }
   return { host: parsed.host, path: decoded(parsed.pathname.replace(/^\/$/, '')), query: decoded(parsed.search) }
 }
 
-const states: Readonly<Record<string, readonly [word: string, icon: IconName]>> = {
+const states = {
   disabled: ['Disabled', 'off'],
   scheduled: ['Scheduled', 'clock'],
   expired: ['Expired', 'warning'],
-}
+} as const
 
-/** Renders the status of a link; nothing if it is active. */
-export function statusBadge(status: string): Html {
-  const state = states[status]
-  if (state === undefined) return html``
-  const [word, name] = state
+/** Renders the status of a link; null if it is active. */
+export function statusBadge(status: Status): Html | null {
+  if (status === 'active') return null
+  const [word, name] = states[status]
   return html`<span class="state ${status}">${icon(name)}${word}</span>`
 }
 
@@ -125,19 +109,19 @@ export function spaceLabel(space: { readonly name: string; readonly color: numbe
 }
 
 /** Renders the color choice of a space. */
-export function colorField(field: Omit<Field, 'label'>): Html {
+export function colorField(state: FieldState): Html {
   const options = colors.map((word, index) => ({
     value: String(index + 1),
     label: html`${dot(index + 1)}${word.replace(/^./, (letter) => letter.toUpperCase())}`,
   }))
-  return radioGroup({ ...field, label: 'Color', options })
+  return radioGroup({ name: 'color', label: 'Color', state, options })
 }
 
 function dot(color: number): Html {
   return html`<span class="dot dot-${color}"></span>`
 }
 
-/** Renders the number of links, counted up to `maxCountedLinks`, as a link to the filtered list. */
+/** Renders the number of links, counted up to `maxCountedLinks`, as a link to the list. */
 export function linkCount(filter: string, links: number): Html {
   const words =
     links < maxCountedLinks ? quantity(links, 'link') : `More than ${formatCount(maxCountedLinks - 1)} links`

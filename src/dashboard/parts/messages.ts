@@ -4,7 +4,7 @@ import { icon } from './icons.ts'
 import { table } from './table.ts'
 
 /** Renders one line about a completed change, with an optional undo action after the text. */
-export function notice(kind: 'done' | 'warning', text: Part, action: Html | null = null): Html {
+export function notice(kind: 'done' | 'warning', text: Part, action: Html | null): Html {
   const words = html`<p>${text}</p>`
   const line = action === null ? words : html`<div class="line">${words} ${action}</div>`
   return html`<div class="notice ${kind}" role="status">${icon(kind)}${line}</div>`
@@ -38,7 +38,7 @@ interface Confirmation {
   /** The affected things, if there are several. */
   readonly things?: readonly Part[]
   /** The action and its object: "Delete go.acme.com". */
-  readonly verb: Part
+  readonly verb: string
   /** The path of the Cancel link. */
   readonly cancel: string
   readonly fields?: Readonly<Record<string, string>>
@@ -54,7 +54,7 @@ export function confirmation({ action, consequences, things = [], verb, cancel, 
 }
 
 /** Renders a link to a confirmation page, which scripts open in a dialog. */
-export function confirmLink(label: Part, href: string): Html {
+export function confirmLink(label: string, href: string): Html {
   return linkButton({ label, href, icon: 'remove', inDialog: true })
 }
 
@@ -66,8 +66,8 @@ export interface Difference {
 }
 
 /**
- * Renders the conflict when two people edit the same record: the form has the user's values, and the table also shows
- * the stored ones. It gets the focus, because the form may be far below the top of the page.
+ * Renders the conflict when two people edit the same record: the form has the user's values, and the table also the stored
+ * ones. It gets the focus, because the form may be far below the top of the page.
  */
 export function conflictMessage(differences: readonly Difference[]): Html {
   const list =
