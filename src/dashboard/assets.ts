@@ -33,19 +33,17 @@ const texts = new Map([
     .map((name) => [name, textOf(`scripts/${name}`)] as const),
 ])
 
-/** A hash of all files. Scripts import each other by relative URLs, so a change to one file moves all of them. */
+/** A hash of all files, because scripts import each other by relative URLs. */
 const assetsVersion = hash('sha1', JSON.stringify([...texts].sort()), 'hex').slice(0, 12)
 
-/** Returns the path of a file. The content at this path never changes. */
-export function assetAddress(name: 'app.css' | 'app.js'): string {
-  return `/app/static/${assetsVersion}/${name}`
-}
+/** The folder of the URLs of this version. */
+export const assetFolder = `/app/static/${assetsVersion}`
 
 /** Returns all files by name. */
 export async function dashboardFiles(): Promise<ReadonlyMap<string, StaticContent>> {
   const files = [...texts].map(async ([name, text]) => {
-    const type = name.endsWith('.css') ? 'text/css' : 'text/javascript'
-    return [name, await staticContent(`${type}; charset=utf-8`, text)] as const
+    const type = `text/${name.endsWith('.css') ? 'css' : 'javascript'}; charset=utf-8`
+    return [name, await staticContent(type, text)] as const
   })
   return new Map(await Promise.all(files))
 }
@@ -54,10 +52,7 @@ function textOf(file: string): string {
   return readFileSync(new URL(file, import.meta.url), 'utf8')
 }
 
-/**
- * Returns the handler of `/app/static/:version/:name`. No session is needed, because the sign-in page has the same style.
- * Files are compressed on the first request.
- */
+/** Returns the handler of `/app/static/:version/:name`. Files are compressed on the first request. */
 export function assetHandler(): (exchange: Exchange) => Promise<Outcome> {
   let files: Promise<ReadonlyMap<string, StaticContent>> | undefined
   return async (exchange) => {

@@ -15,20 +15,18 @@ export interface Choices {
   readonly spaces: readonly Space[]
 }
 
-/** The selected ids from records, forms and URLs. Invalid ids are ignored. */
-interface Chosen {
-  readonly domains?: readonly unknown[]
-  readonly spaces?: readonly unknown[]
-}
-
 /** The maximum number of domains and spaces in a select. Others are linked from their own pages. */
 export const maxChoices = 250
 
 /**
- * Returns the account's first `maxChoices` domains and spaces by name, followed by the selected ones. A select without
- * its selected option would submit another one.
+ * Returns the account's first domains and spaces by name, followed by the selected ones, because a select without its
+ * selected option would submit another one. `chosen` has ids from records, forms and URLs; invalid ones are ignored.
  */
-export async function loadChoices(storage: Storage, account: number, chosen: Chosen = {}): Promise<Choices> {
+export async function loadChoices(
+  storage: Storage,
+  account: number,
+  chosen: { readonly domains?: readonly unknown[]; readonly spaces?: readonly unknown[] },
+): Promise<Choices> {
   const byName = { sort_by: 'name', sort: 'asc' }
   const ofDomains = new ListState('', byName, listDomainsQuery, resources.domains).request
   const ofSpaces = new ListState('', byName, listSpacesQuery, resources.spaces).request

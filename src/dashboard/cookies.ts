@@ -35,17 +35,14 @@ function sessionCookieName(isSecure: boolean): string {
   return isSecure ? '__Host-waymark' : 'waymark'
 }
 
-/** Returns the session secret from the request. */
 export function readSessionCookie(exchange: Exchange, isSecure: boolean): string | undefined {
   return readCookie(exchange, sessionCookieName(isSecure))
 }
 
-/** Stores the session secret in the browser. */
 export function setSessionCookie(exchange: Exchange, isSecure: boolean, secret: string): void {
   setCookie(exchange, sessionCookieName(isSecure), secret, { isSecure, maxAge: sessionLifetimeMs / 1_000 })
 }
 
-/** Deletes the session secret from the browser. */
 export function clearSessionCookie(exchange: Exchange, isSecure: boolean): void {
   setCookie(exchange, sessionCookieName(isSecure), '', { isSecure, maxAge: 0 })
 }
@@ -53,12 +50,11 @@ export function clearSessionCookie(exchange: Exchange, isSecure: boolean): void 
 const schemeCookie = 'waymark_scheme'
 const yearInSeconds = 31_536_000
 
-/** Returns the color scheme of this browser. */
 export function readScheme(exchange: Exchange): Scheme {
   return schemeNamed(readCookie(exchange, schemeCookie))
 }
 
-/** Stores a color scheme in the browser. Unknown values mean `system`. */
+/** Unknown values mean `system`. */
 export function storeScheme(exchange: Exchange, chosen: unknown, isSecure: boolean): void {
   setCookie(exchange, schemeCookie, schemeNamed(chosen), { isSecure, maxAge: yearInSeconds })
 }

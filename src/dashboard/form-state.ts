@@ -32,10 +32,7 @@ export class FormState {
   }
 }
 
-/**
- * Returns the result of the action, or a `Rejection` if fields are invalid or someone else has changed the record.
- * Rethrows other errors.
- */
+/** Returns the result of the action, or a `Rejection` if fields are invalid or someone else has changed the record. */
 export async function attempt<T>(action: () => Promise<T>): Promise<T | Rejection> {
   try {
     return await action()

@@ -1,6 +1,6 @@
 /** The HTML document around the content of each page, and its header fields. */
 import { type Html, html, type Part } from '../http/html.ts'
-import { assetAddress } from './assets.ts'
+import { assetFolder } from './assets.ts'
 import { attributes, hiddenFields } from './parts/buttons.ts'
 import { type IconName, icon } from './parts/icons.ts'
 
@@ -9,7 +9,7 @@ export const schemes = ['system', 'light', 'dark'] as const
 
 export type Scheme = (typeof schemes)[number]
 
-/** What a page shows inside the frame. */
+/** The part of a page that its handler returns. */
 export interface FrameContent {
   /** Names the thing and the place: "/summer on go.acme.com". */
   readonly title: string
@@ -97,8 +97,8 @@ function renderDocument({ title, scheme }: Omit<BareDocument, 'body'>, body: Htm
 <meta name="robots" content="noindex">
 <title>${title} · Waymark</title>
 <link rel="icon" href="${iconAddress}" type="image/svg+xml">
-<link rel="stylesheet" href="${assetAddress('app.css')}">
-<script type="module" src="${assetAddress('app.js')}"></script>
+<link rel="stylesheet" href="${assetFolder}/app.css">
+<script type="module" src="${assetFolder}/app.js"></script>
 </head>
 ${body}
 </html>
@@ -141,16 +141,9 @@ function schemeForm(chosen: Scheme, path: string): Html {
 }
 
 /** Allows only resources of this server: no inline scripts or styles, and no framing. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "base-uri 'none'",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "img-src 'self' data:",
-  "script-src 'self'",
-  "style-src 'self'",
-].join('; ')
+const contentSecurityPolicy =
+  "default-src 'none'; base-uri 'none'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
+  "img-src 'self' data:; script-src 'self'; style-src 'self'"
 
 /** Header fields of all responses. */
 export const responseHeaders: Readonly<Record<string, string>> = {

@@ -129,7 +129,7 @@ function step(href: string | null, rel: string): Html {
   return attributes({ class: 'button', role: 'link', 'aria-disabled': 'true' })
 }
 
-interface Filter {
+export interface Filter {
   readonly name: string
   readonly label: string
   /** The first option means "any". */

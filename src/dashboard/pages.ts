@@ -148,7 +148,6 @@ export class Pages {
     router.add(method, path, checked, { formatFailure: renderFailurePage })
   }
 
-  /** Returns the session that the cookie identifies. */
   async sessionOf(exchange: Exchange): Promise<Session | undefined> {
     const secret = readSessionCookie(exchange, this.isSecure(exchange))
     const session = secret === undefined ? undefined : await findSession(this.#services.storage, secret)
@@ -156,7 +155,7 @@ export class Pages {
     return session
   }
 
-  /** Returns whether browsers reach the dashboard over HTTPS. */
+  /** Whether browsers reach the dashboard over HTTPS. */
   isSecure(exchange: Exchange): boolean {
     return this.#services.dashboardUrl(exchange).startsWith('https:')
   }
@@ -169,7 +168,6 @@ export class Pages {
     return send(exchange, 303)
   }
 
-  /** Sends a rendered page. */
   send(exchange: Exchange, status: number, text: string): undefined {
     for (const name in pageHeaders) addHeader(exchange, name, pageHeaders[name] as string)
     return sendText(exchange, status, text)
@@ -192,7 +190,7 @@ export class Pages {
   }
 }
 
-/** Returns the content of the page, or of an error page. Throws server errors. */
+/** Returns the content of the page, or of an error page for a client error. */
 async function contentOrFailure(request: PageRequest, page: PageHandler): Promise<PageContent | Redirect> {
   try {
     return await page(request)

@@ -2,13 +2,10 @@
 import { maxTargetBytes } from '../http/request-head.ts'
 
 const home = '/app'
-/** The maximum length of a path in a form that needs no session. Percent-encoded, it still fits into 4 KiB. */
+/** The maximum length of a path that fits into a form of 4 KiB even if it is percent-encoded. */
 const maxShortPath = 1_200
 
-/**
- * Returns the path of a dashboard page that `text` names, otherwise the first page. Never returns another host, or a path
- * that is too long for a request.
- */
+/** Returns the path of the dashboard page that `text` names. Returns the first page if it is too long or invalid. */
 export function returnPath(text: unknown): string {
   if (typeof text !== 'string' || !text.startsWith(home)) return home
   const url = URL.parse(text, 'http://own.invalid')
@@ -18,7 +15,7 @@ export function returnPath(text: unknown): string {
   return isPage && !url.pathname.startsWith(`${home}/sign-in`) && next.length <= maxTargetBytes ? next : home
 }
 
-/** Like `returnPath`, but returns the first page for a path that doesn't fit into a form of 4 KiB. */
+/** Like `returnPath`, for forms without a session. */
 export function shortReturnPath(text: unknown): string {
   const next = returnPath(text)
   return next.length <= maxShortPath ? next : home
@@ -26,7 +23,7 @@ export function shortReturnPath(text: unknown): string {
 
 const links = `${home}/links`
 
-/** Returns the path of the link list with its query, such as `/app/links?search=summer`; otherwise the whole list. */
+/** Returns the path of the link list with its query; otherwise the whole list. */
 export function linkListReturnPath(text: unknown): string {
   const next = returnPath(text)
   return next.startsWith(`${links}?`) ? next : links

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 
-/** Milliseconds that the result of a form is stored. People press a button twice within seconds. */
 const storedForMs = 60_000
 /** The maximum number of stored results. Each contains only the path of a page. */
 const maxStored = 2_000
@@ -11,7 +10,7 @@ interface Stored<Result> {
   readonly until: number
 }
 
-/** Stores the results of recently submitted forms, in this process. */
+/** The results of recently submitted forms in this process, because people press a button twice. */
 export class Submissions<Result> {
   /** By the hash of session, path and `once`, oldest first. */
   readonly #stored = new Map<string, Stored<Result>>()
@@ -21,9 +20,8 @@ export class Submissions<Result> {
   }
 
   /**
-   * Does the work, or returns the stored result of the same form: same session, path and `once` field. A repeat waits
-   * if the work is still running. `repeated` returns the result for later repeats; null makes a repeat do the work
-   * again, as after an error.
+   * Does the work, or returns the result of the same form: same session, path and `once` field. `repeated` returns the
+   * result for later repeats; null makes a repeat do the work again, as after an error.
    */
   async take(
     { session, path, once }: { readonly session: number; readonly path: string; readonly once: unknown },
@@ -51,10 +49,7 @@ export class Submissions<Result> {
     }
   }
 
-  /**
-   * Drops expired results, and the oldest one if the store is full. Keeps running work, because a repeat would do it
-   * again.
-   */
+  /** Drops expired results, and the oldest one if the store is full. Work that is still running stays. */
   #dropOldest(): void {
     const now = performance.now()
     for (const [key, { until }] of this.#stored) {

@@ -5,7 +5,7 @@ import type { Bucket, Counts } from '../../analytics/statistics/series.ts'
 import { type Html, html } from '../../http/html.ts'
 import { formatCount, formatShortCount, quantity } from '../parts/format.ts'
 
-/** The size of the plot. Its width is in abstract units that stretch to the available width, its height in pixels. */
+/** The size of the plot: its width in units that stretch to the available width, its height in pixels. */
 export const plotWidth = 1_000
 export const plotHeight = 200
 
@@ -26,7 +26,6 @@ ${chartTable(chart)}
 </figure>`
 }
 
-/** Explains an empty chart. */
 function emptyText({ buckets, started }: ClicksChart): string | null {
   if (started === 0) return 'This period has not begun'
   return buckets.every(({ clicks }) => clicks === 0) ? 'No clicks in this period' : null
@@ -40,9 +39,10 @@ function legend({ before, started, currentHour }: ClicksChart): Html | null {
   ] as const
   const shown = lines.filter(([, , isShown]) => isShown)
   if (shown.length === 0) return null
-  return html`<p class="chart-key" aria-hidden="true">${shown.map(
+  const keys = shown.map(
     ([name, text]) => html`<span><svg width="20" height="8"><path class="${name}" d="M0,4H20"/></svg> ${text}</span>`,
-  )}</p>`
+  )
+  return html`<p class="chart-key" aria-hidden="true">${keys}</p>`
 }
 
 function axisDrawing({ ticks, y }: Axis): Html {
@@ -53,7 +53,7 @@ function axisDrawing({ ticks, y }: Axis): Html {
   )}</svg>`
 }
 
-/** Renders the plot. Lines stretch to the available width; text, hairlines and dots do not. */
+/** Renders the plot. Only lines stretch to the available width. */
 function plotDrawing(chart: ClicksChart, axis: Axis): Html {
   const grid = axis.ticks.map((tick) => rounded(top + axis.y(tick)))
   return html`<svg class="chart-plot" width="100%" height="${height}" role="img" aria-label="${summaryOf(chart)}">
@@ -72,17 +72,15 @@ function lines({ buckets, started, currentHour, before }: ClicksChart, { y }: Ax
   const clicks = buckets.slice(0, started).map((bucket) => bucket.clicks)
   const over = currentHour === null ? started : started - 1
   const from = (first: number) => (_: unknown, place: number) => xPosition(first + place, buckets.length)
-  const lineFrom = (first: number, figures: readonly number[]) => line<number>(from(first), y)([...figures])
-  const running =
-    currentHour === null || started < 2
-      ? null
-      : html`<path class="chart-line chart-running" d="${lineFrom(over - 1, clicks.slice(-2))}"/>`
+  const path = (className: string, first: number, figures: readonly number[]) =>
+    html`<path class="${className}" d="${line<number>(from(first), y)([...figures])}"/>`
+  const running = currentHour !== null && started > 1 && path('chart-line chart-running', over - 1, clicks.slice(-2))
   return html`<path class="chart-area" d="${area<number>(from(0), plotHeight, y)(clicks)}"/>${
-    before ? html`<path class="chart-before" d="${lineFrom(0, before.slice(0, buckets.length))}"/>` : null
-  }<path class="chart-line" d="${lineFrom(0, clicks.slice(0, over))}"/>${running}`
+    before ? path('chart-before', 0, before.slice(0, buckets.length)) : null
+  }${path('chart-line', 0, clicks.slice(0, over))}${running || null}`
 }
 
-/** Renders a dot if there is only one bucket, because a line needs two points. */
+/** Renders a dot if only one bucket has started, because a line needs two points. */
 function onlyDot({ buckets, started }: ClicksChart, { y }: Axis): Html | null {
   const [only] = buckets
   if (only === undefined || started !== 1) return null
@@ -103,10 +101,7 @@ function xPercent(place: number, count: number): number {
   return rounded((xPosition(place, count) / plotWidth) * 100)
 }
 
-/**
- * Renders a column for each started bucket. It receives the pointer, and shows its value without scripts. `data-x` and
- * `data-y` are the position of its point.
- */
+/** Renders a column for each started bucket. It receives the pointer, and its title shows its value without scripts. */
 function columns(chart: ClicksChart, { y }: Axis): Html[] {
   const { buckets, started } = chart
   const before = clicksBefore(chart)
@@ -126,10 +121,9 @@ function summaryOf(chart: ClicksChart): string {
   if (started === 0) return `${title}: ${bucketName((buckets[0] as Bucket).start_at, interval)} has not begun.`
   const all = buckets.slice(0, started)
   const range = started === 1 ? bucketTitle(chart, 0) : `${bucketTitle(chart, 0)} to ${bucketTitle(chart, started - 1)}`
-  const total = all.reduce((sum, { clicks }) => sum + clicks, 0)
+  const total = totalOf(all).clicks
   if (total === 0) return `${title}, ${range}: no clicks.`
-  const highest = all.reduce((most, { clicks }, place) => (clicks > (all[most] as Bucket).clicks ? place : most), 0)
-  const peak = all[highest] as Bucket
+  const peak = all.reduce((most, bucket) => (bucket.clicks > most.clicks ? bucket : most))
   return `${title}, ${range}: ${quantity(total, 'click')}. The peak was ${formatCount(peak.clicks)}: ${bucketName(peak.start_at, interval)}.`
 }
 
@@ -143,7 +137,6 @@ export const countLabels = {
 const names = Object.keys(countLabels) as (keyof Counts)[]
 const firstColumn = { hour: 'Hour (UTC)', day: 'Day', month: 'Month' }
 
-/** Renders the values of all started buckets as a collapsible table. */
 function chartTable(chart: ClicksChart): Html {
   const { started, interval, title } = chart
   const before = clicksBefore(chart)
@@ -156,17 +149,17 @@ function chartTable(chart: ClicksChart): Html {
   return html`<details class="chart-table"><summary>Show as table</summary><div class="chart-scroll" tabindex="0" role="group" aria-label="${title}"><table>
 <thead><tr><th scope="col">${firstColumn[interval]}</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
 <tbody>${buckets.map((bucket, place) => row(bucketTitle(chart, place), bucket, before?.[place]))}</tbody>
-<tfoot>${row('Total', totalOf(buckets), before?.reduce(sum, 0))}</tfoot>
+<tfoot>${row('Total', totalOf(buckets), before && sum(before))}</tfoot>
 </table></div></details>`
 }
 
 export function totalOf(buckets: readonly Bucket[]): Counts {
-  const of = (name: keyof Counts) => buckets.map((bucket) => bucket[name]).reduce(sum, 0)
+  const of = (name: keyof Counts) => sum(buckets.map((bucket) => bucket[name]))
   return { clicks: of('clicks'), unique_clicks: of('unique_clicks'), bots: of('bots'), previews: of('previews') }
 }
 
-function sum(a: number, b: number): number {
-  return a + b
+function sum(figures: readonly number[]): number {
+  return figures.reduce((total, figure) => total + figure, 0)
 }
 
 export interface ClicksChart {
@@ -206,14 +199,11 @@ function bucketTitle({ buckets, started, currentHour, interval }: ClicksChart, p
   return currentHour !== null && place === started - 1 ? `${name}, so far` : name
 }
 
-/**
- * Returns the clicks of the previous period for each started bucket. The running bucket is compared up to the current
- * time, so that the sum is `beforeUntilNow`.
- */
+/** Returns the clicks of the previous period for each started bucket. Their sum is `beforeUntilNow`. */
 function clicksBefore({ before, beforeUntilNow, started }: ClicksChart): readonly number[] | undefined {
   if (before === undefined || beforeUntilNow === undefined) return before?.slice(0, started)
   const over = before.slice(0, Math.max(0, started - 1))
-  return [...over, beforeUntilNow - over.reduce((sum, clicks) => sum + clicks, 0)]
+  return [...over, beforeUntilNow - sum(over)]
 }
 
 /** Formats a bucket for the axis: `22 Nov`, `15:00`, `Nov 2026`. Midnight shows the day. */
@@ -222,14 +212,12 @@ function bucketLabel(startAt: string, interval: Interval): string {
   return short[interval === 'hour' && date.getUTCHours() === 0 ? 'day' : interval].format(date)
 }
 
-/**
- * Returns the indexes of at most four labels in ascending order, including the first and the last bucket. Labels of
- * hours are at midnight or noon.
- */
+/** Returns the indexes of at most four labels, including the first and the last. Hours are at midnight or noon. */
 export function labelIndexes(count: number, interval: Interval): number[] {
   const last = count - 1
   if (interval === 'hour') {
-    const step = hourStep(count)
+    const days = Math.ceil(count / 24)
+    const step = days > 2 ? 24 * Math.ceil(days / 3) : 12 * days
     const places = Array.from({ length: Math.ceil(count / step) }, (_, n) => n * step)
     return [...new Set([0, ...places.filter((place) => place <= last - step / 2), last])]
   }
@@ -237,20 +225,13 @@ export function labelIndexes(count: number, interval: Interval): number[] {
   return steps === 0 ? [0] : Array.from({ length: steps + 1 }, (_, n) => Math.round((n * last) / steps))
 }
 
-function hourStep(count: number): number {
-  const days = Math.ceil(count / 24)
-  return days > 2 ? 24 * Math.ceil(days / 3) : 12 * days
-}
+type Axis = ReturnType<typeof createAxis>
 
-interface Axis {
-  /** The labeled values, ascending from 0; at most four. */
-  readonly ticks: readonly number[]
-  /** Returns the distance from the top in pixels. */
-  y(clicks: number): number
-}
-
-/** Returns an axis from 0 to at least the highest figure, in round steps of whole clicks. */
-export function createAxis(figures: readonly number[]): Axis {
+/**
+ * Returns an axis from 0 to at least the highest figure, in round steps of whole clicks: at most four labeled values in
+ * ascending order, and a function that returns the distance of a value from the top in pixels.
+ */
+export function createAxis(figures: readonly number[]) {
   const most = figures.reduce((max, figure) => Math.max(max, figure), 1)
   let scale = scaleLinear([0, most], [plotHeight, 0]).nice(3)
   let ticks = scale.ticks(3)
@@ -258,7 +239,7 @@ export function createAxis(figures: readonly number[]): Axis {
     scale = scaleLinear([0, most], [plotHeight, 0]).nice(count)
     ticks = scale.ticks(count)
   }
-  return { ticks, y: (clicks) => rounded(scale(clicks)) }
+  return { ticks, y: (clicks: number) => rounded(scale(clicks)) }
 }
 
 /** Returns the horizontal position of a bucket, in the units of the plot. */

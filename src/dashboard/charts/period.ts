@@ -22,9 +22,6 @@ type PeriodName = keyof typeof labels
 export const periods = Object.entries(labels).map(([name, label]) => ({ name: name as PeriodName, label }))
 
 const [dayMs, hourMs] = [86_400_000, 3_600_000]
-const defaultName = '30d'
-/** The maximum number of days shown by hour and by day. */
-const [mostByHour, mostByDay] = [2, 92]
 
 export interface Period {
   /** Null for a custom range. */
@@ -41,14 +38,6 @@ export interface PeriodReading {
   readonly violations: readonly Violation[]
   /** The dates in the form: as typed, or the bounds of the period. */
   readonly typed: { readonly from: string; readonly to: string }
-}
-
-/** The elapsed part of a period. */
-export interface Progress {
-  /** The number of started hours, days or months. */
-  readonly started: number
-  /** The current hour, rounded; null unless the period is running. */
-  readonly currentHour: number | null
 }
 
 const day = { schema: Type.String({ format: 'date' }), parse: parseDay }
@@ -70,7 +59,7 @@ export function readPeriod({ period, from, to }: Fields, today: number): PeriodR
   const isOwn = values.period === null && (wanted.from !== null || wanted.to !== null)
   const read =
     violations.length > 0 || !isOwn
-      ? namedPeriod((violations.length === 0 && values.period) || defaultName, today)
+      ? namedPeriod((violations.length === 0 && values.period) || '30d', today)
       : { name: null, ...periodOver(rangeOf(wanted, today), today) }
   const typed = (text: unknown, day: number) =>
     typeof text === 'string' && violations.length > 0 ? text : dayText(day)
@@ -85,8 +74,11 @@ export function namedPeriod(name: PeriodName, today: number): Period {
   return { name, ...periodOver(range, today, byMonth ? 'month' : undefined) }
 }
 
-/** Returns the elapsed part of a period at the time `now`, in Unix milliseconds. */
-export function progressOf({ range: { from, to }, interval }: Period, now: number): Progress {
+/**
+ * Returns the number of started hours, days or months of a period, and the rounded current hour if it is running. `now` is in
+ * Unix milliseconds.
+ */
+export function progressOf({ range: { from, to }, interval }: Period, now: number) {
   const day = Math.floor(now / dayMs)
   const sinceMidnight = now - day * dayMs
   const isRunning = day >= from && day <= to
@@ -118,7 +110,7 @@ function periodOver(range: DayRange, today: number, interval = intervalOf(range)
 
 function intervalOf({ from, to }: DayRange): Interval {
   const days = to - from + 1
-  return days <= mostByHour ? 'hour' : days <= mostByDay ? 'day' : 'month'
+  return days <= 2 ? 'hour' : days <= 92 ? 'day' : 'month'
 }
 
 /** Returns the same day in an earlier month, or the last day of that month. */

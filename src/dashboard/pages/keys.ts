@@ -13,7 +13,7 @@ import { slicePage } from '../lists.ts'
 import { idParam, type PageContent, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyButton, linkButton, onceField, submitButton } from '../parts/buttons.ts'
 import { checkbox, selectField, textField } from '../parts/fields.ts'
-import { timeAgo } from '../parts/format.ts'
+import { capitalize, timeAgo } from '../parts/format.ts'
 import { confirmation, confirmLink, emptyState } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
 
@@ -65,11 +65,7 @@ function keyTable(keys: readonly Key[]): Html {
       { label: 'Name', kind: 'lead', cell: nameCell },
       { label: 'Scopes', width: 'rest', cell: ({ scopes }) => scopes.map(describeScope).join(', ') },
       { label: 'Created', leaves: 1, cell: ({ created_at }) => timeAgo(created_at, now) },
-      {
-        label: 'Last used',
-        leaves: 1,
-        cell: ({ last_used_at }) => (last_used_at ? timeAgo(last_used_at, now) : 'never'),
-      },
+      { label: 'Last used', leaves: 1, cell: ({ last_used_at: at }) => (at ? timeAgo(at, now) : 'never') },
       { label: 'State', cell: (key) => stateCell(key, now) },
       {
         label: 'Revoke it',
@@ -81,9 +77,9 @@ function keyTable(keys: readonly Key[]): Html {
   })
 }
 
-function nameCell({ name, first_characters, last_characters }: Key): Html {
+function nameCell({ name, first_characters: first, last_characters: last }: Key): Html {
   return html`<strong><bdi>${name}</bdi></strong>
-<code class="target">${first_characters}…${last_characters}</code>`
+<code class="target">${first}…${last}</code>`
 }
 
 function stateCell(key: Key, now: number): Html {
@@ -108,11 +104,6 @@ function describeScope(scope: Scope): string {
   return `${action} ${resource === 'stats' ? 'statistics' : resource}`
 }
 
-function scopeLabel(scope: Scope): string {
-  const words = describeScope(scope)
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
-}
-
 function newPage(state: FormState): PageContent {
   const name = textField({
     name: 'name',
@@ -125,7 +116,7 @@ function newPage(state: FormState): PageContent {
   const boxes = scopes.toReversed().map((scope) =>
     checkbox({
       name: scope,
-      label: scopeLabel(scope),
+      label: capitalize(describeScope(scope)),
       state: state.field(scope),
       ...(scope === '*' && { help: 'Also what later versions add. Uncheck it to choose less.' }),
     }),
@@ -158,7 +149,7 @@ function revokePage(key: Pick<Key, 'id' | 'name'>): PageContent {
   return { title: `Revoke ${key.name}?`, place: 'keys', body }
 }
 
-/** In code points. */
+/** The maximum length of a name in code points. */
 const maxName = 255
 const dayMs = 86_400_000
 

@@ -7,7 +7,7 @@ import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import type { LinkActions } from '../../links/actions.ts'
-import { type Status, statuses } from '../../links/link.ts'
+import { statuses } from '../../links/link.ts'
 import { type Link, linkOf, listLinksQuery } from '../../links/schema.ts'
 import { findLink, listLinks } from '../../links/store.ts'
 import { resources } from '../../resources.ts'
@@ -16,12 +16,12 @@ import type { Page } from '../../storage/port.ts'
 import { sparkline } from '../charts/small-charts.ts'
 import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'
 import { attempt, Rejection } from '../form-state.ts'
-import { filterBar, ListState } from '../lists.ts'
+import { type Filter, filterBar, ListState } from '../lists.ts'
 import type { Notice } from '../notices.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { hiddenFields, linkButton, menu, submitButton } from '../parts/buttons.ts'
 import { type Choice, optionsOf } from '../parts/fields.ts'
-import { formatCount, quantity, timeAgo } from '../parts/format.ts'
+import { capitalize, formatCount, quantity, timeAgo } from '../parts/format.ts'
 import { destination, shortUrlLink, shortUrlText, spaceLabel, statusBadge, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, emptyState } from '../parts/messages.ts'
 import { longTable, selectable, selectRow } from '../parts/table.ts'
@@ -32,7 +32,7 @@ const home = '/app/links'
 /** The number of days in the sparkline and in the click count of a row. */
 const recentDays = 30
 
-/** Adds `/app/links` and `/app/links/selected`, the form for selected rows. */
+/** Adds the list, and the form for selected rows. */
 export function addLinkListPages(pages: Pages, services: Services): void {
   const { storage, shortUrl } = services
   pages.get(home, async ({ account, query }) => {
@@ -47,7 +47,7 @@ export function addLinkListPages(pages: Pages, services: Services): void {
     const spaces = new Map(choices.spaces.map((space) => [space.id, space]))
     const lines = rows.map((row) => ({
       link: linkOf(row, shortUrl),
-      space: spaces.get(row.space_id ?? 0),
+      space: spaces.get(row.space_id ?? 0) ?? null,
       daily: daily.get(row.id) ?? [],
     }))
     return listPage(list, { rows: lines, ...counts }, choices)
@@ -71,7 +71,7 @@ export function addLinkListPages(pages: Pages, services: Services): void {
 
 interface Row {
   readonly link: Link
-  readonly space: Space | undefined
+  readonly space: Space | null
   /** Human clicks on each of the last days. */
   readonly daily: readonly number[]
 }
@@ -79,55 +79,37 @@ interface Row {
 async function listPage(list: ListState, page: Page<Row>, choices: Choices): Promise<PageContent> {
   const shown = { title: 'Links', place: 'links' } as const
   const action = linkButton({ label: 'New link', href: `${home}/new`, weight: 'primary', icon: 'plus' })
-  const labels = activeFilters(list, choices)
+  const filters = filtersFor(choices)
+  const labels = filters.flatMap(({ name, label, options }) => {
+    const chosen = list.filterValue(name)
+    return chosen === '' ? [] : (options.find(({ value }) => value === chosen)?.label ?? `${label} ${chosen}`)
+  })
   if (page.total === 0 && labels.length === 0 && list.query.search === null) {
     if (choices.domains.length === 0) return { ...shown, body: addDomainFirst }
     const why = 'A link redirects a short URL on your domain to any page.'
     return { ...shown, body: emptyState({ title: 'No links yet', why, action }) }
   }
-  const body = html`${filters(list, choices)}
+  const order = ['sort_by', 'sort'].map((name) => [name, list.filterValue(name)])
+  const preserved = Object.fromEntries(order.filter(([, value]) => value !== ''))
+  const body = html`${filterBar(list, { action: home, search: 'Search links', filters, preserved })}
 <div id="results" class="results">${await results(list, page, labels, choices)}</div>`
   return { ...shown, action, body }
 }
 
-const statusLabels: Readonly<Record<Status, string>> = {
-  active: 'Active',
-  scheduled: 'Scheduled',
-  expired: 'Expired',
-  disabled: 'Disabled',
-}
-
-function filters(list: ListState, { domains, spaces }: Choices): Html {
+function filtersFor({ domains, spaces }: Choices): Filter[] {
   const any = (label: string): Choice => ({ value: '', label })
-  const noSpaceChoice = { value: noSpace, label: 'No space' }
-  const states = statuses.map((status) => ({ value: status, label: statusLabels[status] }))
-  const order = ['sort_by', 'sort'].map((name) => [name, list.filterValue(name)])
-  return filterBar(list, {
-    action: home,
-    search: 'Search links',
-    filters: [
-      { name: 'domain_id', label: 'Domain', options: [any('All domains'), ...domains.map(domainChoice)] },
-      { name: 'space_id', label: 'Space', options: [any('All spaces'), noSpaceChoice, ...spaces.map(spaceChoice)] },
-      { name: 'status', label: 'State', options: [any('Any state'), ...states] },
-    ],
-    preserved: Object.fromEntries(order.filter(([, value]) => value !== '')),
-  })
-}
-
-/** Returns the labels of the active filters, without the search. */
-function activeFilters(list: ListState, { domains, spaces }: Choices): string[] {
-  const [domain, space, status] = ['domain_id', 'space_id', 'status'].map((name) => list.filterValue(name))
-  const spaceWords = space === '0' ? 'No space' : spaces.find(({ id }) => String(id) === space)?.name
-  const all = [
-    domain && (domains.find(({ id }) => String(id) === domain)?.name_unicode ?? `Domain ${domain}`),
-    space && (spaceWords ?? `Space ${space}`),
-    status && statusLabels[status as Status],
+  const withoutSpace = { value: noSpace, label: 'No space' }
+  const states = statuses.map((value) => ({ value, label: capitalize(value) }))
+  return [
+    { name: 'domain_id', label: 'Domain', options: [any('All domains'), ...domains.map(domainChoice)] },
+    { name: 'space_id', label: 'Space', options: [any('All spaces'), withoutSpace, ...spaces.map(spaceChoice)] },
+    { name: 'status', label: 'State', options: [any('Any state'), ...states] },
   ]
-  return all.flatMap((words) => words || [])
 }
 
 const noFilters = { domain_id: null, space_id: null, status: null }
 
+/** Renders the results. `labels` names the active filters. */
 async function results(
   list: ListState,
   { rows, total, totalIsExact }: Page<Row>,
@@ -135,10 +117,9 @@ async function results(
   choices: Choices,
 ): Promise<Html> {
   if (rows.length === 0) return list.page === 1 ? noMatch(list, labels) : list.emptyPageMessage()
-  const isNarrowed = labels.length > 0 || list.query.search !== null
-  const clear = isNarrowed
-    ? html`<a class="small" href="${list.href({ search: null, ...noFilters })}">Clear all</a>`
-    : null
+  const isWhole = labels.length === 0 && list.query.search === null
+  const everything = list.href({ search: null, ...noFilters })
+  const clear = isWhole ? null : html`<a class="small" href="${everything}">Clear all</a>`
   const count = `${totalIsExact ? '' : 'More than '}${quantity(total, 'link')}`
   const found = html`<div class="found"><p data-count>${count}</p>${clear}</div>`
   return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list), selectedActions(choices, list))}
@@ -166,13 +147,7 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
     columns: [
       { label: 'Select', kind: 'select', cell: ({ link }: Row) => selectRow(link.id, shortUrlText(link.short_url)) },
       { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => linkCell(link) },
-      {
-        label: 'Space',
-        width: 'large',
-        leaves: 1,
-        isPlain: true,
-        cell: ({ space }) => (space === undefined ? null : spaceLabel(space)),
-      },
+      { label: 'Space', width: 'large', leaves: 1, isPlain: true, cell: ({ space }) => space && spaceLabel(space) },
       {
         label: `Clicks in ${recentDays} days`,
         kind: 'number',
@@ -319,10 +294,9 @@ function requestedSpace(text: unknown): number | null {
   if (text === noSpace) return null
   const id = positiveInteger(String(text))
   if (id !== undefined) return id
-  const code = text === undefined || text === '' ? 'required' : 'out_of_range'
-  const message =
-    code === 'required'
-      ? 'Choose the space that the links move to, or “No space”.'
-      : 'Choose a space of the list, or “No space”.'
-  throw validationFailed([{ field: 'space_id', code, message }])
+  const refuse = (code: 'required' | 'out_of_range', message: string) =>
+    validationFailed([{ field: 'space_id', code, message }])
+  if (text === undefined || text === '')
+    throw refuse('required', 'Choose the space that the links move to, or “No space”.')
+  throw refuse('out_of_range', 'Choose a space of the list, or “No space”.')
 }

@@ -1,14 +1,11 @@
-/**
- * Sign-in with a one-time link, whose token a script reads from the fragment, or with an API key with full access;
- * sign-out.
- */
+/** Sign-in with a one-time link or with an API key, and sign-out. */
 
 import { softwareOf } from '../../analytics/capture/software.ts'
 import { Failure, type Violation } from '../../errors.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
-import { type NewSession, removeSession, signInByKey, signInByToken } from '../../sessions/store.ts'
+import { removeSession, signInByKey, signInByToken } from '../../sessions/store.ts'
 import { clearSessionCookie, readScheme, setSessionCookie, storeScheme } from '../cookies.ts'
 import { FormState } from '../form-state.ts'
 import { renderBare } from '../frame.ts'
@@ -22,20 +19,21 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, countFailed
   pages.publicRoute('GET', '/app/sign-in', async (exchange) => {
     const session = await pages.sessionOf(exchange)
     const next = shortReturnPath(exchange.query.next)
-    return pages.send(exchange, 200, signInPage(exchange, { next, account: session?.account.name ?? null }))
+    return pages.send(exchange, 200, signInPage(exchange, { next, account: session?.account.name ?? null }, []))
   })
 
   pages.publicPost('/app/sign-in', async (exchange, fields) => {
     const next = shortReturnPath(fields.next)
     const result = await begin(fields, browserLabel(exchange.headers['user-agent']))
     const before = await pages.sessionOf(exchange)
-    if (result instanceof NotSignedIn) {
+    if ('message' in result) {
       // A browser that opens the link a second time is already signed in.
       if (before !== undefined && fields.token !== undefined)
         return pages.redirect(exchange, new Redirect(next, { code: 'signed-in' }))
       const tooMany = countFailedSignIn(exchange)
       if (tooMany !== undefined) return tooMany
-      const page = signInPage(exchange, { next, account: before?.account.name ?? null }, result.violations)
+      const account = before?.account.name ?? null
+      const page = signInPage(exchange, { next, account }, [{ ...result, code: 'not_allowed' }])
       return pages.send(exchange, 422, page)
     }
     // Ends the browser's previous session: secrets never outlive a sign-in.
@@ -59,36 +57,23 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, countFailed
     return pages.redirect(exchange, new Redirect(shortReturnPath(fields.next)))
   })
 
-  async function begin(fields: Fields, browser: string): Promise<NewSession | NotSignedIn> {
-    if (typeof fields.token === 'string' && fields.token !== '') {
-      const session = await signInByToken(db, tokenFrom(fields.token), browser)
-      return session ?? new NotSignedIn('token', linkUsedOrExpired)
+  /** Returns a session, or the field and the reason why there is none. */
+  async function begin({ token, api_key: key }: Fields, browser: string) {
+    if (typeof token === 'string' && token !== '') {
+      // People may paste the whole link.
+      const session = await signInByToken(db, token.trim().replace(/^.*#/, ''), browser)
+      return session ?? { field: 'token', message: linkUsedOrExpired }
     }
-    if (typeof fields.api_key !== 'string' || fields.api_key.trim() === '') {
-      return new NotSignedIn('api_key', 'Paste an API key, or open a sign-in link.')
-    }
-    const caller = await keyring.identify(fields.api_key.trim())
-    if (caller instanceof Failure) return new NotSignedIn('api_key', caller.message)
-    if (!caller.scopes.includes('*')) return new NotSignedIn('api_key', lacksScope)
-    return signInByKey(db, caller.account, caller.key, browser)
-  }
-}
-
-/** The reason why a sign-in failed. */
-class NotSignedIn {
-  readonly violations: readonly Violation[]
-  constructor(field: 'token' | 'api_key', message: string) {
-    this.violations = [{ field, code: 'not_allowed', message }]
+    const refused = (message: string) => ({ field: 'api_key', message })
+    if (typeof key !== 'string' || key.trim() === '') return refused('Paste an API key, or open a sign-in link.')
+    const caller = await keyring.identify(key.trim())
+    if (caller instanceof Failure) return refused(caller.message)
+    return caller.scopes.includes('*') ? signInByKey(db, caller.account, caller.key, browser) : refused(lacksScope)
   }
 }
 
 const linkUsedOrExpired = 'This sign-in link has been used or has expired. Get another one.'
 const lacksScope = 'This API key lacks the scope *. Sign in with a key that has it.'
-
-/** Returns the token; people may paste the whole link. */
-function tokenFrom(text: string): string {
-  return text.trim().replace(/^.*#/, '')
-}
 
 interface SignInState {
   /** The path to open after signing in. */
@@ -98,10 +83,10 @@ interface SignInState {
 }
 
 /**
- * Renders both sign-in forms. A script submits the token of a sign-in link, except in a signed-in browser: a link from
- * someone else must not silently switch the account.
+ * Renders both sign-in forms. A script submits the token of a sign-in link, but asks first in a signed-in browser: a link
+ * from someone else must not silently switch the account.
  */
-function signInPage(exchange: Exchange, { next, account }: SignInState, violations: readonly Violation[] = []): string {
+function signInPage(exchange: Exchange, { next, account }: SignInState, violations: readonly Violation[]): string {
   const state = new FormState({}, violations)
   const link = textField({
     name: 'token',

@@ -21,6 +21,10 @@ export function formatPercent(share: number): string {
   return (Math.abs(share) < 0.1 ? fine : whole).format(share)
 }
 
+export function capitalize(text: string): string {
+  return text.replace(/^./, (letter) => letter.toUpperCase())
+}
+
 /** "1 link", "214 links". */
 export function quantity(value: number, one: string): string {
   return `${formatCount(value)} ${one}${value === 1 ? '' : 's'}`

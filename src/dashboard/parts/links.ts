@@ -5,7 +5,7 @@ import { maxCountedLinks } from '../../links/store.ts'
 import { colors } from '../../spaces/schema.ts'
 import { copyButton } from './buttons.ts'
 import { type FieldState, radioGroup } from './fields.ts'
-import { formatCount, quantity } from './format.ts'
+import { capitalize, formatCount, quantity } from './format.ts'
 import { icon } from './icons.ts'
 
 /** The maximum length of a host or a path. */
@@ -112,7 +112,7 @@ export function spaceLabel(space: { readonly name: string; readonly color: numbe
 export function colorField(state: FieldState): Html {
   const options = colors.map((word, index) => ({
     value: String(index + 1),
-    label: html`${dot(index + 1)}${word.replace(/^./, (letter) => letter.toUpperCase())}`,
+    label: html`${dot(index + 1)}${capitalize(word)}`,
   }))
   return radioGroup({ name: 'color', label: 'Color', state, options })
 }
