@@ -1,10 +1,11 @@
 /** The dashboard: pages for people on the API listener, over the same forms, actions and stores. */
 
 import { Failure } from '../errors.ts'
+import { html } from '../http/html.ts'
 import { addHeader, send } from '../http/response.ts'
+import { version } from '../version.ts'
 import { assetHandler } from './assets.ts'
 import { renderFailurePage } from './failure-page.ts'
-import { addAboutPage } from './pages/about.ts'
 import { addDomainPages } from './pages/domains.ts'
 import { addKeyPages } from './pages/keys.ts'
 import { addLinkPages } from './pages/link.ts'
@@ -39,4 +40,20 @@ export function addDashboard(services: Services): void {
   pages.get('/app/*', async () => {
     throw new Failure('route_not_found', 'The dashboard has no such page.')
   })
+}
+
+/** Adds the version, the account, and the sources of data. */
+function addAboutPage(pages: Pages): void {
+  pages.get('/app/about', async ({ session }) => ({
+    title: 'About',
+    heading: 'About this Waymark',
+    place: 'about',
+    body: html`<dl class="facts">
+<dt>Version</dt><dd>${version}</dd>
+<dt>Account</dt><dd><bdi>${session.account.name}</bdi> <span class="muted">(ID ${session.account.id})</span></dd>
+<dt>API</dt><dd><a href="/docs">Interactive reference</a> · <a href="/openapi.json">OpenAPI document</a></dd>
+<dt>Countries</dt><dd><a href="https://location.ipfire.org/" rel="noreferrer">IPFire Location Database</a> (<a href="https://creativecommons.org/licenses/by-sa/4.0/" rel="noreferrer">CC BY-SA 4.0</a>, converted to another format), unless <code>GEOIP_DB</code> names another database</dd>
+</dl>
+<p>Waymark keeps no address and no user agent of the people who follow your links.</p>`,
+  }))
 }

@@ -1,12 +1,12 @@
 /** The forms for new and existing links, domains and spaces. */
-import { found, preconditionFailed } from '../errors.ts'
+import { Failure, found, preconditionFailed, type Violation } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
-import { attempt, FormState, Rejection } from './form-state.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from './pages.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from './parts/buttons.ts'
+import { FormState } from './parts/fields.ts'
 import { conflictMessage, type Difference } from './parts/messages.ts'
 
 /** The form for an existing record. */
@@ -101,5 +101,27 @@ function preconditionFrom(version: unknown): Precondition | null {
     check: (present) => {
       if (version !== present) throw preconditionFailed(present)
     },
+  }
+}
+
+/** Returns the result of the action, or a `Rejection` if fields are invalid or someone else has changed the record. */
+export async function attempt<T>(action: () => Promise<T>): Promise<T | Rejection> {
+  try {
+    return await action()
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'precondition_failed') return new Rejection([], true)
+    if (!(error instanceof Failure) || error.facts.violations === undefined) throw error
+    return new Rejection(error.facts.violations)
+  }
+}
+
+/** The action changed nothing. */
+export class Rejection {
+  readonly violations: readonly Violation[]
+  readonly isConflict: boolean
+
+  constructor(violations: readonly Violation[], isConflict = false) {
+    this.violations = violations
+    this.isConflict = isConflict
   }
 }

@@ -15,11 +15,10 @@ import type { Db } from '../storage/port.ts'
 import { areaChart, countLabels, totalOf } from './charts/area-chart.ts'
 import { namedPeriod, type PeriodReading, periodQuery, periods, progressOf, readPeriod } from './charts/period.ts'
 import { barChart, valueLabel } from './charts/small-charts.ts'
-import { FormState } from './form-state.ts'
 import { responseHeaders } from './frame.ts'
 import type { PageRequest, Services } from './pages.ts'
 import { attributes, linkButton, submitButton } from './parts/buttons.ts'
-import { textField } from './parts/fields.ts'
+import { FormState, textField } from './parts/fields.ts'
 import { formatCount, formatDayRange, formatPercent } from './parts/format.ts'
 import { icon } from './parts/icons.ts'
 import { shortUrlText } from './parts/links.ts'
@@ -199,8 +198,8 @@ function periodBar({ period, typed, violations }: PeriodReading, path: string, h
     return html`<a${link}><span data-label="${label}">${label}</span></a>`
   })
   const state = new FormState(typed, violations)
-  const from = textField({ name: 'from', label: 'From', type: 'date', state: state.field('from') })
-  const to = textField({ name: 'to', label: 'To', type: 'date', state: state.field('to') })
+  const from = textField(state, { name: 'from', label: 'From', type: 'date' })
+  const to = textField(state, { name: 'to', label: 'To', type: 'date' })
   const dates = html`<form method="get" action="${path}" class="dates">${state.withErrors(html`${from}${to}`)}
 ${submitButton({ label: 'Show', weight: 'plain' })}</form>`
   const span = formatDayRange(dayText(period.range.from), dayText(period.range.to))

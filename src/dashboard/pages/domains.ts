@@ -6,10 +6,9 @@ import { findDomain, listDomains } from '../../domains/store.ts'
 import { type Html, html } from '../../http/html.ts'
 import { addressesIn, DomainChecks, type Reachability } from '../../reachability/checks.ts'
 import { type DnsRecord, recordsFor } from '../../reachability/dns.ts'
-import type { FormState } from '../form-state.ts'
 import type { Pages, Services } from '../pages.ts'
 import { copyButton, linkButton } from '../parts/buttons.ts'
-import { textField } from '../parts/fields.ts'
+import { type FormState, textField } from '../parts/fields.ts'
 import { destination, linkCount } from '../parts/links.ts'
 import { table } from '../parts/table.ts'
 import { addRecordForms, newRecordForm } from '../record-forms.ts'
@@ -80,11 +79,10 @@ export function addDomainPages(pages: Pages, services: Services): void {
 }
 
 function newDomainForm(state: FormState): Html {
-  const name = textField({
+  const name = textField(state, {
     name: 'name',
     label: 'Host name',
     help: 'Such as go.example.com. On this machine, localhost will do.',
-    state: state.field('name'),
     isRequired: true,
     isCode: true,
     hasFocus: state.violations.length === 0,
@@ -94,18 +92,16 @@ function newDomainForm(state: FormState): Html {
 
 /** Renders both URL fields. */
 function urlFields(state: FormState): Html {
-  return html`${textField({
+  return html`${textField(state, {
     name: 'homepage_url',
     label: 'Homepage',
     type: 'url',
     help: 'Where visitors go who open the domain itself, without a link.',
-    state: state.field('homepage_url'),
-  })}${textField({
+  })}${textField(state, {
     name: 'not_found_url',
     label: 'For unknown links',
     type: 'url',
     help: 'Where visitors go when the link does not exist. Leave it empty to show a plain “There is no such link” page.',
-    state: state.field('not_found_url'),
   })}`
 }
 

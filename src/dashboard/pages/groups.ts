@@ -159,12 +159,13 @@ ${menu(`${what}-menu`, `More actions for ${nameOf(row)}`, [
     const { total, totalIsExact } = await firstLinks(this.#services.storage, request.account, query)
     const [title, consequence] = deletion(row, total, `${totalIsExact ? '' : 'more than '}${quantity(total, 'link')}`)
     const path = this.#pathOf(row)
-    const body = confirmation({
+    return confirmation({
+      title,
+      place: this.#place,
       action: `${path}/delete`,
       consequences: [consequence],
       verb: `Delete ${nameOf(row)}`,
       cancel: path,
     })
-    return { title, place: this.#place, body }
   }
 }

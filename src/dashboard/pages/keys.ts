@@ -8,11 +8,10 @@ import { type Html, html } from '../../http/html.ts'
 import { type Scope, scopes } from '../../keys/scope.ts'
 import { createKey, findOwnKey, type IssuedKey, type Key, listKeys, revokeOwnKey, statusOf } from '../../keys/store.ts'
 import { parseBoundedText } from '../../names/bounded-text.ts'
-import { FormState } from '../form-state.ts'
 import { slicePage } from '../lists.ts'
 import { idParam, type PageContent, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyButton, linkButton, onceField, submitButton } from '../parts/buttons.ts'
-import { checkbox, selectField, textField } from '../parts/fields.ts'
+import { checkbox, FormState, selectField, textField } from '../parts/fields.ts'
 import { capitalize, timeAgo } from '../parts/format.ts'
 import { confirmation, confirmLink, emptyState } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
@@ -105,26 +104,24 @@ function describeScope(scope: Scope): string {
 }
 
 function newPage(state: FormState): PageContent {
-  const name = textField({
+  const name = textField(state, {
     name: 'name',
     label: 'Name',
     help: 'What uses the key: a program, a person, a server.',
-    state: state.field('name'),
     hasFocus: true,
     isRequired: true,
   })
   const boxes = scopes.toReversed().map((scope) =>
-    checkbox({
+    checkbox(state, {
       name: scope,
       label: capitalize(describeScope(scope)),
-      state: state.field(scope),
       ...(scope === '*' && { help: 'Also what later versions add. Uncheck it to choose less.' }),
     }),
   )
   const options = Object.entries(lifetimeLabels).map(([value, label]) => ({ value, label }))
   const controls = html`${name}
 <fieldset class="field"><legend>Scopes</legend>${boxes.slice(0, 1)}<div class="narrower">${boxes.slice(1)}</div></fieldset>
-${selectField({ name: 'expires', label: 'Expires', options, state: state.field('expires') })}`
+${selectField(state, { name: 'expires', label: 'Expires', options })}`
   const body = html`<form method="post" action="${home}" class="form" novalidate>${onceField()}${state.withErrors(controls)}
 <div class="actions">${submitButton({ label: 'Create key' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'New key', place: 'keys', body }
@@ -138,7 +135,9 @@ function issuedPage({ key, secret }: IssuedKey): PageContent {
 }
 
 function revokePage(key: Pick<Key, 'id' | 'name'>): PageContent {
-  const body = confirmation({
+  return confirmation({
+    title: `Revoke ${key.name}?`,
+    place: 'keys',
     action: `${home}/${key.id}/revoke`,
     consequences: [
       'Programs that use it are refused within seconds, and so are browsers that signed in with it. This cannot be undone.',
@@ -146,7 +145,6 @@ function revokePage(key: Pick<Key, 'id' | 'name'>): PageContent {
     verb: `Revoke ${key.name}`,
     cancel: home,
   })
-  return { title: `Revoke ${key.name}?`, place: 'keys', body }
 }
 
 /** The maximum length of a name in code points. */

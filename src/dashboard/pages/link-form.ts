@@ -5,10 +5,17 @@ import { type Html, html } from '../../http/html.ts'
 import { type Link, type LinkRow, linkOf } from '../../links/schema.ts'
 import { findLink, findLinkDomain } from '../../links/store.ts'
 import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'
-import type { FormState } from '../form-state.ts'
 import type { PageContent, Pages, Services } from '../pages.ts'
 import { hiddenFields } from '../parts/buttons.ts'
-import { type Choice, checkbox, collapsibleSection, type Field, selectField, textField } from '../parts/fields.ts'
+import {
+  type Choice,
+  checkbox,
+  collapsibleSection,
+  type Field,
+  type FormState,
+  selectField,
+  textField,
+} from '../parts/fields.ts'
 import { exactTime, formatDay } from '../parts/format.ts'
 import { shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, type Difference } from '../parts/messages.ts'
@@ -47,12 +54,11 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
 function newLinkPage(state: FormState, choices: Choices): PageContent {
   const shown = { title: 'New link', place: 'links' } as const
   if (choices.domains.length === 0) return { ...shown, body: addDomainFirst }
-  const url = textField({
+  const url = textField(state, {
     name: 'url',
     label: 'Destination',
     type: 'url',
     placeholder: 'https://',
-    state: state.field('url'),
     isRequired: true,
     hasFocus: state.violations.length === 0,
   })
@@ -63,26 +69,24 @@ function newLinkPage(state: FormState, choices: Choices): PageContent {
 /** Renders the domain and the alias; a select only if there are several domains. */
 function address(state: FormState, { domains }: Choices): Html {
   const [only, second] = domains
-  const alias = textField({
+  const alias = textField(state, {
     name: 'alias',
     label: 'Alias',
     help: 'The end of the short link. Leave it empty and Waymark picks one.',
-    state: state.field('alias'),
     isCode: true,
     ...(second === undefined && only !== undefined && { prefix: `${only.name_unicode}/` }),
   })
   if (only === undefined || second === undefined) return html`${hiddenFields({ domain_id: String(only?.id) })}${alias}`
   const options = domains.map(domainChoice).map(({ value, label }) => ({ value, label: `${label}/` }))
-  const domain = selectField({ name: 'domain_id', label: 'Domain', state: state.field('domain_id'), options })
+  const domain = selectField(state, { name: 'domain_id', label: 'Domain', options })
   return html`<div class="joined">${domain}${alias}</div>`
 }
 
 function existingLinkControls(state: FormState, choices: Choices, hasPassword: boolean): Html {
-  const url = textField({ name: 'url', label: 'Destination', type: 'url', state: state.field('url'), isRequired: true })
-  const alias = textField({
+  const url = textField(state, { name: 'url', label: 'Destination', type: 'url', isRequired: true })
+  const alias = textField(state, {
     name: 'alias',
     label: 'Alias',
-    state: state.field('alias'),
     isCode: true,
     isRequired: true,
   })
@@ -208,24 +212,24 @@ function formatDayOf(text: string): string {
 
 function renderControl(control: Control, state: FormState, { spaces }: Choices, hasPassword: boolean): Html {
   const { name, label, help, kind = 'text' } = control
-  const field: Field = { name, label, state: state.field(name), ...(help !== undefined && { help }) }
-  if (kind === 'checkbox') return checkbox(field)
-  if (kind === 'redirect') return selectField({ ...field, options: redirects })
+  const field: Field = { name, label, ...(help !== undefined && { help }) }
+  if (kind === 'checkbox') return checkbox(state, field)
+  if (kind === 'redirect') return selectField(state, { ...field, options: redirects })
   if (kind === 'password') return passwordFields(field, state, hasPassword)
   // Scripts show the time in the time zone of the browser and name it.
   if (kind === 'datetime-local')
-    return textField({ ...field, type: kind, label: html`${label} (<span data-zone>UTC</span>)` })
-  if (kind !== 'space') return textField({ ...field, type: kind })
+    return textField(state, { ...field, type: kind, label: html`${label} (<span data-zone>UTC</span>)` })
+  if (kind !== 'space') return textField(state, { ...field, type: kind })
   const options = [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)]
-  return selectField({ ...field, options })
+  return selectField(state, { ...field, options })
 }
 
 function passwordFields(field: Field, state: FormState, hasPassword: boolean): Html {
   const password = { type: 'password', autocomplete: 'new-password' } as const
-  if (!hasPassword) return textField({ ...field, ...password })
+  if (!hasPassword) return textField(state, { ...field, ...password })
   const help = 'A password is set. Leave this empty to keep it.'
-  const remove = { name: 'remove_password', label: 'Remove the password', state: state.field('remove_password') }
-  return html`${textField({ ...field, ...password, label: 'New password', help })}${checkbox(remove)}`
+  const remove = { name: 'remove_password', label: 'Remove the password' }
+  return html`${textField(state, { ...field, ...password, label: 'New password', help })}${checkbox(state, remove)}`
 }
 
 /** The controls of a link's form. */

@@ -8,13 +8,13 @@ import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
 import type { Space } from '../../spaces/schema.ts'
 import { findSpace } from '../../spaces/store.ts'
-import { attempt, Rejection } from '../form-state.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyButton, hiddenFields, linkButton, postButton, submitButton } from '../parts/buttons.ts'
 import { exactTimeElement, quantity, timeAgo } from '../parts/format.ts'
 import { destination, shortUrlParts, shortUrlText, spaceLabel, statusBadge, truncateMiddle } from '../parts/links.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
+import { attempt, Rejection } from '../record-forms.ts'
 import { linkListReturnPath, linkReturnPath } from '../return-path.ts'
 import { noClicksYet, Statistics } from '../statistics.ts'
 
@@ -182,15 +182,17 @@ function addLinkActions(pages: Pages, services: Services): void {
 }
 
 function deleteStatisticsPage({ id, clicks, short_url }: Link): PageContent {
-  const body = confirmation({
+  const figures = quantity(clicks, 'click')
+  return confirmation({
+    title: `Delete the statistics of ${shortUrlText(short_url)}?`,
+    place: 'links',
     action: `${home}/${id}/forget`,
     consequences: [
-      `This deletes its ${quantity(clicks, 'click')} and its statistics for good, and removes them from the domain and space totals.`,
+      `This deletes its ${figures} and its statistics for good, and removes them from the domain and space totals.`,
     ],
     verb: 'Delete the statistics',
     cancel: `${home}/${id}`,
   })
-  return { title: `Delete the statistics of ${shortUrlText(short_url)}?`, place: 'links', body }
 }
 
 const undoable = 'You can undo this for a minute.'
@@ -200,14 +202,15 @@ async function deletePage(services: Services, account: number, link: Link, next:
   const { id, clicks, short_url } = link
   const name = shortUrlText(short_url)
   const counts = clicks === 0 ? 'It has not been visited yet.' : `It has been visited ${quantity(clicks, 'time')}.`
-  const body = confirmation({
+  return confirmation({
+    title: `Delete ${name}?`,
+    place: 'links',
     action: `${home}/${id}/delete`,
     consequences: [html`${await describeEffect(services, account, [link])} ${counts}`, undoable],
     verb: `Delete ${name}`,
     cancel: next ?? `${home}/${id}`,
     ...(next !== null && { fields: { next } }),
   })
-  return { title: `Delete ${name}?`, place: 'links', body }
 }
 
 /** The maximum number of links that the confirmation names. */
@@ -226,7 +229,9 @@ export async function deleteManyPage(
     ({ short_url, clicks }) => html`<bdi>${shortUrlText(short_url)}</bdi>: ${quantity(clicks, 'click')}`,
   )
   if (links.length > namedLinks) things.push(`and ${links.length - namedLinks} more`)
-  const body = confirmation({
+  return confirmation({
+    title: `Delete ${counts}?`,
+    place: 'links',
     action: `${home}/selected`,
     things,
     consequences: [await describeEffect(services, account, links), undoable],
@@ -234,7 +239,6 @@ export async function deleteManyPage(
     cancel: next,
     fields: { what: 'delete', confirmed: 'true', next, ...selectedRows(links.map(({ id }) => id)) },
   })
-  return { title: `Delete ${counts}?`, place: 'links', body }
 }
 
 /** Describes the effect on visitors: a 404, or the domain's not-found page. */

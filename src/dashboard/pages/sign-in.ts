@@ -7,11 +7,10 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { removeSession, signInByKey, signInByToken } from '../../sessions/store.ts'
 import { clearSessionCookie, readScheme, setSessionCookie, storeScheme } from '../cookies.ts'
-import { FormState } from '../form-state.ts'
 import { renderBare } from '../frame.ts'
 import { type Pages, Redirect, type Services } from '../pages.ts'
 import { hiddenFields, submitButton } from '../parts/buttons.ts'
-import { textField } from '../parts/fields.ts'
+import { FormState, textField } from '../parts/fields.ts'
 import { shortReturnPath } from '../return-path.ts'
 
 /** Adds `/app/sign-in` and `/app/sign-out`. */
@@ -88,20 +87,18 @@ interface SignInState {
  */
 function signInPage(exchange: Exchange, { next, account }: SignInState, violations: readonly Violation[]): string {
   const state = new FormState({}, violations)
-  const link = textField({
+  const link = textField(state, {
     name: 'token',
     label: 'Sign-in link',
     type: 'password',
     help: html`Paste the one that the server printed when it first started. <code>npx waymark login-link</code> prints another. A link works once, for 30 minutes.`,
-    state: state.field('token'),
     hasFocus: violations.length === 0,
   })
-  const key = textField({
+  const key = textField(state, {
     name: 'api_key',
     label: 'API key',
     type: 'password',
     help: 'It needs the scope *, which includes everything.',
-    state: state.field('api_key'),
   })
   return renderBare({
     title: 'Sign in',

@@ -3,9 +3,8 @@
 import { html } from '../../http/html.ts'
 import { colors, listSpacesQuery, type Space } from '../../spaces/schema.ts'
 import { findSpace, listSpaces } from '../../spaces/store.ts'
-import type { FormState } from '../form-state.ts'
 import type { Pages, Services } from '../pages.ts'
-import { textField } from '../parts/fields.ts'
+import { type FormState, textField } from '../parts/fields.ts'
 import { colorField, linkCount, spaceLabel } from '../parts/links.ts'
 import { addRecordForms, newRecordForm } from '../record-forms.ts'
 import { GroupPages } from './groups.ts'
@@ -63,11 +62,10 @@ export function addSpacePages(pages: Pages, services: Services): void {
 
 /** Renders the name and the color. */
 function spaceFields(state: FormState) {
-  const name = textField({
+  const name = textField(state, {
     name: 'name',
     label: 'Name',
-    state: state.field('name'),
     hasFocus: state.field('name').value === '',
   })
-  return html`${name}${colorField(state.field('color'))}`
+  return html`${name}${colorField(state)}`
 }

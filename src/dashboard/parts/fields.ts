@@ -1,19 +1,42 @@
 /** Form fields: label above, help below, errors in place. Browsers focus the first rejected field. */
 import type { Violation } from '../../errors.ts'
+import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { attributes } from './buttons.ts'
 import { icon } from './icons.ts'
 
-/** The value of a field, and its error. */
-export interface FieldState {
-  readonly value: string
-  readonly error: string | null
+/** The stored or submitted values of a form, and the errors of the API. */
+export class FormState {
+  readonly values: Fields
+  readonly violations: readonly Violation[]
+  readonly #shown = new Set<string>()
+
+  /** `values` are keyed by control name; a missing value shows as an empty control. */
+  constructor(values: Fields, violations: readonly Violation[] = []) {
+    this.values = values
+    this.violations = violations
+  }
+
+  /** Returns the value and the error of a control, which the form then shows. */
+  field(name: string) {
+    this.#shown.add(name)
+    const value = this.values[name]
+    const error = this.violations.find(({ field }) => field === name)?.message ?? null
+    return { value: typeof value === 'string' || typeof value === 'number' ? String(value) : '', error }
+  }
+
+  /** Renders the controls with their errors above them, starting with errors that belong to no control. */
+  withErrors(controls: Html): Html {
+    const { shown = [], others = [] } = Object.groupBy(this.violations, ({ field }) =>
+      this.#shown.has(field) ? 'shown' : 'others',
+    )
+    return html`${others.map(({ message }) => formError(message))}${errorSummary(shown)}${controls}`
+  }
 }
 
 export interface Field {
   readonly name: string
   readonly label: Part
-  readonly state: FieldState
   readonly help?: Part
   readonly isRequired?: boolean
   /** Whether the field is focused when the page opens. At most one on a page. */
@@ -32,15 +55,16 @@ interface TextField extends Field {
 }
 
 /** Renders a single-line field. */
-export function textField(field: TextField): Html {
-  const { type = 'text', placeholder = null, autocomplete = 'off', prefix } = field
+export function textField(state: FormState, field: TextField): Html {
+  const { name, type = 'text', placeholder = null, autocomplete = 'off', prefix } = field
+  const { value, error } = state.field(name)
   const isCode = field.isCode === true || type === 'url'
   const isLiteral = isCode || type === 'password'
   const input = html`<input${attributes({
     // A number input would discard an invalid value. The form shows it again with its error.
     type: type === 'number' ? 'text' : type,
-    ...commonAttributes(field),
-    value: field.state.value,
+    ...commonAttributes(field, error),
+    value,
     placeholder,
     autocomplete,
     class: isCode ? 'mono' : null,
@@ -48,8 +72,9 @@ export function textField(field: TextField): Html {
     autocapitalize: isLiteral ? 'none' : null,
     inputmode: type === 'number' ? 'numeric' : null,
   })}>`
-  if (prefix === undefined) return withLabel(field, input)
-  return withLabel(field, html`<div class="prefixed"><span class="prefix"><bdi>${prefix}</bdi></span>${input}</div>`)
+  if (prefix === undefined) return withLabel(field, error, input)
+  const prefixed = html`<div class="prefixed"><span class="prefix"><bdi>${prefix}</bdi></span>${input}</div>`
+  return withLabel(field, error, prefixed)
 }
 
 export interface Choice {
@@ -57,9 +82,10 @@ export interface Choice {
   readonly label: string
 }
 
-export function selectField(field: Field & { readonly options: readonly Choice[] }): Html {
-  const options = optionsOf(field.options, field.state.value)
-  return withLabel(field, html`<select${attributes(commonAttributes(field))}>${options}</select>`)
+export function selectField(state: FormState, field: Field & { readonly options: readonly Choice[] }): Html {
+  const { value, error } = state.field(field.name)
+  const options = optionsOf(field.options, value)
+  return withLabel(field, error, html`<select${attributes(commonAttributes(field, error))}>${options}</select>`)
 }
 
 /** Renders the options of a select. */
@@ -70,25 +96,26 @@ export function optionsOf(options: readonly Choice[], chosen: string): Html {
 }
 
 /** Renders a checkbox. It sends `true` if checked, otherwise nothing. */
-export function checkbox(field: Field): Html {
-  const checked = field.state.value === 'true'
-  const input = html`<input${attributes({ type: 'checkbox', ...commonAttributes(field), value: 'true', checked })}>`
-  return html`<div class="choice">${input}<label for="${controlId(field.name)}">${field.label}</label>${errorAndHelp(field)}</div>`
+export function checkbox(state: FormState, field: Field): Html {
+  const { value, error } = state.field(field.name)
+  const all = { type: 'checkbox', ...commonAttributes(field, error), value: 'true', checked: value === 'true' }
+  return html`<div class="choice"><input${attributes(all)}><label for="${controlId(field.name)}">${field.label}</label>${errorAndHelp(field, error)}</div>`
 }
 
 interface RadioGroup extends Field {
   readonly options: readonly { readonly value: string; readonly label: Part }[]
 }
 
-export function radioGroup(field: RadioGroup): Html {
-  const { id, required, autofocus, ...others } = commonAttributes(field)
+export function radioGroup(state: FormState, field: RadioGroup): Html {
+  const { value: chosen, error } = state.field(field.name)
+  const { id, required, autofocus, ...others } = commonAttributes(field, error)
   const choices = field.options.map(({ value, label }, index) => {
-    const checked = value === field.state.value
+    const checked = value === chosen
     // The error summary links to the first radio button, which is focused unless another one is selected.
     const first = { id: index === 0 ? id : null, required, autofocus: index === 0 && autofocus }
     return html`<label><input${attributes({ type: 'radio', ...others, ...first, value, checked })}>${label}</label>`
   })
-  return html`<fieldset class="field"><legend>${field.label}</legend><div class="choices">${choices}</div>${errorAndHelp(field)}</fieldset>`
+  return html`<fieldset class="field"><legend>${field.label}</legend><div class="choices">${choices}</div>${errorAndHelp(field, error)}</fieldset>`
 }
 
 /** Returns the `id` of a control. */
@@ -96,27 +123,26 @@ function controlId(name: string): string {
   return `field-${name}`
 }
 
-function withLabel(field: Field, control: Html): Html {
+function withLabel(field: Field, error: string | null, control: Html): Html {
   const label = html`<label for="${controlId(field.name)}">${field.label}</label>`
-  return html`<div class="field">${label}${control}${errorAndHelp(field)}</div>`
+  return html`<div class="field">${label}${control}${errorAndHelp(field, error)}</div>`
 }
 
-function errorAndHelp({ name, state, help }: Field): Html {
+function errorAndHelp({ name, help }: Field, error: string | null): Html {
   const id = controlId(name)
-  const error = state.error && html`<p class="error" id="${id}-error">${icon('warning')}<span>${state.error}</span></p>`
-  return html`${error}${help === undefined ? null : html`<p class="help" id="${id}-help">${help}</p>`}`
+  const reason = error && html`<p class="error" id="${id}-error">${icon('warning')}<span>${error}</span></p>`
+  return html`${reason}${help === undefined ? null : html`<p class="help" id="${id}-help">${help}</p>`}`
 }
 
-function commonAttributes({ name, state, help, isRequired = false, hasFocus = false }: Field) {
+function commonAttributes({ name, help, isRequired = false, hasFocus = false }: Field, error: string | null) {
   const id = controlId(name)
-  const isRejected = state.error !== null
-  const described = [isRejected ? `${id}-error` : '', help === undefined ? '' : `${id}-help`]
+  const described = [error === null ? '' : `${id}-error`, help === undefined ? '' : `${id}-help`]
   return {
     id,
     name,
     required: isRequired,
-    autofocus: isRejected || hasFocus,
-    'aria-invalid': isRejected ? 'true' : null,
+    autofocus: error !== null || hasFocus,
+    'aria-invalid': error === null ? null : 'true',
     'aria-describedby': described.filter(Boolean).join(' ') || null,
   }
 }
@@ -137,13 +163,12 @@ export function collapsibleSection({ title, set, isOpen, body }: CollapsibleSect
 }
 
 /** Renders links to all fields with errors; nothing for a single error, which appears next to its field. */
-export function errorSummary(violations: readonly Violation[]): Html {
+function errorSummary(violations: readonly Violation[]): Html {
   if (violations.length < 2) return html``
   const reasons = violations.map(({ field, message }) => html`<li><a href="#${controlId(field)}">${message}</a></li>`)
   return html`<div class="summary" role="alert"><h2>${violations.length} fields need another value</h2><ul>${reasons}</ul></div>`
 }
 
-/** Renders an error that belongs to no field, above the form. */
-export function formError(message: string): Html {
+function formError(message: string): Html {
   return html`<div class="notice failed" role="alert">${icon('warning')}<p>${message}</p></div>`
 }

@@ -4,7 +4,7 @@ import type { Status } from '../../links/link.ts'
 import { maxCountedLinks } from '../../links/store.ts'
 import { colors } from '../../spaces/schema.ts'
 import { copyButton } from './buttons.ts'
-import { type FieldState, radioGroup } from './fields.ts'
+import { type FormState, radioGroup } from './fields.ts'
 import { capitalize, formatCount, quantity } from './format.ts'
 import { icon } from './icons.ts'
 
@@ -109,12 +109,12 @@ export function spaceLabel(space: { readonly name: string; readonly color: numbe
 }
 
 /** Renders the color choice of a space. */
-export function colorField(state: FieldState): Html {
+export function colorField(state: FormState): Html {
   const options = colors.map((word, index) => ({
     value: String(index + 1),
     label: html`${dot(index + 1)}${capitalize(word)}`,
   }))
-  return radioGroup({ name: 'color', label: 'Color', state, options })
+  return radioGroup(state, { name: 'color', label: 'Color', options })
 }
 
 function dot(color: number): Html {

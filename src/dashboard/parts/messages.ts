@@ -1,4 +1,5 @@
 import { type Html, html, type Part } from '../../http/html.ts'
+import type { Place } from '../frame.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from './buttons.ts'
 import { icon } from './icons.ts'
 import { table } from './table.ts'
@@ -31,6 +32,9 @@ export const addDomainFirst = emptyState({
 })
 
 interface Confirmation {
+  /** The question, which names the thing. */
+  readonly title: string
+  readonly place: Place
   /** The path that the form is posted to. */
   readonly action: string
   /** The consequences with figures, one sentence each. */
@@ -44,13 +48,15 @@ interface Confirmation {
   readonly fields?: Readonly<Record<string, string>>
 }
 
-/** Renders a confirmation of a destructive action. The page title names the thing. */
-export function confirmation({ action, consequences, things = [], verb, cancel, fields = {} }: Confirmation): Html {
+/** Returns a page that asks for confirmation of a destructive action. */
+export function confirmation({ title, place, things = [], ...question }: Confirmation) {
+  const { action, consequences, verb, cancel, fields = {} } = question
   const sentences = consequences.map((each) => html`<p>${each}</p>`)
   const list =
     things.length === 0 ? null : html`<ul class="things">${things.map((each) => html`<li>${each}</li>`)}</ul>`
-  return html`<form method="post" action="${action}" class="form">${onceField()}${hiddenFields(fields)}<div class="stack">${list}${sentences}</div>
+  const body = html`<form method="post" action="${action}" class="form">${onceField()}${hiddenFields(fields)}<div class="stack">${list}${sentences}</div>
 <div class="actions">${submitButton({ label: verb, weight: 'danger' })}<a class="button plain" href="${cancel}" data-close>Cancel</a></div></form>`
+  return { title, place, body }
 }
 
 /** Renders a link to a confirmation page, which scripts open in a dialog. */
