@@ -8,13 +8,7 @@ import { Type } from '../../forms/json-schema.ts'
 import { oneOf } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 
-const labels = {
-  '2d': '2 days',
-  '7d': '7 days',
-  '30d': '30 days',
-  '90d': '90 days',
-  '12m': '12 months',
-} as const
+const labels = { '2d': '2 days', '7d': '7 days', '30d': '30 days', '90d': '90 days', '12m': '12 months' } as const
 
 type PeriodName = keyof typeof labels
 

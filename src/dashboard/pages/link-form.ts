@@ -84,12 +84,7 @@ function address(state: FormState, { domains }: Choices): Html {
 
 function existingLinkControls(state: FormState, choices: Choices, hasPassword: boolean): Html {
   const url = textField(state, { name: 'url', label: 'Destination', type: 'url', isRequired: true })
-  const alias = textField(state, {
-    name: 'alias',
-    label: 'Alias',
-    isCode: true,
-    isRequired: true,
-  })
+  const alias = textField(state, { name: 'alias', label: 'Alias', isCode: true, isRequired: true })
   return html`${url}${alias}${linkSections(state, choices, hasPassword)}`
 }
 

@@ -62,10 +62,6 @@ export function addSpacePages(pages: Pages, services: Services): void {
 
 /** Renders the name and the color. */
 function spaceFields(state: FormState) {
-  const name = textField(state, {
-    name: 'name',
-    label: 'Name',
-    hasFocus: state.field('name').value === '',
-  })
+  const name = textField(state, { name: 'name', label: 'Name', hasFocus: state.field('name').value === '' })
   return html`${name}${colorField(state)}`
 }
