@@ -1,4 +1,3 @@
-/** The files that pages load: a stylesheet and small scripts. */
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { Failure } from '../errors.ts'
@@ -39,7 +38,6 @@ const assetsVersion = hash('sha1', JSON.stringify([...texts].sort()), 'hex').sli
 /** The folder of the URLs of this version. */
 export const assetFolder = `/app/static/${assetsVersion}`
 
-/** Returns all files by name. */
 export async function dashboardFiles(): Promise<ReadonlyMap<string, StaticContent>> {
   const files = [...texts].map(async ([name, text]) => {
     const type = `text/${name.endsWith('.css') ? 'css' : 'javascript'}; charset=utf-8`

@@ -9,7 +9,6 @@ import type { Versioned } from '../storage/version.ts'
 import { ListState } from './lists.ts'
 import type { Choice } from './parts/fields.ts'
 
-/** The options of filters and forms. */
 export interface Choices {
   readonly domains: readonly Domain[]
   readonly spaces: readonly Space[]

@@ -17,7 +17,6 @@ import { addSignInPages } from './pages/sign-in.ts'
 import { addSpacePages } from './pages/spaces.ts'
 import { Pages, type Services } from './pages.ts'
 
-/** Adds all pages. */
 export function addDashboard(services: Services): void {
   const { router } = services
   const pages = new Pages(services)

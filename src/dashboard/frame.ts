@@ -23,9 +23,7 @@ export interface FrameContent {
 
 interface FramedDocument extends FrameContent {
   readonly scheme: Scheme
-  /** The result of the last change. */
   readonly notice?: Html
-  /** The account name. */
   readonly account: string
   /** The path of the page with its query. Changing the color scheme returns to it. */
   readonly path: string
@@ -54,7 +52,6 @@ const otherPlaces = {
   about: ['About', '/app/about'],
 } as const
 
-/** Renders a page with navigation. */
 export function renderFramed(page: FramedDocument): string {
   const { title, heading = title, action = null, notice = null, body } = page
   return renderDocument(
@@ -105,7 +102,6 @@ ${body}
 `.text
 }
 
-/** The icon of the API documents. */
 const iconAddress = '/docs/static/icon.svg'
 
 const brand = html`<a class="brand" href="/app"><img src="${iconAddress}" width="24" height="24" alt="">Waymark</a>`
@@ -145,7 +141,6 @@ const contentSecurityPolicy =
   "default-src 'none'; base-uri 'none'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
   "img-src 'self' data:; script-src 'self'; style-src 'self'"
 
-/** Header fields of all responses. */
 export const responseHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': contentSecurityPolicy,
@@ -154,7 +149,6 @@ export const responseHeaders: Readonly<Record<string, string>> = {
   'x-robots-tag': 'noindex',
 }
 
-/** Header fields of HTML pages. */
 export const pageHeaders: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
   ...responseHeaders,

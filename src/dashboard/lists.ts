@@ -15,7 +15,6 @@ import { formatCount } from './parts/format.ts'
 import { icon } from './parts/icons.ts'
 import type { Sorting } from './parts/table.ts'
 
-/** The default number of rows on a page. */
 const rowsPerPage = 25
 
 /** The state of a list, and the URLs of its other states. */
@@ -36,7 +35,6 @@ export class ListState {
     this.#given = new URLSearchParams(filled.map(([name, value]) => [name, String(value)]))
   }
 
-  /** The page number, from 1. */
   get page(): number {
     return this.query.page ?? 1
   }
@@ -58,7 +56,6 @@ export class ListState {
     return text === '' ? this.#path : `${this.#path}?${text}`
   }
 
-  /** The current URL. */
   get currentHref(): string {
     return this.#pageHref(this.page)
   }
@@ -73,13 +70,11 @@ export class ListState {
     return { by: sort_by, isDescending: sort === 'desc', href }
   }
 
-  /** Renders the pagination for this number of rows. */
   pagination(total: number, totalIsExact: boolean): Html {
     const { page, query } = this
     return pagination({ page, perPage: query.per_page, total, totalIsExact, href: (page) => this.#pageHref(page) })
   }
 
-  /** Renders a message for an empty page after the last one. */
   emptyPageMessage(): Html {
     return html`<p data-count>This page is empty. <a href="${this.#pageHref(1)}">Go to the first page</a></p>`
   }
@@ -138,7 +133,6 @@ export interface Filter {
 
 interface FilterBar {
   readonly action: string
-  /** The label of the search field. */
   readonly search: string
   readonly filters: readonly Filter[]
   /** Other query fields to preserve. */

@@ -18,14 +18,12 @@ import { notice } from './parts/messages.ts'
 import { selectedRows } from './parts/table.ts'
 
 const cookie = 'waymark_notice'
-/** Lifetime of the cookie in seconds. */
 const maxAge = 60
 /** A code, two numbers and ids, separated by dots. */
 const cookieFormat = /^([a-z-]+)\.(\d{1,15})\.(\d{1,15})((?:\.\d{1,16}){0,200})$/
 
 export interface Notice {
   readonly code: keyof typeof messages
-  /** The number of changed records. */
   readonly count?: number
   /** The number of records that could not be changed. */
   readonly failed?: number
@@ -33,7 +31,6 @@ export interface Notice {
   readonly ids?: readonly number[]
 }
 
-/** Looks up names in an account. */
 interface NoticeContext {
   readonly db: Db
   readonly account: number
@@ -90,7 +87,6 @@ const warnings: readonly Notice['code'][] = [
   'key-created-before',
 ]
 
-/** Stores a notice that the browser's next page shows. */
 export function setNotice(exchange: Exchange, notice: Notice, isSecure: boolean): void {
   const { code, count = 0, failed = 0, ids = [] } = notice
   setCookie(exchange, cookie, [code, count, failed, ...ids].join('.'), { isSecure, maxAge })

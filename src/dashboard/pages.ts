@@ -32,12 +32,10 @@ const maxFormFields = 200
 /** Limits of rendered and waiting pages. 64 may wait for each account, so that a browser can restore 40 tabs. */
 export const maxPages = { concurrency: 64, concurrencyPerKey: 4, maxQueue: 1_024, maxQueuePerKey: 64 }
 
-/** A request with a session. */
 export interface PageRequest {
   readonly exchange: Exchange
   readonly session: Session
   readonly account: number
-  /** The fields of the query string. */
   readonly query: Fields
   /** The submitted fields; empty for GET. */
   readonly fields: Fields
@@ -160,7 +158,6 @@ export class Pages {
     return this.#services.dashboardUrl(exchange).startsWith('https:')
   }
 
-  /** Redirects the browser to a GET request (303). */
   redirect(exchange: Exchange, { path, notice }: Redirect): undefined {
     if (notice !== undefined) setNotice(exchange, notice, this.isSecure(exchange))
     for (const name in responseHeaders) addHeader(exchange, name, responseHeaders[name] as string)

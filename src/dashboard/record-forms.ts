@@ -9,9 +9,7 @@ import { hiddenFields, linkButton, onceField, submitButton } from './parts/butto
 import { FormState } from './parts/fields.ts'
 import { conflictMessage, type Difference } from './parts/messages.ts'
 
-/** The form for an existing record. */
 interface EditForm {
-  /** The name of the record. */
   readonly name: string
   readonly controls: (state: FormState) => Html
   /** Returns submitted and stored values. Only different ones are shown after a conflict. */
@@ -115,7 +113,6 @@ export async function attempt<T>(action: () => Promise<T>): Promise<T | Rejectio
   }
 }
 
-/** The action changed nothing. */
 export class Rejection {
   readonly violations: readonly Violation[]
   readonly isConflict: boolean

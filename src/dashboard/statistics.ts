@@ -40,7 +40,6 @@ export const allBreakdowns = Object.keys(breakdowns) as readonly Breakdown[]
 /** The number of values in a breakdown, and of links in the ranking. */
 const [shownValues, shownLinks] = [8, 10]
 
-/** The statistics of a subject in the period that the query of a page names. */
 export class Statistics {
   readonly #db: Db
   readonly #shortUrl: ShortUrl
@@ -49,7 +48,6 @@ export class Statistics {
   readonly #path: string
   readonly #reading: PeriodReading
 
-  /** `path` is the path of the page. */
   constructor(
     { storage, shortUrl }: Pick<Services, 'storage' | 'shortUrl'>,
     { account, query }: Pick<PageRequest, 'account' | 'query'>,
@@ -127,7 +125,6 @@ export class Statistics {
     return html`<div class="breakdowns">${await Promise.all(bars)}</div>`
   }
 
-  /** Renders the most visited links. */
   async topLinks(): Promise<Html> {
     const { range } = this.#reading.period
     const ranking = await rankingOf(this.#db, this.#account, this.#subject, range, 'links')
@@ -160,7 +157,6 @@ export class Statistics {
   }
 }
 
-/** Names the period that the figures are compared with. */
 function comparison({ from, to }: DayRange, currentHour: number | null): Html {
   const span = formatDayRange(dayText(from), dayText(to))
   const words =
@@ -170,7 +166,6 @@ function comparison({ from, to }: DayRange, currentHour: number | null): Html {
   return html`<p class="compared">${words}</p>`
 }
 
-/** Renders the figures with their changes since the previous period. */
 function figures(now: Counts, before: Counts | null): Html {
   const entries = Object.entries(countLabels).map(([key, label]) => {
     const name = key as keyof Counts

@@ -96,7 +96,6 @@ function timeLabels({ buckets, interval }: ClicksChart): Html[] {
   })
 }
 
-/** Returns the horizontal position as a percentage of the width. */
 function xPercent(place: number, count: number): number {
   return rounded((xPosition(place, count) / plotWidth) * 100)
 }
@@ -115,7 +114,6 @@ function columns(chart: ClicksChart, { y }: Axis): Html[] {
   })
 }
 
-/** Summarizes the chart in one or two sentences. */
 function summaryOf(chart: ClicksChart): string {
   const { buckets, started, interval, title } = chart
   if (started === 0) return `${title}: ${bucketName((buckets[0] as Bucket).start_at, interval)} has not begun.`
@@ -165,7 +163,6 @@ function sum(figures: readonly number[]): number {
 export interface ClicksChart {
   /** All buckets of the range, empty ones included; at least one. */
   readonly buckets: readonly Bucket[]
-  /** The number of started buckets. */
   readonly started: number
   /** The current hour; null unless the last started bucket is still running. */
   readonly currentHour: number | null

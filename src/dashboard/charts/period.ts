@@ -60,7 +60,6 @@ export function readPeriod({ period, from, to }: Fields, today: number): PeriodR
   return { period: read, violations, typed: { from: typed(from, read.range.from), to: typed(to, read.range.to) } }
 }
 
-/** Returns the named period that ends today. */
 export function namedPeriod(name: PeriodName, today: number): Period {
   const count = Number.parseInt(name, 10)
   const byMonth = name.endsWith('m')
@@ -85,7 +84,6 @@ export function progressOf({ range: { from, to }, interval }: Period, now: numbe
   return { started: day < from ? 0 : begun, currentHour: isRunning ? Math.round(sinceMidnight / hourMs) : null }
 }
 
-/** Returns the query string of a period, without `?`. */
 export function periodQuery({ name, range }: Period): string {
   return name === null ? `from=${dayText(range.from)}&to=${dayText(range.to)}` : `period=${name}`
 }

@@ -42,7 +42,6 @@ const devices: ReadonlyMap<string, string> = new Map([
   ['tv', 'TV'],
 ])
 
-/** Formats a breakdown value. */
 export function valueLabel(name: string, value: string | number | null): Part {
   if (value === null) return name === 'referrers' ? 'Direct or unknown' : 'Unknown'
   if (typeof value === 'number') return `#${value}`

@@ -1,5 +1,3 @@
-/** Domain pages: the DNS records to set, and the forms. */
-
 import type { Domain } from '../../domains/schema.ts'
 import { listDomainsQuery } from '../../domains/schema.ts'
 import { findDomain, listDomains } from '../../domains/store.ts'
@@ -16,7 +14,6 @@ import { GroupPages } from './groups.ts'
 
 const home = '/app/domains'
 
-/** Adds `/app/domains` and the pages below it. */
 export function addDomainPages(pages: Pages, services: Services): void {
   const { storage, shortUrl, dashboardUrl } = services
   const { domains } = services.actions
@@ -90,7 +87,6 @@ function newDomainForm(state: FormState): Html {
   return newRecordForm(home, 'Add domain', state.withErrors(html`${name}${urlFields(state)}`))
 }
 
-/** Renders both URL fields. */
 function urlFields(state: FormState): Html {
   return html`${textField(state, {
     name: 'homepage_url',

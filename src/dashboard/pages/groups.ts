@@ -15,12 +15,10 @@ import { confirmation, emptyState } from '../parts/messages.ts'
 import { type Column, table } from '../parts/table.ts'
 import { Statistics } from '../statistics.ts'
 
-/** A row of the list, with the number of its links. */
 type Listed<Row> = { readonly row: Row; readonly links: number }
 
 type Stored = { readonly id: number; readonly created_at: string }
 
-/** Domains or spaces. */
 interface Group<Row> {
   readonly what: 'domain' | 'space'
   readonly words: {

@@ -18,7 +18,6 @@ import { table } from '../parts/table.ts'
 
 const home = '/app/keys'
 
-/** Adds `/app/keys` and the pages below it. */
 export function addKeyPages(pages: Pages, { storage: db }: Services): void {
   pages.get(home, async ({ account, query }) => listPage(await listKeys(db, account), query))
 

@@ -21,7 +21,6 @@ import { shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, type Difference } from '../parts/messages.ts'
 import { addRecordForms, newRecordForm } from '../record-forms.ts'
 
-/** Adds the forms for new and existing links. */
 export function addLinkForms(pages: Pages, { storage, actions: { links }, shortUrl }: Services): void {
   addRecordForms<LinkRow>(pages, storage, {
     what: 'link',
@@ -92,13 +91,11 @@ interface Control {
   readonly name: string
   readonly label: string
   readonly help?: string
-  /** Summarizes the value for the collapsed section. */
   readonly summary: (value: string) => string
   /** `text` by default. */
   readonly kind?: 'url' | 'number' | 'password' | 'datetime-local' | 'checkbox' | 'space' | 'redirect'
 }
 
-/** The maximum length of a name in a collapsed section. */
 const maxSummaryCharacters = 24
 
 /** Optional fields in collapsible sections, by their titles. */
@@ -227,14 +224,12 @@ function passwordFields(field: Field, state: FormState, hasPassword: boolean): H
   return html`${textField(state, { ...field, ...password, label: 'New password', help })}${checkbox(state, remove)}`
 }
 
-/** The controls of a link's form. */
 const allControls: readonly Pick<Control, 'name' | 'label' | 'kind'>[] = [
   { name: 'url', label: 'Destination' },
   { name: 'alias', label: 'Alias' },
   ...controls,
 ]
 
-/** Converts a link to form values. */
 function formValues(link: Link): Fields {
   return Object.fromEntries(
     allControls.map(({ name, kind }) => {

@@ -1,5 +1,3 @@
-/** Link pages: facts, QR code, statistics, and actions on one link. */
-
 import { findDomain } from '../../domains/store.ts'
 import { found, notFound } from '../../errors.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
@@ -20,7 +18,6 @@ import { noClicksYet, Statistics } from '../statistics.ts'
 
 const home = '/app/links'
 
-/** Adds `/app/links/{id}` and the pages below it. */
 export function addLinkPages(pages: Pages, services: Services): void {
   pages.get(`${home}/:id`, (request) => showLink(request, services))
 
@@ -76,7 +73,6 @@ function deletionSection({ id }: Link, hasStatistics: boolean): Html {
 <div>${confirmLink('Delete the link', `${path}/delete`)}</div></div></section>`
 }
 
-/** The maximum length of the destination. */
 const shownUrl = 160
 
 /** Returns the title of the document and the heading of the page, which allows a line break after the host. */
@@ -86,7 +82,6 @@ function titleAndHeading({ short_url, status }: Link) {
   return { title: `${path} on ${host}`, heading }
 }
 
-/** Renders the buttons that copy, open, edit, and enable or disable the link. */
 function headActions({ id, short_url, disabled }: Link): Html {
   const path = `/app/links/${id}`
   const [label, action] = disabled ? ['Enable', 'enable'] : ['Disable', 'disable']
@@ -96,7 +91,6 @@ ${linkButton({ label: 'Edit', href: `${path}/edit`, weight: 'primary', icon: 'ed
 ${postButton({ label, action: `${path}/${action}`, fields: { next: path } })}</div>`
 }
 
-/** Renders the facts of the link and its QR code. `path` is the path of the QR images. */
 function linkFacts(link: Link, space: Space | undefined, path: string): Html {
   return html`<div class="identity"><dl id="facts" class="facts" data-with="clicks">${factRows(link, space).map(
     ([label, fact]) => html`<dt>${label}</dt><dd>${fact}</dd>`,
@@ -124,7 +118,6 @@ function factRows(link: Link, space: Space | undefined): (readonly [label: strin
   return all.flatMap(([label, fact]) => (fact === null ? [] : [[label, fact] as const]))
 }
 
-/** Renders the QR code image at `path`. */
 export function qrImage(shortUrl: string, path: string): Html {
   return html`<img src="${path}?format=svg&amp;size=512" width="160" height="160" alt="QR code of ${shortUrl}">`
 }
@@ -213,7 +206,6 @@ async function deletePage(services: Services, account: number, link: Link, next:
   })
 }
 
-/** The maximum number of links that the confirmation names. */
 const namedLinks = 5
 
 /** Asks whether to delete several links. Names the most visited ones. */

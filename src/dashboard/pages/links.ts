@@ -1,5 +1,3 @@
-/** The list of links: search, filters, order, and actions on selected links. */
-
 import { today } from '../../analytics/calendar.ts'
 import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
 import { Failure, validationFailed } from '../../errors.ts'
@@ -32,7 +30,6 @@ const home = '/app/links'
 /** The number of days in the sparkline and in the click count of a row. */
 const recentDays = 30
 
-/** Adds the list, and the form for selected rows. */
 export function addLinkListPages(pages: Pages, services: Services): void {
   const { storage, shortUrl } = services
   pages.get(home, async ({ account, query }) => {
@@ -109,7 +106,6 @@ function filtersFor({ domains, spaces }: Choices): Filter[] {
 
 const noFilters = { domain_id: null, space_id: null, status: null }
 
-/** Renders the results. `labels` names the active filters. */
 async function results(
   list: ListState,
   { rows, total, totalIsExact }: Page<Row>,
@@ -204,7 +200,6 @@ ${what('delete', 'Delete', 'danger')}`
 /** The form value for "no space"; an empty value means no choice. */
 const noSpace = '0'
 
-/** Returns the selected ids. */
 function selectedIn(fields: Fields): number[] {
   return Object.keys(fields).flatMap((name) => /^row-([1-9]\d{0,15})$/.exec(name)?.slice(1).map(Number) ?? [])
 }

@@ -12,7 +12,6 @@ import { emptyState } from '../parts/messages.ts'
 import { Statistics } from '../statistics.ts'
 import { qrImage } from './link.ts'
 
-/** Adds `/app`. */
 export function addOverviewPage(pages: Pages, services: Services): void {
   pages.get('/app', (request) => showOverview(request, services))
 }
@@ -72,7 +71,6 @@ async function clicksSections(statistics: Statistics): Promise<Html> {
 <section id="where"><h2>Top links and sources</h2>${top}${bars}</section>`
 }
 
-/** Renders a warning if links have expired. */
 async function expiredLinksWarning(storage: Storage, account: number): Promise<Html | null> {
   const { total, totalIsExact } = await firstLinks(storage, account, { status: 'expired' })
   if (total === 0) return null

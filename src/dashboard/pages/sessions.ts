@@ -1,4 +1,3 @@
-/** The list of sessions, and how to end them. */
 import { notFound } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
@@ -13,7 +12,6 @@ import { table } from '../parts/table.ts'
 const home = '/app/sessions'
 type Listed = Awaited<ReturnType<typeof listSessions>>[number]
 
-/** Adds `/app/sessions`. */
 export function addSessionPages(pages: Pages, { storage: db }: Services): void {
   pages.get(home, async ({ account, session, query }) => {
     return listPage(await listSessions(db, account), session.id, query)

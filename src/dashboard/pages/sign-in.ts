@@ -13,7 +13,6 @@ import { hiddenFields, submitButton } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
 import { shortReturnPath } from '../return-path.ts'
 
-/** Adds `/app/sign-in` and `/app/sign-out`. */
 export function addSignInPages(pages: Pages, { storage: db, keyring, countFailedSignIn }: Services): void {
   pages.publicRoute('GET', '/app/sign-in', async (exchange) => {
     const session = await pages.sessionOf(exchange)

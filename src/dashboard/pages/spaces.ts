@@ -1,5 +1,3 @@
-/** Space pages. */
-
 import { html } from '../../http/html.ts'
 import { colors, listSpacesQuery, type Space } from '../../spaces/schema.ts'
 import { findSpace, listSpaces } from '../../spaces/store.ts'
@@ -9,7 +7,6 @@ import { colorField, linkCount, spaceLabel } from '../parts/links.ts'
 import { addRecordForms, newRecordForm } from '../record-forms.ts'
 import { GroupPages } from './groups.ts'
 
-/** Adds `/app/spaces` and the pages below it. */
 export function addSpacePages(pages: Pages, services: Services): void {
   const { spaces } = services.actions
   new GroupPages<Space>(services, {
@@ -60,7 +57,6 @@ export function addSpacePages(pages: Pages, services: Services): void {
   })
 }
 
-/** Renders the name and the color. */
 function spaceFields(state: FormState) {
   const name = textField(state, { name: 'name', label: 'Name', hasFocus: state.field('name').value === '' })
   return html`${name}${colorField(state)}`

@@ -21,7 +21,6 @@ interface LinkButton {
   readonly inNewTab?: boolean
 }
 
-/** Renders a link that looks like a button. */
 export function linkButton({ label, href, weight = 'plain', icon: name, inDialog = false, ...rest }: LinkButton): Html {
   const target = rest.inNewTab ? '_blank' : null
   const all = attributes({ class: classOf(weight), href, target, 'data-dialog': inDialog })
@@ -78,7 +77,6 @@ function classOf(weight: Weight): string {
 interface MenuItem extends Pick<LinkButton, 'label' | 'href' | 'icon' | 'inDialog'> {
   readonly fields?: HiddenFields
   readonly isDangerous?: boolean
-  /** Whether the item is the current choice. */
   readonly isCurrent?: boolean
 }
 

@@ -54,7 +54,6 @@ interface TextField extends Field {
   readonly prefix?: string
 }
 
-/** Renders a single-line field. */
 export function textField(state: FormState, field: TextField): Html {
   const { name, type = 'text', placeholder = null, autocomplete = 'off', prefix } = field
   const { value, error } = state.field(name)
@@ -88,7 +87,6 @@ export function selectField(state: FormState, field: Field & { readonly options:
   return withLabel(field, error, html`<select${attributes(commonAttributes(field, error))}>${options}</select>`)
 }
 
-/** Renders the options of a select. */
 export function optionsOf(options: readonly Choice[], chosen: string): Html {
   return html`${options.map(
     ({ value, label }) => html`<option${attributes({ value, selected: value === chosen })}>${label}</option>`,
@@ -118,7 +116,6 @@ export function radioGroup(state: FormState, field: RadioGroup): Html {
   return html`<fieldset class="field"><legend>${field.label}</legend><div class="choices">${choices}</div>${errorAndHelp(field, error)}</fieldset>`
 }
 
-/** Returns the `id` of a control. */
 function controlId(name: string): string {
   return `field-${name}`
 }
@@ -156,7 +153,6 @@ interface CollapsibleSection {
   readonly body: Part
 }
 
-/** Renders a collapsible section with optional fields. */
 export function collapsibleSection({ title, set, isOpen, body }: CollapsibleSection): Html {
   const summary = html`<summary>${icon('chevron', 'chevron')}${title}${set === undefined ? null : html` <span class="set">${set}</span>`}</summary>`
   return html`<details${attributes({ class: 'fold', open: isOpen })}>${summary}<div class="folded">${body}</div></details>`

@@ -103,12 +103,10 @@ export function statusBadge(status: Status): Html | null {
   return html`<span class="state ${status}">${icon(name)}${word}</span>`
 }
 
-/** Renders a space name with its color. */
 export function spaceLabel(space: { readonly name: string; readonly color: number }): Html {
   return html`<span class="space">${dot(space.color)}<bdi>${space.name}</bdi></span>`
 }
 
-/** Renders the color choice of a space. */
 export function colorField(state: FormState): Html {
   const options = colors.map((word, index) => ({
     value: String(index + 1),

@@ -15,11 +15,9 @@ interface Empty {
   readonly title: string
   /** Explains the purpose of the page and why it is empty. */
   readonly why: Part
-  /** The next step. */
   readonly action?: Html
 }
 
-/** Renders an explanation for an empty page. */
 export function emptyState({ title, why, action }: Empty): Html {
   return html`<section class="empty"><h2>${title}</h2><p>${why}</p>${action ?? null}</section>`
 }
@@ -35,7 +33,6 @@ interface Confirmation {
   /** The question, which names the thing. */
   readonly title: string
   readonly place: Place
-  /** The path that the form is posted to. */
   readonly action: string
   /** The consequences with figures, one sentence each. */
   readonly consequences: readonly Part[]
@@ -43,7 +40,6 @@ interface Confirmation {
   readonly things?: readonly Part[]
   /** The action and its object: "Delete go.acme.com". */
   readonly verb: string
-  /** The path of the Cancel link. */
   readonly cancel: string
   readonly fields?: Readonly<Record<string, string>>
 }
@@ -64,7 +60,6 @@ export function confirmLink(label: string, href: string): Html {
   return linkButton({ label, href, icon: 'remove', inDialog: true })
 }
 
-/** A field with two different values, formatted for people. */
 export interface Difference {
   readonly label: string
   readonly yours: string

@@ -27,7 +27,6 @@ export interface Sorting {
 }
 
 interface Table<Row> {
-  /** For screen readers. */
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
@@ -135,7 +134,6 @@ export function selectRow(id: number, what: string): Html {
   return html`<label><input type="checkbox" form="${formId}" name="row-${id}"><span class="hidden-text">Select ${what}</span></label>`
 }
 
-/** Returns the form fields of selected rows. */
 export function selectedRows(ids: readonly number[]): Readonly<Record<string, string>> {
   return Object.fromEntries(ids.map((id) => [`row-${id}`, 'on']))
 }
