@@ -26,23 +26,16 @@ const spaces = '/api/v1/spaces'
 /** A container may have none. */
 const hasIpv6 = Object.values(networkInterfaces()).some((own) => own?.some(({ address }) => address === '::1'))
 
-test('the first npm start prints one key and a curl command that works', async (t) => {
-  const { variables } = newDatabase(t)
-  const server = await listening(runNpm(t, ['start'], { PORT: '0', ...variables }))
+test('the first npm start prints one key, a sign-in link and commands that store a link and visit it', async (t) => {
+  const ports = { PORT: '0', REDIRECT_PORT: String(await freePort()) }
+  const server = await listening(runNpm(t, ['start'], { ...ports, ...newDatabase(t).variables }))
   const text = server.stdout()
   assert.match(text, /^Waymark \d+\.\d+\.\d+ is listening on http:\/\/127\.0\.0\.1:\d+ \(documentation: \/docs\)$/m)
   assert.equal(text.match(/^ +wm_\w{49}$/gm)?.length, 1)
   const dashboard = `^Open the dashboard: http://localhost:${server.port}/app/sign-in#wml_[\\w-]{43} {2}\\(works once, for 30 minutes\\)$`
   assert.match(text, new RegExp(dashboard, 'm'))
-  assert.deepEqual((await pasteCurl(server, pathWithCurl(t))).data, [])
-})
-
-test('the commands that the first npm start prints store a link and visit it', async (t) => {
-  const ports = { PORT: '0', REDIRECT_PORT: String(await freePort()) }
-  const server = await listening(runNpm(t, ['start'], { ...ports, ...newDatabase(t).variables }))
-  const text = await pasteTrial(server, pathWithCurl(t))
   const visited = new RegExp(`HTTP/1.1 302\\b[^]*^location: http://localhost:${server.port}/docs\\r$`, 'im')
-  assert.match(text, visited)
+  assert.match(await pasteTrial(server, pathWithCurl(t)), visited)
   const [link] = (await server.send('GET', '/api/v1/links')).body.data
   assert.equal(link.short_url, `http://localhost:${ports.REDIRECT_PORT}/docs`)
 })
@@ -106,7 +99,7 @@ test('accepts localhost, 0.0.0.0 and :: as HOST', async (t) => {
   }
 })
 
-test('registers BOOTSTRAP_KEY at the first start without printing it', async (t) => {
+test('registers BOOTSTRAP_KEY only at the first start, without printing it', async (t) => {
   const key = generateKey()
   const variables = { ...newDatabase(t).variables, BOOTSTRAP_KEY: key }
   const server = await startServer(t, variables)
@@ -117,16 +110,12 @@ test('registers BOOTSTRAP_KEY at the first start without printing it', async (t)
   const again = await startServer(t, variables)
   assert.equal((await again.send('GET', domains, { key })).status, 200)
   assert.doesNotMatch((await again.end('SIGTERM')).stdout, /BOOTSTRAP_KEY|wml_/)
-})
 
-test('warns of a BOOTSTRAP_KEY that the database does not have, without logging it', async (t) => {
-  const { variables } = newDatabase(t)
-  await (await startServer(t, variables)).end('SIGTERM')
-  const key = generateKey()
-  const server = await startServer(t, { ...variables, BOOTSTRAP_KEY: key })
-  await server.said(/"level":40.*waymark keys create/)
-  assert.equal((await server.send('GET', domains, { key })).status, 401)
-  assert.equal((await server.end('SIGTERM')).stdout.includes(key), false)
+  const other = generateKey()
+  const warning = await startServer(t, { ...variables, BOOTSTRAP_KEY: other })
+  await warning.said(/"level":40.*waymark keys create/)
+  assert.equal((await warning.send('GET', domains, { key: other })).status, 401)
+  assert.equal((await warning.end('SIGTERM')).stdout.includes(other), false)
 })
 
 test('two servers that start together on one empty database create one key', async (t) => {

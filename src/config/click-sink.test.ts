@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { readConfig } from './config.ts'
 
@@ -60,14 +57,6 @@ for (const [text, target] of [
 ] as const) {
   test(`accepts ${text}`, () => assert.deepEqual(sinkOf({ CLICKS_SINK: text })?.target, { ...table, ...target }))
 }
-
-test('reads a URL with a password from a file', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  writeFileSync(join(folder, 'sink'), 'clickhouse://u:s3cret@db.example\n')
-  const target = sinkOf({ CLICKS_SINK_FILE: join(folder, 'sink') })?.target
-  assert.deepEqual(target, { ...table, url: 'http://db.example:8123', user: 'u', password: 's3cret' })
-})
 
 for (const [texts, sentence] of [
   [

@@ -85,9 +85,8 @@ const good: [name: string, text: string, field: keyof Config, value: unknown][] 
 ]
 
 for (const [name, text, field, value] of good) {
-  test(`${name} accepts ${text.replace(key, 'a key')}`, () => {
-    assert.deepEqual(readConfig({ [name]: text })[field], value)
-  })
+  test(`${name} accepts ${text.replace(key, 'a key')}`, () =>
+    assert.deepEqual(readConfig({ [name]: text })[field], value))
 }
 
 const places: [env: Record<string, string>, listener: number, place: object][] = [
@@ -102,9 +101,8 @@ const places: [env: Record<string, string>, listener: number, place: object][] =
 ]
 
 for (const [env, listener, place] of places) {
-  test(`${Object.entries(env).join()} configures a listener`, () => {
-    assert.partialDeepStrictEqual(readConfig(env).listeners[listener], place)
-  })
+  test(`${Object.entries(env).join()} configures a listener`, () =>
+    assert.partialDeepStrictEqual(readConfig(env).listeners[listener], place))
 }
 
 test('OPS_PORT=0 turns the ops listener off', () => {
@@ -254,6 +252,33 @@ test('rejects X_FILE together with X, empty files and unreadable files', (t) => 
     errorsOf({ BOOTSTRAP_KEY_FILE: join(tmpdir(), 'no', 'such', 'file') }).join(),
     /^BOOTSTRAP_KEY cannot be read from the file that BOOTSTRAP_KEY_FILE names: ENOENT.*\.$/,
   )
+})
+
+test('warns of a misspelled variable and suggests the right one', () => {
+  for (const [name, meant] of [
+    ['CLICKS_RETENTON', 'CLICKS_RETENTION'],
+    ['clicks_sink', 'CLICKS_SINK'],
+    ['CLICK_SPOOL', 'CLICKS_SPOOL'],
+    ['DATABASE_URL_FIL', 'DATABASE_URL_FILE'],
+    ['TRUST_PROXIES', undefined],
+    ['LOGLEVEL', 'LOG_LEVEL'],
+    ['SHORT_URI', 'SHORT_URL'],
+  ] as const) {
+    const warning = `Ignoring unknown variable ${name}. Did you mean ${meant}?`
+    assert.deepEqual(readConfig({ [name]: '' }).warnings, meant === undefined ? [] : [warning])
+  }
+})
+
+test('warns of any unknown variable that starts with CLICKS_', () => {
+  assert.deepEqual(readConfig({ CLICKS_DESTINATION: 'x' }).warnings, [
+    'Ignoring unknown variable CLICKS_DESTINATION. docs/configuration.md lists all variables.',
+  ])
+})
+
+test('does not warn of known variables or of variables of other programs', () => {
+  const others = ['PATH', 'HOSTS', 'PORTS', 'POST', 'PGHOST', 'DATABASE_NAME', 'APP_HOST', 'WAYMARK_HOST', 'NODE_ENV']
+  assert.deepEqual(readConfig(Object.fromEntries(others.map((name) => [name, 'x']))).warnings, [])
+  assert.deepEqual(readConfig({ CLICKS_SPOOL: 'x', CLICKS_SINK_FILE: '', OPS_HOST: 'localhost' }).warnings, [])
 })
 
 function fileWith(t: TestContext, text: string): string {

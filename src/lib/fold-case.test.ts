@@ -9,7 +9,7 @@ const words = fc
   .map((text) => text.normalize('NFC'))
   .filter((text) => !text.normalize('NFD').includes('\u0345'))
 
-test('folding takes no notice of case', () => {
+test('returns the same text for upper and lower case', () => {
   fc.assert(
     fc.property(words, (text) => {
       equal(foldCase(text.toUpperCase()), foldCase(text))
@@ -21,7 +21,7 @@ test('folding takes no notice of case', () => {
 /** Unassigned and private characters have no case. */
 const hasNoCase = /[\p{Cn}\p{Co}\p{Cs}]/u
 
-test('folding every character of Unicode takes no notice of its case or composition, is final, and is in NFC', () => {
+test('folds every character of Unicode to the same NFC text, regardless of case and composition', () => {
   for (let point = 0; point <= 0x10ffff; point++) {
     const character = String.fromCodePoint(point)
     if (hasNoCase.test(character)) continue
@@ -34,7 +34,7 @@ test('folding every character of Unicode takes no notice of its case or composit
   }
 })
 
-test('folding equates the spellings that differ in case only', () => {
+test('folds spellings that differ only in case to the same text', () => {
   equal(foldCase('Straße'), foldCase('STRASSE'))
   equal(foldCase('STRAẞE'), foldCase('strasse'))
   equal(foldCase('ΟΔΟΣ'), foldCase('οδος'))

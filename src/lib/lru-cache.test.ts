@@ -12,16 +12,14 @@ test('evicts the oldest entry that was not read', () => {
     ['a', 'b', 'c', 'd'].map((key) => cache.get(key)),
     [0, undefined, 2, 3],
   )
-  assert.equal(cache.size, 3)
 })
 
-test('evicts an entry that was read before others were, and not since', () => {
+test('evicts an entry that was not read again', () => {
   const cache = new LruCache<number, number>({ maxEntries: 2 })
   cache.set(0, 0)
   cache.get(0)
   for (let key = 1; key <= 4; key++) cache.set(key, key)
-  assert.equal(cache.get(0), undefined)
-  assert.equal(cache.get(4), 4)
+  assert.deepEqual([cache.get(0), cache.get(4)], [undefined, 4])
 })
 
 test('a set of a key replaces its entry and makes it the newest', () => {
@@ -54,12 +52,6 @@ test('passes a bounded number of read entries at each eviction', () => {
   assert.deepEqual(evicted, [32])
 })
 
-test('stores nothing without room for an entry', () => {
-  const cache = new LruCache<number, number>({ maxEntries: 0 })
-  cache.set(1, 1)
-  assert.equal(cache.size, 0)
-})
-
 test('holds the limits and returns the latest values in random sequences of calls', () => {
   const call = fc.record({
     name: fc.constantFrom('set', 'set', 'get', 'delete', 'clear'),
@@ -67,12 +59,12 @@ test('holds the limits and returns the latest values in random sequences of call
     weight: fc.integer({ min: 1, max: 6 }),
   })
   fc.assert(
-    fc.property(fc.array(call, { maxLength: 60 }), (calls) => {
+    fc.property(fc.array(call, { maxLength: 60 }), fc.integer({ min: 0, max: 4 }), (calls, maxEntries) => {
       const present = new Map<number, number>()
       const onRemove = (key: number) => present.delete(key)
-      const cache = new LruCache<number, number>({ maxEntries: 4, maxWeight: 10, onRemove })
+      const cache = new LruCache<number, number>({ maxEntries, maxWeight: 10, onRemove })
       const perform: Record<string, (key: number, weight: number) => unknown> = {
-        set: (key, weight) => [cache.set(key, weight, weight), present.set(key, weight)],
+        set: (key, weight) => [cache.set(key, weight, weight), maxEntries > 0 && present.set(key, weight)],
         get: (key) => assert.equal(cache.get(key), present.get(key)),
         delete: (key) => cache.delete(key),
         clear: () => [cache.clear(), present.clear()],
@@ -80,7 +72,7 @@ test('holds the limits and returns the latest values in random sequences of call
       for (const { name, key, weight } of calls) {
         perform[name]?.(key, weight)
         assert.equal(cache.size, present.size)
-        assert.ok(present.size <= 4)
+        assert.ok(present.size <= maxEntries)
         assert.ok([...present.values()].reduce((sum, one) => sum + one, 0) <= 10)
       }
     }),
