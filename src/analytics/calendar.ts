@@ -34,7 +34,7 @@ export function dayText(day: number): string {
   return startOf(day).slice(0, 10)
 }
 
-/** Returns the day of a text such as `2026-11-22`; undefined if the text is no date, or one before 1970. */
+/** Returns the day of a text such as `2026-11-22`; undefined for an invalid date or one before 1970. */
 export function dayFrom(text: string): number | undefined {
   const day = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) / dayMs : Number.NaN
   return day >= 0 && dayText(day) === text ? day : undefined

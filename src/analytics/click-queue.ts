@@ -10,7 +10,7 @@ import type { ClickWorker } from './click-worker.ts'
 const [everyMs, retryMs] = [500, 1_000]
 /** Visits per transaction, which other writers wait for. */
 const batchSize = 8_000
-/** Changed days of links per transaction: 0.1 ms each, 0.2 ms with 3.5 KB of JSON, and 1.5 ms for a full day. */
+/** Changed link days per transaction. Each takes 0.1 ms, 0.2 ms with 3.5 KB of JSON, and 1.5 ms if it is full. */
 const maxDays = 1_000
 /** Characters of headers per batch, because sending them blocks the event loop. 8,000 usual visits have no more. */
 const maxCharacters = 2_000_000
@@ -103,7 +103,7 @@ export class ClickQueue {
   }
 
   /**
-   * Stores a visit immediately if the limit of its link leaves a click. Returns whether it did. Throws
+   * Stores a visit immediately unless its link has reached its click limit. Returns whether it did. Throws
    * `database_unavailable` and `overloaded`.
    */
   async take(visit: Visit): Promise<boolean> {
@@ -123,8 +123,7 @@ export class ClickQueue {
   }
 
   /**
-   * Writes all visits. Drops and reports those that are left after several attempts, or when no batch was written for
-   * `closeMs`.
+   * Writes all visits. Drops and reports the rest after several failures, or when no batch is written for `closeMs`.
    */
   async close(): Promise<void> {
     const { promise: isLate, resolve } = Promise.withResolvers<void>()
@@ -146,12 +145,12 @@ export class ClickQueue {
     }
   }
 
-  /** Visits and counts that are not written yet, including the batch that is being written. */
+  /** The number of unwritten visits and counts, including the current batch. */
   get #pending(): number {
     return this.#visits.length + this.#counts.size + this.#batches.reduce((sum, { visits }) => sum + visits.length, 0)
   }
 
-  /** Writes what is pending now, until a batch fails. */
+  /** Writes the visits that are pending now, until a batch fails. */
   async #round(): Promise<void> {
     for (let left = this.#pending; left > 0; ) {
       const done = await this.#write(this.#batches.at(-1) ?? this.#nextBatch())
@@ -169,7 +168,7 @@ export class ClickQueue {
   /** Writes the last batch. Returns the number of visits that are finished, or null if writing has to pause. */
   async #write(batch: Batch): Promise<number | null> {
     if (batch.number === 0) batch.number = ++this.#sent
-    // An empty batch takes the number, unless a failed attempt has stored the visits: so none of them counts twice.
+    // A failed attempt may have stored the visits. Otherwise an empty batch takes the number, before parts get others.
     const isGivenUp = batch.failures >= maxFailures
     try {
       const isNew = await this.#worker.write(batch.number, isGivenUp ? [] : batch.visits)

@@ -81,8 +81,8 @@ export class ClickStore {
   }
 
   /**
-   * Stores a human click if the limit of its link leaves one. Returns whether it did. No more clicks are counted than the
-   * limit, however many processes ask at the same time.
+   * Stores a human click unless its link has reached its click limit, which is exact across processes. Returns whether it
+   * did.
    */
   take(click: Click, onCounted: OnCounted = () => undefined): Promise<boolean> {
     return this.#database.write(async (tx) => {
@@ -161,7 +161,7 @@ function nameOf({ day, link_id, visitor }: Row<'click_visitors'>): string {
   return `${day} ${link_id} ${visitor}`
 }
 
-/** Returns the salts of days. Creates the missing ones, and those that have been emptied. */
+/** Returns the salts of days. Creates missing and emptied ones. */
 async function saltsOf(tx: Db, all: readonly number[]): Promise<ReadonlyMap<number, Uint8Array>> {
   const days = [...new Set(all)].sort((a, b) => a - b)
   const read = async () => {
@@ -186,7 +186,7 @@ async function saltsOf(tx: Db, all: readonly number[]): Promise<ReadonlyMap<numb
   return read()
 }
 
-/** Adds clicks to the days of their links, and of the domains, spaces and accounts of these. */
+/** Adds clicks to the days of links, domains, spaces and accounts. */
 async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
   const accounts = clicks.map(({ link }) => link.account)
   await lockAccounts(tx, accounts)
@@ -207,7 +207,7 @@ async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void>
   })
 }
 
-/** The clicks of a batch that a day counts. */
+/** A day and its clicks in a batch. */
 interface DayClicks {
   readonly key: DayKey
   readonly clicks: CountedClick[]

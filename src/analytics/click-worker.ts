@@ -24,7 +24,7 @@ export interface ClickWorkerData extends ClickWorkerOptions {
   readonly process: string
 }
 
-/** The response is false if the batch was stored before, the limit leaves no click, or there is no such link. */
+/** The response is false if the batch was stored before, the click limit is reached, or there is no such link. */
 export type ClickRequest =
   | { readonly work: 'start' }
   | { readonly work: 'write'; readonly batch: number; readonly visits: string }
@@ -38,7 +38,6 @@ export type ClickNotice =
   | { readonly kind: 'sink meters'; readonly values: readonly number[] }
   | { readonly kind: 'sink problem'; readonly error: string; readonly problem: SinkProblem }
 
-/** Raw clicks wait for the sink, a batch was dropped, or all are dropped because the spool cannot be opened. */
 export type SinkProblem = 'waiting' | 'dropped' | 'unusable spool'
 
 export interface ClickWorkerListeners {
@@ -108,20 +107,20 @@ export class ClickWorker {
   }
 
   /**
-   * Stores a visit if the limit of its link leaves a click. Returns whether it did. Rejects with `overloaded` if too many
-   * visits wait.
+   * Stores a visit unless its link has reached its click limit. Returns whether it did. Rejects with `overloaded` if too
+   * many visits wait.
    */
   async take(visit: Visit): Promise<boolean> {
     if (this.#client.pending >= maxPending) throw overloaded('Too many visitors of links with a limit are waiting.')
     return this.#request({ work: 'take', visit })
   }
 
-  /** Deletes the clicks of the account's link. Returns false if there is no such link. */
+  /** Deletes a link's clicks. Returns false if the account has no such link. */
   deleteClicks(account: number, link: number): Promise<boolean> {
     return this.#request({ work: 'delete', account, link })
   }
 
-  /** Does the maintenance that is due: see `ClickMaintenance`. */
+  /** See `ClickMaintenance`. */
   async maintain(bounds: Bounds): Promise<void> {
     await this.#request({ work: 'maintain', bounds })
   }

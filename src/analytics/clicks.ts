@@ -26,7 +26,7 @@ const sinkProblems: Readonly<Record<SinkProblem, readonly [message: string, leve
   'unusable spool': ['raw clicks are dropped until their spool can be opened; statistics still count them', 'error'],
 }
 
-/** The clicks of a process. */
+/** Counts the clicks of a process. */
 export class Clicks {
   readonly #storage: Storage
   readonly #options: ClickOptions
@@ -57,7 +57,7 @@ export class Clicks {
     this.sinkMeters = this.#worker.sinkMeters
   }
 
-  /** Counts a visit of a link without a limit. Takes less than a microsecond. */
+  /** Counts a visit of a link without a click limit. Takes less than a microsecond. */
   count(visit: Visit): void {
     this.#queue.add(visit)
   }
@@ -67,7 +67,7 @@ export class Clicks {
     return this.#queue.take(visit)
   }
 
-  /** Deletes the clicks of the account's link, pending ones included. Returns false if there is no such link. */
+  /** Deletes a link's clicks, including pending ones. Returns false if the account has no such link. */
   async deleteClicks(account: number, link: number): Promise<boolean> {
     await this.#queue.flush()
     return this.#worker.deleteClicks(account, link)
@@ -86,7 +86,7 @@ export class Clicks {
   /** Starts writing. With `expectsClicks`, the thread is ready before the first click. */
   begin({ expectsClicks }: { readonly expectsClicks: boolean }): void {
     const { clicksSink, onProblem } = this.#options
-    // The sink may have to send rows of an earlier process.
+    // An earlier process may have left rows for the sink.
     if (expectsClicks || clicksSink !== null) {
       this.#worker.start().catch((error) => {
         onProblem(error, 'the thread that writes clicks did not start; the next click starts it again')

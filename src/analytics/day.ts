@@ -1,6 +1,6 @@
-/** One day of clicks of a link, a domain, a space or an account. The database stores it as JSON. Pure. */
+/** The clicks of a link, a domain, a space or an account on one day, and their stored JSON. Pure. */
 
-/** Dimensions of human clicks, in the order of the stored JSON: new ones come last. The days of a link have no `links`. */
+/** Dimensions of human clicks, in the order of the stored JSON. Add new ones at the end. Link days have no `links`. */
 export const dimensions = [
   'countries',
   'referrers',
@@ -16,7 +16,7 @@ export const dimensionsOfLinks = dimensions.slice(0, -1) as readonly Exclude<Dim
 
 /** Stands for the values beyond `maxValues`. */
 export const other = Symbol('other')
-/** A value of a dimension: null if unknown, a number for the id of a link. */
+/** A value of a dimension: null if unknown, a number for a link's id. */
 export type Value = string | number | null | typeof other
 
 /** Clicks by class. `unique` counts the human clicks that were the first of their visitor that day. */

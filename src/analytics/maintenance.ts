@@ -31,11 +31,11 @@ const [recordBatchSize, removedDays] = [512, 16]
 /** The pause between transactions, because other writers of SQLite check the lock every 2 ms. Milliseconds. */
 const pauseMs = 5
 
-/** Days since 1970-01-01: older rows are deleted. */
+/** The first days to retain. */
 export interface Bounds {
-  /** Of visitors and salts. */
+  /** For visitors and salts. */
   readonly visitorsBefore: number
-  /** Of daily aggregates. */
+  /** For daily aggregates. */
   readonly daysBefore: number
 }
 
@@ -59,7 +59,7 @@ export async function isMaintenanceDue(db: Db, { visitorsBefore, daysBefore }: B
 /** Deletes the links of every account that were deleted in the dashboard, and can't be restored any more at `now`. */
 export async function deleteExpiredLinks(db: Db, now: number): Promise<void> {
   const until = restorableSince(now)
-  // Usually there are none, and reads wait for no other writer.
+  // A read does not wait for other writers, and usually there are no such links.
   const expired = query.selectFrom('deleted_links').select('id').where('deleted_at', '<=', until).limit(1)
   if ((await db.execute(expired)).length === 0) return
   await db.execute(query.deleteFrom('deleted_links').where('deleted_at', '<=', until))
@@ -103,8 +103,8 @@ export class ClickMaintenance {
   }
 
   /**
-   * Deletes the clicks of the account's link: its totals, its days, and its share of the days of its domain, space and
-   * account. They agree after each transaction. Returns false if there is no such link.
+   * Deletes a link's clicks: its totals, its days, and its share of the days of its domain, space and account. They agree
+   * after each transaction. Returns false if the account has no such link.
    */
   async deleteClicks(account: number, link: number): Promise<boolean> {
     let isFound = false
@@ -113,12 +113,12 @@ export class ClickMaintenance {
       isFound = totals !== undefined
       return totals !== undefined && deleteSomeClicks(tx, totals)
     })
-    // The rows are gone, even if the engine still stores them somewhere.
+    // If this fails, the rows are deleted nevertheless.
     if (isFound) await this.#database.scrub('click_days').catch(() => undefined)
     return isFound
   }
 
-  /** Moves the clicks of links that have moved to another space. See `runAll`. */
+  /** Moves clicks to the space of their links. See `runAll`. */
   async moveClicks(): Promise<void> {
     const next = query.selectFrom('click_moves').select('link_id').orderBy('link_id').limit(recordBatchSize)
     for (;;) {
@@ -199,7 +199,7 @@ export class ClickMaintenance {
     })
   }
 
-  /** Deletes all days of records, and then the removals. */
+  /** Deletes all days of removed records, and then the list of their ids. */
   async #deleteAllDays(scope: Scope, ids: readonly number[]): Promise<void> {
     const days = await this.#database.write((tx) => daysOfScope(tx, scope))
     for (const some of parts(days, removedDays)) {
@@ -248,7 +248,7 @@ async function deleteSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
   return all.length > dayBatchSize
 }
 
-/** Clears what is left of a link without days. A link whose limit was reached works again. */
+/** Clears the totals and visitors of a link. A link that reached its click limit works again. */
 async function clearTotals(tx: Db, link: number): Promise<void> {
   const none = { clicks: 0, bots: 0, previews: 0, last_clicked_ms: null, forgotten_ms: Date.now() }
   await tx.execute(query.updateTable('link_clicks').set(none).where('link_id', '=', link))
@@ -286,7 +286,7 @@ interface Move {
   readonly to: readonly DayKey[]
 }
 
-/** Moves clicks of a link between groups. The link's days are then in its space. Returns these days. */
+/** Moves a link's clicks between groups, and its days to its space. Returns these days. */
 async function regroup(tx: Db, totals: LinkTotals, moves: readonly Move[]): Promise<DayFacts[]> {
   await lockAccounts(tx, [totals.account])
   const days = new Days(tx)
@@ -302,7 +302,7 @@ async function regroup(tx: Db, totals: LinkTotals, moves: readonly Move[]): Prom
   return all.map(({ facts }) => facts)
 }
 
-/** Returns the clicks of a link's day as the days of groups contain them. */
+/** Returns a link's day as groups count it. */
 function shareOf(facts: DayFacts, link: number): DayFacts {
   const share = { hours: facts.hours, breakdowns: { ...facts.breakdowns, links: new Map() } }
   const people = peopleOf(facts)

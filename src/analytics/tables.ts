@@ -1,7 +1,7 @@
 /**
- * The rows of clicks that a transaction locks, reads and writes. Transactions lock in one order: links with a limit, totals
- * by link, visitors, accounts. The account's lock covers the days of the account and of its domains, spaces and links.
- * Transactions that delete or move several links may lock their totals in another order. Then one of them is repeated.
+ * The tables of clicks. Transactions lock in one order: links with a click limit, totals by link, visitors, accounts. The
+ * account's lock covers all its days. Transactions that delete or move several links may lock their totals in another
+ * order. Then one of them is repeated.
  */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Db } from '../storage/port.ts'
@@ -18,12 +18,12 @@ export interface DayKey {
 }
 
 export interface Day extends DayKey {
-  /** Of a link's day: the space whose day contains its clicks. Null for other scopes. */
+  /** For a link's day, the space that counts its clicks. Null for other scopes. */
   space: number | null
   facts: DayFacts
 }
 
-/** The totals of a link, and the records that it belongs to. */
+/** A link's totals and groups. */
 export interface LinkTotals {
   readonly link: number
   readonly account: number
@@ -34,7 +34,6 @@ export interface LinkTotals {
   previews: number
   lastClickedMs: number | null
   readonly forgottenMs: number | null
-  /** Null for no limit. */
   readonly limit: number | null
 }
 
@@ -102,7 +101,7 @@ export async function saveTotals(tx: Db, links: readonly LinkTotals[]): Promise<
   }
 }
 
-/** Makes the status of links with a limit due, so that filters see the new one. */
+/** Makes the status of links with a click limit due, so that filters see the change. */
 export async function makeStatusDue(tx: Db, links: readonly number[]): Promise<void> {
   for (const some of parts(links)) {
     await tx.execute(
@@ -115,7 +114,7 @@ export async function makeStatusDue(tx: Db, links: readonly number[]): Promise<v
   }
 }
 
-/** Locks the days of accounts. */
+/** Locks all days of accounts. */
 export async function lockAccounts(tx: Db, ids: Iterable<number>): Promise<void> {
   for (const some of parts([...new Set(ids)].sort((a, b) => a - b))) {
     await tx.execute(query.selectFrom('accounts').select('id').where('id', 'in', some).orderBy('id').forNoKeyUpdate())
@@ -206,14 +205,13 @@ function nameOf({ scope, day, id }: DayKey): string {
   return `${scope} ${day} ${id}`
 }
 
-/** Deletes days of some ids of a scope. */
 export async function deleteDays(tx: Db, scope: Scope, days: readonly number[], ids: readonly number[]): Promise<void> {
   await tx.execute(
     query.deleteFrom('click_days').where('scope', '=', scope).where('day', 'in', days).where('id', 'in', ids),
   )
 }
 
-/** Returns the keys of the domain, the space and the account whose days contain the clicks of a link's day. */
+/** Returns the keys of the group days that count the clicks of a link's day. */
 export function groupKeys({ account, domain }: LinkTotals, { day, space }: Pick<Day, 'day' | 'space'>): DayKey[] {
   const keys: DayKey[] = [
     { scope: scopes.domain, day, id: domain },
@@ -250,7 +248,7 @@ export async function daysOfScope(tx: Db, scope: Scope): Promise<number[]> {
   return (await tx.execute(steps)).flatMap(({ day }) => (day === null ? [] : [day]))
 }
 
-/** Returns the stored days of a link, the oldest first, without their clicks. */
+/** Returns a link's stored days, the oldest first, without their clicks. */
 export async function daysOfLink(tx: Db, link: number): Promise<{ day: number; space_id: number | null }[]> {
   const found: { day: number; space_id: number | null }[] = []
   for (const some of parts(await daysOfScope(tx, scopes.link))) {

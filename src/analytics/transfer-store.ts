@@ -24,11 +24,10 @@ import {
 export interface DayRange {
   readonly from: number
   readonly to: number
-  /** The highest id of a link. */
+  /** The highest link id. */
   readonly lastLink: number
 }
 
-/** The clicks of a link on a day. */
 export interface LinkDay {
   readonly link: number
   readonly day: number
@@ -49,7 +48,7 @@ export const linkBatchSize = 100
 /** The event loop gets a tick after this many lines, because a full day takes some milliseconds. */
 const daysPerTick = 4
 
-/** Returns the days of the account's links by day and link, in pages. Leaves out domains that are being removed. */
+/** Returns the account's link days by day and link, in pages. Leaves out domains that are being removed. */
 export async function* daysOfLinks(db: Db, account: number, range: DayRange): AsyncGenerator<readonly NamedLinkDay[]> {
   const days = await daysOfScope(db, scopes.link)
   for (const day of days.filter((each) => each >= range.from && each <= range.to)) {
@@ -77,7 +76,7 @@ export async function* daysOfLinks(db: Db, account: number, range: DayRange): As
   }
 }
 
-/** Returns the id of the account's link with this domain and alias, such as `go.acme.com/sale`. */
+/** Finds the account's link with a domain and alias such as `go.acme.com/sale`. Returns its id. */
 export async function findByShortLink(db: Db, account: number, shortLink: string): Promise<number | undefined> {
   const [domain = '', ...path] = shortLink.split('/')
   const [found] = await db.execute(
@@ -97,9 +96,8 @@ export async function findByShortLink(db: Db, account: number, shortLink: string
 export type DayStored = 'stored' | 'known' | 'other' | 'gone'
 
 /**
- * Stores days of the account's links, except those that have clicks on that day, and adds them to the days of domains,
- * spaces and the account. Totals are then at least as high as these days. To be called once in a serializable transaction.
- * `raiseTotals` must follow.
+ * Stores days of the account's links and adds them to their groups, unless the link has clicks on that day. Totals are
+ * then at least as high as these days. Call this once per serializable transaction, and `raiseTotals` later.
  */
 export async function storeDays(tx: Db, account: number, days: readonly LinkDay[]): Promise<DayStored[]> {
   const ids = days.map(({ link }) => link)
@@ -144,8 +142,8 @@ async function addDay(days: Days, totals: LinkTotals, day: LinkDay): Promise<voi
 }
 
 /**
- * Raises the totals of the account's links to the sums of their days. Higher totals stay: they include days that have been
- * deleted. To be called in a serializable transaction, for at most `linkBatchSize` links.
+ * Raises the totals of the account's links to the sums of their days. Higher totals stay, because they include deleted
+ * days. Call this in a serializable transaction, with at most `linkBatchSize` links.
  */
 export async function raiseTotals(tx: Db, account: number, ids: readonly number[]): Promise<void> {
   const links = await lockOwnLinks(tx, account, ids)

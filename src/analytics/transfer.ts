@@ -29,12 +29,12 @@ interface Period {
   readonly isNamed: boolean
 }
 
-/** A line of a file. Its link has the id of the file. The short link is there if the file has no links. */
+/** A line of a file, with the link's id in that file. It has a short link if the file has no links. */
 interface FileDay extends LinkDay {
   readonly shortLink: string | undefined
 }
 
-/** The clicks of links in exports and imports: a line for each day of a link. */
+/** Clicks in exports and imports: one line per link day. */
 function clicksOfPeriod({ from, to, isNamed }: Period): Detail<FileDay> {
   return {
     plural: 'click_days',
@@ -95,7 +95,7 @@ async function store(
   return local.map((day) => (day instanceof InvalidRecord ? day : outcomeOf(stored.next().value as DayStored, day)))
 }
 
-/** Returns the local id of a link. Ids of the file's own links come first: their domain or alias may differ here. */
+/** Returns the local id of a link. Prefers the links of the file, whose domain or alias may differ here. */
 async function localLinkOf(
   tx: Db,
   target: Target,
@@ -125,8 +125,8 @@ function outcomeOf(stored: DayStored, { link, day }: LinkDay): 'stored' | 'known
 }
 
 /**
- * Exports the clicks of the account's links by day, as texts of many lines. Returns the number of days of links. Dates such
- * as `2026-11-20` are included; undefined for no bound.
+ * Exports the account's clicks by link and day, as texts of many lines. Returns the number of link days. Dates such as
+ * `2026-11-20` are included; undefined for no bound.
  */
 export async function* clickTexts(
   db: Db,

@@ -40,7 +40,7 @@ export const columns = [
   'is_unique',
 ] as const satisfies readonly (keyof ClickRow)[]
 
-/** Returns a row for each visit of a counted click. */
+/** Returns one row per visit. */
 export function rowsOf({ click, link, isFirst }: CountedClick): ClickRow[] {
   const { atMs, count, class: of, facts } = click
   const row: ClickRow = {

@@ -17,7 +17,7 @@ export interface StatsParts {
   readonly forget: (account: number, link: number) => Promise<boolean>
 }
 
-/** Adds the routes that show statistics and delete a link's clicks. */
+/** Adds the routes for statistics and for the deletion of a link's clicks. */
 export function statsRoutes(api: Api, db: Db, { forget }: StatsParts): void {
   api.add(showStats, async (exchange, { caller: { account } }) => {
     const condition = conditionOf(exchange)
