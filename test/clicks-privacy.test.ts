@@ -56,7 +56,7 @@ function assertNone(what: string, bytes: Buffer): void {
   for (const secret of secrets) assert.ok(!bytes.includes(secret), `${secret} is in ${what}`)
 }
 
-test('what visitors send is in no file of an SQLite instance, and not in its log', async (t) => {
+test('stores no visitor data in the files and the log of an SQLite instance', async (t) => {
   const { path, variables } = newDatabase(t)
   const spool = { CLICKS_SINK: `jsonl:${join(dirname(path), 'raw.jsonl')}` }
   const server = await startVisited(t, { ...variables, ...spool, LOG_LEVEL: 'debug', TRUST_PROXY: 'on' })
@@ -72,7 +72,7 @@ test('what visitors send is in no file of an SQLite instance, and not in its log
   assert.ok(stdout.includes('/{alias}'), 'the log has no visits')
 })
 
-test('what visitors send is in no table of PostgreSQL', async (t) => {
+test('stores no visitor data in PostgreSQL', async (t) => {
   const variables = await databaseOn(t, 'postgres')
   const server = await startVisited(t, { ...variables, TRUST_PROXY: 'on' })
   await visited(server)
@@ -90,7 +90,7 @@ const day = 20_700
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-test('a backup that is made 48 hours after a visit has no salt of its day, and no number of its visitor', async (t) => {
+test('a backup 48 hours after a visit has no salt of its day and no visitor number', async (t) => {
   const { storage, account, domain } = await twoNodes((work) => t.after(work), 'sqlite')
   const link = await newLink(storage, { account, domain }, 'sale')
   const { location } = storage

@@ -35,7 +35,7 @@ const clicksThenStop = `
   }`
 
 for (const engine of ['sqlite', 'postgres'] as const) {
-  test(`SIGTERM with 100 000 clicks that wait loses none, on ${engine}`, async (t) => {
+  test(`loses none of 100,000 pending clicks with SIGTERM, on ${engine}`, async (t) => {
     const location = await newLocation((work) => t.after(work), engine)
     const url = location.engine === 'sqlite' ? `sqlite:${location.path}` : location.url
     const variables = { DATABASE_URL: url, PORT: '0', REDIRECT_PORT: String(await freePort()), OPS_PORT: '0' }

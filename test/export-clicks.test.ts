@@ -33,7 +33,7 @@ async function newPlace(t: TestContext) {
   return (...args: string[]) => run('export', 'clicks', ...args)
 }
 
-test('JSON Lines have the days of a period, with the short link of each', async (t) => {
+test('exports a period as JSON Lines with short links', async (t) => {
   const say = await newPlace(t)
   const { code, stdout, stderr } = await say('--from', '2026-11-21', '--to', '2026-11-21')
   assert.deepEqual([code, stderr], [0, ''])
@@ -47,7 +47,7 @@ test('JSON Lines have the days of a period, with the short link of each', async 
   assert.deepEqual(end, { end: { click_days: 1 } })
 })
 
-test('CSV goes to a file, which is replaced only with --force', async (t) => {
+test('exports CSV to a file, and replaces it only with --force', async (t) => {
   const say = await newPlace(t)
   const file = join(newFolder(t), 'clicks.csv')
   for (const [args, code] of [
@@ -68,7 +68,7 @@ test('CSV goes to a file, which is replaced only with --force', async (t) => {
   assert.equal(told.stderr, `Exported to ${file}. click_days: 0.\n`)
 })
 
-test('exit code 2 for a format, a day or a period that there is not; --help explains', async (t) => {
+test('exits with code 2 for an invalid format, day or period', async (t) => {
   const say = await newPlace(t)
   for (const [args, sentence] of [
     [['--format', 'xml'], '--format takes jsonl or csv.'],

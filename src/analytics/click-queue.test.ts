@@ -239,7 +239,7 @@ test('merges 1,000 visits of a full queue at a time', async () => {
   assert.equal(writer.clicksOf(1), 101_001)
 })
 
-test('stops without a database and reports the clicks that were not written', async () => {
+test('stops without a database and reports unwritten clicks', async () => {
   const writer = writing(Array.from({ length: 10 }, () => 'refused' as const))
   const problems: unknown[][] = []
   const queue = new ClickQueue(writer, (_, ...more) => problems.push(more))
@@ -287,7 +287,7 @@ test('repeats a write that fails during a stop', async () => {
   assert.equal(writer.clicksOf(1), 1)
 })
 
-test('counts only clicks that were taken', async () => {
+test('counts only taken clicks', async () => {
   const outcomes = [true, false]
   const queue = new ClickQueue({ ...writing(), take: async () => outcomes.shift() ?? false }, assert.ifError)
   assert.equal(await queue.take(visit(1)), true)

@@ -47,7 +47,7 @@ function click(link: number, more: Partial<Click> & { readonly visitor?: number 
   }
 }
 
-test('a batch writes totals, and the days of link, domain, space and account, which agree', async (t) => {
+test('stores totals and the days of the link, domain, space and account', async (t) => {
   const { storage, account, domain, links, first } = await books((work) => t.after(work))
   const [one = 0, two = 0] = links
   const recorded = await first.write(1, [
@@ -90,7 +90,7 @@ test('a batch writes totals, and the days of link, domain, space and account, wh
   }
 })
 
-test('a batch that is sent again is written once; a link that is gone is left out', async (t) => {
+test('stores a repeated batch once, without the clicks of deleted links', async (t) => {
   const { storage, links, first } = await books((work) => t.after(work))
   const [one = 0, two = 0] = links
   await storage.execute(deleteLink({ id: two }))
@@ -106,7 +106,7 @@ test('a batch that is sent again is written once; a link that is gone is left ou
   )
 })
 
-test('a limit is exact: of many who ask on two nodes at the same time, as many pass as clicks are left', async (t) => {
+test('takes exactly the remaining clicks for concurrent visitors on two nodes', async (t) => {
   const { storage, account, domain, first, second } = await books((work) => t.after(work))
   const sale = await newLink(storage, { account, domain }, 'sale', 5)
   const free = await newLink(storage, { account, domain }, 'free')
@@ -131,7 +131,7 @@ async function askAll(store: ClickStore, link: number, times: number) {
   return taken
 }
 
-test('a limit that is reached makes the state of the link due', async (t) => {
+test('makes the status of a link due when it reaches its click limit', async (t) => {
   const { storage, account, domain, first } = await books((work) => t.after(work))
   const sale = await newLink(storage, { account, domain }, 'sale', 3)
   const taken = await newLink(storage, { account, domain }, 'taken', 1)
@@ -144,7 +144,7 @@ test('a limit that is reached makes the state of the link due', async (t) => {
   assert.equal(await due(taken), '')
 })
 
-test('clicks that one node has in memory while the other forgets are left out; later ones count', async (t) => {
+test('leaves out pending clicks of another node when clicks are deleted', async (t) => {
   const { storage, links, first, maintenance } = await books((work) => t.after(work))
   const [one = 0, two = 0] = links
   const now = Date.now()
@@ -175,7 +175,7 @@ test('clicks that one node has in memory while the other forgets are left out; l
   assert.deepEqual([people(scopes.link), people(scopes.account)], [2, 2])
 })
 
-test('the salt of a day is the same for all nodes, and another every day', async (t) => {
+test('uses the same salt on all nodes, and a new one every day', async (t) => {
   const { storage, links, first, second } = await books((work) => t.after(work))
   const seen: string[] = []
   const asking = (atMs: number): Click => ({
@@ -236,7 +236,7 @@ const visits = fc.array(
   { maxLength: 60 },
 )
 
-test('two nodes count as one: hours, dimensions and totals agree with a model, whatever is sent and sent again', async () => {
+test('matches a model for any batches and repeated batches of two nodes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(visits, visits, fc.boolean()), { maxLength: 4 }), async (rounds) => {
       await using ending = new AsyncDisposableStack()

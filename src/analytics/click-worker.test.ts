@@ -44,7 +44,7 @@ function visits(link: number, ...more: Partial<Visit>[]): Visit[] {
 
 const visit = (link: number) => visits(link, {})[0] as Visit
 
-test('visits are classified and written, each batch once', async (t) => {
+test('classifies visits, and stores each batch once', async (t) => {
   const { storage, link, worker } = await here(t)
   const batch = visits(link, {}, {}, { address: '8.8.4.4' }, { isPrivate: true }, { class: 'bot', country: 'FR' })
   await worker.write(1, batch)
@@ -72,7 +72,7 @@ function fullDay(): DayFacts {
   return facts
 }
 
-test('memory does not grow with the number of days that a batch changes', async (t) => {
+test('uses the same memory for a batch that changes many days', async (t) => {
   const { storage, account, domain, link } = await here(t)
   const count = 400
   await storage.execute(fillLinks({ account, domain }, link + 1, count))
@@ -93,7 +93,7 @@ test('memory does not grow with the number of days that a batch changes', async 
   )
 })
 
-test('a click is taken only of those that the limit leaves, and forgotten with the others', async (t) => {
+test('takes clicks up to the limit, and deletes them', async (t) => {
   const { storage, account, domain, worker } = await here(t)
   const sale = await newLink(storage, { account, domain }, 'limited', 1)
   const asked = await Promise.all([worker.take(visit(sale)), worker.take(visit(sale))])
@@ -104,7 +104,7 @@ test('a click is taken only of those that the limit leaves, and forgotten with t
   assert.equal(await worker.take(visit(sale)), true)
 })
 
-test('what fails for another reason than an outage rejects with it, and the thread goes on', async (t) => {
+test('rejects with an unexpected error, and keeps running', async (t) => {
   const { storage, link, worker } = await here(t)
   await assert.rejects(
     worker.write(1, visits(link, { userAgent: undefined as never })),
@@ -126,7 +126,7 @@ test('rejects with the errors of all failing steps of the maintenance', async (t
   })
 })
 
-test('database_unavailable once it is closed', async (t) => {
+test('rejects with database_unavailable after close', async (t) => {
   const { link, worker } = await here(t)
   await worker.start()
   const last = worker.take(visit(link))
@@ -135,7 +135,7 @@ test('database_unavailable once it is closed', async (t) => {
   await assert.rejects(worker.write(2, visits(link, {})), { code: 'database_unavailable' })
 })
 
-test('close ends the thread after 10 seconds if the database hangs', async (t) => {
+test('ends the thread 10 seconds after close if the database hangs', async (t) => {
   const { storage, link, worker } = await here(t)
   const { location } = storage
   if (location.engine !== 'sqlite') return
@@ -153,7 +153,7 @@ test('close ends the thread after 10 seconds if the database hangs', async (t) =
   await Promise.all([closed, taken])
 })
 
-test('database_unavailable for what a thread that dies was asked, and for a second; then another thread is started', async (t) => {
+test("rejects with database_unavailable if the thread can't start, and restarts it after a second", async (t) => {
   const { storage, link } = await here(t)
   const { location } = storage
   if (location.engine !== 'sqlite') return

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { csvHead, csvRows } from './csv.ts'
 import { emptyDay, other } from './day.ts'
 
-test('a row for the day, and one for each value; what is unknown or had no room is in brackets', () => {
+test('has a row for the total and for each value, with brackets around unknown and other values', () => {
   const facts = emptyDay()
   facts.hours.set(1, { people: 2, unique: 1, bots: 3, previews: 0 })
   facts.hours.set(2, { people: 1, unique: 1, bots: 0, previews: 4 })
@@ -22,7 +22,7 @@ test('a row for the day, and one for each value; what is unknown or had no room 
   ])
 })
 
-test('what a spreadsheet would take for a formula begins with an apostrophe', () => {
+test('escapes formulas with an apostrophe', () => {
   for (const value of ['=1+1', '+1', '-x.example', '@x', '\tx', '\rx']) {
     const facts = emptyDay()
     facts.breakdowns.referrers.set(value, 1)

@@ -66,7 +66,7 @@ for (const [members, reason] of [
   [{ other: { countries: 0 } }, others],
   [{ other: 2 }, others],
 ] as const) {
-  test(`refused: a day with ${JSON.stringify(members).slice(0, 80)}`, () => {
+  test(`rejects a day with ${JSON.stringify(members).slice(0, 80)}`, () => {
     const day = { link_id: 7, day: '2026-11-20', hours: [hour], ...members }
     assert.throws(
       () => clickTransfer.read(day),

@@ -67,7 +67,7 @@ function assertAddsUp(facts: DayFacts): void {
   }
 }
 
-test('a day is read as it was written', () => {
+test('decodes an encoded day', () => {
   fc.assert(fc.property(day, (facts) => assert.deepEqual(decodeDay(encodeDay(facts)), facts)))
 })
 
@@ -85,7 +85,7 @@ test('reads the hours and each dimension of a day from their JSON', () => {
   )
 })
 
-test('stores a day as readable JSON, whose order does not show which values belong to the same visit', () => {
+test('sorts the values of the stored JSON, which hides single visits', () => {
   const facts = emptyDay()
   for (const values of [
     ['FR', 'b.example', 'Safari', 'iOS', 'mobile', 'fr', 12],
@@ -113,7 +113,7 @@ test('subtracts nothing from a day that was deleted and started again', () => {
   assert.equal(peopleOf(facts), 1)
 })
 
-test('what is added up adds up, and what is taken away again leaves what was there', () => {
+test('adds days up, and restores a day when another is subtracted again', () => {
   fc.assert(
     fc.property(fc.array(day, { maxLength: 40 }), day, (days, last) => {
       const sum = emptyDay()
@@ -133,7 +133,7 @@ test('what is added up adds up, and what is taken away again leaves what was the
   )
 })
 
-test('of more values than there is room for, those that come often stay, one by one and late as well', () => {
+test('keeps frequent values if there are too many, even late ones', () => {
   const facts = emptyDay()
   const add = (referrer: string) => {
     const one = emptyDay()

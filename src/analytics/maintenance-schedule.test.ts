@@ -28,7 +28,7 @@ async function library(t: TestContext) {
   return { storage, ...own, link, maintenance, clicks, problems }
 }
 
-test('the salt of a day is deleted six hours after the day, and its aggregates by the retention', async (t) => {
+test('deletes the salt six hours after its day, and aggregates after the retention', async (t) => {
   const { maintenance, clicks, problems } = await library(t)
   const asked: Bounds[] = []
   t.mock.method(ClickWorker.prototype, 'maintain', async (bounds: Bounds) => {

@@ -48,7 +48,7 @@ function click(link: number, day = 100, more: Partial<Click> = {}): Click {
   }
 }
 
-test('clicks that are forgotten are gone from the link and from all that it belongs to, and nothing else is', async (t) => {
+test('deletes the clicks of a link from the link and its groups', async (t) => {
   const { storage, account, links, store, maintenance } = await here(t)
   const [one = 0, two = 0, three = 0] = links
   await store.write(1, [
@@ -80,7 +80,7 @@ test('clicks that are forgotten are gone from the link and from all that it belo
   )
 })
 
-test('clicks of another account are not forgotten, nor is a link without any a failure', async (t) => {
+test('deletes no clicks of another account, and accepts a link without clicks', async (t) => {
   const { storage, account, links, store, maintenance } = await here(t)
   const [one = 0, two = 0] = links
   await store.write(1, [click(one)])
@@ -89,7 +89,7 @@ test('clicks of another account are not forgotten, nor is a link without any a f
   assert.equal((await keptTotals(storage))[0]?.clicks, 1)
 })
 
-test('a link whose limit was used up is due when its clicks are forgotten', async (t) => {
+test('makes the status of a link due when its clicks are deleted', async (t) => {
   const { storage, account, domain, store, maintenance } = await here(t)
   const sale = await newLink(storage, { account, domain }, 'sale', 1)
   await store.take(click(sale))
@@ -98,7 +98,7 @@ test('a link whose limit was used up is due when its clicks are forgotten', asyn
   assert.equal(await store.take(click(sale)), true)
 })
 
-test('clicks follow their link to another space, and out of it', async (t) => {
+test('moves clicks to the space of their link, and out of it', async (t) => {
   const { storage, links, spaces, store, maintenance } = await here(t)
   const [one = 0, two = 0] = links
   const [red = 0, blue = 0] = spaces
@@ -131,7 +131,7 @@ test('clicks follow their link to another space, and out of it', async (t) => {
   assert.equal((await peopleOf(blue)).length, 2)
 })
 
-test('the days of links, domains and spaces that are gone are deleted; those of the account stay', async (t) => {
+test('deletes the days of deleted links, domains and spaces, but not of the account', async (t) => {
   const { storage, links, spaces, store, maintenance } = await here(t)
   const [one = 0, two = 0] = links
   await storage.execute(setSpace({ id: one, space: spaces[0] as number }))
@@ -143,7 +143,7 @@ test('the days of links, domains and spaces that are gone are deleted; those of 
   assert.equal((await keptTotals(storage)).length, 1)
 })
 
-test('many days follow their link step by step, the newest first, and clicks of any day meanwhile do too', async (t) => {
+test('moves many days in steps, the newest first, while clicks are counted', async (t) => {
   const { storage, account, links, spaces, database, store, maintenance } = await here(t)
   const [one = 0, two = 0] = links
   const [red = 0, blue = 0] = spaces
@@ -172,7 +172,7 @@ test('many days follow their link step by step, the newest first, and clicks of 
   assert.equal(peopleIn(await keptDays(storage), scopes.account, account), 23)
 })
 
-test('only days with clicks are searched, however far apart they are', async (t) => {
+test('finds only days with clicks, even if they are far apart', async (t) => {
   const { storage, links, store } = await here(t)
   const [one = 0, two = 0] = links
   assert.deepEqual(await daysOfScope(storage, scopes.link), [])
@@ -184,7 +184,7 @@ test('only days with clicks are searched, however far apart they are', async (t)
   )
 })
 
-test('clicks that are forgotten while they follow their link are gone from both spaces', async (t) => {
+test('deletes half-moved clicks from both spaces', async (t) => {
   const { storage, account, links, spaces, database, store, maintenance } = await here(t)
   const [one = 0] = links
   await storage.execute(setSpace({ id: one, space: spaces[0] as number }))
@@ -207,7 +207,7 @@ test('clicks that are forgotten while they follow their link are gone from both 
   )
 })
 
-test('clicks of a link whose move was cut short by forgetting, and that is back, are there once', async (t) => {
+test('counts clicks once if a deletion interrupts a move that is then reversed', async (t) => {
   const { storage, account, links, spaces, database, store, maintenance } = await here(t)
   const [one = 0] = links
   const [red = 0, blue = 0] = spaces
@@ -227,7 +227,7 @@ test('clicks of a link whose move was cut short by forgetting, and that is back,
   assert.equal(peopleIn(await keptDays(storage), scopes.space, red), 1)
 })
 
-test('moves the clicks of other links if those of one link fail', async (t) => {
+test('moves the clicks of other links if one link fails', async (t) => {
   const { storage, links, spaces, store, maintenance } = await here(t)
   const [one = 0, two = 0] = links
   const [red = 0] = spaces
@@ -245,7 +245,7 @@ test('moves the clicks of other links if those of one link fail', async (t) => {
   assert.equal(peopleIn(await keptDays(storage), scopes.space, red), 2)
 })
 
-test('a space that is gone leaves no days, though its links are clicked before their clicks have moved out', async (t) => {
+test('deletes the days of a deleted space even if its links are clicked before the move', async (t) => {
   const { storage, account, links, spaces, store, maintenance } = await here(t)
   const [one = 0] = links
   const [red = 0] = spaces
@@ -270,7 +270,7 @@ test('a space that is gone leaves no days, though its links are clicked before t
 const removalsLeft = () =>
   query.withTables<{ click_removals: { scope: number; id: number } }>().selectFrom('click_removals').selectAll()
 
-test('visitors and salts of days that are over are deleted, as often as that takes; facts beyond the retention too', async (t) => {
+test('deletes old visitors and salts in steps, and aggregates beyond the retention', async (t) => {
   const { storage, links, store, maintenance } = await here(t)
   const [one = 0] = links
   const salts: string[] = []
@@ -297,7 +297,7 @@ test('visitors and salts of days that are over are deleted, as often as that tak
   assert.equal((await keptTotals(storage))[0]?.clicks, 1_203)
 })
 
-test('a failing step of the maintenance is reported, and prevents no other', async (t) => {
+test('reports a failing step of the maintenance, and runs the others', async (t) => {
   const { storage, links, store, database, maintenance } = await here(t)
   const [one = 0, two = 0] = links
   await store.write(1, [click(one), click(two, 101)])
@@ -357,7 +357,7 @@ const steps = fc.array(
   { maxLength: 25 },
 )
 
-test('whatever is clicked, forgotten and moved: spaces, domains and the account have what their links have', async () => {
+test('keeps groups equal to the sums of their links after any clicks, deletions and moves', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (taken) => {
       await using ending = new AsyncDisposableStack()

@@ -52,7 +52,7 @@ const people = dayWith([
 const countsOf = async (storage: Db) =>
   (await keptTotals(storage)).map(({ clicks, bots, previews }) => [clicks, bots, previews])
 
-test('what export clicks writes is taken back whole: by links with the same domain and alias, whatever their ids', async (t) => {
+test('imports days by the domain and alias of their links', async (t) => {
   const later: Later = (work) => t.after(work)
   const [here, there] = [await newPlace(later), await twoNodes(later)]
   for (const [at, link] of here.links.entries()) await addClicks(here.storage, link, day - at, people)
@@ -83,7 +83,7 @@ test('what export clicks writes is taken back whole: by links with the same doma
   assert.deepEqual(await bringIn(storage, text), { ...whole, stored: 0, known: 3 })
 })
 
-test('refused: days of a link that is not here, or is another account’s, with what to do', async (t) => {
+test('rejects days of links that the account lacks, with a fix in the message', async (t) => {
   const { storage, links } = await newPlace((work) => t.after(work))
   await addClicks(storage, links[0] as number, day, people)
   const { id: other } = await createAccount(storage, 'Other')
@@ -96,7 +96,7 @@ test('refused: days of a link that is not here, or is another account’s, with 
   ])
 })
 
-test('refused once: CSV, with the way out', async (t) => {
+test('rejects CSV, with a fix in the message', async (t) => {
   const { storage, links } = await newPlace((work) => t.after(work))
   await addClicks(storage, links[0] as number, day, people)
   await assert.rejects(bringIn(storage, await textOf(storage, 'csv')), {
@@ -143,7 +143,7 @@ function sumOf(days: readonly KeptDay[], of: number): number[] {
   return (['people', 'bots', 'previews'] as const).map((name) => sums.reduce((sum, each) => sum + each[name], 0))
 }
 
-test('after any imports into links that have clicks, totals are the sums of the days, and no day is counted twice', async () => {
+test('keeps totals equal to the sums of days after any imports', async () => {
   await fc.assert(
     fc.asyncProperty(someDays, fc.array(someDays, { maxLength: 3 }), async (own, files) => {
       await using ending = new AsyncDisposableStack()
@@ -195,7 +195,7 @@ test('gives the event loop a tick after a few days of an import', async (t) => {
   assert.ok(ticks >= 100 / 8 + 100 / 4 + 300 / 4, `${ticks}`)
 })
 
-test('an import that was stopped leaves links whose days follow them to another space, and go with them', async (t) => {
+test('moves and deletes days of links after an interrupted import', async (t) => {
   const { storage, links } = await newPlace((work) => t.after(work))
   const [sale = 0, other = 0] = links
   const space = await newSpace(storage, 1, 'Red')
@@ -218,7 +218,7 @@ test('an import that was stopped leaves links whose days follow them to another 
   ])
 })
 
-test('totals are raised by the days of their own links: those of others between them are not read', async (t) => {
+test('raises totals without reading the days of other links', async (t) => {
   const { storage, account, links } = await newPlace((work) => t.after(work))
   const between = await newLink(storage, { account, domain: 1 }, 'between')
   const last = await newLink(storage, { account, domain: 1 }, 'last')
@@ -237,7 +237,7 @@ test('totals are raised by the days of their own links: those of others between 
   assert.deepEqual(read, ids)
 })
 
-test('a total with clicks whose days are no longer kept stays, until its days have more; a limit is then due', async (t) => {
+test('keeps higher totals until the days have more clicks, and makes the status due', async (t) => {
   const { storage, account, domain } = await twoNodes((work) => t.after(work))
   const limited = await newLink(storage, { account, domain }, 'sale', 4)
   const line = (of: number, clicks: number) => ({

@@ -99,7 +99,7 @@ async function idsOf(storage: Storage): Promise<number[]> {
   return (await keptTotals(storage)).map(({ link_id }) => link_id)
 }
 
-test('a line has the hours, the values of each dimension, and those that a day had no room for', async (t) => {
+test('exports hours, values and other clicks', async (t) => {
   const { storage, store, links } = await newSource((work) => t.after(work))
   const [one = 0] = links
   const from = (host: number) => ({ ...click(one).facts, referrers: `h${host}.example` }) as Click['facts']
@@ -156,7 +156,7 @@ for (const [from, to] of [
   ['sqlite', 'postgres'],
   ['postgres', 'sqlite'],
 ] as const) {
-  test(`days and sums go from ${from} to ${to}, and a second import stores nothing`, async () => {
+  test(`transfers days and totals from ${from} to ${to}, and stores nothing twice`, async () => {
     await fc.assert(
       fc.asyncProperty(someClicks, async (some) => {
         await using ending = new AsyncDisposableStack()
@@ -193,7 +193,7 @@ for (const [from, to] of [
   })
 }
 
-test('days are added to those that domains, spaces and the account have already', async (t) => {
+test('adds days to existing days of domains, spaces and the account', async (t) => {
   const here = await newSource((work) => t.after(work))
   const there = await newPlace((work) => t.after(work))
   const own = await newLink(there.storage, { account: 1, domain: 1 }, 'own')
@@ -214,7 +214,7 @@ test('days are added to those that domains, spaces and the account have already'
   )
 })
 
-test('a day that has other numbers here is refused, and stays as it is', async (t) => {
+test('rejects a day with other clicks, and keeps the stored day', async (t) => {
   const { storage, store, links } = await newSource((work) => t.after(work))
   const [one = 0] = links
   await store.write(1, [click(one), click(links[1] as number)])
@@ -240,7 +240,7 @@ async function withDays(t: TestContext, ...days: object[]) {
   return { storage, ...(await bringIn(storage, text)) }
 }
 
-test('a line may have hours alone; a day that comes twice is known; totals have no less than the days', async (t) => {
+test('accepts a line with only hours, and recognizes a repeated day', async (t) => {
   const day = {
     link_id: 7,
     day: '2026-11-20',
@@ -255,7 +255,7 @@ test('a line may have hours alone; a day that comes twice is known; totals have 
   assert.deepEqual([clicks, previews], [2, 3])
 })
 
-test('a link with a limit that days use up is due', async (t) => {
+test('makes the status of a link due when imported days reach its click limit', async (t) => {
   const { storage } = await newPlace((work) => t.after(work))
   const day = JSON.stringify({ click_day: { link_id: 7, day: '2026-11-20', hours: [hour] } })
   const text = `${header}${link.replace('"url"', '"clicks_limit":2,"url"')}${day}\n`
@@ -264,7 +264,7 @@ test('a link with a limit that days use up is due', async (t) => {
   assert.equal((await storage.execute(dueOf({ id: link_id })))[0]?.status_due_at, '')
 })
 
-test('a link that is deleted between its line and its days is said to be gone', async (t) => {
+test('rejects days of a link that was deleted during the import', async (t) => {
   const { storage, store, links } = await newSource((work) => t.after(work))
   const [one = 0] = links
   await store.write(1, [click(one)])
@@ -275,7 +275,7 @@ test('a link that is deleted between its line and its days is said to be gone', 
   assert.equal((became as Error).message, 'link_id: The link has just been deleted here.')
 })
 
-test('refused: a line whose members do not hold, or whose link is not in the file', async (t) => {
+test('rejects invalid lines and lines of unknown links', async (t) => {
   const day = { link_id: 7, day: '2026-11-20', hours: [hour] }
   const { storage, stored, reasons } = await withDays(t, { ...day, countries: [['DE', 1]] }, { ...day, link_id: 8 })
   assert.equal(stored, 1)
@@ -286,7 +286,7 @@ test('refused: a line whose members do not hold, or whose link is not in the fil
   assert.equal((await keptDays(storage)).length, 0)
 })
 
-test('days of links on a domain that is being removed are left out, and so are those of other periods', async (t) => {
+test('leaves out other periods and domains that are being removed', async (t) => {
   const { storage, store, links } = await newSource((work) => t.after(work))
   await store.write(1, [
     ...[-1, 0, 1].map((day) => click(links[0] as number, noon + day * dayMs)),
@@ -301,7 +301,7 @@ test('days of links on a domain that is being removed are left out, and so are t
   assert.deepEqual([told, short_link], ['2026-11-20', 'a.example/one'])
 })
 
-test('pages are bounded: all days of many links are there once, in order', async (t) => {
+test('exports the days of many links in order, in pages', async (t) => {
   const { storage, account, store } = await newPlace((work) => t.after(work))
   const all: number[] = []
   for (let n = 0; n < 250; n++) all.push(await newLink(storage, { account, domain: 1 }, `l${n}`))
@@ -316,7 +316,7 @@ test('pages are bounded: all days of many links are there once, in order', async
   )
 })
 
-test('an import and visits at the same time lose nothing of each other', async (t) => {
+test('loses no clicks of an import and simultaneous visits', async (t) => {
   const { storage, account, store } = await newPlace((work) => t.after(work))
   const own = await newLink(storage, { account, domain: 1 }, 'own')
   const lines = Array.from({ length: 500 }, (_, n) => {

@@ -40,7 +40,7 @@ for (const [address, country] of [
   test(`${country} for ${address}`, () => assert.equal(countries.of(address, ''), country))
 }
 
-test('a header goes before the address, and says unknown as well', () => {
+test('prefers the header to the IP address, even if it is unknown', () => {
   for (const [header, country] of [
     ['FR', 'FR'],
     [' fr ', 'FR'],
@@ -58,7 +58,7 @@ test('a header goes before the address, and says unknown as well', () => {
   }
 })
 
-test('the bundled data agree with at least 97 % of the addresses whose country is known, of IPv4 and of IPv6', () => {
+test('finds the countries of at least 97% of known IPv4 and IPv6 addresses in the bundled data', () => {
   for (const isSix of [false, true]) {
     const addresses = known.filter(([address]) => address?.includes(':') === isSix)
     const agreeing = addresses.filter(([address = '', country]) => countries.of(address, '') === country)
@@ -79,7 +79,7 @@ test('NOTICE names the source, the date and the license of the bundled data', ()
   assert.ok(notice.includes(metadata.buildEpoch.toISOString().slice(0, 10)))
 })
 
-test('a database of IPv4 does not find addresses of IPv6', async (t) => {
+test('returns null for IPv6 addresses in an IPv4 database', async (t) => {
   const four = Countries.read(fileWith(t, countryDatabase('DE')))
   assert.equal(four.of('88.198.0.1', ''), 'DE')
   assert.equal(four.of('2a02:8108::1', ''), null)
@@ -101,7 +101,7 @@ for (const [publisher, record, country] of [
   })
 }
 
-test('null for an address whose record is damaged', async (t) => {
+test('returns null for a damaged record', async (t) => {
   const range = (first: bigint, record: Buffer) => ({ first, last: first + 255n, record })
   const damaged = range(0x58c60000n, Buffer.from([0xff]))
   const good = range(0x58c60100n, encodeMap({ country_code: encodeText('DE') }))

@@ -26,7 +26,7 @@ function replaceByPipe(path: string): void {
   execFileSync('mkfifo', [path])
 }
 
-test('a replaced file is used once it stays the same for two checks', async (t) => {
+test('uses a replaced file that is unchanged for two checks', async (t) => {
   const { path, reports, file, country } = await place(t, countryDatabase('SE'))
   writeFileSync(path, countryDatabase('NO'))
   await file.check()
@@ -36,7 +36,7 @@ test('a replaced file is used once it stays the same for two checks', async (t) 
   assert.deepEqual(reports, [{ isUsed: true, message: `Country data reloaded from GEOIP_DB ${path}.` }])
 })
 
-test('a file of the same size and time is noticed, in place and by a rename', async (t) => {
+test('detects a change of the same size and time, in place and by a rename', async (t) => {
   const { path, country, checkTwice } = await place(t, countryDatabase('SE'))
   const { atime, mtime } = statSync(path)
   writeFileSync(path, countryDatabase('NO'))
@@ -57,7 +57,7 @@ for (const [what, damage, reason] of [
   ['a named pipe', replaceByPipe, /is not a regular file\./],
   ['nothing', (path: string) => rmSync(path), /The file cannot be read: ENOENT/],
 ] as const) {
-  test(`a file replaced by ${what} is reported once, and the data in use stays`, async (t) => {
+  test(`reports a file replaced by ${what} once, and keeps the current data`, async (t) => {
     const { path, reports, country, checkTwice } = await place(t, countryDatabase('SE'))
     damage(path)
     await checkTwice()
@@ -76,7 +76,7 @@ for (const [what, damage, reason] of [
   })
 }
 
-test('a file that is unusable from the start leaves the bundled data in use until it is fixed', async (t) => {
+test('uses the bundled data until an unusable file is fixed', async (t) => {
   const { path, reports, country, checkTwice } = await place(t, Buffer.from('garbage'))
   assert.equal(country(), 'DE')
   assert.match(reports[0]?.message ?? '', / Waymark uses the bundled country data until it is fixed\.$/)
@@ -91,11 +91,11 @@ test('a file that is unusable from the start leaves the bundled data in use unti
   assert.equal(country(), 'NO')
 })
 
-test('without a path, the bundled data are used', async () => {
+test('uses the bundled data without a path', async () => {
   assert.equal((await openCountries(null, assert.ifError)).of(address, ''), 'DE')
 })
 
-test('with a path, the file is watched', async (t) => {
+test('watches the file at a path', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const path = fileWith(t, countryDatabase('SE'))
   const report = Promise.withResolvers<CountryFileReport>()

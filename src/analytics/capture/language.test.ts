@@ -33,7 +33,7 @@ for (const [header, language] of [
   test(`${language}, from "${header}"`, () => assert.equal(languageOf(header), language))
 }
 
-test('two or three letters or null, whatever is sent, and however much', () => {
+test('returns two or three letters or null for any text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (header) => assert.match(languageOf(header) ?? 'any', /^[a-z]{2,3}$/)),
   )

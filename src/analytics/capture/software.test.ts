@@ -16,7 +16,7 @@ for (const [agent, expected] of people) {
   })
 }
 
-test('programs and apps have no browser, and none has a name out of the user agent', () => {
+test('returns null for the browsers of programs and apps', () => {
   for (const agent of ['', 'x', 'SecretApp/1.0 (user 4711)', 'Jane Doe/1 x', 'curl/8.5.0']) {
     assert.deepEqual(softwareOf(agent), unknown, agent)
   }
@@ -28,7 +28,7 @@ test('programs and apps have no browser, and none has a name out of the user age
   })
 })
 
-test('any text has an answer, and a long one is judged by its beginning', () => {
+test('accepts any text, and judges the start of a long one', () => {
   const word = fc.constantFrom(
     'Mozilla/5.0 ',
     '(Windows NT',

@@ -23,7 +23,7 @@ test('the table has 300 user agents', () => {
   assert.equal(new Set(agents).size, agents.length)
 })
 
-test('bot: scanners of mail that name their maker', () => {
+test('returns bot for mail scanners that name their vendor', () => {
   for (const name of [
     'Proofpoint URL Defense',
     'Mimecast',
@@ -35,14 +35,14 @@ test('bot: scanners of mail that name their maker', () => {
   }
 })
 
-test('preview: every HEAD', () => assert.equal(classOf('HEAD', chrome), 'preview'))
+test('returns preview for HEAD', () => assert.equal(classOf('HEAD', chrome), 'preview'))
 
-test('person: a visitor without a user agent, which a proxy may have removed', () => {
+test('returns person without a user agent', () => {
   assert.equal(classOf('GET', undefined), 'person')
   assert.equal(classOf('GET', ''), 'person')
 })
 
-test('a user agent of any length is judged by its beginning', () => {
+test('judges a user agent by its start', () => {
   assert.equal(classOf('GET', `${chrome}${' x'.repeat(50_000)}`), 'person')
   assert.equal(classOf('GET', `${slack}${' x'.repeat(50_000)}`), 'preview')
 })

@@ -8,14 +8,14 @@ import { visitorOf } from './facts.ts'
 const salt = new Uint8Array(32).fill(7)
 const visit = { link: 1, address: '192.0.2.1', userAgent: 'Mozilla/5.0' }
 
-test('the same visitor has the same number, whatever port a proxy forwards', () => {
+test('returns the same number regardless of the forwarded port', () => {
   const visitor = visitorOf(visit, salt)
   for (const address of ['192.0.2.1', '192.0.2.1:1234', '::ffff:192.0.2.1']) {
     assert.equal(visitorOf({ ...visit, address }, salt), visitor)
   }
 })
 
-test('a number below 2^48, which differs with the link, the address, the user agent and the salt', () => {
+test('returns a number below 2^48 that depends on the link, the IP address, the user agent and the salt', () => {
   const text = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 20 }),
     fc.constantFrom('', '"', '","', '\\', '\ud800', '1'),
@@ -33,7 +33,7 @@ test('a number below 2^48, which differs with the link, the address, the user ag
   )
 })
 
-test('no two of 100 000 visitors share a number', () => {
+test('returns different numbers for 100,000 visitors', () => {
   const secret = randomBytes(32)
   const visitors = new Set<number>()
   for (let n = 0; n < 100_000; n++)

@@ -13,7 +13,7 @@ for (const [what, block] of [
   ['a path below a file', (root: string) => root],
   ['a folder with a file in place of its first subfolder', (root: string) => join(root, '0')],
 ] as const) {
-  test(`${what} is reported once, and clicks are dropped and counted until the spool can be opened`, async (t) => {
+  test(`reports ${what} once, and drops and counts clicks until the spool can be opened`, async (t) => {
     const root = join(newFolder(t), 'spool')
     const [sink, problems] = [new SinkInMemory(), [] as unknown[]]
     const onProblem = (error: unknown) => problems.push(error)
@@ -40,7 +40,7 @@ for (const [what, block] of [
   })
 }
 
-test('a sink without a usable spool can be closed', async (t) => {
+test('closes without a usable spool', async (t) => {
   const file = join(newFolder(t), 'file')
   writeFileSync(file, '')
   const open = () => new Spool(openSpoolFolder(join(file, 'spool')), new SinkInMemory(), { maxBytes: 1e9, onProblem })

@@ -24,7 +24,7 @@ async function refusal(sent: Promise<void>): Promise<string> {
   return error.message
 }
 
-test('a batch is one insert, whose token is the id of the batch', async (t) => {
+test('inserts a batch with its id as the token', async (t) => {
   const server = await startClickHouse(t)
   const batch = batchOf()
   await clickHouseSink(server.table).send(batch, signal)
@@ -39,7 +39,7 @@ test('a batch is one insert, whose token is the id of the batch', async (t) => {
   )
 })
 
-test('a batch whose answer was lost is sent again, and kept once', async (t) => {
+test('stores a batch once if its response is lost', async (t) => {
   const server = await startClickHouse(t)
   const [sink, batch] = [clickHouseSink(server.table), batchOf()]
   server.manner = 'breaks'
@@ -50,14 +50,14 @@ test('a batch whose answer was lost is sent again, and kept once', async (t) => 
   assert.equal(server.rows.length, 3)
 })
 
-test('an error is told in its first line', async (t) => {
+test('reports the first line of an error', async (t) => {
   const { table } = await startClickHouse(t)
   const sentence = await refusal(clickHouseSink({ ...table, table: 'kliks' }).send(batchOf(), signal))
   const said = "404 Code: 60. DB::Exception: Table doesn't exist. (UNKNOWN_TABLE) (version 25.8)"
   assert.equal(sentence, `ClickHouse at ${table.url} takes no clicks: ${said}.`)
 })
 
-test('no sentence contains the password, though the server repeats it', async (t) => {
+test('hides the password even if the server repeats it', async (t) => {
   const { table } = await startClickHouse(t)
   const sentence = await refusal(clickHouseSink({ ...table, password: 'hünter2' }).send(batchOf(), signal))
   assert.match(sentence, /403 .* Authentication failed: \*\*\* is wrong\.$/)
@@ -73,7 +73,7 @@ for (const [manner, sentence] of [
   ['redirects', /does not answer: unexpected redirect\.$/],
   ['silent', /does not answer: The operation was aborted due to timeout\.$/],
 ] as const satisfies readonly (readonly [Manner, RegExp])[]) {
-  test(`a server with this manner has not taken the batch: ${manner}`, async (t) => {
+  test(`rejects the batch if the server behaves like this: ${manner}`, async (t) => {
     const server = await startClickHouse(t)
     server.manner = manner
     assert.match(await refusal(clickHouseSink(server.table, 200).send(batchOf(), signal)), sentence)
@@ -81,7 +81,7 @@ for (const [manner, sentence] of [
   })
 }
 
-test('a batch that is accepted without the headers of ClickHouse is unconfirmed', async (t) => {
+test('treats a batch as unconfirmed without the headers of ClickHouse', async (t) => {
   const server = await startClickHouse(t)
   server.manner = 'no headers'
   await assert.rejects(clickHouseSink(server.table).send(batchOf(), signal), (error) => {
@@ -115,7 +115,7 @@ for (const [error, isTooOld] of [
   })
 }
 
-test('a server that is not there has not taken the batch', async (t) => {
+test('rejects the batch if there is no server', async (t) => {
   const { table } = await startClickHouse(t)
   const away = { ...table, url: `http://127.0.0.1:${await freePort()}` }
   assert.match(
@@ -124,7 +124,7 @@ test('a server that is not there has not taken the batch', async (t) => {
   )
 })
 
-test('an insert ends at once when it is aborted', async (t) => {
+test('ends an insert immediately when it is aborted', async (t) => {
   const server = await startClickHouse(t)
   server.manner = 'silent'
   const abort = new AbortController()
@@ -135,7 +135,7 @@ test('an insert ends at once when it is aborted', async (t) => {
 
 const real = realClickHouse()
 
-test('the real ClickHouse has the table and the queries of docs/operations.md, and keeps a batch once', {
+test('runs the table and queries of docs/operations.md on a real ClickHouse, and stores a batch once', {
   skip: real === null ? 'TEST_CLICKHOUSE_URL names no server (clickhouse://user:password@host:8123/database)' : false,
 }, async (t) => {
   assert.ok(real)

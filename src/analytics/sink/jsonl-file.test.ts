@@ -18,7 +18,7 @@ function newFile(t: TestContext, content?: string): string {
   return file
 }
 
-test('each click is a line with the id of its batch and its number there, in a file whose folders are made', async (t) => {
+test('writes a line per click with its batch id and number, and creates the folders', async (t) => {
   const file = join(newFolder(t), 'new', 'folder', 'clicks.jsonl')
   const sink = jsonlFileSink(file)
   await sink.send(first, signal)
@@ -32,7 +32,7 @@ test('each click is a line with the id of its batch and its number there, in a f
   )
 })
 
-test('a batch that was cut off anywhere is completed when it comes again', async (t) => {
+test('completes a repeated batch that was cut off anywhere', async (t) => {
   const file = newFile(t)
   const whole = Buffer.from(firstLines + secondLines)
   for (let length = Buffer.byteLength(firstLines); length <= whole.length; length++) {
@@ -42,27 +42,27 @@ test('a batch that was cut off anywhere is completed when it comes again', async
   }
 })
 
-test('a batch that is alone in the file and was cut off is completed, too', async (t) => {
+test('completes the only batch of a file', async (t) => {
   const file = newFile(t, firstLines)
   truncateSync(file, 20)
   await jsonlFileSink(file).send(first, signal)
   assert.equal(readFileSync(file, 'utf8'), firstLines)
 })
 
-test('what another batch left unfinished stays a line of its own', async (t) => {
+test('keeps an incomplete line of another batch separate', async (t) => {
   const cut = firstLines.slice(0, -10)
   const file = newFile(t, cut)
   await jsonlFileSink(file).send(second, signal)
   assert.equal(readFileSync(file, 'utf8'), `${cut}\n${secondLines}`)
 })
 
-test('a batch that comes again after another one is there twice, under one id', async (t) => {
+test('writes a repeated batch again after another batch, with the same id', async (t) => {
   const file = newFile(t, firstLines + secondLines)
   await jsonlFileSink(file).send(first, signal)
   assert.equal(readFileSync(file, 'utf8'), firstLines + secondLines + firstLines)
 })
 
-test('a file that was renamed is followed by a new one', async (t) => {
+test('creates a new file after a rename', async (t) => {
   const file = newFile(t)
   const sink = jsonlFileSink(file)
   await sink.send(first, signal)
@@ -71,7 +71,7 @@ test('a file that was renamed is followed by a new one', async (t) => {
   assert.equal(readFileSync(file, 'utf8'), secondLines)
 })
 
-test('a file that cannot be written refuses the batch in a sentence', async (t) => {
+test("rejects the batch with a sentence if the file can't be written", async (t) => {
   const file = newFile(t)
   mkdirSync(file)
   await assert.rejects(jsonlFileSink(file).send(first, signal), (error) => {
@@ -81,14 +81,14 @@ test('a file that cannot be written refuses the batch in a sentence', async (t) 
   })
 })
 
-test('text of any script is kept as it is', async (t) => {
+test('stores text of any script unchanged', async (t) => {
   const file = newFile(t)
   const rows = [{ ...clickOf(1), referrer: '例え.テスト "\n\u2028' }]
   await jsonlFileSink(file).send({ id: 'third', rows }, signal)
   assert.equal(JSON.parse(readFileSync(file, 'utf8')).referrer, rows[0]?.referrer)
 })
 
-test('each of several processes has a file of its own', () => {
+test('names a separate file for each process', () => {
   assert.equal(fileOfProcess('data/clicks.jsonl', 0), 'data/clicks.jsonl')
   assert.equal(fileOfProcess('data/clicks.jsonl', 2), 'data/clicks.2.jsonl')
   assert.equal(fileOfProcess('/clicks', 1), '/clicks.1')

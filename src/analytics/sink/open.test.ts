@@ -37,11 +37,11 @@ const grows = (file: string) => async () => {
   for (const before = size(); size() === before; ) await turn()
 }
 
-test('without a sink there is no spool', () => {
+test('opens no spool without a sink', () => {
   assert.equal(openSink(null, assert.ifError), null)
 })
 
-test('of several kills, while clicks are spooled and written to a file, none loses or doubles a click', async (t) => {
+test('loses and repeats no click if it is killed several times', async (t) => {
   const [spool, file] = [newFolder(t), join(newFolder(t), 'clicks.jsonl')]
   const said: number[] = []
   for (const [round, isTime] of [hasKept(50), grows(file), grows(file), hasKept(3e6 + 500), grows(file)].entries()) {
@@ -60,7 +60,7 @@ test('of several kills, while clicks are spooled and written to a file, none los
   )
 })
 
-test('clicks of a process that was killed while ClickHouse was away reach it after the next start', async (t) => {
+test('sends the clicks of a killed process to ClickHouse after the next start', async (t) => {
   const spool = newFolder(t)
   const last = await killWhen(t, [spool, `clickhouse://127.0.0.1:${await freePort()}`, '1'], hasKept(500))
   const server = await startClickHouse(t)
@@ -72,7 +72,7 @@ test('clicks of a process that was killed while ClickHouse was away reach it aft
   assert.deepEqual(links, numbers(1, links.length))
 })
 
-test('several processes write to files of their own', async (t) => {
+test('writes a separate file for each process', async (t) => {
   const [spool, file] = [newFolder(t), join(newFolder(t), 'clicks.jsonl')]
   const config = { target: { kind: 'jsonl', path: file }, spool, spoolBytes: 1e9 } as const
   const [one, two] = [openSink(config, assert.ifError), openSink(config, assert.ifError)]

@@ -37,7 +37,7 @@ const metersOf = ({ spool }: Opened) =>
 
 const sealed = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
 
-test('clicks reach the sink within a second or two, in batches with an id of their own, and leave the disk', async (t) => {
+test('sends clicks within two seconds in batches with unique ids, and deletes them from the disk', async (t) => {
   const sink = new SinkInMemory()
   const opened = open(newFolder(t), sink)
   opened.spool.start()
@@ -58,7 +58,7 @@ test('clicks reach the sink within a second or two, in batches with an id of the
   assert.deepEqual(opened.problems, [])
 })
 
-test('a stop sends what waits', async (t) => {
+test('sends waiting clicks before a stop', async (t) => {
   const sink = new SinkInMemory()
   const { spool } = open(newFolder(t), sink)
   spool.put(clicksOf(1, 5))
@@ -66,7 +66,7 @@ test('a stop sends what waits', async (t) => {
   assert.deepEqual(sink.links, numbers(1, 5))
 })
 
-test('while the sink is away clicks wait, in one batch that never changes and one that grows, and follow in order', async (t) => {
+test('keeps clicks in order during an outage, in one fixed batch and one that grows', async (t) => {
   const sink = new SinkInMemory()
   const opened = open(newFolder(t), sink)
   sink.failure = away
@@ -86,11 +86,11 @@ test('while the sink is away clicks wait, in one batch that never changes and on
   await opened.spool.close()
 })
 
-test('the pause between attempts grows from a second to a minute', () => {
+test('extends the pause between attempts from a second to a minute', () => {
   assert.deepEqual([0, 1, 2, 3, 6, 7, 2_000].map(pauseAfter), [1_000, 1_000, 2_000, 4_000, 32_000, 60_000, 60_000])
 })
 
-test('clicks that a stop could not send are sent after the next start, under the same id', async (t) => {
+test('sends the rest after the next start, with the same id', async (t) => {
   const root = newFolder(t)
   const [first, second] = [new SinkInMemory(), new SinkInMemory()]
   first.failure = away
@@ -106,7 +106,7 @@ test('clicks that a stop could not send are sent after the next start, under the
   assert.deepEqual(second.links, numbers(1, 3))
 })
 
-test('a stop does not wait for a sink that is silent for longer than seconds', async (t) => {
+test('stops within seconds if the sink does not respond', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const silent = {
     send: (_: unknown, signal: AbortSignal) => {
@@ -123,7 +123,7 @@ test('a stop does not wait for a sink that is silent for longer than seconds', a
   assert.deepEqual(problems, [])
 })
 
-test('past the bound the oldest batches are given up, and counted', async (t) => {
+test('drops and counts the oldest batches at the size limit', async (t) => {
   const sink = new SinkInMemory()
   const root = newFolder(t)
   const opened = open(root, sink, 8_000)
@@ -137,7 +137,7 @@ test('past the bound the oldest batches are given up, and counted', async (t) =>
   assert.deepEqual(sink.links, numbers(givenUp + 1, 100))
 })
 
-test('a batch that is on its way is not given up', async (t) => {
+test('keeps the batch that is being sent', async (t) => {
   const { promise: isSending, resolve: sends } = Promise.withResolvers<void>()
   const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>()
   const sink = new SinkInMemory()
@@ -160,7 +160,7 @@ test('a batch that is on its way is not given up', async (t) => {
   assert.equal(sink.links.at(-1), 100)
 })
 
-test('a bound that was lowered gives up the oldest at start', async (t) => {
+test('drops the oldest batches at the start if the limit was lowered', async (t) => {
   const root = newFolder(t)
   const sink = new SinkInMemory()
   sink.failure = away
@@ -176,7 +176,7 @@ test('a bound that was lowered gives up the oldest at start', async (t) => {
   assert.deepEqual(sink.links, numbers(11, 30))
 })
 
-test('processes have folders of their own, and the next one takes over what others left', async (t) => {
+test('gives each process its own folder, and adopts folders without an owner', async (t) => {
   const root = newFolder(t)
   const sink = new SinkInMemory()
   sink.failure = away
@@ -201,7 +201,7 @@ test('processes have folders of their own, and the next one takes over what othe
   assert.deepEqual(sink.links, [2, 3, 4, 1])
 })
 
-test('a batch without a whole line is nothing', async (t) => {
+test('ignores a batch without a complete line', async (t) => {
   const root = newFolder(t)
   mkdirSync(join(root, '0'))
   writeFileSync(join(root, '0', 'open'), '\n{"at":"2026-')
@@ -211,7 +211,7 @@ test('a batch without a whole line is nothing', async (t) => {
   await opened.spool.close()
 })
 
-test('order does not depend on the clock', async (t) => {
+test('keeps the order if the clock goes back', async (t) => {
   const root = newFolder(t)
   const sink = new SinkInMemory()
   sink.failure = away
@@ -227,7 +227,7 @@ test('order does not depend on the clock', async (t) => {
   assert.deepEqual(sink.links, [1, 2])
 })
 
-test('a batch that was damaged or deleted is given up as far as it is lost, and holds up no other', async (t) => {
+test('drops damaged rows and deleted batches, and sends the others', async (t) => {
   const root = newFolder(t)
   const sink = new SinkInMemory()
   sink.failure = away
@@ -245,7 +245,7 @@ test('a batch that was damaged or deleted is given up as far as it is lost, and 
   assert.partialDeepStrictEqual(metersOf(opened), { sent_rows: 5, given_up_rows: 6, waiting_bytes: 0 })
 })
 
-test('a disk that refuses clicks is told once; they are given up, and later ones kept', async (t) => {
+test('reports a failing disk once, and stores later clicks', async (t) => {
   const sink = new SinkInMemory()
   const opened = open(newFolder(t), sink)
   opened.spool.put(clicksOf(1, 2))
@@ -266,7 +266,7 @@ test('a disk that refuses clicks is told once; they are given up, and later ones
   assert.equal(opened.problems.length, 1)
 })
 
-test('a spool that cannot be opened names the variable', (t) => {
+test("names the variable if the spool can't be opened", (t) => {
   const file = join(newFolder(t), 'file')
   writeFileSync(file, '')
   assert.throws(

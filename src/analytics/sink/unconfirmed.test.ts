@@ -42,7 +42,7 @@ function spoolOf(t: TestContext) {
   return { root, folder: join(root, '0'), sink, problems, open, round, wait, attemptFor, dropped }
 }
 
-test('are sent again for a day, across restarts, and then dropped one by one', async (t) => {
+test('sends an unconfirmed batch for a day, across restarts, and then drops it', async (t) => {
   const { folder, sink, round, wait, attemptFor, dropped } = spoolOf(t)
   sink.failure = unconfirmed
   await round(1, 3)
@@ -70,7 +70,7 @@ test('are sent again for a day, across restarts, and then dropped one by one', a
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('keep waiting for any number of days in which the sink refuses them', async (t) => {
+test('keeps batches while the sink rejects them', async (t) => {
   const { sink, round, attemptFor } = spoolOf(t)
   sink.failure = refused
   await round(1, 1)
@@ -99,7 +99,7 @@ for (const [what, pause] of [
     async ({ wait }: Pick<ReturnType<typeof spoolOf>, 'wait'>) => wait(24 * hourMs),
   ],
 ] as const) {
-  test(`have a day again after the sink ${what}`, async (t) => {
+  test(`starts a new day after the sink ${what}`, async (t) => {
     const { round, ...more } = spoolOf(t)
     more.sink.failure = unconfirmed
     await round(1, 1)
@@ -113,7 +113,7 @@ for (const [what, pause] of [
   })
 }
 
-test('have a day again after the sink has confirmed one', async (t) => {
+test('starts a new day after a confirmed batch', async (t) => {
   const { sink, round, wait, attemptFor } = spoolOf(t)
   sink.failure = unconfirmed
   await round(1, 1)
@@ -132,7 +132,7 @@ for (const [own, other] of [
   [24, 20],
   [20, 24],
 ] as const) {
-  test(`adopted from a folder where they began ${other} hours ago, instead of ${own}, have the longer time`, async (t) => {
+  test(`keeps the later start of an adopted folder: ${other} hours ago instead of ${own}`, async (t) => {
     const { root, folder, sink, round, attemptFor } = spoolOf(t)
     sink.failure = unconfirmed
     const begun = (hours: number) => `${Date.now() - hours * hourMs} ${Date.now()}`
@@ -154,7 +154,7 @@ for (const [own, other] of [
   })
 }
 
-test('wait while the disk cannot record when that began, and from then on a day', async (t) => {
+test("keeps batches while the disk can't record the start of the day", async (t) => {
   const { folder, sink, problems, open, round, wait, attemptFor } = spoolOf(t)
   sink.failure = unconfirmed
   const record = join(folder, 'unconfirmed')
@@ -175,7 +175,7 @@ test('wait while the disk cannot record when that began, and from then on a day'
   assert.deepEqual(await round(4, 4), { sent: 0, waiting: 1, givenUp: 3 })
 })
 
-test('are dropped with the number of attempts in the log', async (t) => {
+test('logs the number of attempts for a dropped batch', async (t) => {
   const { folder, sink, open, wait, dropped } = spoolOf(t)
   t.mock.method(sink, 'send', async (batch: SinkBatch) => {
     sink.attempts.push(batch)

@@ -38,8 +38,8 @@ async function figures({ send }: Place, query = ''): Promise<number[]> {
   return [clicks, unique_clicks, bots, previews]
 }
 
-describe('forgetting the clicks of a link', () => {
-  test('204: its figures begin at zero, and its domain, its space and the account keep those of other links', async () => {
+describe('DELETE /links/{id}/clicks', () => {
+  test('204: resets the link, and keeps the clicks of other links', async () => {
     const place = await newPlace(app)
     const space = await place.stored('/spaces', { name: 'Sales' })
     const [link, sibling] = [await place.link({ space_id: space.id }), await place.link({ space_id: space.id })]
@@ -63,7 +63,7 @@ describe('forgetting the clicks of a link', () => {
     assert.deepEqual(await figures(place), [2, 2, 1, 0])
   })
 
-  test('204 for clicks of any day since the link was stored', async () => {
+  test('204 for clicks of any day', async () => {
     const place = await newPlace(app)
     const link = await place.link()
     await setCreatedAt(storage, link.id, '1999-12-31T23:59:59.999Z')
@@ -77,7 +77,7 @@ describe('forgetting the clicks of a link', () => {
     assert.deepEqual(await totalsOf(storage, link.id), [0, 0, 0, null])
   })
 
-  test('204 for clicks from before they were kept by day', async () => {
+  test('204 for totals without days', async () => {
     const place = await newPlace(app)
     const link = await place.link()
     await setTotals(storage, link.id, { clicks: 214, bots: 0, previews: 0, last_clicked_ms: Date.now() })
@@ -85,7 +85,7 @@ describe('forgetting the clicks of a link', () => {
     assert.deepEqual(await totalsOf(storage, link.id), [0, 0, 0, null])
   })
 
-  test('204: a link that was used up works again, and is active', async () => {
+  test('204: reactivates a link that reached its click limit', async () => {
     const place = await newPlace(app)
     const link = await place.link({ clicks_limit: 1 })
     const statuses = async () => [(await app.visit(link.short_url)).status, (await app.visit(link.short_url)).status]
@@ -96,7 +96,7 @@ describe('forgetting the clicks of a link', () => {
     assert.deepEqual(await statuses(), [302, 410])
   })
 
-  test('204: visitors who ask not to be tracked count from that moment on, as others do', async () => {
+  test('204: counts later clicks of visitors who ask not to be tracked', async () => {
     const place = await newPlace(app)
     const [link, sibling] = [await place.link(), await place.link()]
     const visit = () => app.visit(link.short_url, { headers: { 'user-agent': browser, 'sec-gpc': '1' } })
@@ -111,7 +111,7 @@ describe('forgetting the clicks of a link', () => {
     assert.deepEqual(await figures(place), [1, 0, 0, 0])
   })
 
-  test('404 for a link that is not there, is of another account, or goes with its domain', async () => {
+  test('404 for a link that is unknown, of another account, or on a domain that is being removed', async () => {
     const [place, another] = [await newPlace(app), await newPlace(app)]
     const theirs = await another.link()
     await addClicks(storage, theirs.id, today, dayWith([person]))
@@ -121,7 +121,7 @@ describe('forgetting the clicks of a link', () => {
     assert.equal(await forget(another, theirs.id), 404)
   })
 
-  test('403 without the scope links:write, 401 without a key, 405 for what is not DELETE', async () => {
+  test('403 without the scope links:write, 401 without a key, 405 for other methods', async () => {
     const place = await newPlace(app)
     const { id } = await place.link()
     const path = `/api/v1/links/${id}/clicks`
@@ -134,7 +134,7 @@ describe('forgetting the clicks of a link', () => {
     assert.equal((await app.send('OPTIONS', path)).headers.allow, 'DELETE, OPTIONS')
   })
 
-  test('values that have become `other` since are taken from there', async () => {
+  test('subtracts values that became `other` from there', async () => {
     const place = await newPlace(app)
     const [link, sibling] = [await place.link(), await place.link()]
     await addClicks(storage, link.id, today, manyPeople(1, 'referrers', 'rare.example'))
@@ -157,7 +157,7 @@ describe('forgetting the clicks of a link', () => {
     return own
   }
 
-  test('a day that does not hold what is taken away stays as it is, and so does one that is gone', async () => {
+  test('leaves days without these clicks unchanged', async () => {
     const place = await newPlace(app)
     const space = await place.stored('/spaces', { name: 'Sales' })
     const link = await place.link({ space_id: space.id })
@@ -170,7 +170,7 @@ describe('forgetting the clicks of a link', () => {
     assert.deepEqual(await figures(place), [0, 0, 0, 0])
   })
 
-  test('clicks that are written while those of other links are forgotten are all there at the end', async () => {
+  test('loses no clicks of other links that are counted at the same time', async () => {
     const place = await newPlace(app)
     const links: Json[] = []
     for (let n = 0; n < 4; n++) links.push(await place.link())
@@ -213,7 +213,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   click: fc.option(click, { freq: 12, nil: null }),
 })
 
-test('all figures agree: hours, days, months, each dimension, the classes and the totals of links', async () => {
+test('returns equal sums by hour, day, month, dimension, class and link', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
       const place = await newPlace(app)

@@ -13,7 +13,7 @@ const last = dayOf('2026-11-22')
 const range = { from: last - 29, to: last }
 const none = Array.from({ length: 30 }, () => 0)
 
-test('each link has the clicks of people on each day of the range, and zero where there are none', async () => {
+test('returns the human clicks of each link and day, including zeros', async () => {
   const { account, link } = await newPlace(app)
   const [busy, quiet] = [(await link()).id, (await link()).id]
   await addClicks(db, busy, last, dayWith([person, { ...person, hour: 23 }, { hour: 1, kind: 'bots' }]))
@@ -29,7 +29,7 @@ test('each link has the clicks of people on each day of the range, and zero wher
   )
 })
 
-test('a link of another account, and one that is unknown, has zeros', async () => {
+test('returns zeros for unknown links and links of other accounts', async () => {
   const [own, other] = [await newPlace(app), await newPlace(app)]
   const theirs = (await other.link()).id
   await addClicks(db, theirs, last, dayWith([person]))
@@ -43,7 +43,7 @@ test('a link of another account, and one that is unknown, has zeros', async () =
   )
 })
 
-test('any number of links, and none, over one day or more than a statement reads', async () => {
+test('accepts no links, many links and any range', async () => {
   const { account, link } = await newPlace(app)
   const ids: number[] = []
   for (let n = 0; n < 60; n++) {
@@ -57,7 +57,7 @@ test('any number of links, and none, over one day or more than a statement reads
   assert.equal((await dailyClicksOf(db, account, [], range)).size, 0)
 })
 
-test('a day that is as long as days can be has its clicks', async () => {
+test('reads the largest possible day', async () => {
   const { account, link } = await newPlace(app)
   const { id } = await link()
   const facts = emptyDay()

@@ -13,7 +13,7 @@ const place = await newPlace(app)
 const link = await place.link()
 const ask = (query: string) => place.send('GET', `/stats?${query}`)
 
-describe('what cannot be asked', () => {
+describe('invalid queries', () => {
   const refused: readonly (readonly [string, ...(readonly [field: string, code: string])[]])[] = [
     ['', ['name', 'required']],
     ['name=', ['name', 'required']],
@@ -67,7 +67,7 @@ describe('what cannot be asked', () => {
     test(`422 for ${query}`, async () => assertRefused(await ask(query), ...expected))
   }
 
-  test('422 says what to send instead', async () => {
+  test('422 with a fix in the message', async () => {
     const messageOf = async (query: string) => (await ask(query)).body.violations[0].message
     for (const [query, message] of [
       ['name=clicks&intervall=day', 'The intervall field is unknown. Did you mean interval?'],
@@ -91,7 +91,7 @@ describe('what cannot be asked', () => {
     }
   })
 
-  test('422 for what another account has, in the same words as for what there is not', async () => {
+  test('422 with the same message for unknown records and records of another account', async () => {
     const another = await newPlace(app)
     const theirs = {
       link: await another.link(),
@@ -117,8 +117,8 @@ describe('what cannot be asked', () => {
   })
 })
 
-describe('the manners of the API', () => {
-  test('304 while nothing has changed, 200 after another click, 412 for another state', async () => {
+describe('conventions of the API', () => {
+  test('304 for unchanged statistics, 200 after another click, 412 for an old ETag', async () => {
     const own = await newPlace(app)
     const { id } = await own.link()
     for (const name of ['clicks', 'countries']) {
@@ -149,7 +149,7 @@ describe('the manners of the API', () => {
     assert.equal(await get(null), 401)
   })
 
-  test('200 with the figures of the own account alone', async () => {
+  test('200 with zeros for an account without clicks', async () => {
     const own = await newPlace(app)
     const answers: Answer[] = []
     for (const name of ['clicks', 'countries', 'links', 'classes'])

@@ -47,7 +47,7 @@ const filled = ({ data }: Json) =>
 const pairs = ({ data }: Json) => data.map(({ value, clicks }: Json) => [value, clicks])
 
 describe('clicks over time', () => {
-  test('200 with every day of the last 30 unless other days are asked for, empty ones too', async () => {
+  test('200 with the last 30 days by default, including empty days', async () => {
     const { data, meta } = await answered('name=clicks')
     assert.equal(data.length, 30)
     assert.deepEqual(Object.keys(data[0]), ['start_at', 'clicks', 'unique_clicks', 'bots', 'previews'])
@@ -77,7 +77,7 @@ describe('clicks over time', () => {
     ])
   })
 
-  test('200 by month: each begins on its first day, but has only clicks of the range', async () => {
+  test('200 by month, with only the clicks of the range', async () => {
     const { data, meta } = await answered('name=clicks&interval=month&from=2025-12-15&to=2026-11-21')
     assert.deepEqual(
       data.map((bucket: Json) => bucket.start_at.slice(0, 10)),
@@ -124,7 +124,7 @@ describe('clicks over time', () => {
 })
 
 describe('clicks by value', () => {
-  test('200 with the values of people, null where one is unknown, the most frequent first', async () => {
+  test('200 with human clicks by value, the most frequent first', async () => {
     for (const [name, expected] of [
       [
         'countries',
@@ -221,7 +221,7 @@ describe('clicks by value', () => {
   })
 })
 
-describe('the order of values', async () => {
+describe('order of values', async () => {
   const own = await newPlace(app)
   const { id } = await own.link()
   const hosts = ['b', 'B', 'a', 'ab', '\u{ffff}', '\u{10000}', '\u{10001}', 'é', null, other] as const
@@ -232,18 +232,18 @@ describe('the order of values', async () => {
   const values = async (query: string) =>
     (await own.send('GET', `/stats?name=referrers&${query}`)).body.data.map(({ value }: Json) => value)
 
-  test('200 by value: by code point, null last; the reverse descending', async () => {
+  test('200 by value in code point order, with null last, and reversed', async () => {
     assert.deepEqual(await values('sort_by=value&sort=asc'), sorted)
     assert.deepEqual(await values('sort_by=value'), sorted.toReversed())
   })
 
-  test('200 by clicks: ties by value, in the same direction', async () => {
+  test('200 by clicks, with ties by value in the same direction', async () => {
     const rare = sorted.filter((value) => value !== 'B' && value !== 'b')
     assert.deepEqual(await values('sort=asc'), [...rare, 'B', 'b'])
     assert.deepEqual(await values(''), [...rare, 'B', 'b'].toReversed())
   })
 
-  test('200 with links by their ids, then those that had no room', async () => {
+  test('200 with links by id, followed by other links', async () => {
     const facts = emptyDay()
     Object.assign(hourOf(facts, 0), { people: 114, unique: 0 })
     for (const dimension of dimensions) facts.breakdowns[dimension].set(null, 114)
@@ -276,7 +276,7 @@ describe('pages', async () => {
   }
   const page = (query: string) => own.send('GET', `/stats?name=referrers&${query}`)
 
-  test('200 a page at a time, with links to the others and the place in the list', async () => {
+  test('200 with a page, links to other pages and its position', async () => {
     const { body, headers } = await page('page=2&per_page=10')
     const path = `${app.origin}/api/v1/stats`
     const to = (number: number) => `${path}?name=referrers&per_page=10&page=${number}`
@@ -295,7 +295,7 @@ describe('pages', async () => {
     )
   })
 
-  test('200 with all values once over the pages; past the end there are none', async () => {
+  test('200 with each value on one page, and no values after the last page', async () => {
     const seen: string[] = []
     for (let path = '/stats?name=referrers'; path !== ''; ) {
       const { body } = await own.send('GET', path)
@@ -307,7 +307,7 @@ describe('pages', async () => {
     assert.deepEqual([body.data, body.meta.from, body.meta.to, body.links.next], [[], null, null, null])
   })
 
-  test('200 with 10, 25, 50 or 100 values a page, 10 unless asked otherwise', async () => {
+  test('200 with 10, 25, 50 or 100 values per page, 10 by default', async () => {
     for (const [query, size] of [
       ['', 10],
       ['per_page=', 10],
