@@ -1,7 +1,7 @@
 /** Raw clicks for the tests of sinks. */
 import type { ClickRow, Sink, SinkBatch } from '../src/analytics/sink/sink.ts'
 
-/** A person's click on link `id`. */
+/** Returns a human click on link `id`. */
 export function clickOf(id: number): ClickRow {
   return {
     at: '2026-11-22T12:00:00.000Z',
@@ -20,20 +20,20 @@ export function clickOf(id: number): ClickRow {
   }
 }
 
-/** Clicks on the links from `first` to `last`. */
+/** Returns clicks on the links from `first` to `last`. */
 export function clicksOf(first: number, last: number): ClickRow[] {
   return Array.from({ length: last - first + 1 }, (_, n) => clickOf(first + n))
 }
 
-/** What a sink outside keeps, and whether it is there. */
+/** A sink that stores batches in memory. */
 export class SinkInMemory implements Sink {
   readonly batches: SinkBatch[] = []
-  /** Batches as they were sent, those that were refused included. */
+  /** All sent batches, including rejected ones. */
   readonly attempts: SinkBatch[] = []
-  /** What it says to batches while it is away. */
+  /** The error for all batches; null to store them. */
   failure: Error | null = null
 
-  /** The links of all clicks in the order in which they came. */
+  /** The links of all stored clicks in order. */
   get links(): number[] {
     return this.batches.flatMap(({ rows }) => rows.map(({ link_id }) => link_id))
   }

@@ -1,7 +1,4 @@
-/**
- * What answers a sink of ClickHouse in the tests: a server that speaks the HTTP interface as far as an insert goes, and the
- * real one where TEST_CLICKHOUSE_URL names it, in the form of CLICKS_SINK.
- */
+/** A stand-in for ClickHouse that accepts inserts over HTTP. TEST_CLICKHOUSE_URL can name a real server, like CLICKS_SINK. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,13 +7,13 @@ import type { ClickHouseTable } from '../src/analytics/sink/clickhouse.ts'
 import { readConfig } from '../src/config/config.ts'
 import type { Bench } from './processes.ts'
 
-/** The table of TEST_CLICKHOUSE_URL; null where the variable is not set. */
+/** Returns the table of TEST_CLICKHOUSE_URL; null if the variable is not set. */
 export function realClickHouse(): ClickHouseTable | null {
   const target = readConfig({ CLICKS_SINK: process.env.TEST_CLICKHOUSE_URL }).clicksSink?.target
   return target?.kind === 'clickhouse' ? target : null
 }
 
-/** Runs a statement on the server and returns what it prints. */
+/** Runs a statement on the server. Returns its output. */
 export async function runOn(to: ClickHouseTable, statement: string): Promise<string> {
   const utf8 = (text: string) => Buffer.from(text).toString('latin1')
   const headers = { 'X-ClickHouse-User': utf8(to.user), 'X-ClickHouse-Key': utf8(to.password) }
@@ -68,12 +65,12 @@ export class ClickHouseStandIn {
     const { user, password, database } = this.table
     const utf8 = (value: unknown) => Buffer.from(String(value), 'latin1').toString()
     const [saidUser, key] = [utf8(headers['x-clickhouse-user']), utf8(headers['x-clickhouse-key'])]
-    const said = new URL(url, this.table.url).searchParams
+    const query = new URL(url, this.table.url).searchParams
     if (saidUser !== user || key !== password) {
       return { status: 403, text: `Code: 516. DB::Exception: ${saidUser}: Authentication failed: ${key} is wrong.\n` }
     }
-    const isThere = said.get('database') === database && /^INSERT INTO clicks \(/.test(said.get('query') ?? '')
-    if (isThere && said.get('async_insert') === '0') return null
+    const isThere = query.get('database') === database && /^INSERT INTO clicks \(/.test(query.get('query') ?? '')
+    if (isThere && query.get('async_insert') === '0') return null
     return { status: 404, text: "Code: 60. DB::Exception: Table doesn't exist. (UNKNOWN_TABLE) (version 25.8)\nstack" }
   }
 
@@ -84,7 +81,7 @@ export class ClickHouseStandIn {
   }
 }
 
-/** Starts a server on a free port; it ends with the test. */
+/** Starts a server on a free port for the duration of the test. */
 export async function startClickHouse(t: Bench): Promise<ClickHouseStandIn> {
   const server = createServer((request, response) => void standIn.answer(request, response)).listen(0, '127.0.0.1')
   await once(server, 'listening')

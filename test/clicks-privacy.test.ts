@@ -1,4 +1,3 @@
-/** Nothing that visitors sent is left of their visits: not in the database, nor in the log, nor in the salts of days. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -90,7 +89,7 @@ const day = 20_700
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-test('a backup 48 hours after a visit has no salt of its day and no visitor number', async (t) => {
+test('deletes the salt and the visitors of a day within 48 hours, even from backups', async (t) => {
   const { storage, account, domain } = await twoNodes((work) => t.after(work), 'sqlite')
   const link = await newLink(storage, { account, domain }, 'sale')
   const { location } = storage
@@ -105,7 +104,7 @@ test('a backup 48 hours after a visit has no salt of its day and no visitor numb
   })
   t.after(() => clicks.close())
   const { store } = await openClicks(location, (work) => t.after(work))
-  // The first hour of a day, and the last: what is over first, and what is over last.
+  // The first and the last hour of a day.
   const first = day * dayMs
   const last = first + dayMs - 1
   const click = { link, count: 1, class: 'person', facts: null } as const

@@ -1,4 +1,3 @@
-/** SIGTERM to a server whose clicks have yet to be written. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openStorage } from '../src/storage/open.ts'
@@ -13,8 +12,8 @@ const links = 50
 const queue = new URL('../src/analytics/click-queue.ts', import.meta.url)
 
 /**
- * At SIGUSR2, counts all clicks within one turn of the server's event loop and sends it SIGTERM in the same turn, so that all of
- * them wait. That many visits through its listener would take longer than the server lets clicks wait.
+ * At SIGUSR2, counts all clicks and sends SIGTERM in one event-loop tick, so that all clicks are pending. The server would
+ * write some of them between real visits.
  */
 const clicksThenStop = `
   import { ClickQueue } from '${queue}'

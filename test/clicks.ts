@@ -1,6 +1,6 @@
 /** Stores clicks as a process does, and reads their tables. */
 import { randomUUID } from 'node:crypto'
-import { ClickStore } from '../src/analytics/click-store.ts'
+import { type Click, ClickStore } from '../src/analytics/click-store.ts'
 import { type DayFacts, decodeDay, dimensions, peopleOf } from '../src/analytics/day.ts'
 import { ClickMaintenance } from '../src/analytics/maintenance.ts'
 import type { StorageLocation } from '../src/storage/location.ts'
@@ -16,6 +16,23 @@ export async function openClicks(location: StorageLocation, later: Later) {
   const store = new ClickStore(database, randomUUID())
   const maintenance = new ClickMaintenance(database)
   return { database, store, maintenance }
+}
+
+let visitors = 0
+
+/** Returns a human click of a new visitor. */
+export function newClick(link: number, atMs: number, more: Partial<Click> = {}): Click {
+  visitors += 1
+  const visitor = visitors
+  const facts = {
+    countries: 'DE',
+    referrers: null,
+    browsers: 'Firefox',
+    operating_systems: 'Linux',
+    devices: 'desktop',
+    languages: 'de',
+  }
+  return { link, atMs, count: 1, class: 'person', facts, visitorUnder: () => visitor, ...more }
 }
 
 export interface KeptDay {
@@ -41,7 +58,7 @@ export async function keptTotals(db: Db) {
 export const keptSalts = (db: Db) => db.execute(query.selectFrom('click_salts').selectAll().orderBy('day'))
 export const keptVisitors = (db: Db) => db.execute(query.selectFrom('click_visitors').selectAll())
 
-/** The clicks of a day by class, and whether each of its dimensions adds up to its people. */
+/** Returns the clicks of a day by class, and the dimensions that add up to its human clicks. */
 export function sumsOf({ hours, breakdowns }: DayFacts) {
   const sums = { people: 0, unique: 0, bots: 0, previews: 0 }
   for (const hour of hours.values()) for (const name of classes) sums[name] += hour[name]

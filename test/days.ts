@@ -1,4 +1,4 @@
-/** Clicks in the database, as the writer of clicks leaves them: what tests of statistics begin with. */
+/** Stores clicks for the tests of statistics. */
 import assert from 'node:assert/strict'
 import {
   addPeople,
@@ -23,7 +23,7 @@ export function dayOf(date: string): number {
   return Date.parse(date) / 86_400_000
 }
 
-/** One click. Where it is a person's, values that are not given are unknown. */
+/** One click. Missing values of a human click are unknown. */
 export interface TestClick {
   readonly hour: number
   readonly kind: 'people' | 'bots' | 'previews'
@@ -31,7 +31,7 @@ export interface TestClick {
   readonly values?: Readonly<Partial<Record<Dimension, Value>>>
 }
 
-/** A day of a link with these clicks. */
+/** Returns a link's day with these clicks. */
 export function dayWith(clicks: readonly TestClick[]): DayFacts {
   const facts = emptyDay()
   for (const { hour, kind, isFirst = false, values = {} } of clicks) {
@@ -48,7 +48,7 @@ export function dayWith(clicks: readonly TestClick[]): DayFacts {
   return facts
 }
 
-/** The same clicks of people many times in an hour, with one value of a dimension. */
+/** Returns a day with many human clicks in an hour, with one value of a dimension. */
 export function manyPeople(people: number, dimension: Exclude<Dimension, 'links'>, value: Value, hour = 0): DayFacts {
   const facts = dayWith([])
   Object.assign(hourOf(facts, hour), { people, unique: people })
@@ -58,7 +58,7 @@ export function manyPeople(people: number, dimension: Exclude<Dimension, 'links'
   return facts
 }
 
-/** Adds clicks of a day to the link, its domain, its space and its account. */
+/** Adds a day's clicks to a link and its groups. */
 export async function addClicks(db: Db, link: number, day: number, facts: DayFacts): Promise<void> {
   await db.write(async (tx) => {
     const own = (await lockLinks(tx, [link])).get(link)
@@ -117,7 +117,6 @@ export async function storeDay(
   )
 }
 
-/** The keys of all stored days. */
 export const allDays = query.selectFrom('click_days').select(['scope', 'day', 'id'])
 
 export function removeDay(db: Db, scope: number, day: number, id: number): Promise<unknown> {
@@ -130,7 +129,7 @@ export function setCreatedAt(db: Db, link: number, at: string): Promise<unknown>
   return db.execute(query.updateTable('links').set({ created_at: at }).where('id', '=', link))
 }
 
-/** Sets the totals of a link, whatever its days are. */
+/** Sets a link's totals regardless of its days. */
 export async function setTotals(
   db: Db,
   link: number,

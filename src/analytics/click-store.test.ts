@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type KeptDay, keptDays, keptSalts, keptTotals, keptVisitors, openClicks, sumsOf } from '../../test/clicks.ts'
+import {
+  type KeptDay,
+  keptDays,
+  keptSalts,
+  keptTotals,
+  keptVisitors,
+  newClick,
+  openClicks,
+  sumsOf,
+} from '../../test/clicks.ts'
 import type { Later } from '../../test/engine.ts'
 import { deleteLink, dueOf, newDomain, newLink, twoNodes } from '../../test/links.ts'
 import { dayOf } from './calendar.ts'
@@ -34,17 +43,8 @@ async function books(later: Later) {
   }
 }
 
-function click(link: number, more: Partial<Click> & { readonly visitor?: number } = {}): Click {
-  const { visitor, ...rest } = more
-  return {
-    ...{ link, atMs: noon, count: 1, class: 'person' as const },
-    facts: {
-      ...{ countries: 'DE', referrers: null, browsers: 'Firefox' },
-      ...{ operating_systems: 'Linux', devices: 'desktop', languages: 'de' },
-    },
-    visitorUnder: visitor === undefined ? null : () => visitor,
-    ...rest,
-  }
+function click(link: number, { visitor, ...more }: Partial<Click> & { readonly visitor?: number } = {}): Click {
+  return newClick(link, noon, { visitorUnder: visitor === undefined ? null : () => visitor, ...more })
 }
 
 test('stores totals and the days of the link, domain, space and account', async (t) => {
@@ -198,7 +198,7 @@ test('uses the same salt on all nodes, and a new one every day', async (t) => {
   assert.equal((await keptVisitors(storage)).length, 2)
 })
 
-/** What must be kept of clicks. */
+/** Returns the expected sums of clicks. */
 function modelOf(all: readonly Click[]) {
   const people = all.filter((each) => each.class === 'person')
   const visitors = new Set(
@@ -213,7 +213,7 @@ function modelOf(all: readonly Click[]) {
   }
 }
 
-/** All of a scope's days together have what is expected, and each adds up. */
+/** Checks the sums of all days of a scope, and that each dimension adds up. */
 function assertKept(days: readonly KeptDay[], scope: number, expected: ReturnType<typeof modelOf>): void {
   const sums = { people: 0, unique: 0, bots: 0, previews: 0 }
   for (const { facts } of days.filter((day) => day.scope === scope)) {

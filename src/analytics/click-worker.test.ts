@@ -163,7 +163,7 @@ test("rejects with database_unavailable if the thread can't start, and restarts 
     { onSinkProblem: assert.ifError, onCountryFile: assert.ifError },
   )
   t.after(() => worker.close())
-  // The thread cannot open a file of a folder that is not there.
+  // The thread can't open a file in a missing folder.
   await assert.rejects(worker.start(), { code: 'database_unavailable' })
   await assert.rejects(worker.write(1, visits(link, {})), { code: 'database_unavailable' })
   await mkdir(moved)
@@ -196,7 +196,7 @@ test('sends raw clicks without the exact time to the sink, and reports its meter
   const folder = location.engine === 'sqlite' ? dirname(location.path) : null
   if (folder === null) return
   const path = join(folder, 'clicks.jsonl')
-  // A folder has the name of the file.
+  // A folder at the path blocks the file.
   await mkdir(path)
   const clicksSink: SinkConfig = {
     target: { kind: 'jsonl', path },

@@ -149,7 +149,7 @@ test('keeps frequent values if there are too many, even late ones', () => {
   const { referrers } = facts.breakdowns
   assert.equal(referrers.size, maxValues + 1)
   assert.ok((referrers.get('trickling.example') ?? 0) > 50, String(referrers.get('trickling.example')))
-  // It may lose a few before it has come twice.
+  // It may lose a few before its second click.
   assert.ok((referrers.get('often.example') ?? 0) > 450, String(referrers.get('often.example')))
   assert.ok((referrers.get(other) ?? 0) > 1_000)
 })

@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { type KeptDay, keptDays, keptSalts, keptTotals, keptVisitors, openClicks, sumsOf } from '../../test/clicks.ts'
+import {
+  type KeptDay,
+  keptDays,
+  keptSalts,
+  keptTotals,
+  keptVisitors,
+  newClick,
+  openClicks,
+  sumsOf,
+} from '../../test/clicks.ts'
 import type { Later } from '../../test/engine.ts'
-import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, twoNodes } from '../../test/links.ts'
+import { deleteLink, newDomain, newLink, newSpace, setSpace, twoNodes } from '../../test/links.ts'
 import { removeSpace } from '../spaces/store.ts'
 import { query } from '../storage/schema.ts'
 import type { Click } from './click-store.ts'
@@ -29,74 +38,7 @@ async function library(later: Later) {
 
 const here = (t: TestContext) => library((work) => t.after(work))
 
-let visitors = 0
-
-function click(link: number, day = 100, more: Partial<Click> = {}): Click {
-  visitors += 1
-  const visitor = visitors
-  const facts = {
-    countries: 'DE',
-    referrers: null,
-    browsers: null,
-    operating_systems: null,
-    devices: null,
-    languages: 'de',
-  }
-  return {
-    ...{ link, atMs: day * dayMs, count: 1, class: 'person', facts, visitorUnder: () => visitor },
-    ...more,
-  }
-}
-
-test('deletes the clicks of a link from the link and its groups', async (t) => {
-  const { storage, account, links, store, maintenance } = await here(t)
-  const [one = 0, two = 0, three = 0] = links
-  await store.write(1, [
-    click(one),
-    click(two),
-    click(three),
-    click(one, 101),
-    click(one, 101, { class: 'bot', facts: null }),
-  ])
-  assert.equal(await maintenance.deleteClicks(account, one), true)
-  assert.deepEqual(
-    (await keptTotals(storage)).map(({ clicks, bots, last_clicked_ms }) => [clicks, bots, last_clicked_ms]),
-    [
-      [0, 0, null],
-      [1, 0, 100 * dayMs],
-      [1, 0, 100 * dayMs],
-    ],
-  )
-  const days = await keptDays(storage)
-  assert.ok(days.every(({ scope, id }) => scope !== scopes.link || id !== one))
-  const accounts = days.filter(({ scope }) => scope === scopes.account).map(({ facts }) => sumsOf(facts))
-  assert.deepEqual(
-    accounts.map(({ people, bots, addUp }) => [people, bots, addUp]),
-    [[2, 0, dimensions]],
-  )
-  assert.equal(
-    days.find(({ scope, day }) => scope === scopes.account && day === 100)?.facts.breakdowns.links.get(one),
-    undefined,
-  )
-})
-
-test('deletes no clicks of another account, and accepts a link without clicks', async (t) => {
-  const { storage, account, links, store, maintenance } = await here(t)
-  const [one = 0, two = 0] = links
-  await store.write(1, [click(one)])
-  assert.equal(await maintenance.deleteClicks(account + 1, one), false)
-  assert.equal(await maintenance.deleteClicks(account, two), true)
-  assert.equal((await keptTotals(storage))[0]?.clicks, 1)
-})
-
-test('makes the status of a link due when its clicks are deleted', async (t) => {
-  const { storage, account, domain, store, maintenance } = await here(t)
-  const sale = await newLink(storage, { account, domain }, 'sale', 1)
-  await store.take(click(sale))
-  await maintenance.deleteClicks(account, sale)
-  assert.equal((await storage.execute(dueOf({ id: sale })))[0]?.status_due_at, '')
-  assert.equal(await store.take(click(sale)), true)
-})
+const click = (link: number, day = 100, more: Partial<Click> = {}) => newClick(link, day * dayMs, more)
 
 test('moves clicks to the space of their link, and out of it', async (t) => {
   const { storage, links, spaces, store, maintenance } = await here(t)
@@ -109,7 +51,6 @@ test('moves clicks to the space of their link, and out of it', async (t) => {
       .filter(({ people }) => people > 0)
       .map(({ people, addUp }) => [people, addUp.length])
   }
-  // A link without clicks is there at once.
   await storage.execute(setSpace({ id: two, space: red }))
   await store.write(1, [click(one), click(one, 101), click(two)])
   await storage.execute(setSpace({ id: one, space: red }))
@@ -196,7 +137,7 @@ test('deletes half-moved clicks from both spaces', async (t) => {
   await database.write((tx) => moveSomeClicks(tx, one))
   assert.equal(await maintenance.deleteClicks(account, one), true)
   assert.deepEqual(await keptDays(storage), [])
-  // Clicks from before the forgetting would be left out.
+  // Clicks from before the deletion would be left out.
   const tomorrow = Math.ceil(Date.now() / 86_400_000)
   await store.write(2, [click(one, tomorrow)])
   await maintenance.moveClicks()
@@ -251,7 +192,6 @@ test('deletes the days of a deleted space even if its links are clicked before t
   const [red = 0] = spaces
   await storage.execute(setSpace({ id: one, space: red }))
   await store.write(1, [click(one), click(one, 101)])
-  // What a sweep does first comes too early for this space.
   await maintenance.moveClicks()
   await removeSpace(storage, account, red, null)
   await maintenance.deleteRemoved()
@@ -364,7 +304,7 @@ test('keeps groups equal to the sums of their links after any clicks, deletions 
       const { storage, account, links, spaces, database, store, maintenance } = await library(
         (work) => void ending.defer(async () => void (await work())),
       )
-      // More days than move or are forgotten at once.
+      // More days than one step moves or deletes.
       await store.write(
         1,
         links.flatMap((link) => Array.from({ length: 12 }, (_, n) => click(link, 90 + n))),

@@ -5,15 +5,14 @@ import fc from 'fast-check'
 import { type KeptDay, keptDays, keptTotals, openClicks, sumsOf } from '../../test/clicks.ts'
 import { addClicks, dayWith } from '../../test/days.ts'
 import type { Later } from '../../test/engine.ts'
+import { importText } from '../../test/import-text.ts'
 import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, twoNodes } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
 import type { Db } from '../storage/port.ts'
-import { importRecords } from '../transfer/import.ts'
 import { dayText } from './calendar.ts'
 import { scopes } from './tables.ts'
 import { clickTexts } from './transfer.ts'
-import { raiseTotals } from './transfer-store.ts'
 
 const day = 20_000
 const forever = { from: undefined, to: undefined }
@@ -30,17 +29,6 @@ async function newPlace(later: Later) {
 
 async function textOf(storage: Db, format: 'jsonl' | 'csv' = 'jsonl'): Promise<string> {
   return (await Array.fromAsync(clickTexts(storage, 1, format, forever))).join('')
-}
-
-/** Imports a file into account 1, and returns what was counted and why lines were refused. */
-async function bringIn(storage: Db, text: string, kinds: typeof transferables = transferables) {
-  const reasons: string[] = []
-  const file = async function* () {
-    yield Buffer.from(text)
-  }
-  const listener = { refused: (line: number, reason: string) => reasons.push(`${line}: ${reason}`), progressed() {} }
-  const imported = await importRecords(storage, { account: 1, asNew: false, transferables: kinds }, file(), listener)
-  return { ...imported, reasons }
 }
 
 const people = dayWith([
@@ -71,7 +59,7 @@ test('imports days by the domain and alias of their links', async (t) => {
   ]
   const text = await textOf(here.storage)
   const whole = { refused: 0, missing: null, reasons: [] }
-  assert.deepEqual(await bringIn(storage, text), { ...whole, stored: 3, known: 0 })
+  assert.deepEqual(await importText(storage, text), { ...whole, stored: 3, known: 0 })
   const shape = (days: readonly KeptDay[], of: readonly number[]) =>
     days
       .filter(({ scope }) => scope === scopes.link)
@@ -80,7 +68,7 @@ test('imports days by the domain and alias of their links', async (t) => {
   assert.deepEqual(shape(await keptDays(storage), links.toReversed()), shape(await keptDays(here.storage), here.links))
   assert.deepEqual(await countsOf(storage), [[0, 0, 0], ...(await countsOf(here.storage)).toReversed()])
   assert.equal((await keptTotals(storage))[0]?.link_id, strange)
-  assert.deepEqual(await bringIn(storage, text), { ...whole, stored: 0, known: 3 })
+  assert.deepEqual(await importText(storage, text), { ...whole, stored: 0, known: 3 })
 })
 
 test('rejects days of links that the account lacks, with a fix in the message', async (t) => {
@@ -89,7 +77,7 @@ test('rejects days of links that the account lacks, with a fix in the message', 
   const { id: other } = await createAccount(storage, 'Other')
   await newLink(storage, { account: other, domain: await newDomain(storage, other, 'x.example') }, 'Sale')
   const text = (await textOf(storage)).replace('go.acme.com/', 'x.example/')
-  const { refused, reasons } = await bringIn(storage, text)
+  const { refused, reasons } = await importText(storage, text)
   assert.equal(refused, 1)
   assert.deepEqual(reasons, [
     '2: short_link: This account has no link x.example/Sale. Store the link first, then import again; "export" without "clicks" has links and their clicks in one file.',
@@ -99,7 +87,7 @@ test('rejects days of links that the account lacks, with a fix in the message', 
 test('rejects CSV, with a fix in the message', async (t) => {
   const { storage, links } = await newPlace((work) => t.after(work))
   await addClicks(storage, links[0] as number, day, people)
-  await assert.rejects(bringIn(storage, await textOf(storage, 'csv')), {
+  await assert.rejects(importText(storage, await textOf(storage, 'csv')), {
     message:
       'The file has clicks as CSV, which is for spreadsheets and leaves out the hours. Export them as JSON Lines, which is what "export clicks" writes without --format, and import those.',
   })
@@ -156,7 +144,7 @@ test('keeps totals equal to the sums of days after any imports', async () => {
         await addClicks(storage, links[each.link] as number, each.day, dayWith(clicks))
       }
       for (const file of files) {
-        const { stored } = await bringIn(storage, fileOf(file))
+        const { stored } = await importText(storage, fileOf(file))
         const fresh = file.filter(({ link, day: of }) => !model.has(`${link} ${of}`))
         assert.equal(stored, fresh.length)
         for (const each of fresh) model.set(`${each.link} ${each.day}`, each)
@@ -188,7 +176,7 @@ test('gives the event loop a tick after a few days of an import', async (t) => {
     if (!isOver) setImmediate(count)
   }
   count()
-  const { stored } = await bringIn(storage, file)
+  const { stored } = await importText(storage, file)
   isOver = true
   assert.equal(stored, 100)
   // Every eighth line, every fourth day that is compared or stored.
@@ -203,7 +191,7 @@ test('moves and deletes days of links after an interrupted import', async (t) =>
   const stopped = transferables.map((kind) =>
     'complete' in kind ? { ...kind, complete: () => Promise.reject(new Error('stopped')) } : kind,
   )
-  await assert.rejects(bringIn(storage, file, stopped), { message: 'stopped' })
+  await assert.rejects(importText(storage, file, stopped), { message: 'stopped' })
   await storage.execute(setSpace({ id: sale, space }))
   await storage.execute(deleteLink({ id: other }))
   const { maintenance } = await openClicks(storage.location, (work) => t.after(work))
@@ -218,25 +206,6 @@ test('moves and deletes days of links after an interrupted import', async (t) =>
   ])
 })
 
-test('raises totals without reading the days of other links', async (t) => {
-  const { storage, account, links } = await newPlace((work) => t.after(work))
-  const between = await newLink(storage, { account, domain: 1 }, 'between')
-  const last = await newLink(storage, { account, domain: 1 }, 'last')
-  for (const link of [...links, between, last]) await addClicks(storage, link, day, people)
-  const read: number[] = []
-  const ids = [links[0] as number, last]
-  await storage.write(async (tx) => {
-    const execute: typeof tx.execute = async (asked) => {
-      const rows = await tx.execute(asked)
-      for (const row of rows)
-        if (typeof row === 'object' && row !== null && 'hours' in row && 'id' in row) read.push(Number(row.id))
-      return rows
-    }
-    await raiseTotals({ ...tx, execute }, account, ids)
-  }, 'serializable')
-  assert.deepEqual(read, ids)
-})
-
 test('keeps higher totals until the days have more clicks, and makes the status due', async (t) => {
   const { storage, account, domain } = await twoNodes((work) => t.after(work))
   const limited = await newLink(storage, { account, domain }, 'sale', 4)
@@ -248,10 +217,10 @@ test('keeps higher totals until the days have more clicks, and makes the status 
   const link = { id: 70, domain_id: 1, alias: 'old', url: 'https://acme.com', clicks: 9 }
   const records = [{ domain: { id: 1, name: 'go.acme.com' } }, { link }].map((each) => `${JSON.stringify(each)}\n`)
   const [header, ...days] = fileOf([line(day, 3), line(day - 1, 2)]).split(/(?<=\n)/)
-  assert.deepEqual((await bringIn(storage, [header, ...records, ...days].join(''))).reasons, [])
+  assert.deepEqual((await importText(storage, [header, ...records, ...days].join(''))).reasons, [])
   assert.deepEqual((await countsOf(storage))[1], [9, 0, 0])
   assert.equal((await storage.execute(dueOf({ id: limited })))[0]?.status_due_at, null)
-  await bringIn(storage, fileOf([line(day, 3), line(day - 1, 2)]))
+  await importText(storage, fileOf([line(day, 3), line(day - 1, 2)]))
   assert.deepEqual(await countsOf(storage), [
     [5, 0, 0],
     [9, 0, 0],

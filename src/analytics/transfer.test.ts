@@ -1,9 +1,9 @@
-/** The clicks of days in exports and imports. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { type KeptDay, keptDays, keptTotals, openClicks, sumsOf } from '../../test/clicks.ts'
+import { type KeptDay, keptDays, keptTotals, newClick, openClicks, sumsOf } from '../../test/clicks.ts'
 import { type Later, newLocation } from '../../test/engine.ts'
+import { importText } from '../../test/import-text.ts'
 import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, takeDomainAway } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
@@ -11,7 +11,6 @@ import type { StorageLocation } from '../storage/location.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { exportRecords } from '../transfer/export.ts'
-import { importRecords } from '../transfer/import.ts'
 import type { Click } from './click-store.ts'
 import { type Dimension, dimensions } from './day.ts'
 import { scopes } from './tables.ts'
@@ -44,34 +43,12 @@ async function newSource(later: Later, engine?: StorageLocation['engine']) {
   return { ...place, links }
 }
 
-let visitors = 0
-
-function click(link: number, atMs = noon, more: Partial<Click> = {}): Click {
-  visitors += 1
-  const visitor = visitors
-  const facts = {
-    ...{ countries: 'DE', referrers: null, browsers: 'Firefox' },
-    ...{ operating_systems: 'Linux', devices: 'desktop', languages: 'de' },
-  }
-  return { ...{ link, atMs, count: 1, class: 'person', facts, visitorUnder: () => visitor }, ...more }
-}
-
+const click = (link: number, atMs = noon, more: Partial<Click> = {}) => newClick(link, atMs, more)
 const program = (link: number, of: 'bot' | 'preview') =>
   click(link, noon, { class: of, facts: null, visitorUnder: null })
 
 async function textOf(storage: Storage, kinds: Parameters<typeof exportRecords>[2] = transferables): Promise<string> {
   return (await Array.fromAsync(exportRecords(storage, 1, kinds))).join('')
-}
-
-/** Imports a file into account 1, and returns what was counted and why lines were refused. */
-async function bringIn(storage: Storage, text: string) {
-  const reasons: string[] = []
-  const file = async function* () {
-    yield Buffer.from(text)
-  }
-  const listener = { refused: (line: number, reason: string) => reasons.push(`${line}: ${reason}`), progressed() {} }
-  const { stored, known } = await importRecords(storage, { account: 1, asNew: false, transferables }, file(), listener)
-  return { stored, known, reasons }
 }
 
 const linesOf = (text: string) => text.split('\n').filter((line) => line.startsWith('{"click_day"'))
@@ -168,7 +145,7 @@ for (const [from, to] of [
         const strange = await newLink(there.storage, { account: theirs, domain }, 'theirs')
         if (some.length > 0) await here.store.write(1, clicksOf(some, here.links))
         const text = await textOf(here.storage)
-        const { stored, known, reasons } = await bringIn(there.storage, text)
+        const { stored, known, reasons } = await importText(there.storage, text)
         assert.deepEqual([reasons, known], [[], 2])
         const links = (await idsOf(there.storage)).filter((id) => id !== strange)
         assert.equal(stored, 5 + linesOf(text).length)
@@ -185,7 +162,11 @@ for (const [from, to] of [
             .map(({ clicks, bots, previews, last_clicked_ms }) => ({ clicks, bots, previews, last_clicked_ms }))
         assert.deepEqual(await totals(there.storage), await totals(here.storage))
         const before = await keptDays(there.storage)
-        assert.deepEqual(await bringIn(there.storage, text), { stored: 0, known: stored + known, reasons: [] })
+        assert.partialDeepStrictEqual(await importText(there.storage, text), {
+          stored: 0,
+          known: stored + known,
+          reasons: [],
+        })
         assert.deepEqual(await keptDays(there.storage), before)
       }),
       { numRuns: 8 },
@@ -201,7 +182,7 @@ test('adds days to existing days of domains, spaces and the account', async (t) 
   await there.store.write(1, [click(own)])
   // Databases of one template have the same name.
   const text = (await textOf(here.storage)).replace(/"source":"\w+"/, '"source":"elsewhere"')
-  const { stored, reasons } = await bringIn(there.storage, text)
+  const { stored, reasons } = await importText(there.storage, text)
   assert.deepEqual([stored, reasons], [7, []])
   const people = (await keptDays(there.storage)).map(({ scope, facts }) => [scope, sumsOf(facts).people])
   assert.deepEqual(
@@ -221,7 +202,7 @@ test('rejects a day with other clicks, and keeps the stored day', async (t) => {
   const text = await textOf(storage)
   await store.write(2, [click(one)])
   const before = await keptDays(storage)
-  const { known, reasons } = await bringIn(storage, text)
+  const { known, reasons } = await importText(storage, text)
   assert.equal(known, 8)
   assert.deepEqual(reasons, [
     `9: day: The link ${one} has other clicks on 2026-11-20 here, and keeps them. To have those of the file, forget its clicks here (DELETE /api/v1/links/${one}/clicks), then import again.`,
@@ -237,7 +218,7 @@ const hour = { hour: 1, clicks: 2, unique_clicks: 1, bots: 0, previews: 3 }
 async function withDays(t: TestContext, ...days: object[]) {
   const { storage } = await newPlace((work) => t.after(work))
   const text = header + link + days.map((day) => `${JSON.stringify({ click_day: day })}\n`).join('')
-  return { storage, ...(await bringIn(storage, text)) }
+  return { storage, ...(await importText(storage, text)) }
 }
 
 test('accepts a line with only hours, and recognizes a repeated day', async (t) => {
@@ -259,7 +240,7 @@ test('makes the status of a link due when imported days reach its click limit', 
   const { storage } = await newPlace((work) => t.after(work))
   const day = JSON.stringify({ click_day: { link_id: 7, day: '2026-11-20', hours: [hour] } })
   const text = `${header}${link.replace('"url"', '"clicks_limit":2,"url"')}${day}\n`
-  assert.deepEqual((await bringIn(storage, text)).reasons, [])
+  assert.deepEqual((await importText(storage, text)).reasons, [])
   const [{ link_id } = assert.fail()] = await keptTotals(storage)
   assert.equal((await storage.execute(dueOf({ id: link_id })))[0]?.status_due_at, '')
 })
@@ -329,7 +310,7 @@ test('loses no clicks of an import and simultaneous visits', async (t) => {
   const visiting = async () => {
     for (let n = 1; n <= 30; n++) await store.write(n, [click(own)])
   }
-  const [{ reasons }] = await Promise.all([bringIn(storage, `${header}${text}\n`), visiting()])
+  const [{ reasons }] = await Promise.all([importText(storage, `${header}${text}\n`), visiting()])
   assert.deepEqual(reasons, [])
   const sums = (await keptDays(storage)).filter(({ scope }) => scope !== scopes.link).map(({ facts }) => sumsOf(facts))
   assert.deepEqual(

@@ -257,7 +257,7 @@ test('reports a failing disk once, and stores later clicks', async (t) => {
   assert.equal(metersOf(opened).given_up_rows, 3)
   rmSync(opened.folder)
   renameSync(`${opened.folder}.kept`, opened.folder)
-  // What the disk kept of those that it refused.
+  // A failed append can leave a part of its rows.
   appendFileSync(join(opened.folder, 'open'), '\n{"at":"2026-')
   opened.spool.put(clicksOf(6, 6))
   await opened.spool.close()

@@ -1,4 +1,3 @@
-/** `DELETE /links/{id}/clicks`, and that all figures agree before and after. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -54,7 +53,7 @@ describe('DELETE /links/{id}/clicks', () => {
     }
     const { body } = await place.send('GET', '/stats?name=links')
     assert.deepEqual(body.data, [{ value: sibling.id, clicks: 1 }])
-    // Of the day before, nothing is left to keep.
+    // The previous day is empty.
     assert.deepEqual(await daysOf(3, place.account), [today])
     const { data } = (await place.send('GET', `/links/${link.id}`)).body
     assert.deepEqual([data.clicks, data.last_clicked_at], [0, null])
@@ -103,7 +102,7 @@ describe('DELETE /links/{id}/clicks', () => {
     await visit()
     assert.equal(await forget(place, link.id), 204)
     await visit()
-    // Before any clicks are forgotten, those that wait are written.
+    // A deletion writes pending clicks first.
     assert.equal(await forget(place, sibling.id), 204)
     const [clicks, , , last] = (await totalsOf(storage, link.id)) ?? []
     const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000
@@ -146,11 +145,11 @@ describe('DELETE /links/{id}/clicks', () => {
     assert.equal(before?.breakdowns.referrers.get(other), 1)
     assert.equal(await forget(place, link.id), 204)
     const left = await factsOf(storage, 3, today, place.account)
-    assert.deepEqual(left, await sansLinks(sibling.id))
+    assert.deepEqual(left, await dayAsGroup(sibling.id))
   })
 
-  /** The day of a link, as those that it alone was added to have it. */
-  async function sansLinks(id: number) {
+  /** Returns the link's day as its groups count it. */
+  async function dayAsGroup(id: number) {
     const own = await factsOf(storage, 0, today, id)
     assert.ok(own)
     own.breakdowns.links.set(id, peopleOf(own))
@@ -187,7 +186,7 @@ describe('DELETE /links/{id}/clicks', () => {
   })
 })
 
-/** The days that are stored for what has this id in the scope. */
+/** Returns the stored days of an id of a scope. */
 async function daysOf(scope: number, id: number): Promise<number[]> {
   const rows = await storage.execute(allDays)
   return rows.filter((row) => row.scope === scope && row.id === id).map(({ day }) => day)
