@@ -1,4 +1,4 @@
-/** A DNS server that answers as a test says, and the settings that lead to it. */
+/** A DNS server with the records of a test. */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { isIPv6 } from 'node:net'
@@ -8,10 +8,10 @@ import type { Bench } from './processes.ts'
 const types = { A: 1, CNAME: 5, AAAA: 28 } as const
 type Type = keyof typeof types
 
-/** The values of a name by type, or what comes instead of them. */
+/** The values of a name by type, or a failure. */
 export type Zone = Partial<Record<Type, readonly string[] | 'silence' | 'failure'>>
 
-/** Starts a server on a free port. Names without a zone do not exist. It does not get the first questions: `lost` of them. */
+/** Starts a server on a free port. Names without a zone do not exist. The first `lost` queries get no response. */
 export async function startDns(
   t: Bench,
   zones: Readonly<Record<string, Zone>>,
@@ -31,7 +31,7 @@ export async function startDns(
     const head = Buffer.from(query.subarray(0, 12))
     head.writeUInt16BE(0x8180 | status, 2)
     head.writeUInt16BE(records.length, 6)
-    // Without what follows the question in the query.
+    // Drops the additional records of the query.
     head.writeUInt32BE(0, 8)
     socket.send(Buffer.concat([head, query.subarray(12, end), ...records]), from.port, from.address)
   })

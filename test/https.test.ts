@@ -19,7 +19,7 @@ interface Proxy {
   stop(): Promise<void>
 }
 
-/** Caddy before the server. What it knows of certificates is kept in `storage`. */
+/** Starts Caddy in front of the server, with its certificates in `storage`. */
 async function startCaddy(
   t: TestContext,
   storage: string,
@@ -67,7 +67,7 @@ async function stored(server: RunningServer, path: string, form: Record<string, 
   return answer.body.data.id
 }
 
-test('a stored domain is served over HTTPS at its first request; an unknown or deleted one gets no certificate', {
+test('serves a stored domain over HTTPS at its first request, and gets no certificate for unknown and deleted domains', {
   skip: hasCaddy ? false : 'there is no caddy on the PATH (apt-get install caddy)',
 }, async (t) => {
   assert.ok(existsSync(join(repository, 'deploy/Caddyfile')))
@@ -100,7 +100,7 @@ test('a stored domain is served over HTTPS at its first request; an unknown or d
 
   assert.equal((await server.send('DELETE', `/api/v1/domains/${go}?links=delete`)).status, 204)
   await caddy.stop()
-  // As when the certificate has to be renewed: there is none for the domain any more.
+  // Simulates a renewal: the domain has no certificate.
   rmSync(join(storage, 'certificates'), { recursive: true })
   const restarted = await startCaddy(t, storage, addresses)
   await assert.rejects(restarted.get('https://go.waymark.test/summer'))

@@ -1,4 +1,4 @@
-/** Visitors of two nodes on one database: what is changed on one is seen on the other, and limits hold over both. */
+/** Visits to two nodes on one database, which share changes and click limits. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Answer, Json } from './client.ts'
@@ -23,7 +23,7 @@ class Watch {
     this.#there = there
   }
 
-  /** The change is seen at once where it is made, and soon on the other node. */
+  /** Asserts that the node with the change shows it immediately, and that the other node shows it soon. */
   async see(
     change: readonly [method: string, path: string, json?: Json],
     url: string,
@@ -75,7 +75,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         `${host}/sale`,
         matchesShortUrl('https://acme.com/4'),
       )
-      // The other node has just told its visitors that there is no such link.
+      // The other node has just cached that the link does not exist.
       assert.ok(isNone(await there.visit(`${host}/autumn`)))
       await one.see(
         ['PATCH', `/links/${id}`, { alias: 'Autumn' }],
@@ -99,14 +99,14 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       await one.see(['DELETE', `/domains/${domain}?links=delete`], `${host}/winter`, isNone)
       const renewed = ['POST', '/domains', { name: 'go.acme.com', homepage_url }] as const
       await other.see(renewed, host, matchesShortUrl(homepage_url))
-      // Of the domain before, nothing is left.
+      // The links of the previous domain are deleted.
       assert.ok(isNone(await here.visit(`${host}/winter`)))
 
       const visits = both.flatMap((watch) => watch.visits)
       assert.ok(Math.max(...visits) < maxVisits, String(visits))
     })
 
-    test(`of all who visit both nodes at once, as many pass as the limit says`, async () => {
+    test(`redirects exactly as many concurrent visits to both nodes as the click limit allows`, async () => {
       const [node] = nodes
       const host = 'http://limits.acme.com'
       const { id: domain_id } = await node.stored('/domains', { name: 'limits.acme.com' })
@@ -127,7 +127,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       }
     })
 
-    test(`a limit that is raised on one node lets as many more pass on both`, async () => {
+    test(`redirects on both nodes again after the click limit is raised on one`, async () => {
       const [here, there] = nodes
       const host = 'http://raised.acme.com'
       const { id: domain_id } = await here.stored('/domains', { name: 'raised.acme.com' })

@@ -1,4 +1,4 @@
-/** Several processes on one database: nothing that matters lives in one of them alone. */
+/** Rate limits and keys of two processes on one database. */
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { type TestContext, test } from 'node:test'
@@ -8,10 +8,10 @@ import { eventually, newDatabase, type RunningServer, startServer } from './proc
 
 const path = '/api/v1/spaces'
 const limit = 1_500
-/** Longer than any test here takes. */
+/** Longer than any of these tests. Seconds. */
 const longEnough = 20
 
-/** Two servers on one database, and a key whose window does not end before the test does. */
+/** Starts two servers on one database. Returns a key whose rate-limit window outlasts the test. */
 async function twoNodes(t: TestContext) {
   const { variables } = newDatabase(t)
   const first = await startServer(t, { ...variables, RATE_LIMIT: String(limit) })
@@ -30,7 +30,7 @@ function secondsLeft({ headers }: Answer): number {
   return Number(/;t=(\d+)/.exec(String(headers.ratelimit))?.[1])
 }
 
-/** Sends requests over a few connections until the first is refused; returns how many were let in. */
+/** Sends requests over a few connections until the first 429. Returns the number of accepted requests. */
 async function spendAll(t: TestContext, { port }: RunningServer, key: string): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 4 })
   t.after(() => agent.destroy())

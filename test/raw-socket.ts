@@ -1,23 +1,20 @@
-/** Sends bytes that no HTTP client would send. */
+/** Sends requests as raw bytes. */
 import { connect, type Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Answer, answerOf } from './client.ts'
 
-/** Longer than the server keeps any of these connections open. Milliseconds. */
+/** Longer than the server's time limits for these connections. Milliseconds. */
 const patienceMs = 20_000
 
-/**
- * Writes the parts one after another, each in a packet of its own as far as the network allows, and reads answers until
- * the server closes the connection. Rejects if it does not.
- */
+/** Writes the parts, if possible in separate packets, and reads responses until the server closes the connection. */
 export async function exchange(port: number, parts: readonly (string | Buffer)[]): Promise<Answer[]> {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true })
   const received = readToEnd(socket)
   for (const part of parts) {
-    // A server that has answered may close the connection before all is written.
+    // The server may respond and close the connection before everything is written.
     if (socket.destroyed) break
     await new Promise((written) => socket.write(part, written))
-    // A server in this process reads each part by itself only if it gets a turn.
+    // A server in this process reads the part in the next event-loop tick.
     await nextTurn()
   }
   return answersIn(await received)
@@ -40,7 +37,7 @@ function readToEnd(socket: Socket): Promise<Buffer> {
   })
 }
 
-/** Reads answers one after another: those with a Content-Length, and those without a body. */
+/** Parses responses with a Content-Length or without a body. */
 function answersIn(bytes: Buffer): Answer[] {
   const answers: Answer[] = []
   for (let rest = bytes; rest.length > 0; ) {

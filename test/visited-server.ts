@@ -13,17 +13,17 @@ const pauseMs = 15
 export interface VisitedServer extends RunningServer {
   readonly visitPort: number
   readonly opsPort: number
-  /** Asks the visitors' listener for a URL, on a connection of its own; again while the server says that it is overloaded. */
+  /** Requests a URL on a new connection. Repeats the request while the server is overloaded. */
   visit(url: string, request?: VisitRequest): Promise<Answer>
-  /** The present value of a metric without labels, from the ops listener. */
+  /** Returns the value of a metric without labels. */
   metric(name: string): Promise<number>
-  /** Asks the API for a path below `/api/v1`, with the key of the instance. */
+  /** Requests a path below `/api/v1` with the instance's key. */
   ask(method: string, path: string, request?: Request): Promise<Answer>
-  /** Stores a record; returns it. */
+  /** Stores and returns a record. */
   stored(path: string, json: Json): Promise<Json>
 }
 
-/** A server on free ports. `key` is that of the instance, if another server has printed it. */
+/** Starts a server on free ports. `key` is the instance's key if another server has printed it. */
 export async function startVisited(t: Bench, variables: Variables, key?: string): Promise<VisitedServer> {
   const visitPort = await freePort()
   const opsPort = await freePort()
@@ -57,7 +57,7 @@ export async function startVisited(t: Bench, variables: Variables, key?: string)
   }
 }
 
-/** The variables of a new database on the engine. */
+/** Creates a database, and returns its variables. */
 export async function databaseOn(t: Bench, engine: 'sqlite' | 'postgres'): Promise<Variables> {
   if (engine === 'sqlite') return newDatabase(t).variables
   const { url, drop } = await newPostgresDatabase()
@@ -65,29 +65,29 @@ export async function databaseOn(t: Bench, engine: 'sqlite' | 'postgres'): Promi
   return { DATABASE_URL: url }
 }
 
-/** Two servers on one database. */
+/** Starts two servers on one database. */
 export async function startTwo(t: Bench, variables: Variables): Promise<readonly [VisitedServer, VisitedServer]> {
   const first = await startVisited(t, variables)
   return [first, await startVisited(t, variables, first.key)]
 }
 
 export interface Visited {
-  /** Milliseconds since the visitors came. */
+  /** Milliseconds since the first visit. */
   readonly at: number
   readonly url: string
   readonly port: number
-  /** Null when no answer came. */
+  /** Null without a response. */
   readonly status: number | null
 }
 
-/** Visitors who each visit the links one after another until `end`. */
+/** Visitors who each visit the links one after another until `end`. Responses of an overloaded server do not count. */
 export class Crowd {
   readonly visits: Visited[] = []
   readonly #begun = performance.now()
   readonly #people: Promise<void>[]
   #isOver = false
 
-  /** They are shared out among the servers, and leave with the test at the latest. */
+  /** Distributes the visitors over the servers. They end with the test at the latest. */
   constructor(t: Bench, servers: readonly VisitedServer[], urls: readonly string[], people = 8) {
     this.#people = Array.from({ length: people }, (_, person) => {
       const { visitPort } = servers[person % servers.length] as VisitedServer
@@ -96,17 +96,17 @@ export class Crowd {
     t.after(() => this.end())
   }
 
-  /** Milliseconds since they came. */
+  /** Returns the milliseconds since the first visit. */
   now(): number {
     return performance.now() - this.#begun
   }
 
-  /** How many were sent on, by all servers or by the one at the port. */
+  /** Returns the number of redirects of all servers, or of the server at the port. */
   redirected(port?: number): number {
     return this.visits.filter((visit) => visit.status === 302 && (port ?? visit.port) === visit.port).length
   }
 
-  /** Those of one link. */
+  /** Returns the visits of one link. */
   of(url: string): Visited[] {
     return this.visits.filter((visit) => visit.url === url)
   }
@@ -126,16 +126,14 @@ export class Crowd {
       const url = urls[turn % urls.length] as string
       const at = this.now()
       const answer = await visit(port, url, { agent }).catch(() => null)
-      // A busy machine sheds load.
-      const isShed = answer !== null && isOverloaded(answer)
-      if (!isShed) this.visits.push({ at, url, port, status: answer?.status ?? null })
+      if (answer === null || !isOverloaded(answer)) this.visits.push({ at, url, port, status: answer?.status ?? null })
       await wait(answer === null || answer.status === 503 ? 4 * pauseMs : pauseMs)
     }
     agent.destroy()
   }
 }
 
-/** How often there was each status. */
+/** Counts visits by status. */
 export function statusesOf(visits: readonly Visited[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { status } of visits) counts[status ?? 'none'] = (counts[status ?? 'none'] ?? 0) + 1

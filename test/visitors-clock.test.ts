@@ -1,4 +1,4 @@
-/** A wall clock that is set back by an hour while people visit links. */
+/** The wall clock jumps back by an hour while people visit links. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startApp } from './app.ts'
@@ -19,7 +19,7 @@ async function serving(t: TestContext) {
   return { app, link, visit, move: (ms: number) => t.mock.timers.setTime(Date.now() + ms) }
 }
 
-test('the period of a link follows the wall clock, whichever way it is set', async (t) => {
+test('applies the period of a link by the wall clock, even if it jumps', async (t) => {
   const { app, move } = await serving(t)
   const [start, end] = [new Date(Date.now() + minute), new Date(Date.now() + 2 * minute)]
   const period = { active_period_start_at: start.toISOString(), active_period_end_at: end.toISOString() }
@@ -51,7 +51,7 @@ test('the period of a link follows the wall clock, whichever way it is set', asy
   }
 })
 
-test('after an hour back, edits of other nodes are seen, new aliases are found, and clicks are counted', async (t) => {
+test('shows edits of other nodes, finds new aliases and counts clicks after the clock jumps back', async (t) => {
   const { app, link, visit, move } = await serving(t)
   const [sale, gone] = [await link('sale'), await link('gone')]
   assert.deepEqual([await visit('sale'), await visit('gone'), await visit('late')], [302, 302, 404])

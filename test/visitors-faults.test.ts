@@ -1,4 +1,4 @@
-/** What visitors notice while the database or one of two nodes fails, and that their clicks are counted exactly. */
+/** Visits and click counts while the database or one of two nodes fails. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -44,14 +44,12 @@ test('serves known links while PostgreSQL is down or silent, returns 503 for oth
   const crowd = new Crowd(t, [server], [known], 3)
   const others = new Crowd(t, [server], [limited, none], 3)
   const passed = () => others.of(limited).filter(({ status }) => status === 302).length
-  const faults = {
-    silent: () => freeze(postgres),
-    stopped: async () => {
-      await postgres.halt()
-      return () => postgres.resume()
-    },
+  const silence = () => freeze(postgres)
+  const stop = async () => {
+    await postgres.halt()
+    return () => postgres.resume()
   }
-  for (const begin of Object.values(faults)) {
+  for (const begin of [silence, stop]) {
     const before = passed()
     await eventually(() => passed() > before + 10)
     const [from, othersFrom] = [crowd.now(), others.now()]
@@ -73,7 +71,7 @@ test('serves known links while PostgreSQL is down or silent, returns 503 for oth
   assert.equal((await server.end('SIGTERM')).code, 0)
   const [row] = await execute(postgres.url, `select clicks from link_clicks where link_id = ${ids.known}`)
   assert.equal(Number(row?.clicks) + lost, crowd.redirected())
-  // A click whose commit was cut off may be taken without a redirect, and never the other way round.
+  // A click may be counted without a redirect if its commit was interrupted. The opposite never happens.
   const refused = others.of(limited).filter(({ status }) => status === 503).length
   assert.ok(taken >= others.redirected() && taken <= others.redirected() + refused, `${taken} taken`)
 })
@@ -129,7 +127,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const [unlimited, taken] = [await clicksOf(again, ids.known), await clicksOf(again, ids.limited)]
     const unanswered = crowd.visits.filter(({ status, at }) => status === null && at <= killedAt).length
     assert.ok(unlimited >= least && unlimited <= redirected(known).length + unanswered, String(unlimited))
-    // A click that is taken from a limit is on the disk before its visitor goes on.
+    // A click within a limit is on disk before its visitor is redirected.
     const passed = redirected(limited).length
     assert.ok(taken >= passed && taken <= passed + unanswered, `${taken} taken, ${passed} passed`)
   })

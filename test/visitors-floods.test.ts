@@ -1,4 +1,4 @@
-/** Floods of names that are not there, while people follow a link that is. */
+/** Floods of unknown names, while people visit a link. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -10,7 +10,7 @@ import { person } from './visitors.ts'
 const connections = 8
 const perPacket = 25
 
-/** Sends a visit for each of the URLs over a few connections that are kept; returns how often there was each status. */
+/** Visits the URLs over a few persistent connections. Returns the number of responses by status. */
 async function flood(port: number, urls: readonly (readonly [host: string, path: string])[]) {
   const counts: Record<string, number> = {}
   const work = async (own: typeof urls) => {
@@ -38,7 +38,7 @@ async function flood(port: number, urls: readonly (readonly [host: string, path:
   return counts
 }
 
-test('floods of unknown hosts and aliases: no host reaches the database, memory is bounded, and the known link goes on', async (t) => {
+test('keeps redirecting with bounded memory during floods of unknown hosts, which never reach the database, and aliases', async (t) => {
   const server = await startVisited(t, newDatabase(t).variables)
   await server.stored('/domains', { name: 'go.acme.com' })
   await server.stored('/links', { alias: 'known', url: 'https://acme.com' })
@@ -65,7 +65,7 @@ test('floods of unknown hosts and aliases: no host reaches the database, memory 
     assert.ok((counts['404'] ?? 0) > 100)
   }
   assert.deepEqual(Object.keys(statusesOf(crowd.visits)), ['302'])
-  // Kept, each of the names would take some hundred bytes at least, and each request a kilobyte.
+  // Each cached name would take at least a hundred bytes, and each cached request a kilobyte.
   assert.ok(after - before < 40_000_000, `${before} to ${after}`)
   assert.equal((await server.end('SIGTERM')).code, 0)
 })

@@ -1,4 +1,4 @@
-/** What a start finds after a SIGKILL: links, and a removal that was cut off. */
+/** Links and an interrupted removal after a SIGKILL. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { StorageLocation } from '../src/storage/location.ts'
@@ -18,7 +18,7 @@ function variablesOf(location: StorageLocation) {
 }
 
 for (const engine of ['sqlite', 'postgres'] as const) {
-  test(`after a SIGKILL, links are served as they were, and the removal that it cut off is finished, on ${engine}`, async (t) => {
+  test(`serves links unchanged and finishes an interrupted removal after a SIGKILL, on ${engine}`, async (t) => {
     const location = await newLocation((work) => t.after(work), engine)
     const first = await startVisited(t, variablesOf(location))
     const storage = await openStorage(location)
@@ -42,7 +42,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     await first.end('SIGKILL')
     await removed
     const left = Number(await count())
-    assert.ok(left > 0, 'the removal was not cut off')
+    assert.ok(left > 0, 'the removal was not interrupted')
 
     const second = await startVisited(t, variablesOf(location), first.key)
     const { status, headers } = await second.visit('http://go.acme.com/sale')

@@ -1,6 +1,4 @@
-/**
- * A listener for visitors over links in memory, for what needs no database.
- */
+/** A redirect server over links in memory, for tests without a database. */
 import { once } from 'node:events'
 import type { Agent, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -20,7 +18,7 @@ import { type Answer, type Request, sendRequest } from './client.ts'
 
 export type VisitRequest = Request & { readonly method?: string; readonly agent?: Agent }
 
-/** A link; missing fields have the values of a link that was stored with an alias and a URL. */
+/** A link. Missing fields have their default values. */
 export type LinkFields = Partial<Omit<ServedLink, 'id' | 'redirect'>> & {
   readonly alias: string
   readonly url: string
@@ -78,14 +76,11 @@ export interface TestListener {
   readonly clicks: number[]
   readonly counts: VisitCounts
   readonly logs: Readonly<Record<string, unknown>>[]
-  /** Asks for a URL such as `http://go.acme.com/summer`. */
+  /** Requests a URL such as `http://go.acme.com/summer`. */
   visit(url: string, request?: VisitRequest): Promise<Answer>
 }
 
-/**
- * Starts a listener that ends with the test. `left` is how many clicks the links with a limit have left together; no link is
- * found before `lookup` resolves.
- */
+/** Starts a redirect server. Links with a limit have `left` clicks together. No link is found before `lookup` resolves. */
 export async function startVisitors(
   domains: Readonly<Record<string, DomainFields>>,
   { left = 0, trustProxy = false as false | number, maxConnections = 1_000, lookup = Promise.resolve() } = {},
@@ -116,7 +111,7 @@ export async function startVisitors(
   return { server, port, clicks, counts, logs, visit: (url, request) => visit(port, url, request) }
 }
 
-/** Sends a visitor's request for the URL to the listener at the port. */
+/** Requests the URL from the redirect server at the port. */
 export function visit(
   port: number,
   url: string,

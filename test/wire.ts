@@ -1,18 +1,14 @@
-/**
- * A wire between a client and the PostgreSQL server that can be cut, go silent, or change what passes.
- */
+/** A proxy of the PostgreSQL server, which can reset or pause connections and change bytes. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** What becomes of bytes on their way; null cuts every connection instead. */
+/** Returns the bytes to forward; null resets all connections. */
 export type Passing = (bytes: Buffer) => Buffer | null
 
 export class Wire {
-  /** What clients send. */
   onSent: Passing = (bytes) => bytes
-  /** What the server answers. */
   onAnswer: Passing = (bytes) => bytes
-  /** How many clients have connected. */
+  /** The number of connections so far. */
   connections = 0
   readonly #sockets = new Set<Socket>()
   readonly #server = createServer((near) => this.#join(near))
@@ -24,7 +20,7 @@ export class Wire {
     this.#target = new URL(url)
   }
 
-  /** The URL of the database at the near end. */
+  /** Starts the proxy. Returns the URL of the database through it. */
   async url(): Promise<string> {
     this.#server.listen(0, '127.0.0.1')
     await once(this.#server, 'listening')
@@ -33,13 +29,13 @@ export class Wire {
     return url.href
   }
 
-  /** Nothing passes any more, as when a cable is pulled. */
+  /** Forwards nothing, like a pulled cable. */
   silence(): void {
     this.#isSilent = true
     for (const socket of this.#sockets) socket.pause()
   }
 
-  /** Connections are reset, and new ones too. */
+  /** Resets current and new connections. */
   cut(): void {
     this.#isCut = true
     for (const socket of this.#sockets) socket.resetAndDestroy()

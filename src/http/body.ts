@@ -8,7 +8,6 @@ import { addHeader } from './response.ts'
  */
 export function receiveBody(exchange: Exchange, maxBytes: number): Failure | Promise<Buffer | Failure> {
   const { request, response, headers, context } = exchange
-  // The client may have left already.
   if (request.destroyed) return incompleteBody
   if (Number(headers['content-length'] ?? 0) > maxBytes) return rejectLarge(exchange, maxBytes)
   // HTTP/1.0 has no expectations, and unknown ones are ignored (RFC 9110 §10.1.1).
@@ -23,7 +22,6 @@ export function receiveBody(exchange: Exchange, maxBytes: number): Failure | Pro
   }
   const receive = (chunk: Buffer) => {
     if (length + chunk.length > maxBytes) {
-      // The rest is dropped.
       request.off('data', receive).resume()
       finish(rejectLarge(exchange, maxBytes))
       return
@@ -39,10 +37,7 @@ export function receiveBody(exchange: Exchange, maxBytes: number): Failure | Pro
   return promise
 }
 
-/**
- * Returns a buffer with the first `length` bytes and the chunk, which has room for more. One buffer, because many small
- * chunks would take several times their size.
- */
+/** Returns a buffer with the chunk added, and room for more. Many small chunks would take several times their size. */
 function append(buffer: Buffer, length: number, chunk: Buffer, maxBytes: number): Buffer {
   if (length === 0) return chunk
   const needed = length + chunk.length

@@ -8,7 +8,6 @@ const fairShare = 1 / 8
  * with a large share of it is closed, and otherwise the connections that have held bytes longest.
  */
 export class ByteBudget {
-  /** The bytes that all connections hold. */
   bytes = 0
   readonly #maxBytes: number
   /** The bytes that each connection holds. Sorted by waiting time, longest first. */

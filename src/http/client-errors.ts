@@ -5,7 +5,7 @@ import type { Connections } from './connections.ts'
 import { type ExchangeContext, newRequestId } from './exchange.ts'
 import { headersTooLarge } from './request-head.ts'
 
-// See `listener.ts` for why this is not an import.
+// Not a static import, as in `listener.ts`.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 type ParserError = Error & { code?: string }
@@ -15,12 +15,9 @@ const lingerMs = 2_000
 
 const connectRejected = new Failure('malformed_request', 'CONNECT is for proxies; this is an origin server.')
 
-/**
- * Responds to bytes that never become a request, in the same form as to any other failure: garbage, oversized or
- * incomplete headers, CONNECT. An unknown `Expect` is ignored (RFC 9110 §10.1.1).
- */
+/** Responds to bytes that never become a request: garbage, oversized or incomplete headers, CONNECT. */
 export function handleClientErrors(server: Server, connections: Connections, context: ExchangeContext): void {
-  /** Rejects the connection after earlier responses have been sent (RFC 9112 §9.3.2), then closes it. */
+  /** Rejects and closes the connection after earlier responses have been sent (RFC 9112 §9.3.2). */
   const rejectInOrder = (socket: Socket, failure: Failure) => {
     const latest = connections.awaitedResponse(socket)
     if (latest === undefined) reject(socket, failure, context)
@@ -35,6 +32,7 @@ export function handleClientErrors(server: Server, connections: Connections, con
     else rejectInOrder(socket as Socket, failureFor(error))
   })
   server.on('connect', (_, socket) => rejectInOrder(socket as Socket, connectRejected))
+  // An unknown `Expect` is ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   // `receiveBody` sends "100 Continue", because only the route knows whether it needs the body.
   server.on('checkContinue', (request, response) => server.emit('request', request, response))

@@ -1,6 +1,4 @@
-/**
- * Conditional requests (RFC 9110 §13) and entity tags (§8.8.3).
- */
+/** Conditional requests (RFC 9110 §13) and entity tags (§8.8.3). */
 import { Failure, preconditionFailed } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
 import { addHeader, gzipSuffix } from './response.ts'
@@ -24,10 +22,7 @@ export class Condition {
     if (this.#noneMatch !== null && hasEditableVersion(this.#noneMatch, version)) throw preconditionFailed(version)
   }
 
-  /**
-   * Checks the condition of a request that shows a record of this version. Returns the client's tag for it, without quotes,
-   * or undefined if the client does not have it. Throws `precondition_failed` (§13.2.2).
-   */
+  /** Returns the client's tag for a shown record of this version, if any. Throws `precondition_failed` (§13.2.2). */
   knownAs(version: string): string | undefined {
     this.#checkMatch(version)
     return this.#noneMatch === '*' ? version : this.#noneMatch?.find((tag) => isTagOf(tag, version))
@@ -48,10 +43,7 @@ function isTagOf(tag: string, version: string): boolean {
   return tag === version || tag === version + gzipSuffix
 }
 
-/**
- * Returns the conditions of a request, or null if it has none. Throws `malformed_request`, because ignoring an invalid
- * condition could overwrite a change.
- */
+/** Returns the conditions of a request, or null if it has none. Throws `malformed_request`. */
 export function conditionOf({ headers }: Pick<Exchange, 'headers'>): Condition | null {
   const match = headers['if-match']
   const noneMatch = headers['if-none-match']
@@ -72,10 +64,7 @@ function parseHeader(name: string, value: string | undefined, comparison: Compar
 /** Weak tags never match in a strong comparison (§8.8.3.2). */
 type Comparison = 'strong' | 'weak'
 
-/**
- * Parses an If-Match or If-None-Match header: `*`, or a list in which empty elements are ignored (§5.6.1.2). Returns null
- * for any other value, and for an empty list, which an unset shell variable would cause.
- */
+/** Parses `*` or a list, in which empty elements are ignored (§5.6.1.2). Returns null if there is no tag. */
 export function parseEntityTags(value: string, comparison: Comparison): EntityTags | null {
   if (value === '*') return '*'
   if (!list.test(value)) return null
@@ -95,15 +84,11 @@ export function addEntityTag(exchange: Exchange, version: string, condition: Con
   return known !== undefined
 }
 
-/** Returns the strong tag of a version. */
 export function entityTagOf(version: string): string {
   return `"${version}"`
 }
 
-/**
- * Returns the version of a record including fields that cannot be edited, such as clicks. `shown` identifies the state of
- * those fields, and must not contain a tilde.
- */
+/** Adds the state of fields that cannot be edited, such as clicks, to a version. `shown` must not contain a tilde. */
 export function shownVersion(version: string, shown: string): string {
   return `${version}~${shown}`
 }

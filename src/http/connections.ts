@@ -15,16 +15,12 @@ interface Connection {
   readonly address: string | undefined
   /** Whether the connection is beyond the limit. */
   isSurplus: boolean
-  /** The response to the latest request. */
   response: ServerResponse | undefined
   /** The number of the latest request, or of the connection itself, in the order of all such events. */
   lastEvent: number
 }
 
-/**
- * Bounds the number of connections that a server keeps open, and so their memory and file descriptors. When the limit is
- * reached, idle connections are closed to make room for new ones.
- */
+/** Bounds the open connections of a server. When the limit is reached, idle connections make room for new ones. */
 export class Connections {
   readonly #max: number
   // Records are updated in place: adding and removing map entries for each request would keep old responses in memory.
@@ -47,16 +43,12 @@ export class Connections {
     })
   }
 
-  /**
-   * Returns the response that the connection is waiting for, if any. With pipelined requests, this is the response to the
-   * last one, because responses are sent in order.
-   */
+  /** Returns the response that the connection is waiting for; with pipelined requests, the last one. */
   awaitedResponse(socket: Socket): ServerResponse | undefined {
     const response = this.#open.get(socket)?.response
     return response?.closed ? undefined : response
   }
 
-  /** Returns whether the connection is beyond the limit. */
   isSurplus(socket: Socket): boolean {
     return this.#open.get(socket)?.isSurplus === true
   }

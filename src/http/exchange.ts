@@ -31,14 +31,12 @@ export interface Route extends RouteOptions {
   readonly handler: Handler
 }
 
-/** The route of a request, and the parameters of its path and query. */
 export interface Match {
   readonly route: Route
   readonly params: Readonly<Record<string, string | undefined>>
   readonly query: Fields | Failure
 }
 
-/** The response to a failure, without the headers that every response has. */
 export interface FailureResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -48,7 +46,6 @@ export interface FailureResponse {
 /** Formats a failure for clients. `accept` is the request's Accept header, if it could be read. */
 export type FailureFormatter = (failure: Failure, requestId: string, accept: string | undefined) => FailureResponse
 
-/** Logs and counts the requests of a listener. */
 export interface RequestObserver {
   /** A request has arrived. A call of `ended` must follow. */
   started(): void
@@ -66,9 +63,8 @@ export interface ExchangeContext {
   readonly observer: RequestObserver
   readonly proxies: Proxies
   readonly formatFailure: FailureFormatter
-  /** Adds the headers of every response, before the request is checked. */
+  /** Adds headers to every response, before the request is checked. */
   readonly onArrival?: (exchange: Exchange) => void
-  /** Adds the headers of failure responses. */
   readonly onFailure?: (exchange: Exchange) => void
   /** Whether a request id from a client contains a secret, which must not be logged. */
   readonly isSecret: (text: string) => boolean
@@ -97,7 +93,6 @@ export class Exchange {
   readonly headerFields: string[]
   /** Fields that the handler adds to the log line of the request. */
   logFields = noLogFields
-  /** The code of the failure that was the response, if any. */
   failure: ErrorCode | null = null
 
   constructor(context: ExchangeContext, request: IncomingMessage, response: ServerResponse, match: Match) {

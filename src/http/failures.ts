@@ -1,6 +1,4 @@
-/**
- * Maps each error code to its HTTP status, its title, and an explanation for people.
- */
+/** Maps each error code to its HTTP status, its title, and an explanation for people. */
 import type { ErrorCode } from '../errors.ts'
 
 interface Problem {

@@ -45,7 +45,6 @@ export class Listener {
   readonly #context: ExchangeContext
   readonly #connections: Connections
 
-  /** The caller must make the server listen. */
   constructor(options: ListenerOptions) {
     this.#options = options
     const unfinished = new ByteBudget(maxUnfinishedBytes)
@@ -58,10 +57,7 @@ export class Listener {
     handleClientErrors(this.server, this.#connections, this.#context)
   }
 
-  /**
-   * Stops accepting connections. Resolves when every request has been handled and all connections are closed. Idle
-   * connections are closed after a moment, so that requests in transit get a 503. After `deadlineMs`, all are closed.
-   */
+  /** Closes the server after all requests, and all connections after `deadlineMs`. Requests in transit get a 503. */
   async drain(deadlineMs: number): Promise<void> {
     const { server } = this
     this.isDraining = true
@@ -136,7 +132,6 @@ function fail(exchange: Exchange, error: unknown): void {
   const failure = failureOf(error)
   if (failure.code === 'internal_error') observer.crashed(exchange.id, error)
   else if (failure.facts.cause !== undefined) observer.failed(exchange.id, failure)
-  // After a response, an error can only be logged.
   if (exchange.response.headersSent) return
   exchange.failure = failure.code
   onFailure?.(exchange)

@@ -7,19 +7,13 @@ const maxDelayMs = 250
 /** The time constant of the mean, which gives recent samples more weight. Milliseconds. */
 const windowMs = 250
 const sampleEveryMs = 20
-/**
- * The maximum weight of one sample, and its maximum delay in multiples of the limit. Their product is below 1, so a single
- * sample never exceeds the limit.
- */
+/** The maximum weight and delay (in limits) of a sample. Their product is below 1: one late tick is not overload. */
 const maxWeight = 0.8
 const maxLateness = 1.2
 
 /**
- * Measures the event-loop delay. Above the limit, requests are rejected immediately, so that the others stay fast and
- * rejected clients need not wait. A single late tick is not enough, because a paused machine is not overloaded.
- *
- * Node's `monitorEventLoopDelay` is unsuitable. It drops the first delay after each reset, and under overload, there is no
- * second delay before the next reset.
+ * Measures the event-loop delay. Above the limit, requests are rejected immediately, so that the others stay fast. Node's
+ * `monitorEventLoopDelay` drops the first delay after each reset, and under overload there is no second one.
  */
 export class Overload {
   /** The delay of each sample. Seconds. */

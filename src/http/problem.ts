@@ -3,10 +3,7 @@ import { entityTagOf } from './conditions.ts'
 import type { FailureResponse } from './exchange.ts'
 import { failures } from './failures.ts'
 
-/**
- * Formats a failure as a JSON object for clients of Laravel's format (`message`, `errors`) and of RFC 9457 (`type`, `title`,
- * `status`, `detail`). `accept` is the request's Accept header, if it could be read.
- */
+/** Formats a failure for clients of Laravel's format (`message`, `errors`) and of RFC 9457 (`type`, `title`, `detail`). */
 export function problemOf(failure: Failure, requestId: string, accept: string | undefined): FailureResponse {
   const { code, message: detail, facts } = failure
   const { status, title } = failures[code]
@@ -60,10 +57,7 @@ export function headersOf({ code, facts }: Failure): Record<string, string> {
   return headers
 }
 
-/**
- * Returns the WWW-Authenticate header, which has no error code if the request has no key (RFC 6750 §3.1). A 401 must name a
- * scheme (RFC 9110 §15.5.2). None is registered for password forms, and browsers ignore unknown ones.
- */
+/** A 401 must name a scheme (RFC 9110 §15.5.2). It has no error code if the request has no key (RFC 6750 §3.1). */
 function challenge(code: ErrorCode): string {
   if (code === 'password_required') return 'Form realm="link"'
   return code === 'missing_api_key' ? 'Bearer realm="api"' : 'Bearer realm="api", error="invalid_token"'

@@ -1,21 +1,16 @@
-/**
- * Checks of a request's head that Node's parser leaves to the server (RFC 9112): size, version, target, Host and framing.
- */
+/** Checks of a request's head that Node's parser leaves to the server (RFC 9112). */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { Failure } from '../errors.ts'
 import type { Exchange, Match } from './exchange.ts'
 
-/** The maximum length of a request target. Bytes. A longer target gets a 414. */
+/** The maximum length of a request target. Bytes. */
 export const maxTargetBytes = 8 * 1024
 
-/** The maximum size of the names and values of all headers together. Bytes. A larger head gets a 431. */
+/** The maximum size of all headers together. Bytes. */
 const maxHeaderBytes = 32 * 1024
 
-/**
- * The value of Node's `maxHeaderSize`. The parser rejects larger heads with a 431, because it does not know whether the
- * target or the headers are too long. A long target below this size gets a 414, however its bytes arrive.
- */
+/** Node's `maxHeaderSize`. Its parser rejects a larger head with 431, whatever is too long. */
 export const maxHeadBytes = maxTargetBytes + maxHeaderBytes + 1
 
 /** The head exceeds the limits above, or the number of headers that Node accepts. */

@@ -8,10 +8,7 @@ const windowMs = 60_000
 /** Any further kinds of failures are counted as one kind. */
 const maxKinds = 100
 
-/**
- * Logs and counts requests: one structured line for each request and each unexpected error. A line never contains a query,
- * a body or a header other than the ids of a trace, because those may contain secrets.
- */
+/** Logs and counts requests. Queries, bodies and headers may contain secrets, so only the ids of a trace are logged. */
 export class RequestLog implements RequestObserver {
   readonly #logger: Logger
   readonly #counts: RequestCounts
@@ -37,10 +34,7 @@ export class RequestLog implements RequestObserver {
     this.#logger.info({ request_id: requestId, status, code: failure.code }, 'refused')
   }
 
-  /**
-   * Logs the first failure of a kind in a minute with its cause, and later the number of the others, because a database that
-   * is down fails every request in the same way.
-   */
+  /** Logs the first failure of a kind in a minute, and later the number of the others. */
   failed(requestId: string, { code, facts: { reason, cause }, message }: Failure): void {
     const name = [code, reason, cause instanceof Error ? cause.message : String(cause)].join('\n')
     const kind = this.#repeats.size < maxKinds || this.#repeats.has(name) ? name : ''
@@ -92,9 +86,8 @@ function fieldsOf(
 }
 
 /**
- * The version, the trace id, the span id of the sender, and flags of a `traceparent` (https://www.w3.org/TR/trace-context/
- * §3.2.2). The ids are not all zero, and version 00 has exactly 55 characters. Higher versions may continue after another
- * hyphen (§4); ff is not a version.
+ * Version, ids of the trace and the sender's span, and flags (https://www.w3.org/TR/trace-context/ §3.2.2). Version 00 has
+ * exactly 55 characters. Higher versions may continue after another hyphen (§4); ff is not a version.
  */
 const traceparent =
   /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})(?<trace_id>[\da-f]{32})-(?!0{16})(?<span_id>[\da-f]{16})-[\da-f]{2}(?:-|$)/

@@ -35,10 +35,7 @@ export function sendReady(exchange: Exchange, status: number, body: string | Buf
   else awaitReader(exchange)
 }
 
-/**
- * Time after which the connection of a client that reads nothing is closed. It can take twice as long if the client has
- * read a part. Milliseconds.
- */
+/** The connection of a client is closed if it has read nothing for this time, or for twice as long. Milliseconds. */
 const readTimeoutMs = 75_000
 
 /** Bounds the time and memory that an unread response takes. Only for those, because it costs as much as `writeHead`. */
@@ -90,13 +87,10 @@ export function sendText(exchange: Exchange, status: number, text: string): unde
 /** A content coding (RFC 9110 §8.4.1). */
 export type Coding = 'br' | 'gzip' | 'identity'
 
-/** Longer Accept-Encoding headers are ignored. Only about twenty codings exist. Characters. */
+/** Longer Accept-Encoding headers are ignored. Characters. */
 const maxAcceptEncoding = 1_024
 
-/**
- * Returns the first of the offered codings that an Accept-Encoding header accepts (RFC 9110 §12.5.3): listed, or covered by
- * `*`, with a weight other than 0. Returns `identity` if it accepts none.
- */
+/** Returns the first offered coding that an Accept-Encoding header accepts (RFC 9110 §12.5.3), otherwise `identity`. */
 export function codingFor(accepted: string | string[] | undefined, offered: readonly Coding[]): Coding {
   if (typeof accepted !== 'string' || accepted.length > maxAcceptEncoding) return 'identity'
   const weights = new Map(accepted.toLowerCase().split(',').map(parseWeight))
@@ -109,10 +103,7 @@ function parseWeight(element: string): [coding: string, weight: number] {
   return [coding, weight === undefined ? 1 : Number(weight.slice(2))]
 }
 
-/**
- * Returns the `Content-Disposition` for a file with this name, which may have any characters (RFC 6266 §4.3, RFC 8187
- * §3.2). Slashes and invisible characters become hyphens.
- */
+/** Returns the `Content-Disposition` for a file with any name (RFC 6266 §4.3, RFC 8187 §3.2). */
 export function dispositionOf(kind: 'inline' | 'attachment', name: string): string {
   const safe = name.replace(/[/\\\p{C}\p{Z}]+/gu, '-')
   if (/^[\w.~-]+$/.test(safe)) return `${kind}; filename="${safe}"`

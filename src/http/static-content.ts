@@ -1,6 +1,4 @@
-/**
- * Static content, which is compressed once and sent from memory. Clients that do not read cannot hold open files.
- */
+/** Static content, which is compressed once and sent from memory. Clients that do not read cannot hold open files. */
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'

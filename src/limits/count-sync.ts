@@ -11,17 +11,14 @@ const delayMs = 10
 const batchSize = 200
 const sweepEveryMs = 60_000
 
-/**
- * Synchronizes counts with other processes through the database. Requests do not wait for it. While the database is down,
- * each process uses its own counts.
- */
+/** Shares counts with other processes through the database. Until it responds, each process uses its own counts. */
 export class CountSync {
   readonly #db: Db
   readonly #counters: Readonly<Record<string, RateCounter>>
   readonly #node = randomUUID()
   readonly #periodic: Periodic
   #isHurried = false
-  /** Whether the last sync failed. Until one succeeds, none is hurried, to spare the database. */
+  /** Whether the last sync failed. Then none is hurried, to spare the database. */
   #isDown = false
   /** Monotonic milliseconds. */
   #nextSweepAt = 0

@@ -20,7 +20,6 @@ interface Counter {
 }
 
 interface RateCounterOptions {
-  /** Requests per window. */
   readonly limit: number
   /** The share of the limit by which a count must have grown to be published. */
   readonly publishShare: number
@@ -31,10 +30,7 @@ interface RateCounterOptions {
 /** The length of a window. Milliseconds. */
 export const windowMs = 60_000
 
-/**
- * Counts requests in fixed windows of a minute. The windows of a subject are the same in every process, as far as their
- * clocks agree. If the clock jumps, a new window starts.
- */
+/** Counts requests in windows of a minute, which are the same in every process whose clock agrees. */
 export class RateCounter {
   readonly #limit: number
   readonly #publishStep: number
@@ -50,7 +46,6 @@ export class RateCounter {
     this.#onUnpublished = onUnpublished
   }
 
-  /** Adds requests to the count of this window. */
   add(subject: string, requests: number): RateLimitUsage {
     const now = Date.now()
     const counter = this.#counterOf(subject, now)
@@ -59,10 +54,7 @@ export class RateCounter {
     return { used: counter.local + counter.remote, msLeft: counter.endsAt - now }
   }
 
-  /**
-   * Returns up to `max` counts of this process that other processes need, and marks them as published, so that requests
-   * during the write do not publish them again.
-   */
+  /** Returns up to `max` counts that other processes need. Marks them as published, so that none is published twice. */
   takeUnpublished(max: number): WindowCount[] {
     const counts: WindowCount[] = []
     for (const [subject, counter] of this.#counters) {
@@ -88,7 +80,6 @@ export class RateCounter {
     if (counter.endsAt === endsAt) counter.remote = requests
   }
 
-  /** Deletes the counts of past windows. */
   sweep(): void {
     const now = Date.now()
     for (const [subject, { endsAt }] of this.#counters) if (isOver(endsAt, now)) this.#counters.delete(subject)

@@ -23,7 +23,6 @@ export class SlidingWindow {
     return times.length < this.#limit ? 0 : (times.at(-this.#limit) as number) + windowMs - now
   }
 
-  /** Records an event of the subject. */
   add(subject: string): void {
     const now = this.#rotate()
     const key = this.#keyOf(subject)

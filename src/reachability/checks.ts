@@ -45,10 +45,10 @@ interface Lookup {
 const defaultDns: DnsOptions = { timeoutMs: 2_000, servers: null }
 const defaultProbe: ProbeOptions = { timeoutMs: 3_000, httpsPort: 443 }
 const defaultConcurrency = 8
-/** Results of checks are cached for this time. Milliseconds. */
+/** The cache time of checks. Milliseconds. */
 const checkCacheMs = 5_000
 const maxChecks = 1_000
-/** Addresses are cached for this time. Milliseconds. */
+/** The cache time of addresses. Milliseconds. */
 const addressCacheMs = 60_000
 const maxHosts = 100
 
@@ -106,7 +106,6 @@ export class DomainChecks {
     try {
       return addressesIn(await findRecords(host, this.#options.dns ?? defaultDns))
     } catch {
-      // Callers can do without the addresses.
       return []
     } finally {
       this.#active -= 1
@@ -150,7 +149,6 @@ function familyOf(records: FoundRecords): 0 | 4 | 6 {
   return families.size === 1 ? (family as 4 | 6) : 0
 }
 
-/** Returns the addresses among the records. */
 export function addressesIn(records: FoundRecords): string[] {
   return typeof records === 'string' ? [] : records.flatMap(({ type, value }) => (type === 'CNAME' ? [] : [value]))
 }

@@ -13,7 +13,7 @@ export interface DnsRecord {
 export type FoundRecords = readonly DnsRecord[] | 'no records' | 'no answer'
 
 export interface DnsOptions {
-  /** Milliseconds for the whole lookup. */
+  /** For the whole lookup. */
   readonly timeoutMs: number
   /** DNS servers as `address` or `address:port`; null for the default servers of the machine. */
   readonly servers: readonly string[] | null
@@ -22,7 +22,6 @@ export interface DnsOptions {
 /** Limits the records of one type, because a name may have thousands. */
 const maxPerType = 8
 
-/** Error codes for a missing name or a missing record type. */
 const missingCodes = ['ENODATA', 'ENOTFOUND']
 
 /** Looks up the CNAME and the addresses of a name in ASCII. Never rejects. */

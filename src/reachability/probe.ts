@@ -22,10 +22,7 @@ const maxBody = 1_024
 /** Interim responses, such as 103 (Early Hints), before the final response. */
 const maxInterim = 8
 
-/**
- * Requests the URL and compares the response with the fingerprint. Reveals nothing else about the response. Follows one
- * redirect, from HTTP to the same host and path over HTTPS. Never rejects.
- */
+/** Compares the response of the URL with the fingerprint. Follows one redirect to HTTPS. Never rejects. */
 export async function probe(url: string, fingerprint: string, options: ProbeOptions): Promise<ProbeResult> {
   const signal = AbortSignal.timeout(options.timeoutMs)
   try {
@@ -71,7 +68,6 @@ async function compare(response: IncomingMessage, fingerprint: string): Promise<
   return isHere ? 'here' : 'elsewhere'
 }
 
-/** Reads the first bytes of the body as text. */
 async function startOf(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -86,7 +82,6 @@ async function startOf(body: AsyncIterable<Buffer>): Promise<string> {
 /** Error codes of OpenSSL for certificates, and of Node for failed handshakes. */
 const tlsCode = /CERT|CRL|SIGNATURE|^(?:ERR_SSL|ERR_TLS)_|^(?:EPROTO|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE))$/
 
-/** Returns whether a request failed because of TLS. */
 function isTlsError(error: unknown): boolean {
   return tlsCode.test(String((error as NodeJS.ErrnoException).code))
 }

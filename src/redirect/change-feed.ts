@@ -17,10 +17,7 @@ interface ChangeFeedOptions {
   readonly onProblem: (error: unknown) => void
 }
 
-/**
- * Follows the changes of other processes and nodes by polling. PostgreSQL's NOTIFY is not an alternative: all its commits
- * take one lock, and a broken connection loses notifications.
- */
+/** Polls changes of other processes. NOTIFY would serialize commits, and lose changes with its connection. */
 export class ChangeFeed {
   readonly #storage: Storage
   readonly #options: ChangeFeedOptions
@@ -83,7 +80,7 @@ export class ChangeFeed {
     this.#isAway = true
   }
 
-  /** Prunes up to the position of a minute ago, which every node has read by now. A failed prune is made up for by the next. */
+  /** Prunes up to the position of a minute ago, which every node has read. The next prune makes up for a failed one. */
   #prune(position: ChangePosition, start: number): void {
     if (this.#prunable !== undefined) this.#pruning = this.#storage.pruneChanges(this.#prunable).catch(() => undefined)
     this.#prunable = position

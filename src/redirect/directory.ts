@@ -31,7 +31,6 @@ export interface DirectoryOptions {
   readonly maxLinkBytes?: number
   /** The number of cached aliases without a link. */
   readonly maxUnknown?: number
-  /** The number of concurrent lookups. */
   readonly maxLookups?: number
 }
 
@@ -45,10 +44,7 @@ const maxLookups = 800
 /** Less than the second within which links of other processes must be found. Milliseconds. */
 const unknownForMs = 900
 
-/**
- * The redirect server's memory: all domains, and recently visited links. Changes of other processes and nodes reach it
- * within a second, even if the wall clock is set.
- */
+/** The redirect server's memory: all domains, and recently visited links. Sees changes elsewhere within a second. */
 export class Directory {
   readonly #storage: Storage
   readonly #domains: DomainTable
@@ -113,10 +109,7 @@ export class Directory {
     return this.#domains.named(name) !== undefined
   }
 
-  /**
-   * Returns the domain's link with this folded alias; null if there is none. Returns a promise if the link must be read
-   * from the database. Rejects with `overloaded` and `database_unavailable`.
-   */
+  /** Returns the domain's link with this folded alias, or a promise if it must be read. Throws `overloaded`. */
   linkOf(domain: ServedDomain, aliasFolded: string): ServedLink | null | Promise<ServedLink | null> {
     const key = keyOf(domain.id, aliasFolded)
     const link = this.#links.get(key)
@@ -126,10 +119,7 @@ export class Directory {
     return this.#lookups.get(key) ?? this.#lookUp(key, domain.id, aliasFolded)
   }
 
-  /**
-   * Drops a link that this process has stored, edited or deleted. `aliasFolded` is the alias after the change. Must be
-   * called after the commit and before the response.
-   */
+  /** Drops a changed link. Must be called after the commit and before the response, with the new alias. */
   linkChanged(id: number, domainId: number, aliasFolded: string): void {
     const key = keyOf(domainId, aliasFolded)
     this.#links.delete(key)
@@ -143,7 +133,6 @@ export class Directory {
     return this.#feed.poll()
   }
 
-  /** Stops following changes. */
   close(): Promise<void> {
     return this.#feed.close()
   }
@@ -231,12 +220,10 @@ function toServed(row: LinkRow): ServedLink {
   }
 }
 
-/**
- * Returns the approximate memory of a link in bytes. The redirect repeats the URL in a header and twice in a page, where
- * each byte that is not ASCII takes three.
- */
+/** Returns the approximate memory of a link in bytes. The redirect repeats the URL in a header and twice in a page. */
 function weightOf({ alias, url, title, expiration_url }: LinkRow): number {
   const bytes = Buffer.byteLength(url)
+  // A byte that is not ASCII takes three there.
   const written = bytes === url.length ? bytes : 3 * bytes
   return 600 + 2 * (alias.length + url.length + (title?.length ?? 0) + (expiration_url?.length ?? 0)) + 4 * written
 }

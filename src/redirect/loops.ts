@@ -24,10 +24,7 @@ export class Loops {
     this.#ownPort = ownPort
   }
 
-  /**
-   * Returns whether a visitor at `start` who is redirected to `target` returns to `start`. Returns a promise if the instance
-   * serves `target`. `host` is the request's Host header.
-   */
+  /** Returns whether `target` redirects back to `start`; a promise if the instance serves `target`. `host` is the Host. */
   isLoop(start: Address, target: RedirectTarget, host: string): false | Promise<boolean> {
     const first = this.#addressOf(target, host)
     return first === undefined ? false : this.#returnsTo(start, first, host)

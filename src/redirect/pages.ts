@@ -40,7 +40,7 @@ export const formatFailureForVisitors: FailureFormatter = (failure, requestId, a
   return { status, headers, body: bodyOf(failure, requestId) }
 }
 
-/** Returns whether an Accept header names JSON, and HTML later or not at all. */
+/** Whether an Accept header names JSON, and HTML later or not at all. */
 function prefersJson(accept = ''): boolean {
   const json = accept.search(/\bapplication\/(?:problem\+)?json\b/i)
   const html = accept.search(/\btext\/html\b/i)

@@ -14,13 +14,10 @@ const maxPasswordLength = 128
 /** The passwords for one link that one network can have waiting, in addition to the one being checked. */
 const maxWaiting = 31
 
-/**
- * Checks the passwords of visitors. Wrong passwords are counted by link and network, in this process only, because sharing
- * the counts would mean storing IP addresses. Passwords for one link from one network are checked one after the other, so
- * that the limit is exact.
- */
+/** Limits wrong passwords by link and network. Counts are not shared, because that would mean storing IP addresses. */
 export class Passwords {
   readonly #wrong = new SlidingWindow({ limit: wrongPerMinute, maxSubjects })
+  /** Checks the passwords of a subject one after the other, so that the limit is exact. */
   readonly #checking = new Semaphore({
     concurrency: Number.POSITIVE_INFINITY,
     concurrencyPerKey: 1,
@@ -28,10 +25,7 @@ export class Passwords {
     rejection: () => overloaded('Too many passwords are being checked.'),
   })
 
-  /**
-   * Returns whether a password matches `stored`, the hash of the link's password. Returns `rate_limited` after too many wrong
-   * passwords. Throws `overloaded`.
-   */
+  /** Returns whether a password matches the hash `stored`, or `rate_limited`. Throws `overloaded`. */
   judge(link: number, address: string, password: string, stored: string): Promise<boolean | Failure> {
     const network = networkOf(address)
     const subject = `${link} ${network}`

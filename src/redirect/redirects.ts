@@ -65,10 +65,7 @@ export function sendRedirect(exchange: Exchange, { status, headers, body }: Redi
   return sendReady(exchange, status, body)
 }
 
-/**
- * Appends a visitor's query to a location as text, before the fragment. The query is not encoded again, and contains no
- * `#`. Because a location has a path, the query cannot change the path or what precedes it.
- */
+/** Appends a visitor's query, which contains no `#`, to a location before its fragment. It is not encoded again. */
 export function withQuery(location: string, query: string): string {
   if (query === '') return location
   const fragmentAt = location.indexOf('#')

@@ -25,10 +25,7 @@ export type Resolution<Link> =
 
 type DomainUrls = Pick<ServedDomain, 'homepage_url' | 'not_found_url'>
 
-/**
- * Decides how a path of the domain is answered. `link` is the link of the path; null if there is none. `now` is in Unix
- * milliseconds.
- */
+/** Decides how a path of the domain is answered. `link` is the link of the path. `now` is in Unix milliseconds. */
 export function resolve<Link extends LinkState>(
   path: VisitedPath,
   domain: DomainUrls,
@@ -70,7 +67,6 @@ export function isExpired({ endsAt, isUsedUp }: LinkState, now: number): boolean
   return isUsedUp || (endsAt !== null && endsAt <= now)
 }
 
-/** Returns the resolution for an expired link. */
 export function expired(link: LinkState, domain: DomainUrls): Resolution<never> {
   const url = link.expiration_url ?? domain.not_found_url
   return { kind: 'expired', url, hadForm: link.redirect_password !== null }

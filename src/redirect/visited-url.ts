@@ -7,10 +7,7 @@ import { parseHostName } from '../names/host-name.ts'
 const hostAndPort = /^([^:/?#@[\]\\%\s]{1,512})(?::(\d*))?$/
 const asciiName = /^[a-z\d._-]+$/i
 
-/**
- * Returns the host name of a Host header, as domains are stored: A-labels in lower case, without port and trailing dot.
- * Returns null if it is not a host name. ASCII names are not checked further, because only stored names are found.
- */
+/** Returns the name in a Host header as domains are stored, or null. Does not check ASCII names further. */
 export function hostNameOf(host: string): string | null {
   const sent = hostAndPort.exec(host)?.[1]
   if (sent === undefined) return null

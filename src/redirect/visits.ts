@@ -31,13 +31,11 @@ const kinds = [
   'method_not_allowed',
 ] as const
 
-/** The kind of response to a visit. */
 type VisitKind = (typeof kinds)[number]
 
 /** The visits of a process by kind of response. */
 export type VisitCounts = Map<string, number>
 
-/** Returns a count of 0 for every kind of response. */
 export function newVisitCounts(): VisitCounts {
   return new Map(kinds.map((kind) => [kind, 0]))
 }
@@ -148,7 +146,6 @@ export class Visits {
     return this.#respond(visit, expired(link, visit.domain))
   }
 
-  /** Uses the link's own status, or 303 after a form. */
   #sendLinkRedirect({ exchange, query }: Visit, { redirect, forward_query }: ServedLink): Outcome {
     const status = exchange.method === 'POST' ? 303 : redirect.status
     const location = forward_query ? withQuery(redirect.location, query) : redirect.location
@@ -216,7 +213,6 @@ const pageHeaders = {
   'content-security-policy': pagePolicy,
 }
 
-/** Sec-Purpose and its predecessors. */
 const prefetchHeaders = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz']
 const prefetchPurpose = /\b(?:prefetch|prerender|preview)\b/i
 
