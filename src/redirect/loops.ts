@@ -24,7 +24,7 @@ export class Loops {
     this.#ownPort = ownPort
   }
 
-  /** Returns whether `target` redirects back to `start`; a promise if the instance serves `target`. `host` is the Host. */
+  /** Returns whether `target` redirects back to `start`, asynchronously if the instance serves `target`. */
   isLoop(start: Address, target: RedirectTarget, host: string): false | Promise<boolean> {
     const first = this.#addressOf(target, host)
     return first === undefined ? false : this.#returnsTo(start, first, host)
