@@ -1,27 +1,26 @@
 /**
- * What the links of a prepared database are, and how often they are visited. As in `records.ts`, the same number always
- * gives the same link.
+ * The links of a prepared database, and their clicks. As in `records.ts`, the same number always gives the same link.
  */
 import { type LinkValues, type NewLink, storeLink } from '../src/links/schema.ts'
-import type { LinkPast } from '../src/links/store.ts'
+import type { LinkHistory } from '../src/links/store.ts'
 import { below, brands, hostNameOf, modulus, tokenNumberOf, tokenOf } from './records.ts'
 
 /** Links that each domain has. */
 export const linksPerDomain = 10
 
-/** How many domains that many links are spread over. */
+/** Returns the number of domains for this number of links. */
 export function domainsFor(links: number): number {
   return Math.ceil(links / linksPerDomain)
 }
 
-/** The number of the domain that a link is on: neighbours by number are on different ones. */
+/** Returns the number of the link's domain. Consecutive links are on different domains. */
 export function domainOf(link: number, domains: number): number {
   return 1 + (link % domains)
 }
 
 const folders = 'go docs spring promo team'.split(' ')
 
-/** Unique, whatever the domain. One in four has upper case, and one in eight a slash. */
+/** Returns the alias of a link, unique on all domains. One in four has upper case, one in eight a slash. */
 export function aliasOf(link: number): string {
   const token = tokenOf(link)
   const name = link % 4 === 0 ? `${token.slice(0, 3).toUpperCase()}${token.slice(3)}` : token
@@ -53,8 +52,8 @@ export function linkOf(link: number): LinkValues & { readonly alias: string } {
   return { ...defaults, alias: aliasOf(link), url: targetOf(link), title }
 }
 
-/** Returns the past of a link. Half of the links have one click, and one link in n has more than n. */
-export function pastOf(link: number): LinkPast {
+/** Returns the history of a link. Half of the links have one click, and one link in n has more than n. */
+export function historyOf(link: number): LinkHistory {
   const clicks = Math.floor(modulus / tokenNumberOf(link))
   return {
     clicks,
@@ -96,7 +95,7 @@ export function numberOfRank(rank: number, count: number): number {
   return 1 + ((rank * (modulus % count)) % count)
 }
 
-/** The first index whose value is greater. The sum up to a rank is about its logarithm, so that is where to look. */
+/** Returns the first index with a greater value. The sum up to a rank is about its logarithm, so it starts there. */
 function indexAbove(upTo: Float64Array, value: number): number {
   let at = Math.min(upTo.length - 1, Math.floor(Math.exp(value - eulersConstant)))
   while (at > 0 && (upTo[at - 1] as number) > value) at -= 1

@@ -8,7 +8,7 @@ import { foldCase } from '../src/lib/fold-case.ts'
 import type { StorageLocation } from '../src/storage/location.ts'
 import { openStorage } from '../src/storage/open.ts'
 import { databaseUrl, execute, newName, startPostgres } from '../test/postgres.ts'
-import { domainOf, linkOf, pastOf } from './link-records.ts'
+import { domainOf, historyOf, linkOf } from './link-records.ts'
 import { hostNameOf, urlsOf } from './records.ts'
 import { contentsOf, type Seed, type SeedKind } from './seed.ts'
 
@@ -106,7 +106,7 @@ async function insertLinks(
   domains: number,
   numbers: readonly number[],
 ): Promise<void> {
-  const rows = numbers.map((link) => ({ ...linkOf(link), ...pastOf(link), domain_id: domainOf(link, domains) }))
+  const rows = numbers.map((link) => ({ ...linkOf(link), ...historyOf(link), domain_id: domainOf(link, domains) }))
   await client.query(
     `insert into links (account_id, domain_id, alias, alias_folded, url, url_folded, title, title_folded, disabled,
         forward_query, redirect_status, status, created_at, updated_at)

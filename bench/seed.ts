@@ -24,7 +24,7 @@ import type { StorageLocation } from '../src/storage/location.ts'
 import { openStorage } from '../src/storage/open.ts'
 import type { Db, Storage } from '../src/storage/port.ts'
 import { IndexWatch } from './index-watch.ts'
-import { domainOf, domainsFor, HostNames, linkOf, pastOf } from './link-records.ts'
+import { domainOf, domainsFor, HostNames, historyOf, linkOf } from './link-records.ts'
 import { hostNameOf, urlsOf } from './records.ts'
 
 /** A database has only domains, or links and a tenth as many domains. */
@@ -143,7 +143,7 @@ async function insertLinks(
   const names = new HostNames()
   await inGroups(storage, { first: 1, count: links, progress }, async (tx, link) => {
     const id = domainOf(link, domains)
-    await insertLink(tx, account, { id, name: names.of(id) }, linkOf(link), pastOf(link))
+    await insertLink(tx, account, { id, name: names.of(id) }, linkOf(link), historyOf(link))
   })
 }
 

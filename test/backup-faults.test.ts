@@ -12,7 +12,7 @@ import { newFolder, type Running, startProgram } from './processes.ts'
 import { runs } from './runs.ts'
 import { commandArguments } from './scripts.ts'
 
-/** Makes a database so large that its copy and its checks take some hundred milliseconds. */
+/** Enlarges a database until copies and checks take a few hundred milliseconds. */
 function enlarge(path: string): void {
   const database = new DatabaseSync(path)
   database.exec(`create table padding (bytes);
@@ -21,7 +21,7 @@ function enlarge(path: string): void {
   database.close()
 }
 
-/** When commands are killed, in milliseconds after they begin to write. */
+/** The moments when commands are killed, in milliseconds after their first write. */
 const moments = [0, 25, 50, 100, 200, 400, 700, 1_200].slice(0, runs(8, 4))
 
 /** Kills commands at these moments after they begin to write to the folder. Returns how many had not finished. */
@@ -43,7 +43,7 @@ async function killEach(folder: string, start: () => Running, check: () => void)
   return killed
 }
 
-test('a folder where a file belongs is said in one sentence', async (t) => {
+test('prints one sentence for a folder instead of a file', async (t) => {
   const { backup, say } = await backedUp(t, 'One')
   const folder = newFolder(t)
   const wayOut = `The database ${folder} is a folder. Point DATABASE_URL at a file in it.`
@@ -63,7 +63,7 @@ test('a folder where a file belongs is said in one sentence', async (t) => {
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('a disk that takes no more is said in one sentence, and leaves nothing behind', async (t) => {
+test('prints one sentence when the disk is full, and leaves no files', async (t) => {
   const { backup, variables, file, folder, path, done } = await backedUp(t, 'One')
   enlarge(path)
   await done('backup', backup, '--force')
@@ -71,7 +71,7 @@ test('a disk that takes no more is said in one sentence, and leaves nothing behi
   const limited = (...args: string[]) =>
     startProgram(
       t,
-      // Blocks of 512 bytes: more than Node writes of its own when coverage is measured.
+      // Blocks of 512 bytes: more than Node writes itself while it measures coverage.
       ['sh', '-c', 'ulimit -f 20000 && exec "$0" "$@"', process.execPath, ...commandArguments, ...args],
       variables,
     ).ended
@@ -87,7 +87,7 @@ test('a disk that takes no more is said in one sentence, and leaves nothing behi
   )
 })
 
-test('a backup ends with its SHA-256, which other programs can check, and is a database to SQLite', async (t) => {
+test('a backup ends with its SHA-256, and SQLite can open it', async (t) => {
   const { backup } = await backedUp(t, 'One')
   const [line = ''] = readFileSync(backup, 'latin1').split('\n').slice(-2)
   const [, digest] = /^Waymark backup\. SHA-256 of all bytes before this line: ([0-9a-f]{64})$/.exec(line) ?? []
@@ -99,7 +99,7 @@ test('a backup ends with its SHA-256, which other programs can check, and is a d
   assert.equal(verdict, 'ok')
 })
 
-test('a backup in which one bit has changed, or whose end is missing, replaces nothing', async (t) => {
+test('does not restore a backup with a changed bit or a missing end', async (t) => {
   const { backup, say, file, path } = await backedUp(t, 'A name')
   const [before, changed] = [readFileSync(path), readFileSync(backup)]
   changed[changed.indexOf('A name')] = 'B'.charCodeAt(0)
@@ -126,7 +126,7 @@ test('restores a backup of an older version, which has no checksum, with a warni
   assert.deepEqual(namesIn(path), ['Old'])
 })
 
-test('a backup that is killed leaves the file that was there, and another one succeeds', async (t) => {
+test('a killed backup keeps the existing file, and the next backup succeeds', async (t) => {
   const { backup, done, path, variables } = await backedUp(t, 'One')
   enlarge(path)
   const start = () => startProgram(t, [process.execPath, ...commandArguments, 'backup', backup, '--force'], variables)
@@ -141,7 +141,7 @@ test('a backup that is killed leaves the file that was there, and another one su
   assert.deepEqual(namesIn(path), ['One'])
 })
 
-test('a restore that is killed leaves one of the two databases, whole, and another one succeeds', async (t) => {
+test('a killed restore leaves one of the two databases intact, and the next restore succeeds', async (t) => {
   const { backup, done, path, folder, variables } = await backedUp(t, 'Kept')
   enlarge(path)
   await done('backup', backup, '--force')

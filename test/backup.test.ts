@@ -1,4 +1,4 @@
-/** `waymark backup` and `waymark restore`, beside a real server. */
+/** `waymark backup` and `waymark restore`, with a real server. */
 import assert from 'node:assert/strict'
 import {
   chmodSync,
@@ -17,7 +17,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { backedUp, namesAt, namesIn, newPlace, pagesOf, sentence, spaces, store } from './backups.ts'
 
-test('a backup that is made while the server writes is whole, and has every write that was answered before', async (t) => {
+test('a backup of a busy server is complete, and contains every acknowledged write', async (t) => {
   const place = newPlace(t)
   const server = await place.start()
   let isDone = false
@@ -39,7 +39,7 @@ test('a backup that is made while the server writes is whole, and has every writ
   assert.deepEqual(readdirSync(place.file('.')).sort(), ['0.db', '1.db', '2.db', basename(place.folder)])
 })
 
-test('what holds records may be read by this user alone', async (t) => {
+test('only this user can read files with records', async (t) => {
   const place = newPlace(t)
   await store(await place.start(), 'One')
   await place.done('backup', place.file('backup.db'))
@@ -51,7 +51,7 @@ test('what holds records may be read by this user alone', async (t) => {
   assert.deepEqual([...new Set(modes)], [0o600])
 })
 
-test('a backup replaces a file only with --force, and leaves nothing behind when it fails', async (t) => {
+test('a backup replaces a file only with --force, and leaves no files when it fails', async (t) => {
   const { backup, say, done, file, path } = await backedUp(t, 'One')
   const before = readFileSync(backup)
   assert.match(sentence(await say('backup', backup)), /^There is a file \S+ already\. .*--force\.$/)
@@ -74,11 +74,11 @@ test('a backup replaces a file only with --force, and leaves nothing behind when
   )
 })
 
-test('a restored database is that of the backup; what was there before is kept beside it, its log included', async (t) => {
+test('restores the database of the backup, and keeps the previous one with its log', async (t) => {
   const { backup, start, done, folder, path, key } = await backedUp(t, 'Kept')
   const later = await start()
   await store(later, 'Too late', key)
-  // Killed, so that the last write is in the log alone.
+  // Killed, so that only the log has the last write.
   await later.end('SIGKILL')
   assert.ok(statSync(`${path}-wal`).size > 0)
 
@@ -94,7 +94,7 @@ test('a restored database is that of the backup; what was there before is kept b
   assert.deepEqual(found.body.meta.total, 2)
 })
 
-test('a backup can be restored where there is no database yet', async (t) => {
+test('restores a backup where no database exists', async (t) => {
   const { backup, key } = await backedUp(t, 'Moved')
   chmodSync(backup, 0o444)
   const { done, start, path } = newPlace(t)
@@ -103,11 +103,11 @@ test('a backup can be restored where there is no database yet', async (t) => {
   assert.deepEqual(await namesAt(await start(), key), ['Moved'])
 })
 
-test('a journal that a database left is not rolled into the restored one', async (t) => {
+test('ignores the journal of the previous database', async (t) => {
   const { backup, done, path } = await backedUp(t, 'Kept')
   const database = new DatabaseSync(path)
   database.exec(`pragma journal_mode = delete; update spaces set name = 'Too late'; create table notes (text)`)
-  // More than the cache holds, so that the journal is on the disk: a process that is killed now leaves it.
+  // More than the cache can hold, so that the journal is on the disk when the process is killed.
   database.exec(
     `pragma cache_size = 1; begin; update spaces set name = 'Later'; insert into notes values (zeroblob(1e6))`,
   )
@@ -119,7 +119,7 @@ test('a journal that a database left is not rolled into the restored one', async
   assert.deepEqual(namesIn(path), ['Kept'])
 })
 
-test('nothing is restored while a server has the database open, however idle', async (t) => {
+test('restores nothing while an idle server has the database open', async (t) => {
   const { backup, start, say, folder, path, key } = await backedUp(t, 'One')
   const server = await start()
   assert.equal(
@@ -134,7 +134,7 @@ test('nothing is restored while a server has the database open, however idle', a
   )
 })
 
-test('what is no good backup replaces nothing', async (t) => {
+test('does not restore an invalid backup', async (t) => {
   const { backup, say, file, path, folder } = await backedUp(t, 'One')
   const make = (name: string, text: string) => {
     const database = new DatabaseSync(file(name))
@@ -179,7 +179,7 @@ test('what is no good backup replaces nothing', async (t) => {
   assert.deepEqual(readdirSync(folder), [basename(path)])
 })
 
-test('a damaged database is replaced; when it cannot be told whether it is in use, only with --stopped', async (t) => {
+test('replaces a damaged database, but only with --stopped if it may be in use', async (t) => {
   const { backup, start, say, done, path, key } = await backedUp(t, 'One')
   writeFileSync(path, 'Not a database.\n'.repeat(1000))
   await done('restore', backup)
@@ -195,7 +195,7 @@ test('a damaged database is replaced; when it cannot be told whether it is in us
   assert.deepEqual(await namesAt(await start(), key), ['One'])
 })
 
-test('a database of another program is not replaced', async (t) => {
+test('does not replace the database of another program', async (t) => {
   const { backup, path, say } = await backedUp(t, 'One')
   const database = new DatabaseSync(path)
   database.exec('drop table instance')
@@ -205,7 +205,7 @@ test('a database of another program is not replaced', async (t) => {
   assert.deepEqual(readFileSync(path), before)
 })
 
-test('exit code 2 for a FILE that is the database itself, whatever it is called, and nothing happens to it', async (t) => {
+test('exits with code 2 for the database itself under any name, and does not change it', async (t) => {
   const { path, say, file } = await backedUp(t, 'One')
   symlinkSync(path, file('link.db'))
   const before = readFileSync(path)
@@ -223,7 +223,7 @@ test('exit code 2 for a FILE that is the database itself, whatever it is called,
   assert.deepEqual(readFileSync(path), before)
 })
 
-test('a FILE must be named, and there must be a database', async (t) => {
+test('requires a FILE and a database', async (t) => {
   const { say } = newPlace(t)
   for (const command of ['backup', 'restore']) {
     const { code, stderr } = await say(command)

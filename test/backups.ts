@@ -17,7 +17,7 @@ export interface Place {
   readonly variables: Variables
   readonly path: string
   readonly folder: string
-  /** A file beside the folder of the database. */
+  /** Returns the path of a file next to the database's folder. */
   file(name: string): string
   start(): Promise<RunningServer>
   say(...args: string[]): Promise<Said>
@@ -77,15 +77,15 @@ export function pagesOf(backup: string): Buffer {
   return bytes.subarray(0, bytes.length - (bytes.length % 4096))
 }
 
-/** The one line that a failed command says. */
+/** Returns the only line that a failed command prints. */
 export function sentence({ code, stdout, stderr }: Pick<Said, 'stdout' | 'stderr'> & { code: number | null }): string {
   assert.deepEqual([code, stdout], [1, ''])
-  const said = withoutProgress(stderr)
-  assert.match(said, /^[^\n]+\.\n$/)
-  return said.trimEnd()
+  const printed = withoutProgress(stderr)
+  assert.match(printed, /^[^\n]+\.\n$/)
+  return printed.trimEnd()
 }
 
-/** On a busy machine a command takes so long that it says how far it is. */
+/** Removes the progress, which commands print on a busy machine. */
 function withoutProgress(stderr: string): string {
   return stderr.replace(/^\d+ % is \w+\n/gm, '')
 }

@@ -1,6 +1,6 @@
 /**
- * Three accounts do random things. None ever sees, counts, finds, changes, deletes or refers to a record of another; that a
- * domain's name is taken is the only thing that shows.
+ * Three accounts send random requests. No account can see, count, find, change, delete or reference another account's
+ * record. The only exception is that a domain's name is taken.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -47,7 +47,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 
 const plain = { name: 0, record: 0, domain: null, space: null } as const
 
-/** One run: what each account must see, beside the app that must show it. */
+/** A model of the records that each account must see. */
 class Run {
   readonly #keys: readonly string[]
   readonly #suffix: string
@@ -65,7 +65,7 @@ class Run {
     if (record !== undefined) await this.#touch(step, record)
   }
 
-  /** Everybody sees all of their own and nothing else. */
+  /** Checks that each account sees exactly its own records. */
   async checkAll(): Promise<void> {
     for (let who = 0; who < accounts; who++) {
       for (const resource of resources) await this.#list({ ...plain, verb: 'list', who, resource })
@@ -108,7 +108,7 @@ class Run {
     this.#records.push({ resource, id: data.id, owner, data })
   }
 
-  /** One of all records of the resource that ever were. */
+  /** Returns one of all records of the resource, including deleted ones. */
   #pick(resource: Resource, place: number | null): Record | undefined {
     const all = this.#records.filter((each) => each.resource === resource)
     return place === null ? undefined : all[place % Math.max(1, all.length)]
@@ -199,7 +199,7 @@ function isOwn(record: Record | undefined, who: number): boolean {
   return record?.owner === who && record.data !== undefined
 }
 
-/** No word tells a record of another account from one that there is not. */
+/** Checks that the message is the same for other accounts' records and for unknown records. */
 function assertRefused({ status, body, text }: Answer, expected: readonly (readonly string[])[]): void {
   assert.equal(status, 422, text)
   assert.deepEqual(
@@ -216,7 +216,7 @@ function assertNotFound({ status, body }: Answer): void {
   assert.equal(body.code, 'not_found')
 }
 
-test('no account ever sees or moves a record of another', async () => {
+test("no account sees or changes another account's records", async () => {
   let runs = 0
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }), async (steps) => {

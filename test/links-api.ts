@@ -1,6 +1,4 @@
-/**
- * For tests of links: an account of its own with a domain, and what is asked of the app in its name.
- */
+/** Accounts with a domain for API tests, and database queries for links. */
 import assert from 'node:assert/strict'
 import { sql } from 'kysely'
 import type { Db } from '../src/storage/port.ts'
@@ -10,7 +8,7 @@ import type { Answer, Json, Request } from './client.ts'
 
 let made = 0
 
-/** A name that nothing else in this process has. */
+/** Returns a unique name in this process. */
 export function fresh(stem: string): string {
   made += 1
   return `${stem}${made}`
@@ -21,9 +19,9 @@ export interface Place {
   readonly account: number
   readonly key: string
   readonly domain: Json
-  /** Sends a request with the account's key; the path stands below `/api/v1`. */
+  /** Sends a request with the account's key. The path is relative to `/api/v1`. */
   send(method: string, path: string, request?: Request): Promise<Answer>
-  /** Stores a record; a link gets a URL unless it brings one. */
+  /** Stores a record. A link gets a default URL. */
   stored(path: string, json?: Json): Promise<Json>
   /** Stores a link. */
   link(json?: Json): Promise<Json>
@@ -52,7 +50,7 @@ export function assertRefused(answer: Answer, ...expected: readonly (readonly [f
   )
 }
 
-/** Clicks of people on a link, the last of them at a time in RFC 3339. */
+/** Adds human clicks to a link, the last at a time in RFC 3339. */
 export async function clickOn(db: Db, id: number, clicks: number, at: string): Promise<void> {
   await db.execute(click({ id, clicks, at: Date.parse(at) }))
   await db.execute(statusDue({ id }))
@@ -66,7 +64,7 @@ const click = ({ id, clicks, at }: { id: number; clicks: number; at: number }) =
 
 const statusDue = ({ id }: { id: number }) => query.updateTable('links').set({ status_due_at: '' }).where('id', '=', id)
 
-/** Moves the period of a link into the past, as time does. Its stored state stays what it was. */
+/** Changes the end of a link's period without its stored status. */
 export const moveEnd = ({ id, at }: { id: number; at: string }) =>
   query.updateTable('links').set({ active_period_end_at: at, status_due_at: at }).where('id', '=', id)
 
@@ -76,14 +74,14 @@ export const moveStart = ({ id, at }: { id: number; at: string }) =>
 export const storedPassword = ({ id }: { id: number }) =>
   query.selectFrom('links').select('redirect_password').where('id', '=', id)
 
-/** How many links stand on a domain, whatever its account. */
+/** Counts the links on a domain of any account. */
 export const linksOn = ({ id }: { id: number }) =>
   query
     .selectFrom('links')
     .select((e) => e.fn.countAll<number>().as('count'))
     .where('domain_id', '=', id)
 
-/** The records whose removal has not ended. */
+/** Selects records that are being removed. */
 export const outOfAccount = {
   domains: () => query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', 0),
   spaces: () => query.selectFrom('spaces').select('id').where('account_id', '=', 0),

@@ -1,4 +1,4 @@
-/** Links in the database, below every rule of the API: what tests of the visitors' side begin with. */
+/** Links, domains and spaces in the database, stored without the rules of the API. */
 import { sql } from 'kysely'
 import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain } from '../src/domains/store.ts'
@@ -11,11 +11,11 @@ import type { Db } from '../src/storage/port.ts'
 import { query } from '../src/storage/schema.ts'
 import { type Later, newLocation } from './engine.ts'
 
-/** The values of a link with only a URL. */
+/** The values of a link that has only a URL. */
 const { domain_id: _, alias: __, ...values } = storeLink.check({ url: 'https://acme.com/' }) as NewLink
 export const plainLink: LinkValues = values
 
-/** A database with an account and a domain, opened twice, as by two nodes. */
+/** Opens a new database with an account and a domain twice, like two nodes. */
 export async function twoNodes(later: Later, engine?: StorageLocation['engine']) {
   const location = await newLocation(later, engine)
   const open = async () => {
@@ -67,7 +67,7 @@ const inserted = (link: { account: number; domain: number; alias: string; folded
     })
     .returning('id')
 
-/** The columns of a link that a test is about. */
+/** The columns that tests set. */
 export interface LinkColumns {
   readonly url: string
   readonly title: string | null
@@ -86,7 +86,7 @@ const plainColumns: LinkColumns = {
   ...{ clicks_limit: null, expiration_url: null, redirect_password: null, forward_query: 0, redirect_status: 302 },
 }
 
-/** Changes a link, from a plain one, to what the test is about. */
+/** Sets columns of a link, and resets the other columns of `LinkColumns`. */
 export async function setLink(db: Db, id: number, columns: Partial<LinkColumns>): Promise<void> {
   await db.execute(setColumns({ id, ...plainColumns, ...columns }))
 }
@@ -107,7 +107,7 @@ export const setAlias = ({ id, alias }: { id: number; alias: string }) =>
 
 export const deleteLink = ({ id }: { id: number }) => query.deleteFrom('links').where('id', '=', id)
 
-/** As a domain is while its links are taken off it. */
+/** Moves a domain out of its account, as its removal does. */
 export const takeDomainAway = ({ id, name }: { id: number; name: string }) =>
   query.updateTable('domains').set({ account_id: 0, name }).where('id', '=', id)
 
@@ -123,7 +123,7 @@ export async function newSpace(db: Db, account: number, name: string): Promise<n
   return (await insertSpace(db, account, { name, color: 1 })).record.id
 }
 
-/** Puts a link into a space, or takes it out of all. */
+/** Sets the space of a link; null for none. */
 export const setSpace = ({ id, space }: { id: number; space: number | null }) =>
   query.updateTable('links').set({ space_id: space }).where('id', '=', id)
 

@@ -30,7 +30,7 @@ async function newPlace(t: TestContext): Promise<Place> {
   return placeAt(t, { engine: 'sqlite', path }, variables)
 }
 
-/** The same on PostgreSQL. */
+/** Like `newPlace`, on PostgreSQL. */
 async function newPostgresPlace(t: TestContext): Promise<Place> {
   const { drop, ...location } = await newPostgres()
   t.after(drop)
@@ -49,13 +49,13 @@ async function fill({ storage }: Place, count: number): Promise<void> {
     for (let n = 0; n < count; n++) {
       const urls = { homepage_url: n % 2 ? `https://acme.com/${n}` : null, not_found_url: null }
       await insertDomain(tx, 1, { name: `d${n}.acme.com`, nameUnicode: `d${n}.acme.com` }, urls)
-      // Many of the same name, stored in the same millisecond.
+      // Many have the same name and time.
       await insertSpace(tx, 1, { name: `Space ${n % 3}`, color: 1 + (n % 6) })
     }
   })
 }
 
-/** All records of an account, but for their ids. */
+/** Returns all records of an account without their ids. */
 async function recordsOf({ storage }: Place, account = 1) {
   const all = { ...firstPage, limit: 100_000 }
   const [domains, spaces] = [await listDomains(storage, account, all), await listSpaces(storage, account, all)]
@@ -65,7 +65,7 @@ async function recordsOf({ storage }: Place, account = 1) {
   }
 }
 
-/** A copy of the database, which goes its own way from now on. */
+/** Copies the database. */
 function cloneOf(t: TestContext, { variables }: Place): Promise<Place> {
   const clone = newDatabase(t)
   mkdirSync(dirname(clone.path))
@@ -84,7 +84,7 @@ function ofYear(year: number) {
   return { created_at: time, updated_at: time }
 }
 
-/** An import that reads what the test writes. */
+/** Starts an import of its standard input. */
 function importing(t: TestContext, { variables }: Place): ChildProcess {
   const { NODE_V8_COVERAGE: _, ...inherited } = process.env
   const env = { ...inherited, ...variables }
@@ -97,7 +97,7 @@ function importing(t: TestContext, { variables }: Place): ChildProcess {
   return child
 }
 
-test('what is exported and imported is the same, but for the ids', async (t) => {
+test('imports what was exported, under other ids', async (t) => {
   const [from, to] = [await newPlace(t), await newPlace(t)]
   await fill(from, 700)
   const file = join(newFolder(t), 'export.jsonl')
@@ -109,18 +109,18 @@ test('what is exported and imported is the same, but for the ids', async (t) => 
     [0, 'Records stored: 1400, there already: 0, refused: 0.\n', ''],
   )
   assert.deepEqual(await recordsOf(to), await recordsOf(from))
-  // Printed, and from the standard input, it is the same; and so is an export of the import, but for the ids.
+  // Another export of either database has the same lines, apart from ids.
   const printed = (await to.say('export')).stdout
   const withoutIds = (text: string) => text.replace(/^.*\n/, '').replace(/"id":\d+,/g, '')
   assert.equal(withoutIds(printed), withoutIds(readFileSync(file, 'utf8')))
 })
 
-test('an import that is killed goes on where it was when it is run again: nothing is missing, nothing is there twice', async (t) => {
+test('a killed import continues when it is run again, without missing or duplicate records', async (t) => {
   const [from, to] = [await newPlace(t), await newPlace(t)]
   await fill(from, 1_500)
   const text = (await from.say('export')).stdout
   const child = importing(t, to)
-  // All but the end: so it cannot have ended by itself.
+  // Without the end, so the import can't finish by itself.
   child.stdin?.write(text.slice(0, text.length * 0.8))
   await eventually(async () => (await recordsOf(to)).spaces.length >= 400)
   child.kill('SIGKILL')
@@ -136,7 +136,7 @@ test('an import that is killed goes on where it was when it is run again: nothin
   assert.match((await to.say('import', file)).stdout, /^Records stored: 0, there already: 3000, refused: 0\.$/m)
 })
 
-test('exit code 1 when lines are refused: each is named with its number and its reasons, the others are stored', async (t) => {
+test('exits with code 1 and reasons for rejected lines, and stores the others', async (t) => {
   const to = await newPlace(t)
   await createAccount(to.storage, 'Other')
   const here = { homepage_url: 'https://here.example', not_found_url: null }
@@ -207,7 +207,7 @@ test('exit code 1 when lines are refused: each is named with its number and its 
   )
 })
 
-test('from SQLite to PostgreSQL and back it is the same, also when it is imported twice at once', async (t) => {
+test('keeps records from SQLite to PostgreSQL and back, also with two concurrent imports', async (t) => {
   const [from, over, to] = [await newPlace(t), await newPostgresPlace(t), await newPlace(t)]
   await fill(from, 300)
   const folder = newFolder(t)
@@ -224,7 +224,7 @@ test('from SQLite to PostgreSQL and back it is the same, also when it is importe
   assert.deepEqual(await recordsOf(to), await recordsOf(from))
 })
 
-test("an account's own export brings back what was deleted, and nothing twice", async (t) => {
+test("an account's own export restores deleted records, without duplicates", async (t) => {
   const place = await newPlace(t)
   await fill(place, 4)
   const file = join(newFolder(t), 'all.jsonl')
@@ -247,13 +247,13 @@ test('stores an imported and deleted space again', async (t) => {
   assert.match((await to.say('import', file)).stdout, /^Records stored: 1, there already: 1, /)
 })
 
-test('a clone that has grown refuses ids that mean other records there; --as-new stores those under new ids, once', async (t) => {
+test('a changed copy rejects ids of other records; --as-new stores them once under new ids', async (t) => {
   const from = await newPlace(t)
   await insertSpace(from.storage, 1, { name: 'Shared', color: 1 })
   await insertSpace(from.storage, 1, { name: 'Renamed', color: 1 })
   const clone = await cloneOf(t, from)
   await changeSpace(clone.storage, 1, 2, { name: 'Renamed here' }, null)
-  // Each gives out the ids 3 and 4; the last two spaces differ in nothing but their times.
+  // Each gives out the ids 3 and 4; the last two spaces differ only in their times.
   await insertSpace(from.storage, 1, { name: 'Theirs', color: 2 }, ofYear(2020))
   await insertSpace(from.storage, 1, { name: 'Same', color: 3 }, ofYear(2020))
   await insertSpace(clone.storage, 1, { name: 'Ours', color: 2 }, ofYear(2021))
@@ -271,7 +271,7 @@ test('a clone that has grown refuses ids that mean other records there; --as-new
   assert.deepEqual([asNew.code, asNew.stdout], [0, 'Records stored: 3, there already: 1, refused: 0.\n'])
   const all = ['Shared', 'Renamed here', 'Ours', 'Same', 'Renamed', 'Theirs', 'Same']
   assert.deepEqual(await namesOf(clone), all)
-  // Run again, it stores nothing twice; and an export of the clone still knows itself.
+  // Another import stores no duplicates, and the copy recognizes its own export.
   assert.match(
     (await clone.say('import', theirs, '--as-new')).stdout,
     /^Records stored: 0, there already: 4, refused: 0\.$/m,
@@ -280,7 +280,7 @@ test('a clone that has grown refuses ids that mean other records there; --as-new
   assert.match((await clone.say('import', ours)).stdout, /^Records stored: 0, there already: 7, refused: 0\.$/m)
 })
 
-test('--as-new stores what was imported and changed since under a new id, once; a name stays unique', async (t) => {
+test('--as-new stores a changed record once under a new id; a name stays unique', async (t) => {
   const [from, to] = [await newPlace(t), await newPlace(t)]
   await fill(from, 1)
   const file = join(newFolder(t), 'export.jsonl')
@@ -296,7 +296,7 @@ test('--as-new stores what was imported and changed since under a new id, once; 
   assert.deepEqual(await namesOf(to), ['Changed', 'Space 0'])
 })
 
-test('exit code 1 for a file that was cut off, or that is no export', async (t) => {
+test('exits with code 1 for a truncated file and for other files', async (t) => {
   const [from, to] = [await newPlace(t), await newPlace(t)]
   await fill(from, 2)
   const text = (await from.say('export')).stdout
@@ -321,7 +321,7 @@ test('exit code 1 for a file that was cut off, or that is no export', async (t) 
   assert.match(await importOf(text.replace(/"source":"\w+"/, '"source":" "')), /^The file does not say which database /)
 })
 
-test('exit codes 1 and 2 say what cannot be read, written or meant', async (t) => {
+test('exits with code 1 or 2 and a reason for invalid files and arguments', async (t) => {
   const place = await newPlace(t)
   const folder = newFolder(t)
   const file = join(folder, 'export.jsonl')

@@ -67,7 +67,7 @@ describe('POST /domains', () => {
     }
   })
 
-  test('409 when another account has the name, in the same words', async () => {
+  test('409 with the same message when another account has the name', async () => {
     const name = freshName()
     const key = await app.createKey({ account: await app.createAccount() })
     await app.send('POST', domains, { form: { name }, key })
@@ -118,7 +118,7 @@ describe('POST /domains', () => {
     assert.equal((await stored({ homepage_url: url })).homepage_url, url)
   })
 
-  test('422 names all bad fields at once, in a stated order', async () => {
+  test('422 for all invalid fields together, in the order of the form', async () => {
     const form = { not_found_url: 'x', colour: 'red', homepage_url: 'ftp://x', name: 'a_b' }
     assertRefused(
       await app.send('POST', domains, { form }),
@@ -153,7 +153,7 @@ for (const method of both) {
       }
     })
 
-    test('422 prohibited for any other name, and nothing else of the request is kept', async () => {
+    test('422 prohibited for any other name, and changes nothing', async () => {
       const record = await stored()
       for (const name of [freshName(), 'not a host name', 'com', '127.0.0.1']) {
         const form = { name, homepage_url: 'https://changed.com' }

@@ -88,7 +88,7 @@ export async function removeDomain(
     if (!(error instanceof ForeignKeyViolation)) throw error
     const links = await countLinks(db, account, id)
     if (links > 0) throw domainInUse(links)
-    // The last link was deleted in the meantime, or something else refers to the domain.
+    // The last link has just been deleted, or something else refers to the domain.
     return domains.remove(db, account, id, precondition)
   }
 }

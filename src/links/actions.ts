@@ -176,7 +176,7 @@ async function checkedChange(
   return change
 }
 
-/** Hashes the password of a link of the account. Returns null and undefined unchanged. */
+/** Hashes a password for the account. Returns null and undefined unchanged. */
 async function hashed<Password extends string | null | undefined>(account: number, password: Password) {
   return typeof password === 'string' ? hashPassword(password, `account ${account}`) : password
 }

@@ -70,7 +70,7 @@ async function place(t: TestContext) {
   return { ...nodes, maintenance, spaces, link, click, maintain }
 }
 
-/** Returns the stored days of a link. */
+/** Returns a link's stored days. */
 async function daysOf(db: Db, link: number): Promise<number[]> {
   return (await keptDays(db)).filter(({ scope, id }) => scope === scopes.link && id === link).map(({ day }) => day)
 }
@@ -123,7 +123,7 @@ test('restores every column unchanged', async (t) => {
   )
 })
 
-test('keeps the days of a deleted link for a minute, then deletes them', async (t) => {
+test("keeps a deleted link's days for a minute, then deletes them", async (t) => {
   const { storage, account, link, click, maintain } = await place(t)
   const [sale, other, plainOne] = [await link('sale'), await link('other'), await link('plain')]
   await click(sale, 100, 101)

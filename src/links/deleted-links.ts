@@ -74,8 +74,8 @@ export async function findRemovedLink(
 }
 
 /**
- * Restores the account's link, without its space if that is gone. `now` is in Unix milliseconds. Returns the link, also if it
- * was restored before. Returns undefined if it can't be restored any more, never existed, or its domain is gone. Throws
+ * Restores the account's link, without its space if that is gone. `now` is in Unix milliseconds. Returns the link, even if it
+ * was restored before; undefined if it can't be restored any more, never existed, or its domain is gone. Throws
  * `alias_taken` if another link has the alias by now.
  */
 export async function restoreLink(

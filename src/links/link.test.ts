@@ -71,7 +71,7 @@ test('rejects 10,000 characters of any kind', () => {
 describe('a time', () => {
   const date = fc.date({ min: new Date('0001-01-02'), max: new Date('9999-12-30'), noInvalidDate: true })
 
-  test('is read as it was written, in any offset', () => {
+  test('is parsed in any offset', () => {
     fc.assert(
       fc.property(date, fc.integer({ min: -1439, max: 1439 }), fc.boolean(), (time, offset, isLower) => {
         const local = new Date(time.getTime() + offset * 60_000).toISOString().slice(0, -1)
@@ -88,7 +88,7 @@ describe('a time', () => {
     )
   })
 
-  test('is refused for a day that no calendar has, and taken for every other', () => {
+  test('is rejected only for days that do not exist', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 9998 }),
@@ -115,7 +115,7 @@ describe('a time', () => {
   })
 })
 
-test('the status is the first that holds: disabled, expired, scheduled, active', () => {
+test('the status is the first that applies: disabled, expired, scheduled, active', () => {
   const times = ['2026-01-01T00:00:00.000Z', '2026-06-01T00:00:00.000Z', '2027-01-01T00:00:00.000Z']
   const bound = fc.option(fc.constantFrom(...times))
   const lifetime: fc.Arbitrary<Lifetime> = fc.record({

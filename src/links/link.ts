@@ -45,7 +45,7 @@ export function generateAlias(length = generatedLength): string {
 
 /** The characters of an alias, with the slashes between its segments. */
 const characters = /^[\p{L}\p{M}\p{Nd}\p{Extended_Pictographic}\-_.~/]*$/u
-/** Some emoji are sequences of characters that are not allowed separately. */
+/** Some emoji are sequences of characters that are invalid separately. */
 const emoji = /\p{RGI_Emoji}/gv
 const invisible = /\p{Default_Ignorable_Code_Point}/u
 const reserved = /^(?:robots\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/

@@ -12,7 +12,7 @@ const strangeSpace = await strange.stored('/spaces', { name: 'Of another' })
 const { send, link } = place
 const url = 'https://acme.com'
 
-/** The rejected values of each field, by code. */
+/** Rejected values by field and code. */
 const refused: Readonly<Record<string, Readonly<Record<string, readonly Json[]>>>> = {
   url: {
     required: ['', null],
@@ -90,7 +90,7 @@ describe('422 on store and update', () => {
     })
   }
 
-  test('not_after_start for a period that ends before it starts, or as it starts', async () => {
+  test('not_after_start for a period that ends before or when it starts', async () => {
     const refusal = ['active_period_end_at', 'not_after_start'] as const
     for (const [start, end] of [
       ['2026-11-20 12:00', '2026-11-20 12:00'],
@@ -103,7 +103,7 @@ describe('422 on store and update', () => {
     }
   })
 
-  test('unknown_domain and unknown_space say the same whether another account has the record or none does', async () => {
+  test('unknown_domain and unknown_space are the same for records of another account', async () => {
     const spaceless = await strange.stored('/domains', { name: `${fresh('gone')}.example` })
     await strange.send('DELETE', `/domains/${spaceless.id}`)
     for (const [field, known] of [
@@ -119,7 +119,7 @@ describe('422 on store and update', () => {
     }
   })
 
-  test('all bad fields at once, in a stated order, unknown ones last', async () => {
+  test('all invalid fields together, in the order of the form, unknown fields last', async () => {
     const json = {
       ...{ zzz: 1, redirect_status: 303, forward_query: 'x', redirect_password: 'a'.repeat(129), expiration_url: 'x' },
       ...{ clicks_limit: 0, active_period_end_at: 'x', active_period_start_at: 'y', disabled: 'x', title: 7 },
@@ -134,7 +134,7 @@ describe('422 on store and update', () => {
     )
   })
 
-  test('bad values together with a domain, a space, a period and a target that do not fit', async () => {
+  test('invalid values together with an invalid domain, space, period and destination', async () => {
     const { id, short_url } = await link({ alias: fresh('all') })
     const period = { active_period_start_at: '2026-11-20 12:00', active_period_end_at: '2025-11-20 12:00' }
     const json = { ...period, title: 7, space_id: 999_999, domain_id: 999_999 }
@@ -190,7 +190,7 @@ describe('422 loops', () => {
 })
 
 describe('201 and 200 at the edges', () => {
-  /** The accepted values of each field, each with the value in the response if that is another. */
+  /** Accepted values by field, with the value in the response if it differs. */
   const taken: Readonly<Record<string, readonly (readonly [sent: Json, shown?: Json])[]>> = {
     url: [[`https://acme.com/${'a'.repeat(8192 - 17)}`], ['HTTPS://Acme.COM:443/%7Ea/../b?q=ü#ö']],
     title: [['💩'.repeat(255)], [' e\u0301 ', 'é'], ['', null], [null]],

@@ -9,7 +9,7 @@ const app = await startApp()
 const past = '2001-01-01 00:00'
 const future = '2201-01-01 00:00'
 
-/** The aliases of a list, with its total. */
+/** Returns a function that lists aliases after their total. */
 function lister(own: Place) {
   return async (query: Json): Promise<[number, ...string[]]> => {
     const { status, body, text } = await own.send('GET', `/links?${new URLSearchParams({ per_page: '100', ...query })}`)
@@ -61,7 +61,7 @@ describe('the filters of GET /links', async () => {
     })
   }
 
-  test('200 with a link in the filter of the space that it was moved to, and of none once it has left', async () => {
+  test('200 with a link only in the filter of its current space', async () => {
     const moving = await newPlace(app)
     const [from, to] = [
       await moving.stored('/spaces', { name: 'From' }),
@@ -126,7 +126,7 @@ describe('the search of GET /links', async () => {
     })
   }
 
-  test('200 with a link by its new texts, and no more by its old ones', async () => {
+  test('200 with a link only for its current texts', async () => {
     const moving = await newPlace(app)
     const { id } = await moving.link({ alias: 'vintage', title: 'Ältlich', url: 'https://old.example' })
     const found = async (search: string) => (await lister(moving)({ search }))[0]
@@ -166,7 +166,7 @@ describe('the order of GET /links', async () => {
   })
 })
 
-test('200 for all links of a filter with after, none twice and none missed, while others write', async () => {
+test('200 with every link once for a filter with after during other writes', async () => {
   const own = await newPlace(app)
   const space = await own.stored('/spaces', { name: 'All' })
   const stored = await Promise.all(Array.from({ length: 35 }, () => own.link({ space_id: space.id })))

@@ -29,7 +29,7 @@ describe('the ETag of a link', () => {
     for (const method of ['PUT', 'PATCH']) assert.equal((await send(method, path)).headers.etag, headers.etag)
   })
 
-  test('304 while nothing that it shows has changed; 200 after a click or an edit', async () => {
+  test('304 for an unchanged link; 200 after a click or an edit', async () => {
     const { id } = await link()
     const first = await tagOf(id)
     const asked = () => send('GET', `/links/${id}`, ifNoneMatch(first))
@@ -69,7 +69,7 @@ for (const method of ['PUT', 'PATCH', 'DELETE']) {
       }
     })
 
-    test('412 after an edit, with the tag under which the link is shown now', async () => {
+    test('412 with the current tag after an edit', async () => {
       const { id } = await link()
       const before = await tagOf(id)
       await send('PATCH', `/links/${id}`, { form: { url: 'https://acme.com/other' } })

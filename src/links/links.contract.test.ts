@@ -82,7 +82,7 @@ describe('POST /links', () => {
     assertRefused(all, ['url', 'not_absolute'], ['domain_id', 'required'], ['space_id', 'unknown_space'])
   })
 
-  test('201 with an alias of seven characters that are not easily mistaken, another each time', async () => {
+  test('201 with a different alias of seven unambiguous characters each time', async () => {
     const aliases = await Promise.all(Array.from({ length: 50 }, async () => (await link()).alias))
     for (const alias of aliases) assert.match(alias, /^[23456789bcdfghjkmnpqrstvwxz]{7}$/)
     assert.equal(new Set(aliases).size, 50)
@@ -109,7 +109,7 @@ describe('POST /links', () => {
     ['K', '\u212a'],
   ]
   for (const [index, [one, two]] of clashes.entries()) {
-    test(`409 alias_taken for ${two} beside ${one}, on store and update, but not on another domain`, async () => {
+    test(`409 alias_taken for ${two} next to ${one} on store and update, but not on another domain`, async () => {
       const own = await newPlace(app)
       const other = await own.stored('/domains', { name: `clash${index}.${own.domain.name}` })
       await own.link({ alias: one })
@@ -143,7 +143,7 @@ describe('POST /links', () => {
     assert.ok(second.id > first.id)
   })
 
-  test('201 ignores what the server assigns', async () => {
+  test('201 ignores assigned fields', async () => {
     const assigned = { id: 1e9, short_url: 1, status: 'x', has_redirect_password: [], clicks: -5, last_clicked_at: 'x' }
     const stored = await link({ ...assigned, created_at: '\0', updated_at: {} })
     assert.deepEqual([stored.clicks, stored.last_clicked_at, stored.status], [0, null, 'active'])
@@ -178,7 +178,7 @@ for (const method of both) {
       assert.deepEqual(empty.body.data, { ...body.data, ...cleared, updated_at: empty.body.data.updated_at })
     })
 
-    test('200 changes nothing, not even updated_at, for the unchanged record and for no field', async () => {
+    test('200 without a new updated_at for the unchanged record and for no field', async () => {
       const json = { title: 'Café', active_period_end_at: future, clicks_limit: 3, expiration_url: 'https://a.com/é' }
       const stored = await link({ ...json, alias: fresh('ÉTÉ'), forward_query: true, redirect_password: 'x' })
       await elapsed(stored.updated_at)
@@ -197,7 +197,7 @@ for (const method of both) {
       assert.ok(body.data.short_url.endsWith(alias))
     })
 
-    test('422 prohibited for any other domain, known or not, and nothing else of the request is kept', async () => {
+    test('422 prohibited for any other domain, and changes nothing', async () => {
       const stored = await link()
       const own = await place.stored('/domains', { name: `${fresh('other')}.example` })
       const strange = await newPlace(app)
@@ -215,7 +215,7 @@ for (const method of both) {
       assertRefused(await send(method, `/links/${id}`, { form }), ...expected)
     })
 
-    test('422 not_after_start against the bound that is not sent', async () => {
+    test('422 not_after_start compared with the stored bound', async () => {
       const { id } = await link({
         active_period_start_at: '2030-01-01 00:00',
         active_period_end_at: '2031-01-01 00:00',
@@ -243,7 +243,7 @@ for (const method of both) {
       assertRefused(await change({ alias }), ['url', 'loops'])
     })
 
-    test('200 sets, replaces and clears the password, which is never shown', async () => {
+    test('200 sets, replaces and clears the password, and never returns it', async () => {
       const { id, has_redirect_password } = await link()
       assert.equal(has_redirect_password, false)
       const change = async (redirect_password: string) => {
@@ -284,7 +284,7 @@ describe('the status of a link', () => {
     ['disabled', { disabled: true, active_period_end_at: past }],
   ]
   for (const [status, lifetime] of wanted) {
-    test(`is ${status} with ${JSON.stringify(lifetime)}, in every answer and in the filter`, async () => {
+    test(`is ${status} with ${JSON.stringify(lifetime)}, in every response and in the filter`, async () => {
       const own = await newPlace(app)
       const stored = await own.link(lifetime)
       assert.equal(stored.status, status)
@@ -310,7 +310,7 @@ describe('the status of a link', () => {
     )
   })
 
-  test('moves with time, in answers and in the filter', async () => {
+  test('changes with time, in responses and in the filter', async () => {
     const own = await newPlace(app)
     const { id } = await own.link({ active_period_end_at: future })
     const other = await own.link({ active_period_start_at: future })
@@ -336,7 +336,7 @@ describe('the status of a link', () => {
   })
 })
 
-/** Waits until the clock has left the millisecond that is named. */
+/** Waits until the clock has passed a time. */
 async function elapsed(time: string): Promise<void> {
   while (new Date().toISOString() <= time) await new Promise(setImmediate)
 }

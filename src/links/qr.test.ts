@@ -94,7 +94,7 @@ async function bytesOf(path: string): Promise<Buffer> {
 }
 
 for (const { id, short_url } of links) {
-  test(`200: each level that holds ${short_url.length} characters reads as the short URL, as SVG and as PNG`, async () => {
+  test(`200 with a readable code of ${short_url.length} characters in each level, as SVG and PNG`, async () => {
     for (const level of ['L', 'M', 'Q', 'H']) {
       if (level === 'H' && short_url.length > 1273) continue
       const path = `/api/v1/links/${id}/qr?level=${level}&size=600`
@@ -109,7 +109,7 @@ for (const { id, short_url } of links) {
   })
 }
 
-test('200 with the types, the names and the rules that keep browsers from running anything', async () => {
+test('200 with types, file names and a policy against scripts', async () => {
   for (const [query, type, name] of [
     ['', 'image/svg+xml', `link-${first}.svg`],
     ['?format=png', 'image/png', `link-${first}.png`],
@@ -137,7 +137,7 @@ test('the margin has the requested width, or more if pixels are left over', asyn
   }
 })
 
-test('HEAD has the headers of GET; 304 for the ETag of the picture, which each picture has its own of', async () => {
+test('returns the headers of GET for HEAD, 304 for a known ETag, and an ETag for each picture', async () => {
   const tags = new Set<unknown>()
   const queries = ['', '?format=png', '?size=513', '?margin=3', '?level=H', '?format=png&size=513']
   for (const query of queries) {
@@ -160,7 +160,7 @@ test('HEAD has the headers of GET; 304 for the ETag of the picture, which each p
   assert.equal((await app.send('GET', path, { headers: { 'if-none-match': before } })).status, 200)
 })
 
-test('422 names what fits when the code has more modules than pixels, or the level cannot hold the short URL', async () => {
+test('422 with a valid size or level when the code does not fit', async () => {
   const send = (query: string) => app.send('GET', `/api/v1/links/${longest}/qr?${query}`)
   const violationOf = async (query: string) => {
     const { status, body } = await send(query)
@@ -178,7 +178,7 @@ test('422 names what fits when the code has more modules than pixels, or the lev
   assert.deepEqual(await violationOf('level=H'), ['level', 'not_allowed', level])
 })
 
-test('422 with the fields that are invalid, unknown or repeated', async () => {
+test('422 for invalid, unknown and repeated fields', async () => {
   const single = 'format=SVG size=63 size=2049 size=0512 margin=17 margin=-1 margin=00 level=X colour=red'.split(' ')
   for (const query of [...single, 'size=64&size=65', 'format=x&size=x&margin=x&level=x&x=x']) {
     const { status, body } = await app.send('GET', `/api/v1/links/${first}/qr?${query}`)
@@ -193,7 +193,7 @@ test('200 for the bounds of each parameter', async () => {
   }
 })
 
-test('404 for an unknown link or one of another account, 403 without the scope, 401 without a key', async () => {
+test("404 for unknown and other accounts' links, 403 without the scope, 401 without a key", async () => {
   for (const id of [9999, 'x', '01']) assert.equal((await app.send('GET', `/api/v1/links/${id}/qr`)).status, 404)
   const path = `/api/v1/links/${first}/qr`
   const other = await app.createKey({ account: await app.createAccount() })

@@ -13,7 +13,7 @@ export function linkHandlers(storage: Storage, actions: LinkActions, shortUrl: S
     return link && shownLink(link, shortUrl)
   }
 
-  /** Runs a change. If its precondition fails, the response has the ETag of the link as the API shows it. */
+  /** Runs a change. If its precondition fails, the response has the link's ETag. */
   async function withShownTag<T>(account: number, id: number, change: () => Promise<T>): Promise<T> {
     try {
       return await change()

@@ -88,7 +88,7 @@ export const linkSchema = Type.Object(
 
 export type Link = Static<typeof linkSchema>
 
-/** A link as it is stored: the columns of its fields, and the columns that other fields are computed from. */
+/** A stored link: a column for each field, or the columns from which `linkOf` computes it. */
 export type LinkRow = Readonly<
   Pick<Row<'links'>, Exclude<keyof Row<'links'> & keyof Link, 'status'> | 'redirect_password'> &
     Pick<Row<'link_clicks'>, 'clicks' | 'last_clicked_ms'> & {
@@ -97,7 +97,7 @@ export type LinkRow = Readonly<
     }
 >
 
-/** The columns of the fields that have no column of the same name. */
+/** Columns for fields without a column of the same name. */
 const columnsOfFields: Readonly<Record<string, readonly string[]>> = {
   short_url: ['domain_name'],
   status: [],
@@ -110,7 +110,7 @@ export const linkColumns = Object.keys(linkSchema.properties).flatMap(
   (field) => columnsOfFields[field] ?? [field],
 ) as readonly (keyof LinkRow)[]
 
-/** Returns the link as the API shows it at the time `now`. */
+/** Returns the link for a response at the time `now`. */
 export function linkOf(row: LinkRow, shortUrl: ShortUrl, now = new Date().toISOString()): Link {
   const lifetime = { ...row, disabled: row.disabled === 1 }
   return {
@@ -142,7 +142,7 @@ function lastClickedAt({ last_clicked_ms }: Pick<LinkRow, 'last_clicked_ms'>): s
   return last_clicked_ms === null ? null : new Date(last_clicked_ms).toISOString()
 }
 
-/** Returns the link as the API shows it, with a version that changes with everything shown, such as clicks and status. */
+/** Returns the link for a response, with a version that changes with everything shown, such as clicks and status. */
 export function shownLink({ record, version }: Versioned<LinkRow>, shortUrl: ShortUrl): Versioned<Link> {
   const link = linkOf(record, shortUrl)
   return { record: link, version: shownVersion(version, hash('sha1', JSON.stringify(link), 'base64url').slice(0, 12)) }
@@ -224,7 +224,7 @@ export const storeLink = form(
   assigned,
 )
 
-/** Separate from `storeLink`, because a field that was not sent stays unchanged and has no default. */
+/** Separate from `storeLink`, because omitted fields stay unchanged and have no default. */
 export const updateLink = form(
   {
     url: change(webUrl(target, maxTargetLength)),
@@ -246,13 +246,13 @@ export const updateLink = form(
 
 type ValuesOf<F> = F extends Form<infer Values> ? Values : never
 
-/** The fields of a new link. */
+/** The checked fields of a request that stores a link. */
 export type NewLink = ValuesOf<typeof storeLink>
 
 /** The fields that the owner of a link sets. The password is a hash. */
 export type LinkValues = Readonly<Omit<NewLink, 'domain_id' | 'alias'>>
 
-/** New values of a link. Undefined values stay unchanged. The password is a hash. */
+/** Changed values. Undefined values stay unchanged. The password is a hash. */
 export type LinkChange = Readonly<Partial<Omit<ValuesOf<typeof updateLink>, 'domain_id'>>>
 
 const spaceFilter: Rule<number | null> = {

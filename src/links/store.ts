@@ -12,7 +12,7 @@ import { type LinkChange, type LinkRow, type LinkValues, linkColumns, type NewLi
 type Totals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>
 
 /** The history of an imported link. */
-export type LinkPast = Readonly<Totals> & Pick<LinkRow, 'created_at' | 'updated_at'>
+export type LinkHistory = Readonly<Totals> & Pick<LinkRow, 'created_at' | 'updated_at'>
 
 /** A domain that a link may be stored on. */
 export interface LinkDomain {
@@ -33,7 +33,7 @@ const links = new Records<LinkRow>('links', linkColumns, computed)
 
 const listable: Listable<LinkRow> = { table: 'links', columns: links.columns, computed, ...resources.links }
 
-/** Lists the account's links, without those of a domain that is being removed; only the last page with `after` is short. */
+/** Lists the account's links on domains that are not being removed. Only the last page with `after` may be short. */
 export async function listLinks(storage: Storage, account: number, page: PageRequest): Promise<Page<LinkRow>> {
   if ('status' in page.filter) await settleStatuses(storage, account)
   const isServed = ({ domain_name }: LinkRow) => domain_name !== null
@@ -55,7 +55,7 @@ const settleBatchSize = 200
 async function settleStatuses(db: Db, account: number): Promise<void> {
   const now = new Date().toISOString()
   const due = query.selectFrom('links').select('id').where('account_id', '=', account).where('status_due_at', '<=', now)
-  // Most often nothing is due, and a read waits for no other writer.
+  // Usually nothing is due, and a read does not wait for writers.
   if ((await db.execute(due.limit(1))).length === 0) return
   const isOver = sql`active_period_end_at <= ${now} or ${sql.raw(computed.clicks)} >= clicks_limit`
   const settle = query
@@ -71,7 +71,7 @@ async function settleStatuses(db: Db, account: number): Promise<void> {
     .returning('id')
   let settled: number
   do {
-    // Clicks are in another table: a statement that waited for the last one would still see the clicks before it.
+    // Serializable, because a statement that waited for a click would still read the previous number of clicks.
     settled = (await db.write((tx) => tx.execute(settle), 'serializable')).length
   } while (settled === settleBatchSize)
 }
@@ -119,7 +119,7 @@ export function linksOfAlias(db: Db, account: number, alias: string, limit: numb
   )
 }
 
-/** Returns the clicks of bots and previews of the account's links with ids above `after`, up to `last`. */
+/** Returns clicks of bots and previews for the account's links with ids above `after`, up to `last`. */
 export function programsOfLinks(db: Db, account: number, after: number, last: number) {
   return db.execute(
     query
@@ -131,7 +131,7 @@ export function programsOfLinks(db: Db, account: number, after: number, last: nu
   )
 }
 
-/** Links are counted up to this number, so that the rows of a page take a few milliseconds. It stands for all above. */
+/** The highest count of links, which means this number or more, so that counts for a page take a few milliseconds. */
 export const maxCountedLinks = 1_001
 
 /** Counts the links of each of these domains or spaces of the account, by its id. Counts up to `maxCountedLinks`. */
@@ -182,7 +182,7 @@ export function unknownSpace(id: number) {
 const clashesPerLength = 3
 
 /**
- * Stores a link on a domain of the account, with a generated alias if `alias` is null; an imported link keeps its past.
+ * Stores a link on a domain of the account, with a generated alias if `alias` is null; an imported link keeps its history.
  * Throws `alias_taken` if the domain has a link with the alias in any case: the unique index decides. Throws
  * `validation_failed` if the domain or the space is gone.
  */
@@ -191,11 +191,11 @@ export async function insertLink(
   account: number,
   domain: LinkDomain,
   { alias, ...values }: LinkValues & Pick<NewLink, 'alias'>,
-  past?: LinkPast,
+  history?: LinkHistory,
 ): Promise<Versioned<LinkRow>> {
   for (let clashes = 0; ; clashes++) {
     const name = alias ?? generateAlias(generatedLength + Math.floor(clashes / clashesPerLength))
-    const stored = await tryInsert(db, account, domain, { ...values, alias: name }, past)
+    const stored = await tryInsert(db, account, domain, { ...values, alias: name }, history)
     if (stored !== undefined) return stored
     const { space_id } = values
     if ((await findLinkDomain(db, account, domain.id)) === undefined) throw validationFailed([unknownDomain(domain.id)])
@@ -210,10 +210,10 @@ async function tryInsert(
   account: number,
   domain: LinkDomain,
   values: LinkValues & { readonly alias: string },
-  past: LinkPast | undefined,
+  history: LinkHistory | undefined,
 ): Promise<Versioned<LinkRow> | undefined> {
   const now = new Date().toISOString()
-  const { created_at, updated_at, ...totals } = past ?? { ...noClicks, created_at: now, updated_at: now }
+  const { created_at, updated_at, ...totals } = history ?? { ...noClicks, created_at: now, updated_at: now }
   const lifetime: Lifetime = { ...values, clicks: totals.clicks }
   const stored = {
     ...values,
@@ -237,7 +237,7 @@ async function tryInsert(
       or exists (select 1 from spaces where id = ${values.space_id} and account_id = ${account}))
     and not exists (select 1 from links where domain_id = ${domain.id} and alias_folded = ${folded.alias_folded})`
   try {
-    const id = await (past === undefined
+    const id = await (history === undefined
       ? links.insertIf(db, row, condition)
       : db.write(async (tx) => {
           const inserted = await links.insertIf(tx, row, condition)

@@ -45,7 +45,7 @@ const full: LinkValues = {
 const times = { created_at: '2025-01-02T03:04:05.678Z', updated_at: '2025-02-03T04:05:06.789Z' }
 const programs = { bots: 3, previews: 6_000_000_000 }
 const past = { clicks: 5_000_000_000, ...programs, last_clicked_ms: Date.parse('2026-03-04T05:06:07.890Z'), ...times }
-/** The same in a file. */
+/** The history in a file. */
 const told = { clicks: 5_000_000_000, ...programs, last_clicked_at: '2026-03-04T05:06:07.890Z', ...times }
 
 async function textOf(storage: Storage): Promise<string> {
@@ -77,7 +77,7 @@ for (const [from, to] of [
     await insertLink(here, 1, b, { ...full, alias: 'Ähre/🏳️‍🌈' }, past)
     await insertLink(here, 1, b, { ...plainLink, alias: 'plain' })
     await insertLink(here, 1, { id: 1, name: 'a.example' }, { ...plainLink, alias: 'PLAIN', clicks_limit: 1 })
-    // There, the ids are others.
+    // The ids differ there.
     await fill(there, ['b.example', 'c.example'], ['Here', 'More'])
     const text = await textOf(here)
     const { redirect_password, ...values } = full
@@ -111,7 +111,7 @@ for (const [from, to] of [
   })
 }
 
-test('stores the clicks of a new link, and ignores those of an existing one', async (t) => {
+test('stores clicks only with new links', async (t) => {
   const storage = await newPlace(t)
   await fill(storage, ['a.example'], [])
   await insertLink(storage, 1, { id: 1, name: 'a.example' }, { ...plainLink, alias: 'sale' }, past)
@@ -215,7 +215,7 @@ for (const [members, reason] of [
   [{ redirect_password_hash: phc(usual, `${salt.slice(1)}B$${hash}`) }, notOurs],
   [{ redirect_password_hash: phc(usual, `${salt}$${hash.slice(1)}B`) }, notOurs],
 ] as const) {
-  test(`refused: a link with ${JSON.stringify(members).slice(0, 80)}`, async (t) => {
+  test(`rejects a link with ${JSON.stringify(members).slice(0, 80)}`, async (t) => {
     const storage = await newPlace(t)
     const link = { id: 1, alias: 'x', url: 'https://acme.com', domain_id: 7, ...members }
     const text = `${header}${oneDomain}${JSON.stringify({ link })}\n`
@@ -226,7 +226,7 @@ for (const [members, reason] of [
   })
 }
 
-test('accepts only the required fields, or all fields of the API', async (t) => {
+test('accepts the required fields, or all API fields', async (t) => {
   const storage = await newPlace(t)
   const least = { alias: 'x', url: 'https://acme.com', domain_id: 7 }
   const answered = {

@@ -15,7 +15,7 @@ import {
 } from '../transfer/transferable.ts'
 import { loopViolations } from './actions.ts'
 import { type LinkRow, type LinkValues, linkOf, periodViolations, storeLink } from './schema.ts'
-import { findLinkByAlias, findLinkDomain, insertLink, type LinkPast, linksAfter, programsOfLinks } from './store.ts'
+import { findLinkByAlias, findLinkDomain, insertLink, type LinkHistory, linksAfter, programsOfLinks } from './store.ts'
 
 /** Links in exports and imports. A link is recognized by its alias, which is unique within its domain. */
 export const linkTransfer: Transferable = {
@@ -40,8 +40,8 @@ export const linkTransfer: Transferable = {
   },
 }
 
-/** Returns the fields of the API that do not depend on the server, with the hash of the password and all clicks. */
-function lineOf(row: LinkRow, { bots, previews }: Pick<LinkPast, 'bots' | 'previews'> = { bots: 0, previews: 0 }) {
+/** Returns the API fields that do not depend on the server, the password hash and all clicks. */
+function lineOf(row: LinkRow, { bots, previews }: Pick<LinkHistory, 'bots' | 'previews'> = { bots: 0, previews: 0 }) {
   const { id, short_url: _, status: __, ...link } = linkOf(row, () => '')
   const members = Object.entries(link).flatMap(([name, value]) => {
     if (name === 'has_redirect_password') return [['redirect_password_hash', row.redirect_password]]
@@ -55,7 +55,7 @@ interface ImportedLink {
   readonly values: Omit<LinkValues, 'space_id'> & { readonly alias: string }
   readonly sourceDomain: number
   readonly sourceSpace: number | null
-  readonly past: LinkPast
+  readonly history: LinkHistory
 }
 
 /** Reads a line by the rules of the API. Throws `InvalidRecord`. */
@@ -77,7 +77,7 @@ function readLink({ redirect_password_hash, bots, previews, ...members }: Member
     values: { ...rest, alias: alias ?? '', redirect_password },
     sourceDomain: sourceDomain ?? 0,
     sourceSpace,
-    past: pastOf({ ...members, bots, previews }),
+    history: readHistory({ ...members, bots, previews }),
   }
 }
 
@@ -105,7 +105,7 @@ function hashOf(hash: unknown): string | null {
 const maxClicks = 1_000_000_000_000
 
 /** Reads the history of a link, which starts now if the line has none. Throws `InvalidRecord`. */
-function pastOf(members: Members): LinkPast {
+function readHistory(members: Members): LinkHistory {
   const { last_clicked_at = null } = members
   const [clicks, bots, previews] = [countIn(members, 'clicks'), countIn(members, 'bots'), countIn(members, 'previews')]
   if (!(last_clicked_at === null || isTime(last_clicked_at))) {
@@ -129,7 +129,7 @@ function countIn(members: Members, name: 'clicks' | 'bots' | 'previews'): number
 async function store(
   tx: Db,
   target: Target,
-  { values, sourceDomain, sourceSpace, past }: ImportedLink,
+  { values, sourceDomain, sourceSpace, history }: ImportedLink,
 ): Promise<Stored> {
   const { account } = target
   const domainId = localIdOf(target, 'domains', sourceDomain)
@@ -139,7 +139,7 @@ async function store(
   const violations = loopViolations(values.url, shortUrls('https://{domain}')(domain.name, values.alias))
   checkedRecord({ values, violations })
   try {
-    return { became: 'stored', id: (await insertLink(tx, account, domain, link, past)).record.id }
+    return { became: 'stored', id: (await insertLink(tx, account, domain, link, history)).record.id }
   } catch (error) {
     // After any other error, the transaction can't continue.
     if (!(error instanceof Failure && error.code === 'alias_taken')) throw error

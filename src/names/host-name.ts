@@ -64,12 +64,12 @@ const plainName = /^(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)*[a-z\d](?:[a-z\d-]{0
 /** RFC 5890 §2.3.2.1: how an A-label begins. */
 const acePrefix = /(?:^|\.)xn--/i
 const schemePrefix = /^(?:(?:[a-z][a-z\d+.-]*)?:)?\/\/|^https?:/
-/** As in `mailto:x`. With a dot, or before a digit, it is meant as a host and its port. */
+/** As in `mailto:x`. With a dot, or before a digit, it is a host with a port. */
 const bareScheme = /^[a-z][a-z\d+-]*:(?=\D)/
-/** More combining marks in a row than fit in a label: normalization would take quadratic time. */
+/** More consecutive combining marks than fit in a label. Normalization would take quadratic time. */
 const longMarks = /(?<!\p{M})\p{M}{64}/u
 const ascii = /^[\0-\x7f]*$/
-/** What the IPv4 parser of the URL Standard reads as a number: decimal, octal, and `0x` even without digits. */
+/** A number for the IPv4 parser of the URL Standard: decimal, octal, or `0x` even without digits. */
 const ipv4Number = /^(?:\d+|0x[\da-f]*)$/
 
 function examine(text: string): HostName | HostProblem {
@@ -86,14 +86,14 @@ function withoutRootDot(name: string): string {
   return name.endsWith('.') ? name.slice(0, -1) : name
 }
 
-/** Nearly the mapping of UTS 46, but keeps what a host name may not have, so that the refusal can name it. */
+/** Maps the text nearly like UTS 46, but keeps invalid characters, so that the error message can name them. */
 function fold(text: string): string {
   const isFolded = ascii.test(text) || longMarks.test(text)
   const mapped = isFolded ? text : text.normalize('NFKC').replaceAll('\u3002', '.')
   return mapped.toLowerCase()
 }
 
-/** Refuses all ASCII but letters, digits, hyphens and dots: `domainToASCII` would decode it, cut it off or skip it. */
+/** Rejects ASCII other than letters, digits, hyphens and dots, because `domainToASCII` would decode, cut or skip it. */
 function misplacedPart(text: string, folded: string): HostProblem | null {
   if (schemePrefix.test(folded)) return 'has_scheme'
   if (isIpv6Like(folded)) return 'ip_address'
@@ -108,7 +108,7 @@ function misplacedPart(text: string, folded: string): HostProblem | null {
   return /[\0-,:-`{-\x7f]/.test(folded) ? 'invalid_character' : null
 }
 
-/** RFC 4291 §2.2, bare, with a prefix length, or in brackets as RFC 3986 §3.2.2 has it. */
+/** Returns whether the text is an IPv6 address (RFC 4291 §2.2), also with a prefix length or in brackets. */
 function isIpv6Like(folded: string): boolean {
   return isIPv6(untilPath(folded)) || /^\[[^\]]*:/.test(folded)
 }
@@ -166,7 +166,7 @@ export function findHostProblem(hostname: string): HostProblem | null {
   return malformedLabel(name) ?? findSpoof(domainToUnicode(name))
 }
 
-/** Finds names that are too long, numbers by the URL Standard, or public suffixes. */
+/** Rejects long names, numbers (by the URL Standard) and public suffixes. */
 function unusable(name: string): HostProblem | null {
   if (name.length > maxNameLength) return 'too_long'
   if (ipv4Number.test(name.slice(name.lastIndexOf('.') + 1))) {

@@ -54,7 +54,7 @@ describe('POST /spaces', () => {
     assert.ok(second.id > first.id)
   })
 
-  test('201 for names that mean something elsewhere', async () => {
+  test('201 for names with special characters', async () => {
     const names = [`' or 1=1 --`, '%_\\', '<script>alert(1)</script>', '__proto__', 'null', '0', '💩', 'a"b', '\u202e']
     for (const name of names) assert.equal((await stored({ name })).name, name)
   })
@@ -97,7 +97,7 @@ describe('POST /spaces', () => {
     })
   }
 
-  test('422 as the example of the contract has it, to the byte', async () => {
+  test('422 with the exact example of the contract', async () => {
     const { status, text, body } = await app.send('POST', spaces, { form: { color: 9 } })
     assert.equal(status, 422)
     assert.equal(text.replace(body.request_id, '…'), example)
@@ -117,7 +117,7 @@ for (const method of ['PUT', 'PATCH']) {
       )
     })
 
-    test('422 for an empty, blank or null name and color, and nothing is changed', async () => {
+    test('422 for an empty, blank or null name and color, and changes nothing', async () => {
       const record = await stored({ color: 3 })
       const blanks = [{ form: 'name=&color=' }, { form: 'name=+&color=+' }, { json: { name: null, color: null } }]
       for (const request of blanks) {

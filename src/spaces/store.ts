@@ -61,7 +61,7 @@ export async function insertSpace(
   return spaces.toVersioned({ id, ...stored, revision: firstRevision })
 }
 
-/** The source database of an imported space, and the id of the space there. */
+/** The database that a space was imported from, and its id there. */
 interface Origin {
   readonly source: string
   readonly id: number
