@@ -7,10 +7,7 @@ import { type Environment, type Read, readVariables, unknownVariableWarnings } f
 
 export type Config = Readonly<ReturnType<typeof readConfig>>
 
-/**
- * Reads the configuration. `checkGeoipDb` throws if the country database is unusable. Throws `StartupFailure` with one line
- * for each invalid variable.
- */
+/** Reads the configuration. `checkGeoipDb` may throw. Throws `StartupFailure` with one line for each invalid variable. */
 export function readConfig(env: Environment = process.env, checkGeoipDb: (path: string) => void = () => {}) {
   const config = readVariables(env, (read) => {
     const { listeners, workers } = readListeners(read)
@@ -51,20 +48,20 @@ export function readStorageLocation(env: Environment = process.env): StorageLoca
   return readVariables(env, readLocation)
 }
 
-/**
- * Reads the template of short URLs for commands: `SHORT_URL`, the `stored` template of the server, or the template of a
- * server in this environment. Throws `StartupFailure`.
- */
-export function readShortUrlTemplate(stored: string | null, env: Environment = process.env): string {
-  return readVariables(env, (read) => read('SHORT_URL') ?? stored ?? directShortUrl(readListeners(read).listeners))
+/** Reads the template of short URLs for commands: `SHORT_URL`, the server's `stored` template, or the default. */
+export function readShortUrlTemplate(stored: string | null): string {
+  return readVariables(
+    process.env,
+    (read) => read('SHORT_URL') ?? stored ?? directShortUrl(readListeners(read).listeners),
+  )
 }
 
 /**
- * Reads the URL of the API and the dashboard for commands: `BASE_URL`, the `stored` URL of the server, or the URL of a
- * server in this environment. Returns null if that server would listen on any free port. Throws `StartupFailure`.
+ * Reads the URL of the dashboard for commands: `BASE_URL`, the server's `stored` URL, or the URL of a local server. Returns
+ * null if that server would listen on any free port.
  */
-export function readOwnUrl(stored: string | null, env: Environment = process.env): string | null {
-  return readVariables(env, (read) => {
+export function readOwnUrl(stored: string | null): string | null {
+  return readVariables(process.env, (read) => {
     const known = read('BASE_URL') ?? stored
     if (known !== null) return known
     const api = readListeners(read).listeners.find(({ name }) => name === 'api')
@@ -72,10 +69,9 @@ export function readOwnUrl(stored: string | null, env: Environment = process.env
   })
 }
 
-/** Reads where the ops listener listens; null if `OPS_PORT=0` turns it off. Throws `StartupFailure`. */
-export function readOpsListener(env: Environment = process.env): ListenerConfig | null {
-  const { listeners } = readVariables(env, readListeners)
-  return listeners.find(({ name }) => name === 'ops') ?? null
+/** Reads where the ops listener listens; undefined if `OPS_PORT=0` turns it off. */
+export function readOpsListener(): ListenerConfig | undefined {
+  return readVariables(process.env, readListeners).listeners.find(({ name }) => name === 'ops')
 }
 
 function readLocation(read: Read): StorageLocation {

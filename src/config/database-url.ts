@@ -28,10 +28,7 @@ const sslModes = ['disable', 'no-verify', 'require', 'verify-ca', 'verify-full']
 /** Modes that may silently skip encryption. `uselibpqcompat=true` allows them. */
 const vagueSslModes = ['allow', 'prefer']
 
-/**
- * Values of `ssl` that `pg` reads. Any other value, even `false`, makes it end the process while connecting. An empty
- * value would silently turn off encryption.
- */
+/** Values of `ssl` that `pg` reads. Others make it end the process while connecting, or turn off encryption. */
 const sslValues = ['true', 'no-verify', '1', '0']
 
 /** Parses a database URL. Returns the location without the pool size. */

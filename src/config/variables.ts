@@ -42,10 +42,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** Returns the value of the variable. `check` throws if it conflicts with other variables. */
 export type Read = <Name extends VariableName>(name: Name, check?: (value: Value<Name>) => void) => Value<Name>
 
-/**
- * Calls `work` with a function that reads variables. Its values are undefined for invalid variables. Throws
- * `StartupFailure` with one line for each invalid variable.
- */
+/** Calls `work` with a function that reads variables, and returns undefined for invalid ones. Throws `StartupFailure`. */
 export function readVariables<T>(env: Environment, work: (read: Read) => T): T {
   const errors: string[] = []
   const result = work((name, check) => {
@@ -83,10 +80,7 @@ function contentOf(path: string, name: string): string {
   }
 }
 
-/**
- * Returns a warning for each name that is probably a misspelled variable or starts with `CLICKS_`. Other unknown names belong
- * to other programs.
- */
+/** Returns a warning for each name that is probably a misspelled variable, or starts with `CLICKS_`. */
 export function unknownVariableWarnings(names: readonly string[]): string[] {
   const known = Object.keys(variables).flatMap((name) => [name, `${name}_FILE`])
   return names

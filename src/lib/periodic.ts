@@ -17,13 +17,11 @@ export class Periodic {
   #isStarted = false
   #isClosed = false
 
-  /** `task` may return a promise, which the next run waits for. */
   constructor(task: () => unknown, options: PeriodicOptions) {
     this.#task = task
     this.#options = options
   }
 
-  /** Whether `start` was called. */
   get isStarted(): boolean {
     return this.#isStarted
   }
@@ -34,20 +32,14 @@ export class Periodic {
     this.runIn(firstMs)
   }
 
-  /**
-   * Moves the next run to `ms` from now, or to `ms` after the end of the current run. Does nothing before `start` and
-   * after `close`.
-   */
+  /** Moves the next run to `ms` from now, or from the end of the current run. Does nothing before `start`. */
   runIn(ms: number): void {
     if (!this.#isStarted || this.#isClosed) return
     if (this.#running === undefined) this.#schedule(ms)
     else this.#nextMs = ms
   }
 
-  /**
-   * Runs the task now, or again after the current run. Resolves when a run has ended that began after the call. Never
-   * rejects, unless `onError` throws. Does nothing after `close`.
-   */
+  /** Runs the task now, or again after the current run. Resolves at the end of that run. Does nothing after `close`. */
   run(): Promise<void> {
     if (this.#isClosed) return Promise.resolve()
     // All calls during one run share the run after it, even between the two runs.
@@ -57,7 +49,7 @@ export class Periodic {
     return this.#next
   }
 
-  /** Stops the timer. Resolves after the current run, and after a run that a caller of `run` awaits. Never rejects. */
+  /** Stops the timer. Resolves after the current run, and after a run that a caller of `run` awaits. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)

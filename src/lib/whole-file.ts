@@ -3,9 +3,8 @@ import { dirname, resolve } from 'node:path'
 import { StartupFailure } from '../errors.ts'
 
 /**
- * Calls `write` with the path of a temporary file in the same folder, and renames that to `file` once it is complete and
- * on disk. Returns the result of `write`. Throws `StartupFailure` if `file` exists and may not be replaced, is a folder, or
- * cannot be written.
+ * Calls `write` with a temporary file, and renames that to `file` once it is on disk. Throws `StartupFailure` if `file`
+ * exists and may not be replaced, is a folder, or cannot be written.
  */
 export async function writeWhole<T>(
   file: string,

@@ -13,15 +13,12 @@ export interface FirstAccess {
   readonly secret: string | null
 }
 
-/**
- * What the operator can sign in with: the first key, null if the operator chose it, and a sign-in link; `existing`, keys
- * issued before; `none`, if no key is active.
- */
+/** How the operator can sign in: with the first access, with an `existing` key, or with `none`. */
 export type Access = { readonly secret: string | null; readonly signInUrl: string } | 'existing' | 'none'
 
 /**
- * Creates an account and a key, generated unless the operator has chosen one, if the database is empty. Returns undefined
- * if it has accounts. If several processes start at the same time, only one of them creates an account.
+ * Creates an account and a key if the database is empty, once even if several processes start at the same time. Returns
+ * undefined if it has accounts. The operator may have chosen the key.
  */
 export async function createFirstAccess(db: Db, chosenKey: string | null = null): Promise<FirstAccess | undefined> {
   if (await hasAccounts(db)) return undefined
@@ -46,7 +43,7 @@ export async function registerKey(db: Db, key: string | null, logger: Logger): P
   return first
 }
 
-/** Returns how the operator can sign in, with a new sign-in link at the first start. `base` is the URL of the dashboard. */
+/** Returns how the operator can sign in. The first start creates a sign-in link. `base` is the URL of the dashboard. */
 export async function findAccess(db: Db, first: FirstAccess | undefined, base: string): Promise<Access> {
   if (first !== undefined) {
     return { secret: first.secret, signInUrl: signInUrl(base, await insertLoginToken(db, first.account)) }

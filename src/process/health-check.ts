@@ -15,8 +15,7 @@ try {
 
 async function readiness(): Promise<{ status: number; text: string }> {
   const listener = readOpsListener()
-  if (listener === null)
-    throw new StartupFailure('OPS_PORT=0 turns off the ops listener. Disable the health check, too.')
+  if (!listener) throw new StartupFailure('OPS_PORT=0 turns off the ops listener. Disable the health check, too.')
   const url = loopbackUrl(listener)
   try {
     const response = await fetch(`${url}/health/ready`)

@@ -6,9 +6,7 @@ import type { Log } from './log.ts'
 const deadlineMs = 10_000
 /** Time for closing the services after the deadline. Milliseconds. */
 const closingMs = 8_000
-/**
- * Signals within this time count as one, because both the terminal and npm send Ctrl-C to the process. Milliseconds.
- */
+/** Signals within this time count as one, because both the terminal and npm send Ctrl-C. Milliseconds. */
 const sameSignalMs = 500
 
 interface Services {

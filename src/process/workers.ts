@@ -3,10 +3,7 @@ import { once } from 'node:events'
 import type { ListenerConfig, ListenerName } from '../config/listeners.ts'
 import type { Log } from './log.ts'
 
-/**
- * The pause before a worker is replaced, in milliseconds. It doubles for each replacement in a slot, and is reset if a
- * worker lives for `stableLifeMs`.
- */
+/** The pause before a worker is replaced doubles for each replacement, until one lives for `stableLifeMs`. Milliseconds. */
 const minPauseMs = 100
 const maxPauseMs = 30_000
 export const stableLifeMs = 10_000
