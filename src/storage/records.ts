@@ -1,4 +1,4 @@
-/** Records of an account: found, changed and deleted in the same way for every resource. */
+/** Finds, changes and deletes the records of every resource in the same way. */
 import { sql } from 'kysely'
 import type { Db } from './port.ts'
 import { CachedQuery, type OwnedTable, type Query, query, type SqlTemplate } from './schema.ts'
@@ -16,11 +16,9 @@ type Stored<Row> = Row & { readonly revision: number }
 /** Values of columns. In a change, an undefined value leaves its column unchanged. */
 type Values = Readonly<Record<string, unknown>>
 
-/** The records of one table. */
 export class Records<Row extends AnyRecord> {
-  /** The columns of a record, in the order of the response. */
   readonly columns: readonly (keyof Row & string)[]
-  /** SQL for those of the columns that the table does not have. */
+  /** SQL expressions for columns that the table does not have. */
   readonly computed: Readonly<Record<string, string>>
   readonly #table: OwnedTable
   readonly #selection
@@ -49,13 +47,13 @@ export class Records<Row extends AnyRecord> {
     return row && this.toVersioned(row)
   }
 
-  /** Finds the record as `find` does, and locks it until the end of the transaction, which can then change it. */
+  /** Finds a record as `find` does, and locks it until the end of the transaction. */
   async findForUpdate(tx: Db, account: number, id: number): Promise<Versioned<Row> | undefined> {
     const [row] = await tx.execute(this.#select.where('id', '=', id).where('account_id', '=', account).forUpdate())
     return row && this.toVersioned(row)
   }
 
-  /** Lists the account's records with ids above `after`, in the order of ids; `limit` at most. */
+  /** Lists records of the account with ids above `after`, by id; `limit` at most. */
   async listAfter(db: Db, account: number, after: number, limit: number): Promise<Row[]> {
     const following = this.#select.where('account_id', '=', account).where('id', '>', after)
     const rows = await db.execute(following.orderBy('id').limit(limit))
@@ -154,7 +152,7 @@ export class Records<Row extends AnyRecord> {
     })
   }
 
-  /** Returns a fresh object with the columns of the record, because V8 handles the rows of SQLite more slowly. */
+  /** Copies the columns, because V8 handles the rows of SQLite more slowly. */
   toVersioned(row: Stored<Row>): Versioned<Row> {
     const record: Partial<Row> = {}
     for (const column of this.columns) record[column] = row[column]

@@ -1,7 +1,4 @@
-/**
- * The tables of the database, the same for both engines, and the queries that stores build over them. Flags are 0 and 1,
- * and times are RFC 3339 in UTC with milliseconds, unless a column is named `…_ms` (Unix milliseconds).
- */
+/** Tables and queries of both engines. Flags are 0 and 1. Times are RFC 3339, or Unix milliseconds in `…_ms`. */
 import {
   type Compilable,
   type CompiledQuery,
@@ -20,7 +17,7 @@ import {
 } from 'kysely'
 import { LruCache } from '../lib/lru-cache.ts'
 
-/** The columns of every record that an account owns. */
+/** Columns of all records of accounts. */
 interface OwnedRecord {
   id: Generated<number>
   /** 0 while the record is being removed. */
@@ -34,7 +31,7 @@ interface OwnedRecord {
 export interface DomainsTable extends OwnedRecord {
   name: string
   name_unicode: string
-  /** The text that a search looks at; null if it is the name. */
+  /** The searched text; null if it is the name. */
   search_text: string | null
   homepage_url: string | null
   not_found_url: string | null
@@ -66,18 +63,17 @@ export interface LinksTable extends OwnedRecord {
   redirect_password: string | null
   forward_query: number
   redirect_status: number
-  /** The state for filters, which is up to date unless `status_due_at` has passed. */
+  /** For filters. Current until `status_due_at`. */
   status: string
   status_due_at: string | null
 }
 
-/** The totals of a link's clicks. Each link has one row, which triggers create and delete. */
+/** Click totals of links. Triggers create and delete the rows. */
 export interface LinkClicksTable {
   link_id: number
   account_id: number
   domain_id: number
   space_id: number | null
-  /** Human clicks. */
   clicks: Generated<number>
   bots: Generated<number>
   previews: Generated<number>
@@ -86,20 +82,19 @@ export interface LinkClicksTable {
   forgotten_ms: number | null
 }
 
-/** The clicks of a link, a domain, a space or an account on a day: see `analytics/day.ts`. */
+/** Daily aggregates of links, domains, spaces and accounts: see `analytics/day.ts`. */
 export interface ClickDaysTable {
   /** 0 link, 1 domain, 2 space, 3 account. */
   scope: number
-  /** Days since 1970-01-01. */
   day: number
   id: number
-  /** Of a link's day: the space whose day contains its clicks. */
+  /** For a link, the space whose aggregate contains its clicks. */
   space_id: number | null
   hours: string
   breakdowns: string
 }
 
-/** The visitors of a day: hashes under the day's salt. */
+/** Visitors of each day, as hashes with the salt of the day. */
 interface ClickVisitorsTable {
   day: number
   link_id: number
@@ -119,7 +114,7 @@ interface ClickBatchesTable {
   day: number
 }
 
-/** Links whose clicks may have to follow them to another space. */
+/** Links whose clicks must follow them to another space. */
 interface ClickMovesTable {
   link_id: number
 }
@@ -130,7 +125,7 @@ interface ClickRemovalsTable {
   id: number
 }
 
-/** Links that were deleted in the dashboard, and can be restored for a minute. `link` is JSON. */
+/** Links that the dashboard can restore for a minute. `link` is JSON. */
 interface DeletedLinksTable {
   id: number
   account_id: number
@@ -159,10 +154,9 @@ export interface KeysTable {
   /** The first and last characters of the secret, for recognition. */
   first_characters: string
   last_characters: string
-  /** Separated by spaces. */
   scopes: string
   created_at: string
-  /** What the key was issued for. A rotation only shortens `expires_at`. */
+  /** The issued lifetime. A rotation only shortens `expires_at`. */
   lifetime_ms: number | null
   expires_at: string | null
   revoked_at: string | null
@@ -180,10 +174,9 @@ interface LoginTokensTable {
 export interface SessionsTable {
   id: Generated<number>
   account_id: number
-  /** The key that the session was started with; null if it was started with a sign-in link. */
+  /** Null if a sign-in link started the session. */
   key_id: number | null
   hash: Uint8Array
-  /** Such as `Firefox on Linux`. */
   browser: string
   created_at: string
   /** Accurate to five minutes. */
@@ -205,7 +198,7 @@ interface StoredResponsesTable {
   body: string | null
 }
 
-/** The requests that each process has counted of a key or an IP address. `ends_at` is in Unix milliseconds. */
+/** Requests per key or IP address and process. `ends_at` is in Unix milliseconds. */
 interface RequestCountsTable {
   subject: string
   ends_at: number
@@ -251,7 +244,6 @@ export interface Database {
   changes: ChangesTable
 }
 
-/** A row of a table, as it is read. */
 export type Row<Table extends keyof Database> = Selectable<Database[Table]>
 
 /** A table of records that an account owns. */
@@ -262,7 +254,7 @@ export type OwnedTable = {
 /** A query that `Db.execute` runs on either engine. */
 export type Query<Row> = Compilable<Row> & OperationNodeSource
 
-/** Builds queries for either engine. They are compiled by the engine that runs them, and can't be executed here. */
+/** Builds queries. An engine compiles and runs them. */
 export const query = new Kysely<Database>({
   dialect: {
     createAdapter: () => new SqliteAdapter(),
@@ -274,7 +266,7 @@ export const query = new Kysely<Database>({
   },
 })
 
-/** Returns whether the query of this node only reads. */
+/** Returns whether a query only reads. */
 export function isRead({ kind }: OperationNode): boolean {
   return kind === 'SelectQueryNode' || kind === 'RawNode'
 }

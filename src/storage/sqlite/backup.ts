@@ -4,7 +4,7 @@ import { noDatabaseAt, StartupFailure } from '../../errors.ts'
 import { writeWhole } from '../../lib/whole-file.ts'
 import { appendChecksum, type OnProgress } from './checksum.ts'
 import { reasonOf } from './errors.ts'
-import { refuseDatabaseFolder, removeAuxiliaryFiles } from './opened-file.ts'
+import { refuseDatabaseFolder, removeAuxiliaryFiles } from './open.ts'
 
 export interface BackupOptions {
   readonly mayReplace: boolean

@@ -7,7 +7,8 @@ import { Connection, openDatabase } from './connection.ts'
 const timeoutMs = 1_000
 
 interface QueuedRead {
-  readonly run: () => void
+  readonly work: (connection: Connection) => unknown
+  readonly resolve: (value: unknown) => void
   readonly reject: (reason: unknown) => void
 }
 
@@ -38,7 +39,7 @@ export class BatchReader {
   /** Returns the result of `work`. Rejects with its error, or with the translated error of a transaction that can't start. */
   read<T>(work: (connection: Connection) => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ run: () => resolve(work(this.#connection)), reject })
+      this.#queue.push({ work, resolve: resolve as (value: unknown) => void, reject })
       if (this.#queue.length === 1) setImmediate(() => this.#run())
     })
   }
@@ -55,7 +56,7 @@ export class BatchReader {
     this.#queue = []
     try {
       database.exec('begin')
-      for (const read of queue) runOne(read)
+      for (const read of queue) this.#runOne(read)
       // Some errors of a read have already ended the transaction.
       if (database.isTransaction) database.exec('rollback')
     } catch (error) {
@@ -65,12 +66,12 @@ export class BatchReader {
     this.#seconds.add((performance.now() - start) / 1000)
     this.#sizes.add(queue.length)
   }
-}
 
-function runOne({ run, reject }: QueuedRead): void {
-  try {
-    run()
-  } catch (error) {
-    reject(error)
+  #runOne({ work, resolve, reject }: QueuedRead): void {
+    try {
+      resolve(work(this.#connection))
+    } catch (error) {
+      reject(error)
+    }
   }
 }

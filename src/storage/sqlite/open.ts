@@ -1,14 +1,13 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import { StartupFailure } from '../../errors.ts'
-import { makeOwnFile } from '../../lib/whole-file.ts'
+import { makeOwnFile, refuseFolder } from '../../lib/whole-file.ts'
 import { type MigrationState, statesBefore } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { isBusy, resultCode, resultCodes } from './errors.ts'
 import { migrateSqlite, statesOfSqlite } from './migrating.ts'
-import { refuseDatabaseFolder } from './opened-file.ts'
 import { SqliteStorage } from './storage.ts'
 
 const migrations = migrationsOf('sqlite')
@@ -116,6 +115,16 @@ export function refuseOtherProgram(path: string, database: DatabaseSync): void {
 export function holdsRecords(database: DatabaseSync): boolean {
   const marks = `select name from sqlite_schema where type = 'table' and name in ('kysely_migration', 'instance')`
   return database.prepare(marks).all().length === 2
+}
+
+/** Throws `StartupFailure` if the path of the database is a folder. */
+export function refuseDatabaseFolder(path: string): void {
+  refuseFolder(path, 'Point DATABASE_URL at a file in it.', 'The database')
+}
+
+/** Deletes the auxiliary files of a database, which SQLite leaves behind after an error. */
+export function removeAuxiliaryFiles(path: string): void {
+  for (const suffix of ['-journal', '-wal', '-shm']) rmSync(path + suffix, { force: true })
 }
 
 function reason(path: string, error: unknown): string {

@@ -18,8 +18,7 @@ import { isFromDevelopment, wayOutOfDevelopment } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { type OnProgress, takeChecksum } from './checksum.ts'
 import { isBusy, resultCode, resultCodes } from './errors.ts'
-import { holdsRecords, makeFolder, refuseOtherProgram } from './open.ts'
-import { refuseDatabaseFolder, removeAuxiliaryFiles } from './opened-file.ts'
+import { holdsRecords, makeFolder, refuseDatabaseFolder, refuseOtherProgram, removeAuxiliaryFiles } from './open.ts'
 
 export interface RestoreOptions {
   /** Whether the operator has stopped the server, because a damaged database can't show that. */

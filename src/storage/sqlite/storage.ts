@@ -1,4 +1,4 @@
-import { statfsSync } from 'node:fs'
+import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { OperationNodeSource } from 'kysely'
 import { databaseUnavailable } from '../../errors.ts'
@@ -22,18 +22,14 @@ import { isRead, type Query, query } from '../schema.ts'
 import { BatchReader } from './batch-reader.ts'
 import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
-import { OpenedFile } from './opened-file.ts'
 import { Readers } from './readers.ts'
 import { type IndexedTables, SqliteLists } from './search.ts'
 
-/**
- * The embedded engine. The event loop has two connections: one reads committed data, one writes with group commit.
- * Searches and scans run on worker threads.
- */
+/** The embedded engine: a connection that reads, one that writes with group commit, and worker threads for searches. */
 export class SqliteStorage implements Storage {
   readonly location: StorageLocation
-  readonly #folder: string
-  readonly #file: OpenedFile
+  readonly #path: string
+  readonly #fileId: string
   readonly #condition = new Condition()
   readonly #reader: BatchReader
   readonly #writer: Connection
@@ -48,8 +44,8 @@ export class SqliteStorage implements Storage {
     // The writer does not wait for locks, so it is opened first: if it throws, nothing stays open.
     this.#writer = new Connection(openDatabase(path, 0, writerPragmas), this.#condition)
     this.#reader = new BatchReader(path, this.#condition)
-    this.#folder = dirname(path)
-    this.#file = new OpenedFile(path)
+    this.#path = path
+    this.#fileId = fileId(path)
     this.#readers = new Readers(path, tables, (error) => this.#onProblem(error))
     const transaction = transactionOf(async (query) => this.#writer.execute(compiledForSqlite(query)))
     this.#commits = new GroupCommit(this.#writer, transaction)
@@ -81,20 +77,15 @@ export class SqliteStorage implements Storage {
   }
 
   async condition(): Promise<DatabaseCondition> {
-    return this.#condition.check({
-      isReadOnly: async () => {
-        this.#file.check()
-        await this.execute(anything)
-        return false
-      },
-      tryToWrite: () => this.#tryToWrite(),
-    })
+    this.#checkFile()
+    await this.execute(anything)
+    return this.#condition.check({ isReadOnly: async () => false, tryToWrite: () => this.#tryToWrite() })
   }
 
   changesAfter(position: ChangePosition | null): Promise<Changes> {
     return this.#reader.read((connection) => {
       // In a deleted file, no more changes would ever appear.
-      this.#file.check()
+      this.#checkFile()
       const query = { sql: changedOnSqlite, parameters: [position?.seq ?? null] }
       return toChanges(connection.execute<ChangeRow>(query), position)
     })
@@ -122,16 +113,19 @@ export class SqliteStorage implements Storage {
     this.#writer.database.close()
   }
 
-  /**
-   * Writes as many pages as a request, because a failed write leaves free space for some pages in the WAL. Does not write if
-   * the file system reports a full disk.
-   */
+  /** Writes as many pages as a request, because a failed write leaves free space for some pages in the WAL. */
   async #tryToWrite(): Promise<void> {
-    const { bavail, bsize } = statfsSync(this.#folder)
+    const { bavail, bsize } = statfsSync(dirname(this.#path))
     if (bavail * bsize < enoughRoom) throw databaseUnavailable(new Error('The disk is full.'), 'disk_full')
     // An update that changes nothing would write nothing.
     const writePage = () => this.#writer.run((database) => database.exec('pragma user_version = 0'))
     for (let page = 0; page < trialPages; page++) await this.#commits.writeOne(writePage)
+  }
+
+  /** Throws if the file was deleted or replaced. SQLite would keep writing to it, and lose the data at the end. */
+  #checkFile(): void {
+    if (fileId(this.#path) === this.#fileId) return
+    throw databaseUnavailable(new Error(`The database file ${this.#path} has been removed or replaced.`))
   }
 
   async #select(query: OperationNodeSource, cost: Cost, account: number): Promise<Readonly<Record<string, unknown>>[]> {
@@ -152,6 +146,11 @@ export class SqliteStorage implements Storage {
  */
 const writerPragmas =
   'pragma cache_size = -12000; pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 33554432'
+
+function fileId(path: string): string {
+  const file = statSync(path, { throwIfNoEntry: false })
+  return `${file?.dev} ${file?.ino}`
+}
 
 const anything = query.selectFrom('instance').select('database_id')
 
