@@ -19,7 +19,7 @@ async function flood(port: number, urls: readonly (readonly [host: string, path:
     for (let from = 0; from < own.length; from += perPacket) {
       const packet = own.slice(from, from + perPacket)
       const lines = packet.map(
-        ([host, path]) => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nUser-Agent: ${person}\r\n\r\n`,
+        ([host, path]) => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nUser-Agent: ${person} ${host}${path}\r\n\r\n`,
       )
       socket.write(lines.join(''))
       let answered = 0
@@ -38,7 +38,7 @@ async function flood(port: number, urls: readonly (readonly [host: string, path:
   return counts
 }
 
-test('keeps redirecting with bounded memory during floods of unknown hosts, which never reach the database, and aliases', async (t) => {
+test('keeps redirecting with bounded memory during floods of unknown hosts, aliases and user agents', async (t) => {
   const server = await startVisited(t, newDatabase(t).variables)
   await server.stored('/domains', { name: 'go.acme.com' })
   await server.stored('/links', { alias: 'known', url: 'https://acme.com' })

@@ -158,18 +158,14 @@ test('returns 200 with the destination for a preview, unless the link has a pass
 
 test('sends the preview page to bots, previews and HEAD for a link with a click limit', async () => {
   const links = [{ alias: 'few', url: target, clicks_limit: 2 }]
-  const { visit, clicks } = await startVisitors({ 'go.acme.com': { links } }, { left: 2 })
-  checkPage(
-    await visit(`${host}/few`, { headers: { 'user-agent': 'Slackbot-LinkExpanding 1.0' } }),
-    200,
-    'Where this link leads',
-  )
+  const { visit, clicks } = await startVisitors({ 'go.acme.com': { links } }, { left: 1 })
+  const headers = { 'user-agent': 'Slackbot-LinkExpanding 1.0' }
+  checkPage(await visit(`${host}/few`, { headers }), 200, 'Where this link leads')
   assert.equal((await visit(`${host}/few`, { method: 'HEAD' })).status, 200)
-  const statuses = await Promise.all(Array.from({ length: 10 }, async () => (await visit(`${host}/few`)).status))
-  assert.deepEqual(statuses.sort(), [302, 302, ...Array(8).fill(410)])
+  assert.equal((await visit(`${host}/few`)).status, 302)
+  assert.equal((await visit(`${host}/few`)).status, 410)
   checkPage(await visit(`${host}/few+`), 200, 'Where this link leads')
-  // They were counted where they were taken.
-  assert.deepEqual(clicks, [])
+  assert.deepEqual(clicks, [], 'a limit counts its clicks')
 })
 
 test('returns 405 with Allow for other methods, and accepts POST only for a password', async () => {
