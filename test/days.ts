@@ -1,6 +1,7 @@
 /** Stores clicks for the tests of statistics. */
 import assert from 'node:assert/strict'
 import {
+  addDay,
   addPeople,
   type DayFacts,
   type Dimension,
@@ -8,7 +9,6 @@ import {
   dimensions,
   emptyDay,
   encodeDay,
-  gatherDay,
   type HourCounts,
   hourOf,
   peopleOf,
@@ -68,9 +68,9 @@ export async function addClicks(db: Db, link: number, day: number, facts: DayFac
     const days = new Days(tx)
     const [ofLink] = (await days.read([{ scope: scopes.link, day, id: link }])) as [Day]
     ofLink.space = own.space
-    gatherDay(ofLink.facts, facts)
+    addDay(ofLink.facts, facts)
     for (const group of await days.read(groupKeys(own, ofLink))) {
-      gatherDay(group.facts, facts)
+      addDay(group.facts, facts)
       if (people > 0) addPeople(group.facts.breakdowns.links, link, people)
     }
     await days.save()

@@ -1,7 +1,7 @@
 /**
  * An account as it may look after two months: what pictures and pages are made of. The same numbers each time, up to today.
  */
-import { type DayFacts, type Dimension, emptyDay, gatherDay, hourOf, type Value } from '../src/analytics/day.ts'
+import { addDay, type DayFacts, type Dimension, emptyDay, hourOf, type Value } from '../src/analytics/day.ts'
 import type { Db } from '../src/storage/port.ts'
 import type { Json } from './client.ts'
 import { setCreatedAt, setTotals, storeDay } from './days.ts'
@@ -174,7 +174,7 @@ class Book {
     const key = `${scope}/${day}/${id}`
     const known = this.#days.get(key) ?? { scope, day, id, space, facts: emptyDay() }
     this.#days.set(key, known)
-    gatherDay(known.facts, facts)
+    addDay(known.facts, facts)
   }
 }
 

@@ -4,7 +4,7 @@ import { Periodic } from '../lib/periodic.ts'
 import type { Meter } from '../storage/port.ts'
 import { dayAndHourOf, dayOf } from './calendar.ts'
 import type { Visit } from './capture/visit.ts'
-import type { ClickWorker } from './click-worker.ts'
+import type { ClickWorker, OnProblem } from './click-worker.ts'
 
 /** The pause between rounds, and after a round that failed. Milliseconds. */
 const [everyMs, retryMs] = [500, 1_000]
@@ -27,9 +27,6 @@ const closeMs = 6_000
 
 /** The log message of an outage. */
 const waiting = 'clicks wait to be written, since the database is away'
-
-/** Gets an error and the log message. The level is `warn` by default. */
-export type OnProblem = (error: unknown, message: string, level?: 'warn' | 'error') => void
 
 export interface QueueOptions {
   /** Pending visits, and pending counts of merged visits. */

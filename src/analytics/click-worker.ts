@@ -36,13 +36,19 @@ export type ClickRequest =
 export type ClickNotice =
   | { readonly kind: 'country file'; readonly report: CountryFileReport }
   | { readonly kind: 'sink meters'; readonly values: readonly number[] }
-  | { readonly kind: 'sink problem'; readonly error: string; readonly problem: SinkProblem }
+  | {
+      readonly kind: 'sink problem'
+      readonly error: string
+      readonly message: string
+      readonly level: 'warn' | 'error'
+    }
 
-export type SinkProblem = 'waiting' | 'dropped' | 'unusable spool'
+/** Gets an error and the log message. The level is `warn` by default. */
+export type OnProblem = (error: unknown, message: string, level?: 'warn' | 'error') => void
 
 export interface ClickWorkerListeners {
   /** Gets the first error of each outage of the sink, and an error for each batch that the spool dropped. */
-  readonly onSinkProblem: (error: unknown, problem: SinkProblem) => void
+  readonly onSinkProblem: OnProblem
   /** See `openCountries`. */
   readonly onCountryFile: (report: CountryFileReport) => void
 }
@@ -80,7 +86,7 @@ export class ClickWorker {
       closeMs,
       onNotice: (notice) => {
         if (notice.kind === 'sink meters') measured = notice.values
-        else if (notice.kind === 'sink problem') onSinkProblem(notice.error, notice.problem)
+        else if (notice.kind === 'sink problem') onSinkProblem(notice.error, notice.message, notice.level)
         else onCountryFile(notice.report)
       },
     })

@@ -3,8 +3,8 @@ import type { Meter, Storage } from '../storage/port.ts'
 import { dayOf } from './calendar.ts'
 import type { CountryFileReport } from './capture/country-file.ts'
 import type { Visit } from './capture/visit.ts'
-import { ClickQueue, type OnProblem } from './click-queue.ts'
-import { ClickWorker, type ClickWorkerOptions, type SinkProblem } from './click-worker.ts'
+import { ClickQueue } from './click-queue.ts'
+import { ClickWorker, type ClickWorkerOptions, type OnProblem } from './click-worker.ts'
 import { type Bounds, deleteExpiredLinks, isMaintenanceDue, runAll } from './maintenance.ts'
 
 export interface ClickOptions extends Omit<ClickWorkerOptions, 'location'> {
@@ -19,12 +19,6 @@ export interface ClickOptions extends Omit<ClickWorkerOptions, 'location'> {
 const [maintenanceMs, soonMs] = [5_000, 100]
 /** How long a day's visitors and salt are retained for late clicks. They must be deleted within 48 hours. Milliseconds. */
 const graceMs = 6 * 3_600_000
-
-const sinkProblems: Readonly<Record<SinkProblem, readonly [message: string, level: 'warn' | 'error']>> = {
-  waiting: ['raw clicks wait on the disk, since their sink does not take them', 'warn'],
-  dropped: ['a batch of raw clicks was dropped, because its sink never confirmed it', 'error'],
-  'unusable spool': ['raw clicks are dropped until their spool can be opened; statistics still count them', 'error'],
-}
 
 /** Counts the clicks of a process. */
 export class Clicks {
@@ -43,7 +37,7 @@ export class Clicks {
     this.#options = options
     this.#worker = new ClickWorker(
       { location: storage.location, geoipDb, clicksSink },
-      { onSinkProblem: (error, problem) => onProblem(error, ...sinkProblems[problem]), onCountryFile },
+      { onSinkProblem: onProblem, onCountryFile },
     )
     this.#queue = new ClickQueue(this.#worker, onProblem)
     this.#maintenance = new Periodic(() => this.maintain(), {

@@ -64,19 +64,13 @@ export function peopleOf({ hours }: Pick<DayFacts, 'hours'>): number {
   return hours.values().reduce((sum, { people }) => sum + people, 0)
 }
 
-/** Adds another day. The rarest values of dimensions with too many become `other`. */
-export function addDay(facts: DayFacts, more: DayFacts): void {
-  gatherDay(facts, more)
-  makeRoomIn(facts)
-}
-
 /** Turns the rarest values of dimensions with too many into `other`. */
-export function makeRoomIn({ breakdowns }: DayFacts): void {
-  for (const dimension of dimensions) if (breakdowns[dimension].size > maxValues) makeRoom(breakdowns[dimension])
+export function limitValues({ breakdowns }: DayFacts): void {
+  for (const dimension of dimensions) if (breakdowns[dimension].size > maxValues) mergeRarest(breakdowns[dimension])
 }
 
-/** Adds another day without bounding the number of values. */
-export function gatherDay(facts: DayFacts, more: DayFacts): void {
+/** Adds another day. Does not limit the values: see `limitValues`. */
+export function addDay(facts: DayFacts, more: DayFacts): void {
   for (const [hour, counts] of more.hours) addCounts(hourOf(facts, hour), counts)
   for (const dimension of dimensions) {
     const to = facts.breakdowns[dimension]
@@ -134,7 +128,7 @@ export function addCounts(to: HourCounts, { people, unique, bots, previews }: Ho
  * Turns excess values into `other`. Chance, weighted by clicks, decides between the two rarest values. So a frequent new
  * value is stored sooner or later, and a frequent old one rarely leaves.
  */
-function makeRoom(breakdown: Breakdown): void {
+function mergeRarest(breakdown: Breakdown): void {
   const rarest = byRarity(breakdown)
   let [kept] = rarest
   for (const rival of rarest.slice(1, 1 + Math.max(0, rarest.length - maxValues))) {

@@ -33,7 +33,7 @@ test('deletes the salt six hours after its day, and aggregates after the retenti
   const asked: Bounds[] = []
   t.mock.method(ClickWorker.prototype, 'maintain', async (bounds: Bounds) => {
     asked.push(bounds)
-    await maintenance.deleteVisitorsBefore(bounds.visitorsBefore)
+    await maintenance.run({ ...bounds, daysBefore: 0 })
   })
   const now = 101 * dayMs + 6 * hourMs
   await clicks(1).maintain(now - 1)

@@ -222,13 +222,13 @@ test('deletes old visitors and salts in steps, and aggregates beyond the retenti
     },
   })
   await store.write(1, [...Array.from({ length: 1_200 }, () => click(one, 100)), telling(click(one, 101))])
-  await maintenance.deleteVisitorsBefore(101)
+  await maintenance.run({ visitorsBefore: 101, daysBefore: 0 })
   assert.deepEqual(
     [(await keptSalts(storage)).map(({ day }) => day), (await keptVisitors(storage)).map(({ day }) => day)],
     [[101], [101]],
   )
   await store.write(2, [telling(click(one, 101))])
-  await maintenance.deleteVisitorsBefore(102)
+  await maintenance.run({ visitorsBefore: 102, daysBefore: 0 })
   await store.write(3, [telling(click(one, 101))])
   assert.equal(salts[0], salts[1])
   assert.notEqual(salts[1], salts[2])

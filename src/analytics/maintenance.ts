@@ -163,11 +163,6 @@ export class ClickMaintenance {
     }
   }
 
-  /** Deletes the visitors and salts of days before `day`. See `runAll`. */
-  deleteVisitorsBefore(day: number): Promise<void> {
-    return runAll([() => this.#deleteSaltsBefore(day), () => this.#deleteVisitorsBefore(day)])
-  }
-
   /** Deletes salts, and overwrites them where the engine still stores them. */
   async #deleteSaltsBefore(day: number): Promise<void> {
     // Rows are deleted last: as long as they exist, the next run repeats failed steps.

@@ -6,7 +6,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Db } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
-import { type DayFacts, decodeDay, emptyDay, encodeDay, makeRoomIn } from './day.ts'
+import { type DayFacts, decodeDay, emptyDay, encodeDay, limitValues } from './day.ts'
 
 export const scopes = { link: 0, domain: 1, space: 2, account: 3 } as const
 export type Scope = (typeof scopes)[keyof typeof scopes]
@@ -157,7 +157,7 @@ export class Days {
       const rows: Row<'click_days'>[] = []
       for (const { scope, day, id, space, facts } of some) {
         await this.#tick()
-        makeRoomIn(facts)
+        limitValues(facts)
         rows.push({ scope, day, id, space_id: space, ...encodeDay(facts) })
       }
       await this.#tx.execute(

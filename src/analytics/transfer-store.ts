@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { foldCase } from '../lib/fold-case.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import { addPeople, type DayFacts, decodeDay, decodeHours, gatherDay, type HourCounts, peopleOf } from './day.ts'
+import { addDay, addPeople, type DayFacts, decodeDay, decodeHours, type HourCounts, peopleOf } from './day.ts'
 import {
   type Day,
   type DayKey,
@@ -115,8 +115,8 @@ export async function storeDays(tx: Db, account: number, days: readonly LinkDay[
     else if (facts.hours.size > 0) outcomes.push(isDeepStrictEqual(facts, day.facts) ? 'known' : 'other')
     else {
       // The next line may be of the same day.
-      gatherDay(facts, day.facts)
-      await addDay(added, totals, day)
+      addDay(facts, day.facts)
+      await addToDays(added, totals, day)
       sums.add(day.link, day.facts.hours)
       outcomes.push('stored')
     }
@@ -130,13 +130,13 @@ function keyOf({ link, day }: LinkDay): DayKey {
   return { scope: scopes.link, day, id: link }
 }
 
-async function addDay(days: Days, totals: LinkTotals, day: LinkDay): Promise<void> {
+async function addToDays(days: Days, totals: LinkTotals, day: LinkDay): Promise<void> {
   const [own] = (await days.read([keyOf(day)])) as [Day]
   own.space = totals.space
-  gatherDay(own.facts, day.facts)
+  addDay(own.facts, day.facts)
   const people = peopleOf(day.facts)
   for (const { facts } of await days.read(groupKeys(totals, own))) {
-    gatherDay(facts, day.facts)
+    addDay(facts, day.facts)
     if (people > 0) addPeople(facts.breakdowns.links, day.link, people)
   }
 }

@@ -7,7 +7,7 @@ import { openCountries } from './capture/country-file.ts'
 import { factsOf, visitorOf } from './capture/facts.ts'
 import type { Visit } from './capture/visit.ts'
 import { type Click, ClickStore, type CountedClick } from './click-store.ts'
-import type { ClickNotice, ClickRequest, ClickWorkerData, SinkProblem } from './click-worker.ts'
+import type { ClickNotice, ClickRequest, ClickWorkerData } from './click-worker.ts'
 import { ClickMaintenance } from './maintenance.ts'
 import { openSink } from './sink/open.ts'
 import { Dropped, rowsOf, SpoolUnusable } from './sink/sink.ts'
@@ -20,9 +20,7 @@ const countries = await openCountries(geoipDb, (report) => notify({ kind: 'count
 const database = await openBatchWriter(location)
 const store = new ClickStore(database, process)
 const maintenance = new ClickMaintenance(database)
-const sink = openSink(clicksSink, (error) => {
-  notify({ kind: 'sink problem', error: String(error), problem: sinkProblemOf(error) })
-})
+const sink = openSink(clicksSink, reportSinkProblem)
 if (sink !== null) setInterval(() => notify({ kind: 'sink meters', values: sink.measured }), metersEveryMs).unref()
 
 serveRequests<ClickRequest, boolean>({
@@ -74,7 +72,12 @@ function clicksOf(visits: readonly Visit[]): Click[] {
   })
 }
 
-function sinkProblemOf(error: unknown): SinkProblem {
-  if (error instanceof SpoolUnusable) return 'unusable spool'
-  return error instanceof Dropped ? 'dropped' : 'waiting'
+function reportSinkProblem(error: unknown): void {
+  let message = 'raw clicks wait on the disk, since their sink does not take them'
+  if (error instanceof Dropped) message = 'a batch of raw clicks was dropped, because its sink never confirmed it'
+  if (error instanceof SpoolUnusable) {
+    message = 'raw clicks are dropped until their spool can be opened; statistics still count them'
+  }
+  const level = error instanceof Dropped || error instanceof SpoolUnusable ? 'error' : 'warn'
+  notify({ kind: 'sink problem', error: String(error), message, level })
 }

@@ -108,7 +108,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   resourceRoutes(api, idempotentRequests, actions.spaces)
   resourceRoutes(api, idempotentRequests, linkHandlers(storage, actions.links, shortUrl))
   linkQrRoute(api, storage, shortUrl)
-  statsRoutes(api, storage, { forget: deleteClicks })
+  statsRoutes(api, storage, deleteClicks)
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
   const listener = new Listener({

@@ -6,19 +6,15 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { send } from '../../http/response.ts'
 import type { Db } from '../../storage/port.ts'
 import { dayText, today } from '../calendar.ts'
+import type { Clicks } from '../clicks.ts'
 import { rangeOf } from './day-range.ts'
 import { deleteLinkClicks, showStats } from './operations.ts'
 import { type StatsQuery, statsQuery } from './schema.ts'
 import { rankingOf, seriesOf } from './statistics.ts'
 import { hasRecord, type Subject } from './store.ts'
 
-export interface StatsParts {
-  /** See `Clicks.deleteClicks`. */
-  readonly forget: (account: number, link: number) => Promise<boolean>
-}
-
 /** Adds the routes for statistics and for the deletion of a link's clicks. */
-export function statsRoutes(api: Api, db: Db, { forget }: StatsParts): void {
+export function statsRoutes(api: Api, db: Db, deleteClicks: Clicks['deleteClicks']): void {
   api.add(showStats, async (exchange, { caller: { account } }) => {
     const condition = conditionOf(exchange)
     const { subject, ...query } = await readQuery(db, account, exchange.query)
@@ -44,7 +40,7 @@ export function statsRoutes(api: Api, db: Db, { forget }: StatsParts): void {
   })
 
   api.add(deleteLinkClicks, async (exchange, { caller: { account } }) => {
-    const isDeleted = await forget(account, idOf(exchange, 'link'))
+    const isDeleted = await deleteClicks(account, idOf(exchange, 'link'))
     return isDeleted ? send(exchange, 204) : notFound('link')
   })
 }
