@@ -1,36 +1,34 @@
-/** Progress at a terminal. */
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { Readable } from 'node:stream'
+import { Readable, Writable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-import { runHere, type Said } from '../../test/command-line.ts'
+import { newPlace } from '../../test/command-line.ts'
 import { damage } from '../../test/lists-model.ts'
-import { newDatabase, newFolder, type Variables } from '../../test/processes.ts'
+import { newFolder } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import { insertSpace } from '../spaces/store.ts'
-import { openStorage } from '../storage/open.ts'
-
-type AtTerminal = (args: readonly string[], input?: Readable) => Promise<Said>
+import { withProgress } from './output.ts'
 
 /** Creates a database that takes several steps to copy and has more records than a page of an export. */
-async function onBigDatabase(t: TestContext): Promise<{ path: string; variables: Variables; say: AtTerminal }> {
-  const { path, variables } = newDatabase(t)
-  const storage = await openStorage({ engine: 'sqlite', path })
+async function onBigDatabase(t: TestContext) {
+  const { storage, run } = await newPlace(t)
   await createAccount(storage, 'Acme')
   await storage.write(async (tx) => {
     for (let n = 0; n < 600; n++) await insertSpace(tx, 1, { name: `Space ${n}`, color: 1 })
   })
   await storage.close()
+  assert.ok(storage.location.engine === 'sqlite')
+  const { path } = storage.location
   const database = new DatabaseSync(path)
   database.exec('create table filler as select randomblob(8000000)')
   database.close()
-  const say: AtTerminal = async (args, input = Readable.from([])) => {
-    const said = await runHere(args, { input, isTerminal: true, variables })
+  const say = async (args: readonly string[], input = Readable.from([])) => {
+    const said = await run(args, { input, isTerminal: true })
     return { ...said, stderr: said.stderr.replaceAll('\r\u001b[K', '\r') }
   }
-  return { path, variables, say }
+  return { path, run, say }
 }
 
 test('backup, restore, export and import show their progress in one line and remove it', async (t) => {
@@ -64,12 +62,33 @@ test('a failed export leaves no line and no file', async (t) => {
 })
 
 test('an import from a terminal prints a hint', async (t) => {
-  const { variables, say } = await onBigDatabase(t)
+  const { run, say } = await onBigDatabase(t)
   const waits = 'Waiting for the lines of an export. End with Ctrl-D, or name a file: npx waymark import FILE\n'
   const typed = await say(['import'], Object.assign(Readable.from([]), { isTTY: true }))
   assert.deepEqual(
     [typed.code, typed.stderr],
     [1, `${waits}The file is not an export of Waymark: its first line is not a header.\n`],
   )
-  assert.ok(!(await runHere(['import'], { variables })).stderr.includes('Waiting'))
+  assert.ok(!(await run(['import'])).stderr.includes('Waiting'))
+})
+
+/** Returns the output to a file for work of this duration with a step every 50 ms. */
+async function outputOf(t: TestContext, forMs: number): Promise<string> {
+  const texts: string[] = []
+  const write = (chunk: Buffer, _: string, done: () => void) => {
+    texts.push(String(chunk))
+    done()
+  }
+  let now = 0
+  const clock = t.mock.method(performance, 'now', () => now)
+  await withProgress(new Writable({ write }), async ({ show }) => {
+    for (; now < forMs; now += 50) show(() => `${now} ms`)
+  })
+  clock.mock.restore()
+  return texts.join('')
+}
+
+test('writes a line every five seconds to other streams than terminals, and nothing about short work', async (t) => {
+  assert.equal(await outputOf(t, 11_000), '5000 ms\n10000 ms\n')
+  assert.equal(await outputOf(t, 5_000), '')
 })

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate as tick } from 'node:timers/promises'
 import { Periodic } from './periodic.ts'
 
-function unexpected(error: unknown): void {
+function fail(error: unknown): never {
   throw error
 }
 
@@ -23,7 +23,7 @@ async function advance(t: TestContext, ms: number): Promise<void> {
 test('runs the task after each interval until it is closed', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let runs = 0
-  const periodic = new Periodic(() => (runs += 1), { everyMs: 100, onError: unexpected })
+  const periodic = new Periodic(() => (runs += 1), { everyMs: 100, onError: fail })
   await advance(t, 1_000)
   assert.equal(runs, 0)
   periodic.start(10)
@@ -41,7 +41,7 @@ test('runs the task after each interval until it is closed', async (t) => {
 test('counts the interval from the end of a run, and never runs twice at the same time', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { ends, task } = controlled()
-  const periodic = new Periodic(task, { everyMs: 100, onError: unexpected })
+  const periodic = new Periodic(task, { everyMs: 100, onError: fail })
   periodic.start(0)
   await advance(t, 0)
   await advance(t, 500)
@@ -56,7 +56,7 @@ test('counts the interval from the end of a run, and never runs twice at the sam
 
 test('callers of run during a run share the run after it', async () => {
   const { ends, task } = controlled()
-  const periodic = new Periodic(task, { everyMs: 100, onError: unexpected })
+  const periodic = new Periodic(task, { everyMs: 100, onError: fail })
   let ended = 0
   const first = periodic.run().then(() => (ended += 1))
   const others = [periodic.run(), periodic.run()].map((run) => run.then(() => (ended += 1)))
@@ -81,7 +81,7 @@ test('runIn moves the next run, also during a run', async (t) => {
       runs += 1
       if (nextMs !== undefined) periodic.runIn(nextMs)
     },
-    { everyMs: 100, onError: unexpected },
+    { everyMs: 100, onError: fail },
   )
   periodic.start()
   periodic.runIn(10)
@@ -112,7 +112,7 @@ test('reports errors and keeps running', async (t) => {
 
 test('close waits for the current run', async () => {
   const { ends, task } = controlled()
-  const periodic = new Periodic(task, { everyMs: 100, onError: unexpected })
+  const periodic = new Periodic(task, { everyMs: 100, onError: fail })
   periodic.start(0)
   void periodic.run()
   await tick()
@@ -157,7 +157,3 @@ test('keeps running after onError has thrown', async () => {
   await assert.rejects(periodic.run(), bug)
   await periodic.close()
 })
-
-function fail(error: unknown): never {
-  throw error
-}
