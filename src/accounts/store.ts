@@ -1,9 +1,8 @@
-import type { Selectable } from 'kysely'
 import type { Db } from '../storage/port.ts'
-import { type AccountsTable, query } from '../storage/schema.ts'
+import { query, type Row } from '../storage/schema.ts'
 
 /** The owner of records and keys. */
-type Account = Readonly<Selectable<AccountsTable>>
+type Account = Readonly<Row<'accounts'>>
 
 /** Creates an account. Names need not be unique. */
 export async function createAccount(db: Db, name: string): Promise<Account> {

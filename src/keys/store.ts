@@ -1,11 +1,10 @@
-import type { Selectable } from 'kysely'
 import { found, notFound } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import { type KeysTable, query } from '../storage/schema.ts'
+import { query, type Row } from '../storage/schema.ts'
 import { generateKey, hashKey } from './key.ts'
 import type { Scope } from './scope.ts'
 
-type KeyRow = Selectable<KeysTable>
+type KeyRow = Row<'keys'>
 
 /** A key without its secret. Times are RFC 3339 in UTC. */
 export interface Key extends Readonly<Omit<KeyRow, 'hash' | 'lifetime_ms' | 'scopes'>> {

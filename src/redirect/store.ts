@@ -1,7 +1,7 @@
 /** Domains and links as visitors see them, of all accounts: the host name decides, and visitors have no key. */
-import { type Selectable, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Db } from '../storage/port.ts'
-import { type DomainsTable, type LinksTable, query } from '../storage/schema.ts'
+import { query, type Row } from '../storage/schema.ts'
 
 const domainColumns = ['id', 'name', 'homepage_url', 'not_found_url'] as const
 const linkColumns = [
@@ -21,10 +21,10 @@ const linkColumns = [
 ] as const
 
 /** A domain that is served. */
-export type ServedDomain = Readonly<Pick<Selectable<DomainsTable>, (typeof domainColumns)[number]>>
+export type ServedDomain = Readonly<Pick<Row<'domains'>, (typeof domainColumns)[number]>>
 
 /** The parts of a link that visitors notice. `clicks` is 0 if there is no limit. */
-export type LinkRow = Readonly<Pick<Selectable<LinksTable>, (typeof linkColumns)[number]>> & { readonly clicks: number }
+export type LinkRow = Readonly<Pick<Row<'links'>, (typeof linkColumns)[number]>> & { readonly clicks: number }
 
 const clicks = sql<number>`case when clicks_limit is null then 0
   else (select clicks from link_clicks where link_id = links.id) end`

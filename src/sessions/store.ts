@@ -1,12 +1,11 @@
-import type { Selectable } from 'kysely'
 import { Failure } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import { query, type SessionsTable } from '../storage/schema.ts'
+import { query, type Row } from '../storage/schema.ts'
 import { generateToken, hashToken, isWellFormedToken } from './token.ts'
 
 /** A session as its account sees it, without the secret. Times are RFC 3339 in UTC. */
 export interface ListedSession
-  extends Readonly<Pick<Selectable<SessionsTable>, 'id' | 'browser' | 'created_at' | 'last_used_at' | 'expires_at'>> {
+  extends Readonly<Pick<Row<'sessions'>, 'id' | 'browser' | 'created_at' | 'last_used_at' | 'expires_at'>> {
   /** The key's name if the session was started with a key; null if it was started with a sign-in link. */
   readonly key_name: string | null
 }

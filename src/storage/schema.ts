@@ -28,220 +28,152 @@ interface OwnedRecord {
   revision: Generated<number>
 }
 
-export interface DomainsTable extends OwnedRecord {
-  name: string
-  name_unicode: string
-  /** The searched text; null if it is the name. */
-  search_text: string | null
-  homepage_url: string | null
-  not_found_url: string | null
-}
-
-export interface SpacesTable extends OwnedRecord {
-  name: string
-  name_folded: string
-  color: number
-}
-
-export interface LinksTable extends OwnedRecord {
-  domain_id: number
-  space_id: number | null
-  alias: string
-  alias_folded: string
-  url: string
-  /** Null if the URL is its own folded form. */
-  url_folded: string | null
-  title: string | null
-  /** Null if the title is its own folded form. */
-  title_folded: string | null
-  disabled: number
-  active_period_start_at: string | null
-  active_period_end_at: string | null
-  clicks_limit: number | null
-  expiration_url: string | null
-  /** An argon2id hash in PHC form. */
-  redirect_password: string | null
-  forward_query: number
-  redirect_status: number
-  /** For filters. Current until `status_due_at`. */
-  status: string
-  status_due_at: string | null
-}
-
-/** Click totals of links. Triggers create and delete the rows. */
-export interface LinkClicksTable {
-  link_id: number
-  account_id: number
-  domain_id: number
-  space_id: number | null
-  clicks: Generated<number>
-  bots: Generated<number>
-  previews: Generated<number>
-  last_clicked_ms: number | null
-  /** When the clicks were last deleted. */
-  forgotten_ms: number | null
-}
-
-/** Daily aggregates of links, domains, spaces and accounts: see `analytics/day.ts`. */
-export interface ClickDaysTable {
-  /** 0 link, 1 domain, 2 space, 3 account. */
-  scope: number
-  day: number
-  id: number
-  /** For a link, the space whose aggregate contains its clicks. */
-  space_id: number | null
-  hours: string
-  breakdowns: string
-}
-
-/** Visitors of each day, as hashes with the salt of the day. */
-interface ClickVisitorsTable {
-  day: number
-  link_id: number
-  visitor: number
-}
-
-interface ClickSaltsTable {
-  day: number
-  /** Empty before it is deleted. */
-  salt: Uint8Array
-}
-
-/** The last batch that each process has written. */
-interface ClickBatchesTable {
-  writer: string
-  batch: number
-  day: number
-}
-
-/** Links whose clicks must follow them to another space. */
-interface ClickMovesTable {
-  link_id: number
-}
-
-/** Deleted records whose days must be deleted. */
-interface ClickRemovalsTable {
-  scope: number
-  id: number
-}
-
-/** Links that the dashboard can restore for a minute. `link` is JSON. */
-interface DeletedLinksTable {
-  id: number
-  account_id: number
-  deleted_at: string
-  clicks: number
-  link: string
-}
-
-interface InstanceTable {
-  database_id: string
-  short_url: string | null
-  base_url: string | null
-}
-
-export interface AccountsTable {
-  id: Generated<number>
-  name: string
-  created_at: string
-}
-
-export interface KeysTable {
-  id: Generated<number>
-  account_id: number
-  name: string
-  hash: Uint8Array
-  /** The first and last characters of the secret, for recognition. */
-  first_characters: string
-  last_characters: string
-  scopes: string
-  created_at: string
-  /** The issued lifetime. A rotation only shortens `expires_at`. */
-  lifetime_ms: number | null
-  expires_at: string | null
-  revoked_at: string | null
-  /** Accurate to a minute. */
-  last_used_at: string | null
-}
-
-interface LoginTokensTable {
-  hash: Uint8Array
-  account_id: number
-  created_at: string
-  expires_at: string
-}
-
-export interface SessionsTable {
-  id: Generated<number>
-  account_id: number
-  /** Null if a sign-in link started the session. */
-  key_id: number | null
-  hash: Uint8Array
-  browser: string
-  created_at: string
-  /** Accurate to five minutes. */
-  last_used_at: string
-  expires_at: string
-}
-
-/** Responses to requests with an `Idempotency-Key`. The response is null while its transaction is open. */
-interface StoredResponsesTable {
-  id: Generated<number>
-  account_id: number
-  key_id: number
-  idempotency_key: string
-  fingerprint: string
-  expires_at: string
-  status: number | null
-  location: string | null
-  etag: string | null
-  body: string | null
-}
-
-/** Requests per key or IP address and process. `ends_at` is in Unix milliseconds. */
-interface RequestCountsTable {
-  subject: string
-  ends_at: number
-  node: string
-  requests: number
-}
-
-/** The record of another database that a space was imported from. */
-interface SpaceOriginsTable {
-  space_id: number
-  account_id: number
-  source: string
-  source_id: number
-}
-
-/** Committed changes that the redirect server has to notice. */
-interface ChangesTable {
-  seq: Generated<number>
-  resource: string
-  record_id: number
-}
-
+/** Every table with its columns. */
 export interface Database {
-  instance: InstanceTable
-  accounts: AccountsTable
-  keys: KeysTable
-  login_tokens: LoginTokensTable
-  sessions: SessionsTable
-  stored_responses: StoredResponsesTable
-  request_counts: RequestCountsTable
-  domains: DomainsTable
-  spaces: SpacesTable
-  space_origins: SpaceOriginsTable
-  links: LinksTable
-  link_clicks: LinkClicksTable
-  click_days: ClickDaysTable
-  click_visitors: ClickVisitorsTable
-  click_salts: ClickSaltsTable
-  click_batches: ClickBatchesTable
-  click_moves: ClickMovesTable
-  click_removals: ClickRemovalsTable
-  deleted_links: DeletedLinksTable
-  changes: ChangesTable
+  instance: { database_id: string; short_url: string | null; base_url: string | null }
+  accounts: { id: Generated<number>; name: string; created_at: string }
+  keys: {
+    id: Generated<number>
+    account_id: number
+    name: string
+    hash: Uint8Array
+    /** The first and last characters of the secret, for recognition. */
+    first_characters: string
+    last_characters: string
+    scopes: string
+    created_at: string
+    /** The issued lifetime. A rotation only shortens `expires_at`. */
+    lifetime_ms: number | null
+    expires_at: string | null
+    revoked_at: string | null
+    /** Accurate to a minute. */
+    last_used_at: string | null
+  }
+  login_tokens: {
+    hash: Uint8Array
+    account_id: number
+    created_at: string
+    expires_at: string
+  }
+  sessions: {
+    id: Generated<number>
+    account_id: number
+    /** Null if a sign-in link started the session. */
+    key_id: number | null
+    hash: Uint8Array
+    browser: string
+    created_at: string
+    /** Accurate to five minutes. */
+    last_used_at: string
+    expires_at: string
+  }
+  /** Responses to requests with an `Idempotency-Key`. The response is null while its transaction is open. */
+  stored_responses: {
+    id: Generated<number>
+    account_id: number
+    key_id: number
+    idempotency_key: string
+    fingerprint: string
+    expires_at: string
+    status: number | null
+    location: string | null
+    etag: string | null
+    body: string | null
+  }
+  /** Requests per key or IP address and process. `ends_at` is in Unix milliseconds. */
+  request_counts: {
+    subject: string
+    ends_at: number
+    node: string
+    requests: number
+  }
+  domains: OwnedRecord & {
+    name: string
+    name_unicode: string
+    /** The searched text; null if it is the name. */
+    search_text: string | null
+    homepage_url: string | null
+    not_found_url: string | null
+  }
+  spaces: OwnedRecord & { name: string; name_folded: string; color: number }
+  /** The record of another database that a space was imported from. */
+  space_origins: {
+    space_id: number
+    account_id: number
+    source: string
+    source_id: number
+  }
+  links: OwnedRecord & {
+    domain_id: number
+    space_id: number | null
+    alias: string
+    alias_folded: string
+    url: string
+    /** Null if the URL is its own folded form. */
+    url_folded: string | null
+    title: string | null
+    /** Null if the title is its own folded form. */
+    title_folded: string | null
+    disabled: number
+    active_period_start_at: string | null
+    active_period_end_at: string | null
+    clicks_limit: number | null
+    expiration_url: string | null
+    /** An argon2id hash in PHC form. */
+    redirect_password: string | null
+    forward_query: number
+    redirect_status: number
+    /** For filters. Current until `status_due_at`. */
+    status: string
+    status_due_at: string | null
+  }
+  /** Click totals of links. Triggers create and delete the rows. */
+  link_clicks: {
+    link_id: number
+    account_id: number
+    domain_id: number
+    space_id: number | null
+    clicks: Generated<number>
+    bots: Generated<number>
+    previews: Generated<number>
+    last_clicked_ms: number | null
+    /** When the clicks were last deleted. */
+    forgotten_ms: number | null
+  }
+  /** Daily aggregates of links, domains, spaces and accounts: see `analytics/day.ts`. */
+  click_days: {
+    /** 0 link, 1 domain, 2 space, 3 account. */
+    scope: number
+    day: number
+    id: number
+    /** For a link, the space whose aggregate contains its clicks. */
+    space_id: number | null
+    hours: string
+    breakdowns: string
+  }
+  /** Visitors of each day, as hashes with the salt of the day. */
+  click_visitors: { day: number; link_id: number; visitor: number }
+  click_salts: {
+    day: number
+    /** Empty before it is deleted. */
+    salt: Uint8Array
+  }
+  /** The last batch that each process has written. */
+  click_batches: { writer: string; batch: number; day: number }
+  /** Links whose clicks must follow them to another space. */
+  click_moves: { link_id: number }
+  /** Deleted records whose days must be deleted. */
+  click_removals: { scope: number; id: number }
+  /** Links that the dashboard can restore for a minute. `link` is JSON. */
+  deleted_links: {
+    id: number
+    account_id: number
+    deleted_at: string
+    clicks: number
+    link: string
+  }
+  /** Committed changes that the redirect server has to notice. */
+  changes: { seq: Generated<number>; resource: string; record_id: number }
 }
 
 export type Row<Table extends keyof Database> = Selectable<Database[Table]>
