@@ -1,12 +1,10 @@
-/**
- * What holds for every answer, whatever was asked.
- */
+/** Checks the promises of the contract that every response keeps. */
 import assert from 'node:assert/strict'
 import { failures } from '../src/http/failures.ts'
 import type { Answer, Json } from './client.ts'
 import { checkAgainstDocument } from './openapi.ts'
 
-interface Asked {
+interface AnsweredRequest {
   readonly method: string
   readonly path: string
   readonly hasKey: boolean
@@ -14,8 +12,8 @@ interface Asked {
   readonly limits: boolean
 }
 
-/** Throws when the answer breaks a promise of the contract that does not depend on the request. */
-export function checkAnswer(asked: Asked, answer: Answer): void {
+/** Throws if the response breaks a promise of the contract that does not depend on the request. */
+export function checkAnswer(asked: AnsweredRequest, answer: Answer): void {
   const isApi = asked.path.startsWith('/api/')
   checkHeaders(answer)
   const isEmpty = answer.status === 204 || answer.status === 304
@@ -24,7 +22,7 @@ export function checkAnswer(asked: Asked, answer: Answer): void {
   if (isEmpty) checkEmpty(answer)
   if (answer.status >= 400) checkProblemHeaders(answer)
   if (answer.status >= 400 && !hasNoBody) checkProblem(answer)
-  // A picture's type depends on the query: the document knows which there are.
+  // The type of a QR code depends on the query, so only the document lists the types.
   if (isApi && answer.status < 300 && !hasNoBody && !/\/qr(\?|$)/.test(asked.path)) {
     assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
   }
@@ -35,7 +33,7 @@ export function checkAnswer(asked: Asked, answer: Answer): void {
   checkAgainstDocument(asked, answer)
 }
 
-/** The same for an answer to what never became a request. */
+/** Checks a response to bytes that never became a request. */
 export function checkRawProblem(answer: Answer): void {
   checkHeaders(answer)
   checkProblemHeaders(answer)

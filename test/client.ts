@@ -1,28 +1,26 @@
-/**
- * A client over real HTTP that repairs nothing and hides nothing.
- */
+/** An HTTP client that changes neither requests nor responses. */
 import assert from 'node:assert/strict'
 import { type Agent, type IncomingHttpHeaders, type IncomingMessage, request as open } from 'node:http'
 
-/** Of any shape: tests look into answers without declaring it first. */
+/** Any JSON. Tests read responses without declaring their types. */
 export type Json = ReturnType<typeof JSON.parse>
 
 export interface Answer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
-  /** The parsed text; undefined when there is none, or it is not JSON. */
+  /** The parsed text; undefined if it is empty or malformed. */
   readonly body: Json
 }
 
 export interface Request {
-  /** null: no Authorization header. */
+  /** Null sends no Authorization header. */
   readonly key?: string | null
-  /** Sent as `application/x-www-form-urlencoded`; text is sent as it is. */
+  /** Sent as `application/x-www-form-urlencoded`. Text is sent unchanged. */
   readonly form?: Readonly<Record<string, string | number>> | readonly (readonly [string, string])[] | string
   /** Sent as `application/json`. */
   readonly json?: unknown
-  /** Sent as it is, without a content type of its own. */
+  /** Sent unchanged, without a content type. */
   readonly body?: string | Buffer
   readonly headers?: Readonly<Record<string, string | string[]>>
   /** Returns 503 `overloaded` to the test instead of trying again. */
@@ -56,7 +54,7 @@ export function sendRequest({ agent, port, method, path }: Target, request: Requ
   })
 }
 
-/** What came back, from its parts. */
+/** Builds a response from its parts. */
 export function answerOf(status: number, headers: IncomingHttpHeaders, text: string): Answer {
   return { status, headers, text, body: text === '' ? undefined : parsed(text) }
 }

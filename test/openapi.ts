@@ -1,6 +1,4 @@
-/**
- * Holds answers against docs/openapi.json: their status, headers, content type and body.
- */
+/** Compares the status, headers, content type and body of responses with docs/openapi.json. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js'
@@ -18,13 +16,13 @@ for (const ajv of [strictly, leniently]) {
   if (document !== undefined) ajv.addSchema(document as AnySchema, 'api')
 }
 
-/** Something in the document, and where it stands: a `$ref` has been followed. */
+/** A value in the document and its JSON pointer, after a `$ref` was followed. */
 interface Found {
   readonly value: Json
   readonly pointer: string
 }
 
-/** Throws when the document does not say that the request may be answered like this. */
+/** Throws if the document does not allow this response to the request. */
 export function checkAgainstDocument({ method, path }: { method: string; path: string }, answer: Answer): void {
   if (document === undefined) return
   const asked = `${method} ${path} → ${answer.status}`
@@ -39,7 +37,7 @@ export function checkAgainstDocument({ method, path }: { method: string; path: s
   assertValid(strictly, `${response.pointer}/content/${escaped(type)}/schema`, answer.body, asked)
 }
 
-/** The response as the operation documents it or, where there is no operation, as every path answers. */
+/** Returns the documented response of the operation. Without an operation, returns the response of every path. */
 function documented(method: string, path: string, answer: Answer): Found | undefined {
   const found = pathOf(path)
   const verb = method.toLowerCase()
@@ -49,7 +47,7 @@ function documented(method: string, path: string, answer: Answer): Found | undef
   return at(`/paths/${escaped(found)}/${operation}/responses/${answer.status}`)
 }
 
-/** The path of the document that the request's path is an instance of. */
+/** Returns the path template in the document that matches the path of the request. */
 function pathOf(path: string): string | undefined {
   return Object.keys(document.paths).find((template) => templatePattern(template).test(path))
 }

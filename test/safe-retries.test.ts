@@ -10,7 +10,7 @@ import { runs } from './runs.ts'
 const resources = ['domains', 'spaces'] as const
 type Resource = (typeof resources)[number]
 
-/** A request with a key of its own. */
+/** A request and its unique Idempotency-Key. */
 interface Wanted {
   readonly resource: Resource
   readonly idempotencyKey: string
@@ -29,7 +29,7 @@ function post({ port }: RunningServer, agent: Agent, key: string, wanted: Wanted
   return sendRequest({ agent, port, method: 'POST', path: `/api/v1/${resource}` }, { key, headers, form: { name } })
 }
 
-/** Asks until the request has been carried out; counts the answers that told to wait. */
+/** Repeats the request until it succeeds. Counts the responses with Retry-After. */
 async function settled(ask: () => Promise<Answer>): Promise<{ answer: Answer; waits: number }> {
   for (let waits = 0; ; waits++) {
     const answer = await ask()
@@ -41,7 +41,7 @@ async function settled(ask: () => Promise<Answer>): Promise<{ answer: Answer; wa
 
 const isReplayed = ({ headers }: Answer) => headers['idempotency-replayed'] === 'true'
 
-test('one key sent fifty times at once to two processes on one database makes one record', async (t) => {
+test('50 concurrent requests with one key to two processes on one database create one record', async (t) => {
   const { path, variables } = newDatabase(t)
   const first = await startServer(t, { ...variables, ...quiet })
   const second = await startServer(t, { ...variables, ...quiet })
@@ -117,7 +117,7 @@ test('has a record for each stored response and a response for each record after
   t.diagnostic(`${all.length} requests in ${rounds} rounds; ${found} had been carried out without an answer`)
 })
 
-/** Each request has a key of its own. Ends when the server is killed, at a moment that no writer knows. */
+/** Sends requests with different keys until the server is killed, at a random moment. */
 async function postUntilKilled(server: RunningServer, key: string, mark: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: writers })
   const acknowledged = new Map<Wanted, string>()
@@ -142,7 +142,7 @@ function whenCut(error: Error & { code?: string }): undefined {
   if (error.code !== 'ECONNRESET' && error.code !== 'ECONNREFUSED' && error.code !== 'EPIPE') throw error
 }
 
-/** What the file has, as SQLite sees it. */
+/** Counts the rows in the file. */
 function contentsOf(path: string): Record<Resource | 'responses', number> {
   const file = new DatabaseSync(path, { readOnly: true })
   try {
@@ -153,7 +153,7 @@ function contentsOf(path: string): Record<Resource | 'responses', number> {
   }
 }
 
-/** Every record was stored under a key: none is without its answer, and no answer is there without its record. */
+/** Throws unless each record has a stored response, and each stored response a record. */
 function checkWhole(path: string): void {
   const file = new DatabaseSync(path)
   try {

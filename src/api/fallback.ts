@@ -5,7 +5,6 @@ import { problemOf } from '../http/problem.ts'
 import { addHeader, send } from '../http/response.ts'
 import type { Fallback } from '../http/router.ts'
 import type { Cors } from './cors.ts'
-import { apiPrefix } from './operations.ts'
 import type { RateLimits } from './rate-limit.ts'
 
 /** Returns the listener options of the API: problem objects, and headers for every response under `/api`. */
@@ -51,7 +50,5 @@ export function apiFallback(rateLimits: RateLimits, cors: Cors): Fallback {
 
 /** True for paths of an unknown version too. */
 function isUnderApi({ route, target }: Exchange): boolean {
-  return (route.template ?? target).startsWith(apiRoot)
+  return (route.template ?? target).startsWith('/api/')
 }
-
-const apiRoot = apiPrefix.slice(0, apiPrefix.lastIndexOf('/') + 1)

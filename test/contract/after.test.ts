@@ -1,4 +1,4 @@
-/** Lists that go on after a record: nothing comes twice or is missed while others write. */
+/** Pages with `after`: no record is repeated or missed during concurrent writes. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -17,7 +17,7 @@ async function accountWith(count: number): Promise<string> {
 }
 
 describe('after', () => {
-  test('200 with the records that follow, links.next that goes on, and no page numbers', async () => {
+  test('200 with the records that follow, links.next, and no page numbers', async () => {
     const key = await accountWith(25)
     const all = (await app.send('GET', `${path}?per_page=100&sort=asc`, { key })).body.data.map(({ id }: Json) => id)
     const first = await app.send('GET', `${path}?sort=asc&after=${all[0]}`, { key })
@@ -44,7 +44,7 @@ describe('after', () => {
     assert.deepEqual([end.status, end.body.data, end.body.links.next], [200, [], null])
   })
 
-  test('no record comes twice or is missed, whatever is stored and deleted between the pages', async () => {
+  test('repeats and misses no record if records are stored and deleted between pages', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom('asc', 'desc'),
@@ -75,7 +75,7 @@ describe('after', () => {
     )
   })
 
-  test('422 together with page or another order, and for what is no id', async () => {
+  test('422 together with page or another order, and for an invalid id', async () => {
     for (const query of [
       'after=1&page=1',
       'after=1&sort_by=name',

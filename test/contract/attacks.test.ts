@@ -6,7 +6,7 @@ import { startApp } from '../app.ts'
 
 const spaces = '/api/v1/spaces'
 
-/** Sends the bytes, and resolves with all that comes back until the connection ends. */
+/** Sends the bytes. Resolves with all responses when the connection ends. */
 function exchange(port: number, bytes: string, whenSent: (socket: Socket) => void = () => undefined): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port })

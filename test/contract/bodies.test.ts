@@ -1,4 +1,4 @@
-/** What a request body may be, whatever its resource. */
+/** Media types, sizes and syntax of request bodies, which are the same for all resources. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
@@ -31,7 +31,7 @@ describe('media types', () => {
   const parameters = ['charset=utf-16', 'charset=utf-8; charset=latin1', 'charset="utf-8', 'charset=us-ascii']
   for (const type of [...others, ...similar, ...parameters.map((parameter) => `${json}; ${parameter}`)]) {
     for (const method of ['POST', 'PUT', 'PATCH']) {
-      test(`415 for ${method} with ${type}, naming what is accepted`, async () => {
+      test(`415 for ${method} with ${type}, with the accepted types`, async () => {
         const path = method === 'POST' ? spaces : `${spaces}/${id}`
         const answer = await app.send(method, path, { body: '{"name":"x"}', headers: { 'content-type': type } })
         assertProblem(answer, 415, 'unsupported_media_type')
@@ -81,15 +81,15 @@ describe('DELETE ignores its body', () => {
   for (const [what, request] of Object.entries<Request>({
     'a JSON content type without a body': { headers: { 'content-type': json } },
     'a JSON content type and Content-Length 0': { body: '', headers: { 'content-type': json } },
-    'a body that is not JSON': { body: '{{{', headers: { 'content-type': json } },
-    'a form that is malformed': { form: '%zz=%ff' },
+    'malformed JSON': { body: '{{{', headers: { 'content-type': json } },
+    'a malformed form': { form: '%zz=%ff' },
     'unknown fields': { json: { zzz: 1 } },
     'another media type': { body: 'x', headers: { 'content-type': 'text/plain' } },
     'no media type': { body: 'x' },
     'a malformed media type': { body: 'x', headers: { 'content-type': 'gar bage' } },
     'a Content-Encoding': { form: 'a=b', headers: { 'content-encoding': 'gzip' } },
-    'a body past the limit': { body: Buffer.alloc(200_000, 'a'), headers: { 'content-type': form } },
-    'a chunked body past the limit': { body: Buffer.alloc(200_000, 'a'), headers: { 'transfer-encoding': 'chunked' } },
+    'an oversized body': { body: Buffer.alloc(200_000, 'a'), headers: { 'content-type': form } },
+    'an oversized chunked body': { body: Buffer.alloc(200_000, 'a'), headers: { 'transfer-encoding': 'chunked' } },
   })) {
     test(`204 with ${what}`, async () => {
       const { body } = await app.send('POST', spaces, { form: { name: 'x' } })
@@ -118,7 +118,7 @@ describe('size', () => {
     }
   }
 
-  test('413 as soon as the length is announced', async () => {
+  test('413 before the body is sent', async () => {
     const head = `POST ${spaces} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: ${json}\r\n`
     const [answer] = await app.raw(`${head}Content-Length: 999999999999\r\n\r\n`)
     assertProblem(answer as Answer, 413, 'body_too_large')
@@ -147,11 +147,11 @@ describe('forms', () => {
     })
   }
 
-  test('422 for both of two fields that were sent twice', async () => {
+  test('422 for two repeated fields', async () => {
     assertRefused(await post('color=1&name=a&name=b&color=1', form), ['name', 'not_single'], ['color', 'not_single'])
   })
 
-  test('422 unknown_field for names that objects are born with', async () => {
+  test('422 unknown_field for names of inherited properties', async () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '']) {
       assertRefused(await post(`name=x&${name}=1`, form), [name, 'unknown_field'])
     }
@@ -185,12 +185,12 @@ describe('JSON', () => {
     })
   }
 
-  test('422 without mistaking members of nested objects, or text, for fields', async () => {
+  test('422 only for fields, not for members of nested objects or text', async () => {
     const nested = '{"name":"{\\"name\\":[","zzz":{"name":1,"color":[{"name":2}]},"color":3}'
     assertRefused(await post(nested, json), ['zzz', 'unknown_field'])
   })
 
-  test('422 unknown_field for names that objects are born with', async () => {
+  test('422 unknown_field for names of inherited properties', async () => {
     for (const name of ['__proto__', 'constructor', 'toString', '']) {
       assertRefused(await post(`{"name":"x","${name}":{"color":9}}`, json), [name, 'unknown_field'])
     }
@@ -205,7 +205,7 @@ describe('JSON', () => {
     ])
   })
 
-  test('422 with a name that is long, or not well-formed, in the answer', async () => {
+  test('422 for a long or malformed name, which the response shortens', async () => {
     const answer = await post(`{"name":"x","${'z'.repeat(60_000)}":1}`, json)
     assert.equal(answer.status, 422)
     assert.ok(answer.text.length < 2_000)

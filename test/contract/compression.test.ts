@@ -31,7 +31,7 @@ describe('Accept-Encoding', () => {
     assert.equal(packed.headers.get('etag'), String(plain.headers.get('etag')).replace(/"$/, '-gzip"'))
   })
 
-  test('304 to the tag of either representation, with the tag that was sent', async () => {
+  test('304 to the tag of either representation, with the same tag', async () => {
     const app = await startWithSpaces()
     const url = `${app.origin}/api/v1/spaces?per_page=25`
     const authorization = `Bearer ${app.key}`
@@ -58,7 +58,7 @@ describe('Accept-Encoding', () => {
     assert.equal(late.status, 412)
   })
 
-  test('200 as it is for short answers, and for clients that do not ask', async () => {
+  test('200 uncompressed for short responses, and for clients that do not ask', async () => {
     const app = await startWithSpaces()
     const short = await app.send('GET', '/api/v1/spaces/1', { headers: gzip })
     assert.deepEqual([short.headers['content-encoding'], short.headers.vary], [undefined, undefined])

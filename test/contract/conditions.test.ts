@@ -96,7 +96,7 @@ for (const [resource, { field, value, bad }] of Object.entries(resources)) {
       assert.equal((await ask('PATCH', record.path, { 'if-none-match': '"x"' }, change(1))).status, 200)
     })
 
-    test('404 rather than 304 for a record that is not there', async () => {
+    test('404 rather than 304 for a deleted record', async () => {
       const { path, etag } = await stored()
       await app.send('DELETE', path)
       assert.equal((await ask('GET', path, { 'if-none-match': etag })).status, 404)
@@ -144,7 +144,7 @@ for (const [resource, { field, value, bad }] of Object.entries(resources)) {
         await assertUnchanged(record)
       })
 
-      test(`412 for ${method} with the tag of an earlier state, also when no field is sent`, async () => {
+      test(`412 for ${method} with the tag of an earlier state, even if no field is sent`, async () => {
         const { path, etag } = await stored()
         const { headers } = await app.send('PATCH', path, { form: change(1) })
         assertFailed(await ask(method, path, { 'if-match': etag }, change(2)), String(headers.etag))
@@ -181,7 +181,7 @@ for (const [resource, { field, value, bad }] of Object.entries(resources)) {
       assert.equal((await ask('GET', path, { 'if-match': etag, 'if-none-match': etag })).status, 304)
     })
 
-    test('404 rather than 412 for a record that is unknown, deleted or another account’s', async () => {
+    test('404 rather than 412 for an unknown record or another account’s', async () => {
       const { path } = await stored()
       const stranger = await app.createKey({ account: await app.createAccount() })
       for (const method of [...changes, 'DELETE', 'GET']) {

@@ -64,7 +64,7 @@ describe('CORS_ORIGINS', () => {
     assert.ok(Number(said['access-control-max-age']) > 0)
   })
 
-  test('204 with Allow alone for an OPTIONS request that is no preflight, and for the preflight of a stranger', async () => {
+  test('204 with only Allow for other OPTIONS requests, and for a preflight of an unknown origin', async () => {
     const app = await startApp({ corsOrigins: [origin] })
     for (const headers of [{ origin }, { origin: 'https://evil.example', 'access-control-request-method': 'POST' }]) {
       const answer = await app.send('OPTIONS', path, { key: null, headers })

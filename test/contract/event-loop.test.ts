@@ -1,4 +1,4 @@
-/** No request within the size limits holds the event loop, whatever is in it. */
+/** No request within the size limits holds the event loop, whatever its content. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'

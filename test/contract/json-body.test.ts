@@ -1,4 +1,4 @@
-/** JSON bodies of any content: what a resource makes of them, seen from outside. */
+/** Responses to random JSON bodies. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -21,7 +21,7 @@ const printable = fc
   )
   .filter((text) => text !== '')
 
-test('201 with any printable name, by JSON and by form, to be shown and listed again', async () => {
+test('201 with any printable name, by JSON and by form, which is shown and listed', async () => {
   await fc.assert(
     fc.asyncProperty(printable, fc.integer({ min: 1, max: 6 }), async (name, color) => {
       for (const answer of [
@@ -67,7 +67,7 @@ test('400, 201 or 422 for any bytes, never 500', async () => {
   )
 })
 
-test('422 not_single for each member that is there twice, and for no other', async () => {
+test('422 not_single only for repeated members', async () => {
   const member = fc.constantFrom('name', 'color', 'id', 'zzz')
   const objects = ['{"name":1,"name":2}', '[{"color":1,"color":2}]', '"\\"name\\":1,{"']
   const nested = fc.constantFrom('1', '"x"', 'null', ...objects)
@@ -89,7 +89,7 @@ test('422 not_single for each member that is there twice, and for no other', asy
   )
 })
 
-test('400 for more members than 100, whatever they are called', async () => {
+test('400 for more than 100 members', async () => {
   const members = (count: number) => JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [n, n])))
   assert.equal((await post(members(100))).status, 422)
   const { status, body } = await post(members(101))
@@ -103,7 +103,7 @@ for (const [what, body, place] of [
   ['no end', '{"name":"x"', ': it goes wrong at line 1, column 12'],
   ['no number', '{"color":NaN}', ''],
 ] as const) {
-  test(`400 malformed_body for JSON with ${what}, and where it goes wrong if that is known`, async () => {
+  test(`400 malformed_body for JSON with ${what}, with the position if it is known`, async () => {
     const answer = await post(body)
     assert.deepEqual([answer.status, answer.body.code], [400, 'malformed_body'])
     const advice = 'Put names and texts in double quotes, and leave out commas before closing brackets.'
@@ -111,6 +111,6 @@ for (const [what, body, place] of [
   })
 }
 
-test('201 for JSON behind a byte order mark, which is ignored', async () => {
+test('201 for JSON after a byte order mark, which is ignored', async () => {
   assert.equal((await post('\ufeff{"name":"Marked"}')).body.data.name, 'Marked')
 })

@@ -1,4 +1,4 @@
-/** What holds for the lists of both resources: parameters, order, pages and links. */
+/** Parameters, order, pages and links of lists. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp, type TestApp } from '../app.ts'
@@ -7,7 +7,7 @@ import { assertRefused } from '../links-api.ts'
 
 const app = await startApp()
 
-/** An account of its own with these records, stored in this order. */
+/** Creates an account with these records, in this order. Returns its key. */
 async function accountWith(resource: string, names: readonly string[]) {
   const key = await app.createKey({ account: await app.createAccount() })
   for (const name of names) {
@@ -62,7 +62,7 @@ for (const resource of ['domains', 'spaces'] as const) {
       assert.deepEqual(body.meta, answer.body.meta)
     })
 
-    test('200 with the defaults for parameters that are empty or blank', async () => {
+    test('200 with the defaults for empty and blank parameters', async () => {
       const { body } = await list('?search=&search_by=&sort_by=&sort=&per_page=&page=')
       assert.deepEqual(body.meta, (await list()).body.meta)
       assert.deepEqual((await list('?search=+&sort=%20&per_page=%09&page=+')).body.meta, body.meta)
@@ -81,7 +81,7 @@ for (const resource of ['domains', 'spaces'] as const) {
       ['first', 'next'],
       ['last', 'prev'],
     ] as const) {
-      test(`200 for each page from the ${start} one along the links, to the end`, async () => {
+      test(`200 for each page along the links from the ${start} one`, async () => {
         const seen: Json[] = []
         let pages = 0
         let url: string | null = (await list('?sort_by=name&sort=asc&search=-')).body.links[start]
@@ -107,7 +107,7 @@ for (const resource of ['domains', 'spaces'] as const) {
       })
     }
 
-    test('200 with links that keep the parameters that were given, and no others', async () => {
+    test('200 with links that keep only the given parameters', async () => {
       const { body, headers } = await list('?sort=asc&search=-%26%3D%25%2B%20%C3%A9%23&page=1')
       const url = `${app.origin}${path}?sort=asc&search=-%26%3D%25%2B%20%C3%A9%23&page=1`
       assert.deepEqual(body.links, { first: url, last: url, prev: null, next: null })
@@ -160,7 +160,7 @@ for (const resource of ['domains', 'spaces'] as const) {
       })
     }
 
-    test('422 unknown_field for an unknown parameter, with what was probably meant', async () => {
+    test('422 unknown_field for an unknown parameter, with a suggestion', async () => {
       assert.match((await list('?perpage=10')).body.message, /Did you mean per_page\?/)
       assert.match((await list('?Search=a')).body.message, /Did you mean search\?/)
       assertRefused(
@@ -170,7 +170,7 @@ for (const resource of ['domains', 'spaces'] as const) {
       assertRefused(await list('?api_key=wm_x'), ['api_key', 'unknown_field'])
     })
 
-    test('422 names all bad parameters at once', async () => {
+    test('422 for all invalid parameters together', async () => {
       assertRefused(
         await list('?per_page=11&zzz=1&page=0&sort=up&sort_by=x&search_by=y'),
         ['search_by', 'not_allowed'],
@@ -182,7 +182,7 @@ for (const resource of ['domains', 'spaces'] as const) {
       )
     })
 
-    test('422 for a search that is too long, and for control characters; 200 for 255 code points', async () => {
+    test('200 for a search of 255 code points, 422 for a longer one or control characters', async () => {
       for (const letter of ['a', '💩']) {
         assert.equal((await list(`?search=${encodeURIComponent(letter.repeat(255))}`)).status, 200)
         assertRefused(await list(`?search=${encodeURIComponent(letter.repeat(256))}`), ['search', 'too_long'])

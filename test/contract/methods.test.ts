@@ -45,7 +45,7 @@ for (const [path, methods] of Object.entries(allowed)) {
     }
 
     const unanswered = methods.includes('POST') ? 'PUT' : 'POST'
-    test(`405 for ${unanswered} with a body that could not be read anyway`, async () => {
+    test(`405 for ${unanswered} with an unacceptable body`, async () => {
       const request = { body: Buffer.alloc(100_000), headers: { 'content-type': 'text/plain' } }
       assert.equal((await app.send(unanswered, path, request)).status, 405)
     })
@@ -69,7 +69,7 @@ const nowhere = `
   /API/v1/domains //api/v1/domains /api//v1/domains /api/v1/domains;x /api/v1/domains%2F1 /api/v1/domains/1/
 `
 for (const path of nowhere.trim().split(/\s+/)) {
-  test(`404 route_not_found for ${path}, with and without a key, whatever the method`, async () => {
+  test(`404 route_not_found for ${path}, for every method, with and without a key`, async () => {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'TRACE']) {
       for (const key of [app.key, null]) {
         const { status, body } = await app.send(method, path, { key })
@@ -81,7 +81,7 @@ for (const path of nowhere.trim().split(/\s+/)) {
   })
 }
 
-test('404 and 405 with a word about the slash at the end of the path, where there is one', async () => {
+test('404 and 405 with advice about a slash at the end of the path', async () => {
   for (const [method, path, isTold] of [
     ['POST', '/api/v1/domains/', true],
     ['GET', '/api/v1/domains/1/?x', true],
@@ -98,13 +98,13 @@ describe('X-Request-Id', () => {
   const asked = (id: string | string[]) => app.send('GET', '/api/v1/domains/1', { headers: { 'x-request-id': id } })
 
   for (const id of ['a', 'A-b_c.9', '0', '-', '.', 'x'.repeat(64), '550e8400-e29b-41d4-a716-446655440000']) {
-    test(`200 with the caller's own id ${id.slice(0, 40)}`, async () => {
+    test(`200 with the client's id ${id.slice(0, 40)}`, async () => {
       assert.equal((await asked(id)).headers['x-request-id'], id)
     })
   }
 
   for (const id of ['', 'x'.repeat(65), 'a b', 'a,b', 'a"b', '<a>', 'a/b', 'a:b', 'é', ['a', 'b']]) {
-    test(`200 with an id of the server's own instead of ${JSON.stringify(id).slice(0, 40)}`, async () => {
+    test(`200 with a new id instead of ${JSON.stringify(id).slice(0, 40)}`, async () => {
       const sent = (await asked(typeof id === 'string' ? Buffer.from(id).toString('latin1') : id)).headers[
         'x-request-id'
       ]
@@ -113,7 +113,7 @@ describe('X-Request-Id', () => {
     })
   }
 
-  test('4xx with the id of the caller in the header and the body', async () => {
+  test('4xx with the id of the client in the header and the body', async () => {
     for (const [method, path] of [
       ['GET', '/nowhere'],
       ['GET', '/%zz'],
@@ -127,7 +127,7 @@ describe('X-Request-Id', () => {
     }
   })
 
-  test('200 with an id that no other answer has', async () => {
+  test('200 with a unique id', async () => {
     const answers = await Promise.all(Array.from({ length: 100 }, () => app.send('GET', '/health')))
     assert.equal(new Set(answers.map(({ headers }) => headers['x-request-id'])).size, 100)
   })

@@ -1,4 +1,4 @@
-/** Idempotency-Key, for both resources. */
+/** The Idempotency-Key header. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { databaseUnavailable } from '../../src/errors.ts'
@@ -37,7 +37,7 @@ function assertReplay(again: Answer, first: Answer): void {
   assert.notEqual(again.headers['x-request-id'], first.headers['x-request-id'])
 }
 
-/** How many records have exactly the name. */
+/** Counts the records with exactly this name. */
 async function countOf(to: TestApp, path: string, name: string): Promise<number> {
   const { body } = await to.send('GET', `${path}?per_page=100&search=${encodeURIComponent(name)}`)
   return body.data.filter((each: Json) => each.name === name).length
@@ -62,7 +62,7 @@ for (const resource of ['domains', 'spaces'] as const) {
   const path = `/api/v1/${resource}`
 
   describe(`Idempotency-Key on POST /${resource}`, () => {
-    test('201 with the stored answer for the same request again, also when the record has changed or is gone', async () => {
+    test('201 with the stored response for a repeated request, even if the record was changed or deleted', async () => {
       const [key, name] = [freshKey(), freshName()]
       const first = await post(app, path, key, { form: { name } })
       assertReplay(await post(app, path, key, { form: { name } }), first)
@@ -84,7 +84,7 @@ for (const resource of ['domains', 'spaces'] as const) {
       assertReplay(await post(app, path, key, { form: `&name=${name}&${field}=${encodeURIComponent(value)}` }), first)
     })
 
-    test('201 twice for the same request under another key, or the same Idempotency-Key under another API key', async () => {
+    test('201 for the same request with another key, or with the same Idempotency-Key and another API key', async () => {
       const key = freshKey()
       const keys = [await app.createKey(), await app.createKey({ account: await app.createAccount() })]
       const asked = [
@@ -98,7 +98,7 @@ for (const resource of ['domains', 'spaces'] as const) {
         assertReplay(await post(app, path, key, request), firsts[index] as Answer)
     })
 
-    test('422 idempotency_key_reused for any other request under the key, and nothing is stored', async () => {
+    test('422 idempotency_key_reused for another request with the key, and nothing is stored', async () => {
       const [key, name] = [freshKey(), freshName()]
       const first = await post(app, path, key, { form: { name } })
       const other = freshName()
@@ -128,7 +128,7 @@ for (const resource of ['domains', 'spaces'] as const) {
       }
     })
 
-    test('422 validation_failed keeps nothing: the same key may be sent with what is right', async () => {
+    test('422 validation_failed stores nothing, so the key works for the corrected request', async () => {
       const [key, name] = [freshKey(), freshName()]
       assertProblem(await post(app, path, key, { form: { name, ...bad[resource] } }), 422, 'validation_failed')
       const first = await post(app, path, key, { form: { name } })
@@ -136,7 +136,7 @@ for (const resource of ['domains', 'spaces'] as const) {
       assertProblem(await post(app, path, key, { form: { name, ...bad[resource] } }), 422, 'validation_failed')
     })
 
-    test('401, 403 and 4xx of the body keep nothing', async () => {
+    test('401, 403 and 4xx of the body store nothing', async () => {
       const [key, name] = [freshKey(), freshName()]
       const reader = await app.createKey({ scopes: [`${resource}:read`] })
       assert.equal((await post(app, path, key, { key: null, form: { name } })).status, 401)
@@ -147,7 +147,7 @@ for (const resource of ['domains', 'spaces'] as const) {
       assertReplay(await post(app, path, key, { form: { name } }), first)
     })
 
-    test('409 idempotency_in_progress with Retry-After while the first still runs, then the answer of the first', async () => {
+    test('409 idempotency_in_progress with Retry-After while the first request runs, then its response', async () => {
       const [key, name] = [freshKey(), freshName()]
       const gate = Promise.withResolvers<void>()
       const held = app.storage.write(() => gate.promise)
@@ -165,7 +165,7 @@ for (const resource of ['domains', 'spaces'] as const) {
       assert.equal(await countOf(app, path, name), 1)
     })
 
-    test('503 keeps nothing: the next request with the key is the first', async () => {
+    test('503 stores nothing, so the next request with the key is the first', async () => {
       let fault: Error | undefined
       const failing = await startApp({ storage: (real) => failingToWrite(real, () => fault) })
       const [key, name] = [freshKey(), freshName()]
@@ -190,12 +190,12 @@ for (const resource of ['domains', 'spaces'] as const) {
       })
     }
 
-    test('400 for an Idempotency-Key that is sent twice', async () => {
+    test('400 for a repeated Idempotency-Key', async () => {
       const headers = { 'idempotency-key': [freshKey(), freshKey()] }
       assertProblem(await app.send('POST', path, { form: { name: freshName() }, headers }), 400, 'malformed_request')
     })
 
-    test('200, 204 and 304 take no notice of it', async () => {
+    test('200, 204 and 304 ignore it', async () => {
       const key = freshKey()
       const { headers } = await post(app, path, key, { form: { name: freshName() } })
       const { pathname } = new URL(String(headers.location))
@@ -211,7 +211,7 @@ for (const resource of ['domains', 'spaces'] as const) {
   })
 }
 
-test('409 name_taken keeps nothing: once the name is free, the same request stores the domain', async () => {
+test('409 name_taken stores nothing, so the same request stores the domain once the name is free', async () => {
   const [key, name] = [freshKey(), freshName()]
   const path = '/api/v1/domains'
   const { body } = await app.send('POST', path, { form: { name } })
@@ -221,7 +221,7 @@ test('409 name_taken keeps nothing: once the name is free, the same request stor
   assertReplay(await post(app, path, key, { form: { name } }), first)
 })
 
-test('201 for the largest domain there can be, whose answer is kept within its bound', async () => {
+test('201 for the largest possible domain, whose stored response is smaller than its bound', async () => {
   const url = `https://acme.com/${'\u6f22'.repeat(2_031)}`
   const form = { name: `${'xn--bcher-kva.'.repeat(17)}example`, homepage_url: url, not_found_url: url }
   const first = await post(app, '/api/v1/domains', 'k'.repeat(255), { form })

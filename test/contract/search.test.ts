@@ -1,4 +1,4 @@
-/** Searching and sorting by name, which is blind to case in Unicode. */
+/** Searching and sorting by name, which is case-insensitive for Unicode. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../app.ts'

@@ -1,4 +1,4 @@
-/** What is not the caller's fault: 500 and 503, and what the log says of them. */
+/** 500 and 503, and the log. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -98,7 +98,7 @@ test('503 overloaded while the event loop runs late, but for /health, and 200 so
   const blocked = blockWhile(() => isBlocking)
   try {
     let answer = await app.send('GET', path, { seesOverload: true })
-    // It may have arrived in the first turn that ran late, which is no mean yet.
+    // One late tick is not enough for a mean.
     for (let turn = 0; turn < 3 && answer.status === 200; turn++) {
       answer = await app.send('GET', path, { seesOverload: true })
     }
@@ -112,7 +112,7 @@ test('503 overloaded while the event loop runs late, but for /health, and 200 so
   assert.equal((await app.send('GET', path)).status, 200)
 })
 
-/** Really blocks the event loop, most of the time. */
+/** Blocks the event loop most of the time. */
 async function blockWhile(goesOn: () => boolean): Promise<void> {
   while (goesOn()) {
     const until = performance.now() + 500
@@ -121,7 +121,7 @@ async function blockWhile(goesOn: () => boolean): Promise<void> {
   }
 }
 
-test('503 shutting_down for every request once the server is to stop', async () => {
+test('503 shutting_down for every request after the server began to stop', async () => {
   const app = await startApp()
   app.listener.isDraining = true
   for (const [method, path, request] of [...operations, ['GET', '/nowhere', {}], ['OPTIONS', '/health', {}]] as const) {
@@ -141,7 +141,7 @@ describe('the log', () => {
     return lines[0] ?? {}
   }
 
-  test('has one structured line a request, whatever came of it', async () => {
+  test('has one structured line for each request', async () => {
     const app = await startApp()
     const { key, secret } = await app.issueKey()
     const expected = [
@@ -165,7 +165,7 @@ describe('the log', () => {
     }
   })
 
-  test('has a line for what was refused before any route', async () => {
+  test('has a line for each request that was rejected before its route was found', async () => {
     const app = await startApp()
     for (const [path, status] of [
       ['/nowhere', 404],
@@ -180,7 +180,7 @@ describe('the log', () => {
     assert.equal((await lineOf(app, garbage as Answer)).status, 400)
   })
 
-  test('never has a key, a query, a body or a header', async () => {
+  test('contains no key, query, body or header', async () => {
     const app = await startApp({ expectsBugs: true })
     const secret = 'Hush-Hush'
     for (const path of [

@@ -15,7 +15,7 @@ const host = 'http://go.acme.com'
 const target = 'https://acme.com/summer'
 const location = ({ headers }: Answer) => headers.location
 
-/** An app with a domain, whose visitors are known of at once. */
+/** Starts an app with a domain, which counts visitors immediately. */
 async function serving(fields: Readonly<Record<string, string>> = {}, options: StartOptions = {}) {
   const app = await startApp(options)
   const domain = await storeDomain(app, { name: 'go.acme.com', ...fields })
@@ -120,7 +120,7 @@ for (const redirect_status of [301, 302, 307, 308]) {
   })
 }
 
-test('an unknown alias, one that is disabled and one that is scheduled: 404, or 302 to the page of the domain', async () => {
+test('404 for an unknown, disabled or scheduled link, or 302 to the not-found URL of the domain', async () => {
   const later = new Date(Date.now() + 3_600_000).toISOString()
   for (const [fields, status] of [
     [{}, 404],
@@ -137,7 +137,7 @@ test('an unknown alias, one that is disabled and one that is scheduled: 404, or 
   }
 })
 
-test('an expired link: 302 to its own page, else to that of the domain, else 410', async () => {
+test('302 from an expired link to its expiration URL or the URL of the domain, or 410', async () => {
   const { app, link } = await serving()
   const over = { active_period_end_at: '2020-01-01T00:00:00.000Z' }
   await link('plain', over)
@@ -149,7 +149,7 @@ test('an expired link: 302 to its own page, else to that of the domain, else 410
   assert.equal(location(await other.app.visit(`${host}/plain`)), 'https://acme.com/lost')
 })
 
-test('a limit is exact: of many people at once, as many pass as there are clicks left', async () => {
+test('302 for exactly as many concurrent visitors as a limit allows', async () => {
   const { app, link } = await serving()
   const id = await link('few', { clicks_limit: 3 })
   assert.match((await app.visit(`${host}/few`, { headers: { 'user-agent': 'curl/8.5.0' } })).text, /Leads to/)
@@ -173,7 +173,7 @@ test('a password: 401 with a form, 303 to the target for the right one, which is
   await eventually(async () => (await clicks(app, id)) === 1)
 })
 
-test('404 for a redirect that leads back, also by way of another domain; none for a port of something else', async () => {
+test('404 for a redirect loop, even through another domain, but not for another port', async () => {
   const { app, link } = await serving({ not_found_url: `${host}/nothing` })
   const other = await storeDomain(app, { name: 'localhost', homepage_url: `${host}/round` })
   await link('self', { url: 'https://GO.acme.com./SELF/?x=1#y' })

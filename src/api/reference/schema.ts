@@ -125,7 +125,7 @@ export function typeOf(schema: Schema): Part {
   return [describeType(schema).join(' or '), boundsOf(schema), defaultOf(schema)]
 }
 
-/** Renders each kind of value once. Of two text types, the first is more specific. */
+/** Renders each kind of value once. The first of two text types is more specific. */
 function alternatives(schema: Schema): Part {
   const kinds = new Map<string, Schema>()
   for (const each of schema.anyOf ?? []) {
