@@ -18,51 +18,15 @@ test('returns the first page if the path is too long for a request', () => {
   assert.equal(returnPath(pathOf(8_193)), '/app')
 })
 
-const elsewhere = [
-  '//evil.example',
-  '/\\evil.example',
-  '\\\\evil.example',
-  'https://evil.example',
-  'https:/app',
-  'https:app',
-  'javascript:alert(1)',
-  'data:text/html,x',
-  '/app/..//evil.example',
-  '/app/../..//evil.example',
-  '/app/%2e%2e//evil.example',
-  '/app/.%2E/\\evil.example',
-  '/app/..\\\\evil.example',
-  '/app@evil.example',
-  '/app.evil.example',
-  '/application',
-  '/appx?',
-  '/app\\..\\..\\\\evil.example',
-  '/app/\t..//evil.example',
-  '/app/..\n//evil.example',
-  ' /app',
-  '\t/app',
-  '\0/app',
-  '',
-  '/',
-  '/docs',
-  '/api/v1/links',
-  '/app/../docs',
-  '/app/../api/v1/links',
-  'app',
-  '?/app',
-  '#/app',
-  '/app:80',
-  '/app;x',
-  '/app/sign-in',
-  '/app/sign-in?next=/app',
-  '/app/./sign-in',
-  '/app/links/../sign-in',
-  '/app/sign-in#x',
-  '/App',
-]
+const elsewhere = String.raw`//evil.example /\evil.example \\evil.example https://evil.example https:/app https:app
+  javascript:alert(1) data:text/html,x /app/..//evil.example /app/../..//evil.example /app/%2e%2e//evil.example
+  /app/.%2E/\evil.example /app/..\\evil.example /app@evil.example /app.evil.example /application /appx?
+  /app\..\..\\evil.example / /docs /api/v1/links /app/../docs /app/../api/v1/links app ?/app #/app /app:80 /app;x
+  /app/sign-in /app/sign-in?next=/app /app/./sign-in /app/links/../sign-in /app/sign-in#x /App`.split(/\s+/)
+const withWhiteSpace = ['/app/\t..//evil.example', '/app/..\n//evil.example', ' /app', '\t/app', '\0/app', '']
 
 test('returns the first page for other sites and for the sign-in page', () => {
-  for (const text of elsewhere) assert.equal(returnPath(text), '/app', JSON.stringify(text))
+  for (const text of [...elsewhere, ...withWhiteSpace]) assert.equal(returnPath(text), '/app', JSON.stringify(text))
   for (const value of [undefined, null, 1, Symbol('repeated'), {}]) assert.equal(returnPath(value), '/app')
 })
 

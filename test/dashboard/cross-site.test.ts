@@ -12,7 +12,7 @@ type Headers = Readonly<Record<string, string>>
 
 const publicAddress = 'https://links.example.com'
 
-/** An account, its browser, and a valid form for each route. */
+/** Returns an account, its browser, and a valid form for each route. */
 async function target(options: StartOptions = {}) {
   const app = await startApp(options)
   const own = await furnish(app)
@@ -20,45 +20,42 @@ async function target(options: StartOptions = {}) {
   await signedIn(app, own.key)
   const removed = await own.link()
   await app.actions.links.removeForNow(own.account, removed.id, null)
-  const forms = await formsFor(app, own, removed)
+  const forms = await formsFor(app, own)
+  const pathOf = await pathsFor(app, own, removed)
   const routes = app.router.declared.filter(
     ({ method, template }) => method === 'POST' && /^\/app(?:\/|$)/.test(template),
   )
-  const posts = routes.map(({ template }): readonly [path: string, form: Form] => forms[template] ?? [template, {}])
-  return { app, own, browser, posts, routes, forms }
+  const posts = routes.map(({ template }) => [template, pathOf(template), forms[template] ?? {}] as const)
+  return { app, own, browser, posts }
 }
 
-type Forms = Readonly<Record<string, readonly [path: string, form: Form]>>
-
-async function formsFor(app: TestApp, { account, domain, space, links, key }: Furnished, removed: Json) {
-  const [link] = links
-  const [owned] = await listKeys(app.storage, account)
+/** Returns a function that fills in the id of a record that the form changes. */
+async function pathsFor(app: TestApp, { account, domain, space, links }: Furnished, removed: Json) {
+  const [key] = await listKeys(app.storage, account)
   const [session] = await listSessions(app.storage, account)
-  const row = { [`row-${link.id}`]: 'on' }
-  return {
-    '/app/sign-in': ['/app/sign-in', { api_key: key, token: await insertLoginToken(app.storage, account) }],
-    '/app/scheme': ['/app/scheme', { scheme: 'dark' }],
-    '/app/links': ['/app/links', { url: 'https://evil.example/', domain_id: String(domain.id) }],
-    '/app/links/:id': [`/app/links/${link.id}`, { url: 'https://evil.example/' }],
-    '/app/links/:id/enable': [`/app/links/${links[1].id}/enable`, {}],
-    '/app/links/:id/disable': [`/app/links/${link.id}/disable`, {}],
-    '/app/links/:id/restore': [`/app/links/${removed.id}/restore`, {}],
-    '/app/links/:id/forget': [`/app/links/${link.id}/forget`, {}],
-    '/app/links/:id/delete': [`/app/links/${link.id}/delete`, {}],
-    '/app/links/selected': ['/app/links/selected', { what: 'disable', ...row }],
-    '/app/domains': ['/app/domains', { name: 'evil.example.com' }],
-    '/app/domains/:id': [`/app/domains/${domain.id}`, { homepage_url: 'https://evil.example/' }],
-    '/app/domains/:id/delete': [`/app/domains/${domain.id}/delete`, {}],
-    '/app/spaces': ['/app/spaces', { name: 'Evil' }],
-    '/app/spaces/:id': [`/app/spaces/${space.id}`, { name: 'Evil' }],
-    '/app/spaces/:id/delete': [`/app/spaces/${space.id}/delete`, {}],
-    '/app/keys': ['/app/keys', { name: 'Evil', expires: 'never', '*': 'true' }],
-    '/app/keys/:id/revoke': [`/app/keys/${owned?.id}/revoke`, {}],
-    '/app/sessions/:id/end': [`/app/sessions/${session?.id}/end`, {}],
-    '/app/sessions/end-others': ['/app/sessions/end-others', {}],
-    '/app/sessions/end-all': ['/app/sessions/end-all', {}],
-    '/app/sign-out': ['/app/sign-out', {}],
-  } as const satisfies Forms as Forms
+  const ids: Json = { domains: domain.id, spaces: space.id, keys: key?.id, sessions: session?.id, links: links[0].id }
+  return (template: string) => {
+    const [, , resource = '', , action] = template.split('/')
+    const id = action === 'restore' ? removed.id : action === 'enable' ? links[1].id : ids[resource]
+    return template.replace(':id', String(id))
+  }
+}
+
+/** Returns the fields of forms that need some, by route. */
+async function formsFor(app: TestApp, { account, domain, links: [link], key }: Furnished) {
+  const forms: Readonly<Record<string, Form>> = {
+    '/app/sign-in': { api_key: key, token: await insertLoginToken(app.storage, account) },
+    '/app/scheme': { scheme: 'dark' },
+    '/app/links': { url: 'https://evil.example/', domain_id: String(domain.id) },
+    '/app/links/:id': { url: 'https://evil.example/' },
+    '/app/links/selected': { what: 'disable', [`row-${link.id}`]: 'on' },
+    '/app/domains': { name: 'evil.example.com' },
+    '/app/domains/:id': { homepage_url: 'https://evil.example/' },
+    '/app/spaces': { name: 'Evil' },
+    '/app/spaces/:id': { name: 'Evil' },
+    '/app/keys': { name: 'Evil', expires: 'never', '*': 'true' },
+  }
+  return forms
 }
 
 /** Returns all records of the account. */
@@ -70,7 +67,7 @@ async function stateOf(app: TestApp, { account, send }: Furnished): Promise<unkn
 }
 
 /** Sends a form with only these headers and the cookie. */
-function postAs(browser: Browser, [path, form]: readonly [string, Form], headers: Headers) {
+function postAs(browser: Browser, path: string, form: Form, headers: Headers) {
   return browser.ask('POST', path, { form, headers })
 }
 
@@ -97,10 +94,10 @@ describe('returns 403 and changes nothing', () => {
     const origin = `${sameHost}:${app.port}`
     const before = await stateOf(app, own)
     const told = foreign.concat({ 'sec-fetch-site': 'cross-site', origin }, { origin: `${origin}.evil.example` })
-    for (const post of posts) {
+    for (const [, path, form] of posts) {
       for (const headers of told) {
-        const { status, headers: answered, page } = await postAs(browser, post, headers)
-        assert.equal(status, 403, `${post[0]} ${JSON.stringify(headers)}`)
+        const { status, headers: answered, page } = await postAs(browser, path, form, headers)
+        assert.equal(status, 403, `${path} ${JSON.stringify(headers)}`)
         assert.equal(answered['set-cookie'], undefined)
         assert.match(page.text, /did not come from a page of this dashboard/)
       }
@@ -111,13 +108,10 @@ describe('returns 403 and changes nothing', () => {
   test('behind a public URL, for the origin of another host', async () => {
     const { app, own, browser, posts } = await target({ baseUrl: publicAddress })
     const before = await stateOf(app, own)
-    for (const post of posts) {
-      for (const origin of [
-        'https://links.example.com.evil.example',
-        'https://evil.example',
-        'https://links.example.com:444',
-      ]) {
-        assert.equal((await postAs(browser, post, { origin })).status, 403, post[0])
+    const origins = ['https://links.example.com.evil.example', 'https://evil.example', 'https://links.example.com:444']
+    for (const [, path, form] of posts) {
+      for (const origin of origins) {
+        assert.equal((await postAs(browser, path, form, { origin })).status, 403, path)
       }
     }
     assert.deepEqual(await stateOf(app, own), before)
@@ -125,29 +119,21 @@ describe('returns 403 and changes nothing', () => {
 
   test('with or without a session, for a form of any size', async () => {
     const { app, posts } = await target()
-    for (const post of posts) {
-      const { status } = await new Browser(app).ask('POST', post[0], {
-        form: `name=${'x'.repeat(100_000)}`,
-        headers: { 'sec-fetch-site': 'cross-site' },
-      })
-      assert.equal(status, 403)
+    const request = { form: `name=${'x'.repeat(100_000)}`, headers: { 'sec-fetch-site': 'cross-site' } }
+    for (const [, path] of posts) {
+      assert.equal((await new Browser(app).ask('POST', path, request)).status, 403)
     }
   })
 })
 
 describe('done', () => {
   test('every form of our own pages', async () => {
-    const { routes, forms } = await target()
-    assert.deepEqual(
-      routes.map(({ template }) => template).filter((template) => forms[template] === undefined),
-      [],
-      'give each new route a form in formsFor',
-    )
+    const { posts: all } = await target()
     const harmless = ['/app/sign-in', '/app/scheme']
-    for (const { template } of routes) {
-      const { app, own, browser, forms } = await target()
+    for (const [index, [template]] of all.entries()) {
+      const { app, own, browser, posts } = await target()
       const before = await stateOf(app, own)
-      const [path, form] = forms[template] ?? ['', {}]
+      const [, path = '', form = {}] = posts[index] ?? []
       const version = /\/\d+$/.test(path) ? (await browser.open(`${path}/edit`)).form(path).version : undefined
       const { status } = await browser.post(path, { ...form, ...(version && { version }) })
       assert.ok([201, 303].includes(status), `${path} → ${status}`)
@@ -171,6 +157,6 @@ describe('done', () => {
 })
 
 async function signsOutAs(browser: Browser, headers: Headers): Promise<void> {
-  assert.equal((await postAs(browser, ['/app/sign-out', {}], headers)).status, 303, JSON.stringify(headers))
+  assert.equal((await postAs(browser, '/app/sign-out', {}, headers)).status, 303, JSON.stringify(headers))
   assert.equal((await browser.get('/app')).status, 303)
 }
