@@ -134,10 +134,8 @@ describe("returns 422 with the API's message next to each field, and keeps the i
       [{ expires: 'tomorrow' }, 'expires'],
       [{ '*': undefined }, '*'],
     ] as const) {
-      const { status, page } = await browser.submit(await browser.open('/app/keys/new'), '/app/keys', {
-        name: 'CI',
-        ...typed,
-      })
+      const form = await browser.open('/app/keys/new')
+      const { status, page } = await browser.submit(form, '/app/keys', { name: 'CI', ...typed })
       assert.equal(status, 422)
       assert.deepEqual(page.refused, [field])
       if (!('name' in typed)) assert.equal(page.value('name'), 'CI')
@@ -161,12 +159,8 @@ describe('returns 409 with both versions after someone else saved', () => {
   test('for a link', async () => {
     const { id } = await place.link({ alias: 'clash', redirect_password: 'secret' })
     const [mine, theirs] = ['https://acme.com/mine', 'https://acme.com/theirs']
-    await clash(`/app/links/${id}`, { url: mine, title: 'Mine' }, { url: theirs, clicks_limit: '7' }, [
-      mine,
-      theirs,
-      'Mine',
-      '7',
-    ])
+    const shown = [mine, theirs, 'Mine', '7']
+    await clash(`/app/links/${id}`, { url: mine, title: 'Mine' }, { url: theirs, clicks_limit: '7' }, shown)
     const { data } = (await place.send('GET', `/links/${id}`)).body
     assert.deepEqual([data.url, data.title, data.has_redirect_password], [mine, 'Mine', true])
   })
@@ -205,11 +199,8 @@ test('saves a form without a version, like the API without If-Match', async () =
   ] as const) {
     const path = `/app/${resource}/${id}`
     for (const version of [undefined, '']) {
-      assert.equal(
-        (await browser.submit(await browser.open(`${path}/edit`), path, { ...form, version })).status,
-        303,
-        path,
-      )
+      const page = await browser.open(`${path}/edit`)
+      assert.equal((await browser.submit(page, path, { ...form, version })).status, 303, path)
     }
     const { data } = (await place.send('GET', `/${resource}/${id}`)).body
     assert.partialDeepStrictEqual(data, form)

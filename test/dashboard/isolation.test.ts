@@ -25,12 +25,8 @@ interface Owner {
 
 async function owner(mark: string): Promise<Owner> {
   const { id: account } = await createAccount(app.storage, `Account ${mark}`)
-  const { secret: key } = await createKey(app.storage, {
-    account,
-    name: `Key ${mark}`,
-    scopes: ['*'],
-    lifetimeMs: null,
-  })
+  const named = { account, name: `Key ${mark}`, scopes: ['*'], lifetimeMs: null } as const
+  const { secret: key } = await createKey(app.storage, named)
   const stored = async (path: string, json: Json) => {
     const { status, body, text } = await app.send('POST', `/api/v1${path}`, { key, json })
     assert.equal(status, 201, text)
@@ -42,12 +38,8 @@ async function owner(mark: string): Promise<Owner> {
   const deleted = await stored('/links', { url: `https://acme.com/${mark}`, alias: `${mark}-deleted` })
   await app.actions.links.removeForNow(account, deleted.id, null)
   const day = Math.floor(Date.now() / 86_400_000)
-  await addClicks(
-    app.storage,
-    link.id,
-    day,
-    dayWith([{ hour: 0, kind: 'people', values: { referrers: `${mark}.example` } }]),
-  )
+  const values = { referrers: `${mark}.example` }
+  await addClicks(app.storage, link.id, day, dayWith([{ hour: 0, kind: 'people', values }]))
   const browser = await signedIn(app, key)
   const keys = async () => (await listKeys(app.storage, account)).map(({ id, revoked_at }) => [id, revoked_at])
   const sessions = async () => (await listSessions(app.storage, account)).map(({ id }) => id)
@@ -89,20 +81,17 @@ function assertNothingOf(other: Owner, { text, headers }: Visited, asked: string
 test('returns 404 for every page and form with an id of another account', async () => {
   const before = await theirs.state()
   const own = await mine.state()
+  const form = { version: '1', name: 'x' }
   for (const { method, template } of withId) {
+    const ask = (path: string) => (method === 'GET' ? mine.browser.get(path) : mine.browser.post(path, form))
     for (const id of idsFor(template)) {
       const path = template.replace(':id', String(id))
-      const answer =
-        method === 'GET' ? await mine.browser.get(path) : await mine.browser.post(path, { version: '1', name: 'x' })
+      const answer = await ask(path)
       // Deleted records look like records that never existed.
       if (template.endsWith('/restore')) assert.equal(answer.headers.location, '/app/links')
       else assert.equal(answer.status, 404, `${method} ${path}`)
       assertNothingOf(theirs, answer, path)
-      const nowhere = template.replace(':id', '99999')
-      const same =
-        method === 'GET'
-          ? await mine.browser.get(nowhere)
-          : await mine.browser.post(nowhere, { version: '1', name: 'x' })
+      const same = await ask(template.replace(':id', '99999'))
       const told = (each: Visited) => each.text.replaceAll(/\d+/g, 'n')
       assert.deepEqual([same.status, told(same)], [answer.status, told(answer)], path)
     }
@@ -132,19 +121,17 @@ test('every page shows only the records of its account', async () => {
 /** Forms and URLs that refer to records of the other account by a field. */
 const { links, domains, spaces } = theirs.ids
 const idText = fc.constantFrom(...[...links, ...domains, ...spaces].map(String))
+const queryFields = {
+  search: fc.constantFrom(theirs.mark, 'example', 'a'),
+  domain_id: idText,
+  space_id: idText,
+  link_id: idText,
+  sort_by: fc.constantFrom('alias', 'name', 'clicks'),
+  page: fc.constantFrom('1', '2'),
+  after: idText,
+}
 const query = fc
-  .record(
-    {
-      search: fc.constantFrom(theirs.mark, 'example', 'a'),
-      domain_id: idText,
-      space_id: idText,
-      link_id: idText,
-      sort_by: fc.constantFrom('alias', 'name', 'clicks'),
-      page: fc.constantFrom('1', '2'),
-      after: idText,
-    },
-    { requiredKeys: [] },
-  )
+  .record(queryFields, { requiredKeys: [] })
   .map((fields) => new URLSearchParams(fields as Form).toString())
 const names = 'url alias name domain_id space_id id account account_id version what confirmed color'.split(' ')
 const field = fc.constantFrom(...names, ...links.map((id) => `row-${id}`))

@@ -42,17 +42,13 @@ describe('selected links', () => {
     const link = await place.link({ space_id: space.id })
     const list = await browser.open('/app/links')
     assert.deepEqual([list.form(selected).space_id, list.control('space_id').attributes.has('required')], ['', false])
-    for (const [space_id, words] of [
-      ['', /Choose the space that the links move to/],
-      [undefined, /Choose the space that the links move to/],
-      ['99999', /There is no space with the id 99999/],
-      ['x', /Choose a space of the list/],
+    for (const [form, words] of [
+      [{ space_id: '' }, /Choose the space that the links move to/],
+      [{}, /Choose the space that the links move to/],
+      [{ space_id: '99999' }, /There is no space with the id 99999/],
+      [{ space_id: 'x' }, /Choose a space of the list/],
     ] as const) {
-      const { status, page } = await browser.post(selected, {
-        ...rows(link),
-        what: 'move',
-        ...(space_id !== undefined && { space_id }),
-      })
+      const { status, page } = await browser.post(selected, { ...rows(link), what: 'move', ...form })
       assert.deepEqual([status, words.test(page.text)], [422, true], page.text)
     }
     const twice = `row-${link.id}=on&what=move&space_id=0&space_id=0`
@@ -86,10 +82,8 @@ describe('selected links', () => {
     assert.match(page.heading, /Delete 2 links\?/)
     assert.match(page.text, /Visitors will see a 404 immediately/)
     // The color scheme can be changed on this page too.
-    const list = await browser.follow(
-      await browser.follow(await browser.submit(page, '/app/scheme', { scheme: 'dark' })),
-    )
-    assert.equal(list.page.heading, 'Links')
+    const back = await browser.follow(await browser.submit(page, '/app/scheme', { scheme: 'dark' }))
+    assert.equal((await browser.follow(back)).page.heading, 'Links')
     assert.equal((await shown(one)).id, one.id)
     // One link no longer exists.
     await place.send('DELETE', `/links/${two.id}`)
