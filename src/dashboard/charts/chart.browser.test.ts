@@ -1,23 +1,16 @@
 /** `scripts/chart.js` in a browser: pointer, touch and arrow keys. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, afterEach, before, test } from 'node:test'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { launchChromium, whyNoChromium } from '../../../test/chromium.ts'
+import { test } from 'node:test'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { browserForTests, skip } from '../../../test/dashboard-browser.ts'
 import { Series } from '../../analytics/statistics/series.ts'
 import { html } from '../../http/html.ts'
 import { areaChart } from './area-chart.ts'
 import { barChart } from './small-charts.ts'
 
-const skip = whyNoChromium() ?? false
+const openWindow = browserForTests()
 const origin = 'https://waymark.invalid'
-let browser: Browser
-
-before(async () => {
-  if (!skip) browser = await launchChromium()
-})
-afterEach(() => Promise.all((browser?.contexts() ?? []).map((context) => context.close())))
-after(() => browser?.close())
 
 const file = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 const today = Date.parse('2026-11-22') / 86_400_000
@@ -31,24 +24,16 @@ const markup = html`<!doctype html><html lang="en"><meta charset="utf-8"><title>
 <main><h1>Charts</h1>${areaChart({ buckets, started: 5, currentHour: null, interval: 'day', title: 'Clicks' })}
 ${barChart({ title: 'Countries', rows: [{ label: 'a'.repeat(300), clicks: 3 }], total: 4 })}</main></html>`
 
+const sheets = ['reset', 'tokens', 'parts/charts', 'parts/bars']
 const files: Readonly<Record<string, readonly [type: string, body: string]>> = {
   '/': ['text/html', markup.text],
-  '/charts.css': [
-    'text/css',
-    file('styles/reset.css') +
-      file('styles/tokens.css') +
-      file('styles/parts/charts.css') +
-      file('styles/parts/bars.css'),
-  ],
+  '/charts.css': ['text/css', sheets.map((name) => file(`styles/${name}.css`)).join('')],
   '/chart.js': ['text/javascript', file('scripts/chart.js')],
 }
 
 /** Returns a page with a chart of five days, and its console messages. */
 async function visit(options: BrowserContextOptions = {}): Promise<{ page: Page; complaints: string[] }> {
-  const page = await (await browser.newContext(options)).newPage()
-  const complaints: string[] = []
-  page.on('console', (message) => complaints.push(message.text()))
-  page.on('pageerror', (error) => complaints.push(error.message))
+  const { page, complaints } = await openWindow(options)
   await page.route('**/*', (route) => {
     const [contentType, body] = files[new URL(route.request().url()).pathname] ?? ['text/plain', '']
     return route.fulfill({ contentType, body, headers: { 'content-security-policy': policy } })

@@ -4,8 +4,7 @@ import fc from 'fast-check'
 import { dayText } from '../../analytics/calendar.ts'
 import { type DayRange, rangeFaults } from '../../analytics/statistics/day-range.ts'
 import { Series } from '../../analytics/statistics/series.ts'
-import type { Fields } from '../../http/form-encoding.ts'
-import { repeated } from '../../http/form-encoding.ts'
+import { type Fields, repeated } from '../../http/form-encoding.ts'
 import { namedPeriod, type Period, periodQuery, periods, progressOf, readPeriod } from './period.ts'
 
 const dayOf = (date: string) => Date.parse(date) / 86_400_000
@@ -43,27 +42,13 @@ test("returns the API's violations and the default period for invalid dates", ()
   }
   const [from, to] = ['2026-11-22', '2026-11-21']
   assert.deepEqual(faultsOf({ from, to }), rangeFaults({ from: dayOf(from), to: dayOf(to), interval: null }))
-  assert.deepEqual(
-    faultsOf({ from: '2020-01-01', to }).map(({ code }) => code),
-    ['range_too_long'],
-  )
-  assert.deepEqual(
-    faultsOf({ from: '2026-02-30', to: 'x', period: '7d' }).map(({ field, code }) => [field, code]),
-    [
-      ['from', 'invalid_date'],
-      ['to', 'invalid_date'],
-    ],
-  )
+  const codesOf = (fields: Fields) => faultsOf(fields).map(({ field, code }) => `${field} ${code}`)
+  assert.deepEqual(codesOf({ from: '2020-01-01', to }), ['to range_too_long'])
+  assert.deepEqual(codesOf({ from: '2026-02-30', to: 'x', period: '7d' }), ['from invalid_date', 'to invalid_date'])
+  assert.deepEqual(codesOf({ period: repeated, from: repeated }), ['period not_single', 'from not_single'])
   assert.deepEqual(faultsOf({ period: 'constructor' }), [
     { field: 'period', code: 'not_allowed', message: 'The period must be one of 2d, 7d, 30d, 90d, 12m.' },
   ])
-  assert.deepEqual(
-    faultsOf({ period: repeated, from: repeated }).map(({ field, code }) => [field, code]),
-    [
-      ['period', 'not_single'],
-      ['from', 'not_single'],
-    ],
-  )
 })
 
 test('reads a period from its own query string', () => {
@@ -108,11 +93,4 @@ test('counts started buckets, and returns the hour of a running period', () => {
     [ofDays(today + 4, today + 5), at('12:00:00'), 0, null],
   ] as const)
     assert.deepEqual(progressOf(period, now), { started, currentHour })
-})
-
-test('keeps rejected dates as typed, and fills in the dates of a valid period', () => {
-  const typedIn = (fields: Fields) => readPeriod(fields, today).typed
-  assert.deepEqual(typedIn({ from: '2026-12-01', to: 'x' }), { from: '2026-12-01', to: 'x' })
-  assert.deepEqual(typedIn({ from: '2026-12-01', to: '' }), { from: '2026-12-01', to: '2026-12-01' })
-  assert.deepEqual(typedIn({ period: '7d' }), { from: '2026-11-16', to: '2026-11-22' })
 })
