@@ -1,8 +1,6 @@
-/** What `GET /stats` refuses, and how it keeps to the manners of the API. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../../../test/app.ts'
-import type { Answer } from '../../../test/client.ts'
 import { addClicks, dayWith } from '../../../test/days.ts'
 import { takeDomainAway } from '../../../test/links.ts'
 import { assertRefused, newPlace } from '../../../test/links-api.ts'
@@ -20,14 +18,11 @@ describe('invalid queries', () => {
     ['name=visitors', ['name', 'not_allowed']],
     ['name=clicks&name=clicks', ['name', 'not_single']],
     ['name=clicks&from=2026-02-30', ['from', 'invalid_date']],
-    ['name=clicks&from=2026-13-01', ['from', 'invalid_date']],
     ['name=clicks&to=2026-1-1', ['to', 'invalid_date']],
     ['name=clicks&to=2026-11-22T00:00:00Z', ['to', 'invalid_date']],
     ['name=clicks&from=today', ['from', 'invalid_date']],
     ['name=clicks&from=1969-12-31', ['from', 'invalid_date']],
     ['name=clicks&to=0000-01-01', ['to', 'invalid_date']],
-    ['name=clicks&to=12026-01-01', ['to', 'invalid_date']],
-    ['name=clicks&to=2025-02-29', ['to', 'invalid_date']],
     ['name=clicks&from=2026-11-22&to=2026-11-21', ['to', 'before_from']],
     ['name=countries&from=2025-11-21&to=2026-11-22', ['to', 'range_too_long']],
     ['name=clicks&interval=hour&from=2026-10-22&to=2026-11-22', ['to', 'range_too_long']],
@@ -151,17 +146,9 @@ describe('conventions of the API', () => {
 
   test('200 with zeros for an account without clicks', async () => {
     const own = await newPlace(app)
-    const answers: Answer[] = []
-    for (const name of ['clicks', 'countries', 'links', 'classes'])
-      answers.push(await own.send('GET', `/stats?name=${name}`))
-    assert.deepEqual(
-      answers.map(({ status, body }) => [status, body.meta.clicks]),
-      [
-        [200, 0],
-        [200, 0],
-        [200, 0],
-        [200, 0],
-      ],
-    )
+    for (const name of ['clicks', 'countries', 'links', 'classes']) {
+      const { status, body } = await own.send('GET', `/stats?name=${name}`)
+      assert.deepEqual([status, body.meta.clicks], [200, 0])
+    }
   })
 })

@@ -44,7 +44,7 @@ const filled = ({ data }: Json) =>
   data
     .filter((bucket: Json) => counts(bucket).some((count) => count > 0))
     .map((bucket: Json) => [bucket.start_at, ...counts(bucket)])
-const pairs = ({ data }: Json) => data.map(({ value, clicks }: Json) => [value, clicks])
+const pairs = ({ data }: Json) => data.map(({ value, clicks }: Json) => `${JSON.stringify(value)} ${clicks}`).join()
 
 describe('clicks over time', () => {
   test('200 with the last 30 days by default, including empty days', async () => {
@@ -81,7 +81,7 @@ describe('clicks over time', () => {
     const { data, meta } = await answered('name=clicks&interval=month&from=2025-12-15&to=2026-11-21')
     assert.deepEqual(
       data.map((bucket: Json) => bucket.start_at.slice(0, 10)),
-      [...['2025-12-01', ...Array.from({ length: 11 }, (_, n) => `2026-${String(n + 1).padStart(2, '0')}-01`)]],
+      ['2025-12-01', ...Array.from({ length: 11 }, (_, n) => `2026-${String(n + 1).padStart(2, '0')}-01`)],
     )
     assert.deepEqual(filled({ data }), [
       ['2026-09-01T00:00:00.000Z', 1, 1, 0, 0],
@@ -126,58 +126,17 @@ describe('clicks over time', () => {
 describe('clicks by value', () => {
   test('200 with human clicks by value, the most frequent first', async () => {
     for (const [name, expected] of [
-      [
-        'countries',
-        [
-          ['FR', 2],
-          ['DE', 2],
-          [null, 1],
-        ],
-      ],
-      [
-        'referrers',
-        [
-          ['www.google.com', 2],
-          ['acme.com', 2],
-          [null, 1],
-        ],
-      ],
-      [
-        'browsers',
-        [
-          ['Firefox', 2],
-          ['Chrome', 2],
-          [null, 1],
-        ],
-      ],
-      ['operating_systems', [[null, 5]]],
-      ['devices', [[null, 5]]],
-      [
-        'languages',
-        [
-          ['fr', 2],
-          ['de', 2],
-          [null, 1],
-        ],
-      ],
-      [
-        'links',
-        [
-          [link.id, 3],
-          [sibling.id, 2],
-        ],
-      ],
-      [
-        'classes',
-        [
-          ['person', 5],
-          ['bot', 3],
-          ['preview', 2],
-        ],
-      ],
+      ['countries', '"FR" 2,"DE" 2,null 1'],
+      ['referrers', '"www.google.com" 2,"acme.com" 2,null 1'],
+      ['browsers', '"Firefox" 2,"Chrome" 2,null 1'],
+      ['operating_systems', 'null 5'],
+      ['devices', 'null 5'],
+      ['languages', '"fr" 2,"de" 2,null 1'],
+      ['links', `${link.id} 3,${sibling.id} 2`],
+      ['classes', '"person" 5,"bot" 3,"preview" 2'],
     ] as const) {
       const body = await answered(`name=${name}`)
-      assert.deepEqual(pairs(body), expected, name)
+      assert.equal(pairs(body), expected, name)
       assert.equal(body.meta.clicks, name === 'classes' ? 10 : 5)
       assert.deepEqual(body.meta.range, { from: '2026-10-24', to: '2026-11-22' })
     }
@@ -185,22 +144,12 @@ describe('clicks by value', () => {
 
   test('200 for one link, one domain or one space', async () => {
     const of = `link_id=${sibling.id}`
-    assert.deepEqual(pairs(await answered(`name=countries&${of}`)), [
-      [null, 1],
-      ['FR', 1],
-    ])
-    assert.deepEqual(pairs(await answered(`name=links&${of}`)), [[sibling.id, 2]])
-    assert.deepEqual(pairs(await answered(`name=classes&${of}`)), [
-      ['person', 2],
-      ['bot', 2],
-      ['preview', 0],
-    ])
-    assert.deepEqual(pairs(await answered(`name=links&${of}&to=2026-11-21`)), [])
-    assert.deepEqual(pairs(await answered(`name=links&domain_id=${second.id}`)), [[sibling.id, 2]])
-    assert.deepEqual(pairs(await answered(`name=countries&space_id=${space.id}&from=2026-09-01`)), [
-      ['DE', 3],
-      ['FR', 1],
-    ])
+    assert.equal(pairs(await answered(`name=countries&${of}`)), 'null 1,"FR" 1')
+    assert.equal(pairs(await answered(`name=links&${of}`)), `${sibling.id} 2`)
+    assert.equal(pairs(await answered(`name=classes&${of}`)), '"person" 2,"bot" 2,"preview" 0')
+    assert.equal(pairs(await answered(`name=links&${of}&to=2026-11-21`)), '')
+    assert.equal(pairs(await answered(`name=links&domain_id=${second.id}`)), `${sibling.id} 2`)
+    assert.equal(pairs(await answered(`name=countries&space_id=${space.id}&from=2026-09-01`)), '"DE" 3,"FR" 1')
   })
 
   test('200 for a range without clicks: no values, but all classes', async () => {
@@ -213,11 +162,7 @@ describe('clicks by value', () => {
       ...{ current_page: 1, from: null, last_page: 1, path, per_page: 10, to: null, total: 0, total_is_exact: true },
       ...{ range: { from: '2026-01-01', to: '2026-01-31' }, clicks: 0 },
     })
-    assert.deepEqual(pairs(await answered('name=classes&from=2026-01-01&to=2026-01-31')), [
-      ['preview', 0],
-      ['person', 0],
-      ['bot', 0],
-    ])
+    assert.equal(pairs(await answered('name=classes&from=2026-01-01&to=2026-01-31')), '"preview" 0,"person" 0,"bot" 0')
   })
 })
 
@@ -258,12 +203,7 @@ describe('order of values', async () => {
     }
     await storeDay(app.storage, 1, dayOf('2026-01-01'), own.domain.id, facts)
     const query = `/stats?name=links&domain_id=${own.domain.id}&from=2026-01-01&to=2026-01-01&sort_by=value&sort=asc`
-    assert.deepEqual(pairs((await own.send('GET', query)).body), [
-      [9, 1],
-      [100, 1],
-      ['other', 110],
-      [null, 2],
-    ])
+    assert.equal(pairs((await own.send('GET', query)).body), '9 1,100 1,"other" 110,null 2')
   })
 })
 
@@ -280,10 +220,8 @@ describe('pages', async () => {
     const { body, headers } = await page('page=2&per_page=10')
     const path = `${app.origin}/api/v1/stats`
     const to = (number: number) => `${path}?name=referrers&per_page=10&page=${number}`
-    assert.deepEqual(
-      pairs(body),
-      Array.from({ length: 10 }, (_, n) => [`host-${16 - n}.example`, 17 - n]),
-    )
+    const expected = Array.from({ length: 10 }, (_, n) => `"host-${16 - n}.example" ${17 - n}`)
+    assert.equal(pairs(body), expected.join())
     assert.deepEqual(body.links, { first: to(1), last: to(3), prev: to(1), next: to(3) })
     assert.deepEqual(body.meta, {
       ...{ current_page: 2, from: 11, last_page: 3, path, per_page: 10, to: 20, total, total_is_exact: true },
