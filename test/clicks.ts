@@ -8,6 +8,7 @@ import { openBatchWriter } from '../src/storage/open.ts'
 import type { Db } from '../src/storage/port.ts'
 import { query } from '../src/storage/schema.ts'
 import type { Later } from './engine.ts'
+import { newDomain, newLink, newSpace, twoNodes } from './links.ts'
 
 /** Opens the store and the maintenance of another process. */
 export async function openClicks(location: StorageLocation, later: Later) {
@@ -16,6 +17,19 @@ export async function openClicks(location: StorageLocation, later: Later) {
   const store = new ClickStore(database, randomUUID())
   const maintenance = new ClickMaintenance(database)
   return { database, store, maintenance }
+}
+
+/** Two nodes on a database with two spaces and three links, two of them on one domain. */
+export async function newClickPlace(later: Later) {
+  const { storage, account, domain } = await twoNodes(later)
+  const other = await newDomain(storage, account, 'other.acme.com')
+  const spaces = [await newSpace(storage, account, 'Red'), await newSpace(storage, account, 'Blue')]
+  const links = [
+    await newLink(storage, { account, domain }, 'one'),
+    await newLink(storage, { account, domain }, 'two'),
+    await newLink(storage, { account, domain: other }, 'three'),
+  ]
+  return { storage, account, domain, spaces, links, ...(await openClicks(storage.location, later)) }
 }
 
 let visitors = 0

@@ -8,11 +8,10 @@ import {
   keptTotals,
   keptVisitors,
   newClick,
-  openClicks,
+  newClickPlace,
   sumsOf,
 } from '../../test/clicks.ts'
-import type { Later } from '../../test/engine.ts'
-import { deleteLink, newDomain, newLink, newSpace, setSpace, twoNodes } from '../../test/links.ts'
+import { deleteLink, setSpace } from '../../test/links.ts'
 import { removeSpace } from '../spaces/store.ts'
 import { query } from '../storage/schema.ts'
 import type { Click } from './click-store.ts'
@@ -22,21 +21,7 @@ import { daysOfLink, daysOfScope, scopes } from './tables.ts'
 
 const dayMs = 86_400_000
 
-/** A store with two links of a domain and one of another, and two spaces. */
-async function library(later: Later) {
-  const { storage, account, domain } = await twoNodes(later)
-  const other = await newDomain(storage, account, 'other.acme.com')
-  const spaces = [await newSpace(storage, account, 'Red'), await newSpace(storage, account, 'Blue')]
-  const links = [
-    await newLink(storage, { account, domain }, 'one'),
-    await newLink(storage, { account, domain }, 'two'),
-    await newLink(storage, { account, domain: other }, 'three'),
-  ]
-  const clicks = await openClicks(storage.location, later)
-  return { storage, account, domain, other, spaces, links, ...clicks }
-}
-
-const here = (t: TestContext) => library((work) => t.after(work))
+const here = (t: TestContext) => newClickPlace((work) => t.after(work))
 
 const click = (link: number, day = 100, more: Partial<Click> = {}) => newClick(link, day * dayMs, more)
 
@@ -301,7 +286,7 @@ test('keeps groups equal to the sums of their links after any clicks, deletions 
   await fc.assert(
     fc.asyncProperty(steps, async (taken) => {
       await using ending = new AsyncDisposableStack()
-      const { storage, account, links, spaces, database, store, maintenance } = await library(
+      const { storage, account, links, spaces, database, store, maintenance } = await newClickPlace(
         (work) => void ending.defer(async () => void (await work())),
       )
       // More days than one step moves or deletes.
