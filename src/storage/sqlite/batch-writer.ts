@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { databaseUnavailable } from '../../errors.ts'
-import { type BatchWriter, transactionOf } from '../port.ts'
-import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
+import type { BatchWriter } from '../port.ts'
+import { Connection, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 
 /** Checkpoints run sooner than on the writer of the event loop. Deleted rows, such as salts, are overwritten. */
@@ -15,8 +15,7 @@ const pauseMs = 2
 /** Opens a file that has been migrated. */
 export function openSqliteBatchWriter(path: string): BatchWriter {
   const connection = new Connection(openDatabase(path, 0, pragmas))
-  const transaction = transactionOf(async (query) => connection.execute(compiledForSqlite(query)))
-  const commits = new GroupCommit(connection, transaction)
+  const commits = new GroupCommit(connection)
   let isClosed = false
   return {
     async write(work) {

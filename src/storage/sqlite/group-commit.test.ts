@@ -10,7 +10,7 @@ import { createAccount } from '../../accounts/store.ts'
 import { Failure } from '../../errors.ts'
 import type { Histogram } from '../../lib/histogram.ts'
 import { insertSpace, listSpaces } from '../../spaces/store.ts'
-import { type Meter, transactionOf } from '../port.ts'
+import type { Meter } from '../port.ts'
 import { query } from '../schema.ts'
 import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -44,11 +44,7 @@ function open(t: TestContext, lockTimeoutMs?: number): Fixture {
     writer.database.close()
     rmSync(folder, { recursive: true })
   })
-  const commits = new GroupCommit(
-    writer,
-    transactionOf(async (query) => writer.execute(compiledForSqlite(query))),
-    lockTimeoutMs,
-  )
+  const commits = new GroupCommit(writer, lockTimeoutMs)
   const [{ value: commitSeconds }] = commits.meters as [Meter]
   const commitCount = () => (commitSeconds as Histogram).cumulative().at(-1) as number
   const committed = () => reader.execute<{ text: string }>(compiledForSqlite(texts())).map(({ text }) => text)

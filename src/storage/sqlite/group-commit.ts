@@ -1,8 +1,8 @@
 import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
 import { databaseUnavailable, overloaded } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
-import type { Db, Meter } from '../port.ts'
-import type { Connection } from './connection.ts'
+import { type Db, type Meter, transactionOf } from '../port.ts'
+import { type Connection, compiledForSqlite } from './connection.ts'
 import { isBusy } from './errors.ts'
 
 /** The transactions of one commit. More would block the event loop for too long. */
@@ -25,8 +25,8 @@ interface QueuedWrite {
 
 /**
  * Commits all waiting transactions together, because the disk flush of a commit costs far more than the statements. Each
- * transaction has its own savepoint, so its failure does not affect the others. Promises are settled once the commit is on disk. Waiting for the
- * lock of another process does not block the event loop.
+ * transaction has its own savepoint, so its failure does not affect the others. Waiting for the lock of another process does
+ * not block the event loop.
  */
 export class GroupCommit {
   readonly #connection: Connection
@@ -46,10 +46,9 @@ export class GroupCommit {
   #queue: QueuedWrite[] = []
   #running: Promise<void> | undefined
 
-  /** `transaction` is passed to the work of each transaction. */
-  constructor(connection: Connection, transaction: Db, lockTimeoutMs = maxLockMs) {
+  constructor(connection: Connection, lockTimeoutMs = maxLockMs) {
     this.#connection = connection
-    this.#transaction = transaction
+    this.#transaction = transactionOf(async (query) => connection.execute(compiledForSqlite(query)))
     this.#lockTimeoutMs = lockTimeoutMs
   }
 
@@ -58,7 +57,7 @@ export class GroupCommit {
     return this.#enqueue(() => work(this.#transaction), false)
   }
 
-  /** See `Db.writeOne`. `run` runs one statement on the connection. Throws like `write`. */
+  /** Runs one statement on the connection, and returns its result after the commit. Throws like `write`. */
   writeOne<T>(run: () => T): Promise<T> {
     return this.#enqueue(run, true)
   }

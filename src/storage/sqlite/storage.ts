@@ -7,17 +7,7 @@ import { type ChangeRow, changedOnSqlite, prunedBatchSize, prunedOnSqlite, toCha
 import { Condition } from '../condition.ts'
 import { type Cost, listPage } from '../list.ts'
 import type { StorageLocation } from '../location.ts'
-import {
-  type ChangePosition,
-  type Changes,
-  type DatabaseCondition,
-  type Db,
-  type Listing,
-  type Meter,
-  type Page,
-  type Storage,
-  transactionOf,
-} from '../port.ts'
+import type { ChangePosition, Changes, DatabaseCondition, Db, Listing, Meter, Page, Storage } from '../port.ts'
 import { isRead, type Query, query } from '../schema.ts'
 import { BatchReader } from './batch-reader.ts'
 import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
@@ -47,8 +37,7 @@ export class SqliteStorage implements Storage {
     this.#path = path
     this.#fileId = fileId(path)
     this.#readers = new Readers(path, tables, (error) => this.#onProblem(error))
-    const transaction = transactionOf(async (query) => this.#writer.execute(compiledForSqlite(query)))
-    this.#commits = new GroupCommit(this.#writer, transaction)
+    this.#commits = new GroupCommit(this.#writer)
   }
 
   async execute<Row>(query: Query<Row>): Promise<Row[]> {
