@@ -8,8 +8,7 @@ import { findOwnKey } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
 import { type Api, apiPrefix, type Operation } from './operations.ts'
 
-/** The API key of the request. */
-export const ownKeySchema = Type.Object(
+const ownKeySchema = Type.Object(
   {
     id: idSchema,
     name: Type.String({ description: 'What the operator called the key.' }),
@@ -25,9 +24,7 @@ export const ownKeySchema = Type.Object(
   { $id: 'OwnKey', additionalProperties: false },
 )
 
-export type OwnKey = Static<typeof ownKeySchema>
-
-const example: OwnKey = {
+const example: Static<typeof ownKeySchema> = {
   id: 1,
   name: 'ci',
   scopes: ['domains:read', 'spaces:read'],

@@ -17,29 +17,10 @@ interface ApiParts {
   readonly address: PublicAddress
 }
 
-/** Adds operations to the routes, so that each requires a key and a scope. */
-export class ApiRoutes implements Api {
-  readonly #parts: ApiParts
-
-  constructor(parts: ApiParts) {
-    this.#parts = parts
-  }
-
-  add(operations: Operation | readonly Operation[], handler: OperationHandler): void {
-    for (const operation of [operations].flat()) {
-      this.#parts.routes.add(operation.method, apiPrefix + operation.path, (exchange) =>
-        this.#serve(exchange, operation, handler),
-      )
-    }
-  }
-
-  urlOf(exchange: Exchange, { path }: Operation): string {
-    return this.#parts.address(exchange) + apiPrefix + path
-  }
-
+/** Returns the routes of the API, which require a key and a scope. */
+export function apiRoutes({ routes, identify, rateLimits, address }: ApiParts): Api {
   /** Checks the key, the rate limit, the scope and the body, in this order, before the handler runs. */
-  async #serve(exchange: Exchange, { scope, body }: Operation, handler: OperationHandler): Promise<Outcome> {
-    const { identify, rateLimits } = this.#parts
+  async function serve(exchange: Exchange, { scope, body }: Operation, handler: OperationHandler): Promise<Outcome> {
     addHeader(exchange, 'cache-control', 'private, no-cache')
     const token = bearerToken(exchange.headers.authorization)
     const caller = token instanceof Failure ? token : await identify(token)
@@ -53,6 +34,16 @@ export class ApiRoutes implements Api {
     const fields = body === undefined ? noFields : await readBody(exchange)
     if (fields instanceof Failure) return fields
     return handler(exchange, { caller, fields })
+  }
+
+  return {
+    add: (operations, handler) => {
+      for (const operation of [operations].flat()) {
+        const { method, path } = operation
+        routes.add(method, apiPrefix + path, (exchange) => serve(exchange, operation, handler))
+      }
+    },
+    urlOf: (exchange, { path }) => address(exchange) + apiPrefix + path,
   }
 }
 

@@ -12,7 +12,7 @@ import { problemPages } from '../api/problem-pages.ts'
 import { RateLimits } from '../api/rate-limit.ts'
 import { Removals } from '../api/removals.ts'
 import { resourceRoutes } from '../api/resource-routes.ts'
-import { ApiRoutes, publicAddress } from '../api/routes.ts'
+import { apiRoutes, publicAddress } from '../api/routes.ts'
 import type { Config } from '../config/config.ts'
 import { addDashboard } from '../dashboard/dashboard.ts'
 import { DomainActions } from '../domains/actions.ts'
@@ -83,7 +83,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const actions = buildActions(storage, removals, shortUrl, shared)
   const router = new Router(apiFallback(rateLimits, cors))
   const dashboardUrl = publicAddress(options.baseUrl)
-  const api = new ApiRoutes({
+  const api = apiRoutes({
     routes: router,
     identify: (token) => keyring.identify(token),
     rateLimits,

@@ -3,7 +3,7 @@ import type { Resource } from '../resources.ts'
 import type { PageRequest } from '../storage/port.ts'
 import { type Field, type Form, form, optional, type Rule } from './form.ts'
 import { Type } from './json-schema.ts'
-import { integer, notAllowed, oneOf, positiveInteger } from './rules.ts'
+import { integer, notAllowed, oneOf } from './rules.ts'
 
 const pageSizes = [10, 25, 50, 100] as const
 const maxSearch = 255
@@ -22,10 +22,7 @@ const searchText: Rule<string> = {
 /** The number of rows on a page. */
 export const pageSize: Rule<number> = {
   schema: Type.Enum([...pageSizes], { description: 'Results per page.' }),
-  parse: (text, label) => {
-    const size = positiveInteger(text)
-    return pageSizes.find((allowed) => allowed === size) ?? notAllowed(label, pageSizes)
-  },
+  parse: (text, label) => pageSizes.find((size) => String(size) === text) ?? notAllowed(label, pageSizes),
 }
 
 const pageNumber = integer({
@@ -52,12 +49,9 @@ export interface ListQuery {
 /** The filters of a list: a field for each column in `Resource.filters`. Undefined values do not filter. */
 export type Filters = Readonly<Record<string, Field<string | number | null | undefined>>>
 
-/** Searches all searchable fields. */
-const anyField = 'any'
-
 /** Returns the query form of a list. */
 export function listQueryOf({ searched, sorts }: Resource, filters: Filters = {}): Form<ListQuery> {
-  const searchable = [...(Object.keys(searched).length > 1 ? [anyField] : []), ...Object.keys(searched)]
+  const searchable = [...(Object.keys(searched).length > 1 ? ['any'] : []), ...Object.keys(searched)]
   const fields = {
     search: optional(searchText, null),
     search_by: optional(oneOf(searchable, 'The field that is searched.'), searchable[0] as string),

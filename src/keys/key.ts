@@ -32,11 +32,6 @@ export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }
 
-/** Returns the same hash as Latin-1 text, for use as a cache key. */
-export function fingerprintOf(key: string): string {
-  return hash('sha256', key, 'latin1')
-}
-
 function withChecksum(text: string): string {
   let rest = crc32(text)
   let checksum = ''

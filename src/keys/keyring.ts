@@ -2,7 +2,7 @@ import { Failure } from '../errors.ts'
 import { LruCache } from '../lib/lru-cache.ts'
 import { Periodic } from '../lib/periodic.ts'
 import type { Db } from '../storage/port.ts'
-import { fingerprintOf, isWellFormedKey } from './key.ts'
+import { hashKey, isWellFormedKey } from './key.ts'
 import type { Caller } from './scope.ts'
 import { findKeyByHash, type Key, recordUses, statusOf } from './store.ts'
 
@@ -43,7 +43,7 @@ export class Keyring {
    */
   identify(secret: string): Caller | Failure | Promise<Caller | Failure> {
     if (!isWellFormedKey(secret)) return malformed
-    const fingerprint = fingerprintOf(secret)
+    const fingerprint = hashKey(secret).toString('latin1')
     const known = this.#valid.get(fingerprint) ?? this.#rejected.get(fingerprint)
     return known !== undefined && known.until > performance.now() ? known.result : this.#lookUp(fingerprint)
   }

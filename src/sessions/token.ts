@@ -7,12 +7,6 @@ import { hash, randomBytes } from 'node:crypto'
 export type TokenKind = 'login' | 'session'
 
 const prefixes: Readonly<Record<TokenKind, string>> = { login: 'wml_', session: 'wms_' }
-const random = '[\\w-]{43}'
-const forms: Readonly<Record<TokenKind, RegExp>> = {
-  login: new RegExp(`^${prefixes.login}${random}$`),
-  session: new RegExp(`^${prefixes.session}${random}$`),
-}
-const anywhere = new RegExp(`(${prefixes.login}|${prefixes.session})${random}`)
 
 /** Returns a new secret. */
 export function generateToken(kind: TokenKind): string {
@@ -21,12 +15,12 @@ export function generateToken(kind: TokenKind): string {
 
 /** Returns whether the text looks like a secret of this kind. */
 export function isWellFormedToken(kind: TokenKind, text: string): boolean {
-  return forms[kind].test(text)
+  return text.startsWith(prefixes[kind]) && /^wm[ls]_[\w-]{43}$/.test(text)
 }
 
 /** Returns whether the text contains a secret, which logs must not contain. */
 export function hasToken(text: string): boolean {
-  return anywhere.test(text)
+  return /wm[ls]_[\w-]{43}/.test(text)
 }
 
 /** Returns the SHA-256 of the secret. */
