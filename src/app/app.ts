@@ -1,7 +1,7 @@
 import { type ClickOptions, Clicks } from '../analytics/clicks.ts'
 import { Overload } from '../http/overload.ts'
 import { Proxies } from '../http/proxies.ts'
-import { RequestCounts } from '../http/request-metrics.ts'
+import { RequestCounts } from '../http/request-log.ts'
 import { hasKey } from '../keys/key.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { opsListener } from '../ops/listener.ts'

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
-import type { Failure } from '../errors.ts'
+import type { ErrorCode, Failure } from '../errors.ts'
+import { durations, Histogram } from '../lib/histogram.ts'
 import type { Exchange, RequestObserver } from './exchange.ts'
-import { noRoute, type RequestCounts } from './request-metrics.ts'
 
 /** Time for which repeated failures are counted before the count is logged. Milliseconds. */
 const windowMs = 60_000
@@ -95,4 +95,54 @@ const traceparent =
 /** Returns the trace that a request belongs to; undefined if its `traceparent` header is missing or invalid. */
 export function traceOf(header: string | string[] | undefined): Readonly<Record<string, string>> | undefined {
   return typeof header === 'string' ? traceparent.exec(header)?.groups : undefined
+}
+
+/** The requests of one route, method and outcome. */
+interface RequestSeries {
+  /** The route's template, never the path; `none` if no route has the path. */
+  readonly route: string
+  /** `other` for an unsupported method. */
+  readonly method: string
+  /** `aborted` if the client left before it had read the response. */
+  readonly status: number | 'aborted'
+  /** In seconds. */
+  readonly durations: Histogram
+}
+
+const noRoute = 'none'
+
+const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+/** Counts the requests of this process. The number of series is bounded. */
+export class RequestCounts {
+  /** Requests without a response so far. */
+  underWay = 0
+  readonly #series = new Map<string, RequestSeries>()
+  readonly #failures = new Map<ErrorCode, number>()
+
+  /** Counts a request that has ended. `ms` is how long it took. */
+  ended(route: string, sentMethod: string, status: RequestSeries['status'], ms: number): void {
+    this.underWay -= 1
+    const method = methods.has(sentMethod) ? sentMethod : 'other'
+    const name = `${method} ${status} ${route}`
+    let series = this.#series.get(name)
+    if (series === undefined) {
+      series = { route, method, status, durations: new Histogram(durations) }
+      this.#series.set(name, series)
+    }
+    series.durations.add(ms / 1000)
+  }
+
+  /** Counts a failure response. */
+  failed(code: ErrorCode): void {
+    this.#failures.set(code, this.failures(code) + 1)
+  }
+
+  series(): Iterable<RequestSeries> {
+    return this.#series.values()
+  }
+
+  failures(code: ErrorCode): number {
+    return this.#failures.get(code) ?? 0
+  }
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
+import { stopMonotonicClock } from '../../test/clock.ts'
 import { fresh, newPlace, type Place } from '../../test/links-api.ts'
 import { Directory } from '../redirect/directory.ts'
 import { openStorage } from '../storage/open.ts'
@@ -88,8 +89,8 @@ test('another node redirects again within a second', async (t) => {
   const link = await own.link({ alias: fresh('sale') })
   const storage = await openStorage(app.storage.location)
   t.after(() => storage.close())
-  let now = 0
-  const directory = new Directory(storage, { staleForMs: 3_600_000, onProblem: assert.ifError, now: () => now })
+  const tick = stopMonotonicClock(t)
+  const directory = new Directory(storage, { staleForMs: 3_600_000, onProblem: assert.ifError })
   t.after(() => directory.close())
   await directory.start()
   const served = async () => {
@@ -102,6 +103,6 @@ test('another node redirects again within a second', async (t) => {
   await links.removeForNow(own.account, link.id, null)
   assert.equal(await served(), undefined)
   await links.restore(own.account, link.id)
-  now += 1_000
+  tick(1_000)
   assert.equal(await served(), link.id)
 })

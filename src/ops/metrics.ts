@@ -1,7 +1,7 @@
 import type { MetricValueWithName, Registry } from 'prom-client'
 import type { ErrorCode } from '../errors.ts'
 import { failures } from '../http/failures.ts'
-import type { RequestCounts } from '../http/request-metrics.ts'
+import type { RequestCounts } from '../http/request-log.ts'
 import { Histogram } from '../lib/histogram.ts'
 import type { Meter } from '../storage/port.ts'
 import { version } from '../version.ts'

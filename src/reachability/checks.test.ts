@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo, LookupFunction } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
+import { stopMonotonicClock } from '../../test/clock.ts'
 import { startDns } from '../../test/dns-server.ts'
 import { failing } from '../../test/failing-storage.ts'
 import { eventually, freePort } from '../../test/processes.ts'
@@ -62,20 +63,20 @@ test('returns "no DNS" if the name has no address, otherwise "no answer"', async
 })
 
 test('checks a name once in five seconds', async (t) => {
-  let now = 1_000
+  const tick = stopMonotonicClock(t)
   let asked = 0
   const port = await serve(t, (response) => {
     asked += 1
     response.end('another')
   })
   const dns = await startDns(t, {})
-  const checks = checksAt(port, { dns, now: () => now })
+  const checks = checksAt(port, { dns })
   const results = await Promise.all([checks.check('a.test'), checks.check('a.test'), checks.check('b.test')])
   assert.equal(asked, 2)
   assert.equal(results[0], results[1])
-  now += 4_999
+  tick(4_999)
   assert.equal(await checks.check('a.test'), results[0])
-  now += 1
+  tick(1)
   assert.equal((await checks.check('a.test')).answer, 'elsewhere')
   assert.equal(asked, 3)
 })
@@ -165,15 +166,15 @@ test('looks up public hosts once a minute, with limited concurrency', async (t) 
     'links.acme.com': { A: [address], CNAME: ['a.acme.com'] },
     'silent.acme.com': { A: 'silence' },
   })
-  let now = 0
-  const checks = checksAt(9, { dns, concurrency: 1, now: () => now })
+  const tick = stopMonotonicClock(t)
+  const checks = checksAt(9, { dns, concurrency: 1 })
   assert.deepEqual(await checks.addressesOf('links.acme.com'), [address])
   const again = { ...dns, servers: ['127.0.0.1:1'] }
   assert.deepEqual(await checksAt(9, { dns: { ...again, timeoutMs: 100 } }).addressesOf('links.acme.com'), [])
-  now = 59_999
+  tick(59_999)
   assert.equal(await checks.addressesOf('links.acme.com'), await checks.addressesOf('links.acme.com'))
   for (const host of ['localhost', '127.0.0.1', 'none.acme.com']) assert.deepEqual(await checks.addressesOf(host), [])
-  now = 60_000
+  tick(1)
   assert.deepEqual(checks.cachedAddressesOf('links.acme.com'), [address], 'dropped during the refresh')
   const busy = checksAt(9, { dns, concurrency: 0 })
   assert.deepEqual(await busy.addressesOf('links.acme.com'), [])

@@ -23,8 +23,6 @@ export interface CheckOptions {
   readonly probe?: ProbeOptions
   /** The maximum number of active checks and lookups. */
   readonly concurrency?: number
-  /** Monotonic time in milliseconds. */
-  readonly now?: () => number
 }
 
 /** Names that every machine resolves without the DNS (RFC 6761 §6.3). */
@@ -56,7 +54,6 @@ const maxHosts = 100
 export class DomainChecks {
   readonly #options: CheckOptions
   readonly #concurrency: number
-  readonly #now: () => number
   readonly #checks = new LruCache<string, Check>({ maxEntries: maxChecks })
   readonly #lookups = new LruCache<string, Lookup>({ maxEntries: maxHosts })
   /** Active checks, and lookups that outlive their check. */
@@ -65,7 +62,6 @@ export class DomainChecks {
   constructor(options: CheckOptions) {
     this.#options = options
     this.#concurrency = options.concurrency ?? defaultConcurrency
-    this.#now = options.now ?? (() => performance.now())
   }
 
   /**
@@ -76,20 +72,20 @@ export class DomainChecks {
   async check(name: string): Promise<Reachability> {
     const { position } = await this.#options.storage.changesAfter(null)
     const last = this.#checks.get(name)
-    if (last !== undefined && this.#now() - last.since < checkCacheMs) return last.result
+    if (last !== undefined && performance.now() - last.since < checkCacheMs) return last.result
     if (this.#active >= this.#concurrency) throw overloaded('Too many domains are being checked. Try again shortly.')
     const result = this.#run(name, fingerprintOf(position.database))
-    this.#checks.set(name, { since: this.#now(), result })
+    this.#checks.set(name, { since: performance.now(), result })
     return result
   }
 
   /** Looks up the addresses of a public host name. Returns none for other names and while overloaded. Never rejects. */
   async addressesOf(host: string): Promise<readonly string[]> {
     const last = this.#lookups.get(host)
-    if (last !== undefined && this.#now() - last.since < addressCacheMs) return last.addresses
+    if (last !== undefined && performance.now() - last.since < addressCacheMs) return last.addresses
     if (!isPublicName(host) || this.#active >= this.#concurrency) return []
     const addresses = this.#lookUp(host)
-    const lookup: Lookup = { since: this.#now(), addresses, found: last?.found ?? [] }
+    const lookup: Lookup = { since: performance.now(), addresses, found: last?.found ?? [] }
     this.#lookups.set(host, lookup)
     lookup.found = await addresses
     return addresses

@@ -8,37 +8,32 @@ const maxPauseMs = 30_000
 /** Changes are pruned when they are one to two of these intervals old. Milliseconds. */
 const pruneEveryMs = 60_000
 
-interface ChangeFeedOptions {
-  /** Monotonic milliseconds. */
-  readonly now: () => number
-  /** Updates memory. If it throws, it is called again with `unknown`. */
-  readonly apply: (changes: Changes['changes']) => Promise<void>
-  /** Gets the first error of each outage. */
-  readonly onProblem: (error: unknown) => void
-}
+type Apply = (changes: Changes['changes']) => Promise<void>
 
 /** Polls changes of other processes. NOTIFY would serialize commits, and lose changes with its connection. */
 export class ChangeFeed {
   readonly #storage: Storage
-  readonly #options: ChangeFeedOptions
+  readonly #apply: Apply
+  readonly #onProblem: (error: unknown) => void
   readonly #polling: Periodic
   #position: ChangePosition | null = null
   #updatedAt = Number.NEGATIVE_INFINITY
   #isAway = false
   #pruning: Promise<void> = Promise.resolve()
-  #prunedAt: number
+  #prunedAt = performance.now()
   #prunable: ChangePosition | undefined
 
-  constructor(storage: Storage, options: ChangeFeedOptions) {
+  /** `apply` updates memory. If it fails, it gets `unknown` next. `onProblem` gets the first error of each outage. */
+  constructor(storage: Storage, apply: Apply, onProblem: (error: unknown) => void) {
     this.#storage = storage
-    this.#options = options
-    this.#prunedAt = options.now()
+    this.#apply = apply
+    this.#onProblem = onProblem
     this.#polling = new Periodic(() => this.#poll(), { everyMs, onError: (error) => this.#fail(error) })
   }
 
   /** The age of the data in memory. Milliseconds. */
   get ageMs(): number {
-    return this.#options.now() - this.#updatedAt
+    return performance.now() - this.#updatedAt
   }
 
   /** The database id; null until the database has responded. */
@@ -64,10 +59,10 @@ export class ChangeFeed {
   }
 
   async #poll(): Promise<void> {
-    const start = this.#options.now()
+    const start = performance.now()
     const { position, changes } = await this.#storage.changesAfter(this.#position)
     const isUnsure = this.#isAway || start - this.#updatedAt > maxPauseMs
-    await this.#options.apply(isUnsure ? 'unknown' : changes)
+    await this.#apply(isUnsure ? 'unknown' : changes)
     if (changes === 'unknown') this.#prunable = undefined
     this.#position = position
     this.#updatedAt = start
@@ -76,7 +71,7 @@ export class ChangeFeed {
   }
 
   #fail(error: unknown): void {
-    if (!this.#isAway) this.#options.onProblem(error)
+    if (!this.#isAway) this.#onProblem(error)
     this.#isAway = true
   }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { stopMonotonicClock } from '../../test/clock.ts'
 import { fillChanges, newDomain, newLink, setAlias, setUrl, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { databaseUnavailable } from '../errors.ts'
@@ -139,14 +140,14 @@ for (const [by, heard] of [
 }
 
 test('looks up an alias without a link again after 900 ms', async (t) => {
-  let now = 0
-  const { directory, watched, find, other, own, ...owner } = await open(t, { now: () => now })
+  const tick = stopMonotonicClock(t)
+  const { directory, watched, find, other, own, ...owner } = await open(t)
   assert.equal(await find('sale'), null)
   const id = await newLink(other, owner, 'sale')
-  now = 899
+  tick(899)
   assert.equal(directory.linkOf(own, 'sale'), null)
   assert.equal(watched.lookups, 1)
-  now = 901
+  tick(2)
   assert.equal((await find('sale'))?.id, id)
 })
 
@@ -206,12 +207,12 @@ test('serves from memory while the database is down, and reads everything again 
 })
 
 test('throws database_unavailable if memory is too old', async (t) => {
-  let now = 0
-  const { directory, watched } = await open(t, { now: () => now, staleForMs: 10_000 })
+  const tick = stopMonotonicClock(t)
+  const { directory, watched } = await open(t, { staleForMs: 10_000 })
   watched.isAway = true
-  now = 10_000
+  tick(10_000)
   assert.ok(directory.domainNamed('go.acme.com'))
-  now = 10_001
+  tick(1)
   assert.throws(() => directory.domainNamed('go.acme.com'), { code: 'database_unavailable' })
   assert.equal(meterOf(directory, 'age_seconds'), 10.001)
   watched.isAway = false
@@ -224,15 +225,13 @@ for (const [why, pass] of [
   ['when there were too many changes', async (_: unknown, other: Storage) => other.execute(fillChanges(3_000))],
 ] as const) {
   test(`reads everything again ${why}`, async (t) => {
-    let now = 0
-    const { directory, find, storage, other, ...owner } = await open(t, { now: () => now })
+    const tick = stopMonotonicClock(t)
+    const { directory, find, storage, other, ...owner } = await open(t)
     await newLink(storage, owner, 'sale')
     await find('sale')
     await directory.domainsChanged()
     assert.equal(meterOf(directory, 'links'), 1)
-    await pass((ms) => {
-      now += ms
-    }, other)
+    await pass(tick, other)
     await directory.domainsChanged()
     assert.equal(meterOf(directory, 'links'), 0)
     assert.ok(directory.domainNamed('go.acme.com'))
@@ -240,7 +239,7 @@ for (const [why, pass] of [
 }
 
 test('prunes changes that are older than a minute', async (t) => {
-  let now = 0
+  const tick = stopMonotonicClock(t)
   const nodes = await twoNodes((work) => t.after(work))
   const pruned: number[] = []
   const { changesAfter, pruneChanges, execute } = nodes.storage
@@ -252,11 +251,11 @@ test('prunes changes that are older than a minute', async (t) => {
       return pruneChanges.call(nodes.storage, position)
     },
   } as Storage
-  const directory = new Directory(storage, { staleForMs: hour, onProblem: assert.ifError, now: () => now })
+  const directory = new Directory(storage, { staleForMs: hour, onProblem: assert.ifError })
   await directory.start()
   const seqs: number[] = []
   for (let minute = 1; minute <= 3; minute++) {
-    now = minute * 60_000
+    tick(60_000)
     await directory.domainsChanged()
     seqs.push((await nodes.storage.changesAfter(null)).position.seq)
     await newDomain(nodes.other, nodes.account, `go${minute}.acme.net`)

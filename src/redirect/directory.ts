@@ -25,8 +25,6 @@ export interface DirectoryOptions {
   readonly staleForMs: number
   /** Gets the first error of each outage of the database. */
   readonly onProblem: (error: unknown) => void
-  /** Milliseconds on a monotonic clock. */
-  readonly now?: () => number
   /** The approximate memory for links. Bytes. */
   readonly maxLinkBytes?: number
   /** The number of cached aliases without a link. */
@@ -59,13 +57,11 @@ export class Directory {
   readonly #lookupSlots: Semaphore
   #missed = 0
   #refused = 0
-  readonly #now: () => number
   readonly #staleForMs: number
   readonly meters: readonly Meter[]
 
   constructor(storage: Storage, options: DirectoryOptions) {
     this.#storage = storage
-    this.#now = options.now ?? (() => performance.now())
     this.#staleForMs = options.staleForMs
     this.#domains = new DomainTable(storage)
     this.#links = new LruCache({
@@ -82,7 +78,7 @@ export class Directory {
       },
     })
     const apply = (changes: Changes['changes']) => this.#apply(changes)
-    this.#feed = new ChangeFeed(storage, { now: this.#now, apply, onProblem: options.onProblem })
+    this.#feed = new ChangeFeed(storage, apply, options.onProblem)
     this.meters = this.#meters()
   }
 
@@ -115,7 +111,7 @@ export class Directory {
     const link = this.#links.get(key)
     if (link !== undefined) return link
     const unknownUntil = this.#unknown.get(key)
-    if (unknownUntil !== undefined && unknownUntil > this.#now()) return null
+    if (unknownUntil !== undefined && unknownUntil > performance.now()) return null
     return this.#lookups.get(key) ?? this.#lookUp(key, domain.id, aliasFolded)
   }
 
@@ -148,7 +144,7 @@ export class Directory {
 
   async #read(key: string, domainId: number, alias: string, lookups: Lookups): Promise<ServedLink | null> {
     this.#missed += 1
-    const start = this.#now()
+    const start = performance.now()
     const row = await findLink(this.#storage, domainId, alias)
     const link = row === undefined ? null : toServed(row)
     if (this.#lookups !== lookups) return link
