@@ -6,15 +6,8 @@ import { Semaphore } from '../lib/semaphore.ts'
 
 const derive = promisify(argon2)
 
-interface Cost {
-  /** KiB. */
-  readonly memory: number
-  readonly passes: number
-  readonly parallelism: number
-}
-
-/** OWASP's minimum. */
-const cost: Cost = { memory: 19_456, passes: 2, parallelism: 1 }
+/** OWASP's minimum. `memory` is in KiB. */
+const cost = { memory: 19_456, passes: 2, parallelism: 1 }
 const saltBytes = 16
 const hashBytes = 32
 /** Argon2 version 1.3, which is the only version that Node supports. */
@@ -50,7 +43,7 @@ export async function verifyPassword(password: string, stored: string, client: s
 }
 
 /** Hashes the password in NFC, because keyboards compose letters differently. */
-function compute(password: string, salt: Buffer, tagLength: number, how: Cost): Promise<Buffer> {
+function compute(password: string, salt: Buffer, tagLength: number, how: typeof cost): Promise<Buffer> {
   const message = Buffer.from(password.normalize('NFC'))
   return derive('argon2id', { message, nonce: salt, tagLength, ...how })
 }

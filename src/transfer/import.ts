@@ -50,16 +50,15 @@ export async function importRecords(
   const target = { account, asNew, source, isOwn: source === (await databaseId(db)), idOf, changed: new Set<number>() }
   const counts: Counts = { stored: 0, known: 0, refused: 0 }
   let end: Totals | undefined
-  for await (const batch of batches(lines)) {
-    const entries = await entriesOf(batch, transferables)
+  for await (const batch of batches(lines, transferables)) {
     // Serializable, because another import may store the same records at the same time.
-    const outcomes = await db.write((tx) => storeAll(tx, target, entries, ids), 'serializable')
+    const outcomes = await db.write((tx) => storeAll(tx, target, batch, ids), 'serializable')
     ids.commit()
     for (const [index, outcome] of outcomes.entries()) {
       if (typeof outcome === 'string') counts[outcome] += 1
       else if (outcome instanceof InvalidRecord) {
         counts.refused += 1
-        listener.refused(batch[index]?.number ?? 0, outcome.message)
+        listener.refused(batch[index]?.line ?? 0, outcome.message)
       } else end = outcome.end
     }
     listener.progressed(counts)
@@ -84,26 +83,23 @@ function sourceOf(first: Line | undefined, transferables: Destination['transfera
   }
 }
 
-async function* batches(lines: AsyncIterable<Line>): AsyncGenerator<Line[]> {
-  let batch: Line[] = []
+interface NumberedEntry {
+  readonly line: number
+  readonly entry: Entry | InvalidRecord
+}
+
+async function* batches(
+  lines: AsyncIterable<Line>,
+  transferables: Destination['transferables'],
+): AsyncGenerator<NumberedEntry[]> {
+  let batch: NumberedEntry[] = []
   for await (const line of lines) {
-    if (batch.push(line) < batchSize) continue
+    if (batch.length % linesPerTick === 0) await nextTick()
+    if (batch.push({ line: line.number, entry: entryOf(line, transferables) }) < batchSize) continue
     yield batch
     batch = []
   }
   yield batch
-}
-
-async function entriesOf(
-  lines: readonly Line[],
-  transferables: Destination['transferables'],
-): Promise<(Entry | InvalidRecord)[]> {
-  const entries: (Entry | InvalidRecord)[] = []
-  for (const [at, line] of lines.entries()) {
-    if (at % linesPerTick === 0) await nextTick()
-    entries.push(entryOf(line, transferables))
-  }
-  return entries
 }
 
 /** Reads a line. Returns the error if it is invalid. */
@@ -120,16 +116,11 @@ const tooLong = new InvalidRecord('The line is longer than 64 KiB, or not UTF-8.
 
 type Outcome = Stored['became'] | InvalidRecord | { readonly end: Totals }
 
-async function storeAll(
-  tx: Db,
-  target: Target,
-  entries: readonly (Entry | InvalidRecord)[],
-  ids: Ids,
-): Promise<Outcome[]> {
+async function storeAll(tx: Db, target: Target, batch: readonly NumberedEntry[], ids: Ids): Promise<Outcome[]> {
   ids.begin()
   const outcomes: Outcome[] = []
   const details = new Map<Detail, { readonly index: number; readonly item: unknown }[]>()
-  for (const [index, entry] of entries.entries()) {
+  for (const [index, { entry }] of batch.entries()) {
     if (entry instanceof InvalidRecord || 'end' in entry) outcomes[index] = entry
     else if ('detail' in entry) {
       details.set(entry.detail, [...(details.get(entry.detail) ?? []), { index, item: entry.item }])
