@@ -1,6 +1,5 @@
 import type { Db } from '../storage/port.ts'
-import { exportRecords } from '../transfer/export.ts'
-import type { Totals } from '../transfer/format.ts'
+import { exportRecords, type Totals } from '../transfer/export.ts'
 import {
   checkedRecord,
   type Detail,

@@ -1,7 +1,16 @@
+/**
+ * The format of exports: JSON Lines with a header, one line for each record and each detail, and a last line with totals.
+ * Records have their API fields.
+ */
 import { databaseId } from '../instance/store.ts'
 import type { Db } from '../storage/port.ts'
-import { formatVersion, lineOf, type Totals } from './format.ts'
 import type { Detail, Members, Transferable } from './transferable.ts'
+
+/** Increase this if older versions would misread a file. */
+export const formatVersion = 1
+
+/** Counts of records by plural name. */
+export type Totals = Readonly<Record<string, number>>
 
 /** Records per query. */
 const pageSize = 500
@@ -45,4 +54,9 @@ async function* pagesOf(
     last[plural] = page.at(-1)?.id ?? 0
     yield page
   }
+}
+
+/** Formats a line. */
+function lineOf(members: object): string {
+  return `${JSON.stringify(members)}\n`
 }

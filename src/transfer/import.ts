@@ -2,8 +2,17 @@ import { setImmediate as nextTick } from 'node:timers/promises'
 import { StartupFailure } from '../errors.ts'
 import { databaseId } from '../instance/store.ts'
 import type { Db } from '../storage/port.ts'
-import { type Entry, type Line, type RecordEntry, readEntry, readLines, sourceIn, type Totals } from './format.ts'
-import { type Detail, InvalidRecord, type Stored, type Target, type Transferable } from './transferable.ts'
+import { formatVersion, type Totals } from './export.ts'
+import {
+  type Detail,
+  InvalidRecord,
+  idIn,
+  type Members,
+  type Store,
+  type Stored,
+  type Target,
+  type Transferable,
+} from './transferable.ts'
 
 /** Outcomes so far. */
 interface Counts {
@@ -44,7 +53,7 @@ export async function importRecords(
   listener: ImportListener,
 ): Promise<Imported> {
   const lines = readLines(file)
-  const source = sourceOf((await lines.next()).value, transferables)
+  const source = sourceOf((await lines.next()).value ?? null, transferables)
   const ids = new Ids()
   const idOf: Target['idOf'] = (plural, id) => ids.find(plural, id)
   const target = { account, asNew, source, isOwn: source === (await databaseId(db)), idOf, changed: new Set<number>() }
@@ -75,27 +84,33 @@ function missingLines({ stored, known, refused }: Counts, totals: Totals | undef
   return actual >= expected ? null : `The file should have ${expected} records, but has ${actual}.`
 }
 
-function sourceOf(first: Line | undefined, transferables: Destination['transferables']): string {
-  try {
-    return sourceIn(first?.text ?? '', transferables)
-  } catch (error) {
-    throw error instanceof InvalidRecord ? new StartupFailure(`The file ${error.message}.`) : error
-  }
+/** A valid line with a record, which has its id at the source. */
+interface RecordEntry {
+  readonly of: string
+  readonly id: number | undefined
+  readonly store: Store
 }
 
+/** A valid line. */
+type Entry = RecordEntry | { readonly detail: Detail; readonly item: unknown } | { readonly end: Totals }
+
 interface NumberedEntry {
+  /** The first line is 1. */
   readonly line: number
   readonly entry: Entry | InvalidRecord
 }
 
+/** Reads the lines after the header. */
 async function* batches(
-  lines: AsyncIterable<Line>,
+  lines: AsyncIterable<string | null>,
   transferables: Destination['transferables'],
 ): AsyncGenerator<NumberedEntry[]> {
   let batch: NumberedEntry[] = []
-  for await (const line of lines) {
+  let line = 1
+  for await (const text of lines) {
+    line += 1
     if (batch.length % linesPerTick === 0) await nextTick()
-    if (batch.push({ line: line.number, entry: entryOf(line, transferables) }) < batchSize) continue
+    if (batch.push({ line, entry: entryOf(text, transferables) }) < batchSize) continue
     yield batch
     batch = []
   }
@@ -103,7 +118,7 @@ async function* batches(
 }
 
 /** Reads a line. Returns the error if it is invalid. */
-function entryOf({ text }: Line, transferables: Destination['transferables']): Entry | InvalidRecord {
+function entryOf(text: string | null, transferables: Destination['transferables']): Entry | InvalidRecord {
   try {
     return text === null ? tooLong : readEntry(text, transferables)
   } catch (error) {
@@ -170,5 +185,99 @@ class Ids {
   find(plural: string, sourceId: number): number | undefined {
     const pending = this.#pending.findLast((known) => known.plural === plural && known.sourceId === sourceId)
     return pending?.id ?? this.#committed.get(plural)?.get(sourceId)
+  }
+}
+
+/** Returns the source database's id from the header. Throws `StartupFailure`. */
+function sourceOf(header: string | null, transferables: Destination['transferables']): string {
+  const failure = (reason: string) => new StartupFailure(`The file ${reason}.`)
+  for (const kind of transferables) {
+    if ('spreadsheet' in kind && header?.startsWith(kind.spreadsheet.head)) throw failure(kind.spreadsheet.isNone)
+  }
+  const { waymark_export: version, source } = objectFrom(header ?? '') ?? {}
+  if (typeof version !== 'number') throw failure('is not an export of Waymark: its first line is not a header')
+  if (version !== formatVersion) throw failure(`has format ${version}; this version of Waymark reads ${formatVersion}`)
+  if (typeof source !== 'string' || !/^[\w.:-]{1,100}$/.test(source)) {
+    throw failure('does not say which database it is from: its header needs a "source"')
+  }
+  return source
+}
+
+/** Reads any other line by the rules of the API. Throws `InvalidRecord`. */
+function readEntry(text: string, transferables: Destination['transferables']): Entry {
+  const [[name, value] = [], ...others] = Object.entries(objectFrom(text) ?? {})
+  const kind = transferables.find(({ singular }) => singular === name)
+  if (others.length > 0 || !isObject(value) || (kind === undefined && name !== 'end')) {
+    const names = transferables.map(({ singular }) => `"${singular}"`).join(', ')
+    throw new InvalidRecord(`The line is not a JSON object with one member: ${names} or "end".`)
+  }
+  if (kind === undefined) return { end: totalsFrom(value) }
+  if ('pages' in kind) return { detail: kind, item: kind.read(value) }
+  return { of: kind.plural, id: idIn(value), store: kind.read(value) }
+}
+
+function totalsFrom(value: Members): Totals {
+  const areCounts = Object.values(value).every((total) => Number.isSafeInteger(total) && Number(total) >= 0)
+  if (!areCounts) throw new InvalidRecord('The "end" does not count the records of each kind.')
+  return value as Totals
+}
+
+function objectFrom(text: string): Members | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The limit of request bodies, in bytes. */
+const maxLineLength = 64 * 1024
+const lineFeed = 0x0a
+
+/** Yields the lines of a file: null for a line that is too long or not UTF-8. Buffers only one line. */
+async function* readLines(parts: AsyncIterable<Buffer>): AsyncGenerator<string | null> {
+  const pending = new PendingLine()
+  for await (const part of parts) {
+    let start = 0
+    for (let end = part.indexOf(lineFeed); end >= 0; end = part.indexOf(lineFeed, start)) {
+      pending.add(part.subarray(start, end))
+      yield pending.take()
+      start = end + 1
+    }
+    pending.add(part.subarray(start))
+  }
+  if (!pending.isEmpty) yield pending.take()
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+class PendingLine {
+  #parts: Buffer[] = []
+  #length = 0
+
+  get isEmpty(): boolean {
+    return this.#length === 0
+  }
+
+  add(part: Buffer): void {
+    this.#length += part.length
+    if (this.#length > maxLineLength) this.#parts = []
+    else if (part.length > 0) this.#parts.push(part)
+  }
+
+  take(): string | null {
+    const [bytes, isTooLong] = [Buffer.concat(this.#parts), this.#length > maxLineLength]
+    this.#parts = []
+    this.#length = 0
+    try {
+      return isTooLong ? null : decoder.decode(bytes)
+    } catch {
+      return null
+    }
   }
 }
