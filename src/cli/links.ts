@@ -7,7 +7,7 @@ import { findAddresses } from '../instance/store.ts'
 import { checkedValues } from '../links/actions.ts'
 import { statuses } from '../links/link.ts'
 import { type Link, type LinkRow, linkOf, listLinksQuery, storeLink } from '../links/schema.ts'
-import { findLink, findLinkByAlias, insertLink, linksOfAlias, listLinks, removeLink } from '../links/store.ts'
+import { findLinksByAlias, insertLink, listLinks, removeLink } from '../links/store.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
@@ -166,20 +166,15 @@ async function chooseSpace(db: Db, account: number, text: string): Promise<numbe
  * `StartupFailure` if there is none, and `WrongUse` if several domains have it.
  */
 async function chooseLink(db: Db, account: number, alias: string, domain: string | undefined): Promise<LinkRow> {
-  const found =
-    domain === undefined
-      ? await onlyLink(db, account, alias)
-      : await findLinkByAlias(db, account, await chooseDomain(db, account, domain), alias)
-  if (found !== undefined) return found.record
+  const domainId = domain === undefined ? null : await chooseDomain(db, account, domain)
+  const [link, ...others] = await findLinksByAlias(db, account, alias, domainId, maxNamed + 1)
+  if (link !== undefined && others.length > 0) {
+    const domains = formatSome([link, ...others].map(({ domain_name }) => domain_name ?? ''))
+    throw new WrongUse(`More than one domain has a link ${alias}. Add --domain with one of them: ${domains}.`)
+  }
+  if (link !== undefined) return link
   const place = domain === undefined ? '' : ` on ${domain.trim()}`
   throw new StartupFailure(`There is no link ${alias}${place}. "${program} links list" shows the links.`)
-}
-
-async function onlyLink(db: Db, account: number, alias: string) {
-  const [link, ...others] = await linksOfAlias(db, account, alias, maxNamed + 1)
-  if (others.length === 0) return link && findLink(db, account, link.id)
-  const domains = formatSome([link, ...others].map((each) => each?.domain_name ?? ''))
-  throw new WrongUse(`More than one domain has a link ${alias}. Add --domain with one of them: ${domains}.`)
 }
 
 function formatSome(names: readonly string[]): string {

@@ -8,7 +8,7 @@ import { insertDomain } from '../domains/store.ts'
 import { Failure, ForeignKeyViolation } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { isRead } from '../storage/schema.ts'
-import { findLink, findLinkByAlias, insertLink, linksAfter } from './store.ts'
+import { findLink, findLinksByAlias, insertLink, linksAfter } from './store.ts'
 
 const noUrls = { homepage_url: null, not_found_url: null }
 
@@ -81,8 +81,8 @@ test('stores given clicks and times, and finds a link by its alias in any case, 
     { ...past, bots: 0, previews: 0 },
   )
   assert.deepEqual(record, { ...record, ...past })
-  assert.deepEqual((await findLinkByAlias(storage, account, domain.id, 'A\u0308LTER'))?.record, record)
-  assert.equal(await findLinkByAlias(storage, account + 1, domain.id, 'Älter'), undefined)
+  assert.deepEqual(await findLinksByAlias(storage, account, 'A\u0308LTER', domain.id), [record])
+  assert.deepEqual(await findLinksByAlias(storage, account + 1, 'Älter', domain.id), [])
   assert.deepEqual(
     (await linksAfter(storage, account, 0, 10)).map(({ id }) => id),
     [record.id],

@@ -31,6 +31,15 @@ const computed = {
 
 const links = new Records<LinkRow>('links', linkColumns, computed)
 
+/** A link with its clicks of bots and previews. */
+export type LinkWithTotals = LinkRow & Readonly<Totals>
+
+const linksWithTotals = new Records<LinkWithTotals>('links', [...linkColumns, 'bots', 'previews'], {
+  ...computed,
+  bots: '(select bots from link_clicks where link_id = links.id)',
+  previews: '(select previews from link_clicks where link_id = links.id)',
+})
+
 const listable: Listable<LinkRow> = { table: 'links', columns: links.columns, computed, ...resources.links }
 
 /** Lists the account's links on domains that are not being removed. Only the last page with `after` may be short. */
@@ -87,48 +96,23 @@ export async function findLinkForUpdate(tx: Db, account: number, id: number): Pr
 }
 
 /** Lists the account's links with ids above `after`, in the order of ids; `limit` at most. */
-export function linksAfter(db: Db, account: number, after: number, limit: number): Promise<LinkRow[]> {
-  return links.listAfter(db, account, after, limit)
+export function linksAfter(db: Db, account: number, after: number, limit: number): Promise<LinkWithTotals[]> {
+  return linksWithTotals.listAfter(db, account, after, limit)
 }
 
-/** Finds the account's link with this alias on the domain, case-insensitively. */
-export async function findLinkByAlias(db: Db, account: number, domain: number, alias: string) {
-  const [found] = await db.execute(
-    query
-      .selectFrom('links')
-      .select('id')
-      .where('domain_id', '=', domain)
-      .where('alias_folded', '=', foldCase(alias))
-      .where('account_id', '=', account),
-  )
-  return found && findLink(db, account, found.id)
-}
-
-/** Lists ids and domains of the account's links with this alias, case-insensitively, on any domain; `limit` at most. */
-export function linksOfAlias(db: Db, account: number, alias: string, limit: number) {
-  return db.execute(
-    query
-      .selectFrom('links')
-      .innerJoin('domains', 'domains.id', 'links.domain_id')
-      .select(['links.id', 'domains.name as domain_name'])
-      .where('links.account_id', '=', account)
-      .where('domains.account_id', '=', account)
-      .where('links.alias_folded', '=', foldCase(alias))
-      .orderBy('links.id')
-      .limit(limit),
-  )
-}
-
-/** Returns clicks of bots and previews for the account's links with ids above `after`, up to `last`. */
-export function programsOfLinks(db: Db, account: number, after: number, last: number) {
-  return db.execute(
-    query
-      .selectFrom('link_clicks')
-      .select(['link_id', 'bots', 'previews'])
-      .where('account_id', '=', account)
-      .where('link_id', '>', after)
-      .where('link_id', '<=', last),
-  )
+/** Lists the account's links with this alias, case-insensitively, on this or, if it is null, any domain; `limit` at most. */
+export async function findLinksByAlias(
+  db: Db,
+  account: number,
+  alias: string,
+  domain: number | null,
+  limit = 1,
+): Promise<LinkRow[]> {
+  const found = query.selectFrom('links').select('id').where('account_id', '=', account)
+  const named = found.where('alias_folded', '=', foldCase(alias)).orderBy('id').limit(limit)
+  const ids = await db.execute(domain === null ? named : named.where('domain_id', '=', domain))
+  const links = await Promise.all(ids.map(({ id }) => findLink(db, account, id)))
+  return links.flatMap((link) => (link === undefined ? [] : [link.record]))
 }
 
 /** The highest count of links, which means this number or more, so that counts for a page take a few milliseconds. */

@@ -15,7 +15,14 @@ import {
 } from '../transfer/transferable.ts'
 import { loopViolations } from './actions.ts'
 import { type LinkRow, type LinkValues, linkOf, periodViolations, storeLink } from './schema.ts'
-import { findLinkByAlias, findLinkDomain, insertLink, type LinkHistory, linksAfter, programsOfLinks } from './store.ts'
+import {
+  findLinkDomain,
+  findLinksByAlias,
+  insertLink,
+  type LinkHistory,
+  type LinkWithTotals,
+  linksAfter,
+} from './store.ts'
 
 /** Links in exports and imports. A link is recognized by its alias, which is unique within its domain. */
 export const linkTransfer: Transferable = {
@@ -23,16 +30,12 @@ export const linkTransfer: Transferable = {
   singular: resources.links.singular,
   after: async (db, account, after, limit) => {
     // Links of a domain that is being removed may fill a page that is not the last.
-    for (let rows = await linksAfter(db, account, after, limit); rows.length > 0; ) {
-      const kept = rows.filter(({ domain_name }) => domain_name !== null)
-      if (kept.length > 0) {
-        const programs = await programsOfLinks(db, account, after, kept.at(-1)?.id ?? 0)
-        const byLink = new Map(programs.map((each) => [each.link_id, each]))
-        return kept.map((row) => lineOf(row, byLink.get(row.id)))
-      }
-      rows = await linksAfter(db, account, rows.at(-1)?.id ?? 0, limit)
+    for (let last = after; ; ) {
+      const rows = await linksAfter(db, account, last, limit)
+      const served = rows.filter(({ domain_name }) => domain_name !== null)
+      if (served.length > 0 || rows.length === 0) return served.map(lineOf)
+      last = rows.at(-1)?.id ?? 0
     }
-    return []
   },
   read: (members) => {
     const imported = readLink(members)
@@ -41,7 +44,8 @@ export const linkTransfer: Transferable = {
 }
 
 /** Returns the API fields that do not depend on the server, the password hash and all clicks. */
-function lineOf(row: LinkRow, { bots, previews }: Pick<LinkHistory, 'bots' | 'previews'> = { bots: 0, previews: 0 }) {
+function lineOf(row: LinkWithTotals) {
+  const { bots, previews } = row
   const { id, short_url: _, status: __, ...link } = linkOf(row, () => '')
   const members = Object.entries(link).flatMap(([name, value]) => {
     if (name === 'has_redirect_password') return [['redirect_password_hash', row.redirect_password]]
@@ -143,7 +147,7 @@ async function store(
   } catch (error) {
     // After any other error, the transaction can't continue.
     if (!(error instanceof Failure && error.code === 'alias_taken')) throw error
-    const existing = (await findLinkByAlias(tx, account, domain.id, values.alias))?.record
+    const [existing] = await findLinksByAlias(tx, account, values.alias, domain.id)
     if (existing !== undefined && hasValues(existing, link)) return { became: 'known', id: existing.id }
     const id = existing === undefined ? '' : `; its id is ${existing.id}`
     throw new InvalidRecord(
