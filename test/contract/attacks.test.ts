@@ -1,4 +1,4 @@
-/** Requests that have done harm elsewhere, or could: each must hurt no client but its own. */
+/** Requests of known attacks, none of which may harm other clients. */
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
@@ -47,7 +47,7 @@ test('a refused connection is closed even if its client does not close it', asyn
   clearInterval(kept)
 })
 
-test('201 for a request with garbage behind it: nothing overtakes its answer', async () => {
+test('201 for a request that is followed by garbage', async () => {
   const app = await startApp()
   const body = '{"name":"Kept"}'
   const request = `POST ${spaces} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
@@ -66,7 +66,7 @@ for (const coding of ['gzip', 'xchunked', 'gzip, chunked']) {
 }
 
 for (const name of ['Host', 'Authorization']) {
-  test(`400 when ${name} comes twice`, async () => {
+  test(`400 for a repeated ${name} header`, async () => {
     const app = await startApp()
     const own = { Host: 'a', Authorization: `Bearer ${app.key}` }
     const lines = [...Object.entries(own), [name, 'b']].map(([key, value]) => `${key}: ${value}\r\n`).join('')
@@ -89,7 +89,7 @@ test('422 for a name of 60 KB of combining marks, without normalizing it', async
   assert.ok(normalize.mock.calls.every((each) => String(each.this).length < 10_000))
 })
 
-test('100 Continue is not sent for a body that will be refused', async () => {
+test('sends no 100 Continue for a body that will be rejected', async () => {
   const app = await startApp()
   const ask = (length: number, key: string, body = '') =>
     exchange(
@@ -106,7 +106,7 @@ for (const [what, version, expectation] of [
   ['a client of HTTP/1.0', '1.0', '100-continue'],
   ['a client that expects something else', '1.1', '200-ok'],
 ] as const) {
-  test(`100 Continue is not sent to ${what}`, async () => {
+  test(`sends no 100 Continue to ${what}`, async () => {
     const app = await startApp()
     const body = '{"name":"Awaited"}'
     const request = `POST ${spaces} HTTP/${version}\r\nHost: a\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: ${expectation}\r\nConnection: close\r\n\r\n${body}`

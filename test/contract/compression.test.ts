@@ -1,4 +1,4 @@
-/** JSON answers that are long, for clients that take them compressed. */
+/** Compression of long JSON responses. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { codingFor } from '../../src/http/response.ts'
@@ -13,7 +13,7 @@ async function startWithSpaces() {
 }
 
 describe('Accept-Encoding', () => {
-  test('200 with gzip for a list over 1 KiB, which says the same as without', async () => {
+  test('200 with gzip for a list over 1 KiB, with the same content', async () => {
     const app = await startWithSpaces()
     const path = '/api/v1/spaces?per_page=25'
     const url = `${app.origin}${path}`

@@ -7,7 +7,7 @@ const origin = 'https://app.example.com'
 const path = '/api/v1/spaces'
 
 describe('CORS_ORIGINS', () => {
-  test('no header for any origin when it is unset', async () => {
+  test('200 without CORS headers if it is unset', async () => {
     const app = await startApp()
     const { headers } = await app.send('GET', path, { headers: { origin } })
     assert.deepEqual(
@@ -16,7 +16,7 @@ describe('CORS_ORIGINS', () => {
     )
   })
 
-  test('200 that a page of a listed origin may read, with the headers that a client needs', async () => {
+  test('200 with CORS headers for a listed origin, which expose the headers of the API', async () => {
     const app = await startApp({ corsOrigins: [origin, 'http://localhost:5173'] })
     const { headers } = await app.send('GET', path, { headers: { origin } })
     assert.equal(headers['access-control-allow-origin'], origin)
@@ -28,7 +28,7 @@ describe('CORS_ORIGINS', () => {
     assert.equal(headers['access-control-allow-credentials'], undefined)
   })
 
-  test('200 without a word for another origin, which caches must keep apart', async () => {
+  test('200 without CORS headers for another origin, and with Vary for caches', async () => {
     const app = await startApp({ corsOrigins: [origin] })
     for (const other of ['https://evil.example', 'null', `${origin}.evil.example`, origin.toUpperCase()]) {
       const { headers } = await app.send('GET', path, { headers: { origin: other } })
@@ -37,7 +37,7 @@ describe('CORS_ORIGINS', () => {
     }
   })
 
-  test('any origin with *, on refusals too, so that a page learns why', async () => {
+  test('4xx with CORS headers for any origin if * is allowed', async () => {
     const app = await startApp({ corsOrigins: '*' })
     for (const [target, status, key] of [
       [path, 401, null],
@@ -50,7 +50,7 @@ describe('CORS_ORIGINS', () => {
     }
   })
 
-  test('204 for a preflight, with the methods of the path and the headers that the API reads', async () => {
+  test('204 for a preflight, with the methods of the path and the request headers of the API', async () => {
     const app = await startApp({ corsOrigins: [origin] })
     const headers = { origin, 'access-control-request-method': 'PATCH', 'access-control-request-headers': 'if-match' }
     const { status, headers: said } = await app.send('OPTIONS', `${path}/1`, { key: null, headers })
@@ -74,13 +74,13 @@ describe('CORS_ORIGINS', () => {
     }
   })
 
-  test('200 that a page may read however the path is encoded', async () => {
+  test('200 with CORS headers for a percent-encoded path', async () => {
     const app = await startApp({ corsOrigins: '*' })
     const { status, headers } = await app.send('GET', '/%61pi/v1/me', { headers: { origin } })
     assert.deepEqual([status, headers['access-control-allow-origin']], [200, '*'])
   })
 
-  test('no header outside of the API', async () => {
+  test('200 and 404 without CORS headers outside of the API', async () => {
     const app = await startApp({ corsOrigins: '*' })
     for (const target of ['/health', '/openapi.json', '/problems/not_found', '/nothing']) {
       const { headers } = await app.send('GET', target, { key: null, headers: { origin } })

@@ -1,4 +1,4 @@
-/** No request within the size limits holds the event loop, whatever its content. */
+/** No request within the size limits blocks the event loop. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -9,10 +9,10 @@ import { parseForm } from '../../src/http/form-encoding.ts'
 import { storeSpace } from '../../src/spaces/schema.ts'
 import { startApp } from '../app.ts'
 
-/** The CPU time that a body may take. A busy machine needs longer than usual; anything quadratic takes seconds. Milliseconds. */
+/** The maximum CPU time for a body. Anything quadratic takes seconds. Milliseconds. */
 const maxMs = 100
 
-/** Fills what is left of a body with a piece. */
+/** Fills the rest of a body with a repeated piece. */
 const filled = (head: string, piece: string, tail: string) =>
   head + piece.repeat(Math.max(0, Math.floor((maxBody - 1_024 - head.length - tail.length) / piece.length))) + tail
 
@@ -42,7 +42,7 @@ const form = fc.oneof(
     .map((count) => Array.from({ length: count }, (_, n) => `${'y'.repeat(600)}${n}=`).join('&')),
 )
 
-/** Processor time of this thread for a piece of work. The lowest of a few runs: the collector is not the work. */
+/** Returns the lowest CPU time of a few runs, because garbage collection can add to some. Milliseconds. */
 function costOf(work: () => void): number {
   const runs = Array.from({ length: 3 }, () => {
     const start = process.threadCpuUsage()
@@ -76,7 +76,7 @@ describe('a body of any shape', () => {
     )
   })
 
-  test('422 for a member that was sent twice, ignored ones too, before anything is made of it', async () => {
+  test('422 for a repeated member, even an ignored one, before its value is used', async () => {
     const app = await startApp()
     const body = `{"name":"amp","id":0${',"id":0'.repeat(90)},"id":${nested('[', ']')}}`
     const headers = { 'content-type': 'application/json', 'idempotency-key': 'amp' }

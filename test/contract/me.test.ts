@@ -1,4 +1,4 @@
-/** `GET /api/v1/me`: the key that asks. */
+/** `GET /api/v1/me`. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
@@ -6,7 +6,7 @@ import { startApp } from '../app.ts'
 const path = '/api/v1/me'
 
 describe('GET /me', () => {
-  test('200 with the key, its account and its limit, whatever its scopes', async () => {
+  test('200 with the key, its account and its limit, for any scope', async () => {
     const app = await startApp({ rateLimit: 5_000 })
     const expiresAt = new Date(Date.now() + 3_600_000)
     const { key, secret } = await app.issueKey({ scopes: ['spaces:read'], expiresAt })
@@ -25,7 +25,7 @@ describe('GET /me', () => {
     assert.ok(!text.includes(secret))
   })
 
-  test('200 with the account of the key that asks, and null for no expiry and no limit', async () => {
+  test('200 with null if the key has no expiry and no limit', async () => {
     const app = await startApp({ rateLimit: 0 })
     const account = await app.createAccount()
     const { body } = await app.send('GET', path, { key: await app.createKey({ account }) })

@@ -1,4 +1,4 @@
-/** What `{id}` may be, for every resource and every operation on one record. */
+/** Valid and invalid ids, for all resources and operations on one record. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../app.ts'
@@ -16,7 +16,7 @@ for (const resource of ['domains', 'spaces', 'links'] as const) {
   assert.equal(body.data.id, 1)
 
   for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
-    test(`404 for ${method} /${resource}/{id} with an id that is malformed, unknown or another account's: all the same`, async () => {
+    test(`404 for ${method} /${resource}/{id} for a malformed or unknown id, or another account's, with the same body`, async () => {
       const others = await app.send(method, `${path}/1`, { key: stranger })
       assert.equal(others.status, 404)
       assert.equal(others.body.code, 'not_found')
@@ -29,7 +29,7 @@ for (const resource of ['domains', 'spaces', 'links'] as const) {
     })
   }
 
-  test(`404 for /${resource}/ says what to leave out`, async () => {
+  test(`404 for /${resource}/ with advice about the slash`, async () => {
     const { status, body } = await app.send('GET', `${path}/`)
     assert.equal(status, 404)
     const what = resource.slice(0, -1)
@@ -40,7 +40,7 @@ for (const resource of ['domains', 'spaces', 'links'] as const) {
     assert.equal((await app.send('HEAD', `${path}/2`)).status, 404)
   })
 
-  test(`404 rather than 422 for PATCH /${resource}/{id} of an unknown record with bad fields`, async () => {
+  test(`404 rather than 422 for PATCH /${resource}/{id} for an unknown record with invalid fields`, async () => {
     assert.equal((await app.send('PATCH', `${path}/2`, { form: { zzz: '1', name: '' } })).status, 404)
     assert.equal((await app.send('PATCH', `${path}/1`, { form: { zzz: '1' }, key: stranger })).status, 404)
   })

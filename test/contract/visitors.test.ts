@@ -1,4 +1,4 @@
-/** Every row of the table of visits, over the real directory and clicks of either engine. */
+/** Every kind of visit, on both engines. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -48,7 +48,7 @@ test('404 for an unknown host; 302 to the homepage, and 404 without one', async 
   assert.equal((await app.visit(`${host}/favicon.ico`)).status, 204)
 })
 
-test('200 at /.well-known/waymark with a text that all domains and nodes share, but no other instance; no visit', async () => {
+test('200 at /.well-known/waymark with a text that only the domains and nodes of an instance share', async () => {
   const { app } = await serving({ homepage_url: 'https://acme.com' })
   const ask = (of: TestApp, name: string, method = 'GET') => of.visit(`http://${name}/.well-known/waymark`, { method })
   const told = await ask(app, 'go.acme.com')
@@ -79,7 +79,7 @@ test('200 at /.well-known/waymark with a text that all domains and nodes share, 
   })
 })
 
-test('200 at /.well-known/waymark while the database is away, 503 if it has never answered', async () => {
+test('200 at /.well-known/waymark while the database is down, 503 if it has never responded', async () => {
   const down = databaseUnavailable(new Error('down'))
   let fault: unknown
   const { app } = await serving({}, { storage: failing(() => fault) })
@@ -92,7 +92,7 @@ test('200 at /.well-known/waymark while the database is away, 503 if it has neve
   fault = undefined
 })
 
-test('no path of the API, the documents or ops is there for visitors, and no host of theirs reaches the API by name', async () => {
+test('404 for all paths of the API, the documents and ops', async () => {
   const { app } = await serving()
   for (const path of [
     '/api/v1/domains',
@@ -107,7 +107,7 @@ test('no path of the API, the documents or ops is there for visitors, and no hos
 })
 
 for (const redirect_status of [301, 302, 307, 308]) {
-  test(`${redirect_status} to the URL of an active link, whatever the case of its alias, and a click of a person`, async () => {
+  test(`${redirect_status} to the URL of an active link in any case, and a human click`, async () => {
     const { app, link } = await serving()
     const id = await link('Été', { redirect_status })
     for (const path of ['/%C3%A9t%C3%A9', '/E%CC%81TE%CC%81/', '/%C3%89t%C3%A9?x']) {
@@ -158,7 +158,7 @@ test('302 for exactly as many concurrent visitors as a limit allows', async () =
   assert.equal(await clicks(app, id), 3)
 })
 
-test('a password: 401 with a form, 303 to the target for the right one, which is a click', async () => {
+test('401 with a form for a link with a password, 303 and a click for the correct password', async () => {
   const { app, link } = await serving()
   const id = await link('secret', { redirect_password: await hashPassword('swordfish', 'test'), redirect_status: 301 })
   const asked = await app.visit(`${host}/secret`)
@@ -189,7 +189,7 @@ test('404 for a redirect loop, even through another domain, but not for another 
   for (const path of ['near', 'once', 'unknown']) assert.equal((await app.visit(`${host}/${path}`)).status, 302, path)
 })
 
-test('an edit and a deletion reach visitors within a second', async () => {
+test('applies edits and deletions within a second', async () => {
   const { app, link } = await serving()
   const id = await link('a')
   assert.equal(location(await app.visit(`${host}/a`)), target)
@@ -199,7 +199,7 @@ test('an edit and a deletion reach visitors within a second', async () => {
   await eventually(async () => (await app.visit(`${host}/a`)).status === 404)
 })
 
-test('with the database down, what is in memory is served on; the rest is a 503 page with Retry-After', async () => {
+test('redirects from memory while the database is down, 503 with Retry-After for other links', async () => {
   let fault: unknown
   const { app, link } = await serving({ homepage_url: 'https://acme.com' }, { storage: failing(() => fault) })
   await link('known')
@@ -211,7 +211,7 @@ test('with the database down, what is in memory is served on; the rest is a 503 
   const { status, headers, text } = await app.visit(`${host}/unknown`)
   assert.deepEqual([status, headers['retry-after']], [503, '1'])
   assert.match(text, /<h1>Database unavailable<\/h1>/)
-  // A failure of the server is logged, but not what was asked for, or by whom.
+  // Failures of the server are logged without the alias and the visitor.
   const line = app.logs.find(({ code, msg }) => msg === 'request' && code === 'database_unavailable') ?? {}
   assert.deepEqual([line.route, line.status], ['/{alias}', 503])
   assert.doesNotMatch(JSON.stringify(line), /unknown|Firefox|127\.0\.0\.1/)
@@ -219,7 +219,7 @@ test('with the database down, what is in memory is served on; the rest is a 503 
   assert.equal((await app.visit(`${host}/unknown`)).status, 302)
 })
 
-test('visits are counted by how they were answered, and not logged', async () => {
+test('counts visits by kind, and does not log them', async () => {
   const { app, link } = await serving()
   await link('a')
   const logged = app.logs.length
@@ -234,7 +234,7 @@ test('visits are counted by how they were answered, and not logged', async () =>
   )
 })
 
-test('an edit or a deletion takes effect on a password form that was begun before it', async (t) => {
+test('404 for a password form if the link is deleted while the form is sent', async (t) => {
   const { app } = await serving()
   const form = { url: target, alias: 'secret', redirect_password: 'swordfish' }
   const { id } = (await app.send('POST', '/api/v1/links', { form })).body.data
@@ -249,7 +249,7 @@ test('an edit or a deletion takes effect on a password form that was begun befor
   assert.match(await text(client), /^HTTP\/1\.1 404 /)
 })
 
-test('/tls/ask: 200 for a stored domain in any case, 404 for any other, whether the database is up or down', async () => {
+test('200 at /tls/ask for a stored domain in any case, 404 for another, even while the database is down', async () => {
   let fault: unknown
   const { app } = await serving({}, { storage: failing(() => fault) })
   const ask = async (domain: string) => {
