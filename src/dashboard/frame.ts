@@ -23,7 +23,7 @@ export interface FrameContent {
 
 interface FramedDocument extends FrameContent {
   readonly scheme: Scheme
-  readonly notice?: Html
+  readonly notice: Html | null
   readonly account: string
   /** The path of the page with its query. Changing the color scheme returns to it. */
   readonly path: string
@@ -53,7 +53,7 @@ const otherPlaces = {
 } as const
 
 export function renderFramed(page: FramedDocument): string {
-  const { title, heading = title, action = null, notice = null, body } = page
+  const { title, heading = title, action = null, notice, body } = page
   return renderDocument(
     page,
     html`<body class="framed">

@@ -32,7 +32,7 @@ export interface Notice {
 }
 
 interface NoticeContext {
-  readonly db: Db
+  readonly storage: Db
   readonly account: number
   readonly shortUrl: ShortUrl
 }
@@ -120,7 +120,7 @@ function parseNotice(value: string): Required<Notice> | null {
 /** Codes that name an existing link. */
 const linkCodes: readonly Notice['code'][] = ['link-restored', 'link-enabled', 'link-disabled']
 
-async function findName({ code, ids: [id] }: Required<Notice>, { db, account, shortUrl }: NoticeContext) {
+async function findName({ code, ids: [id] }: Required<Notice>, { storage: db, account, shortUrl }: NoticeContext) {
   if (id === undefined) return undefined
   if (code === 'links-moved') return (await findSpace(db, account, id))?.record.name
   const isDeleted = code === 'link-deleted'

@@ -6,7 +6,7 @@ import { positiveInteger } from '../forms/rules.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { type Fields, noFields, parseForm } from '../http/form-encoding.ts'
-import { addHeader, send, sendText } from '../http/response.ts'
+import { addHeaders, send, sendText } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import { Semaphore } from '../lib/semaphore.ts'
@@ -114,12 +114,21 @@ export class Pages {
     })
   }
 
-  /** Adds a page for a form. Forms that end a session are not limited, so that a stolen session can be ended. */
-  post(path: string, page: PageHandler, { isLimited = true } = {}): void {
+  /** Adds a page for a form. */
+  post(path: string, page: PageHandler): void {
+    this.#addForm(path, page, this.#services.countRequest)
+  }
+
+  /** Adds a page for a form that ends a session. It has no rate limit, so that a stolen session can always be ended. */
+  postUnlimited(path: string, page: PageHandler): void {
+    this.#addForm(path, page, () => undefined)
+  }
+
+  #addForm(path: string, page: PageHandler, countRequest: Services['countRequest']): void {
     this.publicRoute('POST', path, async (exchange) => {
       const session = await this.sessionOf(exchange)
       if (session === undefined) return this.redirect(exchange, new Redirect('/app/sign-in'))
-      const spent = isLimited ? this.#services.countRequest(session.id, exchange) : undefined
+      const spent = countRequest(session.id, exchange)
       const form = spent ?? (await readForm(exchange, maxFormBytes))
       if (form instanceof Failure) return form
       const { once, ...fields } = form
@@ -160,13 +169,12 @@ export class Pages {
 
   redirect(exchange: Exchange, { path, notice }: Redirect): undefined {
     if (notice !== undefined) setNotice(exchange, notice, this.isSecure(exchange))
-    for (const name in responseHeaders) addHeader(exchange, name, responseHeaders[name] as string)
-    addHeader(exchange, 'location', path)
+    addHeaders(exchange, { ...responseHeaders, location: path })
     return send(exchange, 303)
   }
 
   send(exchange: Exchange, status: number, text: string): undefined {
-    for (const name in pageHeaders) addHeader(exchange, name, pageHeaders[name] as string)
+    addHeaders(exchange, pageHeaders)
     return sendText(exchange, status, text)
   }
 
@@ -176,14 +184,12 @@ export class Pages {
     if (shown instanceof Redirect) return this.redirect(exchange, shown)
     const { status = 200, ...rest } = shown
     const path = shortReturnPath(exchange.target)
-    const frame = { account: session.account.name, scheme: readScheme(exchange), path }
-    // Notices wait for a successful page.
-    if (status >= 400) return this.send(exchange, status, renderFramed({ ...rest, ...frame }))
-    const { storage, shortUrl } = this.#services
-    const names = { db: storage, shortUrl, account: request.account }
-    // A HEAD response shows no notice.
-    const notice = exchange.method === 'HEAD' ? null : await consumeNotice(exchange, names, this.isSecure(exchange))
-    return this.send(exchange, status, renderFramed({ ...rest, ...frame, ...(notice && { notice }) }))
+    const names = { ...this.#services, account: request.account }
+    // Notices wait for a successful page that is shown.
+    const isShown = status < 400 && exchange.method !== 'HEAD'
+    const notice = isShown ? await consumeNotice(exchange, names, this.isSecure(exchange)) : null
+    const frame = { account: session.account.name, scheme: readScheme(exchange), path, notice }
+    return this.send(exchange, status, renderFramed({ ...rest, ...frame }))
   }
 }
 

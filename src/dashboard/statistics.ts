@@ -7,7 +7,7 @@ import type { Subject } from '../analytics/statistics/store.ts'
 import { validationFailed } from '../errors.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { type Html, html, type Part } from '../http/html.ts'
-import { addHeader, dispositionOf, sendText } from '../http/response.ts'
+import { addHeader, addHeaders, dispositionOf, sendText } from '../http/response.ts'
 import type { Link } from '../links/schema.ts'
 import { findLink } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
@@ -41,10 +41,8 @@ export const allBreakdowns = Object.keys(breakdowns) as readonly Breakdown[]
 const [shownValues, shownLinks] = [8, 10]
 
 export class Statistics {
-  readonly #db: Db
   readonly #shortUrl: ShortUrl
-  readonly #account: number
-  readonly #subject: Subject
+  readonly #scope: readonly [db: Db, account: number, subject: Subject]
   readonly #path: string
   readonly #reading: PeriodReading
 
@@ -54,10 +52,8 @@ export class Statistics {
     subject: Subject,
     path: string,
   ) {
-    this.#db = storage
     this.#shortUrl = shortUrl
-    this.#account = account
-    this.#subject = subject
+    this.#scope = [storage, account, subject]
     this.#path = path
     this.#reading = readPeriod(query, today())
   }
@@ -78,7 +74,7 @@ export class Statistics {
   }
 
   #seriesOf(range: DayRange, interval: Interval) {
-    return seriesOf(this.#db, this.#account, this.#subject, range, interval)
+    return seriesOf(...this.#scope, range, interval)
   }
 
   /** Renders the period menu, the figures and the chart. */
@@ -97,7 +93,8 @@ export class Statistics {
       ...(earlier && { before: earlier.buckets.map(({ clicks }) => clicks) }),
       ...(totals && { beforeUntilNow: totals.clicks }),
     })
-    const bar = periodBar(this.#reading, this.#path, this.#subject.scope === 'link')
+    const [, , { scope }] = this.#scope
+    const bar = periodBar(this.#reading, this.#path, scope === 'link')
     return html`${bar}${figures(now.totals, totals)}${before && comparison(before, progress.currentHour)}${chart}`
   }
 
@@ -116,7 +113,7 @@ export class Statistics {
 
   /** Renders breakdowns as bars. Reads the days only once. */
   async breakdownBars(names = allBreakdowns): Promise<Html> {
-    const rankings = await rankingsOf(this.#db, this.#account, this.#subject, this.#reading.period.range, names)
+    const rankings = await rankingsOf(...this.#scope, this.#reading.period.range, names)
     const bars = names.map(async (name) => {
       const values = await rankings[name].page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: shownValues })
       const rows = values.map(({ value, clicks }) => ({ label: valueLabel(name, value), clicks }))
@@ -126,8 +123,7 @@ export class Statistics {
   }
 
   async topLinks(): Promise<Html> {
-    const { range } = this.#reading.period
-    const ranking = await rankingOf(this.#db, this.#account, this.#subject, range, 'links')
+    const ranking = await rankingOf(...this.#scope, this.#reading.period.range, 'links')
     const values = await ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: shownLinks })
     const rows = values.map(async ({ value, clicks }) => ({ label: await this.#labelOf(value), clicks }))
     return barChart({ title: 'Top links', rows: await Promise.all(rows), total: ranking.total })
@@ -135,7 +131,8 @@ export class Statistics {
 
   async #labelOf(link: string | number | null): Promise<Part> {
     if (typeof link !== 'number') return 'Other links'
-    const found = await findLink(this.#db, this.#account, link)
+    const [db, account] = this.#scope
+    const found = await findLink(db, account, link)
     if (found === undefined) return 'A deleted link'
     const { alias, domain_name } = found.record
     const text = shortUrlText(this.#shortUrl(domain_name ?? '', alias))
@@ -150,8 +147,7 @@ export class Statistics {
     const lines = buckets.map(({ start_at, clicks, unique_clicks, bots, previews }) =>
       [start_at, clicks, unique_clicks, bots, previews].join(','),
     )
-    for (const header in responseHeaders) addHeader(exchange, header, responseHeaders[header] as string)
-    addHeader(exchange, 'content-type', 'text/csv; charset=utf-8')
+    addHeaders(exchange, { ...responseHeaders, 'content-type': 'text/csv; charset=utf-8' })
     addHeader(exchange, 'content-disposition', dispositionOf('attachment', fileName))
     return sendText(exchange, 200, `${['start_at,clicks,unique_clicks,bots,previews', ...lines].join('\r\n')}\r\n`)
   }

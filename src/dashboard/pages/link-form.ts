@@ -87,10 +87,8 @@ function existingLinkControls(state: FormState, choices: Choices, hasPassword: b
   return html`${url}${alias}${linkSections(state, choices, hasPassword)}`
 }
 
-interface Control {
-  readonly name: string
+interface Control extends Pick<Field, 'name' | 'help'> {
   readonly label: string
-  readonly help?: string
   readonly summary: (value: string) => string
   /** `text` by default. */
   readonly kind?: 'url' | 'number' | 'password' | 'datetime-local' | 'checkbox' | 'space' | 'redirect'
@@ -183,12 +181,8 @@ function linkSections(state: FormState, choices: Choices, hasPassword = false): 
 }
 
 /** Summarizes a control, unless it has its default value. */
-function summarizeControl(
-  { name, kind, summary }: Control,
-  state: FormState,
-  { spaces }: Choices,
-  hasPassword: boolean,
-): string[] {
+function summarizeControl(control: Control, state: FormState, { spaces }: Choices, hasPassword: boolean): string[] {
+  const { name, kind, summary } = control
   const { value } = state.field(name)
   if (kind === 'password' && hasPassword) return [summary(value)]
   if (value === '' || value === 'false' || (kind === 'redirect' && value === '302')) return []
@@ -203,17 +197,16 @@ function formatDayOf(text: string): string {
 }
 
 function renderControl(control: Control, state: FormState, { spaces }: Choices, hasPassword: boolean): Html {
-  const { name, label, help, kind = 'text' } = control
-  const field: Field = { name, label, ...(help !== undefined && { help }) }
-  if (kind === 'checkbox') return checkbox(state, field)
-  if (kind === 'redirect') return selectField(state, { ...field, options: redirects })
-  if (kind === 'password') return passwordFields(field, state, hasPassword)
+  const { label, kind = 'text' } = control
+  if (kind === 'checkbox') return checkbox(state, control)
+  if (kind === 'redirect') return selectField(state, { ...control, options: redirects })
+  if (kind === 'password') return passwordFields(control, state, hasPassword)
   // Scripts show the time in the time zone of the browser and name it.
   if (kind === 'datetime-local')
-    return textField(state, { ...field, type: kind, label: html`${label} (<span data-zone>UTC</span>)` })
-  if (kind !== 'space') return textField(state, { ...field, type: kind })
+    return textField(state, { ...control, type: kind, label: html`${label} (<span data-zone>UTC</span>)` })
+  if (kind !== 'space') return textField(state, { ...control, type: kind })
   const options = [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)]
-  return selectField(state, { ...field, options })
+  return selectField(state, { ...control, options })
 }
 
 function passwordFields(field: Field, state: FormState, hasPassword: boolean): Html {
@@ -231,12 +224,11 @@ const allControls: readonly Pick<Control, 'name' | 'label' | 'kind'>[] = [
 ]
 
 function formValues(link: Link): Fields {
-  return Object.fromEntries(
-    allControls.map(({ name, kind }) => {
-      const text = String(link[name as keyof Link] ?? '')
-      return [name, kind === 'datetime-local' ? localTime(text) : text]
-    }),
-  )
+  const values = allControls.map(({ name, kind }) => {
+    const text = String(link[name as keyof Link] ?? '')
+    return [name, kind === 'datetime-local' ? localTime(text) : text]
+  })
+  return Object.fromEntries(values)
 }
 
 /** Formats a time for a date control, without zero seconds, so that unedited times stay the same. */

@@ -17,37 +17,25 @@ export function addSessionPages(pages: Pages, { storage: db }: Services): void {
     return listPage(await listSessions(db, account), session.id, query)
   })
 
-  pages.post(
-    `${home}/:id/end`,
-    async (asked) => {
-      const { exchange, account, session } = asked
-      const id = idParam(asked, 'session')
-      if (!(await removeSession(db, account, id))) throw notFound('session')
-      if (id !== session.id) return new Redirect(home, { code: 'session-ended' })
-      clearSessionCookie(exchange, pages.isSecure(exchange))
-      return new Redirect('/app/sign-in')
-    },
-    { isLimited: false },
-  )
+  pages.postUnlimited(`${home}/:id/end`, async (request) => {
+    const { exchange, account, session } = request
+    const id = idParam(request, 'session')
+    if (!(await removeSession(db, account, id))) throw notFound('session')
+    if (id !== session.id) return new Redirect(home, { code: 'session-ended' })
+    clearSessionCookie(exchange, pages.isSecure(exchange))
+    return new Redirect('/app/sign-in')
+  })
 
-  pages.post(
-    `${home}/end-all`,
-    async ({ exchange, account }) => {
-      await removeSessions(db, account, null)
-      clearSessionCookie(exchange, pages.isSecure(exchange))
-      return new Redirect('/app/sign-in')
-    },
-    { isLimited: false },
-  )
+  pages.postUnlimited(`${home}/end-all`, async ({ exchange, account }) => {
+    await removeSessions(db, account, null)
+    clearSessionCookie(exchange, pages.isSecure(exchange))
+    return new Redirect('/app/sign-in')
+  })
 
-  pages.post(
-    `${home}/end-others`,
-    async ({ account, session }) => {
-      const ended = await removeSessions(db, account, session.id)
-      return new Redirect(home, { code: 'sessions-ended', count: ended })
-    },
-    { isLimited: false },
-  )
+  pages.postUnlimited(`${home}/end-others`, async ({ account, session }) => {
+    const ended = await removeSessions(db, account, session.id)
+    return new Redirect(home, { code: 'sessions-ended', count: ended })
+  })
 }
 
 function listPage(sessions: readonly Listed[], own: number, query: Fields): PageContent {

@@ -40,15 +40,11 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, countFailed
     return pages.redirect(exchange, new Redirect(next))
   })
 
-  pages.post(
-    '/app/sign-out',
-    async ({ exchange, account, session }) => {
-      await removeSession(db, account, session.id)
-      clearSessionCookie(exchange, pages.isSecure(exchange))
-      return new Redirect('/app/sign-in')
-    },
-    { isLimited: false },
-  )
+  pages.postUnlimited('/app/sign-out', async ({ exchange, account, session }) => {
+    await removeSession(db, account, session.id)
+    clearSessionCookie(exchange, pages.isSecure(exchange))
+    return new Redirect('/app/sign-in')
+  })
 
   pages.publicPost('/app/scheme', async (exchange, fields) => {
     storeScheme(exchange, fields.scheme, pages.isSecure(exchange))
