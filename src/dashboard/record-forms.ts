@@ -18,7 +18,7 @@ interface EditForm {
   ) => readonly (Pick<Difference, 'label' | 'theirs'> & { readonly yours: unknown })[]
 }
 
-interface RecordForms<Row> {
+export interface RecordForms<Row> {
   readonly what: 'link' | 'domain' | 'space'
   readonly actions: {
     insert(account: number, fields: Fields): Promise<Versioned<{ readonly id: number }>>

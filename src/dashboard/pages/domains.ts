@@ -9,7 +9,6 @@ import { copyButton, linkButton } from '../parts/buttons.ts'
 import { type FormState, textField } from '../parts/fields.ts'
 import { destination, linkCount } from '../parts/links.ts'
 import { table } from '../parts/table.ts'
-import { addRecordForms, newRecordForm } from '../record-forms.ts'
 import { GroupPages } from './groups.ts'
 
 const home = '/app/domains'
@@ -23,6 +22,7 @@ export function addDomainPages(pages: Pages, services: Services): void {
     words: {
       list: 'Domains',
       add: 'Add a domain',
+      create: 'Add domain',
       none: 'No domains yet',
       why: 'A domain is a host name that you own, such as go.example.com. Your short links begin with it.',
       created: 'Added',
@@ -56,14 +56,9 @@ export function addDomainPages(pages: Pages, services: Services): void {
       'Visitors will see a 404 immediately. This cannot be undone.',
     ],
     remove: (account, id) => domains.remove(account, id, { links: 'delete' }, null),
-  }).addTo(pages)
-
-  addRecordForms<Domain>(pages, services.storage, {
-    what: 'domain',
     actions: domains,
-    find: findDomain,
     initialValues: async () => ({}),
-    newPage: async (state) => ({ title: 'Add a domain', place: 'domains', body: newDomainForm(state) }),
+    newControls: newDomainFields,
     editForm: async ({ name_unicode, homepage_url, not_found_url }) => ({
       name: name_unicode,
       controls: urlFields,
@@ -72,10 +67,10 @@ export function addDomainPages(pages: Pages, services: Services): void {
         { label: 'For unknown links', yours: sent.not_found_url, theirs: not_found_url ?? '' },
       ],
     }),
-  })
+  }).addTo(pages)
 }
 
-function newDomainForm(state: FormState): Html {
+function newDomainFields(state: FormState): Html {
   const name = textField(state, {
     name: 'name',
     label: 'Host name',
@@ -84,7 +79,7 @@ function newDomainForm(state: FormState): Html {
     isCode: true,
     hasFocus: state.violations.length === 0,
   })
-  return newRecordForm(home, 'Add domain', state.withErrors(html`${name}${urlFields(state)}`))
+  return html`${name}${urlFields(state)}`
 }
 
 function urlFields(state: FormState): Html {

@@ -6,24 +6,27 @@ import { type Html, html } from '../../http/html.ts'
 import { countLinksIn } from '../../links/store.ts'
 import { resources } from '../../resources.ts'
 import type { PageRequest as ListRequest, Page, Storage } from '../../storage/port.ts'
-import type { Versioned } from '../../storage/version.ts'
 import { filterBar, firstLinks, ListState } from '../lists.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { linkButton, menu } from '../parts/buttons.ts'
+import type { FormState } from '../parts/fields.ts'
 import { quantity, timeAgo } from '../parts/format.ts'
 import { confirmation, emptyState } from '../parts/messages.ts'
 import { type Column, table } from '../parts/table.ts'
+import { addRecordForms, newRecordForm, type RecordForms } from '../record-forms.ts'
 import { Statistics } from '../statistics.ts'
 
 type Listed<Row> = { readonly row: Row; readonly links: number }
 
 type Stored = { readonly id: number; readonly created_at: string }
 
-interface Group<Row> {
+interface Group<Row> extends Omit<RecordForms<Row>, 'newPage'> {
   readonly what: 'domain' | 'space'
   readonly words: {
     readonly list: string
     readonly add: string
+    /** The button of the form for a new group. */
+    readonly create: string
     /** The title and the text of an empty list. */
     readonly none: string
     readonly why: string
@@ -33,7 +36,7 @@ interface Group<Row> {
   }
   readonly listQuery: Form<ListQuery>
   readonly list: (storage: Storage, account: number, request: ListRequest) => Promise<Page<Row>>
-  readonly find: (storage: Storage, account: number, id: number) => Promise<Versioned<Row> | undefined>
+  readonly newControls: (state: FormState) => Html
   readonly nameOf: (row: Row) => string
   readonly heading: (row: Row) => Html
   /** The columns between the name and the time of creation. */
@@ -45,7 +48,7 @@ interface Group<Row> {
   readonly remove: (account: number, id: number) => Promise<unknown>
 }
 
-/** The list, the page of each group, and its deletion. */
+/** The list, the forms, the page of each group, and its deletion. */
 export class GroupPages<Row extends Stored> {
   readonly #services: Services
   readonly #group: Group<Row>
@@ -60,7 +63,12 @@ export class GroupPages<Row extends Stored> {
   }
 
   addTo(pages: Pages): void {
-    const { what, remove } = this.#group
+    const { what, words, newControls, remove } = this.#group
+    const newPage = async (state: FormState) => {
+      const body = newRecordForm(this.#home, words.create, state.withErrors(newControls(state)))
+      return { title: words.add, place: this.#place, body }
+    }
+    addRecordForms<Row>(pages, this.#services.storage, { ...this.#group, newPage })
     pages.get(this.#home, (request) => this.#list(request))
     pages.get(`${this.#home}/:id`, (request) => this.#show(request))
     pages.get(`${this.#home}/:id/delete`, (request) => this.#askToDelete(request))

@@ -5,7 +5,7 @@ import { Failure, type Violation } from '../../errors.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
-import { removeSession, signInByKey, signInByToken } from '../../sessions/store.ts'
+import { removeSession, type Session, signInByKey, signInByToken } from '../../sessions/store.ts'
 import { clearSessionCookie, readScheme, setSessionCookie, storeScheme } from '../cookies.ts'
 import { renderBare } from '../frame.ts'
 import { type Pages, Redirect, type Services } from '../pages.ts'
@@ -17,7 +17,7 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, countFailed
   pages.publicRoute('GET', '/app/sign-in', async (exchange) => {
     const session = await pages.sessionOf(exchange)
     const next = shortReturnPath(exchange.query.next)
-    return pages.send(exchange, 200, signInPage(exchange, { next, account: session?.account.name ?? null }, []))
+    return pages.send(exchange, 200, signInPage(exchange, next, session))
   })
 
   pages.publicPost('/app/sign-in', async (exchange, fields) => {
@@ -30,8 +30,7 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, countFailed
         return pages.redirect(exchange, new Redirect(next, { code: 'signed-in' }))
       const tooMany = countFailedSignIn(exchange)
       if (tooMany !== undefined) return tooMany
-      const account = before?.account.name ?? null
-      const page = signInPage(exchange, { next, account }, [{ ...result, code: 'not_allowed' }])
+      const page = signInPage(exchange, next, before, [{ ...result, code: 'not_allowed' }])
       return pages.send(exchange, 422, page)
     }
     // Ends the browser's previous session: secrets never outlive a sign-in.
@@ -69,18 +68,17 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, countFailed
 const linkUsedOrExpired = 'This sign-in link has been used or has expired. Get another one.'
 const lacksScope = 'This API key lacks the scope *. Sign in with a key that has it.'
 
-interface SignInState {
-  /** The path to open after signing in. */
-  readonly next: string
-  /** The account that the browser is signed in to; null if there is none. */
-  readonly account: string | null
-}
-
 /**
  * Renders both sign-in forms. A script submits the token of a sign-in link, but asks first in a signed-in browser: a link
- * from someone else must not silently switch the account.
+ * from someone else must not silently switch the account. `next` is the path to open afterwards.
  */
-function signInPage(exchange: Exchange, { next, account }: SignInState, violations: readonly Violation[]): string {
+function signInPage(
+  exchange: Exchange,
+  next: string,
+  session: Session | undefined,
+  violations: readonly Violation[] = [],
+): string {
+  const account = session?.account.name ?? null
   const state = new FormState({}, violations)
   const link = textField(state, {
     name: 'token',

@@ -4,7 +4,6 @@ import { findSpace, listSpaces } from '../../spaces/store.ts'
 import type { Pages, Services } from '../pages.ts'
 import { type FormState, textField } from '../parts/fields.ts'
 import { colorField, linkCount, spaceLabel } from '../parts/links.ts'
-import { addRecordForms, newRecordForm } from '../record-forms.ts'
 import { GroupPages } from './groups.ts'
 
 export function addSpacePages(pages: Pages, services: Services): void {
@@ -14,6 +13,7 @@ export function addSpacePages(pages: Pages, services: Services): void {
     words: {
       list: 'Spaces',
       add: 'New space',
+      create: 'Create space',
       none: 'No spaces yet',
       why: 'A space groups links under a name and a color: a campaign, a team, a client.',
       created: 'Created',
@@ -31,17 +31,9 @@ export function addSpacePages(pages: Pages, services: Services): void {
       total === 0 ? 'It has no links.' : `Its ${links} ${total === 1 ? 'keeps' : 'keep'} working, without a space.`,
     ],
     remove: (account, id) => spaces.remove(account, id, {}, null),
-  }).addTo(pages)
-
-  addRecordForms<Space>(pages, services.storage, {
-    what: 'space',
     actions: spaces,
-    find: findSpace,
     initialValues: async () => ({ color: 1 }),
-    newPage: async (state) => {
-      const body = newRecordForm('/app/spaces', 'Create space', state.withErrors(spaceFields(state)))
-      return { title: 'New space', place: 'spaces', body }
-    },
+    newControls: spaceFields,
     editForm: async ({ name, color }) => ({
       name,
       controls: spaceFields,
@@ -54,7 +46,7 @@ export function addSpacePages(pages: Pages, services: Services): void {
         },
       ],
     }),
-  })
+  }).addTo(pages)
 }
 
 function spaceFields(state: FormState) {
