@@ -128,7 +128,7 @@ export class Exchange {
   }
 }
 
-/** Returns the request's id if it is safe to log, and otherwise a new one. Clients sometimes send a key in the wrong header. */
+/** Returns the sent id if it is safe to log, otherwise a new id. Clients sometimes send a key in the wrong header. */
 function requestIdOf(sent: string | string[] | undefined, isSecret: (text: string) => boolean): string {
   return typeof sent === 'string' && /^[\w.-]{1,64}$/.test(sent) && !isSecret(sent) ? sent : newRequestId()
 }

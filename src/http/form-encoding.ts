@@ -13,7 +13,7 @@ export const repeated = Symbol('repeated')
 /** The maximum number of fields in a request: enough for every operation, and few enough to report each violation. */
 export const maxFields = 100
 
-/** Parses a form (URL Standard §5.1). Returns `malformed_body` for invalid percent-encoding, invalid UTF-8 or too many fields. */
+/** Parses a form (URL Standard §5.1). Returns `malformed_body` for invalid encoding or too many fields. */
 export function parseForm(bytes: Buffer, max = maxFields): Fields | Failure {
   const fields = isUtf8(bytes) ? parse(bytes.toString('utf8'), max) : 'The text is not valid UTF-8.'
   return typeof fields === 'string' ? new Failure('malformed_body', `The form cannot be read. ${fields}`) : fields

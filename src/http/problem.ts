@@ -3,7 +3,7 @@ import { entityTagOf } from './conditions.ts'
 import type { FailureResponse } from './exchange.ts'
 import { failures } from './failures.ts'
 
-/** Formats a failure for clients of Laravel's format (`message`, `errors`) and of RFC 9457 (`type`, `title`, `detail`). */
+/** Formats a failure for clients of Laravel (`message`, `errors`) and of RFC 9457 (`type`, `title`, `detail`). */
 export function problemOf(failure: Failure, requestId: string, accept: string | undefined): FailureResponse {
   const { code, message: detail, facts } = failure
   const { status, title } = failures[code]

@@ -27,15 +27,13 @@ export interface DirectoryOptions {
   readonly onProblem: (error: unknown) => void
   /** The approximate memory for links. Bytes. */
   readonly maxLinkBytes?: number
-  /** The number of cached aliases without a link. */
-  readonly maxUnknown?: number
-  readonly maxLookups?: number
 }
 
 type Lookups = Map<string, Promise<ServedLink | null>>
 
 /** About 60,000 links of average length. */
 const maxLinkBytes = 60_000_000
+/** The number of cached aliases without a link. */
 const maxUnknown = 10_000
 /** On SQLite, one event-loop tick reads this many within 20 ms. */
 const maxLookups = 800
@@ -51,10 +49,17 @@ export class Directory {
   /** Cache keys by link id. */
   #keys = new Map<number, string>()
   /** Until when a missing link counts as missing, by domain and alias. */
-  readonly #unknown: LruCache<string, number>
+  readonly #unknown = new LruCache<string, number>({ maxEntries: maxUnknown })
   /** Replaced whenever a link changes: earlier reads must not be cached, and not answer later visits. */
   #lookups: Lookups = new Map()
-  readonly #lookupSlots: Semaphore
+  readonly #lookupSlots = new Semaphore({
+    concurrency: maxLookups,
+    maxQueue: 0,
+    rejection: () => {
+      this.#refused += 1
+      return overloaded('Too many short links are being looked up. Try again shortly.')
+    },
+  })
   #missed = 0
   #refused = 0
   readonly #staleForMs: number
@@ -67,15 +72,6 @@ export class Directory {
     this.#links = new LruCache({
       maxWeight: options.maxLinkBytes ?? maxLinkBytes,
       onRemove: (_, { id }) => this.#keys.delete(id),
-    })
-    this.#unknown = new LruCache({ maxEntries: options.maxUnknown ?? maxUnknown })
-    this.#lookupSlots = new Semaphore({
-      concurrency: options.maxLookups ?? maxLookups,
-      maxQueue: 0,
-      rejection: () => {
-        this.#refused += 1
-        return overloaded('Too many short links are being looked up. Try again shortly.')
-      },
     })
     const apply = (changes: Changes['changes']) => this.#apply(changes)
     this.#feed = new ChangeFeed(storage, apply, options.onProblem)
@@ -94,7 +90,7 @@ export class Directory {
     return databaseId
   }
 
-  /** Returns the domain of this name (A-labels, lower case) from memory. Throws `database_unavailable` if memory is too old. */
+  /** Returns the domain of this name (A-labels, lower case). Throws `database_unavailable` if memory is too old. */
   domainNamed(name: string): ServedDomain | undefined {
     if (this.#feed.ageMs > this.#staleForMs) throw databaseUnavailable(new Error('The data in memory is too old.'))
     return this.#domains.named(name)

@@ -28,7 +28,7 @@ export interface RedirectTarget {
   readonly pathname: string
 }
 
-/** Builds the redirect to a stored URL. The location is the URL as the URL Standard serializes it: absolute and in ASCII. */
+/** Builds the redirect to a stored URL, which the URL Standard serializes as absolute and in ASCII. */
 export function prepareRedirect(url: string, status: number): PreparedRedirect {
   const { href, host, port, pathname } = new URL(url)
   return { ...redirectTo(href, status), target: { name: hostNameOf(host), port, pathname } }

@@ -279,7 +279,7 @@ function clickOf(link: number, host: string, exchange: Exchange, countryHeader: 
   }
 }
 
-/** Returns the start of a header as a copy, because a slice would retain the whole header. Node decodes headers as Latin-1. */
+/** Returns the start of a header, which is Latin-1, as a copy. A slice would retain the whole header. */
 function cut(header: string | undefined, max: number): string {
   if (header === undefined || header.length <= max) return header ?? ''
   return Buffer.from(header.slice(0, max), 'latin1').toString('latin1')
