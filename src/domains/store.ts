@@ -2,8 +2,7 @@ import { sql } from 'kysely'
 import { domainInUse, ForeignKeyViolation, nameTaken } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import type { HostName } from '../names/host-name.ts'
-import { resources } from '../resources.ts'
-import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
+import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
 import { detachBatchSize, type Removal } from '../storage/removal.ts'
 import { query, sqlTemplate } from '../storage/schema.ts'
@@ -14,11 +13,9 @@ type Urls = Pick<Domain, 'homepage_url' | 'not_found_url'>
 
 const domains = new Records<Domain>('domains', Object.keys(domainSchema.properties) as (keyof Domain)[])
 
-const listable: Listable<Domain> = { table: 'domains', columns: domains.columns, ...resources.domains }
-
 /** Lists the account's domains. */
 export function listDomains(storage: Storage, account: number, page: PageRequest): Promise<Page<Domain>> {
-  return storage.list({ of: listable, account, ...page })
+  return domains.list(storage, account, page)
 }
 
 /** Finds the account's domain with this id. */

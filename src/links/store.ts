@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
-import { resources } from '../resources.ts'
-import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
+import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
 import { query, type Row, sqlTemplate } from '../storage/schema.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
@@ -40,18 +39,16 @@ const linksWithTotals = new Records<LinkWithTotals>('links', [...linkColumns, 'b
   previews: '(select previews from link_clicks where link_id = links.id)',
 })
 
-const listable: Listable<LinkRow> = { table: 'links', columns: links.columns, computed, ...resources.links }
-
 /** Lists the account's links on domains that are not being removed. Only the last page with `after` may be short. */
 export async function listLinks(storage: Storage, account: number, page: PageRequest): Promise<Page<LinkRow>> {
   if ('status' in page.filter) await settleStatuses(storage, account)
   const isServed = ({ domain_name }: LinkRow) => domain_name !== null
-  let { rows, ...counted } = await storage.list({ of: listable, account, ...page })
+  let { rows, ...counted } = await links.list(storage, account, page)
   const rowsBefore = rows.length
   const served = rows.filter(isServed)
   while (page.after !== null && rows.length === page.limit && served.length < page.limit) {
     const after = rows.at(-1)?.id ?? page.after
-    rows = (await storage.list({ of: listable, account, ...page, after })).rows
+    rows = (await links.list(storage, account, { ...page, after })).rows
     served.push(...rows.filter(isServed))
   }
   return { rows: served.slice(0, page.limit), rowsBefore, ...counted }

@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import { ForeignKeyViolation } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
-import { resources } from '../resources.ts'
-import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
+import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
 import { detachBatchSize, finishRemoval, type IsStopped, type Removal } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
@@ -11,11 +10,9 @@ import { type Space, spaceSchema } from './schema.ts'
 
 const spaces = new Records<Space>('spaces', Object.keys(spaceSchema.properties) as (keyof Space)[])
 
-const listable: Listable<Space> = { table: 'spaces', columns: spaces.columns, ...resources.spaces }
-
 /** Lists the account's spaces. */
 export function listSpaces(storage: Storage, account: number, page: PageRequest): Promise<Page<Space>> {
-  return storage.list({ of: listable, account, ...page })
+  return spaces.list(storage, account, page)
 }
 
 /** Finds the account's space with this id. */

@@ -1,6 +1,7 @@
 /** Finds, changes and deletes the records of every resource in the same way. */
 import { sql } from 'kysely'
-import type { Db } from './port.ts'
+import { resources } from '../resources.ts'
+import type { Db, Listable, Page, PageRequest, Storage } from './port.ts'
 import { CachedQuery, type OwnedTable, type Query, query, type SqlTemplate } from './schema.ts'
 import { type Precondition, type Versioned, versionOf } from './version.ts'
 
@@ -18,13 +19,13 @@ type Values = Readonly<Record<string, unknown>>
 
 export class Records<Row extends AnyRecord> {
   readonly columns: readonly (keyof Row & string)[]
-  /** SQL expressions for columns that the table does not have. */
-  readonly computed: Readonly<Record<string, string>>
   readonly #table: OwnedTable
+  readonly #listable: Listable<Row>
   readonly #selection
   readonly #shape: string
   readonly #select
 
+  /** `computed` has SQL expressions for columns that the table does not have. */
   constructor(
     table: OwnedTable,
     columns: readonly (keyof Row & string)[],
@@ -32,12 +33,17 @@ export class Records<Row extends AnyRecord> {
   ) {
     this.#table = table
     this.columns = columns
-    this.computed = computed
+    this.#listable = { table, columns, computed, ...resources[table] }
     // One text, because compiling column by column takes longer than finding the record.
     const texts = columns.map((column) => `${computed[column] ?? `"${column}"`} as "${column}"`)
     this.#selection = sql.raw(`${texts.join(', ')}, "revision"`).as('revision')
     this.#shape = `find ${table} ${texts}`
     this.#select = query.selectFrom(table).select(this.#selection).$castTo<Stored<Row>>()
+  }
+
+  /** Lists a page of the account's records. */
+  list(storage: Storage, account: number, page: PageRequest): Promise<Page<Row>> {
+    return storage.list({ of: this.#listable, account, ...page })
   }
 
   /** Finds the account's record with this id. */
