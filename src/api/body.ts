@@ -47,7 +47,7 @@ const parsers: ReadonlyMap<string, Parse> = new Map([
   ['application/json', parseJson],
 ])
 
-function unsupported(reason: string): Failure {
+export function unsupported(reason: string): Failure {
   return new Failure('unsupported_media_type', `${reason} Send ${[...parsers.keys()].join(' or ')}, in UTF-8.`)
 }
 

@@ -35,10 +35,7 @@ export function apiFallback(rateLimits: RateLimits, cors: Cors): Fallback {
       return new Failure('route_not_found', `No operation has this path. The operations are listed at /docs.${advice}`)
     }
     const allow = [...methods, 'OPTIONS']
-    if (method !== 'OPTIONS') {
-      const detail = `This path does not support ${method}. It supports ${allow.join(', ')}.${advice}`
-      return new Failure('method_not_allowed', detail, { allow })
-    }
+    if (method !== 'OPTIONS') return methodNotAllowed(method, allow, advice)
     if (isUnderApi(exchange)) {
       rateLimits.addNetworkHeaders(exchange)
       cors.addPreflightHeaders(exchange, methods)
@@ -46,6 +43,12 @@ export function apiFallback(rateLimits: RateLimits, cors: Cors): Fallback {
     addHeader(exchange, 'allow', allow.join(', '))
     return send(exchange, 204)
   }
+}
+
+/** Returns the failure for an unsupported method. `advice` starts with a space. */
+export function methodNotAllowed(method: string, allow: readonly string[], advice = ''): Failure {
+  const detail = `This path does not support ${method}. It supports ${allow.join(', ')}.${advice}`
+  return new Failure('method_not_allowed', detail, { allow })
 }
 
 /** True for paths of an unknown version too. */

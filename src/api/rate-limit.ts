@@ -12,7 +12,7 @@ const maxFailures = 300
 
 type Policy = 'key' | 'session' | 'address'
 
-const details: Readonly<Record<Policy, string>> = {
+export const rateLimitDetails: Readonly<Record<Policy, string>> = {
   key: 'The API key has used up its requests of this minute. Wait as long as Retry-After says.',
   session: 'Your browser has sent more requests in this minute than the server allows. Try again in a minute.',
   address: 'Too many attempts from this address have failed in this minute. Try again in a minute.',
@@ -83,7 +83,7 @@ export class RateLimits {
     if (this.perMinute === null) return undefined
     const usage = this.#add(policy, subject, 1, exchange)
     if (usage.used <= this.#limits[policy]) return undefined
-    return new Failure('rate_limited', details[policy], { retryAfter: secondsLeft(usage) })
+    return new Failure('rate_limited', rateLimitDetails[policy], { retryAfter: secondsLeft(usage) })
   }
 
   #add(policy: Policy, subject: string, requests: number, exchange: Exchange): RateLimitUsage {

@@ -18,7 +18,7 @@ interface Known<Result> {
   readonly until: number
 }
 
-const malformed = new Failure('invalid_api_key', 'The API key is malformed: copy it again, whole.')
+export const malformedKey = new Failure('invalid_api_key', 'The API key is malformed: copy it again, whole.')
 const unknown = new Failure('invalid_api_key', 'The API key is unknown. Issue one with "npx waymark keys create".')
 
 /** Identifies the callers of requests by their keys. Caches valid and rejected keys for a few seconds. */
@@ -42,7 +42,7 @@ export class Keyring {
    * from the database, which never happens for a wrong checksum.
    */
   identify(secret: string): Caller | Failure | Promise<Caller | Failure> {
-    if (!isWellFormedKey(secret)) return malformed
+    if (!isWellFormedKey(secret)) return malformedKey
     const fingerprint = hashKey(secret).toString('latin1')
     const known = this.#valid.get(fingerprint) ?? this.#rejected.get(fingerprint)
     return known !== undefined && known.until > performance.now() ? known.result : this.#lookUp(fingerprint)
