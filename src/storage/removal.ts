@@ -38,22 +38,16 @@ const never: IsStopped = () => false
 /** Finishes a removal, unless `isStopped`. Throws if anything other than links refers to the record. */
 export async function finishRemoval(db: Db, removal: Removal, id: number, isStopped = never): Promise<void> {
   while (!isStopped()) {
-    await detachAll(db, removal, id, isStopped)
+    const detached = await db.execute(removal.detachLinks(id, new Date().toISOString()))
+    if (detached.length > 0) continue
     try {
-      if (!isStopped()) await db.execute(removal.deleteRemoved(id))
+      await db.execute(removal.deleteRemoved(id))
       return
     } catch (error) {
-      // Another process is detaching the last links, or transactions that began before have stored new ones.
+      // Another process is detaching the last links, or earlier transactions have stored new ones.
       const [link] = await db.execute(removal.selectLink(id))
       if (!(error instanceof ForeignKeyViolation) || link === undefined) throw error
     }
-  }
-}
-
-async function detachAll(db: Db, removal: Removal, id: number, isStopped: IsStopped): Promise<void> {
-  let detached = detachBatchSize
-  while (detached > 0 && !isStopped()) {
-    detached = (await db.execute(removal.detachLinks(id, new Date().toISOString()))).length
   }
 }
 

@@ -76,7 +76,11 @@ function takeCopy(file: string, candidate: string): void {
 function check(file: string, candidate: string): void {
   try {
     using database = new DatabaseSync(candidate)
-    checkContent(file, database)
+    const [{ integrity_check: verdict } = {}] = database.prepare('pragma integrity_check(1)').all()
+    if (verdict !== 'ok') throw damaged(file, String(verdict))
+    if (!holdsRecords(database)) throw new StartupFailure(`The file ${file} is not a database of Waymark.`)
+    const rows = database.prepare('select name from kysely_migration').all()
+    checkVersion(file, new Set(rows.map(({ name }) => String(name))))
   } catch (error) {
     const code = resultCode(error)
     if (code === resultCodes.notADatabase) throw new StartupFailure(`The file ${file} is not a database.`)
@@ -85,12 +89,7 @@ function check(file: string, candidate: string): void {
   }
 }
 
-function checkContent(file: string, database: DatabaseSync): void {
-  const [{ integrity_check: verdict } = {}] = database.prepare('pragma integrity_check(1)').all()
-  if (verdict !== 'ok') throw damaged(file, String(verdict))
-  if (!holdsRecords(database)) throw new StartupFailure(`The file ${file} is not a database of Waymark.`)
-  const rows = database.prepare('select name from kysely_migration').all()
-  const applied = new Set(rows.map(({ name }) => String(name)))
+function checkVersion(file: string, applied: ReadonlySet<string>): void {
   if (isFromDevelopment(applied)) {
     throw new StartupFailure(
       `The file ${file} was written by a development version of Waymark. Nothing was replaced. Restore it with the commit that wrote it. ${wayOutOfDevelopment}`,
