@@ -8,7 +8,7 @@ import { insertSpace } from '../src/spaces/store.ts'
 import type { StorageLocation } from '../src/storage/location.ts'
 import { openStorage } from '../src/storage/open.ts'
 import type { Db } from '../src/storage/port.ts'
-import { query } from '../src/storage/schema.ts'
+import { query, type Row } from '../src/storage/schema.ts'
 import { type Later, newLocation } from './engine.ts'
 
 /** The values of a link that has only a URL. */
@@ -42,58 +42,37 @@ export async function newLink(
   alias: string,
   limit: number | null = null,
 ): Promise<number> {
-  const [row] = await db.execute(inserted({ account, domain, alias, folded: foldCase(alias), limit }))
+  const insertion = query.insertInto('links').values({
+    account_id: account,
+    domain_id: domain,
+    alias,
+    alias_folded: foldCase(alias),
+    ...plainColumns,
+    clicks_limit: limit,
+    status: 'active',
+    created_at: at,
+    updated_at: at,
+  })
+  const [row] = await db.execute(insertion.returning('id'))
   return (row as { id: number }).id
 }
 
 const at = '2026-11-22T10:00:00.000Z'
 
-const inserted = (link: { account: number; domain: number; alias: string; folded: string; limit: number | null }) =>
-  query
-    .insertInto('links')
-    .values({
-      account_id: link.account,
-      domain_id: link.domain,
-      alias: link.alias,
-      alias_folded: link.folded,
-      url: 'https://acme.com/',
-      disabled: 0,
-      forward_query: 0,
-      redirect_status: 302,
-      clicks_limit: link.limit,
-      status: 'active',
-      created_at: at,
-      updated_at: at,
-    })
-    .returning('id')
+const { space_id: ___, ...plainFields } = plainLink
+const plainColumns = { ...plainFields, disabled: 0, forward_query: 0 }
 
 /** The columns that tests set. */
-export interface LinkColumns {
-  readonly url: string
-  readonly title: string | null
-  readonly disabled: 0 | 1
-  readonly active_period_start_at: string | null
-  readonly active_period_end_at: string | null
-  readonly clicks_limit: number | null
-  readonly expiration_url: string | null
-  readonly redirect_password: string | null
-  readonly forward_query: 0 | 1
-  readonly redirect_status: number
-}
-
-const plainColumns: LinkColumns = {
-  ...{ url: 'https://acme.com/', title: null, disabled: 0, active_period_start_at: null, active_period_end_at: null },
-  ...{ clicks_limit: null, expiration_url: null, redirect_password: null, forward_query: 0, redirect_status: 302 },
-}
+export type LinkColumns = Pick<Row<'links'>, keyof typeof plainColumns>
 
 /** Sets columns of a link, and resets the other columns of `LinkColumns`. */
 export async function setLink(db: Db, id: number, columns: Partial<LinkColumns>): Promise<void> {
-  await db.execute(setColumns({ id, ...plainColumns, ...columns }))
-}
-
-const setColumns = (link: LinkColumns & { id: number }) => {
-  const named = Object.keys(plainColumns).map((name) => [name, link[name as keyof LinkColumns]])
-  return query.updateTable('links').set(Object.fromEntries(named)).where('id', '=', link.id)
+  await db.execute(
+    query
+      .updateTable('links')
+      .set({ ...plainColumns, ...columns })
+      .where('id', '=', id),
+  )
 }
 
 export const setUrl = ({ id, url }: { id: number; url: string }) =>
