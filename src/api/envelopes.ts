@@ -16,29 +16,25 @@ export function sendRecord<Row>(
   return sendJson(exchange, 200, JSON.stringify({ data: record }))
 }
 
-/**
- * Sends a page of the list at the absolute URL `path`: records, links to other pages, and the position. The ETag is a hash
- * of the content.
- */
-export function sendPage<Row extends { readonly id: number }>(
-  exchange: Exchange,
-  query: ListQuery,
-  page: Page<Row>,
-  { path, condition }: { readonly path: string; readonly condition: Condition | null },
-): undefined {
-  const body = query.after === null ? numberedPage(exchange, query, page, path) : pageAfter(exchange, query, page, path)
-  return sendContent(exchange, body, condition, body.links)
+interface PageOptions {
+  /** The absolute URL of the list. */
+  readonly path: string
+  readonly condition: Condition | null
+  /** Added to the position. */
+  readonly meta?: object
 }
 
-/** Sends a numbered page of rows without ids. `meta` is added to the position. */
-export function sendNumberedPage<Row>(
+/** Sends a page: rows, links to other pages, and the position. The ETag is a hash of the content. Rows after an id have ids. */
+export function sendPage<Row>(
   exchange: Exchange,
   query: PageQuery,
   page: Page<Row>,
-  { path, condition, meta }: { readonly path: string; readonly condition: Condition | null; readonly meta: object },
+  { path, condition, meta }: PageOptions,
 ): undefined {
-  const body = numberedPage(exchange, query, page, path)
-  return sendContent(exchange, { ...body, meta: { ...body.meta, ...meta } }, condition, body.links)
+  const pageOf = query.after === null ? numberedPage : pageAfter
+  const { data, links, position } = pageOf(exchange, query, page, path)
+  const counts = { total: page.total, total_is_exact: page.totalIsExact }
+  return sendContent(exchange, { data, links, meta: { ...position, ...counts, ...meta } }, condition, links)
 }
 
 /** Sends JSON with a hash of its content as the ETag, or 304. `links` are the URLs of other pages. */
@@ -54,7 +50,7 @@ export function sendContent(
   return isKnown ? sendNotModified(exchange) : sendJson(exchange, 200, text)
 }
 
-type PageQuery = Pick<ListQuery, 'per_page' | 'page'>
+type PageQuery = Pick<ListQuery, 'per_page' | 'page' | 'after'>
 
 interface Links {
   readonly first: string
@@ -63,7 +59,7 @@ interface Links {
   readonly next: string | null
 }
 
-/** Builds the body of a page with a number. */
+/** Returns the rows, links and position of a page with a number. */
 function numberedPage<Row>(exchange: Exchange, { per_page, page: given }: PageQuery, found: Page<Row>, path: string) {
   const { rows, rowsBefore = rows.length, total, totalIsExact } = found
   const page = given ?? 1
@@ -80,26 +76,17 @@ function numberedPage<Row>(exchange: Exchange, { per_page, page: given }: PageQu
   const from = rows.length === 0 ? null : (page - 1) * per_page + 1
   const to = from === null ? null : from + rows.length - 1
   const position = { current_page: page, from, last_page: last, path, per_page, to }
-  return { data: rows, links, meta: { ...position, total, total_is_exact: totalIsExact } }
+  return { data: rows, links, position }
 }
 
-/** Builds the body of a page after a record. `rows` has one more row if there is a next page. */
-function pageAfter<Row extends { readonly id: number }>(
-  exchange: Exchange,
-  { per_page }: ListQuery,
-  { rows, total, totalIsExact }: Page<Row>,
-  path: string,
-) {
+/** Returns the rows, links and position of a page after a record. `rows` has one more row if there is a next page. */
+function pageAfter<Row>(exchange: Exchange, { per_page }: PageQuery, { rows }: Page<Row>, path: string) {
   const data = rows.slice(0, per_page)
   const query = queryWithout(exchange, 'after')
-  const next = rows.length > per_page ? `${path}?${query}after=${data.at(-1)?.id}` : null
+  const next = rows.length > per_page ? `${path}?${query}after=${(data.at(-1) as { readonly id: number }).id}` : null
   const first = query === '' ? path : `${path}?${query.slice(0, -1)}`
   const position = { current_page: null, from: null, last_page: null, path, per_page, to: null }
-  return {
-    data,
-    links: { first, last: null, prev: null, next },
-    meta: { ...position, total, total_is_exact: totalIsExact },
-  }
+  return { data, links: { first, last: null, prev: null, next }, position }
 }
 
 /** Returns the query of the request without one parameter. Values are trimmed to limit the length of the Link header. */

@@ -1,4 +1,4 @@
-import { sendContent, sendNumberedPage } from '../../api/envelopes.ts'
+import { sendContent, sendPage } from '../../api/envelopes.ts'
 import { type Api, idOf } from '../../api/operations.ts'
 import { notFound, type Violation, validationFailed } from '../../errors.ts'
 import { conditionOf } from '../../http/conditions.ts'
@@ -36,7 +36,7 @@ export function statsRoutes(api: Api, db: Db, deleteClicks: Clicks['deleteClicks
     const page = { rows, total: ranking.size, totalIsExact: true }
     const meta = { range: dates, clicks: ranking.total }
     const path = api.urlOf(exchange, showStats)
-    return sendNumberedPage(exchange, { per_page, page: query.page }, page, { path, condition, meta })
+    return sendPage(exchange, { per_page, page: query.page, after: null }, page, { path, condition, meta })
   })
 
   api.add(deleteLinkClicks, async (exchange, { caller: { account } }) => {
