@@ -1,19 +1,17 @@
 import { Failure } from '../errors.ts'
-import type { HostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
-import type { Db } from '../storage/port.ts'
 import {
   checkedRecord,
   InvalidRecord,
-  type Stored,
-  type Times,
+  type Members,
+  type Store,
   type Transferable,
   timesOf,
 } from '../transfer/transferable.ts'
 import { storeDomain } from './schema.ts'
 import { domainsAfter, findDomainByName, insertDomain } from './store.ts'
 
-/** Domains in exports and imports. A domain is recognised by its name, which is unique in the whole instance. */
+/** Domains in exports and imports. A domain is recognized by its name, which is unique in the whole instance. */
 export const domainTransfer: Transferable = {
   plural: 'domains',
   singular: resources.domains.singular,
@@ -21,28 +19,22 @@ export const domainTransfer: Transferable = {
     const domains = await domainsAfter(db, account, after, limit)
     return domains.map(({ name_unicode: _, ...line }) => line)
   },
-  read: (members) => {
-    const { name, ...urls } = checkedRecord(storeDomain.read(members))
-    const times = timesOf(members)
-    return (tx, { account }) => store(tx, account, name, urls, times)
-  },
+  read: readDomain,
 }
 
-interface Urls {
-  readonly homepage_url: string | null
-  readonly not_found_url: string | null
-}
-
-async function store(tx: Db, account: number, name: HostName, urls: Urls, times: Times | undefined): Promise<Stored> {
-  try {
-    const { record } = await insertDomain(tx, account, name, urls, times)
-    return { became: 'stored', id: record.id }
-  } catch (error) {
-    if (!(error instanceof Failure && error.code === 'name_taken')) throw error
-    const there = await findDomainByName(tx, account, name.name)
-    if (there === undefined) throw new InvalidRecord(`name: ${error.message}`)
-    const isSame = there.homepage_url === urls.homepage_url && there.not_found_url === urls.not_found_url
-    if (isSame) return { became: 'known', id: there.id }
-    throw new InvalidRecord(`name: ${name.name} is there already, with other URLs; its id is ${there.id}.`)
+function readDomain(members: Members): Store {
+  const { name, ...urls } = checkedRecord(storeDomain.read(members))
+  const times = timesOf(members)
+  return async (tx, { account }) => {
+    try {
+      return { became: 'stored', id: (await insertDomain(tx, account, name, urls, times)).record.id }
+    } catch (error) {
+      if (!(error instanceof Failure && error.code === 'name_taken')) throw error
+      const existing = await findDomainByName(tx, account, name.name)
+      if (existing === undefined) throw new InvalidRecord(`name: ${error.message}`)
+      const isSame = existing.homepage_url === urls.homepage_url && existing.not_found_url === urls.not_found_url
+      if (isSame) return { became: 'known', id: existing.id }
+      throw new InvalidRecord(`name: ${name.name} is there already, with other URLs; its id is ${existing.id}.`)
+    }
   }
 }
