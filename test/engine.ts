@@ -5,9 +5,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { StorageLocation } from '../src/storage/location.ts'
 import { openStorage } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
+import { execute } from './postgres.ts'
 import { borrowDatabase } from './postgres-database.ts'
 
 type Engine = StorageLocation['engine']
@@ -39,4 +41,14 @@ export async function newStorage(later: Later, engine = chosen): Promise<Storage
   const storage = await openStorage(await newLocation(later, engine))
   later(() => storage.close())
   return storage
+}
+
+/** Runs statements on a database. */
+export async function executeAt(location: StorageLocation, text: string): Promise<void> {
+  if (location.engine === 'postgres') {
+    await execute(location.url, text)
+  } else {
+    using database = new DatabaseSync(location.path)
+    database.exec(text)
+  }
 }

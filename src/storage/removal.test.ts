@@ -1,9 +1,7 @@
 /** Removals in steps, on both engines, with other tables: tunes and covers refer to albums. */
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { newLocation } from '../../test/engine.ts'
-import { execute } from '../../test/postgres.ts'
+import { executeAt, newLocation } from '../../test/engine.ts'
 import { ForeignKeyViolation } from '../errors.ts'
 import { openStorage } from './open.ts'
 import type { Db, Storage } from './port.ts'
@@ -50,12 +48,7 @@ async function open(t: TestContext, count: number): Promise<Storage> {
     insert into tunes with recursive n (n) as (select 1 union all select n + 1 from n where n < ${3 * count})
       select n, 1 + n % 3 from n where ${count} > 0;
     insert into covers values (3)`
-  if (location.engine === 'postgres') await execute(location.url, text)
-  else {
-    const database = new DatabaseSync(location.path)
-    database.exec(text)
-    database.close()
-  }
+  await executeAt(location, text)
   return storage
 }
 

@@ -60,29 +60,26 @@ async function open(path: string): Promise<SqliteStorage> {
 export function makeFolder(path: string): void {
   const folder = dirname(path)
   try {
-    for (const missing of missingFolders(folder)) makeOne(missing)
+    makeFolders(folder)
   } catch (error) {
     const why = (error as Error).message
     throw new StartupFailure(`The folder ${folder} of the database cannot be made: ${why}. ${wayOut}`)
   }
 }
 
-/** Returns the missing folders of a path, from the top. */
-function missingFolders(folder: string): string[] {
-  return isFolder(folder) ? [] : [...missingFolders(dirname(folder)), folder]
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-}
-
-/** Node's `recursive` option is unsuitable: it never ends if a folder cannot have others, as in /proc. */
-function makeOne(folder: string): void {
+/** Creates a folder and its parents. Node's `recursive` option would never end in /proc. */
+function makeFolders(folder: string): void {
+  if (isFolder(folder)) return
+  makeFolders(dirname(folder))
   try {
     mkdirSync(folder)
   } catch (error) {
     if (!isFolder(folder)) throw error
   }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
 /** SQLite would open a read-only file, and only the first write would fail. */
