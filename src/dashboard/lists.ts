@@ -21,7 +21,7 @@ const rowsPerPage = 25
 export class ListState {
   readonly query: ListQuery
   readonly request: PageRequest
-  readonly #path: string
+  readonly path: string
   readonly #given: URLSearchParams
 
   /** Throws `validation_failed` for an invalid query. */
@@ -30,7 +30,7 @@ export class ListState {
     if (query instanceof Failure) throw query
     this.query = query
     this.request = pageRequestOf(query, resource)
-    this.#path = path
+    this.path = path
     const filled = Object.entries(given).filter(([, value]) => String(value).trim() !== '')
     this.#given = new URLSearchParams(filled.map(([name, value]) => [name, String(value)]))
   }
@@ -53,7 +53,7 @@ export class ListState {
       else wanted.set(name, value)
     }
     const text = wanted.toString()
-    return text === '' ? this.#path : `${this.#path}?${text}`
+    return text === '' ? this.path : `${this.path}?${text}`
   }
 
   get currentHref(): string {
@@ -131,22 +131,22 @@ export interface Filter {
   readonly options: readonly Choice[]
 }
 
-interface FilterBar {
-  readonly action: string
-  readonly search: string
-  readonly filters: readonly Filter[]
-  /** Other query fields to preserve. */
-  readonly preserved: Readonly<Record<string, string>>
-}
-
-/** Renders the search and filter form above a list. Scripts update the element `results` while people type. */
-export function filterBar(list: ListState, { action, search, filters, preserved }: FilterBar): Html {
+/**
+ * Renders the search and filter form above a list. Scripts update the element `results` while people type. `search` is
+ * the label of the search field, and `preserved` has other query fields to send.
+ */
+export function filterBar(
+  list: ListState,
+  search: string,
+  filters: readonly Filter[],
+  preserved: Readonly<Record<string, string>>,
+): Html {
   const selects = filters.map(({ name, label, options }) => {
     const value = list.filterValue(name)
     const all = attributes({ id: `filter-${name}`, name, 'data-set': value !== (options[0]?.value ?? '') })
     return html`<div class="select"><label class="hidden-text" for="filter-${name}">${label}</label><select${all}>${optionsOf(options, value)}</select></div>`
   })
-  return html`<form class="filters" method="get" action="${action}" role="search" data-live="results">
+  return html`<form class="filters" method="get" action="${list.path}" role="search" data-live="results">
 <div class="search">${icon('search')}<label class="hidden-text" for="filter-search">${search}</label>
 <input type="search" id="filter-search" name="search" value="${list.query.search ?? ''}" placeholder="${search}" autocomplete="off" spellcheck="false"></div>
 ${selects}${hiddenFields(preserved)}<button class="button plain without-script">Apply</button></form>`

@@ -33,9 +33,7 @@ const breakdowns = {
   languages: 'Languages',
 } as const
 
-type Breakdown = keyof typeof breakdowns
-
-export const allBreakdowns = Object.keys(breakdowns) as readonly Breakdown[]
+const allBreakdowns = Object.keys(breakdowns) as readonly (keyof typeof breakdowns)[]
 
 /** The number of values in a breakdown, and of links in the ranking. */
 const [shownValues, shownLinks] = [8, 10]

@@ -91,8 +91,10 @@ function timeLabels({ buckets, interval }: ClicksChart): Html[] {
   return labelIndexes(buckets.length, interval).map((place) => {
     const x = xPercent(place, buckets.length)
     const anchor = x < 5 ? 'start' : x > 95 ? 'end' : 'middle'
-    const text = bucketLabel((buckets[place] as Bucket).start_at, interval)
-    return html`<text x="${x}%" y="${height - 6}" text-anchor="${anchor}">${text}</text>`
+    const date = new Date((buckets[place] as Bucket).start_at)
+    // Midnight shows the day.
+    const format = short[interval === 'hour' && date.getUTCHours() === 0 ? 'day' : interval]
+    return html`<text x="${x}%" y="${height - 6}" text-anchor="${anchor}">${format.format(date)}</text>`
   })
 }
 
@@ -178,6 +180,7 @@ const utc = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en
 const [year, month, day, weekday] = ['numeric', 'short', 'numeric', 'short'] as const
 const time = { hour: '2-digit', minute: '2-digit' } as const
 
+/** `22 Nov 2026, 15:00`, `Sun, 22 Nov 2026`, `November 2026`; for the axis `15:00`, `22 Nov`, `Nov 2026`. */
 const long = {
   hour: utc({ day, month, year, ...time }),
   day: utc({ weekday, day, month, year }),
@@ -185,7 +188,6 @@ const long = {
 }
 const short = { hour: utc(time), day: utc({ day, month }), month: utc({ month, year }) }
 
-/** Formats a bucket in full: `Sun, 22 Nov 2026`, `22 Nov 2026, 15:00`, `November 2026`. */
 function bucketName(startAt: string, interval: Interval): string {
   return long[interval].format(new Date(startAt))
 }
@@ -201,12 +203,6 @@ function clicksBefore({ before, beforeUntilNow, started }: ClicksChart): readonl
   if (before === undefined || beforeUntilNow === undefined) return before?.slice(0, started)
   const over = before.slice(0, Math.max(0, started - 1))
   return [...over, beforeUntilNow - sum(over)]
-}
-
-/** Formats a bucket for the axis: `22 Nov`, `15:00`, `Nov 2026`. Midnight shows the day. */
-function bucketLabel(startAt: string, interval: Interval): string {
-  const date = new Date(startAt)
-  return short[interval === 'hour' && date.getUTCHours() === 0 ? 'day' : interval].format(date)
 }
 
 /** Returns the indexes of at most four labels, including the first and the last. Hours are at midnight or noon. */

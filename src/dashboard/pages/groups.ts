@@ -18,8 +18,6 @@ import { Statistics } from '../statistics.ts'
 
 type Listed<Row> = { readonly row: Row; readonly links: number }
 
-type Stored = { readonly id: number; readonly created_at: string }
-
 interface Group<Row> extends Omit<RecordForms<Row>, 'newPage'> {
   readonly what: 'domain' | 'space'
   readonly words: {
@@ -49,7 +47,7 @@ interface Group<Row> extends Omit<RecordForms<Row>, 'newPage'> {
 }
 
 /** The list, the forms, the page of each group, and its deletion. */
-export class GroupPages<Row extends Stored> {
+export class GroupPages<Row extends { readonly id: number; readonly created_at: string }> {
   readonly #services: Services
   readonly #group: Group<Row>
   readonly #place: 'domains' | 'spaces'
@@ -103,7 +101,7 @@ export class GroupPages<Row extends Stored> {
     const lineBreak = what === 'space' ? '\n' : null
     const results = html`${this.#table(listed, list)}${lineBreak}${list.pagination(total, totalIsExact)}`
     const preserved = { sort_by: list.filterValue('sort_by'), sort: list.filterValue('sort') }
-    const body = html`${filterBar(list, { action: this.#home, search: `Search ${place}`, filters: [], preserved })}
+    const body = html`${filterBar(list, `Search ${place}`, [], preserved)}
 <div id="results" class="results">${rows.length === 0 ? nothing : results}</div>`
     return { title: words.list, place, action, body }
   }

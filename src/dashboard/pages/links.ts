@@ -88,7 +88,7 @@ async function listPage(list: ListState, page: Page<Row>, choices: Choices): Pro
   }
   const order = ['sort_by', 'sort'].map((name) => [name, list.filterValue(name)])
   const preserved = Object.fromEntries(order.filter(([, value]) => value !== ''))
-  const body = html`${filterBar(list, { action: home, search: 'Search links', filters, preserved })}
+  const body = html`${filterBar(list, 'Search links', filters, preserved)}
 <div id="results" class="results">${await results(list, page, labels, choices)}</div>`
   return { ...shown, action, body }
 }
