@@ -1,7 +1,13 @@
 import type { PageRequest } from '../src/storage/port.ts'
 
-/** The first page of all domains or spaces, and what lists ask for that say nothing else. */
+/** The request for the first page of all domains or spaces. */
 export const firstPage = {
-  ...{ search: null, searchIn: ['name'], filter: {} },
-  ...{ sortBy: 'id', direction: 'asc', limit: 10, offset: 0, after: null },
+  search: null,
+  searchIn: ['name'],
+  filter: {},
+  sortBy: 'id',
+  direction: 'asc',
+  limit: 10,
+  offset: 0,
+  after: null,
 } as const satisfies PageRequest

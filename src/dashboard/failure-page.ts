@@ -25,10 +25,7 @@ export function renderFailurePage({ code, message, facts }: Failure, requestId: 
 
 const noSuchPage = 'There is no such page'
 
-/**
- * Returns the content of an error page with a link back to the list. `next` is the list that the form was sent from, as
- * given by the form. Returns null for server errors.
- */
+/** Returns the content of an error page with a link back to the list `next`. Returns null for server errors. */
 export function failureContent(failure: Failure, { method, target }: Exchange, next: unknown) {
   const { status } = failures[failure.code]
   if (status >= 500) return null

@@ -131,10 +131,7 @@ export interface Filter {
   readonly options: readonly Choice[]
 }
 
-/**
- * Renders the search and filter form above a list. Scripts update the element `results` while people type. `search` is
- * the label of the search field, and `preserved` has other query fields to send.
- */
+/** Renders the form above a list: a search field with the label `search`, filters, and other fields to preserve. */
 export function filterBar(
   list: ListState,
   search: string,

@@ -1,7 +1,4 @@
-/**
- * Notices about completed changes, stored in a cookie until the next page. The cookie has only a code, numbers and ids, so
- * that a forged cookie cannot add text to a page.
- */
+/** Notices about completed changes, stored in a cookie. It has only a code and numbers, so it cannot inject text. */
 import { positiveInteger } from '../forms/rules.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { type Html, html, type Part } from '../http/html.ts'

@@ -19,10 +19,7 @@ export class Submissions<Result> {
     return this.#stored.size
   }
 
-  /**
-   * Does the work, or returns the result of the same form: same session, path and `once` field. `repeated` returns the
-   * result for later repeats; null makes a repeat do the work again, as after an error.
-   */
+  /** Does the work once for each session, path and `once`. `repeated` returns the result for later repeats, or null. */
   async take(
     { session, path, once }: { readonly session: number; readonly path: string; readonly once: unknown },
     work: () => Promise<Result>,

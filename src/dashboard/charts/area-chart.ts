@@ -220,10 +220,7 @@ export function labelIndexes(count: number, interval: Interval): number[] {
 
 type Axis = ReturnType<typeof createAxis>
 
-/**
- * Returns an axis from 0 to at least the highest figure, in round steps of whole clicks: at most four labeled values in
- * ascending order, and a function that returns the distance of a value from the top in pixels.
- */
+/** Returns at most four round values from 0, which the axis labels, and a function for the distance from the top. */
 export function createAxis(figures: readonly number[]) {
   const most = figures.reduce((max, figure) => Math.max(max, figure), 1)
   let scale = scaleLinear([0, most], [plotHeight, 0]).nice(3)

@@ -67,10 +67,7 @@ export function namedPeriod(name: PeriodName, today: number): Period {
   return { name, ...periodOver(range, today, byMonth ? 'month' : undefined) }
 }
 
-/**
- * Returns the number of started hours, days or months of a period, and the rounded current hour if it is running. `now` is in
- * Unix milliseconds.
- */
+/** Returns the number of started hours, days or months, and the rounded current hour if the period is running. */
 export function progressOf({ range: { from, to }, interval }: Period, now: number) {
   const day = Math.floor(now / dayMs)
   const sinceMidnight = now - day * dayMs

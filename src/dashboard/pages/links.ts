@@ -3,7 +3,7 @@ import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
 import { Failure, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
-import { type Html, html, type Part } from '../../http/html.ts'
+import { type Html, html } from '../../http/html.ts'
 import type { LinkActions } from '../../links/actions.ts'
 import { statuses } from '../../links/link.ts'
 import { type Link, linkOf, listLinksQuery } from '../../links/schema.ts'
@@ -144,20 +144,8 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
       { label: 'Select', kind: 'select', cell: ({ link }: Row) => selectRow(link.id, shortUrlText(link.short_url)) },
       { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => linkCell(link) },
       { label: 'Space', width: 'large', leaves: 1, isPlain: true, cell: ({ space }) => space && spaceLabel(space) },
-      {
-        label: `Clicks in ${recentDays} days`,
-        kind: 'number',
-        width: 'large',
-        isPlain: true,
-        cell: ({ daily }) => recentClicks(daily),
-      },
-      {
-        label: 'All clicks',
-        kind: 'number',
-        leaves: 2,
-        sortBy: 'clicks',
-        cell: ({ link }) => formatCount(link.clicks),
-      },
+      { label: `Clicks in ${recentDays} days`, kind: 'number', width: 'large', isPlain: true, cell: recentClicks },
+      { label: 'All clicks', kind: 'number', leaves: 2, sortBy: 'clicks', cell: allClicks },
       { label: 'Created', leaves: 3, sortBy: 'id', cell: ({ link }) => timeAgo(link.created_at, now) },
       { label: 'Actions', kind: 'menu', cell: ({ link }) => rowMenu(link, list) },
     ],
@@ -171,7 +159,11 @@ function linkCell({ id, short_url, title, url, status }: Link): Html {
 <span class="leads">${statusBadge(status)}${heading}${destination(url, 60)}</span>`
 }
 
-function recentClicks(daily: readonly number[]): Part {
+function allClicks({ link }: Row): string {
+  return formatCount(link.clicks)
+}
+
+function recentClicks({ daily }: Row): Html {
   const clicks = daily.reduce((sum, each) => sum + each, 0)
   const words = ` ${clicks === 1 ? 'click' : 'clicks'} in ${recentDays} days`
   return html`<span class="trend">${sparkline(daily)}<span>${formatCount(clicks)}<span class="in-block">${words}</span></span></span>`

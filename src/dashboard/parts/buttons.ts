@@ -59,10 +59,7 @@ export function onceField(): Html {
   return hiddenFields({ once: randomUUID() })
 }
 
-/**
- * Renders a button that copies the text, hidden without scripts. `what` names the text: "the short link". Without a label,
- * the button is an icon.
- */
+/** Renders a button that copies the text. `what` names it: "the short link". Without a label, the button is an icon. */
 export function copyButton(text: string, what: string, label: string | null = null): Html {
   const words = label ?? html`<span class="hidden-text">Copy ${what}</span>`
   const className = label === null ? 'button bare-icon copy' : 'button copy'

@@ -66,10 +66,7 @@ export interface Difference {
   readonly theirs: string
 }
 
-/**
- * Renders the conflict when two people edit the same record: the form has the user's values, and the table also the stored
- * ones. It gets the focus, because the form may be far below the top of the page.
- */
+/** Renders your values and the stored ones after two people edited the same record. It gets the focus. */
 export function conflictMessage(differences: readonly Difference[]): Html {
   const list =
     differences.length === 0

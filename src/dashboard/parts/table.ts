@@ -35,10 +35,8 @@ interface Table<Row> {
 
 /** Renders a table. On narrow screens, each row becomes a block and a menu sorts the list. */
 export function table<Row>(given: Table<Row>): Html {
-  return tableWith(
-    given,
-    given.rows.map((row) => lineOf(given, row)),
-  )
+  const lines = given.rows.map((row) => lineOf(given, row))
+  return tableWith(given, lines)
 }
 
 /** The number of rows rendered in one event-loop tick, which take about a millisecond. */
@@ -81,15 +79,13 @@ const timeOrders = { 'newest first': true, 'oldest first': false }
 /** Renders a menu of all orders, for narrow screens without sortable column headers. */
 function sortMenu<Row>(columns: readonly Column<Row>[], { by, isDescending, href }: Sorting): Html {
   const sorted = columns.filter(({ sortBy }) => sortBy !== undefined)
-  const items = sorted.flatMap(({ label, kind, sortBy = '' }) =>
-    Object.entries(kind === 'lead' ? nameOrders : kind === 'number' ? numberOrders : timeOrders).map(
-      ([words, isDown]) => ({
-        label: `${label}, ${words}`,
-        href: href(sortBy, isDown),
-        isCurrent: sortBy === by && isDown === isDescending,
-      }),
-    ),
-  )
+  const items = sorted.flatMap(({ label, kind, sortBy = '' }) => {
+    const orders = kind === 'lead' ? nameOrders : kind === 'number' ? numberOrders : timeOrders
+    return Object.entries(orders).map(([words, isDown]) => {
+      const isCurrent = sortBy === by && isDown === isDescending
+      return { label: `${label}, ${words}`, href: href(sortBy, isDown), isCurrent }
+    })
+  })
   const current = items.find(({ isCurrent }) => isCurrent)?.label ?? 'another field'
   const className = sorted.some(({ leaves }) => leaves !== undefined) ? 'sort early' : 'sort'
   return html`<div class="${className}"><button type="button" class="button plain" popovertarget="sort-by"><span class="muted">Sort by</span><span>${current}</span>${icon('chevron')}</button>

@@ -63,23 +63,18 @@ function makeReadable(plot, output) {
   })
 }
 
-/**
- * Returns a plot's points. Removes the column titles, because the browser would show them as tooltips.
- * @type {(plot: SVGSVGElement) => Point[]}
- */
+/** @type {(plot: SVGSVGElement) => Point[]} */
 function pointsOf(plot) {
   return [...plot.querySelectorAll('.chart-column')].map((column) => {
     const title = column.querySelector('title')
     const text = title?.textContent ?? ''
+    // Browsers show titles as tooltips.
     title?.remove()
     return { x: parseFloat(column.getAttribute('data-x') ?? '0'), y: column.getAttribute('data-y') ?? '0', text }
   })
 }
 
-/**
- * Moves the value above its point, within the drawing.
- * @type {(output: HTMLOutputElement, plot: SVGSVGElement, point: Point) => void}
- */
+/** @type {(output: HTMLOutputElement, plot: SVGSVGElement, point: Point) => void} */
 function follow(output, plot, { x, y }) {
   const drawing = /** @type {HTMLElement} */ (output.parentElement).getBoundingClientRect()
   const { left, width } = plot.getBoundingClientRect()
@@ -89,10 +84,7 @@ function follow(output, plot, { x, y }) {
   output.style.bottom = `${drawing.height - Number(y) + 10}px`
 }
 
-/**
- * Returns the index after a key press; undefined for other keys.
- * @type {(event: KeyboardEvent, at: number, last: number) => number | undefined}
- */
+/** @type {(event: KeyboardEvent, at: number, last: number) => number | undefined} */
 function placeAfter({ key, altKey, ctrlKey, metaKey }, at, last) {
   if (altKey || ctrlKey || metaKey) return undefined
   const page = Math.max(1, Math.round(last / 4))
@@ -101,10 +93,7 @@ function placeAfter({ key, altKey, ctrlKey, metaKey }, at, last) {
   return new Map(Object.entries({ ...left, ...right })).get(key)
 }
 
-/**
- * Marks a point with a line and a dot. Null removes the mark.
- * @type {(plot: SVGSVGElement, point: Point | null) => void}
- */
+/** @type {(plot: SVGSVGElement, point: Point | null) => void} */
 function mark(plot, point) {
   const visibility = point === null ? 'hidden' : 'visible'
   const x = `${point?.x ?? 0}%`

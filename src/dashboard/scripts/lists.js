@@ -59,10 +59,7 @@ async function showResults(form, signal) {
   }
 }
 
-/**
- * Returns the URL that the form requests, without empty fields.
- * @type {(form: HTMLFormElement) => URL}
- */
+/** @type {(form: HTMLFormElement) => URL} */
 function addressOf(form) {
   const filled = [...new FormData(form)].filter(([, value]) => value !== '')
   const address = new URL(form.action)

@@ -55,20 +55,15 @@ function makeLocal(field) {
   if (zone) zone.textContent = exact.resolvedOptions().timeZone
 }
 
-/**
- * Converts a UTC time to local time. Returns other text unchanged.
- * @type {(text: string) => string}
- */
+/** @type {(text: string) => string} */
 function localTime(text) {
   const time = Date.parse(`${text}Z`)
   return Number.isNaN(time) ? text : shortened(new Date(time - new Date(time).getTimezoneOffset() * 60_000))
 }
 
-/**
- * Formats a time without zero seconds, as the pages do.
- * @type {(date: Date) => string}
- */
+/** @type {(date: Date) => string} */
 function shortened(date) {
+  // Without zero seconds, as on the pages.
   const text = date.toISOString().slice(0, -1)
   return text.replace(/(?::00)?\.000$/, '')
 }

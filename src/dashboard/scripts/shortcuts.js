@@ -34,10 +34,7 @@ document.addEventListener('click', ({ target }) => {
   if (target instanceof Element && target.closest('[data-keys]') !== null) explain()
 })
 
-/**
- * Returns whether a key press can be a shortcut: not for the browser, a field or a dialog.
- * @type {(event: KeyboardEvent) => boolean}
- */
+/** @type {(event: KeyboardEvent) => boolean} */
 function isShortcut({ target, ctrlKey, metaKey, altKey, isComposing }) {
   if (ctrlKey || metaKey || altKey || isComposing) return false
   if (target instanceof HTMLElement && target.matches('input, select, textarea')) return false
