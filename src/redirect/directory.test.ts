@@ -5,9 +5,9 @@ import { fillChanges, newDomain, newLink, setAlias, setUrl, twoNodes } from '../
 import { eventually } from '../../test/processes.ts'
 import { databaseUnavailable } from '../errors.ts'
 import type { Storage } from '../storage/port.ts'
-import { Directory, type DirectoryOptions, type ServedLink } from './directory.ts'
+import { Directory, type DirectoryOptions } from './directory.ts'
 import { prepareRedirect } from './redirects.ts'
-import type { ServedDomain } from './store.ts'
+import type { ServedDomain, ServedLink } from './store.ts'
 
 const hour = 3_600_000
 

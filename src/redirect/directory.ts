@@ -4,21 +4,7 @@ import { Semaphore } from '../lib/semaphore.ts'
 import type { Changes, Meter, Storage } from '../storage/port.ts'
 import { ChangeFeed } from './change-feed.ts'
 import { DomainTable } from './domain-table.ts'
-import { type PreparedRedirect, prepareRedirect } from './redirects.ts'
-import type { LinkState } from './resolve.ts'
-import { findLink, type LinkRow, type ServedDomain } from './store.ts'
-
-/** A link as the redirect server needs it. */
-export interface ServedLink extends LinkState {
-  readonly id: number
-  readonly alias: string
-  readonly title: string | null
-  readonly clicks_limit: number | null
-  /** Whether the limit was reached when the link was read, or has been found to be reached since. */
-  isUsedUp: boolean
-  readonly forward_query: boolean
-  readonly redirect: PreparedRedirect
-}
+import { findLink, type ServedDomain, type ServedLink } from './store.ts'
 
 export interface DirectoryOptions {
   /** How old memory may get while the database is down. Milliseconds. */
@@ -141,15 +127,14 @@ export class Directory {
   async #read(key: string, domainId: number, alias: string, lookups: Lookups): Promise<ServedLink | null> {
     this.#missed += 1
     const start = performance.now()
-    const row = await findLink(this.#storage, domainId, alias)
-    const link = row === undefined ? null : toServed(row)
+    const link = await findLink(this.#storage, domainId, alias)
     if (this.#lookups !== lookups) return link
-    if (row === undefined || link === null) {
+    if (link === null) {
       this.#unknown.set(key, start + unknownForMs)
       return null
     }
     this.#dropLink(link.id)
-    this.#links.set(key, link, weightOf(row))
+    this.#links.set(key, link, weightOf(link))
     this.#keys.set(link.id, key)
     return link
   }
@@ -195,27 +180,8 @@ function keyOf(domainId: number, aliasFolded: string): string {
   return `${domainId}/${aliasFolded}`
 }
 
-function toServed(row: LinkRow): ServedLink {
-  return {
-    id: row.id,
-    alias: row.alias,
-    title: row.title,
-    disabled: row.disabled === 1,
-    startsAt: row.active_period_start_at === null ? null : Date.parse(row.active_period_start_at),
-    endsAt: row.active_period_end_at === null ? null : Date.parse(row.active_period_end_at),
-    clicks_limit: row.clicks_limit,
-    isUsedUp: row.clicks_limit !== null && row.clicks >= row.clicks_limit,
-    expiration_url: row.expiration_url,
-    redirect_password: row.redirect_password,
-    forward_query: row.forward_query === 1,
-    redirect: prepareRedirect(row.url, row.redirect_status),
-  }
-}
-
-/** Returns the approximate memory of a link in bytes. The redirect repeats the URL in a header and twice in a page. */
-function weightOf({ alias, url, title, expiration_url }: LinkRow): number {
-  const bytes = Buffer.byteLength(url)
-  // A byte that is not ASCII takes three there.
-  const written = bytes === url.length ? bytes : 3 * bytes
-  return 600 + 2 * (alias.length + url.length + (title?.length ?? 0) + (expiration_url?.length ?? 0)) + 4 * written
+/** Returns the approximate memory of a link in bytes. The redirect has its URL in a header and twice in a page. */
+function weightOf({ alias, title, expiration_url, redirect }: ServedLink): number {
+  const { length } = redirect.location
+  return 600 + 2 * (alias.length + length + (title?.length ?? 0) + (expiration_url?.length ?? 0)) + 4 * length
 }

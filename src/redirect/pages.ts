@@ -5,24 +5,13 @@ import type { FailureFormatter } from '../http/exchange.ts'
 import { failures } from '../http/failures.ts'
 import { Html, html, type Part } from '../http/html.ts'
 import { headersOf, problemOf } from '../http/problem.ts'
-import { isExpired, isScheduled, type LinkState } from './resolve.ts'
-
-/** The parts of a link that its preview shows. */
-export interface PreviewedLink extends LinkState {
-  readonly title: string | null
-  readonly redirect: { readonly location: string }
-}
+import { noStoreHeaders } from './redirects.ts'
+import { isExpired, isScheduled } from './resolve.ts'
+import type { ServedLink } from './store.ts'
 
 export const linkNotFound = new Failure('not_found', 'There is no such link.')
 export const passwordRequired = new Failure('password_required', 'This link asks for a password.')
 export const wrongPassword = new Failure('password_required', 'That is not the password of this link.')
-
-/** The headers of responses that caches and search engines must not store. */
-export const noStoreHeaders = {
-  'cache-control': 'no-store',
-  'x-robots-tag': 'noindex',
-  'referrer-policy': 'strict-origin-when-cross-origin',
-} as const
 
 /** Formats a failure as a page, or as a problem object for clients that prefer JSON. */
 export const formatFailureForVisitors: FailureFormatter = (failure, requestId, accept) => {
@@ -160,7 +149,7 @@ ${error}
 }
 
 /** Returns the page that shows the destination of a link. `now` is in Unix milliseconds. */
-export function previewPage(link: PreviewedLink, shortUrl: string, now: number): string {
+export function previewPage(link: ServedLink, shortUrl: string, now: number): string {
   const { location } = link.redirect
   return page(
     'Where this link leads',
@@ -173,7 +162,7 @@ ${stateOf(link, now)}
   )
 }
 
-function stateOf(link: PreviewedLink, now: number): Part {
+function stateOf(link: ServedLink, now: number): Part {
   if (isScheduled(link, now)) return fact('Starts working on', time(link.startsAt as number))
   if (isExpired(link, now)) {
     const { endsAt } = link
@@ -190,11 +179,6 @@ function fact(name: string, value: Html): Html {
 function time(at: number): Html {
   const iso = new Date(at).toISOString()
   return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`
-}
-
-/** Returns the body of a redirect, for clients that do not follow it. */
-export function redirectPage(location: string): string {
-  return html`<!doctype html><meta charset="utf-8"><title>Redirect</title><a href="${location}">${location}</a>\n`.text
 }
 
 function page(title: string, content: Html): string {

@@ -1,9 +1,16 @@
 /** Redirect responses, which are built once and sent many times. */
 import type { Exchange } from '../http/exchange.ts'
+import { html } from '../http/html.ts'
 import { sendReady } from '../http/response.ts'
 import { LruCache } from '../lib/lru-cache.ts'
-import { noStoreHeaders, redirectPage } from './pages.ts'
 import { hostNameOf } from './visited-url.ts'
+
+/** The headers of responses that caches and search engines must not store. */
+export const noStoreHeaders = {
+  'cache-control': 'no-store',
+  'x-robots-tag': 'noindex',
+  'referrer-policy': 'strict-origin-when-cross-origin',
+} as const
 
 /** A redirect response without the headers that every response has. */
 export interface Redirect {
@@ -46,6 +53,11 @@ export function redirectTo(location: string, status: number): Redirect {
     'content-length': String(Buffer.byteLength(body)),
   }
   return { status, location, headers: Object.entries(headers).flat(), body }
+}
+
+/** Returns the body of a redirect, for clients that do not follow it. */
+function redirectPage(location: string): string {
+  return html`<!doctype html><meta charset="utf-8"><title>Redirect</title><a href="${location}">${location}</a>\n`.text
 }
 
 /** The redirects of homepages, expired links and unknown aliases: few URLs, shared by many visits. */

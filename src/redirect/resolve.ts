@@ -1,37 +1,19 @@
 /** Decides how each visit is answered, without HTTP. Pure. */
-import type { ServedDomain } from './store.ts'
+import type { ServedDomain, ServedLink } from './store.ts'
 import type { VisitedPath } from './visited-url.ts'
-
-/** The parts of a link that the decision depends on. */
-export interface LinkState {
-  readonly disabled: boolean
-  /** Unix milliseconds; null: no limit. */
-  readonly startsAt: number | null
-  readonly endsAt: number | null
-  readonly isUsedUp: boolean
-  readonly expiration_url: string | null
-  readonly redirect_password: string | null
-}
 
 /**
  * The decision for a visit. Stored URLs are null if they are not set. A link with a `clicks_limit` redirects only people,
  * and only while the limit leaves clicks.
  */
-export type Resolution<Link> =
+export type Resolution =
   | { readonly kind: 'robots' | 'favicon' }
   | { readonly kind: 'homepage' | 'not_found'; readonly url: string | null }
   | { readonly kind: 'expired'; readonly url: string | null; readonly hadForm: boolean }
-  | { readonly kind: 'redirect' | 'password' | 'preview'; readonly link: Link }
-
-type DomainUrls = Pick<ServedDomain, 'homepage_url' | 'not_found_url'>
+  | { readonly kind: 'redirect' | 'password' | 'preview'; readonly link: ServedLink }
 
 /** Decides how a path of the domain is answered. `link` is the link of the path. `now` is in Unix milliseconds. */
-export function resolve<Link extends LinkState>(
-  path: VisitedPath,
-  domain: DomainUrls,
-  link: Link | null,
-  now: number,
-): Resolution<Link> {
+export function resolve(path: VisitedPath, domain: ServedDomain, link: ServedLink | null, now: number): Resolution {
   switch (path.kind) {
     case 'robots':
     case 'favicon':
@@ -47,31 +29,31 @@ export function resolve<Link extends LinkState>(
 }
 
 /** The preview does not depend on the link's period and clicks. A password hides the destination. */
-function resolvePreview<Link extends LinkState>(link: Link, domain: DomainUrls): Resolution<Link> {
+function resolvePreview(link: ServedLink, domain: ServedDomain): Resolution {
   return link.redirect_password === null ? { kind: 'preview', link } : notFound(domain)
 }
 
-function resolveVisit<Link extends LinkState>(link: Link, domain: DomainUrls, now: number): Resolution<Link> {
+function resolveVisit(link: ServedLink, domain: ServedDomain, now: number): Resolution {
   if (isScheduled(link, now)) return notFound(domain)
   if (isExpired(link, now)) return expired(link, domain)
   return { kind: link.redirect_password === null ? 'redirect' : 'password', link }
 }
 
 /** Returns whether the link's period has not started yet. */
-export function isScheduled({ startsAt }: LinkState, now: number): boolean {
+export function isScheduled({ startsAt }: ServedLink, now: number): boolean {
   return startsAt !== null && startsAt > now
 }
 
 /** Returns whether the link's period is over, or its clicks are used up. */
-export function isExpired({ endsAt, isUsedUp }: LinkState, now: number): boolean {
+export function isExpired({ endsAt, isUsedUp }: ServedLink, now: number): boolean {
   return isUsedUp || (endsAt !== null && endsAt <= now)
 }
 
-export function expired(link: LinkState, domain: DomainUrls): Resolution<never> {
+export function expired(link: ServedLink, domain: ServedDomain): Resolution {
   const url = link.expiration_url ?? domain.not_found_url
   return { kind: 'expired', url, hadForm: link.redirect_password !== null }
 }
 
-function notFound({ not_found_url }: DomainUrls): Resolution<never> {
+function notFound({ not_found_url }: ServedDomain): Resolution {
   return { kind: 'not_found', url: not_found_url }
 }

@@ -2,11 +2,11 @@
 import { sql } from 'kysely'
 import type { Db } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
+import { type PreparedRedirect, prepareRedirect } from './redirects.ts'
 
 const domainColumns = ['id', 'name', 'homepage_url', 'not_found_url'] as const
 const linkColumns = [
   'id',
-  'domain_id',
   'alias',
   'url',
   'title',
@@ -23,8 +23,23 @@ const linkColumns = [
 /** A domain that is served. */
 export type ServedDomain = Readonly<Pick<Row<'domains'>, (typeof domainColumns)[number]>>
 
-/** The parts of a link that visitors notice. `clicks` is 0 if there is no limit. */
-export type LinkRow = Readonly<Pick<Row<'links'>, (typeof linkColumns)[number]>> & { readonly clicks: number }
+/** A link as the redirect server needs it. */
+export interface ServedLink {
+  readonly id: number
+  readonly alias: string
+  readonly title: string | null
+  readonly disabled: boolean
+  /** Unix milliseconds; null: no limit. */
+  readonly startsAt: number | null
+  readonly endsAt: number | null
+  readonly clicks_limit: number | null
+  /** Whether the limit was reached when the link was read, or has been found to be reached since. */
+  isUsedUp: boolean
+  readonly expiration_url: string | null
+  readonly redirect_password: string | null
+  readonly forward_query: boolean
+  readonly redirect: PreparedRedirect
+}
 
 const clicks = sql<number>`case when clicks_limit is null then 0
   else (select clicks from link_clicks where link_id = links.id) end`
@@ -34,9 +49,23 @@ const links = query.selectFrom('links').select([...linkColumns, clicks.as('click
 const domains = query.selectFrom('domains').select(domainColumns).where('account_id', '<>', 0)
 
 /** Finds the domain's link with this folded alias. */
-export async function findLink(db: Db, domain: number, alias: string): Promise<LinkRow | undefined> {
-  const [link] = await db.execute(links.where('domain_id', '=', domain).where('alias_folded', '=', alias))
-  return link
+export async function findLink(db: Db, domain: number, alias: string): Promise<ServedLink | null> {
+  const [row] = await db.execute(links.where('domain_id', '=', domain).where('alias_folded', '=', alias))
+  if (row === undefined) return null
+  return {
+    id: row.id,
+    alias: row.alias,
+    title: row.title,
+    disabled: row.disabled === 1,
+    startsAt: row.active_period_start_at === null ? null : Date.parse(row.active_period_start_at),
+    endsAt: row.active_period_end_at === null ? null : Date.parse(row.active_period_end_at),
+    clicks_limit: row.clicks_limit,
+    isUsedUp: row.clicks_limit !== null && row.clicks >= row.clicks_limit,
+    expiration_url: row.expiration_url,
+    redirect_password: row.redirect_password,
+    forward_query: row.forward_query === 1,
+    redirect: prepareRedirect(row.url, row.redirect_status),
+  }
 }
 
 /** Lists served domains with ids above `after`, in the order of ids; `limit` at most. */

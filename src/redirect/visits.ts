@@ -8,12 +8,20 @@ import { parseForm } from '../http/form-encoding.ts'
 import { addHeader, addHeaders, send } from '../http/response.ts'
 import { fingerprintOf, fingerprintPath } from '../instance/fingerprint.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import type { Directory, ServedLink } from './directory.ts'
+import type { Directory } from './directory.ts'
 import { type Address, Loops } from './loops.ts'
-import { linkNotFound, noStoreHeaders, pagePolicy, passwordRequired, previewPage, wrongPassword } from './pages.ts'
+import { linkNotFound, pagePolicy, passwordRequired, previewPage, wrongPassword } from './pages.ts'
 import { Passwords } from './passwords.ts'
-import { fallbackRedirect, type PreparedRedirect, redirectTo, sendRedirect, withQuery } from './redirects.ts'
+import {
+  fallbackRedirect,
+  noStoreHeaders,
+  type PreparedRedirect,
+  redirectTo,
+  sendRedirect,
+  withQuery,
+} from './redirects.ts'
 import { expired, type Resolution, resolve } from './resolve.ts'
+import type { ServedLink } from './store.ts'
 import { hostNameOf, parseTarget } from './visited-url.ts'
 
 const kinds = [
@@ -109,7 +117,7 @@ export class Visits {
     return response
   }
 
-  #respond(visit: Visit, resolution: Resolution<ServedLink>): Response {
+  #respond(visit: Visit, resolution: Resolution): Response {
     const { exchange } = visit
     switch (resolution.kind) {
       case 'redirect':
