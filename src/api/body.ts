@@ -5,7 +5,7 @@ import { receiveBody } from '../http/body.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { addField, type Fields, maxFields, noFields, parseForm } from '../http/form-encoding.ts'
 
-/** The maximum size of a request body. Bytes. */
+/** The maximum body size. Bytes. */
 export const maxBody = 64 * 1024
 
 /**

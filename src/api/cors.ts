@@ -4,7 +4,7 @@ import { addHeader } from '../http/response.ts'
 /** The origins whose pages may use the API. `*` allows all, an empty list none. */
 export type AllowedOrigins = '*' | readonly string[]
 
-/** Response headers that pages may read in addition to those that the Fetch Standard always allows. */
+/** Response headers that pages may read, without the headers that the Fetch Standard always allows. */
 const exposed = [
   'Allow',
   'ETag',

@@ -1,4 +1,4 @@
-/** `GET /me` shows the API key of the request. */
+/** `GET /me` shows the caller's API key. */
 import type { Static } from 'typebox'
 import { found } from '../errors.ts'
 import { idSchema, Type, timeSchema } from '../forms/json-schema.ts'

@@ -103,7 +103,7 @@ export function form<T>(
       else values[name] = value
     }
     violations.push(...unknownFieldViolations(input, names, ignored))
-    // An error about the whole request comes first.
+    // Errors about the whole request are first.
     violations.sort((a, b) => Number(isJson(b.field)) - Number(isJson(a.field)))
     if (violations.length === 0) violations.push(...conflicts(values as T))
     return { values: values as Partial<T>, violations }

@@ -49,7 +49,7 @@ export interface ListQuery {
 /** The filters of a list: a field for each column in `Resource.filters`. Undefined values do not filter. */
 export type Filters = Readonly<Record<string, Field<string | number | null | undefined>>>
 
-/** Returns the query form of a list. */
+/** Returns the form of list parameters. */
 export function listQueryOf({ searched, sorts }: Resource, filters: Filters = {}): Form<ListQuery> {
   const searchable = [...(Object.keys(searched).length > 1 ? ['any'] : []), ...Object.keys(searched)]
   const fields = {

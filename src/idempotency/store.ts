@@ -14,7 +14,7 @@ export interface Claim {
   readonly fingerprint: string
 }
 
-/** A response as it was sent. A record with its URLs is smaller than 64 KiB. */
+/** A sent response. A record with its URLs is smaller than 64 KiB. */
 export interface StoredResponse {
   readonly status: number
   readonly location: string

@@ -65,13 +65,8 @@ export async function findKeyByHash(db: Db, hash: Uint8Array): Promise<Key | und
   return row && toKey(row)
 }
 
-/** A key and its account. */
-interface OwnKey extends Pick<Key, 'id' | 'name' | 'scopes' | 'expires_at'> {
-  readonly account: { readonly id: number; readonly name: string }
-}
-
-/** Finds one of the account's keys. */
-export async function findOwnKey(db: Db, account: number, id: number): Promise<OwnKey | undefined> {
+/** Finds one of the account's keys, with the account. */
+export async function findOwnKey(db: Db, account: number, id: number) {
   const [row] = await db.execute(
     query
       .selectFrom('keys')

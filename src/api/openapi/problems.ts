@@ -78,7 +78,7 @@ const components: Readonly<Record<string, readonly ApiErrorCode[]>> = {
   ServiceUnavailable: ['overloaded', 'shutting_down', 'database_unavailable'],
 }
 
-/** The statuses of responses that the HTTP parser causes, before the headers of the API can be added. */
+/** Statuses from the HTTP parser, which responds before the API can add headers. */
 const parserStatuses: readonly number[] = [408, 431]
 
 /** Returns references to the responses for these failures, by status. */

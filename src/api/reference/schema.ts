@@ -64,17 +64,17 @@ export interface Schema {
 }
 
 /** Replaces the references in a parsed document by their targets, except references to schemas. Returns the document. */
-export function inlineReferences(document: object, node = document): OpenApi {
+export function inlineReferences(document: ParsedDocument, node: object = document): OpenApi {
   for (const [name, value] of Object.entries(node)) {
     if (!(value instanceof Object)) continue
     const [, kind, target] = /^#\/components\/(?!schemas)(\w+)\/(.+)$/.exec(value.$ref) ?? []
     if (kind === undefined) inlineReferences(document, value)
-    else Object.assign(node, { [name]: (document as Components).components[kind]?.[target as string] })
+    else Object.assign(node, { [name]: document.components[kind]?.[target as string] })
   }
-  return document as OpenApi
+  return document as unknown as OpenApi
 }
 
-interface Components {
+interface ParsedDocument {
   readonly components: Readonly<Record<string, Readonly<Record<string, object>>>>
 }
 
