@@ -142,7 +142,8 @@ async function findFirstVisits(tx: Db, clicks: readonly KnownClick[]): Promise<S
     if (click.visitorUnder === null) continue
     const day = dayOf(click.atMs)
     const row = { day, link_id: click.link, visitor: click.visitorUnder(salts.get(day) as Uint8Array) }
-    if (!visits.has(nameOf(row))) visits.set(nameOf(row), { click, row })
+    const name = nameOf(row)
+    if (!visits.has(name)) visits.set(name, { click, row })
   }
   const sorted = [...visits.values()].sort(
     ({ row: a }, { row: b }) => a.day - b.day || a.link_id - b.link_id || a.visitor - b.visitor,

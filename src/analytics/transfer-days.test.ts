@@ -179,8 +179,8 @@ test('gives the event loop a tick after a few days of an import', async (t) => {
   const { stored } = await importText(storage, file)
   isOver = true
   assert.equal(stored, 100)
-  // Every eighth line, every fourth day that is compared or stored.
-  assert.ok(ticks >= 100 / 8 + 100 / 4 + 300 / 4, `${ticks}`)
+  // At least every eighth line that is read, and every fourth that is stored.
+  assert.ok(ticks >= 100 / 8 + 100 / 4, `${ticks}`)
 })
 
 test('moves and deletes days of links after an interrupted import', async (t) => {
