@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { type Answer, sendRequest } from './client.ts'
 import { newDatabase, type RunningServer, startServer } from './processes.ts'
 import { runs } from './runs.ts'
@@ -36,6 +37,7 @@ async function settled(ask: () => Promise<Answer>): Promise<{ answer: Answer; wa
     if (answer.status === 201) return { answer, waits }
     assert.ok(['idempotency_in_progress', 'overloaded'].includes(answer.body?.code), answer.text)
     assert.equal(answer.headers['retry-after'], '1')
+    await wait(10)
   }
 }
 

