@@ -28,11 +28,7 @@ export interface DomainFields extends Partial<Pick<ServedDomain, 'homepage_url' 
   readonly links?: readonly LinkFields[]
 }
 
-export function servedDomain(fields: Partial<ServedDomain> = {}): ServedDomain {
-  return { id: 1, name: 'go.acme.com', homepage_url: null, not_found_url: null, ...fields }
-}
-
-export function servedLink({ url, redirect_status = 302, ...fields }: LinkFields, id = 1): ServedLink {
+function servedLink({ url, redirect_status = 302, ...fields }: LinkFields, id: number): ServedLink {
   return {
     id,
     title: null,
@@ -49,12 +45,12 @@ export function servedLink({ url, redirect_status = 302, ...fields }: LinkFields
   }
 }
 
-/** A directory that holds these domains and links. */
-export function directoryOf(domains: Readonly<Record<string, DomainFields>>) {
+/** Creates a directory with these domains and links. */
+function directoryOf(domains: Readonly<Record<string, DomainFields>>) {
   const served = new Map<string, ServedDomain>()
   const links = new Map<string, ServedLink>()
   for (const [name, { links: of = [], ...fields }] of Object.entries(domains)) {
-    const domain = servedDomain({ id: served.size + 1, name, ...fields })
+    const domain = { id: served.size + 1, name, homepage_url: null, not_found_url: null, ...fields }
     served.set(name, domain)
     for (const link of of) {
       const key = `${domain.id} ${foldCase(link.alias)}`
