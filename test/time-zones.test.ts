@@ -1,4 +1,4 @@
-/** Days and hours of clicks are those of UTC, wherever the server stands. */
+/** Clicks are counted in days and hours of UTC, whatever the time zone of the server. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
@@ -12,7 +12,7 @@ import { keptDays, keptTotals, openClicks, sumsOf } from './clicks.ts'
 import { newDomain, newLink, twoNodes } from './links.ts'
 import { eventually } from './processes.ts'
 
-/** Around midnight, and around the hours that come twice or never: where a local time would be most wrong. */
+/** Days on which some time zone skips or repeats an hour. */
 const moments = ['2026-03-08', '2026-04-05', '2026-09-27', '2026-11-01', '2026-11-22'].map((date) => Date.parse(date))
 const hourMs = 3_600_000
 
@@ -27,7 +27,7 @@ const someClicks = fc.array(
   { minLength: 1, maxLength: 60 },
 )
 
-/** Has this process live elsewhere until the test ends. */
+/** Changes the time zone of this process until the test ends. */
 function moveTo(t: TestContext, zone: string): void {
   const before = process.env.TZ
   process.env.TZ = zone
@@ -70,7 +70,7 @@ for (const [zone, minutes] of [
   ['Asia/Kathmandu', -345],
   ['Pacific/Pago_Pago', 660],
 ] as const) {
-  test(`sums of hours, days and totals agree, and are those of UTC, in ${zone}`, async (t) => {
+  test(`counts clicks in hours and days of UTC, which agree with the totals, in ${zone}`, async (t) => {
     moveTo(t, zone)
     assert.equal(new Date('2026-11-22T12:00:00Z').getTimezoneOffset(), minutes)
     await fc.assert(
@@ -114,7 +114,7 @@ for (const [zone, minutes] of [
   })
 }
 
-test('a visit counts in the day and the hour of UTC, and statistics begin at midnight in UTC, in Auckland', async (t) => {
+test('counts a visit in Auckland in its hour and day of UTC', async (t) => {
   moveTo(t, 'Pacific/Auckland')
   // In Auckland it is the next day, 09:30.
   t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-11-21T20:30:00.000Z') })
