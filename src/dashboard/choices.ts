@@ -14,7 +14,7 @@ export interface Choices {
   readonly spaces: readonly Space[]
 }
 
-/** The maximum number of domains and spaces in a select. Others are linked from their own pages. */
+/** The maximum number of domains and spaces in a select. */
 export const maxChoices = 250
 
 /**

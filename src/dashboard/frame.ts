@@ -29,12 +29,6 @@ interface FramedDocument extends FrameContent {
   readonly path: string
 }
 
-interface BareDocument {
-  readonly title: string
-  readonly scheme: Scheme
-  readonly body: Part
-}
-
 /** The section of the navigation that a page belongs to. */
 export type Place = keyof typeof mainPlaces | keyof typeof otherPlaces
 
@@ -69,7 +63,7 @@ ${notice}
 }
 
 /** Renders a small centered page without navigation, such as the sign-in page or an error page. */
-export function renderBare(page: BareDocument): string {
+export function renderBare(page: Pick<FramedDocument, 'title' | 'scheme' | 'body'>): string {
   return renderDocument(
     page,
     html`<body class="bare">
@@ -83,7 +77,7 @@ ${page.body}
   )
 }
 
-function renderDocument({ title, scheme }: Omit<BareDocument, 'body'>, body: Html): string {
+function renderDocument({ title, scheme }: Pick<FramedDocument, 'title' | 'scheme'>, body: Html): string {
   const chosen = attributes({ lang: 'en', 'data-scheme': scheme === 'system' ? null : scheme })
   return html`<!doctype html>
 <html${chosen}>

@@ -3,26 +3,21 @@ import { line } from 'd3-shape'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { formatCount, formatPercent } from '../parts/format.ts'
 
-interface Bar {
-  readonly label: Part
-  readonly clicks: number
-}
-
 interface BarChart {
   readonly title: string
-  readonly rows: readonly Bar[]
+  readonly rows: readonly { readonly label: Part; readonly clicks: number }[]
   /** The clicks of all values, including values that are not shown. */
   readonly total: number
 }
 
 /** Renders a breakdown: each value with its clicks and share, as text and as a bar. */
 export function barChart({ title, rows, total }: BarChart): Html {
-  const list = html`<ol>${rows.map((row) => bar(row, total))}</ol>`
+  const list = html`<ol>${rows.map(({ label, clicks }) => bar(label, clicks, total))}</ol>`
   const none = html`<p class="muted">No clicks in this period.</p>`
   return html`<figure class="bars"><figcaption>${title}</figcaption>${rows.length > 0 ? list : none}</figure>`
 }
 
-function bar({ label, clicks }: Bar, total: number): Html {
+function bar(label: Part, clicks: number, total: number): Html {
   const share = total > 0 ? Math.min(1, clicks / total) : 0
   return html`<li>
 <span class="bar-label">${label}</span>

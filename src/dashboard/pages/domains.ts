@@ -14,8 +14,12 @@ import { GroupPages } from './groups.ts'
 const home = '/app/domains'
 
 export function addDomainPages(pages: Pages, services: Services): void {
-  const { storage, shortUrl, dashboardUrl } = services
-  const { domains } = services.actions
+  const {
+    storage,
+    shortUrl,
+    dashboardUrl,
+    actions: { domains },
+  } = services
   const checks = new DomainChecks({ storage, shortUrl })
   new GroupPages<Domain>(services, {
     what: 'domain',

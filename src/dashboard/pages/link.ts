@@ -132,8 +132,10 @@ function qrSection({ short_url }: Link, path: string): Html {
 
 /** Adds the actions on one link. Each returns to the list in its previous state, or to the link page. */
 function addLinkActions(pages: Pages, services: Services): void {
-  const { actions, deleteClicks } = services
-  const { links } = actions
+  const {
+    actions: { links },
+    deleteClicks,
+  } = services
   for (const [name, disabled] of [
     ['enable', 'false'],
     ['disable', 'true'],

@@ -30,7 +30,10 @@ export class FormState {
     const { shown = [], others = [] } = Object.groupBy(this.violations, ({ field }) =>
       this.#shown.has(field) ? 'shown' : 'others',
     )
-    return html`${others.map(({ message }) => formError(message))}${errorSummary(shown)}${controls}`
+    const errors = others.map(
+      ({ message }) => html`<div class="notice failed" role="alert">${icon('warning')}<p>${message}</p></div>`,
+    )
+    return html`${errors}${errorSummary(shown)}${controls}`
   }
 }
 
@@ -100,9 +103,7 @@ export function checkbox(state: FormState, field: Field): Html {
   return html`<div class="choice"><input${attributes(all)}><label for="${controlId(field.name)}">${field.label}</label>${errorAndHelp(field, error)}</div>`
 }
 
-interface RadioGroup extends Field {
-  readonly options: readonly { readonly value: string; readonly label: Part }[]
-}
+type RadioGroup = Field & { readonly options: readonly { readonly value: string; readonly label: Part }[] }
 
 export function radioGroup(state: FormState, field: RadioGroup): Html {
   const { value: chosen, error } = state.field(field.name)
@@ -163,8 +164,4 @@ function errorSummary(violations: readonly Violation[]): Html {
   if (violations.length < 2) return html``
   const reasons = violations.map(({ field, message }) => html`<li><a href="#${controlId(field)}">${message}</a></li>`)
   return html`<div class="summary" role="alert"><h2>${violations.length} fields need another value</h2><ul>${reasons}</ul></div>`
-}
-
-function formError(message: string): Html {
-  return html`<div class="notice failed" role="alert">${icon('warning')}<p>${message}</p></div>`
 }

@@ -11,13 +11,9 @@ export function notice(kind: 'done' | 'warning', text: Part, action: Html | null
   return html`<div class="notice ${kind}" role="status">${icon(kind)}${line}</div>`
 }
 
-interface Empty {
-  readonly title: string
-  /** Explains the purpose of the page and why it is empty. */
-  readonly why: Part
-  readonly action?: Html
-}
+type Empty = { readonly title: string; readonly why: Part; readonly action?: Html }
 
+/** Explains the purpose of a page and why it is empty, with the next step. */
 export function emptyState({ title, why, action }: Empty): Html {
   return html`<section class="empty"><h2>${title}</h2><p>${why}</p>${action ?? null}</section>`
 }
