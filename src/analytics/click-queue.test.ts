@@ -172,7 +172,7 @@ test('isolates and reports the visit that a batch always fails of, and writes th
     writer.kept.map(({ link }) => link),
     Array.from({ length: 21 }, (_, n) => n).filter((n) => n !== 13),
   )
-  assert.deepEqual(problems.at(-1), ['TypeError: a bug', "1 clicks were lost, because they can't be written", 'error'])
+  assert.deepEqual(problems.at(-1), ['TypeError: a bug', "clicks were lost, because they can't be written: 1", 'error'])
 })
 
 test('counts a batch once if the thread always dies after its commit', async () => {
@@ -247,7 +247,7 @@ test('stops without a database and reports unwritten clicks', async () => {
   await queue.close()
   assert.equal(writer.kept.length, 0)
   assert.equal(meterOf(queue, 'unwritten'), 1)
-  assert.deepEqual(problems.at(-1), ['1 clicks were not written before the stop', 'error'])
+  assert.deepEqual(problems.at(-1), ['clicks were not written before the stop: 1', 'error'])
 })
 
 test('stops 6 seconds after a batch that a hanging database does not write', async (t) => {
@@ -265,7 +265,7 @@ test('stops 6 seconds after a batch that a hanging database does not write', asy
   assert.equal(isClosed, false)
   t.mock.timers.tick(1)
   await closed
-  assert.deepEqual(messages, ['1 clicks were not written before the stop'])
+  assert.deepEqual(messages, ['clicks were not written before the stop: 1'])
 })
 
 test('repeats a write that fails during a stop', async () => {

@@ -130,7 +130,7 @@ export class ClickQueue {
     void this.#rounds.close()
     if (this.#pending > 0) {
       const error = new Error('The database stored no more clicks in time.')
-      this.#onProblem(error, `${this.#pending} clicks were not written before the stop`, 'error')
+      this.#onProblem(error, `clicks were not written before the stop: ${this.#pending}`, 'error')
     }
   }
 
@@ -158,7 +158,7 @@ export class ClickQueue {
       left -= done
     }
     if (this.#failed === 0) return
-    this.#onProblem(this.#lastError, `${this.#failed} clicks were lost, because they can't be written`, 'error')
+    this.#onProblem(this.#lastError, `clicks were lost, because they can't be written: ${this.#failed}`, 'error')
     this.#failed = 0
   }
 
