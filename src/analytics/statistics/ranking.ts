@@ -1,3 +1,4 @@
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { other, type Value } from '../day.ts'
 
 /** The value is null if unknown, a number for a link's id, and `other` for values beyond a day's limit. */
@@ -32,8 +33,11 @@ export class Ranking {
     return this.#clicks.values().reduce((sum, clicks) => sum + clicks, 0)
   }
 
-  /** Returns a page of the sorted values. Values with the same clicks are sorted by value. */
-  page({ sortBy, direction, offset, limit }: RankingPage): ValueClicks[] {
+  /**
+   * Returns a page of the sorted values. Values with the same clicks are sorted by value. Gives the event loop a tick after
+   * each partition.
+   */
+  async page({ sortBy, direction, offset, limit }: RankingPage): Promise<ValueClicks[]> {
     if (offset >= this.size) return []
     const sign = direction === 'asc' ? 1 : -1
     const compare = sortBy === 'value' ? byValue : byClicks
@@ -48,34 +52,29 @@ type Compare = (a: ValueClicks, b: ValueClicks) => number
 const minPartition = 1_000
 
 /** Returns part of the sorted values. Partitions the rest, because sorting many would block the event loop. */
-function sortedSlice(values: ValueClicks[], from: number, to: number, compare: Compare): ValueClicks[] {
+async function sortedSlice(values: ValueClicks[], from: number, to: number, compare: Compare): Promise<ValueClicks[]> {
   if (values.length <= minPartition) return values.sort(compare).slice(from, to)
+  await nextTick()
   const pivot = values[Math.floor(Math.random() * values.length)] as ValueClicks
   const before: ValueClicks[] = []
   const after: ValueClicks[] = []
   for (const value of values) (compare(value, pivot) < 0 ? before : after).push(value)
   const rest = before.length
   return [
-    ...(from < rest ? sortedSlice(before, from, Math.min(to, rest), compare) : []),
-    ...(to > rest ? sortedSlice(after, Math.max(0, from - rest), to - rest, compare) : []),
+    ...(from < rest ? await sortedSlice(before, from, Math.min(to, rest), compare) : []),
+    ...(to > rest ? await sortedSlice(after, Math.max(0, from - rest), to - rest, compare) : []),
   ]
 }
 
 const byClicks: Compare = (a, b) => a.clicks - b.clicks || byValue(a, b)
 
-/** Numbers by size, then texts by code point, then null. */
+/** Numbers by size, then texts, which are ASCII, then null. */
 const byValue: Compare = ({ value: a }, { value: b }) => {
-  if (typeof a === 'string' && typeof b === 'string') return byCodePoint(a, b)
+  if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : Number(a > b)
   if (typeof a === 'number' && typeof b === 'number') return a - b
   return kindOf(a) - kindOf(b)
 }
 
 function kindOf(value: ValueClicks['value']): number {
   return typeof value === 'number' ? 0 : typeof value === 'string' ? 1 : 2
-}
-
-function byCodePoint(a: string, b: string): number {
-  let at = 0
-  while (at < a.length && a[at] === b[at]) at += 1
-  return (a.codePointAt(at) ?? -1) - (b.codePointAt(at) ?? -1)
 }

@@ -27,7 +27,7 @@ export function statsRoutes(api: Api, db: Db, deleteClicks: Clicks['deleteClicks
     }
     const ranking = await rankingOf(db, account, subject, range, query.name)
     const per_page = query.per_page ?? 10
-    const rows = ranking.page({
+    const rows = await ranking.page({
       sortBy: query.sort_by ?? 'clicks',
       direction: query.sort ?? 'desc',
       offset: ((query.page ?? 1) - 1) * per_page,
