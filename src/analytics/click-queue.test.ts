@@ -239,6 +239,20 @@ test('merges 1,000 visits of a full queue at a time', async () => {
   assert.equal(writer.clicksOf(1), 101_001)
 })
 
+test('ends a flush if visits are merged meanwhile, without writing empty batches', async () => {
+  const sizes: number[] = []
+  const write = async (_: number, visits: readonly Visit[]) => {
+    // This visit makes the queue merge ten visits of one link.
+    if (sizes.length === 0) queue.add(visit(0))
+    if (sizes.push(visits.length) > 5) throw away
+    return true
+  }
+  const queue = new ClickQueue({ ...writing(), write }, assert.ifError, { maxVisits: 1_000 })
+  for (let n = 1; n <= 3_000; n++) queue.add(visit(Math.max(0, 2_000 - n)))
+  await queue.flush()
+  assert.deepEqual([sizes, meterOf(queue, 'unwritten')], [[1_000, 1_991], 0])
+})
+
 test('stops without a database and reports unwritten clicks', async () => {
   const writer = writing(Array.from({ length: 10 }, () => 'refused' as const))
   const problems: unknown[][] = []

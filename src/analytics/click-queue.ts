@@ -155,7 +155,8 @@ export class ClickQueue {
         this.#rounds.runIn(retryMs)
         break
       }
-      left -= done
+      // Merging leaves fewer visits than there were.
+      left = Math.min(left - done, this.#pending)
     }
     if (this.#failed === 0) return
     this.#onProblem(this.#lastError, `clicks were lost, because they can't be written: ${this.#failed}`, 'error')
