@@ -12,6 +12,7 @@ import {
   sumsOf,
 } from '../../test/clicks.ts'
 import { deleteLink, setSpace } from '../../test/links.ts'
+import { databaseUnavailable } from '../errors.ts'
 import { removeSpace } from '../spaces/store.ts'
 import { query } from '../storage/schema.ts'
 import type { Click } from './click-store.ts'
@@ -227,14 +228,15 @@ test('reports a failing step of the maintenance, and runs the others', async (t)
   const [one = 0, two = 0] = links
   await store.write(1, [click(one), click(two, 101)])
   await storage.execute(deleteLink({ id: two }))
-  const [scrub, move] = [new Error('scrub'), new Error('move')]
+  const [scrub, move] = [databaseUnavailable(new Error('being read')), new Error('move')]
   const bounds = { visitorsBefore: 102, daysBefore: 101 }
   t.mock.method(database, 'scrub', () => Promise.reject(scrub), { times: 1 })
   const moves = t.mock.method(maintenance, 'moveClicks', async () => {
     assert.deepEqual(await keptVisitors(storage), [])
     throw move
   })
-  await assert.rejects(maintenance.run(bounds), { errors: [scrub, move] })
+  const notScrubbed = new Error('Deleted salts could not be overwritten.', { cause: scrub })
+  await assert.rejects(maintenance.run(bounds), { errors: [notScrubbed, move] })
   const days = await keptDays(storage)
   assert.deepEqual([...new Set(days.map(({ day }) => day))], [101])
   // The next run overwrites the salts, which are empty.

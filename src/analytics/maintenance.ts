@@ -168,7 +168,12 @@ export class ClickMaintenance {
     // Rows are deleted last: as long as they exist, the next run repeats failed steps.
     const emptied = query.updateTable('click_salts').set({ salt: new Uint8Array() }).where('day', '<', day)
     const isDue = (await this.#database.write((tx) => tx.execute(emptied.returning('day')))).length > 0
-    if (isDue) await this.#database.scrub('click_salts')
+    try {
+      if (isDue) await this.#database.scrub('click_salts')
+    } catch (cause) {
+      // Readers, such as a backup, can prevent this for hours. Unlike an outage, they must not stop the other steps.
+      throw new Error('Deleted salts could not be overwritten.', { cause })
+    }
     await this.#database.write(async (tx) => {
       await tx.execute(query.deleteFrom('click_batches').where('day', '<', day))
       await tx.execute(query.deleteFrom('click_salts').where('day', '<', day))
