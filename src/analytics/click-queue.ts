@@ -193,6 +193,7 @@ export class ClickQueue {
       return 1
     }
     const half = Math.ceil(visits.length / 2)
+    // Each part gets one attempt. The first part is the last batch, so it is written next.
     for (const part of [visits.slice(half), visits.slice(0, half)]) {
       this.#batches.push({ visits: part, number: 0, failures: maxFailures - 1 })
     }

@@ -138,6 +138,7 @@ export class Days {
 
   /** Returns the days with these keys, in their order. Days that are not stored are empty. */
   async read(keys: readonly DayKey[]): Promise<Day[]> {
+    // Days without a row stay as they are created here: empty.
     const unread = keys.filter((key) => !this.#days.has(nameOf(key)))
     for (const key of unread) this.#days.set(nameOf(key), { ...key, space: null, facts: emptyDay() })
     for (const group of Map.groupBy(unread, ({ scope, day }) => `${scope} ${day}`).values()) {

@@ -18,12 +18,12 @@ export interface ChangeRow {
   readonly id: number
 }
 
-const present = `(select coalesce(min(seq), 0) from changes) as oldest,
+const columns = `(select coalesce(min(seq), 0) from changes) as oldest,
   (select coalesce(max(seq), 0) from changes) as newest, resource, record_id as id`
 
 /** Selects the changes after a number. SQLite has one writer at a time, so numbers are in the order of commits. */
 export const changedOnSqlite = `
-  select database_id as database, '' as snapshot, ${present}
+  select database_id as database, '' as snapshot, ${columns}
   from instance left join (
     select resource, record_id from changes where seq > ? order by seq limit ${maxChanges + 1}
   ) on true`
@@ -42,7 +42,7 @@ export const prunedOnSqlite = `
  */
 export const changedOnPostgres = `
   with present as materialized (select pg_current_snapshot() as snapshot)
-  select database_id as database, present.snapshot::text, ${present}
+  select database_id as database, present.snapshot::text, ${columns}
   from instance cross join present left join lateral (
     select resource, record_id from changes
     where transaction >= pg_snapshot_xmin($1::pg_snapshot) and not pg_visible_in_snapshot(transaction, $1::pg_snapshot)

@@ -91,7 +91,7 @@ async function plainPage(engine: ListEngine, listing: AnyListing): Promise<Page<
 /** Selects a page near the start of all records. */
 function firstPages(engine: ListEngine, listing: AnyListing): OperationNodeSource {
   const { of, account, sortBy, direction, limit, offset, after } = listing
-  const shape = `page ${of.table} ${of.columns.length} ${sortBy} ${direction} ${limit} ${after !== null}`
+  const shape = `page ${of.table} ${of.columns} ${sortBy} ${direction} ${limit} ${after !== null}`
   const parameters = after === null ? [account, account, offset] : [account, account, after, offset]
   return new CachedQuery(shape, parameters, () => pageQuery(listing, sorted(engine, listing), recordCount(listing)))
 }

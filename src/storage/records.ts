@@ -126,6 +126,7 @@ export class Records<Row extends AnyRecord> {
         .returning(this.#selection)
     }
     const shape = `update ${this.#shape} set ${Object.keys(set)} if ${changed.map(([column]) => column)}`
+    // In the order of the text: see `build`.
     const parameters = [...Object.values(set), ...values, now, now, ...values, id, account]
     const update = new CachedQuery<Stored<Row>>(shape, parameters, build)
     const [row] = await this.executeIf(db, account, id, precondition, update)

@@ -157,10 +157,9 @@ export class Spool {
   #makeRoom(): void {
     const first = this.#isSending ? 1 : 0
     while (this.#bytes > this.#options.maxBytes && this.#waiting.length > first) {
-      for (const batch of this.#waiting.splice(first, 1)) {
-        this.#dropped += batch.rows
-        this.#delete(batch)
-      }
+      const [batch] = this.#waiting.splice(first, 1) as [SpooledBatch]
+      this.#dropped += batch.rows
+      this.#delete(batch)
     }
   }
 

@@ -65,7 +65,7 @@ export class SqliteLists implements ListEngine {
     if (sources.length === 1 && isIndexed && isTrigram(search)) return { source, cost }
     const sizes = await this.#sizesOf(listing, isIndexed, cost)
     const size = Math.min(...sizes)
-    // If there are many of each, the search index compares the fewest texts.
+    // The search is the last source. If all sources have too many records to count, it compares the fewest texts.
     return { source: sources[sizes.lastIndexOf(size)] ?? source, cost: size <= countedMatches ? cost : 'scan' }
   }
 
