@@ -12,10 +12,8 @@ import { conflictMessage, type Difference } from './parts/messages.ts'
 interface EditForm {
   readonly name: string
   readonly controls: (state: FormState) => Html
-  /** Returns submitted and stored values. Only different ones are shown after a conflict. */
-  readonly differences: (
-    sent: Fields,
-  ) => readonly (Pick<Difference, 'label' | 'theirs'> & { readonly yours: unknown })[]
+  /** Returns the submitted values that differ from the stored ones. */
+  readonly differences: (sent: Fields) => readonly Difference[]
 }
 
 export interface RecordForms<Row> {
@@ -75,15 +73,18 @@ function editPage(
   path: string,
   { name, controls }: EditForm,
   state: FormState,
-  differences: ReturnType<EditForm['differences']> | null,
+  differences: readonly Difference[] | null,
 ) {
-  const isDifference = (each: { yours: unknown; theirs: string }): each is Difference =>
-    typeof each.yours === 'string' && each.yours !== each.theirs
-  const conflict = differences && conflictMessage(differences.filter(isDifference))
+  const conflict = differences && conflictMessage(differences)
   const body = html`${conflict}<form method="post" action="${path}" class="form" data-guard novalidate>
 ${hiddenFields({ version: state.field('version').value })}${state.withErrors(controls(state))}
 <div class="actions">${submitButton({ label: 'Save' })}${linkButton({ label: 'Cancel', href: path })}</div></form>`
   return { title: `Edit ${name}`, heading: html`Edit <bdi>${name}</bdi>`, body }
+}
+
+/** Returns the fields that were sent with another value than the stored one. */
+export function differing(fields: readonly (Omit<Difference, 'yours'> & { readonly yours: unknown })[]): Difference[] {
+  return fields.filter((field): field is Difference => typeof field.yours === 'string' && field.yours !== field.theirs)
 }
 
 /** Renders the form for a new record, which is posted to the path of the list. */

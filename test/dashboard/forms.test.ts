@@ -165,6 +165,15 @@ describe('returns 409 with both versions after someone else saved', () => {
     assert.deepEqual([data.url, data.title, data.has_redirect_password], [mine, 'Mine', true])
   })
 
+  test('for two spaces with the same name', async () => {
+    const [mine, theirs] = [
+      await place.stored('/spaces', { name: 'Twin' }),
+      await place.stored('/spaces', { name: 'Twin' }),
+    ]
+    const { id } = await place.link({ alias: 'moved' })
+    await clash(`/app/links/${id}`, { space_id: `${mine.id}` }, { space_id: `${theirs.id}` }, ['Space', 'Twin'])
+  })
+
   test('for a domain and for a space', async () => {
     const domain = await place.stored('/domains', { name: 'clash.example.com' })
     const space = await place.stored('/spaces', { name: 'Ours', color: 1 })

@@ -9,6 +9,7 @@ import { copyButton, linkButton } from '../parts/buttons.ts'
 import { type FormState, textField } from '../parts/fields.ts'
 import { destination, linkCount } from '../parts/links.ts'
 import { table } from '../parts/table.ts'
+import { differing } from '../record-forms.ts'
 import { GroupPages } from './groups.ts'
 
 const home = '/app/domains'
@@ -66,10 +67,11 @@ export function addDomainPages(pages: Pages, services: Services): void {
     editForm: async ({ name_unicode, homepage_url, not_found_url }) => ({
       name: name_unicode,
       controls: urlFields,
-      differences: (sent) => [
-        { label: 'Homepage', yours: sent.homepage_url, theirs: homepage_url ?? '' },
-        { label: 'For unknown links', yours: sent.not_found_url, theirs: not_found_url ?? '' },
-      ],
+      differences: (sent) =>
+        differing([
+          { label: 'Homepage', yours: sent.homepage_url, theirs: homepage_url ?? '' },
+          { label: 'For unknown links', yours: sent.not_found_url, theirs: not_found_url ?? '' },
+        ]),
     }),
   }).addTo(pages)
 }

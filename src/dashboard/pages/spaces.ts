@@ -4,6 +4,7 @@ import { findSpace, listSpaces } from '../../spaces/store.ts'
 import type { Pages, Services } from '../pages.ts'
 import { type FormState, textField } from '../parts/fields.ts'
 import { colorField, linkCount, spaceLabel } from '../parts/links.ts'
+import { differing } from '../record-forms.ts'
 import { GroupPages } from './groups.ts'
 
 export function addSpacePages(pages: Pages, services: Services): void {
@@ -37,14 +38,15 @@ export function addSpacePages(pages: Pages, services: Services): void {
     editForm: async ({ name, color }) => ({
       name,
       controls: spaceFields,
-      differences: (sent) => [
-        { label: 'Name', yours: sent.name, theirs: name },
-        {
-          label: 'Color',
-          yours: sent.color && (colors[Number(sent.color) - 1] ?? ''),
-          theirs: colors[color - 1] ?? '',
-        },
-      ],
+      differences: (sent) =>
+        differing([
+          { label: 'Name', yours: sent.name, theirs: name },
+          {
+            label: 'Color',
+            yours: sent.color && (colors[Number(sent.color) - 1] ?? ''),
+            theirs: colors[color - 1] ?? '',
+          },
+        ]),
     }),
   }).addTo(pages)
 }
