@@ -222,7 +222,7 @@ export class CachedQuery<Row> implements Query<Row> {
     return this.#build().toOperationNode()
   }
 
-  /** Only for Kysely's type: engines call `compileQuery`. */
+  /** Compiles for SQLite, as Kysely's type requires. Engines call `compileQuery`. */
   compile(): CompiledQuery<Row> {
     return compileOnce(new SqliteQueryCompiler(), this) as CompiledQuery<Row>
   }
