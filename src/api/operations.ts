@@ -154,7 +154,7 @@ export function operationsOf(plural: ResourceName, described: Described): Operat
 }
 
 function readsOf(plural: ResourceName, described: Described): Pick<Operations, 'list' | 'show'> {
-  const { ofList, ofRecord, named, sent, singular } = partsOf(plural, described)
+  const { ofList, ofRecord, named, recordResponse, singular } = partsOf(plural, described)
   return {
     list: {
       ...ofList,
@@ -175,14 +175,14 @@ function readsOf(plural: ResourceName, described: Described): Pick<Operations, '
       method: 'GET',
       description: `One of the account's ${plural}.`,
       scope: `${plural}:read`,
-      success: sent(`The ${singular}.`),
+      success: recordResponse(`The ${singular}.`),
       failures: ['not_found', 'precondition_failed'],
     },
   }
 }
 
 function writesOf(plural: ResourceName, described: Described): Omit<Operations, 'list' | 'show'> {
-  const { ofList, ofRecord, named, sent, singular } = partsOf(plural, described)
+  const { ofList, ofRecord, named, recordResponse, singular } = partsOf(plural, described)
   const { store, update, delete: deletion } = described
   const scope = `${plural}:write` as const
   const patch: Operation = {
@@ -192,7 +192,7 @@ function writesOf(plural: ResourceName, described: Described): Omit<Operations, 
     description: `${update.description} PUT and PATCH do the same: a field that is not sent stays as it is. A request without any field changes nothing.`,
     scope,
     body: { ...update, name: `Update${titled(singular)}` },
-    success: sent(`The ${singular} as it is now.`),
+    success: recordResponse(`The ${singular} as it is now.`),
     failures: ['not_found', 'precondition_failed', ...(update.failures ?? []), ...bodyFailures],
   }
   return {
@@ -205,7 +205,11 @@ function writesOf(plural: ResourceName, described: Described): Omit<Operations, 
       body: { ...store, name: `Store${titled(singular)}` },
       refused: store.refused,
       headers: ['Idempotency-Key'],
-      success: { ...sent(`The new ${singular}.`), status: 201, headers: ['Location', 'ETag', 'Idempotency-Replayed'] },
+      success: {
+        ...recordResponse(`The new ${singular}.`),
+        status: 201,
+        headers: ['Location', 'ETag', 'Idempotency-Replayed'],
+      },
       failures: [...store.failures, ...bodyFailures, 'idempotency_in_progress', 'idempotency_key_reused'],
     },
     put: { ...patch, method: 'PUT', id: `${patch.id}ByPut`, summary: `${patch.summary} (PUT)` },
@@ -235,9 +239,9 @@ function partsOf(plural: ResourceName, { description, record, example }: Describ
     ofList: { tag, path: `/${plural}` },
     ofRecord: { tag, path: `/${plural}/:id`, headers: conditions },
     named: (verb: string) => ({ id: verb + titled(singular), summary: `${titled(verb)} a ${singular}` }),
-    sent: (of: string): Success => ({
+    recordResponse: (text: string): Success => ({
       status: 200,
-      description: of,
+      description: text,
       schema: Type.Object({ data: record }),
       example: { data: example },
       headers: ['ETag'],

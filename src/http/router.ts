@@ -52,6 +52,7 @@ export class Router implements Routes {
   find(method: string, target: string): Match {
     const found = this.#lookUp(method, target)
     if (found?.store) {
+      // The result of `querystringParser`, which find-my-way declares with another type.
       const query: unknown = found.searchParams
       return { route: found.store, params: found.params, query: query as Match['query'] }
     }

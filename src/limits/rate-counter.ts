@@ -106,6 +106,7 @@ export class RateCounter {
   }
 }
 
+/** The subject that counts the requests of all subjects beyond `maxSubjects`. */
 const overflow = 'crowd'
 
 /** Also true if the clock was set back. */

@@ -1,5 +1,4 @@
-import type { Domain } from '../../domains/schema.ts'
-import { listDomainsQuery } from '../../domains/schema.ts'
+import { type Domain, listDomainsQuery } from '../../domains/schema.ts'
 import { findDomain, listDomains } from '../../domains/store.ts'
 import { type Html, html } from '../../http/html.ts'
 import { addressesIn, DomainChecks, type Reachability } from '../../reachability/checks.ts'

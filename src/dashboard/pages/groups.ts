@@ -98,6 +98,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const links = await countLinksIn(storage, account, `${what}_id`, ids)
     const listed = rows.map((row) => ({ row, links: links.get(row.id) ?? 0 }))
     const nothing = list.page > 1 ? list.emptyPageMessage() : html`<p data-count>No ${what} has this in its name.</p>`
+    // The HTML of both lists must not change, and only that of spaces has a line break here.
     const lineBreak = what === 'space' ? '\n' : null
     const results = html`${this.#table(listed, list)}${lineBreak}${list.pagination(total, totalIsExact)}`
     const preserved = { sort_by: list.filterValue('sort_by'), sort: list.filterValue('sort') }
