@@ -257,7 +257,7 @@ function selected({ columns, computed = {} }: AnyListable): Sql {
   return sql.raw(columns.map((column) => (column in computed ? `${computed[column]} as ${column}` : column)).join(', '))
 }
 
-/** Returns a copy of a row with the listed columns, which V8 handles faster than rows of SQLite. */
+/** Returns the listed columns of a row. */
 function toRow<Row>({ columns }: Listable<Row>, values: Readonly<Record<string, unknown>>): Row {
   const row: Partial<Record<keyof Row, unknown>> = {}
   for (const column of columns) row[column] = values[column]

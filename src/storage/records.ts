@@ -159,7 +159,7 @@ export class Records<Row extends AnyRecord> {
     })
   }
 
-  /** Copies the columns, because V8 handles the rows of SQLite more slowly. */
+  /** Returns the record and the version of a row. */
   toVersioned(row: Stored<Row>): Versioned<Row> {
     const record: Partial<Row> = {}
     for (const column of this.columns) record[column] = row[column]

@@ -1,4 +1,4 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { type CompiledQuery, type OperationNodeSource, type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
 import { LruCache } from '../../lib/lru-cache.ts'
 import { Condition } from '../condition.ts'
@@ -25,11 +25,16 @@ export function openDatabase(path: string, timeoutMs: number, extra = ''): Datab
 /** The text of a query and the values of its parameters. */
 export type SqlText = Pick<CompiledQuery, 'sql' | 'parameters'>
 
+interface Prepared {
+  readonly statement: StatementSync
+  readonly columns: readonly string[]
+}
+
 /** A connection that prepares each query once. All functions are synchronous. */
 export class Connection {
   readonly database: DatabaseSync
   readonly #condition: Condition
-  readonly #prepared = new LruCache<string, StatementSync>({ maxEntries: maxPreparedTexts })
+  readonly #prepared = new LruCache<string, Prepared>({ maxEntries: maxPreparedTexts })
 
   /** `condition` gets the errors. */
   constructor(database: DatabaseSync, condition = new Condition()) {
@@ -39,8 +44,17 @@ export class Connection {
 
   /** Returns all rows of the query. Throws translated errors. */
   execute<Row>({ sql, parameters }: SqlText): Row[] {
-    // `get` does not step RETURNING to its end, which would block checkpoints of the WAL.
-    return this.run(() => this.#prepare(sql).all(...(parameters as SQLInputValue[])) as Row[])
+    return this.run(() => {
+      const { statement, columns } = this.#prepare(sql)
+      // `get` does not step RETURNING to its end, which would block checkpoints of the WAL.
+      // Arrays, because V8 handles the row objects of `node:sqlite` slowly: they cost a list a tenth of its time.
+      const rows = statement.all(...(parameters as SQLInputValue[])) as unknown as SQLOutputValue[][]
+      return rows.map((values) => {
+        const row: Record<string, SQLOutputValue | undefined> = {}
+        for (let at = 0; at < columns.length; at++) row[columns[at] as string] = values[at]
+        return row as Row
+      })
+    })
   }
 
   /** Returns the result of `work`. Throws translated errors. */
@@ -57,10 +71,12 @@ export class Connection {
     return this.#condition.noted(translated(error))
   }
 
-  #prepare(sql: string): StatementSync {
+  #prepare(sql: string): Prepared {
     const known = this.#prepared.get(sql)
     if (known !== undefined) return known
-    const prepared = this.database.prepare(sql)
+    const statement = this.database.prepare(sql)
+    statement.setReturnArrays(true)
+    const prepared = { statement, columns: statement.columns().map(({ name }) => name) }
     this.#prepared.set(sql, prepared)
     return prepared
   }
