@@ -68,13 +68,24 @@ async function sortedSlice(values: ValueClicks[], from: number, to: number, comp
 
 const byClicks: Compare = (a, b) => a.clicks - b.clicks || byValue(a, b)
 
-/** Numbers by size, then texts, which are ASCII, then null. */
+/** Numbers by size, then texts by code point, then null. */
 const byValue: Compare = ({ value: a }, { value: b }) => {
-  if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : Number(a > b)
+  if (typeof a === 'string' && typeof b === 'string') return byCodePoint(a, b)
   if (typeof a === 'number' && typeof b === 'number') return a - b
   return kindOf(a) - kindOf(b)
 }
 
 function kindOf(value: ValueClicks['value']): number {
   return typeof value === 'number' ? 0 : typeof value === 'string' ? 1 : 2
+}
+
+const surrogate = /[\ud800-\udfff]/
+
+function byCodePoint(a: string, b: string): number {
+  if (a === b) return 0
+  // `<` compares UTF-16 code units. Their order differs from that of code points only for surrogates.
+  if (!surrogate.test(a) && !surrogate.test(b)) return a < b ? -1 : 1
+  let at = 0
+  while (a[at] === b[at]) at += 1
+  return (a.codePointAt(at) ?? -1) - (b.codePointAt(at) ?? -1)
 }
