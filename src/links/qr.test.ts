@@ -204,11 +204,15 @@ test("404 for unknown and other accounts' links, 403 without the scope, 401 with
   assert.equal((await app.send('POST', path)).status, 405)
 })
 
-test('blocks the event loop for a fraction of a second with the largest picture of the longest code', async () => {
-  const before = process.threadCpuUsage()
-  const picture = drawPng(encodeModules(links.at(-1)?.short_url ?? '', 'M'), { size: 2048, margin: 4 })
-  const { user, system } = process.threadCpuUsage(before)
-  // It takes 20 ms. On a busy machine, and before the code is compiled, it takes several times as long.
-  assert.ok(user + system < 200_000, `${user + system} µs`)
-  await picture
+test('blocks the event loop for less than 20 ms with the largest picture of the longest code', async () => {
+  const spent: number[] = []
+  for (let round = 0; round < 10; round++) {
+    const before = process.threadCpuUsage()
+    const picture = drawPng(encodeModules(links.at(-1)?.short_url ?? '', 'M'), { size: 2048, margin: 4 })
+    const { user, system } = process.threadCpuUsage(before)
+    spent.push((user + system) / 1_000)
+    await picture
+  }
+  // V8 compiles the code during the first rounds.
+  assert.ok(Math.min(...spent) < 20, `${spent}`)
 })
