@@ -152,7 +152,7 @@ function any(values: readonly string[]): string {
   return values[below(values.length)] as string
 }
 
-interface Wanted {
+interface MeasuredRequest {
   readonly title: string
   readonly call: Call
   readonly status: number
@@ -186,7 +186,7 @@ async function measure(of: Seed): Promise<Verdict[]> {
 }
 
 /** Statistics and pages of one year, and the deletion of the clicks on a link. */
-async function requests(secret: string, origin: string): Promise<Wanted[]> {
+async function requests(secret: string, origin: string): Promise<MeasuredRequest[]> {
   const to = new Date().toISOString().slice(0, 10)
   const from = new Date(Date.now() - 365 * dayMs).toISOString().slice(0, 10)
   const domain = domainOf(1, domainsFor(links))

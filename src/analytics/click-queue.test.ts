@@ -97,7 +97,7 @@ test('changes at most 1,000 days with a batch, including merged visits', async (
     writer.kept.reduce((sum, { count }) => sum + count, 0),
     2_400,
   )
-  // The two days of the first link, and 998 other links.
+  // The first link has two days, and there are 998 other links.
   assert.deepEqual(sizes, [1_401, 1_401, 601])
 })
 

@@ -147,7 +147,7 @@ export class ClickQueue {
     return this.#visits.length + this.#counts.size + this.#batches.reduce((sum, { visits }) => sum + visits.length, 0)
   }
 
-  /** Writes the visits that are pending now, until a batch fails. */
+  /** Writes all pending visits, until a batch fails. */
   async #round(): Promise<void> {
     for (let left = this.#pending; left > 0; ) {
       const done = await this.#write(this.#batches.at(-1) ?? this.#nextBatch())

@@ -32,7 +32,7 @@ function click(link: number, { visitor, ...more }: Partial<Click> & { readonly v
   return newClick(link, noon, { visitorUnder: visitor === undefined ? null : () => visitor, ...more })
 }
 
-test('stores totals and the days of the link, domain, space and account', async (t) => {
+test('stores totals and days for the link, domain, space and account', async (t) => {
   const { storage, account, domain, links, first } = await newPlace((work) => t.after(work))
   const [one = 0, two = 0] = links
   const recorded = await first.write(1, [
@@ -147,7 +147,7 @@ test('leaves out pending clicks of another node when clicks are deleted', async 
   assert.deepEqual([people(scopes.link), people(scopes.account)], [2, 2])
 })
 
-test('uses the same salt on all nodes, and a new one every day', async (t) => {
+test('uses one salt per day on all nodes', async (t) => {
   const { storage, links, first, second } = await newPlace((work) => t.after(work))
   const seen: string[] = []
   const asking = (atMs: number): Click => ({

@@ -187,7 +187,7 @@ async function saltsOf(tx: Db, all: readonly number[]): Promise<ReadonlyMap<numb
   return read()
 }
 
-/** Adds clicks to the days of links, domains, spaces and accounts. */
+/** Adds clicks to all days that include them: link, domain, space and account. */
 async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
   const accounts = clicks.map(({ link }) => link.account)
   await lockAccounts(tx, accounts)

@@ -20,7 +20,7 @@ const [maintenanceMs, soonMs] = [5_000, 100]
 /** How long a day's visitors and salt are retained for late clicks. They must be deleted within 48 hours. Milliseconds. */
 const graceMs = 6 * 3_600_000
 
-/** Counts the clicks of a process. */
+/** Counts clicks in one process. */
 export class Clicks {
   readonly #storage: Storage
   readonly #options: ClickOptions
@@ -51,7 +51,7 @@ export class Clicks {
     this.sinkMeters = this.#worker.sinkMeters
   }
 
-  /** Counts a visit of a link without a click limit. Takes less than a microsecond. */
+  /** Counts a visit to a link without a click limit. Takes less than a microsecond. */
   count(visit: Visit): void {
     this.#queue.add(visit)
   }

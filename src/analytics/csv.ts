@@ -5,7 +5,7 @@ import type { NamedLinkDay } from './transfer-store.ts'
 
 export const csvHead = 'day,short_link,link_id,dimension,value,clicks,unique_clicks,bots,previews\r\n'
 
-/** Returns the rows of a link's day: its total, then each value of each dimension. */
+/** Returns the rows for a link day: the total, then each value by dimension. */
 export function csvRows({ link, domain, alias, day, facts }: NamedLinkDay): string {
   const start = [dayText(day), `${domain}/${alias}`, link]
   const total = { people: 0, unique: 0, bots: 0, previews: 0 }

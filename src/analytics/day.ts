@@ -1,4 +1,4 @@
-/** The clicks of a link, a domain, a space or an account on one day, and their stored JSON. Pure. */
+/** One day of clicks for a link, domain, space or account, and its stored JSON. Pure. */
 
 /** Dimensions of human clicks, in the order of the stored JSON. Add new ones at the end. Link days have no `links`. */
 export const dimensions = [
@@ -27,7 +27,7 @@ export interface HourCounts {
   previews: number
 }
 
-/** Returns the counts under the names of the API and of exports. */
+/** Returns the counts with their names in the API and in exports. */
 export function shownCounts({ people, unique, bots, previews }: HourCounts) {
   return { clicks: people, unique_clicks: unique, bots, previews }
 }

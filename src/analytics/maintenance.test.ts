@@ -123,7 +123,7 @@ test('deletes half-moved clicks from both spaces', async (t) => {
   await database.write((tx) => moveSomeClicks(tx, one))
   assert.equal(await maintenance.deleteClicks(account, one), true)
   assert.deepEqual(await keptDays(storage), [])
-  // Clicks from before the deletion would be left out.
+  // A click before the deletion would not be counted.
   const tomorrow = Math.ceil(Date.now() / 86_400_000)
   await store.write(2, [click(one, tomorrow)])
   await maintenance.moveClicks()
@@ -172,7 +172,7 @@ test('moves the clicks of other links if one link fails', async (t) => {
   assert.equal(peopleIn(await keptDays(storage), scopes.space, red), 2)
 })
 
-test('deletes the days of a deleted space even if its links are clicked before the move', async (t) => {
+test("deletes a deleted space's days even if its links are clicked before the move", async (t) => {
   const { storage, account, links, spaces, store, maintenance } = await here(t)
   const [one = 0] = links
   const [red = 0] = spaces

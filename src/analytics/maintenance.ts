@@ -103,8 +103,8 @@ export class ClickMaintenance {
   }
 
   /**
-   * Deletes a link's clicks: its totals, its days, and its share of the days of its domain, space and account. They agree
-   * after each transaction. Returns false if the account has no such link.
+   * Deletes a link's clicks: its totals and days, and its share of each domain, space and account day. They agree after
+   * each transaction. Returns false if the account has no such link.
    */
   async deleteClicks(account: number, link: number): Promise<boolean> {
     let isFound = false

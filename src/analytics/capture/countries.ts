@@ -27,7 +27,7 @@ export class Countries {
     return new Countries(placesIn(bytesOf(path), path))
   }
 
-  /** Returns the ISO 3166-1 alpha-2 code in `header`, or that of the IP address if the header is empty. Null if unknown. */
+  /** Returns the ISO 3166-1 alpha-2 code in `header`, or the code of the IP address if the header is empty. Null if unknown. */
   of(address: string, header: string): string | null {
     const code = (header === '' ? this.#codeOf(addressIn(address)) : header)?.trim().toUpperCase() ?? ''
     return /^[A-Z]{2}$/.test(code) && !noCountries.has(code) ? code : null

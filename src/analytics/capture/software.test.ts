@@ -28,7 +28,7 @@ test('returns null for the browsers of programs and apps', () => {
   })
 })
 
-test('accepts any text, and judges the start of a long one', () => {
+test('accepts any text, and only reads the start of long texts', () => {
   const word = fc.constantFrom(
     'Mozilla/5.0 ',
     '(Windows NT',

@@ -186,7 +186,7 @@ function countingStatement(name: string, sign: '+' | '-'): string {
     end $$`
 }
 
-/** Columns that the redirect server caches. Clicks are not included, because they would fill the log of changes. */
+/** The columns that the redirect server caches (`redirect/store.ts`), in this release. Clicks are not included, because they would fill the log of changes. */
 const servedOfLinks = [
   'domain_id',
   'alias',
