@@ -1,23 +1,30 @@
 /** The transcripts, links and tables of the documents. */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
 import { variables } from '../src/config/variables.ts'
+import { pageCodes } from '../src/errors.ts'
+import { failures } from '../src/http/failures.ts'
 import { pathWithCurl, withFastNpx } from './path.ts'
 import { freePort, newFolder, startServer } from './processes.ts'
 import { repository } from './scripts.ts'
 import { rerun, stepsOf, timeless } from './transcript.ts'
 
-const [readme, tour] = [join(repository, 'README.md'), join(repository, 'docs', 'tour.md')]
-const documents = [
-  readme,
-  tour,
-  ...['configuration.md', 'operations.md', 'privacy.md'].map((name) => join(repository, 'docs', name)),
-]
+const readme = join(repository, 'README.md')
+const tour = join(repository, 'docs', 'tour.md')
+const guide = join(repository, 'docs', 'api.md')
+
+/** The environment and the replaced URLs, for other examples of the document. */
+interface Rehearsal {
+  readonly env: NodeJS.ProcessEnv
+  readonly places: Readonly<Record<string, string>>
+}
 
 /** Runs every command of the document on a new database, and compares the output. */
-async function rehearse(t: TestContext, path: string): Promise<void> {
+async function rehearse(t: TestContext, path: string): Promise<Rehearsal> {
   const document = readFileSync(path, 'utf8')
   const DATABASE_URL = `sqlite:${newFolder(t)}/waymark.db`
   const REDIRECT_PORT = String(await freePort())
@@ -33,11 +40,47 @@ async function rehearse(t: TestContext, path: string): Promise<void> {
   // To update the document: UPDATE_README=1 npm test
   if (process.env.UPDATE_README) writeFileSync(path, now)
   else assert.equal(timeless(now), timeless(document))
+  return { env, places }
 }
 
-test('the commands of the README print its transcripts', (t) => rehearse(t, readme))
+test('the commands of the README print its transcripts', async (t) => {
+  await rehearse(t, readme)
+})
 
-test('the commands of docs/tour.md print its transcripts', (t) => rehearse(t, tour))
+test('the commands of docs/tour.md print its transcripts', async (t) => {
+  await rehearse(t, tour)
+})
+
+test('the commands of docs/api.md print its transcripts, and its program reads a whole list', async (t) => {
+  const { env, places } = await rehearse(t, guide)
+  const api = `${places['http://localhost:3000']}/api/v1`
+  const post = (path: string, fields: Record<string, string>) =>
+    fetch(api + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${env.KEY}` },
+      body: new URLSearchParams(fields),
+    })
+  const aliases = Array.from({ length: 101 }, (_, index) => `link-${index}`)
+  for (const alias of aliases) assert.equal((await post('/links', { url: 'https://acme.com', alias })).status, 201)
+
+  const [, program = ''] = /```js\n(const headers[\s\S]*?)```/.exec(readFileSync(guide, 'utf8')) ?? []
+  const source = Object.entries(places).reduce((text, [written, meant]) => text.replaceAll(written, meant), program)
+  const path = join(newFolder(t), 'program.mjs')
+  writeFileSync(path, source)
+  const { stdout } = await promisify(execFile)(process.execPath, [path], { env })
+  assert.deepEqual(stdout.trim().split('\n'), aliases)
+})
+
+test('docs/api.md lists every error code of the API with its status', () => {
+  const rows = readFileSync(guide, 'utf8').matchAll(/^\| ((?:`[a-z_]+`(?:, )?)+) \| (\d{3}) \|/gm)
+  const documented = [...rows].flatMap(([, codes = '', status]) =>
+    [...codes.matchAll(/[a-z_]+/g)].map(([code]) => [code, Number(status)]),
+  )
+  const expected = Object.entries(failures)
+    .filter(([code]) => !(pageCodes as readonly string[]).includes(code))
+    .map(([code, { status }]) => [code, status])
+  assert.deepEqual(documented.sort(), expected.sort())
+})
 
 test('the README stores a link, visits it and shows an error; the tour has more than 18 commands', () => {
   const outputs = stepsOf(readFileSync(readme, 'utf8')).map(({ output }) => output)
@@ -47,13 +90,35 @@ test('the README stores a link, visits it and shows an error; the tour has more 
   assert.ok(stepsOf(readFileSync(tour, 'utf8')).length > 18)
 })
 
-test('documents link only to files that exist', () => {
+test('links between documents have an existing file and heading', () => {
+  const documents = ['.', 'bench', 'deploy', 'docs', 'docs/adr'].flatMap((folder) =>
+    readdirSync(join(repository, folder))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => join(repository, folder, name)),
+  )
+  assert.ok(documents.length > 30)
   for (const path of documents) {
-    for (const [, file = ''] of readFileSync(path, 'utf8').matchAll(/\]\((?!https?:)([^)#]+)/g)) {
-      assert.ok(existsSync(join(dirname(path), file)), `${path} links to ${file}`)
+    for (const [, file = '', heading] of withoutCode(path).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)) {
+      const target = file === '' ? path : join(dirname(path), file)
+      assert.ok(existsSync(target), `${path} links to ${file}`)
+      if (heading !== undefined) assert.ok(headingsOf(target).includes(heading), `${path} links to ${file}#${heading}`)
     }
   }
 })
+
+/** Returns the anchors of a document's headings. */
+function headingsOf(path: string): string[] {
+  return [...withoutCode(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{Letter}\p{Number}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+function withoutCode(path: string): string {
+  return readFileSync(path, 'utf8').replace(/^```[\s\S]*?^```/gm, '')
+}
 
 test('docs/configuration.md lists every variable with its default', () => {
   const documented = readFileSync(join(repository, 'docs', 'configuration.md'), 'utf8').matchAll(

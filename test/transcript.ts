@@ -52,6 +52,8 @@ export function timeless(document: string): string {
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'TIME')
     .replace(/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z/g, 'TIME')
     .replace(/"request_id":( ?)"[^"]+"/g, '"request_id":$1"ID"')
+    .replace(/^(x-ratelimit-(?:remaining|reset): )\d+$/gm, '$1N')
+    .replace(/;r=\d+;t=\d+/g, ';r=N;t=N')
     .replace(/wm_[0-9A-Za-z]{49}/g, 'KEY')
     .replace(/wml_[\w-]{43}/g, 'TOKEN')
     .replace(/wm_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}/g, 'KEY')
@@ -67,9 +69,18 @@ function outputOf(command: string, { url, places = {}, env, isIndented = false }
     env[variable] = outputOfShell(`${real}; printf %s "$${variable}"`, env)
     return ''
   }
-  const output = stands.reduce((text, [written, meant]) => text.replaceAll(meant, written), outputOfShell(real, env))
+  const output = stands.reduce((text, [written, meant]) => replacePlace(text, meant, written), outputOfShell(real, env))
   const shown = isIndented && output.startsWith('{') ? JSON.stringify(JSON.parse(output), null, 2) : output
   return shown === '' || shown.endsWith('\n') ? shown : `${shown}\n`
+}
+
+/** Replaces a URL. In a table, the column keeps its width. */
+function replacePlace(output: string, meant: string, written: string): string {
+  const gap = ' '.repeat(Math.max(0, meant.length - written.length))
+  return output
+    .split(meant)
+    .map((text, index) => (index === 0 ? text : text.replace(/^(\S*)(?= {2})/, `$1${gap}`)))
+    .join(written)
 }
 
 function outputOfShell(command: string, env: RunOptions['env']): string {
