@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { databaseUnavailable, Failure, notFound } from '../errors.ts'
 import { Listener } from '../http/listener.ts'
@@ -27,10 +28,7 @@ const maxConnections = 64
 /** A database that takes longer counts as unavailable. Milliseconds. */
 const databaseTimeoutMs = 2_000
 
-/**
- * Builds the listener for the operator. It has no authentication, so it belongs into a private network. It responds even
- * if the process is overloaded or the other listeners drain.
- */
+/** Builds the listener for the operator, which responds even if the process is overloaded or other listeners drain. */
 export function opsListener(options: OpsOptions): Listener {
   const scrape = metricsOf(options)
   const router = new Router(fallback)
@@ -72,25 +70,15 @@ const fallback: Fallback = ({ method }, methods) => {
   })
 }
 
-/**
- * Returns whether a load balancer should send requests to the process. Throws `shutting_down` while it drains, and
- * `database_unavailable`.
- */
+/** Returns whether the process should get requests. Throws `shutting_down` while it drains, and `database_unavailable`. */
 async function readiness({ listener, storage }: Pick<OpsOptions, 'listener' | 'storage'>) {
   if (listener.isDraining) throw new Failure('shutting_down', 'The server is stopping.', { retryAfter: 1 })
-  const condition = await withTimeout(storage.condition())
+  const condition = await Promise.race([storage.condition(), databaseTimeout()])
   const body = condition === 'ok' ? { status: 'ready' } : { status: 'degraded', reason: condition }
   return { httpStatus: isReady(condition) ? 200 : 503, body }
 }
 
-async function withTimeout<T>(response: Promise<T>): Promise<T> {
-  const timeout = Promise.withResolvers<never>()
-  const timer = setTimeout(() => {
-    timeout.reject(databaseUnavailable(new Error(`The database has not answered for ${databaseTimeoutMs} ms.`)))
-  }, databaseTimeoutMs)
-  try {
-    return await Promise.race([response, timeout.promise])
-  } finally {
-    clearTimeout(timer)
-  }
+async function databaseTimeout(): Promise<never> {
+  await setTimeout(databaseTimeoutMs, undefined, { ref: false })
+  throw databaseUnavailable(new Error(`The database has not answered for ${databaseTimeoutMs} ms.`))
 }

@@ -17,25 +17,13 @@ export interface MeasuredServices {
 
 type Labels = Readonly<Record<string, string | number>>
 
-/** One metric, and how to read its present values. */
-interface Reading {
-  readonly name: string
-  readonly help: string
-  readonly type: 'counter' | 'gauge' | 'histogram'
-  read(): Iterable<readonly [Labels, Histogram | number]>
-}
-
-/**
- * The metrics in Prometheus' text format. Requests and database work are counted from the start. prom-client is loaded by
- * the first scrape, and watches the process from then on: without a scrape it costs nothing.
- */
+/** Returns a function for the metrics as text. The first scrape loads prom-client, which then watches the process. */
 export function metricsOf(measured: MeasuredServices) {
-  const readings = readingsOf(measured)
   let ofNode: Promise<Registry> | undefined
   return async () => {
     ofNode ??= nodeMetrics()
     const { AggregatorRegistry } = await import('prom-client')
-    const ours = AggregatorRegistry.aggregate([readings.map(asJson)])
+    const ours = AggregatorRegistry.aggregate([readAll(measured)])
     const known = await ofNode
     return { contentType: known.contentType, body: `${await ours.metrics()}\n${await known.metrics()}` }
   }
@@ -54,58 +42,42 @@ async function nodeMetrics(): Promise<Registry> {
 
 const codes = Object.keys(failures) as ErrorCode[]
 
-function readingsOf({ counts, loopDelays, visits, meters }: MeasuredServices): Reading[] {
+function readAll({ counts, loopDelays, visits, meters }: MeasuredServices): object[] {
+  const requests = Array.from(counts.series(), ({ durations, ...labels }) => [labels, durations] as const)
+  const visited = Array.from(visits.entries(), ([answer, count]) => [{ answer }, count] as const)
   return [
-    {
-      name: 'waymark_build_info',
-      help: 'The running version; always 1.',
-      type: 'gauge',
-      read: () => [[{ version, node: process.version }, 1]],
-    },
-    {
-      name: 'waymark_http_request_duration_seconds',
-      help: 'Requests by route, method and status, from their arrival to the last byte of the answer.',
-      type: 'histogram',
-      read: () => Iterator.from(counts.series()).map(({ durations, ...labels }) => [labels, durations] as const),
-    },
-    {
-      name: 'waymark_http_requests_under_way',
-      help: 'Requests that have no answer yet.',
-      type: 'gauge',
-      read: () => [[{}, counts.underWay]],
-    },
-    {
-      name: 'waymark_http_failures_total',
-      help: 'Failures answered, by code, including those to what never became a request.',
-      type: 'counter',
-      read: () => codes.map((code) => [{ code }, counts.failures(code)] as const),
-    },
-    {
-      name: 'waymark_event_loop_delay_seconds',
-      help: 'How late the event loop ran, sampled every 20 ms.',
-      type: 'histogram',
-      read: () => [[{}, loopDelays]],
-    },
-    {
-      name: 'waymark_visits_total',
-      help: 'Visits by how they were answered.',
-      type: 'counter',
-      read: () => Iterator.from(visits.entries()).map(([answer, count]) => [{ answer }, count] as const),
-    },
+    metric('gauge', 'build_info', 'The running version; always 1.', [[{ version, node: process.version }, 1]]),
+    metric(
+      'histogram',
+      'http_request_duration_seconds',
+      'Requests by route, method and status, from their arrival to the last byte of the answer.',
+      requests,
+    ),
+    metric('gauge', 'http_requests_under_way', 'Requests that have no answer yet.', [[{}, counts.underWay]]),
+    metric(
+      'counter',
+      'http_failures_total',
+      'Failures answered, by code, including those to what never became a request.',
+      codes.map((code) => [{ code }, counts.failures(code)]),
+    ),
+    metric('histogram', 'event_loop_delay_seconds', 'How late the event loop ran, sampled every 20 ms.', [
+      [{}, loopDelays],
+    ]),
+    metric('counter', 'visits_total', 'Visits by how they were answered.', visited),
     ...Object.entries(meters).flatMap(([component, meters]) =>
-      meters.map(({ name, help, value }): Reading => {
-        const metric = { name: `waymark_${component}_${name}`, help }
-        return value instanceof Histogram
-          ? { ...metric, type: 'histogram', read: () => [[{}, value]] }
-          : { ...metric, type: 'gauge', read: () => [[{}, value()]] }
-      }),
+      meters.map(({ name, help, value }) =>
+        value instanceof Histogram
+          ? metric('histogram', `${component}_${name}`, help, [[{}, value]])
+          : metric('gauge', `${component}_${name}`, help, [[{}, value()]]),
+      ),
     ),
   ]
 }
 
-/** Returns the metric in the form of prom-client's `getMetricsAsJSON`. */
-function asJson({ name, help, type, read }: Reading): object {
-  const values = Array.from(read()).flatMap(([labels, value]) => valuesOf(name, labels, value))
+/** Returns a metric in the form of prom-client's `getMetricsAsJSON`. */
+function metric(type: string, suffix: string, help: string, read: readonly (readonly [Labels, Histogram | number])[]) {
+  const name = `waymark_${suffix}`
+  const values = read.flatMap(([labels, value]) => valuesOf(name, labels, value))
   return { name, help, type, values, aggregator: 'first' }
 }
 
