@@ -32,10 +32,7 @@ export const accountCommands = {
   }),
 }
 
-/**
- * Returns the account with this ID or, without an ID, the only account. Throws `StartupFailure` if it does not exist, and
- * `WrongUse` if there are several.
- */
+/** Returns this account's ID, by default that of the only account. Throws `StartupFailure` or `WrongUse` otherwise. */
 export async function chooseAccount(db: Db, id: number | undefined): Promise<number> {
   if (id !== undefined) return existingAccount(db, id)
   const [account, ...others] = await listAccounts(db)

@@ -76,10 +76,7 @@ export function command<const A extends Arguments>(
   }
 }
 
-/**
- * Declares a command on records. It fails without a database unless `createsDatabase`, because a wrong location is more
- * likely than a new database.
- */
+/** Declares a command on records. A missing database is an error, as its location may be wrong. */
 export function recordCommand<const A extends Arguments>(
   declared: Declared<A> & {
     readonly createsDatabase?: true

@@ -89,10 +89,7 @@ for instance if the new key is lost. Each rotation issues another key and never 
   }),
 }
 
-/**
- * Returns the key with this ID or name, and prefers active keys. Throws `StartupFailure` if there is none, and `WrongUse` if
- * several have the name.
- */
+/** Returns the key with this ID or name, active keys first. Throws `StartupFailure` or, for several, `WrongUse`. */
 async function chooseKey(db: Db, reference: number | string): Promise<Key> {
   const keys = (await listKeys(db, null)).filter(({ id, name }) => reference === id || reference === name)
   const active = keys.filter((key) => statusOf(key) === 'active')

@@ -147,10 +147,7 @@ async function chooseDomain(db: Db, account: number, text: string): Promise<numb
   return domain.id
 }
 
-/**
- * Returns the ID of the space with this ID or, in any case, this name. Throws `StartupFailure` if there is none, and
- * `WrongUse` if several have the name.
- */
+/** Returns the ID of the space with this ID or name. Throws `StartupFailure` or, for several spaces, `WrongUse`. */
 async function chooseSpace(db: Db, account: number, text: string): Promise<number> {
   const [name, id] = [text.trim(), idFrom(text.trim())]
   if (id !== undefined && (await findSpace(db, account, id)) !== undefined) return id
@@ -161,10 +158,7 @@ async function chooseSpace(db: Db, account: number, text: string): Promise<numbe
   throw new WrongUse(`--space: More than one space is called ${name}. Use one of their IDs instead: ${ids}.`)
 }
 
-/**
- * Returns the link with this alias on this domain or, without a domain, on the only domain with the alias. Throws
- * `StartupFailure` if there is none, and `WrongUse` if several domains have it.
- */
+/** Returns the link with this alias, on any domain by default. Throws `StartupFailure` or, for several, `WrongUse`. */
 async function chooseLink(db: Db, account: number, alias: string, domain: string | undefined): Promise<LinkRow> {
   const domainId = domain === undefined ? null : await chooseDomain(db, account, domain)
   const [link, ...others] = await findLinksByAlias(db, account, alias, domainId, maxNamed + 1)

@@ -28,10 +28,7 @@ function withPrefix(prefix: string, commands: Readonly<Record<string, Command>>)
 const helpWords = ['--help', '-h', 'help']
 const versionWords = ['version', '--version', '-v']
 
-/**
- * Runs one command. Results go to `out`, errors to `err`. Returns the exit code: 0 if it is done, 1 if it is not done or only
- * in part, 2 if the command line is wrong or another program is needed.
- */
+/** Runs a command. Returns the exit code: 0 done, 1 not or partly done, 2 wrong command line or another tool needed. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
   const isHelp = args[0] === 'help'
   const { path, command, names, rest } = findCommand(isHelp ? args.slice(1) : args)

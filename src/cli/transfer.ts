@@ -110,10 +110,7 @@ alias. Rejected lines are listed on stderr, and the exit code is then 1.`,
   }),
 }
 
-/**
- * Writes the texts of an export to the file or, without one, to standard output. `force` replaces an existing file. Prints
- * the totals on stderr. Throws `StartupFailure` if the file can't be written.
- */
+/** Writes an export to the file, by default standard output, and its totals to stderr. Throws `StartupFailure`. */
 async function writeExport(
   texts: AsyncGenerator<string, Totals>,
   file: string | undefined,

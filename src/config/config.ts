@@ -56,10 +56,7 @@ export function readShortUrlTemplate(stored: string | null): string {
   )
 }
 
-/**
- * Reads the URL of the dashboard for commands: `BASE_URL`, the server's `stored` URL, or the URL of a local server. Returns
- * null if that server would listen on any free port.
- */
+/** Reads the dashboard's URL for commands: `BASE_URL`, the server's `stored` URL, or its own; null if the port is 0. */
 export function readOwnUrl(stored: string | null): string | null {
   return readVariables(process.env, (read) => {
     const known = read('BASE_URL') ?? stored

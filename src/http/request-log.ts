@@ -85,10 +85,7 @@ function fieldsOf(
   }
 }
 
-/**
- * Version, ids of the trace and the sender's span, and flags (https://www.w3.org/TR/trace-context/ §3.2.2). Version 00 has
- * exactly 55 characters. Higher versions may continue after another hyphen (§4); ff is not a version.
- */
+/** Version, ids of the trace and the sender's span, and flags (https://www.w3.org/TR/trace-context/ §3.2.2 and §4). */
 const traceparent =
   /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})(?<trace_id>[\da-f]{32})-(?!0{16})(?<span_id>[\da-f]{16})-[\da-f]{2}(?:-|$)/
 

@@ -18,10 +18,7 @@ interface Group {
   readonly waiters: Set<() => void>
 }
 
-/**
- * Limits how many tasks run at the same time; the others wait. Tasks of one key start in their order. The keys alternate,
- * so that many tasks of one key delay each task of another key by one task at most.
- */
+/** Limits how many tasks run at the same time. Waiting tasks of one key start in order, and the keys alternate. */
 export class Semaphore {
   readonly #options: Required<SemaphoreOptions>
   /** The keys with running or waiting tasks, ordered by the start of their last task. */

@@ -2,10 +2,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSyn
 import { dirname, resolve } from 'node:path'
 import { StartupFailure } from '../errors.ts'
 
-/**
- * Calls `write` with a temporary file, and renames that to `file` once it is on disk. Throws `StartupFailure` if `file`
- * exists and may not be replaced, is a folder, or cannot be written.
- */
+/** Calls `write` with a temporary file, and renames that to `file` once it is on disk. Throws `StartupFailure`. */
 export async function writeWhole<T>(
   file: string,
   mayReplace: boolean,

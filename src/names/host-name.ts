@@ -1,6 +1,4 @@
-/**
- * The rules of host names, for domains and for the hosts of URLs.
- */
+/** The rules of host names, for domains and for the hosts of URLs. */
 import { isIPv6 } from 'node:net'
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { parse as splitAtSuffix } from 'tldts'
@@ -16,10 +14,7 @@ export interface HostName {
   readonly nameUnicode: string
 }
 
-/**
- * Parses a host name in any letter case, with A-labels or U-labels and at most one trailing dot. The name follows RFC 1123
- * §2.1 after the mapping of UTS 46. It need not be registrable: `localhost` and `wiki.corp` are valid.
- */
+/** Parses a host name (RFC 1123 §2.1 after the mapping of UTS 46). `localhost` and `wiki.corp` are valid. */
 export function parseHostName(text: string): HostName | Refusal {
   const found = examine(text)
   return typeof found === 'string' ? new Refusal(found, `${hostAdvice[found]}: write ${hint(found, text)}.`) : found
@@ -153,10 +148,7 @@ function isUnicodeLabelOf(aLabel: string, written: string): boolean {
   return /[^\0-\x7f]/.test(written) && domainToASCII(written) === aLabel
 }
 
-/**
- * Returns the problem of a URL's host as parsed by `URL.parse`; null if it is valid. Unlike a domain name, the host may be an
- * IP address, a public suffix or a name with underscores.
- */
+/** Returns the problem of a parsed URL's host, or null. It may be an IP address or public suffix, or have underscores. */
 export function findHostProblem(hostname: string): HostProblem | null {
   const name = withoutRootDot(hostname)
   if (name.length > maxNameLength) return 'too_long'
@@ -177,10 +169,7 @@ function unusable(name: string): HostProblem | null {
   return publicSuffix === name && (isIcann === true || isPrivate === true) ? 'public_suffix' : null
 }
 
-/**
- * Returns whether an ASCII host name is a registered name such as `acme.com`, or has one label. Such names have other
- * records, so RFC 1034 §3.6.2 allows no CNAME.
- */
+/** Returns whether a name is registered, such as `acme.com`, or a single label: it can't have a CNAME (RFC 1034). */
 export function isApex(name: string): boolean {
   const { domain } = splitAtSuffix(name, suffixOptions)
   return domain === null || domain === name

@@ -6,10 +6,7 @@ export type ShortUrl = (domain: string, alias: string) => string
 /** The placeholder for the domain name in a template. */
 export const domainMark = '{domain}'
 
-/**
- * Returns a formatter of short URLs. The template, such as `https://{domain}`, has no trailing slash. Characters that RFC
- * 3986 §3.3 doesn't allow in paths are percent-encoded, and so is the number sign.
- */
+/** Returns a formatter of short URLs by a template such as `https://{domain}`. Encodes paths (RFC 3986 §3.3). */
 export function shortUrls(template: string): ShortUrl {
   return (domain, alias) => `${template.replace(domainMark, domain)}/${encodeURI(alias).replaceAll('#', '%23')}`
 }

@@ -1,7 +1,4 @@
-/**
- * Deceptive labels by UTS 39 and the contextual rules of RFC 5892. The names are already mapped by UTS 46, which replaces
- * characters such as the full-width solidus.
- */
+/** Deceptive labels by UTS 39 and RFC 5892, in names that are already mapped by UTS 46. */
 
 type Spoof = 'lookalike_character' | 'invisible_character' | 'mixed_scripts'
 
@@ -49,10 +46,7 @@ const lookalikes = [
   `(?<![${japanese}])\u30fb|\u30fb(?![${japanese}])`,
 ].join('|')
 
-/**
- * Scripts that may be mixed in a label, most frequent first (UTS 39 §5.2, "highly restrictive"). The list has the scripts in
- * general use (UAX 31, table 5). All other scripts count as one more.
- */
+/** Scripts that a label may mix, most frequent first (UTS 39 §5.2, UAX 31 table 5). All others count as one more. */
 const writingSystems = [
   ...['Latn Hani Hira Kana', 'Cyrl', 'Latn Hani Hang', 'Latn Hani Bopo', 'Arab', 'Grek', 'Hebr', 'Thai', 'Deva'],
   ...['Armn', 'Beng', 'Ethi', 'Geor', 'Gujr', 'Guru', 'Khmr', 'Knda', 'Laoo', 'Mlym', 'Mymr', 'Orya', 'Sinh', 'Taml'],

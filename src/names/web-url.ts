@@ -1,6 +1,4 @@
-/**
- * The rules of URLs to which visitors may be redirected.
- */
+/** The rules of URLs to which visitors may be redirected. */
 
 import type { ViolationCode } from '../errors.ts'
 import { Refusal } from '../errors.ts'

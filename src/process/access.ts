@@ -16,10 +16,7 @@ export interface FirstAccess {
 /** How the operator can sign in: with the first access, with an `existing` key, or with `none`. */
 export type Access = { readonly secret: string | null; readonly signInUrl: string } | 'existing' | 'none'
 
-/**
- * Creates an account and a key if the database is empty, once even if several processes start at the same time. Returns
- * undefined if it has accounts. The operator may have chosen the key.
- */
+/** Creates an account and a key, once even among several processes. Returns undefined if the database has accounts. */
 export async function createFirstAccess(db: Db, chosenKey: string | null = null): Promise<FirstAccess | undefined> {
   if (await hasAccounts(db)) return undefined
   const secret = chosenKey ?? generateKey()

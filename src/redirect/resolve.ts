@@ -2,10 +2,7 @@
 import type { ServedDomain, ServedLink } from './store.ts'
 import type { VisitedPath } from './visited-url.ts'
 
-/**
- * The decision for a visit. Stored URLs are null if they are not set. A link with a `clicks_limit` redirects only people,
- * and only while the limit leaves clicks.
- */
+/** The decision for a visit. Unset URLs are null. A link with a `clicks_limit` may still turn out used up. */
 export type Resolution =
   | { readonly kind: 'robots' | 'favicon' }
   | { readonly kind: 'homepage' | 'not_found'; readonly url: string | null }
