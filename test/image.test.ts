@@ -20,7 +20,7 @@ function warmUp(t: TestContext, start: string) {
   // The server starts only after the warm-up has waited for it once, however fast this machine is.
   spawnSync('mkfifo', [join(folder, 'waited')])
   const programs = {
-    node: `case "$*" in *src/main.js) (cd '${folder}' && ${start}) || exit ;; esac; exec '${process.execPath}' "$@"`,
+    node: `case "$*" in *'bin/waymark.js start') (cd '${folder}' && ${start}) || exit ;; esac; exec '${process.execPath}' "$@"`,
     sleep: `cd '${folder}'; if [ ! -e woken ]; then : > woken; echo > waited; fi; exec /bin/sleep "$@"`,
   }
   for (const [name, script] of Object.entries(programs)) {
@@ -75,13 +75,21 @@ test('the health check fails while the server is not ready', async (t) => {
   assert.deepEqual([code, stdout], [1, '503 {"status":"draining"}\n'])
 })
 
-test('the health check explains a disabled ops listener and an invalid configuration', async (t) => {
-  const sentences = {
-    '0': 'OPS_PORT=0 turns off the ops listener. Disable the health check, too.',
-    '65530': 'OPS_PORT must be an integer from 0 to 65529, not "65530".',
-  }
-  for (const [OPS_PORT, sentence] of Object.entries(sentences)) {
-    const { code, stdout, stderr } = await checkHealth(t, { OPS_PORT, WORKERS: '7' })
+test('without an ops listener, the health check asks the API at PORT', async (t) => {
+  const variables = { OPS_PORT: '0', PORT: String(await freePort()) }
+  const server = await startServer(t, { ...newDatabase(t).variables, ...variables })
+  const { code, stdout, stderr } = await checkHealth(t, variables)
+  assert.deepEqual([code, stdout, stderr], [0, '200 {"status":"ok"}\n', ''])
+  await server.end('SIGTERM')
+  assert.equal((await checkHealth(t, variables)).code, 1)
+})
+
+test('the health check explains an invalid configuration and a port that it can not know', async (t) => {
+  for (const [variables, sentence] of [
+    [{ OPS_PORT: '65530', WORKERS: '7' }, 'OPS_PORT must be an integer from 0 to 65529, not "65530".'],
+    [{ OPS_PORT: '0', PORT: '0' }, 'With PORT=0 and OPS_PORT=0 the server may have any port. Set one of them.'],
+  ] as const) {
+    const { code, stdout, stderr } = await checkHealth(t, variables)
     assert.deepEqual([code, stdout, stderr], [1, '', `${sentence}\n`])
   }
 })

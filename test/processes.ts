@@ -29,7 +29,8 @@ export interface Running {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
   stdout(): string
-  /** Resolves with the match once stdout has one. Rejects if the process ends without a match. */
+  stderr(): string
+  /** Resolves with the match once stdout or stderr has one. Rejects if the process ends without a match. */
   said(pattern: RegExp): Promise<RegExpExecArray>
 }
 
@@ -80,7 +81,7 @@ export function waymark(t: Bench, args: readonly string[], variables: Variables)
 /** Resolves once the server listens. */
 export async function listening(running: Running): Promise<RunningServer> {
   const [, url = ''] = await running.said(/is listening on (http:\S+) /)
-  const [key = ''] = /^ +wm_\w+$/m.exec(running.stdout()) ?? []
+  const [key = ''] = /^ +wm_\w+$/m.exec(running.stderr()) ?? []
   const port = Number(new URL(url).port)
   // A stopping server would wait for requests on idle connections.
   const agent = new Agent({ keepAlive: false })
@@ -128,14 +129,14 @@ export function startServer(t: Bench, variables: Variables): Promise<RunningServ
 
 /** Runs the `curl` line that the server printed, in a shell with this PATH. Returns the response body. */
 export async function pasteCurl(server: RunningServer, PATH: string): Promise<Json> {
-  const [curl = ''] = /^ *curl .*$/m.exec(server.stdout()) ?? []
+  const [curl = ''] = /^ *curl .*$/m.exec(server.stderr()) ?? []
   const { stdout } = await promisify(execFile)('sh', ['-c', `${curl} -s`], { env: { ...process.env, PATH } })
   return JSON.parse(stdout)
 }
 
 /** Runs all commands that the server printed, in a shell with this PATH. Returns their output. */
 export async function pasteTrial(server: RunningServer, PATH: string): Promise<string> {
-  const [, trial = ''] = /^Try it:\n([\s\S]*)/m.exec(server.stdout()) ?? []
+  const [, trial = ''] = /^Try it:\n([\s\S]*)/m.exec(server.stderr()) ?? []
   const commands = trial.split('\n').filter((line) => line.startsWith('  curl '))
   const { stdout } = await promisify(execFile)('sh', ['-c', commands.join('\n')], { env: { ...process.env, PATH } })
   return stdout
@@ -176,6 +177,7 @@ export function startProgram(
   })
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
+    child.emit('said')
   })
   let isClosed = false
   const ended = new Promise<Ended>((resolve, reject) => {
@@ -192,7 +194,7 @@ export function startProgram(
   const said = (pattern: RegExp) =>
     new Promise<RegExpExecArray>((resolve, reject) => {
       const look = () => {
-        const match = pattern.exec(stdout)
+        const match = pattern.exec(stdout) ?? pattern.exec(stderr)
         if (match === null) return
         child.off('said', look)
         resolve(match)
@@ -201,7 +203,7 @@ export function startProgram(
       look()
       ended.then(() => reject(new Error(`It ended without output that matches ${pattern}: ${stdout}${stderr}`)), reject)
     })
-  return { child, ended, stdout: () => stdout, said }
+  return { child, ended, stdout: () => stdout, stderr: () => stderr, said }
 }
 
 /** Ends the process and its descendants, even if the process itself has ended. */

@@ -1,4 +1,4 @@
-/** What the scripts in package.json start, as arguments to Node that hold in any folder. */
+/** The programs that the tests start, with arguments to Node that work in any folder. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,19 +8,18 @@ export const repository = fileURLToPath(new URL('..', import.meta.url))
 /** The type checker. The package `typescript` is an older version, because openapi-typescript needs its API. */
 export const typeChecker = join(repository, 'node_modules/@typescript/native/bin/tsc')
 
-/** As they stand there. */
-export const { scripts }: { readonly scripts: Readonly<Record<'start' | 'waymark', string>> } = JSON.parse(
-  readFileSync(join(repository, 'package.json'), 'utf8'),
-)
+/** The program that `npm start` and the command `waymark` run. */
+export const launcher = join(repository, 'bin/waymark.js')
 
-/** `npm start`, without npm and a shell in between. */
-export const serverArguments = argumentsOf(scripts.start)
-/** `npm run waymark`, likewise. */
-export const commandArguments = argumentsOf(scripts.waymark)
+const compileCache = ['--import', join(repository, 'src/process/compile-cache.js')]
+const [, serverOptions = ''] = /^const serverOptions = \[(.*)\]$/m.exec(readFileSync(launcher, 'utf8')) ?? []
 
-function argumentsOf(script: string): string[] {
-  // What comes after `||` is the same for Windows, whose shell has no `exec`.
-  const [first = ''] = script.split(' || ')
-  const words = first.replace(/^(exec )?node /, '').split(' ')
-  return words.map((word) => (/^(\.\/)?src\//.test(word) ? join(repository, word) : word))
-}
+/** The server, without the launcher. `src/cli/bin.test.ts` compares them. */
+export const serverArguments = [
+  ...serverOptions.replaceAll("'", '').split(', '),
+  ...compileCache,
+  join(repository, 'src/main.js'),
+]
+
+/** The command line, without the launcher. */
+export const commandArguments = [...compileCache, join(repository, 'src/cli.js')]

@@ -5,13 +5,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type TestContext, test as testOf } from 'node:test'
 import { eventually, listening, measured, newDatabase, startProgram } from '../../test/processes.ts'
-import { commandArguments, repository, scripts, serverArguments } from '../../test/scripts.ts'
+import { commandArguments, launcher, repository, serverArguments } from '../../test/scripts.ts'
 import { version } from '../version.ts'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void> | void) =>
   testOf(promise, { timeout: 60_000 }, work)
 
-const bin = join(repository, 'bin/waymark.js')
 const sentence = /^Waymark runs on Node 26, and this is Node \d+\.\d+\.\d+\. Run "npm ci" once, [^\n]+\n$/
 
 /** Returns a Node in the PATH that is too old to run the source. */
@@ -35,7 +34,7 @@ testOf('an older Node explains what to do and returns 1', withOlder, async (t) =
 })
 
 testOf('bin/waymark.js finds Node 26 under an older Node', withOlder, async (t) => {
-  const { code, stdout, stderr } = await startProgram(t, [older as string, bin, 'version'], {}).ended
+  const { code, stdout, stderr } = await startProgram(t, [older as string, launcher, 'version'], {}).ended
   assert.deepEqual([code, stdout, stderr], [0, `${version}\n`, ''])
 })
 
@@ -56,7 +55,7 @@ test('npx waymark returns the exit code of the command', async (t) => {
 
 test('waymark start runs the server until SIGTERM', async (t) => {
   const { variables } = newDatabase(t)
-  const program = startProgram(t, [process.execPath, bin, 'start'], { ...measured(), ...variables, PORT: '0' })
+  const program = startProgram(t, [process.execPath, launcher, 'start'], { ...measured(), ...variables, PORT: '0' })
   const server = await listening(program)
   assert.equal((await server.send('GET', '/api/v1/spaces')).status, 200)
   const { code, stdout } = await server.end('SIGTERM')
@@ -76,12 +75,31 @@ test('the server stops when npx is killed', async (t) => {
   await eventually(isGone, 20_000)
 })
 
-test('bin/waymark.js passes the options of npm start and knows the Node packages', () => {
-  const source = readFileSync(bin, 'utf8')
+testOf(
+  'npm start and waymark start run the server as the tests do, without a process in between',
+  {
+    skip: process.platform === 'linux' ? false : 'there is no /proc',
+    timeout: 60_000,
+  },
+  async (t) => {
+    for (const command of [
+      ['npm', 'start'],
+      [process.execPath, launcher, 'start'],
+    ]) {
+      const server = await listening(startProgram(t, command, { ...newDatabase(t).variables, PORT: '0' }))
+      await server.send('GET', '/api/v1/spaces')
+      const { pid } = JSON.parse((await server.said(/^{.*"msg":"request".*$/m))[0])
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(1, -1)
+      assert.deepEqual(
+        words.map((word) => word.replace('file://', '')),
+        serverArguments,
+      )
+    }
+  },
+)
+
+test('bin/waymark.js knows the Node packages', () => {
   const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
-  const options = scripts.start.split(' || ')[0]?.match(/--(?!import)\S+/g) ?? []
-  const [, given = ''] = /serverOptions = \[(.*)\]/.exec(source) ?? []
-  assert.deepEqual(given.replaceAll("'", '').split(', '), options)
   const platforms = Object.keys(manifest.optionalDependencies).map((name) => /^node(?:-bin)?(-.+)$/.exec(name)?.[1])
   assert.deepEqual(platforms, ['-darwin-arm64', '-darwin-x64', '-linux-arm64', '-linux-x64', '-win-x64'])
 })

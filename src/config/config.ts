@@ -2,7 +2,7 @@
 import type { SinkConfig } from '../analytics/sink/open.ts'
 import { domainMark } from '../names/short-url.ts'
 import type { StorageLocation } from '../storage/location.ts'
-import { type ListenerConfig, localUrlOf, readListeners } from './listeners.ts'
+import { type ListenerConfig, type ListenerName, localUrlOf, readListeners } from './listeners.ts'
 import { type Environment, type Read, readVariables, unknownVariableWarnings } from './variables.ts'
 
 export type Config = Readonly<ReturnType<typeof readConfig>>
@@ -66,9 +66,11 @@ export function readOwnUrl(stored: string | null): string | null {
   })
 }
 
-/** Reads where the ops listener listens; undefined if `OPS_PORT=0` turns it off. */
-export function readOpsListener(): ListenerConfig | undefined {
-  return readVariables(process.env, readListeners).listeners.find(({ name }) => name === 'ops')
+/** Reads which listener a health check asks: the ops listener or, if `OPS_PORT=0` turns it off, the API. */
+export function readHealthListener(): ListenerConfig {
+  const { listeners } = readVariables(process.env, readListeners)
+  const named = (wanted: ListenerName) => listeners.find(({ name }) => name === wanted)
+  return named('ops') ?? (named('api') as ListenerConfig)
 }
 
 function readLocation(read: Read): StorageLocation {

@@ -1,13 +1,24 @@
 import type { Writable } from 'node:stream'
+import type { Logger } from 'pino'
+import type { StorageLocation } from '../storage/location.ts'
+import { placeOf } from '../storage/open.ts'
 import { version } from '../version.ts'
 import type { Access } from './access.ts'
 import type { Listening } from './listen.ts'
 
 /** Formats the text that the server prints when it listens. `redirect` is undefined if the redirect server is off. */
-export function greeting(api: Listening, redirect: Listening | undefined, access: Access): string {
+export function greeting(
+  api: Listening,
+  redirect: Listening | undefined,
+  storage: StorageLocation,
+  access: Access,
+): string {
   const redirectLine =
     redirect === undefined ? '' : `Short links are served on ${byName(redirect.url)}, for the domains that you store\n`
-  const banner = `Waymark ${version} is listening on ${api.url} (documentation: /docs)\n${redirectLine}`
+  const place = `${storage.engine === 'postgres' ? 'PostgreSQL at ' : ''}${placeOf(storage)}`
+  const banner = `Waymark ${version} is listening on ${api.url} (documentation: /docs)
+${redirectLine}Data is stored in ${place}
+`
   if (access === 'none') return `${banner}${signIn}No API key is active. Issue one: ${issue}\n`
   if (access === 'existing') return `${banner}${signIn}Lost your API key? Issue another: ${issue}\n`
   const dashboard = `Open the dashboard: ${access.signInUrl}  (works once, for 30 minutes)`
@@ -48,10 +59,19 @@ function byName(url: string): string {
   return url.replace('//127.0.0.1', '//localhost').replace('//[::1]', '//localhost')
 }
 
-/** Prints the greeting. The server keeps running if standard output can't be written. */
-export function greet(text: string, out: Writable = process.stdout, err: Writable = process.stderr): void {
-  out.on('error', ({ message }) => {
-    err.write(`Standard output cannot be written: ${message}. The first API key, if any, is lost.\n`)
+/**
+ * Prints the greeting. Unless standard output is a terminal, it contains only log lines, so that tools can parse them. The
+ * server keeps running if the greeting can't be written.
+ */
+export function greet(text: string, logger: Pick<Logger, 'error'>, { stdout, stderr }: Streams = process): void {
+  const out = stdout.isTTY ? stdout : stderr
+  out.on('error', (err) => {
+    logger.error({ err }, 'the start-up text could not be printed; the first API key, if any, is lost')
   })
   out.write(text)
+}
+
+interface Streams {
+  readonly stdout: Writable & { readonly isTTY?: boolean }
+  readonly stderr: Writable
 }

@@ -1,5 +1,5 @@
 /** The health check of the container image. Exits with 0 if the server is ready, otherwise prints the reason and exits with 1. */
-import { readOpsListener } from '../config/config.ts'
+import { readHealthListener } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
 import { loopbackUrl } from './listen.ts'
 
@@ -14,11 +14,13 @@ try {
 }
 
 async function readiness(): Promise<{ status: number; text: string }> {
-  const listener = readOpsListener()
-  if (!listener) throw new StartupFailure('OPS_PORT=0 turns off the ops listener. Disable the health check, too.')
+  const listener = readHealthListener()
+  if (listener.port === 0) {
+    throw new StartupFailure('With PORT=0 and OPS_PORT=0 the server may have any port. Set one of them.')
+  }
   const url = loopbackUrl(listener)
   try {
-    const response = await fetch(`${url}/health/ready`)
+    const response = await fetch(`${url}${listener.name === 'ops' ? '/health/ready' : '/health'}`)
     return { status: response.status, text: await response.text() }
   } catch (error) {
     const { code, message } = (error as Error).cause as NodeJS.ErrnoException

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import { type Logger, pino } from 'pino'
-import { eventually, freePort, newDatabase, startProgram } from '../../test/processes.ts'
+import { eventually, freePort, newDatabase, startProgram, startServer } from '../../test/processes.ts'
 import { serverArguments } from '../../test/scripts.ts'
 import { databaseUnavailable } from '../errors.ts'
 import { logTo, openLog, terminalStream } from './log.ts'
@@ -26,23 +26,39 @@ test('buffers lines up to a limit while stdout is not read, and logs the number 
   assert.ok(kept > 300 && kept < 340, `${kept}`)
 })
 
-test('keeps serving and exits cleanly if stdout cannot be written', {
+test('keeps serving and exits cleanly if stdout or stderr cannot be written', {
   skip: process.platform !== 'linux',
 }, async (t) => {
-  const { path, variables } = newDatabase(t)
-  const line = `exec '${process.execPath}' ${serverArguments.map((word) => `'${word}'`).join(' ')} > /dev/full`
-  const port = await freePort()
-  const server = startProgram(t, ['sh', '-c', line], { ...variables, PORT: String(port) })
-  const health = () =>
-    fetch(`http://127.0.0.1:${port}/health`).then(
-      ({ status }) => status === 200,
-      () => false,
-    )
-  await eventually(health)
-  assert.ok(existsSync(path))
-  server.child.kill('SIGTERM')
-  const { code, stderr } = await server.ended
-  assert.deepEqual([code, /^Standard output cannot be written: ENOSPC/.test(stderr)], [0, true])
+  for (const stream of ['1', '2']) {
+    const { path, variables } = newDatabase(t)
+    const line = `exec '${process.execPath}' ${serverArguments.map((word) => `'${word}'`).join(' ')} ${stream}> /dev/full`
+    const port = await freePort()
+    const server = startProgram(t, ['sh', '-c', line], { ...variables, PORT: String(port) })
+    const health = () =>
+      fetch(`http://127.0.0.1:${port}/health`).then(
+        ({ status }) => status === 200,
+        () => false,
+      )
+    await eventually(health)
+    assert.ok(existsSync(path))
+    server.child.kill('SIGTERM')
+    const { code, stdout, stderr } = await server.ended
+    assert.equal(code, 0)
+    if (stream === '1') assert.match(stderr, /is listening on/)
+    else assert.match(stdout, /"level":50.*the start-up text could not be printed/)
+  }
+})
+
+test('stdout has only JSON lines if it is not a terminal', async (t) => {
+  const server = await startServer(t, newDatabase(t).variables)
+  await server.send('GET', '/api/v1/spaces')
+  const { stdout, stderr } = await server.end('SIGTERM')
+  const messages = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).msg)
+  assert.deepEqual(messages, ['request', 'stopping', 'stopped'])
+  assert.match(stderr, /is listening on/)
 })
 
 test('logs text at a terminal and JSON to other streams', async (t) => {

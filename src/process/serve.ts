@@ -51,7 +51,7 @@ async function start(): Promise<void> {
       const baseUrl = config.baseUrl ?? dashboardUrl(api)
       await recordAddresses(storage, { short_url: config.shortUrl, base_url: baseUrl }, logger)
       const first = registered ?? (await createFirstAccess(storage))
-      greet(greeting(api, redirect, await findAccess(storage, first, baseUrl)))
+      greet(greeting(api, redirect, config.storage, await findAccess(storage, first, baseUrl)), logger)
       for (const warning of config.warnings) logger.warn(warning)
     }
     storage.start((error) => logger.warn({ err: error }, 'search index unusable; searches are slower'))

@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { placeOfPostgres, type StorageLocation } from './location.ts'
 import type { MigrationState } from './migrate.ts'
 import type { BatchWriter, Storage } from './port.ts'
@@ -55,9 +56,9 @@ export function isDatabaseFile(location: StorageLocation, file: string): boolean
   return own !== undefined && own.ino === other?.ino && own.dev === other.dev
 }
 
-/** Returns the location for messages to the operator. */
+/** Returns the location for messages to the operator, with an absolute path. */
 export function placeOf(location: StorageLocation): string {
-  return location.engine === 'sqlite' ? location.path : placeOfPostgres(location.url)
+  return location.engine === 'sqlite' ? resolve(location.path) : placeOfPostgres(location.url)
 }
 
 // Loaded on demand, because an engine is a third of the code that a process loads.
