@@ -3,7 +3,7 @@
  * files to run instead of all.
  *
  * Each process runs many files, because a process for each would spend more time on loading than on testing. A file
- * whose name ends in `.isolated.test.ts` has its own process.
+ * whose name ends in `.isolated.test.ts` has its own process. Files that end in `.browser.test.ts` share one browser.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -48,9 +48,10 @@ process.exitCode = code ?? 1
 /** Returns the files that run in the same process. Neighbors take similar time, so they are spread over the processes. */
 function groupsOf(names: readonly string[]): string[][] {
   const isolated = names.filter((name) => name.endsWith('.isolated.test.ts'))
-  const others = names.filter((name) => !isolated.includes(name))
+  const withBrowser = names.filter((name) => name.endsWith('.browser.test.ts'))
+  const others = names.filter((name) => !isolated.includes(name) && !withBrowser.includes(name))
   const groups = Map.groupBy(others, (name) => others.indexOf(name) % processes)
-  return [...isolated.map((name) => [name]), ...groups.values()]
+  return [withBrowser, ...isolated.map((name) => [name]), ...groups.values()]
 }
 
 /** Writes a module that runs the files of a group, and returns its path. */

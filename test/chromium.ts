@@ -42,6 +42,27 @@ export async function launchChromium(): Promise<Browser> {
   })
 }
 
+let launched: Promise<Browser> | undefined
+let holders = 0
+
+/** Returns the browser that the test files of this process share. Call it between `holdChromium` and its release. */
+export function sharedChromium(): Promise<Browser> {
+  launched ??= launchChromium()
+  return launched
+}
+
+/** Keeps the shared browser open until the last release. Returns the release. */
+export function holdChromium(): () => Promise<void> {
+  holders += 1
+  return async () => {
+    holders -= 1
+    if (holders > 0) return
+    const browser = await launched
+    launched = undefined
+    await browser?.close()
+  }
+}
+
 /** The browser must ask for nothing but what the page asks for. */
 const quiet = [
   '--disable-background-networking',

@@ -8,7 +8,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } fr
 import { insertLoginToken } from '../src/sessions/store.ts'
 import { signInUrl } from '../src/sessions/token.ts'
 import { startApp, type TestApp } from './app.ts'
-import { launchChromium, whyNoChromium } from './chromium.ts'
+import { holdChromium, sharedChromium, whyNoChromium } from './chromium.ts'
 import type { Json } from './client.ts'
 import { type Stored, storeDemo } from './demo.ts'
 
@@ -27,12 +27,6 @@ const usualWindow = { userAgent, viewport: { width: 1280, height: 800 }, reduced
 const usual = /^Failed to load resource: .* 4\d\d|^Autofocus processing was blocked/
 const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
-/** A desktop and a phone with different color schemes. The desktop uses view transitions. */
-export const screens = [
-  { name: '1280-light', options: { colorScheme: 'light', reducedMotion: 'no-preference' } },
-  { name: '390-dark', options: { colorScheme: 'dark', reducedMotion: 'reduce', ...phone() } },
-] as const
-
 /** Options for a phone of this width, in CSS pixels. */
 export function phone(width = 390): BrowserContextOptions {
   return { viewport: { width, height: 844 }, hasTouch: true, isMobile: true }
@@ -48,14 +42,15 @@ export interface Window {
   readonly requests: URL[]
 }
 
-/** Starts a browser for a test file. Returns a function that opens a window until the end of its test. */
+/** Provides a browser for a test file. Returns a function that opens a window until the end of its test. */
 export function browserForTests(): (options?: BrowserContextOptions) => Promise<Window> {
   let browser: Browser
+  const release = holdChromium()
   before(async () => {
-    if (!skip) browser = await launchChromium()
+    if (!skip) browser = await sharedChromium()
   })
   afterEach(() => Promise.all((browser?.contexts() ?? []).map((context) => context.close())))
-  after(() => browser?.close())
+  after(release)
   return async (options = {}) => {
     const context = await browser.newContext({ ...usualWindow, ...options })
     context.setDefaultTimeout(60_000)

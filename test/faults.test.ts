@@ -55,9 +55,9 @@ function troubles(server: RunningServer): unknown[] {
   })
 }
 
-/** Starts a server whose files are limited to `blocks` of 512 bytes, so that writes fail like on a full disk. */
-function startLimited(t: TestContext, blocks: number, variables: Variables): Promise<RunningServer> {
-  const line = `ulimit -f ${blocks} && exec "$0" "$@"`
+/** Starts a server whose files are limited to 1.5 MB, so that writes fail like on a full disk. */
+function startLimited(t: TestContext, variables: Variables): Promise<RunningServer> {
+  const line = `ulimit -f 3000 && exec "$0" "$@"`
   return listening(
     startProgram(t, ['sh', '-c', line, process.execPath, ...serverArguments], {
       PORT: '0',
@@ -69,21 +69,26 @@ function startLimited(t: TestContext, blocks: number, variables: Variables): Pro
 
 test('returns 503 for writes on a full disk, keeps reading, and loses no acknowledged write', async (t) => {
   const { path, variables } = newDatabase(t)
-  const server = await startLimited(t, 3_000, variables)
+  const server = await startLimited(t, variables)
   const stored = await storeUntilRefused(server, 20_000)
   assert.ok(stored.length > 10 && stored.length < 20_000, String(stored.length))
   const refused = await server.send('POST', domains, {
     form: { name: 'late.example.com', homepage_url: urlOf('late') },
   })
   assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1'])
-  for (const id of stored) assert.equal((await server.send('GET', `${domains}/${id}`)).status, 200)
+  for (const id of stored.slice(-20)) assert.equal((await server.send('GET', `${domains}/${id}`)).status, 200)
   assert.equal((await server.send('GET', `${domains}?search=n1`)).status, 200)
   await server.end('SIGKILL')
 
   const again = await startServer(t, variables)
-  const list = await again.send('GET', domains, { key: server.key })
-  assert.equal(list.body.meta.total, stored.length)
-  for (const id of stored) assert.equal((await again.send('GET', `${domains}/${id}`, { key: server.key })).status, 200)
+  const found: number[] = []
+  for (let after: number | undefined; found.length < stored.length; after = found.at(-1)) {
+    const query = `per_page=100&sort=asc${after === undefined ? '' : `&after=${after}`}`
+    const { body } = await again.send('GET', `${domains}?${query}`, { key: server.key })
+    assert.equal(body.meta.total, stored.length)
+    found.push(...body.data.map(({ id }: { id: number }) => id))
+  }
+  assert.deepEqual(found, stored)
   const late = await again.send('POST', domains, { key: server.key, form: { name: 'late.example.com' } })
   assert.equal(late.status, 201)
   await again.end('SIGTERM')
@@ -95,8 +100,7 @@ test('returns 503 for writes on a full disk, keeps reading, and loses no acknowl
 test('returns 200 degraded from both health checks on a full disk, and logs it once', async (t) => {
   const { path, variables } = newDatabase(t)
   const OPS_PORT = String(await freePort())
-  // More than the coverage data that Node writes.
-  const server = await startLimited(t, 10_000, { ...variables, OPS_PORT })
+  const server = await startLimited(t, { ...variables, OPS_PORT })
   const health = () => healthOf(server, Number(OPS_PORT))
   const well = [
     [200, 'ok', undefined],

@@ -2,6 +2,7 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { holdChromium } from './chromium.ts'
 import { repository } from './scripts.ts'
 
 /** Names the file for the times: a JSON array of a test file's path, its CPU seconds and its seconds in each line. */
@@ -15,7 +16,9 @@ let recorded = 0
 
 /** Runs test files as all that this process does, and ends the process some time after the last test. */
 export async function runGroup(files: readonly string[]): Promise<void> {
+  const releaseChromium = holdChromium()
   await runFiles(files)
+  await releaseChromium()
   // A failed test may leave connections open, which would keep this process running.
   const exit = () => {
     process.stderr.write(`The tests left open: ${process.getActiveResourcesInfo().join(', ')}.\n`)

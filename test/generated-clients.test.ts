@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { cpSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import type { Json } from './client.ts'
-import { newDatabase, newFolder, type RunningServer, startProgram, startServer } from './processes.ts'
+import { newDatabase, newFolder, startProgram, startServer } from './processes.ts'
 import { repository, typeChecker } from './scripts.ts'
 
 const compilerOptions = {
@@ -15,19 +15,19 @@ const compilerOptions = {
 /** Keeps the generators from asking the network for anything but the document. */
 const quiet = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', NO_UPDATE_NOTIFIER: '1' }
 
+const server = await startServer({ after }, newDatabase({ after }).variables)
+
 test('a client of openapi-typescript, generated with its default options, stores, lists, updates and deletes', async (t) => {
-  const server = await startServer(t, newDatabase(t).variables)
   const folder = newProject(t, 'openapi-fetch.ts')
   await node(t, folder, [
     join(repository, 'node_modules/openapi-typescript/bin/cli.js'),
     `${server.url}/openapi.json`,
     ...['--output', 'openapi-typescript.ts'],
   ])
-  assertWorks(await compileAndRun(t, folder, server, 'openapi-fetch.ts'), 'fetch.example')
+  assertWorks(await compileAndRun(t, folder, 'openapi-fetch.ts'), 'fetch.example')
 })
 
 test('a client of orval, generated from JSON bodies, stores, lists, updates and deletes', async (t) => {
-  const server = await startServer(t, newDatabase(t).variables)
   const folder = newProject(t, 'orval-fetch.ts')
   const config = {
     input: `${server.url}/openapi.json?bodies=json`,
@@ -35,7 +35,7 @@ test('a client of orval, generated from JSON bodies, stores, lists, updates and 
   }
   writeFileSync(join(folder, 'orval.config.mjs'), `export default ${JSON.stringify({ waymark: config })}`)
   await node(t, folder, [join(repository, 'node_modules/orval/dist/bin/orval.mjs'), '--config', 'orval.config.mjs'])
-  assertWorks(await compileAndRun(t, folder, server, 'orval-fetch.ts'), 'orval.example')
+  assertWorks(await compileAndRun(t, folder, 'orval-fetch.ts'), 'orval.example')
 })
 
 /** A folder with the program, where packages are found and the compiler checks every file. */
@@ -49,7 +49,7 @@ function newProject(t: TestContext, program: string): string {
 }
 
 /** Returns what the program printed. */
-async function compileAndRun(t: TestContext, folder: string, server: RunningServer, program: string): Promise<Json> {
+async function compileAndRun(t: TestContext, folder: string, program: string): Promise<Json> {
   assert.equal(readdirSync(folder).filter((name) => name.endsWith('.ts')).length, 2)
   await node(t, folder, [typeChecker, '--project', folder, '--singleThreaded'])
   return JSON.parse(await node(t, folder, [program], { URL: server.url, KEY: server.key }))

@@ -54,24 +54,36 @@ async function checkHealth(t: TestContext, variables: Readonly<Record<string, st
 
 const hasIpv6 = Object.values(networkInterfaces()).some((own) => own?.some(({ address }) => address === '::1'))
 
-for (const host of [undefined, 'localhost', '0.0.0.0', ...(hasIpv6 ? ['::', '[::1]'] : [])]) {
-  test(`the health check finds the server with OPS_HOST=${host ?? ''}`, async (t) => {
-    const variables = { OPS_PORT: String(await freePort()), ...(host === undefined ? {} : { OPS_HOST: host }) }
-    const server = await startServer(t, { ...newDatabase(t).variables, ...variables })
-    const { code, stdout, stderr } = await checkHealth(t, variables)
-    assert.deepEqual([code, stdout, stderr], [0, '200 {"status":"ready"}\n', ''])
-    await server.end('SIGTERM')
-    const after = await checkHealth(t, variables)
-    assert.deepEqual([after.code, after.stdout], [1, ''])
-    assert.match(after.stderr, /^http:\/\/\S+ does not respond: ECONNREFUSED\.\n$/)
+/** Starts a server that gives this response to health checks. Returns its port. */
+async function startOps(t: TestContext, host: string, status: number, text: string): Promise<string> {
+  const server = createServer((_, response) => response.writeHead(status).end(text))
+  t.after(() => server.close())
+  await once(server.listen(0, host), 'listening')
+  return String((server.address() as AddressInfo).port)
+}
+
+test('the health check finds the server while it runs', async (t) => {
+  const variables = { OPS_PORT: String(await freePort()) }
+  const server = await startServer(t, { ...newDatabase(t).variables, ...variables })
+  const { code, stdout, stderr } = await checkHealth(t, variables)
+  assert.deepEqual([code, stdout, stderr], [0, '200 {"status":"ready"}\n', ''])
+  await server.end('SIGTERM')
+  const after = await checkHealth(t, variables)
+  assert.deepEqual([after.code, after.stdout], [1, ''])
+  assert.match(after.stderr, /^http:\/\/\S+ does not respond: ECONNREFUSED\.\n$/)
+})
+
+for (const OPS_HOST of ['localhost', '0.0.0.0', ...(hasIpv6 ? ['::', '[::1]'] : [])]) {
+  test(`the health check finds the server with OPS_HOST=${OPS_HOST}`, async (t) => {
+    const OPS_PORT = await startOps(t, OPS_HOST.replace(/^\[(.*)\]$/, '$1'), 200, 'ready')
+    const { code, stdout, stderr } = await checkHealth(t, { OPS_HOST, OPS_PORT })
+    assert.deepEqual([code, stdout, stderr], [0, '200 ready\n', ''])
   })
 }
 
 test('the health check fails while the server is not ready', async (t) => {
-  const server = createServer((_, response) => response.writeHead(503).end('{"status":"draining"}'))
-  t.after(() => server.close())
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { code, stdout } = await checkHealth(t, { OPS_PORT: String((server.address() as AddressInfo).port) })
+  const OPS_PORT = await startOps(t, '127.0.0.1', 503, '{"status":"draining"}')
+  const { code, stdout } = await checkHealth(t, { OPS_PORT })
   assert.deepEqual([code, stdout], [1, '503 {"status":"draining"}\n'])
 })
 

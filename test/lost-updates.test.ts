@@ -1,7 +1,7 @@
 /** Concurrent conditional changes of one record through two processes. */
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
-import { type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { type Answer, type Json, sendRequest } from './client.ts'
 import { type RunningServer, startServer } from './processes.ts'
 import { runs } from './runs.ts'
@@ -50,17 +50,19 @@ class Client {
   }
 }
 
-async function servers(t: TestContext, engine: 'sqlite' | 'postgres'): Promise<{ client: () => Client }> {
-  const quiet = { ...(await databaseOn(t, engine)), RATE_LIMIT: '0', LOG_LEVEL: 'warn' }
-  const both = [await startServer(t, quiet), await startServer(t, quiet)] as const
+/** Starts two servers on one database. Returns a function that creates clients, each of the other server. */
+async function servers(engine: 'sqlite' | 'postgres'): Promise<(t: TestContext) => Client> {
+  const quiet = { ...(await databaseOn({ after }, engine)), RATE_LIMIT: '0', LOG_LEVEL: 'warn' }
+  const both = [await startServer({ after }, quiet), await startServer({ after }, quiet)] as const
   let made = 0
-  return {
-    client: () => {
-      made += 1
-      return new Client(t, both[made % 2] as RunningServer, both[0].key)
-    },
+  return (t) => {
+    made += 1
+    return new Client(t, both[made % 2] as RunningServer, both[0].key)
   }
 }
+
+// Before the first test, because hooks run when a file has no test left.
+const clientsOf = { sqlite: await servers('sqlite'), postgres: await servers('postgres') }
 
 for (const [resource, { engine, written, read }] of Object.entries(counters)) {
   /** Returns the count and the entity tag; undefined if the record was deleted. */
@@ -84,14 +86,14 @@ for (const [resource, { engine, written, read }] of Object.entries(counters)) {
   }
 
   const store = async (client: Client): Promise<string> => {
-    const form = { name: 'counter.example.com', ...written(0) }
+    const form = { name: `counter${Math.random().toString(36)}.example.com`, ...written(0) }
     const { status, body } = await client.send('POST', `/api/v1/${resource}`, undefined, form)
     assert.equal(status, 201)
     return `/api/v1/${resource}/${body.data.id}`
   }
 
   test(`loses no update of ${clients} clients that change one of the ${resource} with If-Match on ${engine}`, async (t) => {
-    const { client } = await servers(t, engine)
+    const client = () => clientsOf[engine](t)
     const path = await store(client())
     const stale: string[] = []
     const done = await Promise.all(Array.from({ length: clients }, () => increment(client(), path, stale)))
@@ -102,7 +104,7 @@ for (const [resource, { engine, written, read }] of Object.entries(counters)) {
   })
 
   test(`deletes one of the ${resource} with If-Match only in the state that the client read, on ${engine}`, async (t) => {
-    const { client } = await servers(t, engine)
+    const client = () => clientsOf[engine](t)
     const path = await store(client())
     let counted = 0
     const count = async (own: Client) => {

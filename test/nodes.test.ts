@@ -1,7 +1,7 @@
 /** Rate limits and keys of two processes on one database. */
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
-import { type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { type Answer, sendRequest } from './client.ts'
 import { runHere } from './command-line.ts'
 import { eventually, newDatabase, type RunningServer, startServer } from './processes.ts'
@@ -11,19 +11,17 @@ const limit = 1_500
 /** Longer than any of these tests. Seconds. */
 const longEnough = 20
 
-/** Starts two servers on one database. Returns a key whose rate-limit window outlasts the test. */
-async function twoNodes(t: TestContext) {
-  const { variables } = newDatabase(t)
-  const first = await startServer(t, { ...variables, RATE_LIMIT: String(limit) })
-  const second = await startServer(t, { ...variables, RATE_LIMIT: String(limit) })
-  let key = first.key
-  let left = 0
+const { variables } = newDatabase({ after })
+const start = () => startServer({ after }, { ...variables, RATE_LIMIT: String(limit) })
+const nodes = [await start(), await start()] as const
+
+/** Returns a new key whose rate-limit window outlasts the test. */
+async function newKey(): Promise<string> {
   for (;;) {
-    left = secondsLeft(await first.send('HEAD', path, { key }))
-    if (left >= longEnough) break
-    key = (await runHere(['keys', 'create', '--name', 'test', '--account', '1'], { variables })).stdout.trim()
+    const { stdout } = await runHere(['keys', 'create', '--name', 'test', '--account', '1'], { variables })
+    const key = stdout.trim()
+    if (secondsLeft(await nodes[0].send('HEAD', path, { key })) >= longEnough) return key
   }
-  return { nodes: [first, second] as const, variables, key }
 }
 
 function secondsLeft({ headers }: Answer): number {
@@ -49,27 +47,27 @@ async function spendAll(t: TestContext, { port }: RunningServer, key: string): P
 }
 
 test('429 for a key holds across the nodes, within a tenth of its limit', async (t) => {
-  const { nodes, key } = await twoNodes(t)
+  const key = await newKey()
   const letIn = await Promise.all(nodes.map((node) => spendAll(t, node, key)))
   const all = letIn.reduce((sum, each) => sum + each, 0)
   assert.ok(all >= limit * 0.95 && all <= limit * 1.1, `${letIn} of ${limit}`)
 })
 
-test('429 for a key outlives the node that counted', async (t) => {
-  const { nodes, variables, key } = await twoNodes(t)
-  const letIn = await spendAll(t, nodes[0], key)
-  await nodes[0].end('SIGTERM')
-  const next = await startServer(t, { ...variables, RATE_LIMIT: String(limit) })
-  await eventually(async () => (await next.send('HEAD', path, { key })).status === 429)
-  assert.ok(letIn <= limit)
-})
-
-test('401 on every node for a key that was revoked on one, within ten seconds', async (t) => {
-  const { nodes, variables, key } = await twoNodes(t)
+test('401 on every node for a key that was revoked on one, within ten seconds', async () => {
+  const key = await newKey()
   const { id } = JSON.parse((await runHere(['keys', 'list', '--json'], { variables })).stdout).at(-1)
   for (const node of nodes) assert.equal((await node.send('GET', path, { key })).status, 200)
   await runHere(['keys', 'revoke', String(id)], { variables })
   for (const node of nodes) {
     await eventually(async () => (await node.send('GET', path, { key })).body.code === 'revoked_api_key')
   }
+})
+
+test('429 for a key outlives the node that counted', async (t) => {
+  const key = await newKey()
+  const letIn = await spendAll(t, nodes[0], key)
+  await nodes[0].end('SIGTERM')
+  const next = await start()
+  await eventually(async () => (await next.send('HEAD', path, { key })).status === 429)
+  assert.ok(letIn <= limit)
 })

@@ -62,11 +62,6 @@ test('a second start keeps the data and creates no second key', async (t) => {
   )
 })
 
-test('the first start prints the dashboard URL with BASE_URL', async (t) => {
-  const server = await startServer(t, { ...newDatabase(t).variables, BASE_URL: 'https://links.example.com' })
-  await server.said(/^Open the dashboard: https:\/\/links\.example\.com\/app\/sign-in#wml_[\w-]{43} /m)
-})
-
 test('a start without an active key prints how to issue one', async (t) => {
   const { variables } = newDatabase(t)
   await runHere(['accounts', 'create', '--name', 'Acme'], { variables })
@@ -80,9 +75,11 @@ test('a start without an active key prints how to issue one', async (t) => {
   assert.doesNotMatch(again.stderr(), /No API key/)
 })
 
-test('a relative DATABASE_URL is relative to the working directory', async (t) => {
+test('a relative DATABASE_URL is relative to the working directory; the dashboard URL starts with BASE_URL', async (t) => {
   const cwd = newFolder(t)
-  await listening(run(t, { PORT: '0', DATABASE_URL: 'sqlite:here/waymark.db' }, { cwd }))
+  const variables = { PORT: '0', DATABASE_URL: 'sqlite:here/waymark.db', BASE_URL: 'https://links.example.com' }
+  const server = await listening(run(t, variables, { cwd }))
+  await server.said(/^Open the dashboard: https:\/\/links\.example\.com\/app\/sign-in#wml_[\w-]{43} /m)
   assert.ok(existsSync(join(cwd, 'here/waymark.db')))
 })
 

@@ -5,6 +5,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { StartupFailure } from '../src/errors.ts'
+import { openStorage } from '../src/storage/open.ts'
 import { newDatabase, newFolder, type Running, run, startServer } from './processes.ts'
 
 test('reports a port in use in one sentence, without using up the first key', async (t) => {
@@ -49,7 +51,8 @@ test('reports an unusable database in one sentence, and leaves it unchanged', as
     const path = resolve(folder, file)
     make(path)
     const before = file === 'other.db' ? readFileSync(path) : null
-    assert.match(await refusal(run(t, { DATABASE_URL: `sqlite:${path}`, PORT: '0' })), sentence)
+    const isReported = (error: unknown) => error instanceof StartupFailure && sentence.test(error.message)
+    await assert.rejects(openStorage({ engine: 'sqlite', path }), isReported, file)
     if (before !== null) assert.deepEqual(readFileSync(path), before)
   }
 })

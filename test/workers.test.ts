@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { stableLifeMs } from '../src/process/workers.ts'
 import { sendRequest } from './client.ts'
 import {
@@ -14,15 +14,10 @@ import {
   type RunningServer,
   run,
   startServer,
-  type Variables,
 } from './processes.ts'
 
 const workers = 2
 const path = '/api/v1/spaces'
-
-function startWorkers(t: TestContext, variables: Variables = {}): Promise<RunningServer> {
-  return startServer(t, { ...newDatabase(t).variables, WORKERS: String(workers), ...variables })
-}
 
 /** Returns the processes that have responded to requests. */
 function answering({ stdout }: RunningServer): number[] {
@@ -41,7 +36,7 @@ async function untilAnswered(server: RunningServer, count: number): Promise<numb
 test('exits with 0 on a signal while workers are starting', async (t) => {
   const { variables } = newDatabase(t)
   for (const afterMs of [0, 200]) {
-    const server = await startServer(t, { ...variables, WORKERS: '2' })
+    const server = await startServer(t, { ...variables, WORKERS: String(workers) })
     await new Promise((resolve) => setTimeout(resolve, afterMs))
     const greeting = server.stderr()
     const { code, stderr } = await server.end('SIGTERM')
@@ -49,9 +44,38 @@ test('exits with 0 on a signal while workers are starting', async (t) => {
   }
 })
 
-test('replaces a killed worker, and loses no acknowledged write', async (t) => {
-  const server = await startWorkers(t)
+test('replaces a killed worker, which has the same OPS_PORT, and loses no acknowledged write', async (t) => {
+  const folder = newFolder(t)
+  const [portFile, opsFile] = [join(folder, 'port'), join(folder, 'ops')]
+  const first = await freePortRow(workers)
+  writeFileSync(portFile, '0')
+  writeFileSync(opsFile, String(first))
+  const ports = Array.from({ length: workers }, (_, slot) => first + slot)
+  const ask = async (port: number, target: string) =>
+    (await sendRequest({ agent: undefined, port, method: 'GET', path: target }, { key: null })).text
+  const isReady = (port: number) =>
+    ask(port, '/health/ready').then(
+      (text) => text === '{"status":"ready"}',
+      () => false,
+    )
+  const allReady = async () => (await Promise.all(ports.map(isReady))).every(Boolean)
+  const counted = async (port: number) =>
+    Number(
+      /_count\{route="\/api\/v1\/spaces",method="GET",status="200"\} (\d+)$/m.exec(await ask(port, '/metrics'))?.[1],
+    )
+
+  const variables = { ...measured(), ...newDatabase(t).variables, WORKERS: String(workers), PORT_FILE: portFile }
+  const server = await listening(run(t, { ...variables, OPS_PORT: '', OPS_PORT_FILE: opsFile }))
+  await eventually(allReady)
   const [victim] = await untilAnswered(server, workers)
+  const counts = await Promise.all(ports.map(counted))
+  assert.ok(
+    counts.every((count) => count >= 1),
+    String(counts),
+  )
+  const sum = counts.reduce((total, count) => total + count, 0)
+  await eventually(() => server.stdout().match(/"route":"\/api\/v1\/spaces","status":200/g)?.length === sum)
+
   const stored: number[] = []
   let isOver = false
   const write = async (): Promise<void> => {
@@ -68,14 +92,19 @@ test('replaces a killed worker, and loses no acknowledged write', async (t) => {
   const { length } = stored
   await eventually(() => stored.length >= length + 50)
   await untilAnswered(server, workers + 1)
+  await eventually(allReady)
   isOver = true
   await Promise.all(writers)
   for (const id of stored) assert.equal((await server.send('GET', `${path}/${id}`)).status, 200)
-  assert.equal((await server.end('SIGTERM')).code, 0)
+  const { code, stdout, stderr } = await server.end('SIGTERM')
+  assert.equal(code, 0)
+  assert.equal(stderr.match(/is listening on/g)?.length, 1)
+  assert.equal(stderr.match(/^ +wm_\w+$/gm)?.length, 1)
+  assert.equal(stdout.match(/"msg":"stopped"/g)?.length, workers)
 })
 
 test('doubles the pause of a slot, and replaces the last listening worker immediately', async (t) => {
-  const server = await startWorkers(t, { ...measured(), WORKERS: '2' })
+  const server = await startServer(t, { ...measured(), ...newDatabase(t).variables, WORKERS: String(workers) })
   const [first, other] = (await untilAnswered(server, 2)) as [number, number]
   const pauseAfterDeathOf = async (pid: number) => {
     const [line] = await server.said(new RegExp(`^.*"worker":${pid},.*$`, 'm'))
@@ -106,52 +135,4 @@ test('doubles the pause of a slot, and replaces the last listening worker immedi
   )
   await untilAnswered(server, 7)
   assert.equal((await server.end('SIGTERM')).code, 0)
-})
-
-test('each worker has its own OPS_PORT, and its replacement has the same', async (t) => {
-  const first = await freePortRow(workers)
-  const ports = Array.from({ length: workers }, (_, slot) => first + slot)
-  const ask = async (port: number, target: string) =>
-    (await sendRequest({ agent: undefined, port, method: 'GET', path: target }, { key: null })).text
-  const isReady = (port: number) =>
-    ask(port, '/health/ready').then(
-      (text) => text === '{"status":"ready"}',
-      () => false,
-    )
-  const allReady = async () => (await Promise.all(ports.map(isReady))).every(Boolean)
-  const counted = async (port: number) =>
-    Number(
-      /_count\{route="\/api\/v1\/spaces",method="GET",status="200"\} (\d+)$/m.exec(await ask(port, '/metrics'))?.[1],
-    )
-
-  const server = await startWorkers(t, { OPS_PORT: String(first) })
-  await eventually(allReady)
-  await untilAnswered(server, workers)
-  const counts = await Promise.all(ports.map(counted))
-  assert.ok(
-    counts.every((count) => count >= 1),
-    String(counts),
-  )
-  const sum = counts.reduce((total, count) => total + count, 0)
-  await eventually(() => server.stdout().match(/"route":"\/api\/v1\/spaces","status":200/g)?.length === sum)
-
-  process.kill(answering(server)[0] as number, 'SIGKILL')
-  await server.said(/worker died; replacing it/)
-  await eventually(allReady)
-  assert.equal((await server.end('SIGTERM')).code, 0)
-})
-
-test('workers read ports from files, print one key, and exit with 0 on SIGTERM', async (t) => {
-  const folder = newFolder(t)
-  const [port, ops] = [join(folder, 'port'), join(folder, 'ops')]
-  writeFileSync(port, '0')
-  writeFileSync(ops, String(await freePortRow(workers)))
-  const variables = { ...measured(), ...newDatabase(t).variables, WORKERS: String(workers), PORT_FILE: port }
-  const server = await listening(run(t, { ...variables, OPS_PORT: '', OPS_PORT_FILE: ops }))
-  await untilAnswered(server, workers)
-  const { code, stdout, stderr } = await server.end('SIGTERM')
-  assert.equal(code, 0)
-  assert.equal(stderr.match(/is listening on/g)?.length, 1)
-  assert.equal(stderr.match(/^ +wm_\w+$/gm)?.length, 1)
-  assert.equal(stdout.match(/"msg":"stopped"/g)?.length, workers)
 })

@@ -1,38 +1,89 @@
-/** Width, weight, touch targets and motion of every page in a real browser. */
+/** Axe issues, width, weight, touch targets and motion of every page, list rows and the period menu, in a real browser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
-import { browserForTests, phone, shoot, signIn, skip } from '../../test/dashboard-browser.ts'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { startApp } from '../../test/app.ts'
+import {
+  browserForTests,
+  findings,
+  hasFocus,
+  phone,
+  shoot,
+  signIn,
+  skip,
+  storedIn,
+} from '../../test/dashboard-browser.ts'
 import { fullApp, paths } from '../../test/dashboard-pages.ts'
 
 const openWindow = browserForTests()
 /** Tests only read it. */
 const app = await fullApp()
 
-async function signedIn(options: Parameters<typeof openWindow>[0] = {}) {
+async function signedIn(options: BrowserContextOptions = {}) {
   const opened = await openWindow(options)
   await signIn(app, opened.page)
   return opened
 }
 
-test('no page is wider than the screen, from 320 pixels (400 % of 1280) to 1920', { skip }, async () => {
-  const { page } = await signedIn()
+test('every page fits screens from 320 pixels (400 % of 1280) to 1920, and axe and the console report no issue', {
+  skip,
+}, async () => {
+  const { page, complaints, requests } = await signedIn()
   for (const [name, path] of Object.entries(paths)) {
+    await page.setViewportSize({ width: 1280, height: 800 })
     await page.goto(app.origin + path)
+    assert.deepEqual(await findings(page), [], path)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    assert.deepEqual(await findings(page, ['cat.color']), [], `${path} in the dark`)
+    await shoot(page, `1280-dark-page-${name}`)
+    await page.emulateMedia({ colorScheme: 'light' })
     for (const width of [320, 390, 768, 1280, 1920]) {
       await page.setViewportSize({ width, height: width === 320 ? 256 : 900 })
-      const { scrollWidth, innerWidth } = await measured(page)
+      const { scrollWidth, innerWidth } = await page.evaluate<{ scrollWidth: number; innerWidth: number }>(
+        '({ scrollWidth: document.documentElement.scrollWidth, innerWidth })',
+      )
       assert.ok(scrollWidth <= innerWidth, `${path} is ${scrollWidth} wide on ${innerWidth}`)
       if (width === 320) await shoot(page, `${width}-light-page-${name}`)
     }
   }
+  assert.deepEqual(complaints, [])
+  assert.deepEqual(
+    requests.filter(({ origin }) => origin !== app.origin),
+    [],
+  )
 })
 
-function measured(page: Page): Promise<{ scrollWidth: number; innerWidth: number }> {
-  return page.evaluate('({ scrollWidth: document.documentElement.scrollWidth, innerWidth })')
-}
+test('axe reports no serious issue in an empty account or with a single record', { skip }, async () => {
+  const app = await startApp()
+  const { page, complaints } = await openWindow(phone())
+  await page.goto(`${app.origin}/app/sign-in`)
+  assert.deepEqual(await findings(page), [])
+  await shoot(page, '390-light-page-sign-in')
+  await signIn(app, page)
+  for (const path of ['/app', '/app/links', '/app/links/new', '/app/domains', '/app/spaces', '/app/keys']) {
+    await page.goto(app.origin + path)
+    assert.deepEqual(await findings(page), [], path)
+    await shoot(page, `390-light-empty${path.replaceAll('/', '-')}`)
+  }
+  const stored = storedIn(app)
+  await stored('/domains', { name: 'go.acme.com' })
+  await stored('/links', { url: 'https://acme.com/' })
+  for (const path of ['/app', '/app/links', '/app/links/1', '/app/domains']) {
+    await page.goto(app.origin + path)
+    assert.deepEqual(await findings(page), [], path)
+  }
+  assert.deepEqual(complaints, [])
+})
 
 test('transfers less than 60 KB for the first page, and at most 100 KB for any page', { skip }, async () => {
+  const { page, context } = await signedIn()
+  const network = await context.newCDPSession(page)
+  await network.send('Network.enable')
+  await network.send('Network.setCacheDisabled', { cacheDisabled: true })
+  let bytes = 0
+  network.on('Network.loadingFinished', ({ encodedDataLength }) => {
+    bytes += encodedDataLength
+  })
   for (const [path, most] of [
     ['/app', 60_000],
     ['/app/links', 60_000],
@@ -40,14 +91,7 @@ test('transfers less than 60 KB for the first page, and at most 100 KB for any p
     ['/app/links/1', 100_000],
     ['/app/links/new', 100_000],
   ] as const) {
-    const { page, context } = await signedIn()
-    const network = await context.newCDPSession(page)
-    await network.send('Network.enable')
-    await network.send('Network.setCacheDisabled', { cacheDisabled: true })
-    let bytes = 0
-    network.on('Network.loadingFinished', ({ encodedDataLength }) => {
-      bytes += encodedDataLength
-    })
+    bytes = 0
     await page.goto(app.origin + path, { waitUntil: 'networkidle' })
     assert.ok(bytes > 5_000 && bytes < most, `${path} takes ${bytes} bytes`)
   }
@@ -102,4 +146,128 @@ test('prints figures and dates without controls', { skip }, async () => {
   }
   assert.equal(await page.locator('.periods [popovertarget]').isVisible(), true)
   assert.equal(await page.evaluate('getComputedStyle(document.documentElement).backgroundImage'), 'none')
+})
+
+async function listOn(options?: BrowserContextOptions): Promise<Page> {
+  const { page } = await signedIn(options)
+  await page.goto(`${app.origin}/app/links`)
+  return page
+}
+
+interface Measures {
+  /** The height of the highest row and the width of the lead column, in CSS pixels. */
+  readonly height: number
+  readonly lead: number
+  /** The headers of visible columns. */
+  readonly heads: readonly string[]
+}
+
+function measured(page: Page): Promise<Measures> {
+  return page.evaluate(`(() => {
+    const heads = [...document.querySelectorAll('thead th')].filter((head) => head.checkVisibility())
+    const boxes = [...document.querySelectorAll('tbody tr')].map((row) => row.getBoundingClientRect())
+    return {
+      height: Math.max(...boxes.map(({ height }) => height)),
+      lead: document.querySelector('tbody .lead-cell').getBoundingClientRect().width,
+      heads: heads.map(({ innerText }) => innerText),
+    }
+  })()`)
+}
+
+test('hides columns before the link gets too narrow; rows have two lines from 560 pixels', {
+  skip,
+}, async () => {
+  const page = await listOn()
+  const all = ['Select', 'Link', 'Space', 'Clicks in 30 days', 'All clicks', 'Created', 'Actions']
+  for (const [width, gone] of [
+    [1280, []],
+    [1100, ['Space']],
+    [1024, ['Space', 'All clicks']],
+    [940, ['Space', 'All clicks']],
+    [768, ['Space', 'All clicks', 'Created']],
+    [700, ['Space', 'All clicks']],
+    [560, ['Space', 'All clicks', 'Created']],
+  ] as const) {
+    await page.setViewportSize({ width, height: 800 })
+    const { height, lead, heads } = await measured(page)
+    assert.deepEqual(
+      heads,
+      all.filter((head) => !(gone as readonly string[]).includes(head)),
+      `at ${width}`,
+    )
+    assert.ok(height <= 72 && lead >= 256, `at ${width}, a row is ${height} high and its link ${lead} wide`)
+  }
+})
+
+test('keeps the selection bar within reach at any width', { skip }, async () => {
+  // The narrowest of each layout.
+  for (const width of [768, 320]) {
+    const page = await listOn(width < 768 ? phone(width) : { viewport: { width, height: 800 } })
+    await page
+      .getByRole('checkbox', { name: /^Select / })
+      .first()
+      .check()
+    if (width < 768) {
+      await page.getByRole('button', { name: 'Actions', exact: true }).focus()
+      await page.keyboard.press('Enter')
+    }
+    await shoot(page, `${width}-light-selection`)
+    for (const name of ['Enable', 'Disable', 'Move', 'Delete']) {
+      const button = page.locator('form.selection').getByRole('button', { name, exact: true })
+      const { x, y, width: wide, height } = (await button.boundingBox()) ?? assert.fail(`${name} is hidden at ${width}`)
+      assert.ok(x >= 0 && x + wide <= width && y >= 0 && y + height <= (width < 768 ? 844 : 800), `${name} at ${width}`)
+      await button.click({ trial: true })
+    }
+    const { scroll, client } = await page
+      .locator('form.selection')
+      .evaluate((bar: { scrollWidth: number; clientWidth: number }) => ({
+        scroll: bar.scrollWidth,
+        client: bar.clientWidth,
+      }))
+    assert.equal(scroll, client, `the bar scrolls at ${width}`)
+    await page.context().close()
+  }
+})
+
+test('a phone sorts with a menu, and its hidden headers are not focusable', { skip }, async () => {
+  const page = await listOn(phone())
+  assert.equal(await page.locator('thead a').locator('visible=true').count(), 0)
+  await page.getByRole('columnheader', { name: 'Link' }).waitFor({ state: 'attached' })
+  await page.getByRole('button', { name: 'Sort by Created, newest first' }).click()
+  await page.getByRole('link', { name: 'All clicks, most first' }).click()
+  await page.getByRole('button', { name: 'Sort by All clicks, most first' }).waitFor()
+  assert.match(page.url(), /\?sort_by=clicks&sort=desc$/)
+  assert.equal(
+    await page.getByRole('rowheader').first().getByRole('link', { name: 'go.acme.com:3080/summer' }).count(),
+    1,
+  )
+})
+
+test('selecting a period does not move the period menu', { skip }, async () => {
+  const { page } = await signedIn()
+  const tabs = page.getByRole('navigation', { name: 'Period' }).getByRole('link')
+  const places = async () => Promise.all((await tabs.all()).map(async (tab) => (await tab.boundingBox())?.x))
+  const before = await places()
+  await tabs.first().click()
+  await page.waitForURL(/period=2d/)
+  assert.deepEqual(await places(), before)
+})
+
+test('custom dates open above the page without moving it; rejected dates stay as typed', { skip }, async () => {
+  const { page, complaints } = await signedIn(phone())
+  const figures = page.getByRole('term').first()
+  const top = (await figures.boundingBox())?.y
+  const button = page.getByRole('button', { name: /^Other days/ })
+  await button.click()
+  await page.getByLabel('From', { exact: true }).fill('2026-02-02')
+  assert.equal((await figures.boundingBox())?.y, top)
+  await page.keyboard.press('Escape')
+  assert.equal(await hasFocus(button), true)
+  await button.click()
+  await page.getByLabel('To', { exact: true }).fill('2026-02-01')
+  await page.getByRole('button', { name: 'Show' }).click()
+  await page.getByText('The to date must not be before the from date.').waitFor()
+  assert.equal(await page.getByLabel('From', { exact: true }).inputValue(), '2026-02-02')
+  assert.equal(await hasFocus(page.getByLabel('To', { exact: true })), true)
+  assert.deepEqual(complaints, [])
 })

@@ -1,4 +1,4 @@
-/** The life of a first link in a real browser, from signing in to deleting and restoring it. */
+/** The life of a first link on a desktop, and lists, color schemes and sessions on a phone, in a real browser. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -6,34 +6,34 @@ import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startApp, type TestApp } from '../../test/app.ts'
-import { browserForTests, hasFocus, screens, shoot, signIn, skip } from '../../test/dashboard-browser.ts'
+import { browserForTests, goTo, hasFocus, phone, shoot, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
 import { eventually } from '../../test/processes.ts'
 
 const openWindow = browserForTests()
 
-for (const { name, options } of screens) {
-  test(`${name}: creates, visits, counts, changes, deletes and restores a link`, { skip }, async () => {
-    const app = await startApp()
-    const { page, complaints } = await openWindow(options)
-    const shot = (step: string) => shoot(page, `${name}-${step}`)
-    await signsInOnce(app, page)
-    await shot('1-welcome')
-    await makesDomain(page)
-    await shot('2-domain')
-    const site = await startSite()
-    await makesLink(page, `${site}/target`)
-    await shot('3-link')
-    await followsLink(app, page, `${site}/target`)
-    await shot('4-clicked')
-    await isToldWhatIsWrong(page, site)
-    await shot('5-refused')
-    await savesIt(page, site)
-    await collides(app, page, site)
-    await shot('6-collision')
-    await deletesAndRestores(page, shot)
-    assert.deepEqual(complaints, [])
-  })
-}
+type Shot = (step: string) => Promise<void>
+
+test('a desktop creates, visits, counts, changes, deletes and restores a link', { skip }, async () => {
+  const app = await startApp()
+  const { page, complaints } = await openWindow({ reducedMotion: 'no-preference' })
+  const shot = (step: string) => shoot(page, `1280-light-${step}`)
+  await signsInOnce(app, page)
+  await shot('1-welcome')
+  await makesDomain(page)
+  await shot('2-domain')
+  const site = await startSite()
+  await makesLink(page, `${site}/target`)
+  await shot('3-link')
+  await followsLink(app, page, `${site}/target`)
+  await shot('4-clicked')
+  await isToldWhatIsWrong(page, site)
+  await shot('5-refused')
+  await savesIt(page, site)
+  await collides(app, page, site)
+  await shot('6-collision')
+  await deletesAndRestores(page, shot)
+  assert.deepEqual(complaints, [])
+})
 
 async function signsInOnce(app: TestApp, page: Page): Promise<void> {
   await signIn(app, page)
@@ -120,7 +120,7 @@ async function collides(app: TestApp, page: Page, site: string): Promise<void> {
   assert.equal(await page.getByRole('textbox', { name: 'Destination', exact: true }).inputValue(), `${site}/winter`)
 }
 
-async function deletesAndRestores(page: Page, shot: (step: string) => Promise<void>): Promise<void> {
+async function deletesAndRestores(page: Page, shot: Shot): Promise<void> {
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('The link is saved').waitFor()
   const button = page.getByRole('link', { name: 'Delete the link' })
@@ -152,4 +152,91 @@ async function startSite(): Promise<string> {
   await once(server, 'listening')
   after(() => server.close())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('a phone searches and changes lists, keeps the color scheme, and ends a session', { skip }, async () => {
+  const app = await startApp()
+  const stored = storedIn(app)
+  await stored('/domains', { name: 'go.acme.com' })
+  for (const alias of ['spring', 'summer', 'autumn', 'winter'])
+    await stored('/links', { alias, url: `https://acme.com/${alias}` })
+  const { page, complaints } = await openWindow({ colorScheme: 'dark', ...phone() })
+  const shot = (step: string) => shoot(page, `390-dark-${step}`)
+  await signIn(app, page)
+  await disablesTwo(page, shot)
+  await searches(page, shot)
+  await choosesScheme(page)
+  await signsOut(app, page)
+  assert.deepEqual(complaints, [])
+})
+
+async function disablesTwo(page: Page, shot: Shot): Promise<void> {
+  await goTo(page, 'Links')
+  await select(page, 'summer', 'winter')
+  await page.getByText('2 selected').waitFor()
+  await shot('selected')
+  await page.getByRole('button', { name: 'Actions', exact: true }).click()
+  await page.getByRole('button', { name: 'Disable' }).first().click()
+  await page.getByText('2 links are disabled').waitFor()
+  assert.equal(await page.getByText('Disabled', { exact: true }).locator('visible=true').count(), 2)
+}
+
+/** The URL follows the search and filters; back and reload restore the list. */
+async function searches(page: Page, shot: Shot): Promise<void> {
+  const rows = page.getByRole('rowheader')
+  const search = page.getByRole('searchbox', { name: 'Search links' })
+  await search.pressSequentially('summer')
+  await page.waitForURL('**/app/links?search=summer')
+  await page.waitForFunction('document.querySelectorAll("tbody tr").length === 1')
+  assert.equal(await hasFocus(search), true)
+  await search.fill('')
+  await page.getByLabel('State').selectOption('Disabled')
+  await page.waitForURL('**/app/links?status=disabled')
+  await page.waitForFunction('document.querySelectorAll("tbody tr").length === 2')
+  await shot('filtered')
+  await page.getByRole('link', { name: 'go.acme.com:3080/winter' }).click()
+  await page.getByRole('heading', { level: 1, name: /winter/ }).waitFor()
+  await page.goBack()
+  assert.match(page.url(), /status=disabled$/)
+  assert.equal(await rows.count(), 2)
+  await page.reload()
+  assert.equal(await rows.count(), 2)
+  assert.equal(await page.getByLabel('State').inputValue(), 'disabled')
+  await page.getByRole('link', { name: 'Clear all' }).click()
+  await page.waitForURL('**/app/links')
+  assert.equal(await rows.count(), 4)
+}
+
+async function choosesScheme(page: Page): Promise<void> {
+  for (const [button, scheme] of [
+    ['Dark', 'dark'],
+    ['Light', 'light'],
+  ] as const) {
+    await press(page, button)
+    await page.waitForFunction(`document.documentElement.dataset.scheme === '${scheme}'`)
+    await page.reload()
+    assert.equal(await page.evaluate('getComputedStyle(document.body).colorScheme'), scheme)
+  }
+}
+
+async function signsOut({ origin }: TestApp, page: Page): Promise<void> {
+  await press(page, 'Sign out')
+  await page.waitForURL('**/app/sign-in')
+  await page.goBack()
+  await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor()
+  assert.equal(await page.getByText('winter').count(), 0)
+  const { url, status } = await page.evaluate<{ url: string; status: number }>(
+    'fetch("/app/links").then(({ url, status }) => ({ url, status }))',
+  )
+  assert.deepEqual([url, status], [`${origin}/app/sign-in?next=%2Fapp%2Flinks`, 200])
+}
+
+/** Presses a button in the menu. */
+async function press(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'Menu', exact: true }).click()
+  await page.getByRole('navigation', { name: 'Main' }).getByRole('button', { name, exact: true }).click()
+}
+
+async function select(page: Page, ...aliases: readonly string[]): Promise<void> {
+  for (const alias of aliases) await page.getByLabel(`Select go.acme.com:3080/${alias}`).check()
 }

@@ -103,19 +103,17 @@ for (const open of [onSqlite, onPostgres]) {
   })
 
   test(`migrates a new database once if processes start together: ${open.name}`, async (t) => {
-    for (let round = 0; round < 2; round++) {
-      const { url } = await open(t)
-      const starts = Array.from({ length: 3 }, () => waymark(t, ['migrate', '--json'], { DATABASE_URL: url }))
-      for (const { code, stdout, stderr } of await Promise.all(starts)) {
-        assert.deepEqual([code, stderr], [0, ''])
-        assert.equal(JSON.parse(stdout)[0].status, 'applied')
-      }
-      const isSqlite = url.startsWith('sqlite:')
-      const storage = await openStorage(
-        isSqlite ? { engine: 'sqlite', path: url.slice('sqlite:'.length) } : { engine: 'postgres', url, pool: 1 },
-      )
-      assert.equal((await createAccount(storage, 'Acme')).id, 1)
-      await storage.close()
+    const { url } = await open(t)
+    const starts = Array.from({ length: 3 }, () => waymark(t, ['migrate', '--json'], { DATABASE_URL: url }))
+    for (const { code, stdout, stderr } of await Promise.all(starts)) {
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.equal(JSON.parse(stdout)[0].status, 'applied')
     }
+    const isSqlite = url.startsWith('sqlite:')
+    const storage = await openStorage(
+      isSqlite ? { engine: 'sqlite', path: url.slice('sqlite:'.length) } : { engine: 'postgres', url, pool: 1 },
+    )
+    assert.equal((await createAccount(storage, 'Acme')).id, 1)
+    await storage.close()
   })
 }

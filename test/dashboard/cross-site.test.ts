@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { listKeys } from '../../src/keys/store.ts'
 import { insertLoginToken, listSessions } from '../../src/sessions/store.ts'
-import { type StartOptions, startApp, type TestApp } from '../app.ts'
+import { startApp, type TestApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { Browser, type Form, signedIn } from '../dashboard.ts'
 import { type Furnished, furnish } from '../dashboard-records.ts'
@@ -12,9 +12,11 @@ type Headers = Readonly<Record<string, string>>
 
 const publicAddress = 'https://links.example.com'
 
+const usual = await startApp()
+const behindProxy = await startApp({ baseUrl: publicAddress })
+
 /** Returns an account, its browser, and a valid form for each route. */
-async function target(options: StartOptions = {}) {
-  const app = await startApp(options)
+async function target(app = usual) {
   const own = await furnish(app)
   const browser = await signedIn(app, own.key)
   await signedIn(app, own.key)
@@ -106,7 +108,7 @@ describe('returns 403 and changes nothing', () => {
   })
 
   test('behind a public URL, for the origin of another host', async () => {
-    const { app, own, browser, posts } = await target({ baseUrl: publicAddress })
+    const { app, own, browser, posts } = await target(behindProxy)
     const before = await stateOf(app, own)
     const origins = ['https://links.example.com.evil.example', 'https://evil.example', 'https://links.example.com:444']
     for (const [, path, form] of posts) {
@@ -144,7 +146,7 @@ describe('done', () => {
   test('the origin of the host or of the public URL, without Sec-Fetch-Site', async () => {
     const { app, own, browser } = await target()
     await signsOutAs(browser, { origin: `${sameHost}:${app.port}` })
-    const proxied = await target({ baseUrl: publicAddress })
+    const proxied = await target(behindProxy)
     await signsOutAs(proxied.browser, { origin: publicAddress })
     for (const headers of [
       { host: 'links.example.com', origin: 'http://links.example.com' },
