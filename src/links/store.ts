@@ -3,7 +3,7 @@ import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } fr
 import { foldCase } from '../lib/fold-case.ts'
 import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
-import { query, type Row, sqlTemplate } from '../storage/schema.ts'
+import { CachedQuery, query, type Row, sqlTemplate } from '../storage/schema.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
 import { type LinkChange, type LinkRow, type LinkValues, linkColumns, type NewLink } from './schema.ts'
@@ -138,9 +138,12 @@ export async function countLinksIn(
 
 /** Finds the account's domain with this id, or its oldest domain if `id` is null. */
 export async function findLinkDomain(db: Db, account: number, id: number | null): Promise<LinkDomain | undefined> {
-  const domains = query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account)
-  const [domain] = await db.execute(id === null ? domains.orderBy('id').limit(1) : domains.where('id', '=', id))
-  return domain
+  const domains = () => query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account)
+  const found =
+    id === null
+      ? domains().orderBy('id').limit(1)
+      : new CachedQuery<LinkDomain>('domain of link', [account, id], () => domains().where('id', '=', id))
+  return (await db.execute(found))[0]
 }
 
 /** Returns whether the account has this space. */
