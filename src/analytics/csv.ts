@@ -1,6 +1,6 @@
 /** Clicks for spreadsheets: CSV by RFC 4180, in UTF-8. Pure. */
 import { dayText } from './calendar.ts'
-import { addCounts, dimensionsOfLinks, other, shownCounts, sortedValues, type Value } from './day.ts'
+import { addCounts, dimensionsOfLinks, noCounts, other, shownCounts, sortedValues, type Value } from './day.ts'
 import type { NamedLinkDay } from './transfer-store.ts'
 
 export const csvHead = 'day,short_link,link_id,dimension,value,clicks,unique_clicks,bots,previews\r\n'
@@ -8,7 +8,7 @@ export const csvHead = 'day,short_link,link_id,dimension,value,clicks,unique_cli
 /** Returns the rows for a link day: the total, then each value by dimension. */
 export function csvRows({ link, domain, alias, day, facts }: NamedLinkDay): string {
   const start = [dayText(day), `${domain}/${alias}`, link]
-  const total = { people: 0, unique: 0, bots: 0, previews: 0 }
+  const total = noCounts()
   for (const counts of facts.hours.values()) addCounts(total, counts)
   const values = dimensionsOfLinks.flatMap((dimension) =>
     sortedValues(facts.breakdowns[dimension]).map(([value, clicks]) => [dimension, shown(value), clicks, '', '', '']),

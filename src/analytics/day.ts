@@ -50,11 +50,16 @@ export function emptyDay(): DayFacts {
   return { hours: new Map(), breakdowns: breakdowns as DayFacts['breakdowns'] }
 }
 
+/** Returns counts of zero. */
+export function noCounts(): HourCounts {
+  return { people: 0, unique: 0, bots: 0, previews: 0 }
+}
+
 /** Returns the counts of an hour. Adds them if there are none. */
 export function hourOf({ hours }: Pick<DayFacts, 'hours'>, hour: number): HourCounts {
   const known = hours.get(hour)
   if (known !== undefined) return known
-  const counts = { people: 0, unique: 0, bots: 0, previews: 0 }
+  const counts = noCounts()
   hours.set(hour, counts)
   return counts
 }

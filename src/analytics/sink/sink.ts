@@ -2,63 +2,38 @@ import type { Meter } from '../../storage/port.ts'
 import { startOfHour } from '../calendar.ts'
 import type { CountedClick } from '../click-store.ts'
 
-/** One raw click. It has no IP address, no user agent and no time more precise than the hour. */
-export interface ClickRow {
+/** The members of a raw click. It has no IP address, no user agent and no time more precise than the hour. */
+const members = {
   /** The start of the hour, as RFC 3339. */
-  readonly at: string
-  readonly class: 'person' | 'bot' | 'preview'
-  readonly account_id: number
-  readonly domain_id: number
+  at: ({ click }) => new Date(startOfHour(click.atMs)).toISOString(),
+  class: ({ click }) => click.class,
+  account_id: ({ link }) => link.account,
+  domain_id: ({ link }) => link.domain,
   /** The link's space at that time; null for no space. */
-  readonly space_id: number | null
-  readonly link_id: number
+  space_id: ({ link }) => link.space,
+  link_id: ({ link }) => link.link,
   /** These six are null if they are unknown or the visitor asked not to be tracked. */
-  readonly country: string | null
-  readonly referrer: string | null
-  readonly browser: string | null
-  readonly operating_system: string | null
-  readonly device: string | null
-  readonly language: string | null
+  country: ({ click }) => click.facts?.countries ?? null,
+  referrer: ({ click }) => click.facts?.referrers ?? null,
+  browser: ({ click }) => click.facts?.browsers ?? null,
+  operating_system: ({ click }) => click.facts?.operating_systems ?? null,
+  device: ({ click }) => click.facts?.devices ?? null,
+  language: ({ click }) => click.facts?.languages ?? null,
   /** Whether it was the visitor's first click of the day on the link. */
-  readonly is_unique: boolean
-}
+  is_unique: ({ isFirst }) => isFirst,
+} satisfies Readonly<Record<string, (counted: CountedClick) => unknown>>
 
-/** The columns of a sink: the members of a row in their order. */
-export const columns = [
-  'at',
-  'class',
-  'account_id',
-  'domain_id',
-  'space_id',
-  'link_id',
-  'country',
-  'referrer',
-  'browser',
-  'operating_system',
-  'device',
-  'language',
-  'is_unique',
-] as const satisfies readonly (keyof ClickRow)[]
+/** One raw click. */
+export type ClickRow = { readonly [Name in keyof typeof members]: ReturnType<(typeof members)[Name]> }
+
+/** The columns of a sink. */
+export const columns = Object.keys(members)
 
 /** Returns one row per visit. */
-export function rowsOf({ click, link, isFirst }: CountedClick): ClickRow[] {
-  const { atMs, count, class: of, facts } = click
-  const row: ClickRow = {
-    at: new Date(startOfHour(atMs)).toISOString(),
-    class: of,
-    account_id: link.account,
-    domain_id: link.domain,
-    space_id: link.space,
-    link_id: link.link,
-    country: facts?.countries ?? null,
-    referrer: facts?.referrers ?? null,
-    browser: facts?.browsers ?? null,
-    operating_system: facts?.operating_systems ?? null,
-    device: facts?.devices ?? null,
-    language: facts?.languages ?? null,
-    is_unique: isFirst,
-  }
-  return Array.from({ length: count }, () => row)
+export function rowsOf(counted: CountedClick): ClickRow[] {
+  const values = Object.entries(members).map(([name, read]) => [name, read(counted)])
+  const row: ClickRow = Object.fromEntries(values)
+  return Array.from({ length: counted.click.count }, () => row)
 }
 
 /** Rows that are sent together. The id identifies a batch that is sent again. */

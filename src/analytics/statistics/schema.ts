@@ -1,24 +1,12 @@
 import type { Violation } from '../../errors.ts'
-import { form, optional, type Rule, required } from '../../forms/form.ts'
+import { type Field, form, optional, type Rule, required } from '../../forms/form.ts'
 import { type TSchema, Type } from '../../forms/json-schema.ts'
 import { pageSize } from '../../forms/list-query.ts'
 import { integer, oneOf } from '../../forms/rules.ts'
 import { dimensionsOfLinks } from '../day.ts'
-import { defaultDays, intervals, maxDays, maxDaysByHour, parseDay, type RangeQuery, rangeFaults } from './day-range.ts'
+import { defaultDays, intervals, maxDays, maxDaysByHour, parseDay, rangeFaults } from './day-range.ts'
 
 const names = ['clicks', ...dimensionsOfLinks, 'classes', 'links'] as const
-
-/** Null for a missing parameter. */
-export interface StatsQuery extends RangeQuery {
-  readonly name: (typeof names)[number]
-  readonly link_id: number | null
-  readonly domain_id: number | null
-  readonly space_id: number | null
-  readonly sort_by: 'clicks' | 'value' | null
-  readonly sort: 'desc' | 'asc' | null
-  readonly per_page: number | null
-  readonly page: number | null
-}
 
 const day = (description: string): Rule<number> => ({
   schema: Type.String({ format: 'date', description }),
@@ -30,31 +18,38 @@ const ofLists = ['sort_by', 'sort', 'per_page', 'page'] as const
 const references = ['link_id', 'domain_id', 'space_id'] as const
 
 /** Only descriptions name defaults: a client that sends all defaults would combine parameters that exclude each other. */
-export const statsQuery = form<StatsQuery>(
-  {
-    name: required(oneOf(names, 'Which statistic.')),
-    link_id: optional(integer({ description: 'Only clicks of this link. Not with `domain_id` or `space_id`.' }), null),
-    domain_id: optional(integer({ description: 'Only clicks of links on this domain.' }), null),
-    space_id: optional(integer({ description: 'Only clicks of links in this space.' }), null),
-    from: optional(day(`The first day, in UTC. Without it, ${defaultDays} days up to \`to\`.`), null),
-    to: optional(
-      day(
-        `The last day, in UTC: at most ${maxDays} days, ${maxDaysByHour} by hour. Without it, today, or the last day that these allow after \`from\`.`,
-      ),
-      null,
+const parameters = {
+  name: required(oneOf(names, 'Which statistic.')),
+  link_id: optional(integer({ description: 'Only clicks of this link. Not with `domain_id` or `space_id`.' }), null),
+  domain_id: optional(integer({ description: 'Only clicks of links on this domain.' }), null),
+  space_id: optional(integer({ description: 'Only clicks of links in this space.' }), null),
+  from: optional(day(`The first day, in UTC. Without it, ${defaultDays} days up to \`to\`.`), null),
+  to: optional(
+    day(
+      `The last day, in UTC: at most ${maxDays} days, ${maxDaysByHour} by hour. Without it, today, or the last day that these allow after \`from\`.`,
     ),
-    interval: optional(oneOf(intervals, 'What a bucket spans; `day` by default. Only with `name=clicks`.'), null),
-    sort_by: optional(oneOf(['clicks', 'value'], ofOthers('`clicks` by default.')), null),
-    sort: optional(oneOf(['desc', 'asc'], ofOthers('`desc` by default.')), null),
-    per_page: optional(
-      { ...pageSize, schema: { ...pageSize.schema, description: ofOthers('10 by default.') } as TSchema },
-      null,
-    ),
-    page: optional(integer({ description: ofOthers('1 by default.') }), null),
-  },
-  [],
-  (query) => [...referenceFaults(query), ...rangeFaults(query), ...foreignTo(query)],
-)
+    null,
+  ),
+  interval: optional(oneOf(intervals, 'What a bucket spans; `day` by default. Only with `name=clicks`.'), null),
+  sort_by: optional(oneOf(['clicks', 'value'], ofOthers('`clicks` by default.')), null),
+  sort: optional(oneOf(['desc', 'asc'], ofOthers('`desc` by default.')), null),
+  per_page: optional(
+    { ...pageSize, schema: { ...pageSize.schema, description: ofOthers('10 by default.') } as TSchema },
+    null,
+  ),
+  page: optional(integer({ description: ofOthers('1 by default.') }), null),
+}
+
+/** Null for a missing parameter. */
+export type StatsQuery = {
+  readonly [Name in keyof typeof parameters]: (typeof parameters)[Name] extends Field<infer Value> ? Value : never
+}
+
+export const statsQuery = form<StatsQuery>(parameters, [], (query) => [
+  ...referenceFaults(query),
+  ...rangeFaults(query),
+  ...foreignTo(query),
+])
 
 function ofOthers(description: string): string {
   return `${description} Not with \`name=clicks\`.`

@@ -1,5 +1,5 @@
 import { firstDayOf, monthOf, startOf } from '../calendar.ts'
-import { type HourCounts, shownCounts } from '../day.ts'
+import { addCounts, type HourCounts, noCounts, shownCounts } from '../day.ts'
 import type { DayRange, Interval } from './day-range.ts'
 
 /** Human clicks, the unique ones among them, and clicks of programs. */
@@ -14,26 +14,30 @@ export interface Bucket extends Counts {
 export class Series {
   readonly #range: DayRange
   readonly #interval: Interval
-  readonly buckets: readonly Bucket[]
+  readonly #starts: readonly string[]
+  readonly #counts: readonly HourCounts[]
 
   constructor(range: DayRange, interval: Interval) {
     this.#range = range
     this.#interval = interval
-    this.buckets = startsOf(range, interval).map((start_at) => ({ start_at, ...noCounts() }))
+    this.#starts = startsOf(range, interval)
+    this.#counts = this.#starts.map(noCounts)
   }
 
   /** Adds the hours of a day of the range. */
   add(day: number, hours: Iterable<readonly [hour: number, HourCounts]>): void {
-    for (const [hour, counts] of hours) {
-      addCounts(this.buckets[this.#placeOf(day, hour)] as Bucket, shownCounts(counts))
-    }
+    for (const [hour, counts] of hours) addCounts(this.#counts[this.#placeOf(day, hour)] as HourCounts, counts)
+  }
+
+  get buckets(): Bucket[] {
+    return this.#counts.map((counts, at) => ({ start_at: this.#starts[at] as string, ...shownCounts(counts) }))
   }
 
   /** The sums of all buckets. */
   get totals(): Counts {
     const totals = noCounts()
-    for (const bucket of this.buckets) addCounts(totals, bucket)
-    return totals
+    for (const counts of this.#counts) addCounts(totals, counts)
+    return shownCounts(totals)
   }
 
   #placeOf(day: number, hour: number): number {
@@ -41,17 +45,6 @@ export class Series {
     if (this.#interval === 'month') return monthOf(day) - monthOf(from)
     return this.#interval === 'hour' ? (day - from) * 24 + hour : day - from
   }
-}
-
-function noCounts(): Counts {
-  return { clicks: 0, unique_clicks: 0, bots: 0, previews: 0 }
-}
-
-function addCounts(to: Counts, { clicks, unique_clicks, bots, previews }: Counts): void {
-  to.clicks += clicks
-  to.unique_clicks += unique_clicks
-  to.bots += bots
-  to.previews += previews
 }
 
 /** A month starts on its first day, even if the range does not. */

@@ -4,7 +4,7 @@ import type { DayRange, Interval } from './day-range.ts'
 import { Ranking } from './ranking.ts'
 import type { StatsQuery } from './schema.ts'
 import { Series } from './series.ts'
-import { readBreakdowns, readHours, readHoursOfLinks, type Subject } from './store.ts'
+import { readBreakdowns, readHours, type Subject } from './store.ts'
 
 /** Returns the clicks over time. */
 export async function seriesOf(
@@ -15,7 +15,7 @@ export async function seriesOf(
   interval: Interval,
 ): Promise<Series> {
   const series = new Series(range, interval)
-  for await (const { day, hours } of readHours(db, account, subject, range)) series.add(day, hours)
+  for await (const { day, hours } of readHours(db, account, subject.scope, [subject.id], range)) series.add(day, hours)
   return series
 }
 
@@ -67,11 +67,9 @@ export async function dailyClicksOf(
   range: DayRange,
 ): Promise<Map<number, number[]>> {
   const clicks = new Map(linkIds.map((id) => [id, Array.from({ length: range.to - range.from + 1 }, () => 0)]))
-  for await (const { link, day, hours } of readHoursOfLinks(db, account, linkIds, range)) {
-    let people = 0
-    for (const [, counts] of hours) people += counts.people
-    const days = clicks.get(link) as number[]
-    days[day - range.from] = people
+  for await (const { id, day, hours } of readHours(db, account, 'link', linkIds, range)) {
+    const days = clicks.get(id) as number[]
+    for (const [, { people }] of hours) days[day - range.from] = (days[day - range.from] as number) + people
   }
   return clicks
 }

@@ -1,5 +1,5 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../storage/port.ts'
 import { query } from '../../storage/schema.ts'
 import { type Dimension, decodeBreakdown, decodeHours, dimensions, type HourCounts, type Value } from '../day.ts'
@@ -14,8 +14,8 @@ export interface Subject {
 
 /** Days that one query reads: full ones take the event loop some milliseconds. */
 const dayBatchSize = 16
-/** Links whose days one query reads. */
-const linkBatchSize = 16
+/** Records whose days one query reads. */
+const idBatchSize = 16
 
 /** Returns whether the account has this link, domain or space. */
 export async function hasRecord(db: Db, account: number, { scope, id }: Subject): Promise<boolean> {
@@ -23,7 +23,7 @@ export async function hasRecord(db: Db, account: number, { scope, id }: Subject)
 }
 
 /** Selects the account's record. A link is gone as soon as its domain is being removed. */
-function ownedRecord(account: number, scope: Exclude<Subject['scope'], 'account'>, id: number) {
+function ownedRecord(account: number, scope: Exclude<Subject['scope'], 'account'>, id: number | RawBuilder<number>) {
   if (scope !== 'link') {
     const table = scope === 'domain' ? 'domains' : 'spaces'
     return query.selectFrom(table).select('id').where('id', '=', id).where('account_id', '=', account)
@@ -37,26 +37,27 @@ function ownedRecord(account: number, scope: Exclude<Subject['scope'], 'account'
     .where('domains.account_id', '=', account)
 }
 
-/** The days of the subject. The key has the day before the id, so the query names each day. */
-function daysAmong(account: number, { scope, id }: Subject, days: readonly number[]) {
-  const rows = query
-    .selectFrom('click_days')
-    .where('scope', '=', scopes[scope])
-    .where('id', '=', scope === 'account' ? account : id)
-    .where('day', 'in', days)
-  return scope === 'account' ? rows : rows.where(({ exists }) => exists(ownedRecord(account, scope, id)))
+/** The days of the account, or of its records among `ids`. The key has the day before the id, so the query names each day. */
+function daysAmong(account: number, scope: Subject['scope'], ids: readonly number[], days: readonly number[]) {
+  const rows = query.selectFrom('click_days').where('scope', '=', scopes[scope]).where('day', 'in', days)
+  if (scope === 'account') return rows.where('id', '=', account)
+  const isOwned = ownedRecord(account, scope, sql.ref<number>('click_days.id'))
+  return rows.where('id', 'in', ids).where(({ exists }) => exists(isOwned))
 }
 
 /** Returns the hours of each stored day of the range. Records of other accounts have no days. */
 export async function* readHours(
   db: Db,
   account: number,
-  subject: Subject,
+  scope: Subject['scope'],
+  ids: readonly number[],
   range: DayRange,
-): AsyncGenerator<{ readonly day: number; readonly hours: Iterable<[hour: number, HourCounts]> }> {
-  for await (const days of batchesOf(range)) {
-    const rows = await db.execute(daysAmong(account, subject, days).select(['day', 'hours']))
-    for (const { day, hours } of rows) yield { day, hours: decodeHours(hours) }
+): AsyncGenerator<{ readonly id: number; readonly day: number; readonly hours: Iterable<[number, HourCounts]> }> {
+  for (const some of parts(ids, idBatchSize)) {
+    for await (const days of batchesOf(range)) {
+      const rows = await db.execute(daysAmong(account, scope, some, days).select(['id', 'day', 'hours']))
+      for (const { hours, ...key } of rows) yield { ...key, hours: decodeHours(hours) }
+    }
   }
 }
 
@@ -71,37 +72,11 @@ export async function* readBreakdowns<Name extends Dimension>(
   const columns = names.map((name) => sql<string | null>`breakdowns ->> ${sql.lit(dimensions.indexOf(name))}`.as(name))
   for await (const days of batchesOf(range)) {
     const rows = await db.execute<Readonly<Record<string, string | null>>>(
-      daysAmong(account, subject, days).select(columns),
+      daysAmong(account, subject.scope, [subject.id], days).select(columns),
     )
     for (const name of names) {
       if (names.length > 1) await nextTick()
       for (const row of rows) yield { name, breakdown: decodeBreakdown(name, row[name] ?? '{}') }
-    }
-  }
-}
-
-/** Returns the hours of each stored day of the range of each of the account's links among `ids`. */
-export async function* readHoursOfLinks(
-  db: Db,
-  account: number,
-  ids: readonly number[],
-  range: DayRange,
-): AsyncGenerator<{ readonly link: number; readonly day: number; readonly hours: Iterable<[number, HourCounts]> }> {
-  for (const links of parts(ids, linkBatchSize)) {
-    for await (const days of batchesOf(range)) {
-      const rows = await db.execute(
-        query
-          .selectFrom('click_days')
-          .innerJoin('links', 'links.id', 'click_days.id')
-          .innerJoin('domains', 'domains.id', 'links.domain_id')
-          .select(['click_days.id', 'click_days.day', 'click_days.hours'])
-          .where('click_days.scope', '=', scopes.link)
-          .where('click_days.day', 'in', days)
-          .where('click_days.id', 'in', links)
-          .where('links.account_id', '=', account)
-          .where('domains.account_id', '=', account),
-      )
-      for (const { id, day, hours } of rows) yield { link: id, day, hours: decodeHours(hours) }
     }
   }
 }
