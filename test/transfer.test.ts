@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { createAccount, listAccounts } from '../src/accounts/store.ts'
-import { changeDomain, insertDomain, listDomains } from '../src/domains/store.ts'
-import { changeSpace, insertSpace, listSpaces, removeSpace } from '../src/spaces/store.ts'
+import { changeDomain, domainRecords, insertDomain } from '../src/domains/store.ts'
+import { changeSpace, insertSpace, removeSpace, spaceRecords } from '../src/spaces/store.ts'
 import type { StorageLocation } from '../src/storage/location.ts'
 import { openStorage } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
@@ -58,7 +58,10 @@ async function fill({ storage }: Place, count: number): Promise<void> {
 /** Returns all records of an account without their ids. */
 async function recordsOf({ storage }: Place, account = 1) {
   const all = { ...firstPage, limit: 100_000 }
-  const [domains, spaces] = [await listDomains(storage, account, all), await listSpaces(storage, account, all)]
+  const [domains, spaces] = [
+    await domainRecords.list(storage, account, all),
+    await spaceRecords.list(storage, account, all),
+  ]
   return {
     domains: domains.rows.map(({ id, ...domain }) => domain),
     spaces: spaces.rows.map(({ id, ...space }) => space),

@@ -129,15 +129,33 @@ export interface ResourceHandlers<Shown> {
   readonly operations: Operations
   list(account: number, page: PageRequest): Promise<Page<Shown>>
   find(account: number, id: number): Promise<Versioned<Shown> | undefined>
-  /** Validates the fields, and returns a function that inserts the record in a transaction. */
+  /** Validates the fields, and returns a function that inserts the record in a transaction. Throws `validation_failed`. */
   insertion(account: number, fields: Fields): Insertion<Shown> | Promise<Insertion<Shown>>
   /** Called after the record is stored and before the response. */
   onStored?(record: Shown): unknown
+  /**
+   * Changes the record. Omitted fields stay unchanged. Throws `not_found`, `validation_failed` and the failure of the
+   * precondition.
+   */
   change(account: number, id: number, fields: Fields, condition: Precondition | null): Promise<Versioned<Shown>>
+  /** Deletes the record. Throws `not_found` and the failure of the precondition. */
   remove(account: number, id: number, query: Fields, condition: Precondition | null): Promise<void>
 }
 
 export type Insertion<Shown> = (db: Db) => Promise<Versioned<Shown>>
+
+/** Validates the fields and inserts the record. Throws `validation_failed` and failures of the resource. */
+export async function insertRecord<Shown>(
+  { insertion, onStored }: Pick<ResourceHandlers<Shown>, 'insertion' | 'onStored'>,
+  db: Db,
+  account: number,
+  fields: Fields,
+): Promise<Versioned<Shown>> {
+  const insert = await insertion(account, fields)
+  const stored = await insert(db)
+  await onStored?.(stored.record)
+  return stored
+}
 
 const conditions: readonly RequestHeader[] = ['If-Match', 'If-None-Match']
 

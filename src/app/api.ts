@@ -15,7 +15,7 @@ import { resourceRoutes } from '../api/resource-routes.ts'
 import { apiRoutes, publicAddress } from '../api/routes.ts'
 import type { Config } from '../config/config.ts'
 import { addDashboard } from '../dashboard/dashboard.ts'
-import { DomainActions } from '../domains/actions.ts'
+import { domainActions } from '../domains/actions.ts'
 import { domainOperations } from '../domains/schema.ts'
 import { domainRemoval } from '../domains/store.ts'
 import { Listener } from '../http/listener.ts'
@@ -32,7 +32,7 @@ import { linkHandlers } from '../links/routes.ts'
 import { linkOperations } from '../links/schema.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import type { Directory } from '../redirect/directory.ts'
-import { SpaceActions } from '../spaces/actions.ts'
+import { spaceActions } from '../spaces/actions.ts'
 import { spaceOperations } from '../spaces/schema.ts'
 import { spaceRemoval } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
@@ -134,8 +134,8 @@ function buildActions(storage: Storage, removals: Removals, shortUrl: ShortUrl, 
     clicks.linkChanged()
   }
   return {
-    domains: new DomainActions(storage, { removals, onChange: () => directory.domainsChanged() }),
-    spaces: new SpaceActions(storage, removals),
+    domains: domainActions(storage, { removals, onChange: () => directory.domainsChanged() }),
+    spaces: spaceActions(storage, removals),
     links: new LinkActions(storage, { shortUrl, onChange: onLinkChange, flush: () => clicks.flush() }),
   }
 }

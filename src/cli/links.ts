@@ -11,7 +11,7 @@ import { findLinksByAlias, insertLink, listLinks, removeLink } from '../links/st
 import { parseHostName } from '../names/host-name.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
-import { findSpace, spacesNamed } from '../spaces/store.ts'
+import { spaceRecords, spacesNamed } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
 import { chooseAccount } from './accounts.ts'
 import {
@@ -150,7 +150,7 @@ async function chooseDomain(db: Db, account: number, text: string): Promise<numb
 /** Returns the ID of the space with this ID or name. Throws `StartupFailure` or, for several spaces, `WrongUse`. */
 async function chooseSpace(db: Db, account: number, text: string): Promise<number> {
   const [name, id] = [text.trim(), idFrom(text.trim())]
-  if (id !== undefined && (await findSpace(db, account, id)) !== undefined) return id
+  if (id !== undefined && (await spaceRecords.find(db, account, id)) !== undefined) return id
   const [space, ...others] = await spacesNamed(db, account, name, maxNamed + 1)
   if (space === undefined) throw new StartupFailure(`--space: The account has no space "${name}".`)
   if (others.length === 0) return space.id

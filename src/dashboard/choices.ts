@@ -1,9 +1,9 @@
 import { type Domain, listDomainsQuery } from '../domains/schema.ts'
-import { findDomain, listDomains } from '../domains/store.ts'
+import { domainRecords } from '../domains/store.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { resources } from '../resources.ts'
 import { listSpacesQuery, type Space } from '../spaces/schema.ts'
-import { findSpace, listSpaces } from '../spaces/store.ts'
+import { spaceRecords } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Versioned } from '../storage/version.ts'
 import { ListState } from './lists.ts'
@@ -30,12 +30,12 @@ export async function loadChoices(
   const ofDomains = new ListState('', byName, listDomainsQuery, resources.domains).request
   const ofSpaces = new ListState('', byName, listSpacesQuery, resources.spaces).request
   const [domains, spaces] = await Promise.all([
-    listDomains(storage, account, { ...ofDomains, limit: maxChoices }),
-    listSpaces(storage, account, { ...ofSpaces, limit: maxChoices }),
+    domainRecords.list(storage, account, { ...ofDomains, limit: maxChoices }),
+    spaceRecords.list(storage, account, { ...ofSpaces, limit: maxChoices }),
   ])
   return {
-    domains: await withChosen(domains.rows, chosen.domains, (id) => findDomain(storage, account, id)),
-    spaces: await withChosen(spaces.rows, chosen.spaces, (id) => findSpace(storage, account, id)),
+    domains: await withChosen(domains.rows, chosen.domains, (id) => domainRecords.find(storage, account, id)),
+    spaces: await withChosen(spaces.rows, chosen.spaces, (id) => spaceRecords.find(storage, account, id)),
   }
 }
 

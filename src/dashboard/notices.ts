@@ -5,7 +5,7 @@ import { type Html, html, type Part } from '../http/html.ts'
 import { findRemovedLink } from '../links/deleted-links.ts'
 import { findLink } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import { findSpace } from '../spaces/store.ts'
+import { spaceRecords } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
 import { readCookie, setCookie } from './cookies.ts'
 import { postButton } from './parts/buttons.ts'
@@ -119,7 +119,7 @@ const linkCodes: readonly Notice['code'][] = ['link-restored', 'link-enabled', '
 
 async function findName({ code, ids: [id] }: Required<Notice>, { storage: db, account, shortUrl }: NoticeContext) {
   if (id === undefined) return undefined
-  if (code === 'links-moved') return (await findSpace(db, account, id))?.record.name
+  if (code === 'links-moved') return (await spaceRecords.find(db, account, id))?.record.name
   const isDeleted = code === 'link-deleted'
   if (!isDeleted && !linkCodes.includes(code)) return undefined
   const link = isDeleted

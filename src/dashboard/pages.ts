@@ -1,6 +1,7 @@
 /** Routes for pages. Every page requires a session, and no other site can post its forms. */
 
-import type { DomainActions } from '../domains/actions.ts'
+import type { ResourceHandlers } from '../api/operations.ts'
+import type { Domain } from '../domains/schema.ts'
 import { Failure, found, overloaded } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { receiveBody } from '../http/body.ts'
@@ -13,7 +14,7 @@ import { Semaphore } from '../lib/semaphore.ts'
 import type { LinkActions } from '../links/actions.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { findSession, type Session } from '../sessions/store.ts'
-import type { SpaceActions } from '../spaces/actions.ts'
+import type { Space } from '../spaces/schema.ts'
 import type { Storage } from '../storage/port.ts'
 import { readScheme, readSessionCookie } from './cookies.ts'
 import { failureContent, renderFailurePage } from './failure-page.ts'
@@ -76,8 +77,8 @@ export interface Services {
   /** Deletes all clicks of a link. Returns false if the account has no such link. */
   readonly deleteClicks: (account: number, link: number) => Promise<boolean>
   readonly actions: {
-    readonly domains: DomainActions
-    readonly spaces: SpaceActions
+    readonly domains: ResourceHandlers<Domain>
+    readonly spaces: ResourceHandlers<Space>
     readonly links: LinkActions
   }
 }

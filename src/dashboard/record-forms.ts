@@ -1,9 +1,10 @@
 /** The forms for new and existing links, domains and spaces. */
+import { insertRecord, type ResourceHandlers } from '../api/operations.ts'
 import { Failure, found, preconditionFailed, type Violation } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
 import type { Storage } from '../storage/port.ts'
-import type { Precondition, Versioned } from '../storage/version.ts'
+import type { Precondition } from '../storage/version.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from './pages.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from './parts/buttons.ts'
 import { FormState } from './parts/fields.ts'
@@ -16,13 +17,9 @@ interface EditForm {
   readonly differences: (sent: Fields) => readonly Difference[]
 }
 
-export interface RecordForms<Row> {
+export interface RecordForms<Row extends { readonly id: number }> {
   readonly what: 'link' | 'domain' | 'space'
-  readonly actions: {
-    insert(account: number, fields: Fields): Promise<Versioned<{ readonly id: number }>>
-    change(account: number, id: number, fields: Fields, precondition: Precondition | null): Promise<unknown>
-  }
-  readonly find: (storage: Storage, account: number, id: number) => Promise<Versioned<Row> | undefined>
+  readonly actions: Pick<ResourceHandlers<Row>, 'find' | 'insertion' | 'onStored' | 'change'>
   /** Returns the initial values of the form for a new record. */
   readonly initialValues: (request: PageRequest) => Promise<Fields>
   readonly newPage: (state: FormState, request: PageRequest) => Promise<PageContent>
@@ -32,16 +29,20 @@ export interface RecordForms<Row> {
 }
 
 /** Adds the pages that create and edit records of one kind. */
-export function addRecordForms<Row extends object>(pages: Pages, storage: Storage, forms: RecordForms<Row>): void {
+export function addRecordForms<Row extends { readonly id: number }>(
+  pages: Pages,
+  storage: Storage,
+  forms: RecordForms<Row>,
+): void {
   const { what, actions, newPage, editForm, valuesOf = (record) => ({ ...record }) } = forms
   const home = `/app/${what}s`
-  const find = async ({ account }: PageRequest, id: number) => found(await forms.find(storage, account, id), what)
+  const find = async ({ account }: PageRequest, id: number) => found(await actions.find(account, id), what)
 
   pages.get(`${home}/new`, async (request) => newPage(new FormState(await forms.initialValues(request)), request))
 
   pages.post(home, async (request) => {
     const { account, fields } = request
-    const stored = await attempt(() => actions.insert(account, fields))
+    const stored = await attempt(() => insertRecord(actions, storage, account, fields))
     if (!(stored instanceof Rejection)) return new Redirect(`${home}/${stored.record.id}`, { code: `${what}-created` })
     return { ...(await newPage(new FormState(fields, stored.violations), request)), status: 422 }
   })

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { domainInUse, ForeignKeyViolation, nameTaken } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import type { HostName } from '../names/host-name.ts'
-import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
+import type { Db } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
 import { detachBatchSize, type Removal } from '../storage/removal.ts'
 import { query, sqlTemplate } from '../storage/schema.ts'
@@ -11,29 +11,19 @@ import { type Domain, domainSchema } from './schema.ts'
 
 type Urls = Pick<Domain, 'homepage_url' | 'not_found_url'>
 
-const domains = new Records<Domain>('domains', Object.keys(domainSchema.properties) as (keyof Domain)[])
-
-/** Lists the account's domains. */
-export function listDomains(storage: Storage, account: number, page: PageRequest): Promise<Page<Domain>> {
-  return domains.list(storage, account, page)
-}
-
-/** Finds the account's domain with this id. */
-export function findDomain(db: Db, account: number, id: number): Promise<Versioned<Domain> | undefined> {
-  return domains.find(db, account, id)
-}
+/** Lists, finds, changes and deletes domains. */
+export const domainRecords = new Records<Domain>('domains', Object.keys(domainSchema.properties) as (keyof Domain)[])
 
 /** Finds the account's domain with this name. */
 export async function findDomainByName(db: Db, account: number, name: string): Promise<Domain | undefined> {
   const [domain] = await db.execute(
-    query.selectFrom('domains').select(domains.columns).where('name', '=', name).where('account_id', '=', account),
+    query
+      .selectFrom('domains')
+      .select(domainRecords.columns)
+      .where('name', '=', name)
+      .where('account_id', '=', account),
   )
   return domain
-}
-
-/** Lists the account's domains with ids above `after`, in the order of ids; `limit` at most. */
-export function domainsAfter(db: Db, account: number, after: number, limit: number): Promise<Domain[]> {
-  return domains.listAfter(db, account, after, limit)
 }
 
 /**
@@ -53,9 +43,9 @@ export async function insertDomain(
   const search_text = name === nameUnicode ? null : `${name}\n${foldCase(nameUnicode)}`
   const isFree = sqlTemplate<boolean>`not exists (select 1 from domains where name = ${name})`
   const values = { account_id: account, search_text, ...stored }
-  const id = await domains.insertIf(db, values, isFree)
+  const id = await domainRecords.insertIf(db, values, isFree)
   if (id === undefined) throw nameTaken(name)
-  return domains.toVersioned({ id, ...stored, revision: firstRevision })
+  return domainRecords.toVersioned({ id, ...stored, revision: firstRevision })
 }
 
 /** Changes the URLs of the account's domain, as `Records.change` does. An undefined URL stays unchanged. */
@@ -66,7 +56,7 @@ export function changeDomain(
   { homepage_url, not_found_url }: { readonly [Name in keyof Urls]?: Urls[Name] | undefined },
   precondition: Precondition | null,
 ): Promise<Versioned<Domain> | undefined> {
-  return domains.change(db, account, id, { homepage_url, not_found_url }, precondition)
+  return domainRecords.change(db, account, id, { homepage_url, not_found_url }, precondition)
 }
 
 /**
@@ -80,13 +70,13 @@ export async function removeDomain(
   precondition: Precondition | null,
 ): Promise<boolean> {
   try {
-    return await domains.remove(db, account, id, precondition)
+    return await domainRecords.remove(db, account, id, precondition)
   } catch (error) {
     if (!(error instanceof ForeignKeyViolation)) throw error
     const links = await countLinks(db, account, id)
     if (links > 0) throw domainInUse(links)
     // The last link has just been deleted, or something else refers to the domain.
-    return domains.remove(db, account, id, precondition)
+    return domainRecords.remove(db, account, id, precondition)
   }
 }
 
@@ -133,7 +123,7 @@ export async function beginDomainRemoval(
     .where('id', '=', id)
     .where('account_id', '=', account)
     .returning('id')
-  return (await domains.executeIf(db, account, id, precondition, detachment)).length > 0
+  return (await domainRecords.executeIf(db, account, id, precondition, detachment)).length > 0
 }
 
 const removed = query.selectFrom('domains').select('id').where('account_id', '=', 0)

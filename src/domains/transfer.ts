@@ -9,14 +9,14 @@ import {
   timesOf,
 } from '../transfer/transferable.ts'
 import { storeDomain } from './schema.ts'
-import { domainsAfter, findDomainByName, insertDomain } from './store.ts'
+import { domainRecords, findDomainByName, insertDomain } from './store.ts'
 
 /** Domains in exports and imports. A domain is recognized by its name, which is unique in the whole instance. */
 export const domainTransfer: Transferable = {
   plural: 'domains',
   singular: resources.domains.singular,
   after: async (db, account, after, limit) => {
-    const domains = await domainsAfter(db, account, after, limit)
+    const domains = await domainRecords.listAfter(db, account, after, limit)
     return domains.map(({ name_unicode: _, ...line }) => line)
   },
   read: readDomain,

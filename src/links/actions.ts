@@ -46,17 +46,9 @@ export class LinkActions {
     this.#parts = parts
   }
 
-  /** Stores a link. Throws `validation_failed` and `alias_taken`. */
-  async insert(account: number, fields: Fields): Promise<Versioned<LinkRow>> {
-    const insert = await this.insertion(account, fields)
-    const link = await insert(this.#storage)
-    this.announce(link.record)
-    return link
-  }
-
   /**
    * Validates the fields, and returns a function that stores the link in a transaction of the caller. The caller must call
-   * `announce` after the commit. Throws `validation_failed` before it returns if fields are invalid by themselves.
+   * `onStored` after the commit. Throws `validation_failed` before it returns if fields are invalid by themselves.
    */
   async insertion(account: number, fields: Fields): Promise<(db: Db) => Promise<Versioned<LinkRow>>> {
     const { shortUrl } = this.#parts
@@ -90,7 +82,7 @@ export class LinkActions {
       const change = await checkedChange(tx, account, old.record, reading, this.#parts.shortUrl)
       return found(await changeLink(tx, account, id, { ...change, redirect_password }), 'link')
     })
-    this.announce(link.record)
+    this.onStored(link.record)
     return link
   }
 
@@ -111,12 +103,12 @@ export class LinkActions {
   /** Restores the account's link as `restoreLink` does. Throws `alias_taken` if another link has the alias by now. */
   async restore(account: number, id: number): Promise<Versioned<LinkRow> | undefined> {
     const link = await restoreLink(this.#storage, account, id, Date.now())
-    if (link !== undefined) this.announce(link.record)
+    if (link !== undefined) this.onStored(link.record)
     return link
   }
 
   /** Reports a new or changed link to the redirect server. */
-  announce({ id, domain_id, alias }: Pick<LinkRow, 'id' | 'domain_id' | 'alias'>): void {
+  onStored({ id, domain_id, alias }: Pick<LinkRow, 'id' | 'domain_id' | 'alias'>): void {
     this.#parts.onChange(id, domain_id, foldCase(alias))
   }
 }

@@ -36,7 +36,7 @@ export function linkHandlers(storage: Storage, actions: LinkActions, shortUrl: S
       const insert = await actions.insertion(account, fields)
       return async (db) => shownLink(await insert(db), shortUrl)
     },
-    onStored: (link) => actions.announce(link),
+    onStored: (link) => actions.onStored(link),
     change: async (account, id, fields, condition) => {
       const link = await withShownTag(account, id, () => actions.change(account, id, fields, condition))
       return shownLink(link, shortUrl)

@@ -1,36 +1,22 @@
 import { sql } from 'kysely'
 import { ForeignKeyViolation } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
-import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
+import type { Db } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
 import { detachBatchSize, finishRemoval, type IsStopped, type Removal } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import { type Space, spaceSchema } from './schema.ts'
 
-const spaces = new Records<Space>('spaces', Object.keys(spaceSchema.properties) as (keyof Space)[])
-
-/** Lists the account's spaces. */
-export function listSpaces(storage: Storage, account: number, page: PageRequest): Promise<Page<Space>> {
-  return spaces.list(storage, account, page)
-}
-
-/** Finds the account's space with this id. */
-export function findSpace(db: Db, account: number, id: number): Promise<Versioned<Space> | undefined> {
-  return spaces.find(db, account, id)
-}
-
-/** Lists the account's spaces with ids above `after`, in the order of ids; `limit` at most. */
-export function spacesAfter(db: Db, account: number, after: number, limit: number): Promise<Space[]> {
-  return spaces.listAfter(db, account, after, limit)
-}
+/** Lists, finds, changes and deletes spaces. */
+export const spaceRecords = new Records<Space>('spaces', Object.keys(spaceSchema.properties) as (keyof Space)[])
 
 /** Lists the account's spaces with this name, case-insensitively; `limit` at most. */
 export function spacesNamed(db: Db, account: number, name: string, limit: number): Promise<Space[]> {
   return db.execute(
     query
       .selectFrom('spaces')
-      .select(spaces.columns)
+      .select(spaceRecords.columns)
       .where('account_id', '=', account)
       .where('name_folded', '=', foldCase(name))
       .orderBy('id')
@@ -55,7 +41,7 @@ export async function insertSpace(
       .returning('id'),
   )
   const { id } = row as Pick<Space, 'id'>
-  return spaces.toVersioned({ id, ...stored, revision: firstRevision })
+  return spaceRecords.toVersioned({ id, ...stored, revision: firstRevision })
 }
 
 /** The database that a space was imported from, and its id there. */
@@ -74,7 +60,7 @@ export async function findImportedSpace(db: Db, account: number, origin: Origin)
       .where('source', '=', origin.source)
       .where('source_id', '=', origin.id),
   )
-  return found && (await findSpace(db, account, found.space_id))?.record
+  return found && (await spaceRecords.find(db, account, found.space_id))?.record
 }
 
 /** Stores that the account's space was imported from `origin`. */
@@ -96,7 +82,7 @@ export function changeSpace(
   precondition: Precondition | null,
 ): Promise<Versioned<Space> | undefined> {
   const name_folded = name === undefined ? undefined : foldCase(name)
-  return spaces.change(db, account, id, { name, name_folded, color }, precondition)
+  return spaceRecords.change(db, account, id, { name, name_folded, color }, precondition)
 }
 
 /**
@@ -111,13 +97,13 @@ export async function removeSpace(
   run: (removal: (isStopped?: IsStopped) => Promise<void>) => Promise<void> = (removal) => removal(),
 ): Promise<boolean> {
   try {
-    return await spaces.remove(db, account, id, precondition)
+    return await spaceRecords.remove(db, account, id, precondition)
   } catch (error) {
     if (!(error instanceof ForeignKeyViolation)) throw error
   }
   const own = query.updateTable('spaces').where('id', '=', id).where('account_id', '=', account)
   const detachment = own.set({ account_id: 0 }).returning('id')
-  const isGone = (await spaces.executeIf(db, account, id, precondition, detachment)).length > 0
+  const isGone = (await spaceRecords.executeIf(db, account, id, precondition, detachment)).length > 0
   if (isGone) await run((isStopped) => finishRemoval(db, spaceRemoval, id, isStopped))
   return isGone
 }

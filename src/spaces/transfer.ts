@@ -9,13 +9,13 @@ import {
   timesOf,
 } from '../transfer/transferable.ts'
 import { type Space, storeSpace } from './schema.ts'
-import { findImportedSpace, findSpace, insertSpace, rememberOrigin, spacesAfter } from './store.ts'
+import { findImportedSpace, insertSpace, rememberOrigin, spaceRecords } from './store.ts'
 
 /** Spaces in exports and imports. Names need not be unique, so the source and the id there identify a space. */
 export const spaceTransfer: Transferable = {
   plural: 'spaces',
   singular: resources.spaces.singular,
-  after: spacesAfter,
+  after: (...page) => spaceRecords.listAfter(...page),
   read: readSpace,
 }
 
@@ -32,7 +32,7 @@ function readSpace(members: Members): Store {
   return async (tx, { account, source, isOwn, asNew }) => {
     const imported = await findImportedSpace(tx, account, { source, id })
     if (imported && hasValues(imported)) return { became: 'known', id: imported.id }
-    const own = isOwn ? (await findSpace(tx, account, id))?.record : undefined
+    const own = isOwn ? (await spaceRecords.find(tx, account, id))?.record : undefined
     if (own && hasValues(own) && hasAge(own)) return { became: 'known', id }
     const existing = imported ?? own
     if (existing && !asNew) throw conflict(existing, { wasImported: imported !== undefined, hasAge: hasAge(existing) })

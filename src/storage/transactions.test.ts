@@ -4,12 +4,12 @@ import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { firstPage } from '../../test/first-page.ts'
 import { createAccount, listAccounts } from '../accounts/store.ts'
-import { changeDomain, findDomain, insertDomain, listDomains, removeDomain } from '../domains/store.ts'
+import { changeDomain, domainRecords, insertDomain, removeDomain } from '../domains/store.ts'
 import { Refusal } from '../errors.ts'
 import { createKey, listKeys, recordUses, revokeKey, rotateKey } from '../keys/store.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { createFirstAccess } from '../process/access.ts'
-import { changeSpace, findSpace, insertSpace } from '../spaces/store.ts'
+import { changeSpace, insertSpace, spaceRecords } from '../spaces/store.ts'
 import type { Storage } from './port.ts'
 
 async function open(t: TestContext): Promise<{ storage: Storage; account: number }> {
@@ -62,7 +62,7 @@ test('returns the exact total after concurrent insertions and deletions', async 
     if (n % 2 === 0) await removeDomain(storage, account, stored[n]?.record.id ?? 0, null)
     else await insertDomain(storage, account, hostName(`m${n}.acme.com`), noUrls)
   })
-  assert.equal((await listDomains(storage, account, firstPage)).total, 100)
+  assert.equal((await domainRecords.list(storage, account, firstPage)).total, 100)
 })
 
 test('shows a transaction its own writes, and rolls it back if it throws', async (t) => {
@@ -70,12 +70,12 @@ test('shows a transaction its own writes, and rolls it back if it throws', async
   const thrown = storage.write(async (tx) => {
     await insertSpace(tx, account, { name: 'One', color: 1 })
     const { record } = await tx.write((inner) => insertDomain(inner, account, hostName('go.acme.com'), noUrls))
-    assert.deepEqual((await findDomain(tx, account, record.id))?.record, record)
-    assert.equal((await listDomains(storage, account, firstPage)).total, 0)
+    assert.deepEqual((await domainRecords.find(tx, account, record.id))?.record, record)
+    assert.equal((await domainRecords.list(storage, account, firstPage)).total, 0)
     throw new TypeError('mine')
   })
   await assert.rejects(thrown, { message: 'mine' })
-  assert.equal((await listDomains(storage, account, firstPage)).total, 0)
+  assert.equal((await domainRecords.list(storage, account, firstPage)).total, 0)
 })
 
 test('creates one first key if many processes ask for it at the same time', async (t) => {
@@ -93,7 +93,9 @@ test('commits both of two transactions that wait for each other', async (t) => {
       for (const id of ids) await changeSpace(tx, account, id ?? 0, { color }, null)
     })
   await Promise.all([recolor([one?.record.id, two?.record.id], 3), recolor([two?.record.id, one?.record.id], 4)])
-  const colors = await Promise.all([one, two].map((space) => findSpace(storage, account, space?.record.id ?? 0)))
+  const colors = await Promise.all(
+    [one, two].map((space) => spaceRecords.find(storage, account, space?.record.id ?? 0)),
+  )
   assert.equal(colors[0]?.record.color, colors[1]?.record.color)
 })
 

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { newLocation, newStorage } from '../../test/engine.ts'
 import { createAccount } from '../accounts/store.ts'
 import { preconditionFailed } from '../errors.ts'
-import { changeSpace, findSpace, insertSpace, removeSpace } from '../spaces/store.ts'
+import { changeSpace, insertSpace, removeSpace, spaceRecords } from '../spaces/store.ts'
 import type { SqliteLocation } from './location.ts'
 import { openStorage } from './open.ts'
 import type { Db } from './port.ts'
@@ -55,7 +55,7 @@ test('returns different versions for a change of a record before and after a bac
     const again = await openStorage({ engine: 'sqlite', path: file })
     t.after(() => again.close())
     versions.push((await rename(again, account, id, 1))?.version)
-    while (new Date().toISOString() <= String((await findSpace(again, account, id))?.record.updated_at));
+    while (new Date().toISOString() <= String((await spaceRecords.find(again, account, id))?.record.updated_at));
   }
   assert.notEqual(versions[0], versions[1])
 })
@@ -64,7 +64,7 @@ test('stores all concurrent changes of a record', async (t) => {
   const { storage, account, id } = await opened(t)
   const changes = Array.from({ length: 30 }, (_, n) => rename(storage, account, id, n))
   await Promise.all([recolor(storage, account, id), ...changes])
-  const last = await findSpace(storage, account, id)
+  const last = await spaceRecords.find(storage, account, id)
   assert.match(String(last?.version), /^32-/)
   assert.deepEqual(await recolor(storage, account, id), last)
 })

@@ -1,5 +1,4 @@
 import { type Domain, listDomainsQuery } from '../../domains/schema.ts'
-import { findDomain, listDomains } from '../../domains/store.ts'
 import { type Html, html } from '../../http/html.ts'
 import { addressesIn, DomainChecks, type Reachability } from '../../reachability/checks.ts'
 import { type DnsRecord, recordsFor } from '../../reachability/dns.ts'
@@ -33,8 +32,6 @@ export function addDomainPages(pages: Pages, services: Services): void {
       statistics: 'Clicks on this domain',
     },
     listQuery: listDomainsQuery,
-    list: listDomains,
-    find: findDomain,
     nameOf: ({ name_unicode }) => name_unicode,
     heading: ({ name_unicode }) => html`<bdi>${name_unicode}</bdi>`,
     columns: [

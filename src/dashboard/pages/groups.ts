@@ -1,11 +1,11 @@
 /** The pages of domains and spaces, which group links: the list, statistics, and deletion. */
+import type { ResourceHandlers } from '../../api/operations.ts'
 import { found } from '../../errors.ts'
 import type { Form } from '../../forms/form.ts'
 import type { ListQuery } from '../../forms/list-query.ts'
 import { type Html, html } from '../../http/html.ts'
 import { countLinksIn } from '../../links/store.ts'
 import { resources } from '../../resources.ts'
-import type { PageRequest as ListRequest, Page, Storage } from '../../storage/port.ts'
 import { filterBar, firstLinks, ListState } from '../lists.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { linkButton, menu } from '../parts/buttons.ts'
@@ -18,7 +18,8 @@ import { Statistics } from '../statistics.ts'
 
 type Listed<Row> = { readonly row: Row; readonly links: number }
 
-interface Group<Row> extends Omit<RecordForms<Row>, 'newPage'> {
+interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Row>, 'newPage'> {
+  readonly actions: ResourceHandlers<Row>
   readonly what: 'domain' | 'space'
   readonly words: {
     readonly list: string
@@ -33,7 +34,6 @@ interface Group<Row> extends Omit<RecordForms<Row>, 'newPage'> {
     readonly statistics: string
   }
   readonly listQuery: Form<ListQuery>
-  readonly list: (storage: Storage, account: number, request: ListRequest) => Promise<Page<Row>>
   readonly newControls: (state: FormState) => Html
   readonly nameOf: (row: Row) => string
   readonly heading: (row: Row) => Html
@@ -77,8 +77,8 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
   }
 
   async #requested(request: PageRequest): Promise<Row> {
-    const { find, what } = this.#group
-    return found(await find(this.#services.storage, request.account, idParam(request, what)), what).record
+    const { actions, what } = this.#group
+    return found(await actions.find(request.account, idParam(request, what)), what).record
   }
 
   #pathOf({ id }: Row): string {
@@ -89,7 +89,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const { what, words, listQuery } = this.#group
     const [storage, place] = [this.#services.storage, this.#place]
     const list = new ListState(this.#home, query, listQuery, resources[place])
-    const { rows, total, totalIsExact } = await this.#group.list(storage, account, list.request)
+    const { rows, total, totalIsExact } = await this.#group.actions.list(account, list.request)
     const action = linkButton({ label: words.add, href: `${this.#home}/new`, weight: 'primary', icon: 'plus' })
     if (total === 0 && list.query.search === null) {
       return { title: words.list, place, body: emptyState({ title: words.none, why: words.why, action }) }

@@ -25,10 +25,11 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
   addRecordForms<LinkRow>(pages, storage, {
     what: 'link',
     actions: {
-      insert: (account, fields) => links.insert(account, apiFields(fields)),
+      find: (account, id) => findLink(storage, account, id),
+      insertion: (account, fields) => links.insertion(account, apiFields(fields)),
+      onStored: (link) => links.onStored(link),
       change: (account, id, fields, precondition) => links.change(account, id, apiFields(fields), precondition),
     },
-    find: findLink,
     initialValues: async ({ account, query }) => {
       const { url, space_id, domain_id = (await findLinkDomain(storage, account, null))?.id } = query
       return { url, domain_id, space_id, redirect_status: '302' }

@@ -1,11 +1,11 @@
-import { findDomain } from '../../domains/store.ts'
+import { domainRecords } from '../../domains/store.ts'
 import { found, notFound } from '../../errors.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { sendQr } from '../../links/qr.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
 import type { Space } from '../../spaces/schema.ts'
-import { findSpace } from '../../spaces/store.ts'
+import { spaceRecords } from '../../spaces/store.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyButton, hiddenFields, linkButton, postButton, submitButton } from '../parts/buttons.ts'
 import { exactTimeElement, quantity, timeAgo } from '../parts/format.ts'
@@ -49,7 +49,7 @@ async function showLink(request: PageRequest, services: Services): Promise<PageC
   const statistics = new Statistics(services, request, { scope: 'link', id: link.id }, path)
   const isVisited = link.clicks > 0 || (await statistics.areWorthShowing())
   const [space, shown] = await Promise.all([
-    link.space_id === null ? undefined : findSpace(services.storage, request.account, link.space_id),
+    link.space_id === null ? undefined : spaceRecords.find(services.storage, request.account, link.space_id),
     isVisited ? Promise.all([statistics.clicksOverTime(), statistics.breakdownBars()]) : null,
   ])
   const body = html`${linkFacts(link, space?.record, `${path}/qr`)}
@@ -238,7 +238,7 @@ export async function deleteManyPage(
 /** Describes the effect on visitors: a 404, or the domain's not-found page. */
 async function describeEffect({ storage }: Services, account: number, links: readonly Link[]): Promise<Part> {
   const ids = new Set(links.map(({ domain_id }) => domain_id))
-  const domains = await Promise.all([...ids].map((id) => findDomain(storage, account, id)))
+  const domains = await Promise.all([...ids].map((id) => domainRecords.find(storage, account, id)))
   const [url = null, ...others] = new Set(domains.map((domain) => domain?.record.not_found_url ?? null))
   if (others.length > 0) return 'Visitors will immediately see a 404, or the not-found page of the domain.'
   if (url === null) return 'Visitors will see a 404 immediately.'

@@ -1,6 +1,5 @@
 import { html } from '../../http/html.ts'
 import { colors, listSpacesQuery, type Space } from '../../spaces/schema.ts'
-import { findSpace, listSpaces } from '../../spaces/store.ts'
 import type { Pages, Services } from '../pages.ts'
 import { type FormState, textField } from '../parts/fields.ts'
 import { colorField, linkCount, spaceLabel } from '../parts/links.ts'
@@ -21,8 +20,6 @@ export function addSpacePages(pages: Pages, services: Services): void {
       statistics: 'Clicks in this space',
     },
     listQuery: listSpacesQuery,
-    list: listSpaces,
-    find: findSpace,
     nameOf: ({ name }) => name,
     heading: spaceLabel,
     columns: [{ label: 'Links', cell: ({ row, links }) => linkCount(`space_id=${row.id}`, links), isPlain: true }],

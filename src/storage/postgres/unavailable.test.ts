@@ -9,7 +9,7 @@ import { newDatabase } from '../../../test/postgres-database.ts'
 import { eventually } from '../../../test/processes.ts'
 import { Wire } from '../../../test/wire.ts'
 import { createAccount, listAccounts } from '../../accounts/store.ts'
-import { insertSpace, listSpaces } from '../../spaces/store.ts'
+import { insertSpace, spaceRecords } from '../../spaces/store.ts'
 import type { Storage } from '../port.ts'
 import { query } from '../schema.ts'
 import { openPostgres } from './open.ts'
@@ -64,8 +64,8 @@ function everything({ storage, account }: Fixture): Promise<unknown>[] {
     listAccounts(storage),
     insertSpace(storage, account, { name: 'x', color: 1 }),
     insertSpace(storage, account, { name: 'z', color: 1 }),
-    listSpaces(storage, account, firstPage),
-    listSpaces(storage, account, { ...firstPage, search: 'x' }),
+    spaceRecords.list(storage, account, firstPage),
+    spaceRecords.list(storage, account, { ...firstPage, search: 'x' }),
     storage.write((tx) => insertSpace(tx, account, { name: 'y', color: 1 })),
   ]
 }
@@ -135,7 +135,7 @@ test('rolls back a transaction if its connection is lost', async (t) => {
   })
   await assert.rejects(lost, isUnavailable)
   wire.mend()
-  assert.equal((await listSpaces(storage, account, firstPage)).total, 0)
+  assert.equal((await spaceRecords.list(storage, account, firstPage)).total, 0)
 })
 
 test('fails after 1.5 s without a free connection', async (t) => {
@@ -158,7 +158,7 @@ test('rejects searches when too many wait, without delaying short reads', async 
   const locker = new pg.Client({ connectionString: url })
   await locker.connect()
   await locker.query('begin; lock table spaces in access exclusive mode')
-  const search = () => listSpaces(storage, account, { ...firstPage, search: 'x' })
+  const search = () => spaceRecords.list(storage, account, { ...firstPage, search: 'x' })
   let isFirstPending = true
   const first = search().finally(() => {
     isFirstPending = false
@@ -181,7 +181,7 @@ test('runs the search of an account while another account has too many', async (
   const locker = new pg.Client({ connectionString: url })
   await locker.connect()
   await locker.query('begin; lock table spaces in access exclusive mode')
-  const search = (of: number) => listSpaces(storage, of, { ...firstPage, search: 'x' })
+  const search = (of: number) => spaceRecords.list(storage, of, { ...firstPage, search: 'x' })
   const many = Promise.allSettled(Array.from({ length: 300 }, () => search(account)))
   const one = search(other)
   await locker.end()
@@ -226,7 +226,7 @@ test('rejects writes and answers reads while the database is read-only, then rec
     storage.write((tx) => insertSpace(tx, account, { name: 'x', color: 1 })),
     isUnavailable,
   )
-  assert.equal((await listSpaces(storage, account, firstPage)).total, 0)
+  assert.equal((await spaceRecords.list(storage, account, firstPage)).total, 0)
   await execute(
     url,
     `begin read write; alter database ${new URL(url).pathname.slice(1)} reset default_transaction_read_only; commit`,
@@ -244,7 +244,7 @@ test('reports an error in a statement as a bug, not as an unavailable database',
   await execute(url, 'alter table accounts rename to elsewhere')
   await assert.rejects(listAccounts(storage), { code: '42P01' })
   await execute(url, 'alter table spaces rename to somewhere')
-  await assert.rejects(listSpaces(storage, 1, firstPage), { code: '42P01' })
+  await assert.rejects(spaceRecords.list(storage, 1, firstPage), { code: '42P01' })
   await assert.rejects(
     storage.write(() => Promise.reject(new Error('mine'))),
     { message: 'mine' },

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { damage } from '../../../test/lists-model.ts'
 import { createAccount, listAccounts } from '../../accounts/store.ts'
-import { findDomain, insertDomain } from '../../domains/store.ts'
+import { domainRecords, insertDomain } from '../../domains/store.ts'
 import { Failure } from '../../errors.ts'
 import { query } from '../schema.ts'
 import { BatchReader } from './batch-reader.ts'
@@ -70,7 +70,7 @@ test('rejects reads of a damaged page only', async (t) => {
   t.after(() => again.close())
   const unavailable: number[] = []
   for (const n of places) {
-    const found = await findDomain(again, id, n + 1).catch((error: unknown) => error)
+    const found = await domainRecords.find(again, id, n + 1).catch((error: unknown) => error)
     if (!(found instanceof Failure)) continue
     assert.equal(found.code, 'database_unavailable')
     unavailable.push(n)

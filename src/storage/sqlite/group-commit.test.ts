@@ -9,7 +9,7 @@ import { firstPage } from '../../../test/first-page.ts'
 import { createAccount } from '../../accounts/store.ts'
 import { Failure } from '../../errors.ts'
 import type { Histogram } from '../../lib/histogram.ts'
-import { insertSpace, listSpaces } from '../../spaces/store.ts'
+import { insertSpace, spaceRecords } from '../../spaces/store.ts'
 import type { Meter } from '../port.ts'
 import { query } from '../schema.ts'
 import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
@@ -255,7 +255,7 @@ test('the write-ahead log stays below 40 MB over 40 000 inserts', async (t) => {
     await Promise.all(names.map((name) => insertSpace(storage, account, { name, color: 1 })))
     largest = Math.max(largest, statSync(`${path}-wal`).size)
   }
-  assert.equal((await listSpaces(storage, account, firstPage)).total, 40_000)
+  assert.equal((await spaceRecords.list(storage, account, firstPage)).total, 40_000)
   assert.ok(largest < 40 * 2 ** 20, `${largest} bytes`)
 })
 

@@ -10,7 +10,7 @@ import { damage } from '../../../test/lists-model.ts'
 import { eventually } from '../../../test/processes.ts'
 import { createAccount } from '../../accounts/store.ts'
 import { Failure } from '../../errors.ts'
-import { changeSpace, insertSpace, listSpaces, removeSpace } from '../../spaces/store.ts'
+import { changeSpace, insertSpace, removeSpace, spaceRecords } from '../../spaces/store.ts'
 import type { Storage } from '../port.ts'
 import { openSqlite } from './open.ts'
 
@@ -38,7 +38,7 @@ const pendingIn = (other: DatabaseSync) => Number(other.prepare('select count(*)
 
 test('indexes stored, renamed and deleted records, and reports errors', async (t) => {
   const { storage, account, other } = await open(t)
-  const totalOf = async (search: string) => (await listSpaces(storage, account, { ...firstPage, search })).total
+  const totalOf = async (search: string) => (await spaceRecords.list(storage, account, { ...firstPage, search })).total
   const { promise: problem, resolve } = Promise.withResolvers<unknown>()
   other.exec(`create trigger fault before delete on search_changes begin select raise(rollback, 'not now'); end`)
   storage.start(resolve)
@@ -70,11 +70,11 @@ test('starts without a thread that cannot be started, and reports the error', as
 test('lists again after a list has failed', async (t) => {
   const { storage, account, other } = await open(t)
   other.exec('alter table spaces rename to elsewhere')
-  await assert.rejects(listSpaces(storage, account, firstPage), /no such table/)
+  await assert.rejects(spaceRecords.list(storage, account, firstPage), /no such table/)
   other.exec('alter table elsewhere rename to spaces')
   // Commits of other processes are visible in the next event-loop tick.
   await nextTurn()
-  assert.equal((await listSpaces(storage, account, firstPage)).total, 0)
+  assert.equal((await spaceRecords.list(storage, account, firstPage)).total, 0)
 })
 
 test('throws database_corrupt after a search thread has read a damaged page', async (t) => {
@@ -90,7 +90,7 @@ test('throws database_corrupt after a search thread has read a damaged page', as
   t.after(() => storage.close())
   assert.equal(await storage.condition(), 'ok')
   const expected = (error: unknown) => error instanceof Failure && error.facts.reason === 'database_corrupt'
-  await assert.rejects(listSpaces(storage, account, { ...firstPage, search: 'name' }), expected)
+  await assert.rejects(spaceRecords.list(storage, account, { ...firstPage, search: 'name' }), expected)
   await assert.rejects(storage.condition(), expected)
 })
 
