@@ -14,10 +14,12 @@ const batchSize = 8_000
 const maxDays = 1_000
 /** Characters of headers per batch, because sending them blocks the event loop. 8,000 usual visits have no more. */
 const maxCharacters = 2_000_000
-/** Pending visits: about 50 MB of usual ones, four times as much of the longest. */
-const maxVisits = 100_000
-/** Pending counts of merged visits: about 50 MB. */
-const maxCounts = 300_000
+const defaultLimits = {
+  /** Pending visits: about 50 MB of usual ones, four times as much of the longest. */
+  maxVisits: 100_000,
+  /** Pending counts of merged visits: about 50 MB. */
+  maxCounts: 300_000,
+}
 /** Attempts to write a batch that fails although the database is available, or that the thread dies of. */
 const maxFailures = 5
 /** Attempts to write everything before a stop, and the pause between them. Milliseconds. */
@@ -27,12 +29,6 @@ const closeMs = 6_000
 
 /** The log message of an outage. */
 const waiting = 'clicks wait to be written, since the database is away'
-
-export interface QueueOptions {
-  /** Pending visits, and pending counts of merged visits. */
-  readonly maxVisits?: number
-  readonly maxCounts?: number
-}
 
 /** Visits that are written together. A batch that may have been written is sent again unchanged. */
 interface Batch {
@@ -51,8 +47,7 @@ interface Batch {
 export class ClickQueue {
   readonly #worker: Pick<ClickWorker, 'write' | 'take'>
   readonly #onProblem: OnProblem
-  readonly #maxVisits: number
-  readonly #maxCounts: number
+  readonly #limits: typeof defaultLimits
   readonly #rounds: Periodic
   readonly #visits: Visit[] = []
   readonly #counts = new Map<string, Visit>()
@@ -83,11 +78,14 @@ export class ClickQueue {
   ]
 
   /** `onProblem` gets the first error of each outage, and the number of lost clicks. */
-  constructor(worker: Pick<ClickWorker, 'write' | 'take'>, onProblem: OnProblem, options: QueueOptions = {}) {
+  constructor(
+    worker: Pick<ClickWorker, 'write' | 'take'>,
+    onProblem: OnProblem,
+    limits: Partial<typeof defaultLimits> = {},
+  ) {
     this.#worker = worker
     this.#onProblem = onProblem
-    this.#maxVisits = options.maxVisits ?? maxVisits
-    this.#maxCounts = options.maxCounts ?? maxCounts
+    this.#limits = { ...defaultLimits, ...limits }
     const onError = (error: unknown) => onProblem(error, waiting)
     this.#rounds = new Periodic(() => this.#round(), { everyMs, onError })
   }
@@ -96,7 +94,7 @@ export class ClickQueue {
   add(visit: Visit): void {
     this.#seen[visit.class] += 1
     this.#visits.push(visit)
-    if (this.#visits.length > this.#maxVisits) this.#merge()
+    if (this.#visits.length > this.#limits.maxVisits) this.#merge()
   }
 
   /**
@@ -218,11 +216,11 @@ export class ClickQueue {
 
   /** Merges the oldest hundredth of the visits. More would block the event loop for too long. */
   #merge(): void {
-    for (const visit of this.#visits.splice(0, Math.ceil(this.#maxVisits / 100))) {
+    for (const visit of this.#visits.splice(0, Math.ceil(this.#limits.maxVisits / 100))) {
       const { day, hour } = dayAndHourOf(visit.atMs)
       const key = `${visit.link} ${visit.class} ${day} ${hour}`
       const known = this.#counts.get(key)
-      if (known === undefined && this.#counts.size >= this.#maxCounts) this.#lost += 1
+      if (known === undefined && this.#counts.size >= this.#limits.maxCounts) this.#lost += 1
       else {
         this.#counts.set(key, { ...(known ?? withoutFacts(visit)), atMs: visit.atMs, count: (known?.count ?? 0) + 1 })
         this.#merged += 1

@@ -131,15 +131,10 @@ export function linkOf(row: LinkRow, shortUrl: ShortUrl, now = new Date().toISOS
     forward_query: row.forward_query === 1,
     redirect_status: row.redirect_status as Link['redirect_status'],
     clicks: row.clicks,
-    last_clicked_at: lastClickedAt(row),
+    last_clicked_at: row.last_clicked_ms === null ? null : new Date(row.last_clicked_ms).toISOString(),
     created_at: row.created_at,
     updated_at: row.updated_at,
   }
-}
-
-/** Returns the time of the last human click, as RFC 3339 in UTC with milliseconds. */
-function lastClickedAt({ last_clicked_ms }: Pick<LinkRow, 'last_clicked_ms'>): string | null {
-  return last_clicked_ms === null ? null : new Date(last_clicked_ms).toISOString()
 }
 
 /** Returns the link for a response, with a version that changes with everything shown, such as clicks and status. */

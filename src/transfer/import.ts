@@ -240,44 +240,37 @@ const maxLineLength = 64 * 1024
 const lineFeed = 0x0a
 
 /** Yields the lines of a file: null for a line that is too long or not UTF-8. Buffers only one line. */
-async function* readLines(parts: AsyncIterable<Buffer>): AsyncGenerator<string | null> {
-  const pending = new PendingLine()
-  for await (const part of parts) {
+async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string | null> {
+  let parts: Buffer[] = []
+  let length = 0
+  const add = (part: Buffer) => {
+    length += part.length
+    parts = length > maxLineLength ? [] : [...parts, part]
+  }
+  const take = () => {
+    const line = length > maxLineLength ? null : decoded(Buffer.concat(parts))
+    parts = []
+    length = 0
+    return line
+  }
+  for await (const chunk of chunks) {
     let start = 0
-    for (let end = part.indexOf(lineFeed); end >= 0; end = part.indexOf(lineFeed, start)) {
-      pending.add(part.subarray(start, end))
-      yield pending.take()
+    for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, start)) {
+      add(chunk.subarray(start, end))
+      yield take()
       start = end + 1
     }
-    pending.add(part.subarray(start))
+    add(chunk.subarray(start))
   }
-  if (!pending.isEmpty) yield pending.take()
+  if (length > 0) yield take()
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-class PendingLine {
-  #parts: Buffer[] = []
-  #length = 0
-
-  get isEmpty(): boolean {
-    return this.#length === 0
-  }
-
-  add(part: Buffer): void {
-    this.#length += part.length
-    if (this.#length > maxLineLength) this.#parts = []
-    else if (part.length > 0) this.#parts.push(part)
-  }
-
-  take(): string | null {
-    const [bytes, isTooLong] = [Buffer.concat(this.#parts), this.#length > maxLineLength]
-    this.#parts = []
-    this.#length = 0
-    try {
-      return isTooLong ? null : decoder.decode(bytes)
-    } catch {
-      return null
-    }
+function decoded(bytes: Buffer): string | null {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    return null
   }
 }

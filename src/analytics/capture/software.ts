@@ -1,23 +1,9 @@
 import Bowser from 'bowser'
 import { byUserAgent } from './by-user-agent.ts'
 
-export type Device = 'desktop' | 'mobile' | 'tablet' | 'tv'
-
-/** A visitor's software and device; null if unknown. */
-export interface Software {
-  readonly browser: string | null
-  readonly operating_system: string | null
-  readonly device: Device | null
-}
-
-const unknown: Software = { browser: null, operating_system: null, device: null }
-
-/** Returns the software of a user agent, with the names of the `bowser` package. */
-export function softwareOf(userAgent: string): Software {
-  return userAgent === '' ? unknown : judged(userAgent)
-}
-
-const judged = byUserAgent((userAgent): Software => {
+/** Returns the software and the device of a user agent, with the names of the `bowser` package; null if unknown. */
+export const softwareOf = byUserAgent((userAgent) => {
+  if (userAgent === '') return { browser: null, operating_system: null, device: null }
   const skipsParsing = true
   const parser = Bowser.getParser(userAgent, skipsParsing)
   const browser = parser.getBrowserName()
@@ -38,15 +24,15 @@ const browsers = new Set(
 /** WebKit, but not Safari. */
 const otherBrowsers = /\bNintendo/
 const systems = new Set(Object.values(Bowser.OS_MAP))
-const devices = new Set<string>(['desktop', 'mobile', 'tablet', 'tv'] satisfies Device[])
+const devices = new Set(['desktop', 'mobile', 'tablet', 'tv'])
 
 /** Set-top boxes and consoles. They have the operating systems of phones and computers. */
 const televisions =
   /\bAFT[A-Z\d]{1,6}\b|\bBRAVIA\b|\bCrKey\/|\bVIZIO\b|\bXbox\b|\bPlayStation\b|\bNintendo\b|\b(?:Android|Google|Apple) ?TV\b/
 
-function deviceOf(userAgent: string, platform: string): Device | null {
+function deviceOf(userAgent: string, platform: string): string | null {
   if (televisions.test(userAgent)) return 'tv'
-  if (devices.has(platform)) return platform as Device
+  if (devices.has(platform)) return platform
   if (/\bMobile\b/.test(userAgent)) return 'mobile'
   return /\bX11\b/.test(userAgent) ? 'desktop' : null
 }

@@ -34,7 +34,6 @@ export function accountTables({ engine, id, integer, bytes, text, end, keyedEnd 
       last_used_at text
     )${end}`,
 
-    // Sign-in links, which start sessions.
     `create table login_tokens (
       hash ${bytes} primary key,
       account_id ${integer} not null references accounts (id) on delete cascade,
@@ -57,7 +56,6 @@ export function accountTables({ engine, id, integer, bytes, text, end, keyedEnd 
     'create index sessions_by_account on sessions (account_id, id)',
     'create index sessions_by_expiry on sessions (expires_at)',
 
-    // `status` is null only while the transaction that stores the record is open.
     `create table stored_responses (
       id ${id},
       account_id ${integer} not null references accounts (id),
@@ -73,7 +71,6 @@ export function accountTables({ engine, id, integer, bytes, text, end, keyedEnd 
     )${end}`,
     'create index stored_responses_by_expiry on stored_responses (expires_at)',
 
-    // Requests of each key and IP address, as counted by each process.
     `create table request_counts (
       subject ${text} not null,
       ends_at ${integer} not null,

@@ -10,7 +10,6 @@ export function clickTables(dialect: Dialect): string[] {
 
 function tables({ integer, bytes, json, text, end, keyedEnd }: Dialect): string[] {
   return [
-    // Times are in Unix milliseconds: `forgotten_ms` is when the clicks were last deleted.
     `create table link_clicks (
       link_id ${integer} primary key,
       account_id ${integer} not null,
@@ -26,7 +25,6 @@ function tables({ integer, bytes, json, text, end, keyedEnd }: Dialect): string[
     // Shows whether a click can reach a limit.
     'create index links_with_limit on links (id) where clicks_limit is not null',
 
-    // `day` counts from 1970-01-01. For a link, `space_id` is the space whose day contains its clicks.
     `create table click_days (
       scope integer not null,
       day integer not null,
@@ -44,13 +42,11 @@ function tables({ integer, bytes, json, text, end, keyedEnd }: Dialect): string[
       primary key (day, link_id, visitor)
     )${keyedEnd}`,
     `create table click_salts (day integer not null primary key, salt ${bytes} not null)${keyedEnd}`,
-    // The newest batch of each process, so that each batch is written once.
     `create table click_batches (
       writer text not null primary key,
       batch ${integer} not null,
       day integer not null
     )${keyedEnd}`,
-    // Links whose days must follow them to another space, and deleted records whose days must be deleted.
     `create table click_moves (link_id ${integer} not null primary key)${keyedEnd}`,
     `create table click_removals (scope integer not null, id ${integer} not null, primary key (scope, id))${keyedEnd}`,
 

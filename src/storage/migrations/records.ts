@@ -45,7 +45,6 @@ function tables({ engine, id, integer, text, end }: Dialect): string[] {
     'create index spaces_by_account on spaces (account_id, id)',
     'create index spaces_by_name on spaces (account_id, name_folded, id)',
 
-    // The record of another database that a space was imported from. Unlike a domain, a space has no unique name.
     `create table space_origins (
       space_id ${integer} primary key references spaces (id) on delete cascade,
       account_id ${integer} not null references accounts (id),
