@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIPv6 } from 'node:net'
 import { integer } from './parsers.ts'
 import type { Read } from './variables.ts'
 
@@ -42,10 +42,19 @@ export function readListeners(read: Read) {
   return { listeners, workers }
 }
 
-/** Returns the URL of a listener for a browser on this machine. */
+export function urlOf({ host, port }: Pick<ListenerConfig, 'host' | 'port'>): string {
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`
+}
+
+/** Returns a URL for clients on this machine, even if the listener is bound to every address. */
 export function localUrlOf({ host, port }: Pick<ListenerConfig, 'host' | 'port'>): string {
-  const name = /^(0\.0\.0\.0|::|127\.0\.0\.1|::1)$/.test(host) ? 'localhost' : host
-  return `http://${isIP(name) === 6 ? `[${name}]` : name}:${port}`
+  const loopback: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
+  return urlOf({ host: loopback[host] ?? host, port })
+}
+
+/** Replaces loopback addresses by `localhost`, because IP addresses can't be domains of short links. */
+export function byName(url: string): string {
+  return url.replace(/\/\/(?:127\.0\.0\.1|\[::1\]):/, '//localhost:')
 }
 
 type Ports = Pick<ListenerConfig, 'host' | 'port' | 'isPerWorker'>

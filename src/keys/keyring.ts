@@ -32,8 +32,8 @@ export class Keyring {
   /** Caches `capacity` valid keys, and as many rejected keys. */
   constructor(db: Db, capacity = maxCached) {
     this.#db = db
-    this.#valid = new LruCache({ maxEntries: capacity })
-    this.#rejected = new LruCache({ maxEntries: capacity })
+    this.#valid = new LruCache(capacity)
+    this.#rejected = new LruCache(capacity)
     this.#writingUses.start()
   }
 

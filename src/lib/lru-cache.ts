@@ -5,31 +5,22 @@ interface Entry<Value> {
   isUsed: boolean
 }
 
-interface LruCacheOptions<Key, Value> {
-  /** Default: unlimited. */
-  readonly maxEntries?: number
-  /** The total weight of all entries. Default: unlimited. */
-  readonly maxWeight?: number
-  /** Gets each entry that is evicted, replaced or deleted. `clear` does not call it. */
-  readonly onRemove?: (key: Key, value: Value) => void
-}
-
 /** The entries that one eviction spares, so that `set` takes microseconds even if all entries were read. */
 const maxSpared = 32
 
-/**
- * A cache that evicts the least recently used entries. It approximates their order with a "second chance": eviction
- * spares an entry once if it was read. So a read only sets a flag, and moves nothing.
- */
+/** A cache that evicts the least recently used entries: approximately, so that a read sets a flag and moves nothing. */
 export class LruCache<Key, Value> {
   #entries = new Map<Key, Entry<Value>>()
-  readonly #options: LruCacheOptions<Key, Value>
+  readonly #maxWeight: number
+  readonly #onRemove: ((key: Key, value: Value) => void) | undefined
   /** The next entries to evict. Reused, because a new iterator would pass all the holes of earlier evictions. */
   #oldest: MapIterator<[Key, Entry<Value>]> | undefined
   #weight = 0
 
-  constructor(options: LruCacheOptions<Key, Value>) {
-    this.#options = options
+  /** `maxWeight` bounds the weight of all entries. `onRemove` gets entries that are evicted, replaced or deleted. */
+  constructor(maxWeight: number, onRemove?: (key: Key, value: Value) => void) {
+    this.#maxWeight = maxWeight
+    this.#onRemove = onRemove
   }
 
   get size(): number {
@@ -46,9 +37,8 @@ export class LruCache<Key, Value> {
   /** Replaces the entry of the key. An entry heavier than `maxWeight` is not stored. */
   set(key: Key, value: Value, weight = 1): void {
     this.delete(key)
-    const { maxEntries = Number.POSITIVE_INFINITY, maxWeight = Number.POSITIVE_INFINITY } = this.#options
-    if (weight > maxWeight || maxEntries < 1) return
-    while (this.#entries.size >= maxEntries || this.#weight + weight > maxWeight) this.#evict()
+    if (weight > this.#maxWeight) return
+    while (this.#weight + weight > this.#maxWeight) this.#evict()
     this.#entries.set(key, { value, weight, isUsed: false })
     this.#weight += weight
   }
@@ -61,7 +51,7 @@ export class LruCache<Key, Value> {
     this.#remove(key, entry)
   }
 
-  /** Deletes all entries, in constant time. */
+  /** Deletes all entries, in constant time. Does not call `onRemove`. */
   clear(): void {
     this.#entries = new Map()
     this.#oldest = undefined
@@ -94,6 +84,6 @@ export class LruCache<Key, Value> {
   #remove(key: Key, { value, weight }: Entry<Value>): void {
     this.#entries.delete(key)
     this.#weight -= weight
-    this.#options.onRemove?.(key, value)
+    this.#onRemove?.(key, value)
   }
 }

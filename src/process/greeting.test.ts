@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { PassThrough, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { test } from 'node:test'
-import { dashboardUrl, greet, greeting } from './greeting.ts'
+import { byName } from '../config/listeners.ts'
+import { greet, greeting } from './greeting.ts'
 
 const api = { port: 3000, url: 'http://0.0.0.0:3000', localUrl: 'http://127.0.0.1:3000' }
 
@@ -27,8 +28,9 @@ test('the dashboard URL has localhost instead of loopback addresses', () => {
     ['http://127.0.0.1:3000', 'http://localhost:3000'],
     ['http://[::1]:3000', 'http://localhost:3000'],
     ['http://192.0.2.1:3000', 'http://192.0.2.1:3000'],
+    ['http://127.0.0.10:3000', 'http://127.0.0.10:3000'],
   ] as const) {
-    assert.equal(dashboardUrl({ ...api, localUrl }), url)
+    assert.equal(byName(localUrl), url)
   }
 })
 

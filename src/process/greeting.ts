@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import type { Logger } from 'pino'
+import { byName } from '../config/listeners.ts'
 import type { StorageLocation } from '../storage/location.ts'
 import { placeOf } from '../storage/open.ts'
 import { version } from '../version.ts'
@@ -47,16 +48,6 @@ function examples({ port, localUrl }: Listening, redirect: Listening | undefined
 ${curl}/links -d alias=docs -d url=http://localhost:${port}/docs
   curl -i http://localhost:${redirect.port}/docs
 `
-}
-
-/** Returns the URL of the dashboard for a browser on this machine. */
-export function dashboardUrl({ localUrl }: Listening): string {
-  return byName(localUrl)
-}
-
-/** Replaces loopback addresses by `localhost`, because IP addresses can't be domains of short links. */
-function byName(url: string): string {
-  return url.replace('//127.0.0.1', '//localhost').replace('//[::1]', '//localhost')
 }
 
 /**

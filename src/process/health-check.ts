@@ -1,7 +1,7 @@
 /** The health check of the container image. Exits with 0 if the server is ready, otherwise prints the reason and exits with 1. */
 import { readHealthListener } from '../config/config.ts'
+import { localUrlOf } from '../config/listeners.ts'
 import { StartupFailure } from '../errors.ts'
-import { loopbackUrl } from './listen.ts'
 
 try {
   const { status, text } = await readiness()
@@ -18,7 +18,7 @@ async function readiness(): Promise<{ status: number; text: string }> {
   if (listener.port === 0) {
     throw new StartupFailure('With PORT=0 and OPS_PORT=0 the server may have any port. Set one of them.')
   }
-  const url = loopbackUrl(listener)
+  const url = localUrlOf(listener)
   try {
     const response = await fetch(`${url}${listener.name === 'ops' ? '/health/ready' : '/health'}`)
     return { status: response.status, text: await response.text() }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo, ListenOptions, Server } from 'node:net'
-import { createServer, isIPv6 } from 'node:net'
-import type { ListenerConfig } from '../config/listeners.ts'
+import { createServer } from 'node:net'
+import { type ListenerConfig, localUrlOf, urlOf } from '../config/listeners.ts'
 import { StartupFailure } from '../errors.ts'
 
 /** The bound address of a server. */
@@ -29,7 +29,7 @@ export async function listen(
     throw new StartupFailure(reason(error as NodeJS.ErrnoException, config))
   }
   const { address: host, port } = server.address() as AddressInfo
-  return { port, url: urlOf(host, port), localUrl: loopbackUrl({ host, port }) }
+  return { port, url: urlOf({ host, port }), localUrl: localUrlOf({ host, port }) }
 }
 
 /** Throws `StartupFailure` if a port is in use. Sockets that share a port would not notice. */
@@ -59,14 +59,4 @@ function reason({ code, message }: NodeJS.ErrnoException, { host, port, prefix }
     default:
       return `The server cannot listen on port ${port} of ${host}: ${message}. Set ${prefix}HOST and ${prefix}PORT.`
   }
-}
-
-/** Returns a URL for clients on this machine, even if the listener is bound to every address. */
-export function loopbackUrl({ host, port }: Pick<ListenerConfig, 'host' | 'port'>): string {
-  const loopback: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
-  return urlOf(loopback[host] ?? host, port)
-}
-
-function urlOf(address: string, port: number): string {
-  return `http://${isIPv6(address) ? `[${address}]` : address}:${port}`
 }

@@ -4,13 +4,13 @@ import type { Logger } from 'pino'
 import { Countries } from '../analytics/capture/countries.ts'
 import { type App, buildApp } from '../app/app.ts'
 import { type Config, readConfig } from '../config/config.ts'
-import type { ListenerName } from '../config/listeners.ts'
+import { byName, type ListenerName } from '../config/listeners.ts'
 import { Failure, StartupFailure } from '../errors.ts'
 import { type InstanceAddresses, storeAddresses } from '../instance/store.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { createFirstAccess, findAccess, registerKey } from './access.ts'
-import { dashboardUrl, greet, greeting } from './greeting.ts'
+import { greet, greeting } from './greeting.ts'
 import { ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { stopOnSignals } from './shutdown.ts'
@@ -48,7 +48,7 @@ async function start(): Promise<void> {
     if (config.listeners.some(({ name }) => name === 'redirect')) await app.load()
     const { api, redirect } = await listenAll(config, app)
     if (isFirst) {
-      const baseUrl = config.baseUrl ?? dashboardUrl(api)
+      const baseUrl = config.baseUrl ?? byName(api.localUrl)
       await recordAddresses(storage, { short_url: config.shortUrl, base_url: baseUrl }, logger)
       const first = registered ?? (await createFirstAccess(storage))
       greet(greeting(api, redirect, config.storage, await findAccess(storage, first, baseUrl)), logger)

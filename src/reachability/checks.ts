@@ -54,8 +54,8 @@ const maxHosts = 100
 export class DomainChecks {
   readonly #options: CheckOptions
   readonly #concurrency: number
-  readonly #checks = new LruCache<string, Check>({ maxEntries: maxChecks })
-  readonly #lookups = new LruCache<string, Lookup>({ maxEntries: maxHosts })
+  readonly #checks = new LruCache<string, Check>(maxChecks)
+  readonly #lookups = new LruCache<string, Lookup>(maxHosts)
   /** Active checks, and lookups that outlive their check. */
   #active = 0
 

@@ -35,7 +35,7 @@ export class Directory {
   /** Cache keys by link id. */
   #keys = new Map<number, string>()
   /** Until when a missing link counts as missing, by domain and alias. */
-  readonly #unknown = new LruCache<string, number>({ maxEntries: maxUnknown })
+  readonly #unknown = new LruCache<string, number>(maxUnknown)
   /** Replaced whenever a link changes: earlier reads must not be cached, and not answer later visits. */
   #lookups: Lookups = new Map()
   readonly #lookupSlots = new Semaphore({
@@ -55,10 +55,7 @@ export class Directory {
     this.#storage = storage
     this.#staleForMs = options.staleForMs
     this.#domains = new DomainTable(storage)
-    this.#links = new LruCache({
-      maxWeight: options.maxLinkBytes ?? maxLinkBytes,
-      onRemove: (_, { id }) => this.#keys.delete(id),
-    })
+    this.#links = new LruCache(options.maxLinkBytes ?? maxLinkBytes, (_, { id }) => this.#keys.delete(id))
     const apply = (changes: Changes['changes']) => this.#apply(changes)
     this.#feed = new ChangeFeed(storage, apply, options.onProblem)
     this.meters = this.#meters()

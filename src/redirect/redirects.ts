@@ -61,7 +61,7 @@ function redirectPage(location: string): string {
 }
 
 /** The redirects of homepages, expired links and unknown aliases: few URLs, shared by many visits. */
-const fallbacks = new LruCache<string, PreparedRedirect>({ maxEntries: 1_000 })
+const fallbacks = new LruCache<string, PreparedRedirect>(1_000)
 
 /** Returns the redirect to a URL that a domain has for visits without a link, or a link for visits after its end. */
 export function fallbackRedirect(url: string): PreparedRedirect {

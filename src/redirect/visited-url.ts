@@ -25,8 +25,7 @@ export function portOf(host: string): string {
 
 export type VisitedPath =
   | { readonly kind: 'homepage' }
-  | { readonly kind: 'robots' }
-  | { readonly kind: 'favicon' }
+  | { readonly kind: 'robots' | 'favicon' }
   /** Not valid percent-encoding or UTF-8, or longer than any alias. */
   | { readonly kind: 'undecodable' }
   /** `alias` is case-folded, as in lookups of links. */
@@ -53,17 +52,17 @@ export function parseTarget(target: string): VisitedTarget {
 }
 
 function parsePath(path: string): VisitedPath {
-  if (!path.startsWith('/')) return undecodable
+  if (!path.startsWith('/')) return { kind: 'undecodable' }
   const encoded = path.slice(1)
   const text = isPlain.test(encoded) ? encoded : decode(encoded)
-  if (text === null || text.length > maxAliasLength) return undecodable
+  if (text === null || text.length > maxAliasLength) return { kind: 'undecodable' }
   const decoded = text.endsWith('/') ? text.slice(0, -1) : text
-  if (decoded === '') return homepage
+  if (decoded === '') return { kind: 'homepage' }
   const asksForPreview = decoded.endsWith('+')
   const alias = foldCase(asksForPreview ? decoded.slice(0, -1) : decoded)
   if (asksForPreview) return { kind: 'alias', alias, asksForPreview }
-  if (alias === 'robots.txt') return robots
-  return alias === 'favicon.ico' ? favicon : { kind: 'alias', alias, asksForPreview }
+  if (alias === 'robots.txt') return { kind: 'robots' }
+  return alias === 'favicon.ico' ? { kind: 'favicon' } : { kind: 'alias', alias, asksForPreview }
 }
 
 /** Decodes percent-encoded UTF-8. Returns null if it is invalid. */
@@ -74,8 +73,3 @@ function decode(encoded: string): string | null {
     return null
   }
 }
-
-const homepage = { kind: 'homepage' } as const
-const robots = { kind: 'robots' } as const
-const favicon = { kind: 'favicon' } as const
-const undecodable = { kind: 'undecodable' } as const

@@ -248,7 +248,7 @@ const cached = new WeakMap<QueryCompiler, LruCache<string, CompiledQuery>>()
 export function compileQuery(compiler: QueryCompiler, query: OperationNodeSource): CompiledQuery {
   if (!(query instanceof CachedQuery)) return compileOnce(compiler, query)
   const { shape, parameters } = query
-  const ofEngine = cached.get(compiler) ?? new LruCache<string, CompiledQuery>({ maxEntries: maxCached })
+  const ofEngine = cached.get(compiler) ?? new LruCache<string, CompiledQuery>(maxCached)
   cached.set(compiler, ofEngine)
   const known = ofEngine.get(shape)
   if (known !== undefined) return { ...known, parameters }

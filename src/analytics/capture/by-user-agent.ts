@@ -7,7 +7,7 @@ const capacity = 2_000
 
 /** Returns `judge` for the start of user agents, with a cache. */
 export function byUserAgent<Judged>(judge: (userAgent: string) => Judged): (userAgent: string) => Judged {
-  const remembered = new LruCache<string, Judged>({ maxEntries: capacity })
+  const remembered = new LruCache<string, Judged>(capacity)
   return (whole) => {
     const userAgent = whole.length > maxLength ? whole.slice(0, maxLength) : whole
     const known = remembered.get(userAgent)

@@ -34,7 +34,7 @@ interface Prepared {
 export class Connection {
   readonly database: DatabaseSync
   readonly #condition: Condition
-  readonly #prepared = new LruCache<string, Prepared>({ maxEntries: maxPreparedTexts })
+  readonly #prepared = new LruCache<string, Prepared>(maxPreparedTexts)
 
   /** `condition` gets the errors. */
   constructor(database: DatabaseSync, condition = new Condition()) {
