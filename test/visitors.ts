@@ -9,10 +9,9 @@ import { RequestCounts } from '../src/http/request-log.ts'
 import { foldCase } from '../src/lib/fold-case.ts'
 import { shortUrls } from '../src/names/short-url.ts'
 import { logTo } from '../src/process/log.ts'
-import { redirectServer } from '../src/redirect/listener.ts'
 import { prepareRedirect } from '../src/redirect/redirects.ts'
 import type { ServedDomain, ServedLink } from '../src/redirect/store.ts'
-import { newVisitCounts, type VisitCounts } from '../src/redirect/visits.ts'
+import { newVisitCounts, redirectServer, type VisitCounts } from '../src/redirect/visits.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
 
 export type VisitRequest = Request & { readonly method?: string; readonly agent?: Agent }

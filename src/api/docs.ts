@@ -1,6 +1,7 @@
 import { Failure } from '../errors.ts'
-import type { Exchange, Outcome, Routes } from '../http/exchange.ts'
+import type { Exchange, Outcome } from '../http/exchange.ts'
 import { addHeader, send } from '../http/response.ts'
+import type { Router } from '../http/router.ts'
 import { plainContent, type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
 import { type Bodies, documentQuery } from './openapi/schemas.ts'
 import type { Operation } from './operations.ts'
@@ -15,7 +16,7 @@ const urlPlaceholder = 'https://address.invalid'
 const json = 'application/json; charset=utf-8'
 
 /** Adds the API documents: `/openapi.json` for programs, `/docs` for people. Their code is loaded at the first request. */
-export function documents(routes: Routes, operations: readonly Operation[], address: PublicAddress): void {
+export function documents(routes: Router, operations: readonly Operation[], address: PublicAddress): void {
   const texts = new Map<Bodies, Promise<string>>()
   const compressed = new Map<string, Promise<StaticContent>>()
   const files = new Map<'files', Promise<ReadonlyMap<string, StaticContent>>>()

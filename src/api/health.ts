@@ -1,12 +1,13 @@
-import type { Handler, Routes } from '../http/exchange.ts'
+import type { Handler } from '../http/exchange.ts'
 import { addHeader, sendJson } from '../http/response.ts'
+import type { Router } from '../http/router.ts'
 import { isReady, type Storage } from '../storage/port.ts'
 
 /**
  * Adds `GET /health`: 200 if the database responds, with `degraded` if its disk is full; 503 with `degraded` if it is
  * read-only; 503 with a problem if it doesn't respond or is damaged.
  */
-export function healthRoute(routes: Routes, storage: Storage): void {
+export function healthRoute(routes: Router, storage: Storage): void {
   const handler: Handler = async (exchange) => {
     const condition = await storage.condition()
     addHeader(exchange, 'cache-control', 'no-store')

@@ -1,14 +1,14 @@
 import { type ErrorCode, notFound, violationCodes } from '../errors.ts'
-import type { Routes } from '../http/exchange.ts'
 import { failures } from '../http/failures.ts'
 import { type Html, html, type Part } from '../http/html.ts'
 import { addHeader, send, sendJson } from '../http/response.ts'
+import type { Router } from '../http/router.ts'
 
 /**
  * Adds `GET /problems/{code}`, the `type` of every problem, which explains a code. Clients that accept `application/json`
  * and not `text/html` get JSON; others get a page.
  */
-export function problemPages(routes: Routes): void {
+export function problemPages(routes: Router): void {
   routes.add('GET', '/problems/:code', (exchange) => {
     const { code = '' } = exchange.params
     if (!isErrorCode(code)) return notFound('problem')

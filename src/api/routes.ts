@@ -1,13 +1,14 @@
 import { Failure } from '../errors.ts'
-import type { Exchange, Outcome, Routes } from '../http/exchange.ts'
+import type { Exchange, Outcome } from '../http/exchange.ts'
 import { noFields } from '../http/form-encoding.ts'
 import { addHeader } from '../http/response.ts'
+import type { Router } from '../http/router.ts'
 import { allows, type Caller } from '../keys/scope.ts'
 import { readBody } from './body.ts'
 import { type Api, apiPrefix, type Operation, type OperationHandler } from './operations.ts'
 
 interface ApiParts {
-  readonly routes: Routes
+  readonly routes: Router
   /** Returns a promise only if the key is not cached. */
   readonly identify: (token: string) => Caller | Failure | Promise<Caller | Failure>
   readonly rateLimits: {

@@ -7,11 +7,6 @@ import type { Proxies } from './proxies.ts'
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-export interface Routes {
-  /** Adds a route. A route for GET handles HEAD too. */
-  add(method: Method, template: string, handler: Handler, options?: RouteOptions): void
-}
-
 /** Sends the response, or returns or throws the failure to respond with. */
 export type Handler = (exchange: Exchange) => Outcome | Promise<Outcome>
 

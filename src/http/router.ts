@@ -1,16 +1,6 @@
 import FindMyWay from 'find-my-way'
 import { Failure } from '../errors.ts'
-import type {
-  Exchange,
-  FailureFormatter,
-  Handler,
-  Match,
-  Method,
-  Outcome,
-  Route,
-  RouteOptions,
-  Routes,
-} from './exchange.ts'
+import type { Exchange, FailureFormatter, Handler, Match, Method, Outcome, Route, RouteOptions } from './exchange.ts'
 import { parseQuery } from './form-encoding.ts'
 import { maxTargetBytes } from './request-head.ts'
 
@@ -20,7 +10,7 @@ const methods: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELE
 export type Fallback = (exchange: Exchange, methods: readonly Method[]) => Outcome
 
 /** Finds the route for a method and a path. */
-export class Router implements Routes {
+export class Router {
   /** Every method of every route, for tests that compare the routes with the documents. */
   readonly declared: { readonly method: Method; readonly template: string }[] = []
   readonly #routes = FindMyWay({
@@ -30,12 +20,13 @@ export class Router implements Routes {
     onBadUrl: () => undefined,
   })
   readonly #fallback: Route
-  readonly #fallbacksBelow: { readonly path: string; readonly route: Route }[] = []
+  #fallbackBelow: { readonly path: string; readonly route: Route } | undefined
 
   constructor(fallback: Fallback) {
     this.#fallback = { template: null, handler: (exchange) => this.#respondWithout(exchange, fallback) }
   }
 
+  /** Adds a route. A route for GET handles HEAD too. */
   add(method: Method, template: string, handler: Handler, options: RouteOptions = {}): void {
     const route: Route = { template, handler, ...options }
     const supported: Method[] = method === 'GET' ? ['GET', 'HEAD'] : [method]
@@ -45,7 +36,7 @@ export class Router implements Routes {
 
   /** Sets the format of failures for requests to this path or below it that have no route. */
   formatFailuresBelow(path: string, formatFailure: FailureFormatter): void {
-    this.#fallbacksBelow.push({ path, route: { ...this.#fallback, formatFailure } })
+    this.#fallbackBelow = { path, route: { ...this.#fallback, formatFailure } }
   }
 
   /** Finds the route of a request. `target` is in origin form. If there is none, returns the fallback. Never throws. */
@@ -62,8 +53,8 @@ export class Router implements Routes {
   }
 
   #fallbackFor(target: string): Route {
-    const isBelow = (path: string) => target.startsWith(path) && /^(?:$|[/?])/.test(target.slice(path.length))
-    return this.#fallbacksBelow.find(({ path }) => isBelow(path))?.route ?? this.#fallback
+    const { path = '', route = this.#fallback } = this.#fallbackBelow ?? {}
+    return target.startsWith(path) && /^(?:$|[/?])/.test(target.slice(path.length)) ? route : this.#fallback
   }
 
   #respondWithout(exchange: Exchange, fallback: Fallback): Outcome {

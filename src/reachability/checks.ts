@@ -40,9 +40,11 @@ interface Lookup {
   found: readonly string[]
 }
 
-const defaultDns: DnsOptions = { timeoutMs: 2_000, servers: null }
-const defaultProbe: ProbeOptions = { timeoutMs: 3_000, httpsPort: 443 }
-const defaultConcurrency = 8
+const defaults = {
+  dns: { timeoutMs: 2_000, servers: null },
+  probe: { timeoutMs: 3_000, httpsPort: 443 },
+  concurrency: 8,
+}
 /** The cache time of checks. Milliseconds. */
 const checkCacheMs = 5_000
 const maxChecks = 1_000
@@ -52,16 +54,14 @@ const maxHosts = 100
 
 /** Checks whether domains reach this instance. Concurrent requests share a check. */
 export class DomainChecks {
-  readonly #options: CheckOptions
-  readonly #concurrency: number
+  readonly #options: Required<CheckOptions>
   readonly #checks = new LruCache<string, Check>(maxChecks)
   readonly #lookups = new LruCache<string, Lookup>(maxHosts)
   /** Active checks, and lookups that outlive their check. */
   #active = 0
 
   constructor(options: CheckOptions) {
-    this.#options = options
-    this.#concurrency = options.concurrency ?? defaultConcurrency
+    this.#options = { ...defaults, ...options }
   }
 
   /**
@@ -73,7 +73,8 @@ export class DomainChecks {
     const { position } = await this.#options.storage.changesAfter(null)
     const last = this.#checks.get(name)
     if (last !== undefined && performance.now() - last.since < checkCacheMs) return last.result
-    if (this.#active >= this.#concurrency) throw overloaded('Too many domains are being checked. Try again shortly.')
+    if (this.#active >= this.#options.concurrency)
+      throw overloaded('Too many domains are being checked. Try again shortly.')
     const result = this.#run(name, fingerprintOf(position.database))
     this.#checks.set(name, { since: performance.now(), result })
     return result
@@ -83,7 +84,7 @@ export class DomainChecks {
   async addressesOf(host: string): Promise<readonly string[]> {
     const last = this.#lookups.get(host)
     if (last !== undefined && performance.now() - last.since < addressCacheMs) return last.addresses
-    if (!isPublicName(host) || this.#active >= this.#concurrency) return []
+    if (!isPublicName(host) || this.#active >= this.#options.concurrency) return []
     const addresses = this.#lookUp(host)
     const lookup: Lookup = { since: performance.now(), addresses, found: last?.found ?? [] }
     this.#lookups.set(host, lookup)
@@ -100,7 +101,7 @@ export class DomainChecks {
   async #lookUp(host: string): Promise<readonly string[]> {
     this.#active += 1
     try {
-      return addressesIn(await findRecords(host, this.#options.dns ?? defaultDns))
+      return addressesIn(await findRecords(host, this.#options.dns))
     } catch {
       return []
     } finally {
@@ -109,7 +110,7 @@ export class DomainChecks {
   }
 
   async #run(name: string, fingerprint: string): Promise<Reachability> {
-    const { shortUrl, dns = defaultDns, probe: how = defaultProbe } = this.#options
+    const { shortUrl, dns, probe: how } = this.#options
     this.#active += 1
     try {
       const records = await findRecords(name, dns)

@@ -1,10 +1,9 @@
 import { databaseUnavailable, overloaded } from '../errors.ts'
 import { LruCache } from '../lib/lru-cache.ts'
 import { Semaphore } from '../lib/semaphore.ts'
-import type { Changes, Meter, Storage } from '../storage/port.ts'
+import type { Changes, Db, Meter, Storage } from '../storage/port.ts'
 import { ChangeFeed } from './change-feed.ts'
-import { DomainTable } from './domain-table.ts'
-import { findLink, type ServedDomain, type ServedLink } from './store.ts'
+import { findLink, type ServedDomain, type ServedLink, servedDomains, servedDomainsAfter } from './store.ts'
 
 export interface DirectoryOptions {
   /** How old memory may get while the database is down. Milliseconds. */
@@ -181,4 +180,62 @@ function keyOf(domainId: number, aliasFolded: string): string {
 function weightOf({ alias, title, expiration_url, redirect }: ServedLink): number {
   const { length } = redirect.location
   return 600 + 2 * (alias.length + length + (title?.length ?? 0) + (expiration_url?.length ?? 0)) + 4 * length
+}
+
+/** Domains that one query reads, few enough not to delay requests. */
+const pageSize = 500
+const refreshBatchSize = 100
+
+/** All domains of the instance. The caller must not run `load` and `refresh` at the same time. */
+class DomainTable {
+  readonly #db: Db
+  #byName = new Map<string, ServedDomain>()
+  #byId = new Map<number, ServedDomain>()
+
+  constructor(db: Db) {
+    this.#db = db
+  }
+
+  get size(): number {
+    return this.#byId.size
+  }
+
+  named(name: string): ServedDomain | undefined {
+    return this.#byName.get(name)
+  }
+
+  /** Reads all domains. Until all are read, the old ones are served. */
+  async load(): Promise<void> {
+    const loaded = new DomainTable(this.#db)
+    let page: ServedDomain[] = []
+    do {
+      page = await servedDomainsAfter(this.#db, page.at(-1)?.id ?? 0, pageSize)
+      for (const row of page) loaded.#add(row)
+    } while (page.length === pageSize)
+    this.#byName = loaded.#byName
+    this.#byId = loaded.#byId
+  }
+
+  /** Reads the domains with these ids again, and drops deleted domains. */
+  async refresh(ids: readonly number[]): Promise<void> {
+    for (let from = 0; from < ids.length; from += refreshBatchSize) {
+      const some = ids.slice(from, from + refreshBatchSize)
+      const found = await servedDomains(this.#db, some)
+      for (const id of some) this.#drop(id)
+      for (const row of found) this.#add(row)
+    }
+  }
+
+  #add(domain: ServedDomain): void {
+    this.#byName.set(domain.name, domain)
+    this.#byId.set(domain.id, domain)
+  }
+
+  #drop(id: number): void {
+    const domain = this.#byId.get(id)
+    if (domain === undefined) return
+    this.#byId.delete(id)
+    // Another domain may have taken the name since.
+    if (this.#byName.get(domain.name) === domain) this.#byName.delete(domain.name)
+  }
 }

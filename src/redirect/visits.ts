@@ -1,16 +1,27 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Logger } from 'pino'
 import type { Visit as Click } from '../analytics/capture/visit.ts'
 import { classOf } from '../analytics/capture/visitor-class.ts'
 import { Failure, linkExpired } from '../errors.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
-import { parseForm } from '../http/form-encoding.ts'
+import { noFields, parseForm } from '../http/form-encoding.ts'
+import { Listener, type ListenerOptions } from '../http/listener.ts'
+import { requireHost } from '../http/request-head.ts'
+import { type RequestCounts, RequestLog } from '../http/request-log.ts'
 import { addHeader, addHeaders, send } from '../http/response.ts'
 import { fingerprintOf, fingerprintPath } from '../instance/fingerprint.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Directory } from './directory.ts'
 import { type Address, Loops } from './loops.ts'
-import { linkNotFound, pagePolicy, passwordRequired, previewPage, wrongPassword } from './pages.ts'
+import {
+  formatFailureForVisitors,
+  linkNotFound,
+  pagePolicy,
+  passwordRequired,
+  previewPage,
+  wrongPassword,
+} from './pages.ts'
 import { Passwords } from './passwords.ts'
 import {
   fallbackRedirect,
@@ -48,7 +59,7 @@ export function newVisitCounts(): VisitCounts {
   return new Map(kinds.map((kind) => [kind, 0]))
 }
 
-export interface VisitOptions {
+interface RedirectServerOptions extends Pick<ListenerOptions, 'proxies' | 'overload' | 'maxConnections' | 'isSecret'> {
   readonly directory: Pick<Directory, 'databaseId' | 'domainNamed' | 'linkOf'>
   /** Gets each click on a link without a limit. */
   readonly onClick: (click: Click) => void
@@ -58,6 +69,29 @@ export interface VisitOptions {
   readonly countryHeader: string | null
   readonly shortUrl: ShortUrl
   readonly visits: VisitCounts
+  readonly logger: Logger
+  readonly counts: RequestCounts
+}
+
+/** The route of every visit in the log and the metrics. The path would create a time series for each link. */
+const visitRoute = '/{alias}'
+
+/** Creates the redirect server, which serves the short links of all domains. */
+export function redirectServer(options: RedirectServerOptions): Listener {
+  const visits = new Visits(options)
+  const route = { template: visitRoute, handler: visits.answer.bind(visits) }
+  const match = { route, params: {}, query: noFields }
+  const listener = new Listener({
+    ...options,
+    matcher: { find: () => match },
+    observer: new RequestLog(options.logger, options.counts, 'debug', 500),
+    checkHost: requireHost,
+    formatFailure: formatFailureForVisitors,
+  })
+  // Some clients half-close their connection and wait for the response (RFC 9293 §3.6). Without this undocumented option,
+  // Node closes the connection before a link is found.
+  Object.assign(listener.server, { httpAllowHalfOpen: true })
+  return listener
 }
 
 /** A request to a domain of the instance. */
@@ -72,12 +106,12 @@ type Response = Outcome | Promise<Outcome>
 const maxFormBytes = 4 * 1024
 
 /** Answers the requests of visitors. Responses from memory are sent synchronously, without a promise for each visit. */
-export class Visits {
-  readonly #options: VisitOptions
+class Visits {
+  readonly #options: RedirectServerOptions
   readonly #loops: Loops
   readonly #passwords = new Passwords()
 
-  constructor(options: VisitOptions) {
+  constructor(options: RedirectServerOptions) {
     this.#options = options
     this.#loops = new Loops(options.directory, new URL(options.shortUrl('a', '')).port)
   }
