@@ -12,7 +12,8 @@ export const startCommand = command({
   summary: 'Start the server, as "npm start" does.',
   arguments: {},
   notes: `Reads environment variables, which docs/configuration.md lists, and runs until you stop it (Ctrl-C). The first start
-creates the database, and prints a sign-in link to the dashboard and an API key.`,
+creates the database, and prints a sign-in link to the dashboard and an API key. Without DATABASE_URL, the database is
+data/waymark.db in the current folder.`,
   run: async (_, { serve }) => {
     await serve()
     return ''

@@ -1,0 +1,69 @@
+/** The npm package: packed, and installed from a registry on this machine. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { version } from '../src/version.ts'
+import { sendRequest } from './client.ts'
+import { type Ended, freePort, listening, newFolder, startProgram } from './processes.ts'
+import { startRegistry } from './registry.ts'
+import { repository } from './scripts.ts'
+
+/** Runs a program to its end, which must succeed. */
+async function runProgram(t: TestContext, words: readonly string[], cwd = repository): Promise<Ended> {
+  const ended = await startProgram(t, words, { npm_config_userconfig: '/dev/null' }, { cwd }).ended
+  assert.equal(ended.code, 0, ended.stdout + ended.stderr)
+  return ended
+}
+
+/** Packs Waymark and unpacks the tarball. Returns the path of the tarball and of the folder with its content. */
+async function packAndUnpack(t: TestContext): Promise<{ tarball: string; content: string }> {
+  const folder = newFolder(t)
+  await runProgram(t, ['npm', 'pack', '--pack-destination', folder])
+  const tarball = join(folder, `waymark-${version}.tgz`)
+  await runProgram(t, ['tar', '-xzf', tarball, '-C', folder])
+  return { tarball, content: join(folder, 'package') }
+}
+
+/** Installs a tarball globally with a new prefix and cache. Returns the folder with the commands. */
+async function installGlobally(t: TestContext, tarball: string): Promise<string> {
+  const prefix = newFolder(t)
+  const options = [`--prefix=${prefix}`, `--cache=${join(prefix, 'cache')}`, `--registry=${await startRegistry(t)}`]
+  await runProgram(t, ['npm', 'install', '--global', '--no-audit', '--no-fund', ...options, tarball])
+  return join(prefix, 'bin')
+}
+
+test('the npm package installs as a global command that serves a link', { timeout: 120_000 }, async (t) => {
+  const { tarball, content } = await packAndUnpack(t)
+  for (const file of ['dist', 'npm-shrinkwrap.json']) assert.equal(existsSync(join(repository, file)), false)
+
+  const lock = JSON.parse(readFileSync(join(repository, 'package-lock.json'), 'utf8')).packages
+  const shrinkwrap = JSON.parse(readFileSync(join(content, 'npm-shrinkwrap.json'), 'utf8')).packages
+  const expected = Object.keys(lock).filter((path) => !lock[path].dev)
+  assert.deepEqual(Object.keys(shrinkwrap), expected)
+  for (const path of expected.slice(1)) assert.deepEqual(shrinkwrap[path], lock[path])
+  // The hashes are of the packages of the public registry. npm packs the same files differently here.
+  rmSync(join(content, 'npm-shrinkwrap.json'))
+  await runProgram(t, ['tar', '-czf', tarball, '-C', dirname(content), 'package'])
+
+  const bin = await installGlobally(t, tarball)
+  const cwd = newFolder(t)
+  mkdirSync(join(cwd, 'home'))
+  const PATH = [
+    bin,
+    ...(process.env.PATH ?? '').split(delimiter).filter((path) => !path.includes('node_modules')),
+  ].join(delimiter)
+  const variables = { PATH, HOME: join(cwd, 'home'), PORT: '0', REDIRECT_PORT: String(await freePort()) }
+  assert.equal((await startProgram(t, ['waymark', 'version'], variables, { cwd }).ended).stdout, `${version}\n`)
+
+  const server = await listening(startProgram(t, ['waymark', 'start'], variables, { cwd }))
+  await server.said(new RegExp(`^Data is stored in ${join(cwd, 'data/waymark.db')}$`, 'm'))
+  const send = (path: string, form: Record<string, string>) => server.send('POST', `/api/v1/${path}`, { form })
+  assert.equal((await send('domains', { name: 'localhost' })).status, 201)
+  assert.equal((await send('links', { alias: 'sale', url: 'https://acme.com/sale' })).status, 201)
+  const visit = { agent: undefined, port: Number(variables.REDIRECT_PORT), method: 'GET', path: '/sale' }
+  const { status, headers } = await sendRequest(visit, { key: null, headers: { host: 'localhost' } })
+  assert.deepEqual([status, headers.location], [302, 'https://acme.com/sale'])
+  for (const path of ['/docs', '/app/sign-in']) assert.equal((await server.send('GET', path)).status, 200)
+  assert.equal((await server.end('SIGTERM')).code, 0)
+})
