@@ -87,7 +87,10 @@ type PageServices = Pick<Services, 'router' | 'storage' | 'shortUrl' | 'dashboar
 
 export class Pages {
   readonly #services: PageServices
-  readonly #rendering = new Semaphore({ ...maxPages, rejection: tooManyPages })
+  readonly #rendering = new Semaphore({
+    ...maxPages,
+    rejection: () => overloaded('Too many pages are loading. Try again in a second.'),
+  })
   readonly #submissions = new Submissions<PageContent | Redirect>()
 
   constructor(services: PageServices) {
@@ -207,10 +210,6 @@ async function contentOrFailure(request: PageRequest, page: PageHandler): Promis
     exchange.failure = error.code
     return content
   }
-}
-
-function tooManyPages(): Failure {
-  return overloaded('Too many pages are loading. Try again in a second.')
 }
 
 /** Returns the redirect for a repeat of the same form; null if the repeat does the work again. */

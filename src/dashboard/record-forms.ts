@@ -3,7 +3,7 @@ import { insertRecord, type ResourceHandlers } from '../api/operations.ts'
 import { Failure, found, preconditionFailed, type Violation } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
-import type { Storage } from '../storage/port.ts'
+import type { Db } from '../storage/port.ts'
 import type { Precondition } from '../storage/version.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from './pages.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from './parts/buttons.ts'
@@ -31,7 +31,7 @@ export interface RecordForms<Row extends { readonly id: number }> {
 /** Adds the pages that create and edit records of one kind. */
 export function addRecordForms<Row extends { readonly id: number }>(
   pages: Pages,
-  storage: Storage,
+  db: Db,
   forms: RecordForms<Row>,
 ): void {
   const { what, actions, newPage, editForm, valuesOf = (record) => ({ ...record }) } = forms
@@ -42,7 +42,7 @@ export function addRecordForms<Row extends { readonly id: number }>(
 
   pages.post(home, async (request) => {
     const { account, fields } = request
-    const stored = await attempt(() => insertRecord(actions, storage, account, fields))
+    const stored = await attempt(() => insertRecord(actions, db, account, fields))
     if (!(stored instanceof Rejection)) return new Redirect(`${home}/${stored.record.id}`, { code: `${what}-created` })
     return { ...(await newPage(new FormState(fields, stored.violations), request)), status: 422 }
   })

@@ -33,13 +33,7 @@ export function hashKey(key: string): Buffer {
 }
 
 function withChecksum(text: string): string {
-  let rest = crc32(text)
-  let checksum = ''
-  for (let place = 0; place < checksumLength; place++) {
-    checksum = digits.charAt(rest % 62) + checksum
-    rest = Math.floor(rest / 62)
-  }
-  return text + checksum
+  return text + base62(BigInt(crc32(text)), checksumLength)
 }
 
 /** Formats a number, most significant digit first, padded with `0`. */

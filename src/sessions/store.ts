@@ -1,19 +1,10 @@
 import { Failure } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import { query, type Row } from '../storage/schema.ts'
+import { query } from '../storage/schema.ts'
 import { generateToken, hashToken, isWellFormedToken } from './token.ts'
 
-/** A session as its account sees it, without the secret. Times are RFC 3339 in UTC. */
-export interface ListedSession
-  extends Readonly<Pick<Row<'sessions'>, 'id' | 'browser' | 'created_at' | 'last_used_at' | 'expires_at'>> {
-  /** The key's name if the session was started with a key; null if it was started with a sign-in link. */
-  readonly key_name: string | null
-}
-
 /** An open session with its account. */
-export interface Session extends ListedSession {
-  readonly account: { readonly id: number; readonly name: string }
-}
+export type Session = NonNullable<Awaited<ReturnType<typeof findSession>>>
 
 /** A new session and its secret, which is not stored. */
 export interface NewSession {
@@ -92,7 +83,7 @@ export function signInByKey(
  * Finds the open session with this secret, and stores its use. Ignores failures to store the use, so it must not run in a
  * transaction.
  */
-export async function findSession(db: Db, secret: string, now = Date.now()): Promise<Session | undefined> {
+export async function findSession(db: Db, secret: string, now = Date.now()) {
   if (!isWellFormedToken('session', secret)) return undefined
   const [row] = await db.execute(
     openAt(now)
@@ -106,8 +97,8 @@ export async function findSession(db: Db, secret: string, now = Date.now()): Pro
   return { ...session, account: { id: account_id, name: account_name } }
 }
 
-/** Lists the account's open sessions, most recently used first. */
-export function listSessions(db: Db, account: number, now = Date.now()): Promise<ListedSession[]> {
+/** Lists the account's open sessions, most recently used first. Times are RFC 3339 in UTC. */
+export function listSessions(db: Db, account: number, now = Date.now()) {
   return db.execute(
     openAt(now)
       .where('sessions.account_id', '=', account)
@@ -116,7 +107,10 @@ export function listSessions(db: Db, account: number, now = Date.now()): Promise
   )
 }
 
-/** Selects the sessions that are open at `now`. A session started with a key is open while its account's key is valid. */
+/**
+ * Selects the sessions that are open at `now`, without their secrets. A session started with a key is open while its
+ * account's key is valid; `key_name` is null if it was started with a sign-in link.
+ */
 function openAt(now: number) {
   return query
     .selectFrom('sessions')

@@ -1,4 +1,4 @@
-import { type Domain, listDomainsQuery } from '../../domains/schema.ts'
+import type { Domain } from '../../domains/schema.ts'
 import { type Html, html } from '../../http/html.ts'
 import { addressesIn, DomainChecks, type Reachability } from '../../reachability/checks.ts'
 import { type DnsRecord, recordsFor } from '../../reachability/dns.ts'
@@ -31,7 +31,6 @@ export function addDomainPages(pages: Pages, services: Services): void {
       created: 'Added',
       statistics: 'Clicks on this domain',
     },
-    listQuery: listDomainsQuery,
     nameOf: ({ name_unicode }) => name_unicode,
     heading: ({ name_unicode }) => html`<bdi>${name_unicode}</bdi>`,
     columns: [

@@ -1,8 +1,6 @@
 /** The pages of domains and spaces, which group links: the list, statistics, and deletion. */
 import type { ResourceHandlers } from '../../api/operations.ts'
 import { found } from '../../errors.ts'
-import type { Form } from '../../forms/form.ts'
-import type { ListQuery } from '../../forms/list-query.ts'
 import { type Html, html } from '../../http/html.ts'
 import { countLinksIn } from '../../links/store.ts'
 import { resources } from '../../resources.ts'
@@ -33,7 +31,6 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
     readonly created: string
     readonly statistics: string
   }
-  readonly listQuery: Form<ListQuery>
   readonly newControls: (state: FormState) => Html
   readonly nameOf: (row: Row) => string
   readonly heading: (row: Row) => Html
@@ -86,16 +83,16 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
   }
 
   async #list({ account, query }: PageRequest): Promise<PageContent> {
-    const { what, words, listQuery } = this.#group
-    const [storage, place] = [this.#services.storage, this.#place]
-    const list = new ListState(this.#home, query, listQuery, resources[place])
-    const { rows, total, totalIsExact } = await this.#group.actions.list(account, list.request)
+    const { what, words, actions } = this.#group
+    const place = this.#place
+    const list = new ListState(this.#home, query, actions.operations.list.query, resources[place])
+    const { rows, total, totalIsExact } = await actions.list(account, list.request)
     const action = linkButton({ label: words.add, href: `${this.#home}/new`, weight: 'primary', icon: 'plus' })
     if (total === 0 && list.query.search === null) {
       return { title: words.list, place, body: emptyState({ title: words.none, why: words.why, action }) }
     }
     const ids = rows.map(({ id }) => id)
-    const links = await countLinksIn(storage, account, `${what}_id`, ids)
+    const links = await countLinksIn(this.#services.storage, account, `${what}_id`, ids)
     const listed = rows.map((row) => ({ row, links: links.get(row.id) ?? 0 }))
     const nothing = list.page > 1 ? list.emptyPageMessage() : html`<p data-count>No ${what} has this in its name.</p>`
     // The HTML of both lists must not change, and only that of spaces has a line break here.

@@ -145,7 +145,13 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
       { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => linkCell(link) },
       { label: 'Space', width: 'large', leaves: 1, isPlain: true, cell: ({ space }) => space && spaceLabel(space) },
       { label: `Clicks in ${recentDays} days`, kind: 'number', width: 'large', isPlain: true, cell: recentClicks },
-      { label: 'All clicks', kind: 'number', leaves: 2, sortBy: 'clicks', cell: allClicks },
+      {
+        label: 'All clicks',
+        kind: 'number',
+        leaves: 2,
+        sortBy: 'clicks',
+        cell: ({ link }) => formatCount(link.clicks),
+      },
       { label: 'Created', leaves: 3, sortBy: 'id', cell: ({ link }) => timeAgo(link.created_at, now) },
       { label: 'Actions', kind: 'menu', cell: ({ link }) => rowMenu(link, list) },
     ],
@@ -157,10 +163,6 @@ function linkCell({ id, short_url, title, url, status }: Link): Html {
   const heading = title === null ? null : html`<bdi class="title">${title}</bdi> `
   return html`${shortUrlLink(short_url, `${home}/${id}`, 'short-url cover')}
 <span class="leads">${statusBadge(status)}${heading}${destination(url, 60)}</span>`
-}
-
-function allClicks({ link }: Row): string {
-  return formatCount(link.clicks)
 }
 
 function recentClicks({ daily }: Row): Html {
@@ -218,9 +220,11 @@ async function applyToAll(
   return fields.what === 'restore' ? { code: 'links-not-restored', count: ids.length } : { code: 'links-gone' }
 }
 
-function noticeFor({ single, several }: LinkAction, done: readonly number[], failed: number): Notice {
+function noticeFor({ single, several, space }: LinkAction, done: readonly number[], failed: number): Notice {
   if (single !== undefined && done.length === 1 && failed === 0) return { code: single, ids: done }
-  return { ...several(done), count: done.length, failed }
+  // Undo needs the ids of deleted links.
+  const ids = several === 'links-deleted' ? done : space === undefined ? [] : [space]
+  return { code: several, ids, count: done.length, failed }
 }
 
 interface LinkAction {
@@ -228,45 +232,32 @@ interface LinkAction {
   readonly apply: (id: number) => Promise<unknown>
   /** The notice if only one link was selected. */
   readonly single?: Notice['code']
-  /** Returns the notice without its figures. */
-  readonly several: (done: readonly number[]) => Notice
+  readonly several: Notice['code']
+  /** The space to name in the notice. */
+  readonly space?: number
 }
 
 function actionFrom({ what, space_id }: Fields, account: number, links: LinkActions): LinkAction {
   const change = (fields: Fields) => (id: number) => links.change(account, id, fields, null)
   switch (what) {
     case 'enable':
-      return {
-        apply: change({ disabled: 'false' }),
-        single: 'link-enabled',
-        several: () => ({ code: 'links-enabled' }),
-      }
+      return { apply: change({ disabled: 'false' }), single: 'link-enabled', several: 'links-enabled' }
     case 'disable':
-      return {
-        apply: change({ disabled: 'true' }),
-        single: 'link-disabled',
-        several: () => ({ code: 'links-disabled' }),
-      }
+      return { apply: change({ disabled: 'true' }), single: 'link-disabled', several: 'links-disabled' }
     case 'move': {
       const space = requestedSpace(space_id)
-      return {
-        apply: change({ space_id: space === null ? '' : String(space) }),
-        several: () => (space === null ? { code: 'links-without-space' } : { code: 'links-moved', ids: [space] }),
-      }
+      if (space === null) return { apply: change({ space_id: '' }), several: 'links-without-space' }
+      return { apply: change({ space_id: String(space) }), several: 'links-moved', space }
     }
     case 'delete':
-      return {
-        apply: (id) => links.removeForNow(account, id, null),
-        single: 'link-deleted',
-        several: (ids) => ({ code: 'links-deleted', ids }),
-      }
+      return { apply: (id) => links.removeForNow(account, id, null), single: 'link-deleted', several: 'links-deleted' }
     case 'restore':
       return {
         apply: async (id) => {
           const link = await attempt(() => links.restore(account, id))
           return link !== undefined && !(link instanceof Rejection)
         },
-        several: () => ({ code: 'links-restored' }),
+        several: 'links-restored',
       }
     default:
       throw new Failure(

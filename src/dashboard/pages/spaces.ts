@@ -1,5 +1,5 @@
 import { html } from '../../http/html.ts'
-import { colors, listSpacesQuery, type Space } from '../../spaces/schema.ts'
+import { colors, type Space } from '../../spaces/schema.ts'
 import type { Pages, Services } from '../pages.ts'
 import { type FormState, textField } from '../parts/fields.ts'
 import { colorField, linkCount, spaceLabel } from '../parts/links.ts'
@@ -19,7 +19,6 @@ export function addSpacePages(pages: Pages, services: Services): void {
       created: 'Created',
       statistics: 'Clicks in this space',
     },
-    listQuery: listSpacesQuery,
     nameOf: ({ name }) => name,
     heading: spaceLabel,
     columns: [{ label: 'Links', cell: ({ row, links }) => linkCount(`space_id=${row.id}`, links), isPlain: true }],
