@@ -1,6 +1,4 @@
-/**
- * The errors of the application, independent of HTTP. Only `http/failures.ts` maps their codes to statuses.
- */
+/** The errors of the application, independent of HTTP. Only `http/failures.ts` maps their codes to statuses. */
 
 /** The stable codes that clients switch on. A code without a status in `http/failures.ts` does not compile. */
 export type ErrorCode =
@@ -66,16 +64,10 @@ interface FailureFacts {
   readonly cause?: unknown
 }
 
-/**
- * Database problems that the operator must fix. Corrupt data requires a backup. With a full disk or a read-only database,
- * reads still work.
- */
+/** Database problems that the operator must fix. With a full disk or a read-only database, reads still work. */
 export type DatabaseTrouble = 'database_corrupt' | 'disk_full' | 'read_only'
 
-/**
- * An expected failure: an error of the caller, or a state of the service that the caller must know about. It is an instance
- * of `Error`, but has no stack trace, so that a flood of failures is cheap.
- */
+/** An error of the caller, or a state of the service. It has no stack trace, so that a flood of failures is cheap. */
 export class Failure implements Error {
   declare readonly name: string
   readonly message: string

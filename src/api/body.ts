@@ -8,10 +8,7 @@ import { addField, type Fields, maxFields, noFields, parseForm } from '../http/f
 /** The maximum body size. Bytes. */
 export const maxBody = 64 * 1024
 
-/**
- * Reads the body of a request: a form or a JSON object, in UTF-8. Returns `unsupported_media_type`, `malformed_body`,
- * `body_too_large`, or `malformed_request` if the client left.
- */
+/** Reads a form or a JSON object in UTF-8. Returns a failure for other bodies, or if the client left. */
 export async function readBody(exchange: Exchange): Promise<Fields | Failure> {
   // The media type is checked first, so that the client need not send an unusable body (RFC 9110 §15.5.16).
   const parse = parserFor(exchange.headers)

@@ -23,10 +23,7 @@ export function apiResponses(
   }
 }
 
-/**
- * Responds to requests without a route, before a key or a body is needed: 404 if no operation has the path, 204 to OPTIONS,
- * and 405 to other methods.
- */
+/** Responds to requests without a route, before a key is needed: 404, 405, or 204 to OPTIONS. */
 export function apiFallback(rateLimits: RateLimits, cors: Cors): Fallback {
   return (exchange, methods) => {
     const { method, target } = exchange

@@ -3,10 +3,7 @@ import { addHeader, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import { isReady, type Storage } from '../storage/port.ts'
 
-/**
- * Adds `GET /health`: 200 if the database responds, with `degraded` if its disk is full; 503 with `degraded` if it is
- * read-only; 503 with a problem if it doesn't respond or is damaged.
- */
+/** Adds `GET /health`: 200 if the database responds, even if its disk is full; otherwise 503. */
 export function healthRoute(routes: Router, storage: Storage): void {
   const handler: Handler = async (exchange) => {
     const condition = await storage.condition()

@@ -1,6 +1,4 @@
-/**
- * Requests that clients may repeat safely (draft-ietf-httpapi-idempotency-key-header).
- */
+/** Requests that clients may repeat safely (draft-ietf-httpapi-idempotency-key-header). */
 import { Failure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -20,10 +18,7 @@ export function idempotencyKeyOf({ headers }: Exchange): string | null {
   throw new Failure('malformed_request', `The Idempotency-Key header must be ${wanted}.`)
 }
 
-/**
- * Returns the key in a header's value: bare, or a string of Structured Fields (RFC 9651 §3.3.3), in which quotes and
- * backslashes are escaped. Returns null unless it has 1 to 255 visible ASCII characters.
- */
+/** Returns the key in a header: bare, or a string of Structured Fields (RFC 9651 §3.3.3). Returns null if malformed. */
 export function parseIdempotencyKey(value: string): string | null {
   const key = value.startsWith('"') ? unquote(value) : value
   return key !== null && key.length <= maxIdempotencyKey && visible.test(key) ? key : null

@@ -114,13 +114,9 @@ interface ListOperation extends Operation {
   readonly query: Form<ListQuery>
 }
 
-interface StoreOperation extends Operation {
-  readonly body: Body
-}
-
 export interface Operations extends Readonly<Record<'show' | 'put' | 'patch' | 'delete', Operation>> {
   readonly list: ListOperation
-  readonly store: StoreOperation
+  readonly store: Operation & { readonly body: Body }
 }
 
 /** What a resource does in its five operations. `Shown` is a record in a response. */

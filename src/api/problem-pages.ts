@@ -4,10 +4,7 @@ import { type Html, html, type Part } from '../http/html.ts'
 import { addHeader, send, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 
-/**
- * Adds `GET /problems/{code}`, the `type` of every problem, which explains a code. Clients that accept `application/json`
- * and not `text/html` get JSON; others get a page.
- */
+/** Adds `GET /problems/{code}`, the `type` of every problem: a page, or JSON if `Accept` asks for JSON and not for HTML. */
 export function problemPages(routes: Router): void {
   routes.add('GET', '/problems/:code', (exchange) => {
     const { code = '' } = exchange.params

@@ -65,10 +65,7 @@ export class RateLimits {
     return this.#count('session', String(session), exchange)
   }
 
-  /**
-   * Counts a failed authentication of the client's network. Returns `rate_limited` above the limit. Valid keys are not
-   * affected, so that clients cannot lock out others in their network.
-   */
+  /** Counts a failed authentication of the network. Valid keys are not affected, so that clients can't lock out others. */
   countFailedAuthentication(exchange: Exchange): Failure | undefined {
     return this.#count('address', networkOf(exchange.clientAddress), exchange)
   }

@@ -4,10 +4,7 @@ import { addHeader } from '../http/response.ts'
 import { sessionLifetimeMs } from '../sessions/store.ts'
 import { type Scheme, schemes } from './frame.ts'
 
-/**
- * Returns the value of the first cookie with this name. Trims at most one space, because browsers do not protect a
- * name with white space by the prefix `__Host-`.
- */
+/** Trims at most one space, because browsers do not protect a name with white space by the prefix `__Host-`. */
 export function readCookie({ headers }: Pick<Exchange, 'headers'>, name: string): string | undefined {
   for (const pair of (headers.cookie ?? '').split(';')) {
     const from = pair.startsWith(' ') ? 1 : 0
@@ -16,10 +13,7 @@ export function readCookie({ headers }: Pick<Exchange, 'headers'>, name: string)
   return undefined
 }
 
-/**
- * Sets a cookie that scripts cannot read and other sites cannot send, except by linking to a page. `maxAge` is in
- * seconds; 0 deletes the cookie.
- */
+/** Sets a cookie for this host, hidden from scripts. `maxAge` is in seconds; 0 deletes the cookie. */
 export function setCookie(
   exchange: Exchange,
   name: string,

@@ -212,7 +212,6 @@ async function contentOrFailure(request: PageRequest, page: PageHandler): Promis
   }
 }
 
-/** Returns the redirect for a repeat of the same form; null if the repeat does the work again. */
 function redirectForRepeat(result: PageContent | Redirect): Redirect | null {
   return result instanceof Redirect ? result : (result.repeatRedirect ?? null)
 }

@@ -1,6 +1,6 @@
 /** The forms for new and existing links, domains and spaces. */
 import { insertRecord, type ResourceHandlers } from '../api/operations.ts'
-import { Failure, found, preconditionFailed, type Violation } from '../errors.ts'
+import { Failure, found, preconditionFailed } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
 import type { Db } from '../storage/port.ts'
@@ -43,8 +43,8 @@ export function addRecordForms<Row extends { readonly id: number }>(
   pages.post(home, async (request) => {
     const { account, fields } = request
     const stored = await attempt(() => insertRecord(actions, db, account, fields))
-    if (!(stored instanceof Rejection)) return new Redirect(`${home}/${stored.record.id}`, { code: `${what}-created` })
-    return { ...(await newPage(new FormState(fields, stored.violations), request)), status: 422 }
+    if (!(stored instanceof Failure)) return new Redirect(`${home}/${stored.record.id}`, { code: `${what}-created` })
+    return { ...(await newPage(new FormState(fields, stored.facts.violations), request)), status: 422 }
   })
 
   pages.get(`${home}/:id/edit`, async (request) => {
@@ -60,12 +60,13 @@ export function addRecordForms<Row extends { readonly id: number }>(
     const id = idParam(request, what)
     const path = `${home}/${id}`
     const saved = await attempt(() => actions.change(account, id, sent, preconditionFrom(version)))
-    if (!(saved instanceof Rejection)) return new Redirect(path, { code: `${what}-saved` })
+    if (!(saved instanceof Failure)) return new Redirect(path, { code: `${what}-saved` })
+    const isConflict = saved.code === conflict
     const now = await find(request, id)
     const form = await editForm(now.record, request)
-    const state = new FormState({ ...fields, version: now.version }, saved.violations)
-    const page = editPage(path, form, state, saved.isConflict ? form.differences(sent) : null)
-    return { ...page, place: `${what}s`, status: saved.isConflict ? 409 : 422 }
+    const state = new FormState({ ...fields, version: now.version }, saved.facts.violations)
+    const page = editPage(path, form, state, isConflict ? form.differences(sent) : null)
+    return { ...page, place: `${what}s`, status: isConflict ? 409 : 422 }
   })
 }
 
@@ -76,8 +77,8 @@ function editPage(
   state: FormState,
   differences: readonly Difference[] | null,
 ) {
-  const conflict = differences && conflictMessage(differences)
-  const body = html`${conflict}<form method="post" action="${path}" class="form" data-guard novalidate>
+  const message = differences && conflictMessage(differences)
+  const body = html`${message}<form method="post" action="${path}" class="form" data-guard novalidate>
 ${hiddenFields({ version: state.field('version').value })}${state.withErrors(controls(state))}
 <div class="actions">${submitButton({ label: 'Save' })}${linkButton({ label: 'Cancel', href: path })}</div></form>`
   return { title: `Edit ${name}`, heading: html`Edit <bdi>${name}</bdi>`, body }
@@ -104,23 +105,14 @@ function preconditionFrom(version: unknown): Precondition | null {
   }
 }
 
-/** Returns the result of the action, or a `Rejection` if fields are invalid or someone else has changed the record. */
-export async function attempt<T>(action: () => Promise<T>): Promise<T | Rejection> {
+/** Returns the result of the action, or the failure if fields are invalid or someone else has changed the record. */
+export async function attempt<T>(action: () => Promise<T>): Promise<T | Failure> {
   try {
     return await action()
   } catch (error) {
-    if (error instanceof Failure && error.code === 'precondition_failed') return new Rejection([], true)
-    if (!(error instanceof Failure) || error.facts.violations === undefined) throw error
-    return new Rejection(error.facts.violations)
+    if (!(error instanceof Failure) || (error.code !== conflict && error.facts.violations === undefined)) throw error
+    return error
   }
 }
 
-export class Rejection {
-  readonly violations: readonly Violation[]
-  readonly isConflict: boolean
-
-  constructor(violations: readonly Violation[], isConflict = false) {
-    this.violations = violations
-    this.isConflict = isConflict
-  }
-}
+const conflict = 'precondition_failed'

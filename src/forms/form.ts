@@ -1,6 +1,4 @@
-/**
- * Forms declare the fields of a request once, for validation, types and the OpenAPI schema.
- */
+/** Forms declare the fields of a request once, for validation, types and the OpenAPI schema. */
 import { distance } from 'fastest-levenshtein'
 import { type Failure, Refusal, type Violation, validationFailed } from '../errors.ts'
 import { type Fields, repeated } from '../http/form-encoding.ts'
@@ -83,10 +81,7 @@ function fieldOf<T>({ parse, ...rule }: Rule<T>, absent: Absence<T>, empty: Abse
   return { ...rule, required: false, acceptsEmpty: false, read }
 }
 
-/**
- * Declares the fields of a request. Names in `ignored` are ignored, and any other name is a violation. `conflicts` returns
- * the violations of values that are valid on their own but not together.
- */
+/** Declares the fields of a request. Other names than `ignored` are violations; so is what `conflicts` returns for valid values. */
 export function form<T>(
   fields: { readonly [Name in keyof T]: Field<T[Name]> },
   ignored: readonly string[] = [],

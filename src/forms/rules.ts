@@ -1,4 +1,5 @@
 import { Refusal } from '../errors.ts'
+import { parseBoundedText } from '../names/bounded-text.ts'
 import { maxUrlLength, parseWebUrl } from '../names/web-url.ts'
 import type { Rule } from './form.ts'
 import { Type } from './json-schema.ts'
@@ -47,6 +48,14 @@ export function parseInteger(minimum: number, maximum: number, text: string, lab
   if (value !== undefined && value >= minimum && value <= maximum) return value
   const range = maximum === Number.MAX_SAFE_INTEGER ? 'of 1 or more' : `from ${minimum} to ${maximum}`
   return new Refusal('out_of_range', `The ${label} must be an integer ${range}.`)
+}
+
+/** A rule for text of at most `maxLength` code points in Unicode normalization form C. */
+export function boundedText(maxLength: number, description: string): Rule<string> {
+  return {
+    schema: Type.String({ maxLength, description }),
+    parse: (text, label) => parseBoundedText(text, label, maxLength),
+  }
 }
 
 /** URLs are stored unchanged. The URL Standard allows letters of any script, unlike RFC 3986 and so `uri`. */

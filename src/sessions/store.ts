@@ -79,10 +79,7 @@ export function signInByKey(
   return db.write((tx) => startSession(tx, account, { key, browser, now }))
 }
 
-/**
- * Finds the open session with this secret, and stores its use. Ignores failures to store the use, so it must not run in a
- * transaction.
- */
+/** Finds the open session with this secret, and stores its use if possible. Must not run in a transaction. */
 export async function findSession(db: Db, secret: string, now = Date.now()) {
   if (!isWellFormedToken('session', secret)) return undefined
   const [row] = await db.execute(
@@ -107,10 +104,7 @@ export function listSessions(db: Db, account: number, now = Date.now()) {
   )
 }
 
-/**
- * Selects the sessions that are open at `now`, without their secrets. A session started with a key is open while its
- * account's key is valid; `key_name` is null if it was started with a sign-in link.
- */
+/** Selects the open sessions without their secrets. A session started with a key is open while the key is valid. */
 function openAt(now: number) {
   return query
     .selectFrom('sessions')

@@ -1,7 +1,4 @@
-/**
- * Secrets of the dashboard: a prefix that scanners recognize, and 256 random bits in base64url. Only their SHA-256 is
- * stored.
- */
+/** Secrets of the dashboard: a prefix that scanners recognize, and 256 random bits in base64url. */
 import { hash, randomBytes } from 'node:crypto'
 
 export type TokenKind = 'login' | 'session'
@@ -28,10 +25,7 @@ export function hashToken(token: string): Buffer {
   return hash('sha256', token, 'buffer')
 }
 
-/**
- * Returns the URL that signs in with the token. `base` has no trailing slash. The token is in the fragment, because
- * browsers don't send fragments to servers, and so it is in no log.
- */
+/** Returns the URL that signs in. Browsers don't send the fragment with the token to servers, so it is in no log. */
 export function signInUrl(base: string, token: string): string {
   return `${base}/app/sign-in#${token}`
 }

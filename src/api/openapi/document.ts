@@ -9,10 +9,7 @@ import { failuresAnywhere, problemExamples, problemReferences, problemResponses,
 import { type Bodies, queryParameters, reference, requestBody, type Schema, Schemas } from './schemas.ts'
 import { servicePaths, serviceSchemas, serviceTag } from './service.ts'
 
-/**
- * Returns the OpenAPI 3.1 document, built from the forms and schemas that the server itself uses. `url` is the absolute URL
- * of the instance, without a trailing slash. `bodies` selects the description of request bodies.
- */
+/** Returns the OpenAPI 3.1 document. `url` is the absolute URL of the instance, without a trailing slash. */
 export function openApiDocument(operations: readonly Operation[], url: string, bodies: Bodies = 'all'): object {
   const schemas = new Schemas({ ...problemSchemas, ...serviceSchemas })
   const examples = problemExamples(operations)

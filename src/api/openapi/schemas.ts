@@ -75,10 +75,7 @@ export function queryParameters(query: Form<unknown>, schemas: Schemas): object[
   })
 }
 
-/**
- * Describes a request body. `all` includes both media types and every accepted spelling, and `json` only JSON with native
- * values. JSON and forms have different schemas, because forms have no null and no numbers. Updates need no body.
- */
+/** Describes a request body. JSON and forms have different schemas, because forms have no null and no numbers. */
 export function requestBody({ method }: Operation, body: Body, schemas: Schemas, bodies: Bodies): object {
   const { name, example } = body
   const inMedia = (schemaName: string, alternatives: Alternatives) => ({

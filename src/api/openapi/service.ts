@@ -1,6 +1,4 @@
-/**
- * Paths outside the API, which require no key.
- */
+/** Paths outside the API, which require no key. */
 import type { ApiErrorCode } from '../../errors.ts'
 import { failures } from '../../http/failures.ts'
 import { headerReferences, notModified, onEveryAnswer, optionalHeaders } from './headers.ts'

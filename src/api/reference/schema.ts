@@ -1,6 +1,4 @@
-/**
- * The parts of an OpenAPI document that the reference shows, and its schemas as people read them.
- */
+/** The parts of an OpenAPI document that the reference shows, and its schemas as people read them. */
 import { type Html, html, type Part } from '../../http/html.ts'
 import { inline } from './markdown.ts'
 

@@ -1,17 +1,15 @@
 /** API key pages: the list, creation and revocation. */
 import { Failure, found } from '../../errors.ts'
-import { type Field, form, optional, type Rule, required } from '../../forms/form.ts'
-import { Type } from '../../forms/json-schema.ts'
-import { oneOf } from '../../forms/rules.ts'
+import { type Field, form, optional, required } from '../../forms/form.ts'
+import { boundedText, oneOf } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Scope, scopes } from '../../keys/scope.ts'
 import { createKey, findOwnKey, type IssuedKey, type Key, listKeys, revokeOwnKey, statusOf } from '../../keys/store.ts'
-import { parseBoundedText } from '../../names/bounded-text.ts'
 import { slicePage } from '../lists.ts'
 import { idParam, type PageContent, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyButton, linkButton, onceField, submitButton } from '../parts/buttons.ts'
-import { checkbox, FormState, selectField, textField } from '../parts/fields.ts'
+import { type Choice, checkbox, FormState, selectField, textField } from '../parts/fields.ts'
 import { capitalize, timeAgo } from '../parts/format.ts'
 import { confirmation, confirmLink, emptyState } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
@@ -88,12 +86,18 @@ function stateCell(key: Key, now: number): Html {
   return html`<span class="whole">${words}${at === null ? null : html` ${timeAgo(at, now)}`}</span>`
 }
 
-const lifetimeLabels: Readonly<Record<Lifetime, string>> = {
-  never: 'Never',
-  '30d': 'In 30 days',
-  '90d': 'In 90 days',
-  '365d': 'In a year',
-}
+const dayMs = 86_400_000
+
+/** Lifetimes in milliseconds by form value; null means no expiry. */
+const lifetimes = { '30d': 30 * dayMs, '90d': 90 * dayMs, '365d': 365 * dayMs, never: null } as const
+type Lifetime = keyof typeof lifetimes
+
+const lifetimeOptions: readonly Choice[] = [
+  { value: 'never', label: 'Never' },
+  { value: '30d', label: 'In 30 days' },
+  { value: '90d', label: 'In 90 days' },
+  { value: '365d', label: 'In a year' },
+]
 
 /** Describes a scope: "read links". */
 function describeScope(scope: Scope): string {
@@ -117,10 +121,9 @@ function newPage(state: FormState): PageContent {
       ...(scope === '*' && { help: 'Also what later versions add. Uncheck it to choose less.' }),
     }),
   )
-  const options = Object.entries(lifetimeLabels).map(([value, label]) => ({ value, label }))
   const controls = html`${name}
 <fieldset class="field"><legend>Scopes</legend>${boxes.slice(0, 1)}<div class="narrower">${boxes.slice(1)}</div></fieldset>
-${selectField(state, { name: 'expires', label: 'Expires', options })}`
+${selectField(state, { name: 'expires', label: 'Expires', options: lifetimeOptions })}`
   const body = html`<form method="post" action="${home}" class="form" novalidate>${onceField()}${state.withErrors(controls)}
 <div class="actions">${submitButton({ label: 'Create key' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'New key', place: 'keys', body }
@@ -146,31 +149,14 @@ function revokePage(key: Pick<Key, 'id' | 'name'>): PageContent {
   })
 }
 
-/** The maximum length of a name in code points. */
-const maxName = 255
-const dayMs = 86_400_000
-
-/** Lifetimes in milliseconds by form value; null means no expiry. */
-const lifetimes = { '30d': 30 * dayMs, '90d': 90 * dayMs, '365d': 365 * dayMs, never: null } as const
-type Lifetime = keyof typeof lifetimes
-
-const nameRule: Rule<string> = {
-  schema: Type.String({ maxLength: maxName, description: 'What the key is called in lists.' }),
-  parse: (text) => parseBoundedText(text, 'name', maxName),
-}
-
+const nameRule = boundedText(255, 'What the key is called in lists.')
 const lifetimeRule = oneOf(Object.keys(lifetimes) as Lifetime[], 'The lifetime of the key.')
 const scopeRule = oneOf(['true'], 'Whether the key has the scope.')
 
 /** One checkbox for each scope, because forms reject repeated fields. */
 const scopeFields = Object.fromEntries(scopes.map((scope) => [scope, optional(scopeRule, null)]))
 
-interface KeyFields {
-  readonly name: string
-  readonly expires: Lifetime
-}
-
-const keyForm = form<KeyFields & Readonly<Record<string, unknown>>>(
+const keyForm = form<{ name: string; expires: Lifetime } & Readonly<Record<string, unknown>>>(
   { name: required(nameRule), expires: required(lifetimeRule), ...(scopeFields as Record<string, Field<unknown>>) },
   [],
   (values) =>

@@ -177,7 +177,7 @@ function linkSections(state: FormState, choices: Choices, hasPassword = false): 
     const set = controls.flatMap((control) => summarizeControl(control, state, choices, hasPassword))
     const body = html`${controls.map((control) => renderControl(control, state, choices, hasPassword))}`
     const isOpen = controls.some(({ name }) => state.field(name).error !== null)
-    return collapsibleSection({ title, body, isOpen, ...(set.length > 0 && { set: set.join(', ') }) })
+    return collapsibleSection(title, set.join(', '), isOpen, body)
   })}`
 }
 

@@ -1,5 +1,5 @@
 import { domainRecords } from '../../domains/store.ts'
-import { found, notFound } from '../../errors.ts'
+import { Failure, found, notFound } from '../../errors.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { sendQr } from '../../links/qr.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
@@ -12,7 +12,7 @@ import { exactTimeElement, quantity, timeAgo } from '../parts/format.ts'
 import { destination, shortUrlParts, shortUrlText, spaceLabel, statusBadge, truncateMiddle } from '../parts/links.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
-import { attempt, Rejection } from '../record-forms.ts'
+import { attempt } from '../record-forms.ts'
 import { linkListReturnPath, linkReturnPath } from '../return-path.ts'
 import { noClicksYet, Statistics } from '../statistics.ts'
 
@@ -163,7 +163,7 @@ function addLinkActions(pages: Pages, services: Services): void {
     const id = idParam(request, 'link')
     const list = linkListReturnPath(request.fields.next)
     const link = await attempt(() => links.restore(request.account, id))
-    if (link instanceof Rejection) return new Redirect(list, { code: 'alias-taken' })
+    if (link instanceof Failure) return new Redirect(list, { code: 'alias-taken' })
     return new Redirect(list, link === undefined ? { code: 'too-late' } : { code: 'link-restored', ids: [id] })
   })
 

@@ -22,7 +22,7 @@ import { capitalize, formatCount, quantity, timeAgo } from '../parts/format.ts'
 import { destination, shortUrlLink, shortUrlText, spaceLabel, statusBadge, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, emptyState } from '../parts/messages.ts'
 import { longTable, selectable, selectRow } from '../parts/table.ts'
-import { attempt, Rejection } from '../record-forms.ts'
+import { attempt } from '../record-forms.ts'
 import { linkListReturnPath } from '../return-path.ts'
 import { deleteManyPage } from './link.ts'
 
@@ -255,7 +255,7 @@ function actionFrom({ what, space_id }: Fields, account: number, links: LinkActi
       return {
         apply: async (id) => {
           const link = await attempt(() => links.restore(account, id))
-          return link !== undefined && !(link instanceof Rejection)
+          return link !== undefined && !(link instanceof Failure)
         },
         several: 'links-restored',
       }

@@ -79,9 +79,9 @@ export function textField(state: FormState, field: TextField): Html {
   return withLabel(field, error, prefixed)
 }
 
-export interface Choice {
+export interface Choice<Label = string> {
   readonly value: string
-  readonly label: string
+  readonly label: Label
 }
 
 export function selectField(state: FormState, field: Field & { readonly options: readonly Choice[] }): Html {
@@ -103,9 +103,7 @@ export function checkbox(state: FormState, field: Field): Html {
   return html`<div class="choice"><input${attributes(all)}><label for="${controlId(field.name)}">${field.label}</label>${errorAndHelp(field, error)}</div>`
 }
 
-type RadioGroup = Field & { readonly options: readonly { readonly value: string; readonly label: Part }[] }
-
-export function radioGroup(state: FormState, field: RadioGroup): Html {
+export function radioGroup(state: FormState, field: Field & { readonly options: readonly Choice<Part>[] }): Html {
   const { value: chosen, error } = state.field(field.name)
   const { id, required, autofocus, ...others } = commonAttributes(field, error)
   const choices = field.options.map(({ value, label }, index) => {
@@ -145,17 +143,10 @@ function commonAttributes({ name, help, isRequired = false, hasFocus = false }: 
   }
 }
 
-interface CollapsibleSection {
-  readonly title: string
-  /** A short summary of the values inside: "Expires 3 March". */
-  readonly set?: string
-  /** Whether the section is open. It must be if a field inside has an error. */
-  readonly isOpen: boolean
-  readonly body: Part
-}
-
-export function collapsibleSection({ title, set, isOpen, body }: CollapsibleSection): Html {
-  const summary = html`<summary>${icon('chevron', 'chevron')}${title}${set === undefined ? null : html` <span class="set">${set}</span>`}</summary>`
+/** Renders a section with a summary of its values: "Expires 3 March". It must be open if a field inside has an error. */
+export function collapsibleSection(title: string, values: string, isOpen: boolean, body: Part): Html {
+  const set = values === '' ? null : html` <span class="set">${values}</span>`
+  const summary = html`<summary>${icon('chevron', 'chevron')}${title}${set}</summary>`
   return html`<details${attributes({ class: 'fold', open: isOpen })}>${summary}<div class="folded">${body}</div></details>`
 }
 

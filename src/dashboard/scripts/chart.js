@@ -13,10 +13,7 @@ export function watchCharts(within) {
   }
 }
 
-/**
- * Turns a plot into a slider over its points, so that screen readers announce each value.
- * @type {(plot: SVGSVGElement, output: HTMLOutputElement) => void}
- */
+/** Turns a plot into a slider for screen readers. @type {(plot: SVGSVGElement, output: HTMLOutputElement) => void} */
 function makeReadable(plot, output) {
   const points = pointsOf(plot)
   if (points.length === 0) return

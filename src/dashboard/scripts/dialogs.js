@@ -21,10 +21,7 @@ async function openPage(address) {
   openDialog(...main.childNodes)
 }
 
-/**
- * Opens a dialog with the content, and removes it when it closes. Asks first if a form has unsaved changes.
- * @type {(...content: Node[]) => void}
- */
+/** Shows the content until it closes. Asks first if a form has changes. @type {(...content: Node[]) => void} */
 export function openDialog(...content) {
   const dialog = document.createElement('dialog')
   dialog.append(...content)

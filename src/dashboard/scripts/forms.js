@@ -17,10 +17,7 @@ addEventListener('beforeunload', (event) => {
   if (hasChanges(document)) event.preventDefault()
 })
 
-/**
- * Returns whether a form with `data-guard` has unsaved changes. Rejected input counts as unsaved.
- * @type {(within: ParentNode) => boolean}
- */
+/** Whether a form with `data-guard` has changes or rejected input. @type {(within: ParentNode) => boolean} */
 export function hasChanges(within) {
   const forms = /** @type {NodeListOf<HTMLFormElement>} */ (within.querySelectorAll('form[data-guard]'))
   return [...forms].some(
@@ -48,10 +45,7 @@ document.addEventListener('submit', ({ target }) => {
   if (target instanceof HTMLFormElement) for (const field of target.elements) completeUrl(field)
 })
 
-/**
- * Adds the missing `https://` to a URL field. The server takes URLs unchanged.
- * @type {(field: EventTarget | null) => void}
- */
+/** Adds the missing `https://`. The server takes URLs unchanged. @type {(field: EventTarget | null) => void} */
 function completeUrl(field) {
   if (!(field instanceof HTMLInputElement) || field.type !== 'url') return
   const whole = withHttps(field.value)
@@ -62,10 +56,7 @@ function completeUrl(field) {
 addEventListener('hashchange', sendToken)
 sendToken()
 
-/**
- * Signs in with the token in the fragment of a sign-in link, and removes it from the URL and the history. In a signed-in
- * browser, this only fills in the form.
- */
+/** Signs in with the token in the URL, and removes it from the URL. In a signed-in browser, this only fills in the form. */
 function sendToken() {
   const form = document.querySelector('form[data-sign-in]')
   const token = location.hash.slice(1)

@@ -33,10 +33,7 @@ function dateFieldsIn(within) {
   return within.querySelectorAll('input[type="datetime-local"]')
 }
 
-/**
- * Shows local time in the field, and sends UTC in a hidden field with its name.
- * @type {(field: HTMLInputElement) => void}
- */
+/** Shows local time, and sends UTC in a hidden field. @type {(field: HTMLInputElement) => void} */
 function makeLocal(field) {
   const sent = document.createElement('input')
   sent.type = 'hidden'

@@ -1,7 +1,4 @@
-/**
- * Fetches the page again until an element with `data-refresh` has changed. Then replaces it, and the elements whose
- * `data-with` names it.
- */
+/** Polls until an element loses `data-refresh`. Then replaces it, and the elements whose `data-with` names it. */
 
 import { watchCharts } from './chart.js'
 import { announce, fetchPage } from './page.js'
