@@ -47,7 +47,6 @@ export interface AppOptions
   readonly opsHosts: readonly string[]
 }
 
-/** Services shared by the listeners. */
 export interface Shared {
   readonly counts: RequestCounts
   readonly proxies: Proxies
@@ -140,7 +139,6 @@ function buildActions(storage: Storage, removals: Removals, shortUrl: ShortUrl, 
   }
 }
 
-/** Returns the function that deletes the clicks of a link. */
 function clickDeletion({ directory, clicks }: Shared) {
   return async (account: number, link: number) => {
     const isDeleted = await clicks.deleteClicks(account, link)

@@ -25,14 +25,12 @@ export function flag(help: string): Argument<boolean> {
   return { placeholder: '', help, isRequired: false, parse: (text) => text !== undefined }
 }
 
-/** An optional argument. Its value is undefined by default. */
 export function optional<T>(placeholder: string, help: string, parse: Parse<T>): Argument<T | undefined> {
   const parseGiven: Argument<T | undefined>['parse'] = (text, label) =>
     text === undefined ? undefined : parse(text, label)
   return { placeholder, help, isRequired: false, parse: parseGiven }
 }
 
-/** An optional argument with a default value. */
 export function withDefault<T>(placeholder: string, help: string, fallback: string, parse: Parse<T>): Argument<T> {
   return { placeholder, help, isRequired: false, parse: (text = fallback, label) => parse(text, label) }
 }
@@ -70,7 +68,6 @@ function parser<T>(read: (text: string) => T | undefined, sentence: string): Par
   return (text, label) => read(text) ?? fail(`${label} ${sentence}`)
 }
 
-/** Returns the ID in the text; undefined if it has none. */
 export function idFrom(text: string): number | undefined {
   return /^[1-9]\d*$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
 }

@@ -194,7 +194,6 @@ function linkTable(links: readonly Link[]): string {
   return table([['ID', 'SHORT URL', 'STATUS', 'CLICKS', 'TITLE', 'URL'], ...lines])
 }
 
-/** Cuts titles for the table. */
 function shorten(title: string): string {
   const characters = [...title]
   return characters.length <= 40 ? title : `${characters.slice(0, 39).join('')}…`

@@ -2,12 +2,10 @@
 import { createInterface } from 'node:readline'
 import type { Readable, Stream, Writable } from 'node:stream'
 
-/** Formats JSON for `--json`. */
 export function json(value: unknown): string {
   return JSON.stringify(value, null, 2)
 }
 
-/** Formats lines as aligned columns. */
 export function table(lines: readonly (readonly string[])[]): string {
   const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))))
   const pad = (text: string, column: number) => text + ' '.repeat((widths[column] ?? 0) - widthOf(text))

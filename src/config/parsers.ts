@@ -6,7 +6,6 @@ import { domainMark } from '../names/short-url.ts'
 /** A percent sign that is not followed by two hexadecimal digits. */
 export const brokenEncoding = /%(?![\da-f]{2})/i
 
-/** Parses an integer in decimal digits. */
 export function integer(min: number, max: number): (text: string) => number {
   return (text) => {
     if (/^(0|[1-9]\d{0,9})$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text)
@@ -34,7 +33,6 @@ export function host(text: string): string {
   throw new Error('must be an address to listen on, such as 127.0.0.1 or 0.0.0.0.')
 }
 
-/** Returns whether the text can be the path of a file or folder. */
 export const isPath = (text: string) => text !== '' && !/\p{Cc}/u.test(text)
 
 export function folder(text: string): string {

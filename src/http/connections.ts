@@ -13,7 +13,6 @@ const scanPauseMs = 100
 interface Connection {
   readonly socket: Socket
   readonly address: string | undefined
-  /** Whether the connection is beyond the limit. */
   isSurplus: boolean
   response: ServerResponse | undefined
   /** The number of the latest request, or of the connection itself, in the order of all such events. */

@@ -53,7 +53,6 @@ export interface RequestObserver {
   crashed(requestId: string, error: unknown): void
 }
 
-/** The parts of a listener that its exchanges use. */
 export interface ExchangeContext {
   readonly observer: RequestObserver
   readonly proxies: Proxies
@@ -71,7 +70,6 @@ export interface ExchangeContext {
 
 const noLogFields: Readonly<Record<string, string | number>> = Object.freeze({})
 
-/** A request and its response. */
 export class Exchange {
   readonly id: string
   /** Monotonic milliseconds. */

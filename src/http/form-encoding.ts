@@ -4,7 +4,6 @@ import { Failure } from '../errors.ts'
 /** Raw values by field name: text, any JSON value, or `repeated`. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** The fields of a request without any. */
 export const noFields: Fields = Object.freeze(Object.create(null))
 
 /** The value of a repeated field, or of a name with brackets, which some clients use for arrays. */

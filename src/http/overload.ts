@@ -24,7 +24,6 @@ export class Overload {
       throw error
     },
   })
-  /** Undefined before the first sample. */
   #sampledAt: number | undefined
   #delayMs = 0
 
@@ -33,7 +32,6 @@ export class Overload {
     this.#sampling.start()
   }
 
-  /** Returns `overloaded` while the process is overloaded. */
   refusal(): Failure | undefined {
     if (this.#delayMs <= maxDelayMs) return undefined
     return overloaded('The server has more work than it can do in good time.')

@@ -14,7 +14,6 @@ export class Proxies {
     else this.#isTrusted = typeof trusted === 'number' ? (_, hop) => hop < trusted : compile(trusted)
   }
 
-  /** Returns the IP address of the client. */
   addressOf(request: IncomingMessage): string {
     if (this.#isTrusted === null) return request.socket.remoteAddress ?? ''
     return all(request, this.#isTrusted).at(-1) ?? ''

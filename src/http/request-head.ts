@@ -4,10 +4,8 @@ import { isIP } from 'node:net'
 import { Failure } from '../errors.ts'
 import type { Exchange, Match } from './exchange.ts'
 
-/** The maximum length of a request target. Bytes. */
 export const maxTargetBytes = 8 * 1024
 
-/** The maximum size of all headers together. Bytes. */
 const maxHeaderBytes = 32 * 1024
 
 /** Node's `maxHeaderSize`. Its parser rejects a larger head with 431, whatever is too long. */

@@ -94,7 +94,6 @@ export function traceOf(header: string | string[] | undefined): Readonly<Record<
   return typeof header === 'string' ? traceparent.exec(header)?.groups : undefined
 }
 
-/** The requests of one route, method and outcome. */
 interface RequestSeries {
   /** The route's template, never the path; `none` if no route has the path. */
   readonly route: string
@@ -130,7 +129,6 @@ export class RequestCounts {
     series.durations.add(ms / 1000)
   }
 
-  /** Counts a failure response. */
   failed(code: ErrorCode): void {
     this.#failures.set(code, this.failures(code) + 1)
   }

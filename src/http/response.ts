@@ -84,7 +84,6 @@ export function sendText(exchange: Exchange, status: number, text: string): unde
   })
 }
 
-/** A content coding (RFC 9110 §8.4.1). */
 export type Coding = 'br' | 'gzip' | 'identity'
 
 /** Longer Accept-Encoding headers are ignored. Characters. */

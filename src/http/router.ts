@@ -9,7 +9,6 @@ const methods: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELE
 /** Handles requests without a route. `methods` are the methods of the path, if it has any. */
 export type Fallback = (exchange: Exchange, methods: readonly Method[]) => Outcome
 
-/** Finds the route for a method and a path. */
 export class Router {
   /** Every method of every route, for tests that compare the routes with the documents. */
   readonly declared: { readonly method: Method; readonly template: string }[] = []

@@ -9,7 +9,6 @@ import { addHeader, type Coding, codingFor, send } from './response.ts'
 /** The content of one URL, in each content coding (RFC 9110 §8.4.1). */
 export interface StaticContent {
   readonly type: string
-  /** For entity tags. */
   readonly version: string
   readonly codings: Readonly<Partial<Record<Coding, Buffer>> & { readonly identity: Buffer }>
 }

@@ -3,7 +3,6 @@ export class Histogram {
   /** The inclusive upper bounds of the buckets, ascending. A last bucket counts larger values. */
   readonly bounds: readonly number[]
   readonly #counts: Float64Array
-  /** The sum of all values. */
   sum = 0
 
   constructor(bounds: readonly number[]) {
@@ -30,5 +29,4 @@ export class Histogram {
 
 /** Bounds for durations from 0.1 ms to 10 s. Seconds. */
 export const durations = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
-/** Bounds for batch sizes. */
 export const groupSizes = [1, 2, 4, 8, 16, 32, 64, 128]

@@ -11,7 +11,6 @@ export interface SemaphoreOptions {
   readonly rejection: () => Error
 }
 
-/** The tasks of one key. */
 interface Group {
   running: number
   /** The starts of the waiting tasks. */

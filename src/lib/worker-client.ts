@@ -44,7 +44,6 @@ export class WorkerClient<Request, Response, Notice> {
     this.#options = options
   }
 
-  /** The number of requests without a response. */
   get pending(): number {
     return this.#pending.size
   }

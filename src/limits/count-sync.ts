@@ -40,14 +40,12 @@ export class CountSync {
     this.#periodic.start(0)
   }
 
-  /** Publishes the counts of this process soon. */
   hurry(): void {
     if (this.#isHurried || this.#isDown) return
     this.#isHurried = true
     this.#periodic.runIn(delayMs)
   }
 
-  /** Publishes the counts of this process a last time. */
   async close(): Promise<void> {
     await this.#periodic.close()
     if (this.#periodic.isStarted) await this.#publish().catch(() => undefined)

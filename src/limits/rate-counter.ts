@@ -27,7 +27,6 @@ interface RateCounterOptions {
   readonly maxSubjects: number
 }
 
-/** The length of a window. Milliseconds. */
 export const windowMs = 60_000
 
 /** Counts requests in windows of a minute, which are the same in every process whose clock agrees. */

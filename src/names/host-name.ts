@@ -10,7 +10,6 @@ import { blanks, findSpoof } from './spoofing.ts'
 export interface HostName {
   /** With A-labels, in lower case, without a trailing dot; at most 253 characters. */
   readonly name: string
-  /** With U-labels. */
   readonly nameUnicode: string
 }
 

@@ -32,7 +32,6 @@ const advice = {
 
 type Problem = keyof typeof advice
 
-/** The default limit, in code points. */
 export const maxUrlLength = 2048
 const maxHintLength = 64
 /** The ASCII characters of a URL. */

@@ -13,7 +13,6 @@ import { type MeasuredServices, metricsOf } from './metrics.ts'
 
 export interface OpsOptions extends MeasuredServices {
   readonly storage: Pick<Storage, 'condition'>
-  /** The listener whose readiness is reported. */
   readonly listener: { readonly isDraining: boolean }
   readonly logger: Logger
   /** Accepted host names, besides IP addresses. Other names may be DNS rebinding by a web page. */

@@ -9,9 +9,7 @@ import { version } from '../version.ts'
 export interface MeasuredServices {
   readonly counts: RequestCounts
   readonly loopDelays: Histogram
-  /** Counts of visits by kind of response. */
   readonly visits: { entries(): Iterable<readonly [string, number]> }
-  /** Meters by component. */
   readonly meters: Readonly<Record<string, readonly Meter[]>>
 }
 

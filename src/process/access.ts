@@ -6,7 +6,6 @@ import { insertLoginToken } from '../sessions/store.ts'
 import { signInUrl } from '../sessions/token.ts'
 import type { Db } from '../storage/port.ts'
 
-/** The account and the key of a new instance. */
 export interface FirstAccess {
   readonly account: number
   /** The API key with every scope; null if the operator chose the key. */

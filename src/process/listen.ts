@@ -4,16 +4,13 @@ import { createServer } from 'node:net'
 import { type ListenerConfig, localUrlOf, urlOf } from '../config/listeners.ts'
 import { StartupFailure } from '../errors.ts'
 
-/** The bound address of a server. */
 export interface Listening {
   readonly port: number
-  /** The URL of the bound address. */
   readonly url: string
   /** A URL for clients on this machine, even if every address is bound. */
   readonly localUrl: string
 }
 
-/** An address and the prefix of its variables. */
 type Address = Pick<ListenerConfig, 'host' | 'port' | 'prefix'>
 
 /** Starts to listen on one address, by default without sharing the port. Throws `StartupFailure`. */

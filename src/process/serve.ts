@@ -85,7 +85,6 @@ async function listenAll({ listeners }: Config, app: App) {
   return { api: listening.api as Listening, redirect: listening.redirect }
 }
 
-/** Returns the host names that the ops listener accepts. */
 function opsHostsOf({ listeners }: Config): string[] {
   return ['localhost', ...listeners.filter(({ name }) => name === 'ops').map(({ host }) => host.toLowerCase())]
 }

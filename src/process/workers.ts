@@ -11,7 +11,6 @@ export const stableLifeMs = 10_000
 /** The ports that a worker sends to the supervisor when it listens. */
 export type Ports = Readonly<Partial<Record<ListenerName, number>>>
 
-/** Returns the listeners of all workers. */
 export function listenersOfWorkers(listeners: readonly ListenerConfig[], workers: number): ListenerConfig[] {
   return listeners.flatMap((listener) =>
     Array.from({ length: listener.isPerWorker ? workers : 1 }, (_, slot) => ({
@@ -48,7 +47,6 @@ class Supervisor {
   readonly #listeners: readonly ListenerConfig[]
   readonly #log: Log
   readonly #running = new Map<number, WorkerState>()
-  /** The last pause of each slot. */
   readonly #pauses = new Map<number, number>()
   /** The ports of the first worker, which the system may have chosen. Other workers share them. */
   #ports: Ports | undefined

@@ -16,12 +16,10 @@ export interface Reachability {
 }
 
 export interface CheckOptions {
-  /** The source of the instance's identity. */
   readonly storage: Pick<Storage, 'changesAfter'>
   readonly shortUrl: ShortUrl
   readonly dns?: DnsOptions
   readonly probe?: ProbeOptions
-  /** The maximum number of active checks and lookups. */
   readonly concurrency?: number
 }
 
@@ -36,7 +34,6 @@ interface Check {
 interface Lookup {
   readonly since: number
   readonly addresses: Promise<readonly string[]>
-  /** The last known addresses. */
   found: readonly string[]
 }
 

@@ -31,7 +31,6 @@ export class ChangeFeed {
     this.#polling = new Periodic(() => this.#poll(), { everyMs, onError: (error) => this.#fail(error) })
   }
 
-  /** The age of the data in memory. Milliseconds. */
   get ageMs(): number {
     return performance.now() - this.#updatedAt
   }

@@ -10,7 +10,6 @@ export interface DirectoryOptions {
   readonly staleForMs: number
   /** Gets the first error of each outage of the database. */
   readonly onProblem: (error: unknown) => void
-  /** The approximate memory for links. Bytes. */
   readonly maxLinkBytes?: number
 }
 
@@ -18,7 +17,6 @@ type Lookups = Map<string, Promise<ServedLink | null>>
 
 /** About 60,000 links of average length. */
 const maxLinkBytes = 60_000_000
-/** The number of cached aliases without a link. */
 const maxUnknown = 10_000
 /** On SQLite, one event-loop tick reads this many within 20 ms. */
 const maxLookups = 800

@@ -21,7 +21,6 @@ export interface Redirect {
   readonly body: string
 }
 
-/** The redirect to a stored URL. */
 export interface PreparedRedirect extends Redirect {
   readonly target: RedirectTarget
 }

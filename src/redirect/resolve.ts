@@ -36,7 +36,6 @@ function resolveVisit(link: ServedLink, domain: ServedDomain, now: number): Reso
   return { kind: link.redirect_password === null ? 'redirect' : 'password', link }
 }
 
-/** Returns whether the link's period has not started yet. */
 export function isScheduled({ startsAt }: ServedLink, now: number): boolean {
   return startsAt !== null && startsAt > now
 }

@@ -20,7 +20,6 @@ const linkColumns = [
   'redirect_status',
 ] as const
 
-/** A domain that is served. */
 export type ServedDomain = Readonly<Pick<Row<'domains'>, (typeof domainColumns)[number]>>
 
 /** A link as the redirect server needs it. */
@@ -73,7 +72,6 @@ export function servedDomainsAfter(db: Db, after: number, limit: number): Promis
   return db.execute(domains.where('id', '>', after).orderBy('id').limit(limit))
 }
 
-/** Lists the domains with these ids that are served. */
 export async function servedDomains(db: Db, ids: readonly number[]): Promise<ServedDomain[]> {
   return ids.length === 0 ? [] : db.execute(domains.where('id', 'in', ids))
 }

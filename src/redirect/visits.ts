@@ -102,7 +102,6 @@ interface Visit extends Address {
 
 type Response = Outcome | Promise<Outcome>
 
-/** The maximum size of a password form. Bytes. */
 const maxFormBytes = 4 * 1024
 
 /** Answers the requests of visitors. Responses from memory are sent synchronously, without a promise for each visit. */
@@ -210,7 +209,6 @@ class Visits {
     return isLoop.then((found) => (found ? this.#counted('loop', linkNotFound) : respond()))
   }
 
-  /** Redirects the visitor if the form has the password. */
   async #unlock(visit: Visit): Promise<Outcome> {
     const { exchange, domain, path } = visit
     const password = await passwordIn(exchange)
