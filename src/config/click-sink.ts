@@ -1,4 +1,5 @@
 import type { SinkTarget } from '../analytics/sink/open.ts'
+import { decodePercent } from '../lib/percent-encoding.ts'
 import { brokenEncoding, isPath } from './parsers.ts'
 
 /** Parses the target of raw clicks. Errors never contain the text, which may contain a password. */
@@ -38,10 +39,6 @@ function parseClickHouse(text: string): SinkTarget {
 
 /** Returns null if the text is not UTF-8 or has control characters, which headers can't carry. */
 function decode(text: string): string | null {
-  try {
-    const plain = decodeURIComponent(text)
-    return /\p{Cc}/u.test(plain) ? null : plain
-  } catch {
-    return null
-  }
+  const plain = decodePercent(text)
+  return plain !== null && /\p{Cc}/u.test(plain) ? null : plain
 }

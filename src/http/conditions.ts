@@ -51,7 +51,7 @@ export function conditionOf({ headers }: Pick<Exchange, 'headers'>): Condition |
   return new Condition(parseHeader('If-Match', match, 'strong'), parseHeader('If-None-Match', noneMatch, 'weak'))
 }
 
-function parseHeader(name: string, value: string | undefined, comparison: Comparison): EntityTags | null {
+function parseHeader(name: string, value: string | undefined, comparison: 'strong' | 'weak'): EntityTags | null {
   if (value === undefined) return null
   const tags = parseEntityTags(value, comparison)
   if (tags !== null) return tags
@@ -61,11 +61,8 @@ function parseHeader(name: string, value: string | undefined, comparison: Compar
   )
 }
 
-/** Weak tags never match in a strong comparison (§8.8.3.2). */
-type Comparison = 'strong' | 'weak'
-
-/** Parses `*` or a list, in which empty elements are ignored (§5.6.1.2). Returns null if there is no tag. */
-export function parseEntityTags(value: string, comparison: Comparison): EntityTags | null {
+/** Parses `*` or a list (§5.6.1.2), or returns null. Weak tags never match in a strong comparison (§8.8.3.2). */
+export function parseEntityTags(value: string, comparison: 'strong' | 'weak'): EntityTags | null {
   if (value === '*') return '*'
   if (!list.test(value)) return null
   const tags = [...value.matchAll(tag)]

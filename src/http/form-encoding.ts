@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { Failure } from '../errors.ts'
+import { decodePercent } from '../lib/percent-encoding.ts'
 
 /** Raw values by field name: text, any JSON value, or `repeated`. */
 export type Fields = Readonly<Record<string, unknown>>
@@ -56,9 +57,5 @@ export function addField(fields: Record<string, unknown>, name: string, value: u
 /** Returns null for invalid percent-encoding. */
 function decode(component: string): string | null {
   const spaced = component.includes('+') ? component.replaceAll('+', ' ') : component
-  try {
-    return spaced.includes('%') ? decodeURIComponent(spaced) : spaced
-  } catch {
-    return null
-  }
+  return spaced.includes('%') ? decodePercent(spaced) : spaced
 }

@@ -113,31 +113,23 @@ const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PAT
 export class RequestCounts {
   /** Requests without a response so far. */
   underWay = 0
-  readonly #series = new Map<string, RequestSeries>()
-  readonly #failures = new Map<ErrorCode, number>()
+  readonly series = new Map<string, RequestSeries>()
+  readonly failures = new Map<ErrorCode, number>()
 
   /** Counts a request that has ended. `ms` is how long it took. */
   ended(route: string, sentMethod: string, status: RequestSeries['status'], ms: number): void {
     this.underWay -= 1
     const method = methods.has(sentMethod) ? sentMethod : 'other'
     const name = `${method} ${status} ${route}`
-    let series = this.#series.get(name)
+    let series = this.series.get(name)
     if (series === undefined) {
       series = { route, method, status, durations: new Histogram(durations) }
-      this.#series.set(name, series)
+      this.series.set(name, series)
     }
     series.durations.add(ms / 1000)
   }
 
   failed(code: ErrorCode): void {
-    this.#failures.set(code, this.failures(code) + 1)
-  }
-
-  series(): Iterable<RequestSeries> {
-    return this.#series.values()
-  }
-
-  failures(code: ErrorCode): number {
-    return this.#failures.get(code) ?? 0
+    this.failures.set(code, (this.failures.get(code) ?? 0) + 1)
   }
 }

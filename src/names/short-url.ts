@@ -1,4 +1,5 @@
 import { foldCase } from '../lib/fold-case.ts'
+import { decodePercent } from '../lib/percent-encoding.ts'
 
 /** Returns the short URL of an alias on a domain with this ASCII name. */
 export type ShortUrl = (domain: string, alias: string) => string
@@ -23,9 +24,6 @@ export function matchesShortUrl(url: string, shortUrl: string): boolean {
 }
 
 function pathKey(path: string): string {
-  try {
-    return foldCase(decodeURIComponent(path.replace(/(?<=.)\/$/, '')))
-  } catch {
-    return path
-  }
+  const decoded = decodePercent(path.replace(/(?<=.)\/$/, ''))
+  return decoded === null ? path : foldCase(decoded)
 }

@@ -41,7 +41,7 @@ async function nodeMetrics(): Promise<Registry> {
 const codes = Object.keys(failures) as ErrorCode[]
 
 function readAll({ counts, loopDelays, visits, meters }: MeasuredServices): object[] {
-  const requests = Array.from(counts.series(), ({ durations, ...labels }) => [labels, durations] as const)
+  const requests = Array.from(counts.series.values(), ({ durations, ...labels }) => [labels, durations] as const)
   const visited = Array.from(visits.entries(), ([answer, count]) => [{ answer }, count] as const)
   return [
     metric('gauge', 'build_info', 'The running version; always 1.', [[{ version, node: process.version }, 1]]),
@@ -56,7 +56,7 @@ function readAll({ counts, loopDelays, visits, meters }: MeasuredServices): obje
       'counter',
       'http_failures_total',
       'Failures answered, by code, including those to what never became a request.',
-      codes.map((code) => [{ code }, counts.failures(code)]),
+      codes.map((code) => [{ code }, counts.failures.get(code) ?? 0]),
     ),
     metric('histogram', 'event_loop_delay_seconds', 'How late the event loop ran, sampled every 20 ms.', [
       [{}, loopDelays],

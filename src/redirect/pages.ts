@@ -26,7 +26,7 @@ export const formatFailureForVisitors: FailureFormatter = (failure, requestId, a
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': failure.code === 'password_required' ? formPolicy : pagePolicy,
   }
-  return { status, headers, body: bodyOf(failure, requestId) }
+  return { status, headers, body: pages.get(failure) ?? failurePage(failure, requestId) }
 }
 
 /** Whether an Accept header names JSON, and HTML later or not at all. */
@@ -34,21 +34,6 @@ function prefersJson(accept = ''): boolean {
   const json = accept.search(/\bapplication\/(?:problem\+)?json\b/i)
   const html = accept.search(/\btext\/html\b/i)
   return json >= 0 && (html < 0 || json < html)
-}
-
-function bodyOf(failure: Failure, requestId: string): string {
-  switch (failure) {
-    case linkNotFound:
-      return notFoundPage
-    case linkExpired:
-      return expiredPage
-    case passwordRequired:
-      return passwordPage
-    case wrongPassword:
-      return wrongPasswordPage
-    default:
-      return failurePage(failure, requestId)
-  }
 }
 
 function failurePage({ code, message }: Failure, requestId: string): string {
@@ -120,21 +105,17 @@ const formPolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', style
 /** The policy of a page: it may only load its own style. */
 export const pagePolicy = `${formPolicy}; form-action 'none'`
 
-/** The page for unknown hosts and unknown aliases, which must look the same. */
-const notFoundPage = page(
-  'There is no such link',
-  html`<p>Check the address for typing mistakes, or ask the person who gave it to you for the right one.</p>`,
-)
+const notFoundText = 'Check the address for typing mistakes, or ask the person who gave it to you for the right one.'
+const expiredText = 'It no longer leads anywhere. Ask the person who gave it to you for a new one.'
+const wrongPasswordText = 'That is not the password. Check it, and try again.'
 
-const expiredPage = page(
-  'This link has expired',
-  html`<p>It no longer leads anywhere. Ask the person who gave it to you for a new one.</p>`,
-)
-
-const passwordPage = formPage(null)
-const wrongPasswordPage = formPage(
-  html`<p class="error" id="error" role="alert">That is not the password. Check it, and try again.</p>`,
-)
+/** Pages that are always the same. Unknown hosts and unknown aliases have the same page. */
+const pages = new Map([
+  [linkNotFound, page('There is no such link', html`<p>${notFoundText}</p>`)],
+  [linkExpired, page('This link has expired', html`<p>${expiredText}</p>`)],
+  [passwordRequired, formPage(null)],
+  [wrongPassword, formPage(html`<p class="error" id="error" role="alert">${wrongPasswordText}</p>`)],
+])
 
 /** The form has no action, so it is sent to the visited address. */
 function formPage(error: Html | null): string {

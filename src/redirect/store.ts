@@ -5,20 +5,6 @@ import { query, type Row } from '../storage/schema.ts'
 import { type PreparedRedirect, prepareRedirect } from './redirects.ts'
 
 const domainColumns = ['id', 'name', 'homepage_url', 'not_found_url'] as const
-const linkColumns = [
-  'id',
-  'alias',
-  'url',
-  'title',
-  'disabled',
-  'active_period_start_at',
-  'active_period_end_at',
-  'clicks_limit',
-  'expiration_url',
-  'redirect_password',
-  'forward_query',
-  'redirect_status',
-] as const
 
 export type ServedDomain = Readonly<Pick<Row<'domains'>, (typeof domainColumns)[number]>>
 
@@ -43,7 +29,7 @@ export interface ServedLink {
 const clicks = sql<number>`case when clicks_limit is null then 0
   else (select clicks from link_clicks where link_id = links.id) end`
 
-const links = query.selectFrom('links').select([...linkColumns, clicks.as('clicks')])
+const links = query.selectFrom('links').selectAll().select(clicks.as('clicks'))
 // Domains that are being removed belong to account 0.
 const domains = query.selectFrom('domains').select(domainColumns).where('account_id', '<>', 0)
 

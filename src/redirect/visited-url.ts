@@ -1,6 +1,7 @@
 /** Parses a visitor's Host header and request target. Pure. */
 import { Refusal } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
+import { decodePercent } from '../lib/percent-encoding.ts'
 import { parseHostName } from '../names/host-name.ts'
 
 /** A host that is not an IPv6 address (RFC 3986 §3.2.2), with an optional port. */
@@ -54,7 +55,7 @@ export function parseTarget(target: string): VisitedTarget {
 function parsePath(path: string): VisitedPath {
   if (!path.startsWith('/')) return { kind: 'undecodable' }
   const encoded = path.slice(1)
-  const text = isPlain.test(encoded) ? encoded : decode(encoded)
+  const text = isPlain.test(encoded) ? encoded : decodePercent(encoded)
   if (text === null || text.length > maxAliasLength) return { kind: 'undecodable' }
   const decoded = text.endsWith('/') ? text.slice(0, -1) : text
   if (decoded === '') return { kind: 'homepage' }
@@ -63,13 +64,4 @@ function parsePath(path: string): VisitedPath {
   if (asksForPreview) return { kind: 'alias', alias, asksForPreview }
   if (alias === 'robots.txt') return { kind: 'robots' }
   return alias === 'favicon.ico' ? { kind: 'favicon' } : { kind: 'alias', alias, asksForPreview }
-}
-
-/** Decodes percent-encoded UTF-8. Returns null if it is invalid. */
-function decode(encoded: string): string | null {
-  try {
-    return decodeURIComponent(encoded)
-  } catch {
-    return null
-  }
 }
