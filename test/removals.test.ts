@@ -5,7 +5,6 @@ import { describe, test } from 'node:test'
 import { domainRemoval } from '../src/domains/store.ts'
 import { databaseUnavailable } from '../src/errors.ts'
 import { insertLink } from '../src/links/store.ts'
-import { spaceRemoval } from '../src/spaces/store.ts'
 import type { Storage } from '../src/storage/port.ts'
 import { detachBatchSize, finishRemovals } from '../src/storage/removal.ts'
 import { startApp } from './app.ts'
@@ -256,21 +255,6 @@ describe('DELETE /spaces/{id} of a space with links', () => {
     assertRefused(await own.send('PATCH', `/links/${record.id}`, { json }), ['space_id', 'unknown_space'])
     go()
     assert.equal((await removed).status, 204)
-    assert.deepEqual(await app.storage.execute(outOfAccount.spaces()), [])
-  })
-
-  test('returns 503 if the database fails, and detaches its links later', async () => {
-    const own = await newPlace(app)
-    const space = await own.stored('/spaces', { name: 'Goes' })
-    await fill(own, 100, space.id)
-    batches = []
-    before = () => (batches.length === 1 ? Promise.reject(databaseUnavailable(new Error('cut'))) : undefined)
-    const { status } = await own.send('DELETE', `/spaces/${space.id}`)
-    before = () => undefined
-    assert.equal(status, 503)
-    assert.equal((await own.send('GET', `/spaces/${space.id}`)).status, 404)
-    await finishRemovals(app.storage, spaceRemoval)
-    assert.equal((await own.send('GET', '/links?space_id=0')).body.meta.total, 100)
     assert.deepEqual(await app.storage.execute(outOfAccount.spaces()), [])
   })
 

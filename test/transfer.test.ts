@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { createAccount, listAccounts } from '../src/accounts/store.ts'
-import { changeDomain, domainRecords, insertDomain } from '../src/domains/store.ts'
+import { domainRecords, insertDomain } from '../src/domains/store.ts'
 import { changeSpace, insertSpace, removeSpace, spaceRecords } from '../src/spaces/store.ts'
 import type { StorageLocation } from '../src/storage/location.ts'
 import { openStorage } from '../src/storage/open.ts'
@@ -240,16 +240,6 @@ test("an account's own export restores deleted records, without duplicates", asy
   assert.equal(JSON.parse((await place.say('import', file, '--json')).stdout).stored, 0)
 })
 
-test('stores an imported and deleted space again', async (t) => {
-  const [from, to] = [await newPlace(t), await newPlace(t)]
-  await fill(from, 1)
-  const file = join(newFolder(t), 'export.jsonl')
-  await from.say('export', file)
-  await to.say('import', file)
-  assert.ok(await removeSpace(to.storage, 1, 1, null))
-  assert.match((await to.say('import', file)).stdout, /^Records stored: 1, there already: 1, /)
-})
-
 test('a changed copy rejects ids of other records; --as-new stores them once under new ids', async (t) => {
   const from = await newPlace(t)
   await insertSpace(from.storage, 1, { name: 'Shared', color: 1 })
@@ -281,22 +271,6 @@ test('a changed copy rejects ids of other records; --as-new stores them once und
   )
   await clone.say('export', ours)
   assert.match((await clone.say('import', ours)).stdout, /^Records stored: 0, there already: 7, refused: 0\.$/m)
-})
-
-test('--as-new stores a changed record once under a new id; a name stays unique', async (t) => {
-  const [from, to] = [await newPlace(t), await newPlace(t)]
-  await fill(from, 1)
-  const file = join(newFolder(t), 'export.jsonl')
-  await from.say('export', file)
-  await to.say('import', file)
-  await changeSpace(to.storage, 1, 1, { name: 'Changed' }, null)
-  await changeDomain(to.storage, 1, 1, { homepage_url: 'https://changed.example' }, null)
-  for (const stored of [1, 0]) {
-    const { code, stdout, stderr } = await to.say('import', file, '--as-new')
-    assert.deepEqual([code, stdout], [1, `Records stored: ${stored}, there already: ${1 - stored}, refused: 1.\n`])
-    assert.match(stderr, /^Line 2: name: d0\.acme\.com is there already, with other URLs; its id is 1\.\n$/)
-  }
-  assert.deepEqual(await namesOf(to), ['Changed', 'Space 0'])
 })
 
 test('exits with code 1 for a truncated file and for other files', async (t) => {

@@ -175,15 +175,6 @@ test('isolates and reports the visit that a batch always fails of, and writes th
   assert.deepEqual(problems.at(-1), ['TypeError: a bug', "clicks were lost, because they can't be written: 1", 'error'])
 })
 
-test('counts a batch once if the thread always dies after its commit', async () => {
-  const writer = writing(Array.from({ length: 5 }, () => 'dies late' as const))
-  const queue = new ClickQueue(writer, ignore)
-  for (const link of [1, 2, 3]) queue.add(visit(link))
-  for (let n = 0; n < 6; n++) await queue.flush()
-  await queue.close()
-  assert.deepEqual([writer.kept.length, meterOf(queue, 'lost'), meterOf(queue, 'unwritten')], [3, 0, 0])
-})
-
 test('ends a flush under steady traffic', async () => {
   const writer = writing()
   const queue: ClickQueue = new ClickQueue(

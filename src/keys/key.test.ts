@@ -33,10 +33,6 @@ function numberOf(base62: string): bigint {
 
 const randomPart = fc.string({ unit: fc.constantFrom(...alphabet), minLength: 43, maxLength: 43 })
 
-test('the independent checksum follows the standard', () => {
-  assert.equal(crc32('123456789'), 0xcbf43926)
-})
-
 test('generates keys with the format and checksum of the contract', () => {
   for (let round = 0; round < 1_000; round++) {
     const key = generateKey()
@@ -56,17 +52,6 @@ test('generates different keys with all digits of the alphabet', () => {
 test('accepts any 43 characters with their checksum', () => {
   fc.assert(fc.property(randomPart, (random) => assert.ok(isWellFormedKey(keyOf(random)))))
   for (const edge of ['0', 'z', 'A', '9']) assert.ok(isWellFormedKey(keyOf(edge.repeat(43))))
-})
-
-test('pads the checksum with zeros', () => {
-  let found = 0
-  for (let index = 0; found < 3; index++) {
-    const key = keyOf(String(index).padStart(43, '0'))
-    if (!key.slice(46).startsWith('00')) continue
-    found += 1
-    assert.ok(isWellFormedKey(key))
-    assert.ok(!isWellFormedKey(`${key.slice(0, 46)}${key.slice(47)}`))
-  }
 })
 
 test('rejects a key with a changed character or two swapped neighbors', () => {

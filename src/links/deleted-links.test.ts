@@ -140,22 +140,6 @@ test("keeps a deleted link's days for a minute, then deletes them", async (t) =>
   assert.equal(await restoreLink(storage, account, sale, now), undefined)
 })
 
-test('a restored link has its days, and its totals are their sum', async (t) => {
-  const { storage, account, link, click, maintain } = await place(t)
-  const sale = await link('sale')
-  await click(sale, 100, 101, 101)
-  const before = await stateOf(storage)
-  await removeLinkForNow(storage, account, sale, null, now)
-  // Those find no link.
-  await click(sale, 101)
-  await restoreLink(storage, account, sale, now)
-  await maintain(now + 10 * minuteMs)
-  assert.deepEqual(await stateOf(storage), before)
-  await click(sale, 102)
-  assert.deepEqual(await daysOf(storage, sale), [100, 101, 102])
-  assert.equal((await keptTotals(storage))[0]?.clicks, 4)
-})
-
 test('another account cannot delete or restore a link', async (t) => {
   const { storage, account, link } = await place(t)
   const sale = await link('sale')

@@ -1,4 +1,4 @@
-/** The responses to visits, for links in memory. `test/contract/visitors.test.ts` repeats them on both engines. */
+/** The responses to visits, for links in memory. `test/contract/visitors.test.ts` tests visits with a real database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

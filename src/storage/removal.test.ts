@@ -67,38 +67,12 @@ function watched(real: Storage, before: (batch: number) => unknown = () => undef
   return { db: { execute, write: real.write.bind(real) }, batches }
 }
 
-test('detaches links in batches, then deletes the record, and does not change others', async (t) => {
-  const storage = await open(t, 2 * detachBatchSize + 1)
-  const { db, batches } = watched(storage)
-  await finishRemoval(db, removal, 1)
-  assert.deepEqual(batches, [detachBatchSize, detachBatchSize, 1, 0])
-  assert.deepEqual(await idsOf(storage, albums), [2, 3])
-  assert.equal((await idsOf(storage, tunes)).length, 2 * (2 * detachBatchSize + 1))
-})
-
 test('finishes all interrupted removals, even in two processes', async (t) => {
   const storage = await open(t, detachBatchSize + 1)
   await Promise.all([finishRemovals(storage, removal), finishRemovals(storage, removal)])
   assert.deepEqual(await idsOf(storage, albums), [3])
   assert.equal((await idsOf(storage, tunes)).length, detachBatchSize + 1)
   await finishRemovals(storage, removal)
-})
-
-test('detaches links that are stored after the last batch', async (t) => {
-  const storage = await open(t, 0)
-  let stored = 0
-  const { batches, ...rest } = watched(storage)
-  const db: Db = {
-    ...rest.db,
-    execute: async (asked) => {
-      const isLast = purposes.get(asked) === 'deleteRemoved'
-      if (isLast && stored++ === 0) await storage.execute(made.insertInto('tunes').values({ id: 1_000, album_id: 1 }))
-      return rest.db.execute(asked)
-    },
-  }
-  await finishRemoval(db, removal, 1)
-  assert.deepEqual(batches, [0, 1, 0])
-  assert.deepEqual(await idsOf(storage, tunes), [])
 })
 
 test('throws, and does not delete a record that something other than links refers to', async (t) => {

@@ -1,4 +1,4 @@
-/** ETag, If-None-Match and If-Match, for both resources. */
+/** ETag, If-None-Match and If-Match. `links-safety.contract.test.ts` tests them for links, which have clicks. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
@@ -13,200 +13,204 @@ interface Stored {
   readonly data: Json
 }
 
-const resources = {
-  domains: { field: 'homepage_url', value: (n: number) => `https://acme.com/${n}`, bad: { homepage_url: 'acme.com' } },
-  spaces: { field: 'name', value: (n: number) => `Space ${n}`, bad: { color: '7' } },
-} as const
-
 const strong = /^"[!#-~]+"$/
 const changes = ['PUT', 'PATCH'] as const
 const weak = (etag: string) => `W/${etag}`
 const malformed = ['1-a', '"1-a', "'1-a'", '', ',', '*, "a"', '"a" "b"', '"a b"']
 
-for (const [resource, { field, value, bad }] of Object.entries(resources)) {
-  const collection = `/api/v1/${resource}`
+const collection = '/api/v1/domains'
 
-  const stored = async (): Promise<Stored> => {
-    made += 1
-    const { status, headers, body } = await app.send('POST', collection, { form: { name: `c${made}.acme.com` } })
-    assert.equal(status, 201)
-    return { path: `${collection}/${body.data.id}`, etag: String(headers.etag), data: body.data }
-  }
-  const ask = (method: string, path: string, headers: Record<string, string>, form?: Record<string, string>) =>
-    app.send(method, path, { headers, ...(form && { form }) })
-  const change = (n: number) => ({ [field]: value(n) })
-
-  const assertUnchanged = async ({ path, etag, data }: Stored) => {
-    const { status, headers, body } = await app.send('GET', path)
-    assert.deepEqual([status, headers.etag, body], [200, etag, { data }])
-  }
-  const assertFailed = ({ status, body, headers }: Answer, etag: string) => {
-    assert.deepEqual([status, body.code, headers.etag], [412, 'precondition_failed', etag])
-  }
-
-  describe(`the ETag of ${resource}`, () => {
-    test('201 and 200 with the same strong tag on store, show, HEAD, and an update that changes nothing', async () => {
-      const { path, etag } = await stored()
-      assert.match(etag, strong)
-      assert.equal((await app.send('GET', path)).headers.etag, etag)
-      assert.equal((await app.send('HEAD', path)).headers.etag, etag)
-      for (const method of changes) assert.equal((await app.send(method, path)).headers.etag, etag)
-    })
-
-    test('200 with another tag after each change, however fast they come', async () => {
-      const { path, etag } = await stored()
-      const answers = await Promise.all(
-        Array.from({ length: 50 }, (_, n) => app.send('PATCH', path, { form: change(n) })),
-      )
-      const tags = new Set([etag, ...answers.map(({ headers }) => headers.etag)])
-      assert.equal(tags.size, 51)
-      assert.ok(tags.has(String((await app.send('GET', path)).headers.etag)))
-    })
-  })
-
-  describe(`If-None-Match on ${resource}`, () => {
-    test('304 on GET and HEAD, with the ETag and without a body', async () => {
-      const { path, etag } = await stored()
-      for (const known of [etag, weak(etag), '*', `"other", ${etag}`, `,, W/"x",\t${weak(etag)} ,`]) {
-        for (const method of ['GET', 'HEAD']) {
-          const answer = await ask(method, path, { 'if-none-match': known })
-          assert.deepEqual([answer.status, answer.headers.etag, answer.text], [304, etag, ''], `${method} ${known}`)
-        }
-      }
-    })
-
-    test('200 for any other tag, and once the record has changed', async () => {
-      const { path, etag, data } = await stored()
-      for (const other of ['"other"', `"${etag.slice(1, -2)}"`, 'W/"other", ""']) {
-        const { status, body } = await ask('GET', path, { 'if-none-match': other })
-        assert.deepEqual([status, body], [200, { data }])
-      }
-      const changed = await app.send('PATCH', path, { form: change(1) })
-      const { status, headers, body } = await ask('GET', path, { 'if-none-match': etag })
-      assert.deepEqual([status, headers.etag, body], [200, changed.headers.etag, changed.body])
-    })
-
-    test('412 on PUT, PATCH and DELETE when it matches, as RFC 9110 §13.1.2 has it', async () => {
-      const record = await stored()
-      for (const method of [...changes, 'DELETE']) {
-        for (const known of [record.etag, '*'])
-          assertFailed(await ask(method, record.path, { 'if-none-match': known }, change(1)), record.etag)
-      }
-      await assertUnchanged(record)
-      assert.equal((await ask('PATCH', record.path, { 'if-none-match': '"x"' }, change(1))).status, 200)
-    })
-
-    test('404 rather than 304 for a deleted record', async () => {
-      const { path, etag } = await stored()
-      await app.send('DELETE', path)
-      assert.equal((await ask('GET', path, { 'if-none-match': etag })).status, 404)
-      assert.equal((await ask('GET', path, { 'if-none-match': '*' })).status, 404)
-    })
-
-    test('304 for a list while its content is the same; 200 with another tag once a record has changed', async () => {
-      const { path } = await stored()
-      const list = `${collection}?per_page=10`
-      const { status, headers } = await ask('GET', list, {})
-      assert.equal(status, 200)
-      assert.match(String(headers.etag), strong)
-      const known = { 'if-none-match': String(headers.etag) }
-      const again = await ask('GET', list, known)
-      assert.deepEqual([again.status, again.text, again.headers.etag], [304, '', headers.etag])
-      assert.equal(again.headers.vary, 'Accept-Encoding')
-      const failed = await ask('GET', list, { 'if-match': '"x"' })
-      assert.deepEqual([failed.status, failed.headers.link], [412, undefined])
-      made += 1
-      await ask('PATCH', path, {}, change(made))
-      const changed = await ask('GET', list, known)
-      assert.equal(changed.status, 200)
-      assert.notEqual(changed.headers.etag, headers.etag)
-    })
-  })
-
-  describe(`If-Match on ${resource}`, () => {
-    for (const method of changes) {
-      test(`200 for ${method} with the tag of the present state, alone or in a list, and with *`, async () => {
-        const { path, etag } = await stored()
-        let present = etag
-        for (const wanted of [() => present, () => `"x" , ${present}`, () => '*']) {
-          made += 1
-          const { status, headers, body } = await ask(method, path, { 'if-match': wanted() }, change(made))
-          assert.deepEqual([status, body.data[field]], [200, value(made)])
-          assert.notEqual(headers.etag, present)
-          present = String(headers.etag)
-        }
-      })
-
-      test(`412 for ${method} with any other tag, a weak one too, and nothing is changed`, async () => {
-        const record = await stored()
-        for (const wanted of ['"x"', weak(record.etag), `"x", ${weak(record.etag)}`, 'W/"x"'])
-          assertFailed(await ask(method, record.path, { 'if-match': wanted }, change(1)), record.etag)
-        await assertUnchanged(record)
-      })
-
-      test(`412 for ${method} with the tag of an earlier state, even if no field is sent`, async () => {
-        const { path, etag } = await stored()
-        const { headers } = await app.send('PATCH', path, { form: change(1) })
-        assertFailed(await ask(method, path, { 'if-match': etag }, change(2)), String(headers.etag))
-        assertFailed(await ask(method, path, { 'if-match': etag }), String(headers.etag))
-      })
-
-      test(`412 rather than 422 for ${method}, and 422 while the tag matches`, async () => {
-        const record = await stored()
-        assertFailed(await ask(method, record.path, { 'if-match': '"x"' }, bad), record.etag)
-        assert.equal((await ask(method, record.path, { 'if-match': record.etag }, bad)).status, 422)
-        await assertUnchanged(record)
-      })
-    }
-
-    test('204 for DELETE with the tag of the present state, then 404', async () => {
-      const { path, etag } = await stored()
-      assert.equal((await ask('DELETE', path, { 'if-match': etag })).status, 204)
-      assert.equal((await ask('DELETE', path, { 'if-match': etag })).status, 404)
-      assert.equal((await ask('DELETE', (await stored()).path, { 'if-match': '*' })).status, 204)
-    })
-
-    test('412 for DELETE with any other tag, and the record stays', async () => {
-      const record = await stored()
-      for (const wanted of ['"x"', weak(record.etag)])
-        assertFailed(await ask('DELETE', record.path, { 'if-match': wanted }), record.etag)
-      await assertUnchanged(record)
-    })
-
-    test('412 for GET and HEAD with any other tag, before If-None-Match is looked at', async () => {
-      const { path, etag } = await stored()
-      assertFailed(await ask('GET', path, { 'if-match': '"x"', 'if-none-match': etag }), etag)
-      assert.equal((await ask('HEAD', path, { 'if-match': '"x"' })).status, 412)
-      assert.equal((await ask('GET', path, { 'if-match': etag })).status, 200)
-      assert.equal((await ask('GET', path, { 'if-match': etag, 'if-none-match': etag })).status, 304)
-    })
-
-    test('404 rather than 412 for an unknown record or another account’s', async () => {
-      const { path } = await stored()
-      const stranger = await app.createKey({ account: await app.createAccount() })
-      for (const method of [...changes, 'DELETE', 'GET']) {
-        for (const headers of [{ 'if-match': '"x"' }, { 'if-match': '*' }, { 'if-none-match': '*' }]) {
-          const answer = await app.send(method, path, { key: stranger, headers })
-          assert.deepEqual([answer.status, answer.headers.etag], [404, undefined])
-          assert.equal((await ask(method, `${collection}/999999`, headers)).status, 404)
-        }
-      }
-    })
-  })
-
-  describe(`a condition on ${resource} that cannot be read`, () => {
-    for (const sent of malformed) {
-      test(`400 for ${JSON.stringify(sent)} on every operation on a record, and nothing is done`, async () => {
-        const record = await stored()
-        for (const method of ['GET', ...changes, 'DELETE']) {
-          for (const header of ['if-match', 'if-none-match']) {
-            const { status, body } = await ask(method, record.path, { [header]: sent }, change(1))
-            assert.deepEqual([status, body.code], [400, 'malformed_request'], `${method} ${header}`)
-            assert.match(body.detail, new RegExp(`^The ${header} header`, 'i'))
-          }
-        }
-        await assertUnchanged(record)
-      })
-    }
-  })
+const stored = async (): Promise<Stored> => {
+  made += 1
+  const { status, headers, body } = await app.send('POST', collection, { form: { name: `c${made}.acme.com` } })
+  assert.equal(status, 201)
+  return { path: `${collection}/${body.data.id}`, etag: String(headers.etag), data: body.data }
 }
+const ask = (method: string, path: string, headers: Record<string, string>, form?: Record<string, string>) =>
+  app.send(method, path, { headers, ...(form && { form }) })
+const change = (n: number) => ({ homepage_url: `https://acme.com/${n}` })
+
+const assertUnchanged = async ({ path, etag, data }: Stored) => {
+  const { status, headers, body } = await app.send('GET', path)
+  assert.deepEqual([status, headers.etag, body], [200, etag, { data }])
+}
+const assertFailed = ({ status, body, headers }: Answer, etag: string) => {
+  assert.deepEqual([status, body.code, headers.etag], [412, 'precondition_failed', etag])
+}
+
+describe('the ETag', () => {
+  test('201 and 200 with the same strong tag on store, show, HEAD, and an update that changes nothing', async () => {
+    const { path, etag } = await stored()
+    assert.match(etag, strong)
+    assert.equal((await app.send('GET', path)).headers.etag, etag)
+    assert.equal((await app.send('HEAD', path)).headers.etag, etag)
+    for (const method of changes) assert.equal((await app.send(method, path)).headers.etag, etag)
+  })
+
+  test('200 with another tag after each change, however fast they come', async () => {
+    const { path, etag } = await stored()
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => app.send('PATCH', path, { form: change(n) })),
+    )
+    const tags = new Set([etag, ...answers.map(({ headers }) => headers.etag)])
+    assert.equal(tags.size, 51)
+    assert.ok(tags.has(String((await app.send('GET', path)).headers.etag)))
+  })
+})
+
+describe('If-None-Match', () => {
+  test('304 on GET and HEAD, with the ETag and without a body', async () => {
+    const { path, etag } = await stored()
+    for (const known of [etag, weak(etag), '*', `"other", ${etag}`, `,, W/"x",\t${weak(etag)} ,`]) {
+      for (const method of ['GET', 'HEAD']) {
+        const answer = await ask(method, path, { 'if-none-match': known })
+        assert.deepEqual([answer.status, answer.headers.etag, answer.text], [304, etag, ''], `${method} ${known}`)
+      }
+    }
+  })
+
+  test('200 for any other tag, and once the record has changed', async () => {
+    const { path, etag, data } = await stored()
+    for (const other of ['"other"', `"${etag.slice(1, -2)}"`, 'W/"other", ""']) {
+      const { status, body } = await ask('GET', path, { 'if-none-match': other })
+      assert.deepEqual([status, body], [200, { data }])
+    }
+    const changed = await app.send('PATCH', path, { form: change(1) })
+    const { status, headers, body } = await ask('GET', path, { 'if-none-match': etag })
+    assert.deepEqual([status, headers.etag, body], [200, changed.headers.etag, changed.body])
+  })
+
+  test('412 on PUT, PATCH and DELETE when it matches, as RFC 9110 §13.1.2 has it', async () => {
+    const record = await stored()
+    for (const method of [...changes, 'DELETE']) {
+      for (const known of [record.etag, '*'])
+        assertFailed(await ask(method, record.path, { 'if-none-match': known }, change(1)), record.etag)
+    }
+    await assertUnchanged(record)
+    assert.equal((await ask('PATCH', record.path, { 'if-none-match': '"x"' }, change(1))).status, 200)
+  })
+
+  test('404 rather than 304 for a deleted record', async () => {
+    const { path, etag } = await stored()
+    await app.send('DELETE', path)
+    assert.equal((await ask('GET', path, { 'if-none-match': etag })).status, 404)
+    assert.equal((await ask('GET', path, { 'if-none-match': '*' })).status, 404)
+  })
+
+  test('304 for a list while its content is the same; 200 with another tag once a record has changed', async () => {
+    const { path } = await stored()
+    const list = `${collection}?per_page=10`
+    const { status, headers } = await ask('GET', list, {})
+    assert.equal(status, 200)
+    assert.match(String(headers.etag), strong)
+    const known = { 'if-none-match': String(headers.etag) }
+    const again = await ask('GET', list, known)
+    assert.deepEqual([again.status, again.text, again.headers.etag], [304, '', headers.etag])
+    assert.equal(again.headers.vary, 'Accept-Encoding')
+    const failed = await ask('GET', list, { 'if-match': '"x"' })
+    assert.deepEqual([failed.status, failed.headers.link], [412, undefined])
+    made += 1
+    await ask('PATCH', path, {}, change(made))
+    const changed = await ask('GET', list, known)
+    assert.equal(changed.status, 200)
+    assert.notEqual(changed.headers.etag, headers.etag)
+  })
+})
+
+describe('If-Match', () => {
+  for (const method of changes) {
+    test(`200 for ${method} with the tag of the present state, alone or in a list, and with *`, async () => {
+      const { path, etag } = await stored()
+      let present = etag
+      for (const wanted of [() => present, () => `"x" , ${present}`, () => '*']) {
+        made += 1
+        const { status, headers, body } = await ask(method, path, { 'if-match': wanted() }, change(made))
+        assert.deepEqual([status, body.data.homepage_url], [200, `https://acme.com/${made}`])
+        assert.notEqual(headers.etag, present)
+        present = String(headers.etag)
+      }
+    })
+
+    test(`412 for ${method} with any other tag, a weak one too, and nothing is changed`, async () => {
+      const record = await stored()
+      for (const wanted of ['"x"', weak(record.etag), `"x", ${weak(record.etag)}`, 'W/"x"'])
+        assertFailed(await ask(method, record.path, { 'if-match': wanted }, change(1)), record.etag)
+      await assertUnchanged(record)
+    })
+
+    test(`412 for ${method} with the tag of an earlier state, even if no field is sent`, async () => {
+      const { path, etag } = await stored()
+      const { headers } = await app.send('PATCH', path, { form: change(1) })
+      assertFailed(await ask(method, path, { 'if-match': etag }, change(2)), String(headers.etag))
+      assertFailed(await ask(method, path, { 'if-match': etag }), String(headers.etag))
+    })
+
+    test(`412 rather than 422 for ${method}, and 422 while the tag matches`, async () => {
+      const record = await stored()
+      assertFailed(await ask(method, record.path, { 'if-match': '"x"' }, { homepage_url: 'acme.com' }), record.etag)
+      assert.equal(
+        (await ask(method, record.path, { 'if-match': record.etag }, { homepage_url: 'acme.com' })).status,
+        422,
+      )
+      await assertUnchanged(record)
+    })
+  }
+
+  test('204 for DELETE with the tag of the present state, then 404', async () => {
+    const { path, etag } = await stored()
+    assert.equal((await ask('DELETE', path, { 'if-match': etag })).status, 204)
+    assert.equal((await ask('DELETE', path, { 'if-match': etag })).status, 404)
+    assert.equal((await ask('DELETE', (await stored()).path, { 'if-match': '*' })).status, 204)
+  })
+
+  test('412 for DELETE with any other tag, and the record stays', async () => {
+    const record = await stored()
+    for (const wanted of ['"x"', weak(record.etag)])
+      assertFailed(await ask('DELETE', record.path, { 'if-match': wanted }), record.etag)
+    await assertUnchanged(record)
+  })
+
+  test('412 for GET and HEAD with any other tag, before If-None-Match is looked at', async () => {
+    const { path, etag } = await stored()
+    assertFailed(await ask('GET', path, { 'if-match': '"x"', 'if-none-match': etag }), etag)
+    assert.equal((await ask('HEAD', path, { 'if-match': '"x"' })).status, 412)
+    assert.equal((await ask('GET', path, { 'if-match': etag })).status, 200)
+    assert.equal((await ask('GET', path, { 'if-match': etag, 'if-none-match': etag })).status, 304)
+  })
+
+  test('404 rather than 412 for an unknown record or another account’s', async () => {
+    const { path } = await stored()
+    const stranger = await app.createKey({ account: await app.createAccount() })
+    for (const method of [...changes, 'DELETE', 'GET']) {
+      for (const headers of [{ 'if-match': '"x"' }, { 'if-match': '*' }, { 'if-none-match': '*' }]) {
+        const answer = await app.send(method, path, { key: stranger, headers })
+        assert.deepEqual([answer.status, answer.headers.etag], [404, undefined])
+        assert.equal((await ask(method, `${collection}/999999`, headers)).status, 404)
+      }
+    }
+  })
+})
+
+describe('a malformed condition', () => {
+  for (const sent of malformed) {
+    test(`400 for ${JSON.stringify(sent)} on every operation on a record, and nothing is done`, async () => {
+      const record = await stored()
+      for (const method of ['GET', ...changes, 'DELETE']) {
+        for (const header of ['if-match', 'if-none-match']) {
+          const { status, body } = await ask(method, record.path, { [header]: sent }, change(1))
+          assert.deepEqual([status, body.code], [400, 'malformed_request'], `${method} ${header}`)
+          assert.match(body.detail, new RegExp(`^The ${header} header`, 'i'))
+        }
+      }
+      await assertUnchanged(record)
+    })
+  }
+})
+
+test('304, 412 and 200 for a space', async () => {
+  const { body, headers } = await app.send('POST', '/api/v1/spaces', { form: { name: 'Marketing' } })
+  const path = `/api/v1/spaces/${body.data.id}`
+  assert.equal((await ask('GET', path, { 'if-none-match': String(headers.etag) })).status, 304)
+  assertFailed(await ask('PATCH', path, { 'if-match': '"x"' }, { color: '2' }), String(headers.etag))
+  assert.equal((await ask('PATCH', path, { 'if-match': String(headers.etag) }, { color: '2' })).status, 200)
+})

@@ -51,169 +51,163 @@ const storedByAnotherRelease = ({ idempotency_key, fingerprint }: Record<'idempo
     .set({ fingerprint })
     .where('idempotency_key', '=', idempotency_key)
 
-const others = {
-  domains: { homepage_url: 'https://acme.com' },
-  spaces: { color: '2' },
-} as const
-const bad = { domains: { homepage_url: 'acme.com' }, spaces: { color: '7' } } as const
-const change = { domains: { homepage_url: 'https://changed.com' }, spaces: { color: '6' } } as const
+const path = '/api/v1/domains'
+const change = { homepage_url: 'https://changed.com' }
 
-for (const resource of ['domains', 'spaces'] as const) {
-  const path = `/api/v1/${resource}`
+describe('Idempotency-Key', () => {
+  test('201 with the stored response for a repeated request, even if the record was changed or deleted', async () => {
+    const [key, name] = [freshKey(), freshName()]
+    const first = await post(app, path, key, { form: { name } })
+    assertReplay(await post(app, path, key, { form: { name } }), first)
+    const { pathname } = new URL(String(first.headers.location))
+    assert.deepEqual((await app.send('GET', pathname)).body, first.body)
+    await app.send('PATCH', pathname, { form: change })
+    assertReplay(await post(app, path, key, { form: { name } }), first)
+    await app.send('DELETE', pathname)
+    assertReplay(await post(app, path, key, { form: { name } }), first)
+    assert.equal(await countOf(app, path, name), 0)
+  })
 
-  describe(`Idempotency-Key on POST /${resource}`, () => {
-    test('201 with the stored response for a repeated request, even if the record was changed or deleted', async () => {
-      const [key, name] = [freshKey(), freshName()]
-      const first = await post(app, path, key, { form: { name } })
-      assertReplay(await post(app, path, key, { form: { name } }), first)
-      const { pathname } = new URL(String(first.headers.location))
-      assert.deepEqual((await app.send('GET', pathname)).body, first.body)
-      await app.send('PATCH', pathname, { form: change[resource] })
-      assertReplay(await post(app, path, key, { form: { name } }), first)
-      await app.send('DELETE', pathname)
-      assertReplay(await post(app, path, key, { form: { name } }), first)
+  test('201 for the same fields in another order, as a form or JSON', async () => {
+    const [key, name] = [freshKey(), freshName()]
+    const [field, value] = ['homepage_url', 'https://acme.com']
+    const first = await post(app, path, key, { form: { name, [field]: value } })
+    assertReplay(await post(app, path, key, { form: { [field]: value, name } }), first)
+    assertReplay(await post(app, path, key, { json: { [field]: value, name } }), first)
+    assertReplay(await post(app, path, key, { form: `&name=${name}&${field}=${encodeURIComponent(value)}` }), first)
+  })
+
+  test('201 for the same request with another key, or with the same Idempotency-Key and another API key', async () => {
+    const key = freshKey()
+    const keys = [await app.createKey(), await app.createKey({ account: await app.createAccount() })]
+    const asked = [{ form: { name: freshName() } }, ...keys.map((each) => ({ key: each, form: { name: freshName() } }))]
+    const firsts: Answer[] = []
+    for (const request of asked) firsts.push(await post(app, path, key, request))
+    assert.equal(new Set(firsts.map(({ body }) => body.data.id)).size, 3)
+    for (const [index, request] of asked.entries())
+      assertReplay(await post(app, path, key, request), firsts[index] as Answer)
+  })
+
+  test('422 idempotency_key_reused for another request with the key, and nothing is stored', async () => {
+    const [key, name] = [freshKey(), freshName()]
+    const first = await post(app, path, key, { form: { name } })
+    const other = freshName()
+    for (const form of [{ name: other }, { name, homepage_url: 'https://acme.com' }, { name: name.toUpperCase() }]) {
+      const answer = await post(app, path, key, { form })
+      assertProblem(answer, 422, 'idempotency_key_reused')
+      assert.deepEqual(
+        answer.body.violations.map(({ field, code }: Json) => [field, code]),
+        [['Idempotency-Key', 'key_reused']],
+      )
+    }
+    assertProblem(await post(app, '/api/v1/spaces', key, { form: { name } }), 422, 'idempotency_key_reused')
+    assertProblem(await post(app, `${path}?x=1`, key, { form: { name } }), 422, 'idempotency_key_reused')
+    assert.equal(await countOf(app, path, other), 0)
+    assertReplay(await post(app, path, key, { form: { name } }), first)
+  })
+
+  test('201 for a repeated request whose stored response has the fingerprint of another release', async () => {
+    for (const fingerprint of ['rUzSDjLqcNO0w9dNQGEV8ZhCdX2xvKpCB8PUXtTLlBk', '12:x']) {
+      const [key, name, other] = [freshKey(), freshName(), freshName()]
+      await post(app, path, key, { form: { name } })
+      await app.storage.execute(storedByAnotherRelease({ idempotency_key: key, fingerprint }))
+      const again = await post(app, path, key, { form: { name: other } })
+      assertReplay(await post(app, path, key, { form: { name: other } }), again)
+      assertProblem(await post(app, path, key, { form: { name } }), 422, 'idempotency_key_reused')
+    }
+  })
+
+  test('422 validation_failed stores nothing, so the key works for the corrected request', async () => {
+    const [key, name] = [freshKey(), freshName()]
+    assertProblem(await post(app, path, key, { form: { name, homepage_url: 'acme.com' } }), 422, 'validation_failed')
+    const first = await post(app, path, key, { form: { name } })
+    assertReplay(await post(app, path, key, { form: { name } }), first)
+    assertProblem(await post(app, path, key, { form: { name, homepage_url: 'acme.com' } }), 422, 'validation_failed')
+  })
+
+  test('401, 403 and 4xx of the body store nothing', async () => {
+    const [key, name] = [freshKey(), freshName()]
+    const reader = await app.createKey({ scopes: ['domains:read'] })
+    assert.equal((await post(app, path, key, { key: null, form: { name } })).status, 401)
+    assert.equal((await post(app, path, key, { key: reader, form: { name } })).status, 403)
+    assert.equal((await post(app, path, key, { form: 'name=%zz' })).status, 400)
+    assert.equal((await post(app, path, key, { body: name })).status, 415)
+    const first = await post(app, path, key, { form: { name } })
+    assertReplay(await post(app, path, key, { form: { name } }), first)
+  })
+
+  test('409 idempotency_in_progress with Retry-After while the first request runs, then its response', async () => {
+    const [key, name] = [freshKey(), freshName()]
+    const gate = Promise.withResolvers<void>()
+    const held = app.storage.write(() => gate.promise)
+    const ask = () => post(app, path, key, { form: { name } })
+    const asked = [ask(), ask()]
+    const early = await Promise.race(asked)
+    assertProblem(early, 409, 'idempotency_in_progress')
+    assert.equal(early.headers['retry-after'], '1')
+    assert.deepEqual(early.body.errors, { 'Idempotency-Key': [early.body.message] })
+    assertProblem(await post(app, path, key, { form: { name: freshName() } }), 409, 'idempotency_in_progress')
+    gate.resolve()
+    await held
+    const first = (await Promise.all(asked)).find(({ status }) => status === 201) as Answer
+    assertReplay(await ask(), first)
+    assert.equal(await countOf(app, path, name), 1)
+  })
+
+  test('503 stores nothing, so the next request with the key is the first', async () => {
+    let fault: Error | undefined
+    const failing = await startApp({ storage: (real) => failingToWrite(real, () => fault) })
+    const [key, name] = [freshKey(), freshName()]
+    const ask = () => post(failing, path, key, { form: { name } })
+    await failing.send('GET', path)
+    fault = databaseUnavailable(new Error('disk full'))
+    assertProblem(await ask(), 503, 'database_unavailable')
+    fault = undefined
+    const first = await ask()
+    assertReplay(await ask(), first)
+  })
+
+  for (const sent of ['', '""', '"a', 'a b', '"a b"', 'x'.repeat(256), 'a\tb', '\u00e9', '"a";b', '"a", "b"']) {
+    test(`400 for the Idempotency-Key ${JSON.stringify(sent.slice(0, 20))}, before 422, and nothing is stored`, async () => {
+      const name = freshName()
+      for (const form of [{ name }, { name, zzz: '1' }]) {
+        const answer = await post(app, path, sent, { form })
+        assertProblem(answer, 400, 'malformed_request')
+        assert.match(answer.body.detail, /^The Idempotency-Key header must be 1 to 255 visible ASCII characters/)
+      }
       assert.equal(await countOf(app, path, name), 0)
     })
+  }
 
-    test('201 for the same fields in another order, as a form or JSON', async () => {
-      const [key, name] = [freshKey(), freshName()]
-      const [[field, value] = ['', '']] = Object.entries(others[resource])
-      const first = await post(app, path, key, { form: { name, [field]: value } })
-      assertReplay(await post(app, path, key, { form: { [field]: value, name } }), first)
-      assertReplay(await post(app, path, key, { json: { [field]: value, name } }), first)
-      assertReplay(await post(app, path, key, { form: `&name=${name}&${field}=${encodeURIComponent(value)}` }), first)
-    })
-
-    test('201 for the same request with another key, or with the same Idempotency-Key and another API key', async () => {
-      const key = freshKey()
-      const keys = [await app.createKey(), await app.createKey({ account: await app.createAccount() })]
-      const asked = [
-        { form: { name: freshName() } },
-        ...keys.map((each) => ({ key: each, form: { name: freshName() } })),
-      ]
-      const firsts: Answer[] = []
-      for (const request of asked) firsts.push(await post(app, path, key, request))
-      assert.equal(new Set(firsts.map(({ body }) => body.data.id)).size, 3)
-      for (const [index, request] of asked.entries())
-        assertReplay(await post(app, path, key, request), firsts[index] as Answer)
-    })
-
-    test('422 idempotency_key_reused for another request with the key, and nothing is stored', async () => {
-      const [key, name] = [freshKey(), freshName()]
-      const first = await post(app, path, key, { form: { name } })
-      const other = freshName()
-      for (const form of [{ name: other }, { name, ...others[resource] }, { name: name.toUpperCase() }]) {
-        const answer = await post(app, path, key, { form })
-        assertProblem(answer, 422, 'idempotency_key_reused')
-        assert.deepEqual(
-          answer.body.violations.map(({ field, code }: Json) => [field, code]),
-          [['Idempotency-Key', 'key_reused']],
-        )
-      }
-      const elsewhere = resource === 'domains' ? '/api/v1/spaces' : '/api/v1/domains'
-      assertProblem(await post(app, elsewhere, key, { form: { name } }), 422, 'idempotency_key_reused')
-      assertProblem(await post(app, `${path}?x=1`, key, { form: { name } }), 422, 'idempotency_key_reused')
-      assert.equal(await countOf(app, path, other), 0)
-      assertReplay(await post(app, path, key, { form: { name } }), first)
-    })
-
-    test('201 for a repeated request whose stored response has the fingerprint of another release', async () => {
-      for (const fingerprint of ['rUzSDjLqcNO0w9dNQGEV8ZhCdX2xvKpCB8PUXtTLlBk', '12:x']) {
-        const [key, name, other] = [freshKey(), freshName(), freshName()]
-        await post(app, path, key, { form: { name } })
-        await app.storage.execute(storedByAnotherRelease({ idempotency_key: key, fingerprint }))
-        const again = await post(app, path, key, { form: { name: other } })
-        assertReplay(await post(app, path, key, { form: { name: other } }), again)
-        assertProblem(await post(app, path, key, { form: { name } }), 422, 'idempotency_key_reused')
-      }
-    })
-
-    test('422 validation_failed stores nothing, so the key works for the corrected request', async () => {
-      const [key, name] = [freshKey(), freshName()]
-      assertProblem(await post(app, path, key, { form: { name, ...bad[resource] } }), 422, 'validation_failed')
-      const first = await post(app, path, key, { form: { name } })
-      assertReplay(await post(app, path, key, { form: { name } }), first)
-      assertProblem(await post(app, path, key, { form: { name, ...bad[resource] } }), 422, 'validation_failed')
-    })
-
-    test('401, 403 and 4xx of the body store nothing', async () => {
-      const [key, name] = [freshKey(), freshName()]
-      const reader = await app.createKey({ scopes: [`${resource}:read`] })
-      assert.equal((await post(app, path, key, { key: null, form: { name } })).status, 401)
-      assert.equal((await post(app, path, key, { key: reader, form: { name } })).status, 403)
-      assert.equal((await post(app, path, key, { form: 'name=%zz' })).status, 400)
-      assert.equal((await post(app, path, key, { body: name })).status, 415)
-      const first = await post(app, path, key, { form: { name } })
-      assertReplay(await post(app, path, key, { form: { name } }), first)
-    })
-
-    test('409 idempotency_in_progress with Retry-After while the first request runs, then its response', async () => {
-      const [key, name] = [freshKey(), freshName()]
-      const gate = Promise.withResolvers<void>()
-      const held = app.storage.write(() => gate.promise)
-      const ask = () => post(app, path, key, { form: { name } })
-      const asked = [ask(), ask()]
-      const early = await Promise.race(asked)
-      assertProblem(early, 409, 'idempotency_in_progress')
-      assert.equal(early.headers['retry-after'], '1')
-      assert.deepEqual(early.body.errors, { 'Idempotency-Key': [early.body.message] })
-      assertProblem(await post(app, path, key, { form: { name: freshName() } }), 409, 'idempotency_in_progress')
-      gate.resolve()
-      await held
-      const first = (await Promise.all(asked)).find(({ status }) => status === 201) as Answer
-      assertReplay(await ask(), first)
-      assert.equal(await countOf(app, path, name), 1)
-    })
-
-    test('503 stores nothing, so the next request with the key is the first', async () => {
-      let fault: Error | undefined
-      const failing = await startApp({ storage: (real) => failingToWrite(real, () => fault) })
-      const [key, name] = [freshKey(), freshName()]
-      const ask = () => post(failing, path, key, { form: { name } })
-      await failing.send('GET', path)
-      fault = databaseUnavailable(new Error('disk full'))
-      assertProblem(await ask(), 503, 'database_unavailable')
-      fault = undefined
-      const first = await ask()
-      assertReplay(await ask(), first)
-    })
-
-    for (const sent of ['', '""', '"a', 'a b', '"a b"', 'x'.repeat(256), 'a\tb', '\u00e9', '"a";b', '"a", "b"']) {
-      test(`400 for the Idempotency-Key ${JSON.stringify(sent.slice(0, 20))}, before 422, and nothing is stored`, async () => {
-        const name = freshName()
-        for (const form of [{ name }, { name, zzz: '1' }]) {
-          const answer = await post(app, path, sent, { form })
-          assertProblem(answer, 400, 'malformed_request')
-          assert.match(answer.body.detail, /^The Idempotency-Key header must be 1 to 255 visible ASCII characters/)
-        }
-        assert.equal(await countOf(app, path, name), 0)
-      })
-    }
-
-    test('400 for a repeated Idempotency-Key', async () => {
-      const headers = { 'idempotency-key': [freshKey(), freshKey()] }
-      assertProblem(await app.send('POST', path, { form: { name: freshName() }, headers }), 400, 'malformed_request')
-    })
-
-    test('200, 204 and 304 ignore it', async () => {
-      const key = freshKey()
-      const { headers } = await post(app, path, key, { form: { name: freshName() } })
-      const { pathname } = new URL(String(headers.location))
-      for (const idempotencyKey of [key, 'not one']) {
-        const sent = { 'idempotency-key': idempotencyKey }
-        assert.equal((await app.send('GET', path, { headers: sent })).status, 200)
-        const known = { ...sent, 'if-none-match': '*' }
-        assert.equal((await app.send('GET', pathname, { headers: known })).status, 304)
-        assert.equal((await app.send('PATCH', pathname, { headers: sent, form: change[resource] })).status, 200)
-      }
-      assert.equal((await app.send('DELETE', pathname, { headers: { 'idempotency-key': key } })).status, 204)
-    })
+  test('400 for a repeated Idempotency-Key', async () => {
+    const headers = { 'idempotency-key': [freshKey(), freshKey()] }
+    assertProblem(await app.send('POST', path, { form: { name: freshName() }, headers }), 400, 'malformed_request')
   })
-}
+
+  test('200, 204 and 304 ignore it', async () => {
+    const key = freshKey()
+    const { headers } = await post(app, path, key, { form: { name: freshName() } })
+    const { pathname } = new URL(String(headers.location))
+    for (const idempotencyKey of [key, 'not one']) {
+      const sent = { 'idempotency-key': idempotencyKey }
+      assert.equal((await app.send('GET', path, { headers: sent })).status, 200)
+      const known = { ...sent, 'if-none-match': '*' }
+      assert.equal((await app.send('GET', pathname, { headers: known })).status, 304)
+      assert.equal((await app.send('PATCH', pathname, { headers: sent, form: change })).status, 200)
+    }
+    assert.equal((await app.send('DELETE', pathname, { headers: { 'idempotency-key': key } })).status, 204)
+  })
+})
+
+test('201 with the stored response for a repeated request that stores a space', async () => {
+  const [key, name] = [freshKey(), freshName()]
+  const first = await post(app, '/api/v1/spaces', key, { form: { name } })
+  assertReplay(await post(app, '/api/v1/spaces', key, { form: { name } }), first)
+  assert.equal(await countOf(app, '/api/v1/spaces', name), 1)
+})
 
 test('409 name_taken stores nothing, so the same request stores the domain once the name is free', async () => {
   const [key, name] = [freshKey(), freshName()]
-  const path = '/api/v1/domains'
   const { body } = await app.send('POST', path, { form: { name } })
   for (let time = 0; time < 2; time++) assertProblem(await post(app, path, key, { form: { name } }), 409, 'name_taken')
   await app.send('DELETE', `${path}/${body.data.id}`)
@@ -224,8 +218,8 @@ test('409 name_taken stores nothing, so the same request stores the domain once 
 test('201 for the largest possible domain, whose stored response is smaller than its bound', async () => {
   const url = `https://acme.com/${'\u6f22'.repeat(2_031)}`
   const form = { name: `${'xn--bcher-kva.'.repeat(17)}example`, homepage_url: url, not_found_url: url }
-  const first = await post(app, '/api/v1/domains', 'k'.repeat(255), { form })
-  assertReplay(await post(app, '/api/v1/domains', 'k'.repeat(255), { form }), first)
+  const first = await post(app, path, 'k'.repeat(255), { form })
+  assertReplay(await post(app, path, 'k'.repeat(255), { form }), first)
   const size = Buffer.byteLength(first.text)
   assert.ok(size > 12_000 && size < 16 * 1024, String(size))
 })

@@ -1,4 +1,4 @@
-/** Every kind of visit, on both engines. */
+/** Every kind of visit, with a real database. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -106,19 +106,17 @@ test('404 for all paths of the API, the documents and ops', async () => {
   }
 })
 
-for (const redirect_status of [301, 302, 307, 308]) {
-  test(`${redirect_status} to the URL of an active link in any case, and a human click`, async () => {
-    const { app, link } = await serving()
-    const id = await link('Été', { redirect_status })
-    for (const path of ['/%C3%A9t%C3%A9', '/E%CC%81TE%CC%81/', '/%C3%89t%C3%A9?x']) {
-      const answer = await app.visit(host + path)
-      assert.deepEqual([answer.status, location(answer)], [redirect_status, target])
-    }
-    await app.visit(`${host}/%C3%A9t%C3%A9`, { method: 'HEAD' })
-    await app.visit(`${host}/%C3%A9t%C3%A9`, { headers: { 'user-agent': 'curl/8.5.0' } })
-    await eventually(async () => (await clicks(app, id)) === 3)
-  })
-}
+test('302 to the URL of an active link in any case, and a human click', async () => {
+  const { app, link } = await serving()
+  const id = await link('Été')
+  for (const path of ['/%C3%A9t%C3%A9', '/E%CC%81TE%CC%81/', '/%C3%89t%C3%A9?x']) {
+    const answer = await app.visit(host + path)
+    assert.deepEqual([answer.status, location(answer)], [302, target])
+  }
+  await app.visit(`${host}/%C3%A9t%C3%A9`, { method: 'HEAD' })
+  await app.visit(`${host}/%C3%A9t%C3%A9`, { headers: { 'user-agent': 'curl/8.5.0' } })
+  await eventually(async () => (await clicks(app, id)) === 3)
+})
 
 test('404 for an unknown, disabled or scheduled link, or 302 to the not-found URL of the domain', async () => {
   const later = new Date(Date.now() + 3_600_000).toISOString()
@@ -217,21 +215,6 @@ test('redirects from memory while the database is down, 503 with Retry-After for
   assert.doesNotMatch(JSON.stringify(line), /unknown|Firefox|127\.0\.0\.1/)
   fault = undefined
   assert.equal((await app.visit(`${host}/unknown`)).status, 302)
-})
-
-test('counts visits by kind, and does not log them', async () => {
-  const { app, link } = await serving()
-  await link('a')
-  const logged = app.logs.length
-  await app.visit(`${host}/a`)
-  await app.visit(`${host}/a`, { headers: { 'sec-purpose': 'prefetch' } })
-  await app.visit(`${host}/none`)
-  assert.equal(app.logs.length, logged)
-  const counted = new Map(app.measured.visits.entries())
-  assert.deepEqual(
-    ['redirect', 'prefetch', 'not_found'].map((kind) => counted.get(kind)),
-    [1, 1, 1],
-  )
 })
 
 test('404 for a password form if the link is deleted while the form is sent', async (t) => {

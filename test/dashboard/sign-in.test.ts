@@ -68,18 +68,6 @@ describe('with a sign-in link', () => {
     assert.equal((await browser().post(signIn, { token: ` ${link}\t` })).status, 303)
   })
 
-  test('creates one session for concurrent requests', async () => {
-    const proxied = await startApp({ trustProxy: 1 })
-    const secret = await insertLoginToken(proxied.storage, proxied.account)
-    const all = Array.from({ length: 20 }, (_, at) => {
-      const each = new Browser(proxied)
-      each.headers = { 'x-forwarded-for': `10.0.0.${at}` }
-      return each.post(signIn, { token: secret })
-    })
-    const statuses = (await Promise.all(all)).map(({ status }) => status).sort()
-    assert.deepEqual(statuses, [303, ...Array.from({ length: 19 }, () => 422)])
-  })
-
   test('returns 422 for an expired, unknown or malformed token, without repeating it', async () => {
     for (const secret of [await token(-1), `wml_${'A'.repeat(43)}`, '<script>', app.key]) {
       const own = new Browser(await startApp())

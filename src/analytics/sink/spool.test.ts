@@ -58,14 +58,6 @@ test('sends clicks within two seconds in batches with unique ids, and deletes th
   assert.deepEqual(opened.problems, [])
 })
 
-test('sends waiting clicks before a stop', async (t) => {
-  const sink = new SinkInMemory()
-  const { spool } = open(newFolder(t), sink)
-  spool.put(clicksOf(1, 5))
-  await spool.close()
-  assert.deepEqual(sink.links, numbers(1, 5))
-})
-
 test('keeps clicks in order during an outage, in one fixed batch and one that grows', async (t) => {
   const sink = new SinkInMemory()
   const opened = open(newFolder(t), sink)

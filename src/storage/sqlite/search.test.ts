@@ -1,8 +1,7 @@
 /** Searches among many records: their pages and totals, and which of their queries are scans. */
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, ok } from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
-import fc from 'fast-check'
 import { firstPage } from '../../../test/first-page.ts'
 import { Folder, listables, migrated, Records, type Row } from '../../../test/lists-model.ts'
 import { type Cost, listPage } from '../list.ts'
@@ -61,34 +60,6 @@ test('scans if many records are still to be indexed, and not afterwards', async 
   ok(!(await check(search)).includes('scan'))
 })
 
-const term = fc.oneof(
-  fc.constantFrom('late', 'many', 'comb.example', 'link', 'zz-late-1', 'omb', 'b.ex', 'om', '7', 'e-com', 'none'),
-  fc.tuple(fc.nat(count), fc.nat(30), fc.integer({ min: 1, max: 45 })).map(([n, from, length]) => {
-    const at = Math.min(from, nameOf(n).length - 1)
-    return nameOf(n).slice(at, at + length)
-  }),
-)
-
-const listing: fc.Arbitrary<Listing<Row>> = fc.record({
-  of: fc.constant(listables.domains),
-  account: fc.constantFrom(1, 2),
-  search: fc.option(term),
-  searchIn: fc.constant(['name']),
-  filter: fc.constant({}),
-  sortBy: fc.constantFrom('id', 'name'),
-  direction: fc.constantFrom('asc', 'desc'),
-  limit: fc.integer({ min: 1, max: 100 }),
-  offset: fc.oneof(fc.constant(0), fc.nat(300), fc.nat(31_000), fc.constantFrom(9_999, 10_000, 10_001)),
-  after: fc.constant(null),
-})
-
-test('returns the page of a naive list among many records', async () => {
-  await fc.assert(
-    fc.asyncProperty(listing, async (each) => void (await check(each))),
-    { numRuns: 60, interruptAfterTimeLimit: 3_000 },
-  )
-})
-
 test('scans only for short terms, deep pages, many candidates, and many matches in another order than by id', async () => {
   for (const sortBy of ['id', 'name'] as const) {
     for (const search of ['many', '-1234.', '-123', 'link-many-1', 'none']) {
@@ -104,19 +75,6 @@ test('scans only for short terms, deep pages, many candidates, and many matches 
   deepEqual(await check({ ...base, offset: 9_000 }), ['count'])
   deepEqual(await check({ ...base, offset: 29_000 }), ['page', 'count'])
   ok((await check({ ...base, offset: 15_000 })).includes('scan'))
-})
-
-test('compares the texts of candidates for a long term', async () => {
-  const long = nameOf(30_499)
-  records.insertAscii(4, `${long.repeat(2)}.example`)
-  records.insertAscii(4, `${long.slice(12)}.${long.slice(0, 18)}.${long.slice(6)}`)
-  for (const isIndexed of [false, true]) {
-    if (isIndexed) indexAll()
-    for (const search of [long, `${long}${long.slice(0, 9)}`, `${long.slice(1)}.example`, `x${long}`]) {
-      ok(search.length > 24)
-      for (const account of [1, 4]) await check({ ...base, account, search, direction: 'asc' })
-    }
-  }
 })
 
 test('indexes few long texts in one transaction, and finds their repeated parts', async () => {
@@ -176,24 +134,4 @@ test('counts at most ten thousand matches', async () => {
   deepEqual([many.total, many.totalIsExact], [10_000, true])
   const late = await listPage(lists, { ...base, search: 'late' })
   deepEqual([late.total, late.totalIsExact], [10_000, false])
-})
-
-test('finds no term across both forms of a name, and no term longer than the text', async () => {
-  records.insert('domains', 3, 'élan-\ue02e.example')
-  records.insert('spaces', 3, 'shop 日本')
-  const [domain = '', unicode = ''] = records.all.find(({ account }) => account === 3)?.searched.name?.split('\n') ?? []
-  for (const isIndexed of [false, true]) {
-    if (isIndexed) indexAll()
-    for (let length = 1; length < 12; length++) {
-      for (const [search, total] of [
-        [domain.slice(-length), 1],
-        [unicode.slice(0, length), 1],
-        [`${domain.slice(-length)}${unicode.slice(0, length)}`, 0],
-        [`${domain}${'x'.repeat(length)}`, 0],
-      ] as const) {
-        equal((await listPage(lists, { ...base, account: 3, search })).total, total, search)
-      }
-    }
-    await check({ ...base, of: listables.spaces, account: 3, search: 'shop 日本!' })
-  }
 })
