@@ -24,14 +24,14 @@ export interface Options {
 
 export const usage = `npm run bench -- [options]
 
-  --quick             1 000 records, the main cases, three short rounds: about a minute
+  --quick             1,000 records, the main cases, three short rounds: about a minute
   --records 1000,…    numbers of records (default: 1000,1000000)
   --only show,list    only these cases; "search" includes every case whose name starts with it
   --rounds 5          rounds per case
   --postgres          on PostgreSQL: the server at TEST_POSTGRES_URL, or a new server
   --nodes 2           several Waymark processes per database, which share the 32 connections
   --json              figures as JSON on stdout
-  --markdown          figures on stdout, as in bench/README.md
+  --markdown          figures on stdout, as Markdown tables
   --gate              compare the figures with the targets in bench/targets.ts; exit code 1 if one is missed
   --help              this text
 `

@@ -106,6 +106,16 @@ test('links between documents have an existing file and heading', () => {
   }
 })
 
+test('ARCHITECTURE.md and the decision records name only files that exist', () => {
+  const records = readdirSync(join(repository, 'docs/adr')).map((name) => join(repository, 'docs/adr', name))
+  for (const path of [join(repository, 'ARCHITECTURE.md'), ...records]) {
+    for (const [, name = ''] of withoutCode(path).matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.(?:ts|js|json))`/g)) {
+      const places = [repository, join(repository, 'src')].map((folder) => join(folder, name))
+      assert.ok(places.some(existsSync), `${path} names ${name}`)
+    }
+  }
+})
+
 /** Returns the anchors of a document's headings. */
 function headingsOf(path: string): string[] {
   return [...withoutCode(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
