@@ -7,13 +7,14 @@ import { CachedQuery } from './schema.ts'
 
 export type Sql = RawBuilder<unknown>
 
+/** The values of a row, in the order of the columns. */
+export type Values = readonly unknown[]
+
 /**
  * The most that a query reads. `page`: some entries near the start of an index. `count`: `countedMatches` index entries.
  * `search`: what an index finds quickly. `scan`: all records of the account.
  */
 export type Cost = 'page' | 'count' | 'search' | 'scan'
-
-type Row = Readonly<Record<string, unknown>>
 
 /** A listing whose search is folded, without the type of its rows. */
 export type AnyListing = Omit<Listing<unknown>, 'of'> & { readonly of: AnyListable }
@@ -36,7 +37,8 @@ export interface Plan {
 }
 
 export interface ListEngine {
-  select(query: OperationNodeSource, cost: Cost): Promise<Row[]>
+  /** Returns the values of each row, because objects with all columns would be copied. */
+  select(query: OperationNodeSource, cost: Cost): Promise<Values[]>
   /** SQL after a table name that makes the engine use this index. Empty if the engine chooses indexes itself. */
   indexHint(index: string): Sql
   /** Returns the condition that a nullable text contains a folded term. */
@@ -53,10 +55,11 @@ const deep = countedMatches
 export async function listPage<Row>(engine: ListEngine, asked: Listing<Row>): Promise<Page<Row>> {
   const listing = { ...asked, search: asked.search === null ? null : foldCase(asked.search) }
   const { rows, ...counted } = await readPage(engine, listing)
-  return { rows: rows.map((row) => toRow(asked.of, row)), ...counted }
+  return { rows: rows.map((values) => toRow(asked.of, values)), ...counted }
 }
 
-function readPage(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
+/** Returns rows that start with the total and the listed columns. */
+function readPage(engine: ListEngine, listing: AnyListing): Promise<Page<Values>> {
   const { search, filter, sortBy } = listing
   const filters = Object.keys(filter)
   if (search === null && filters.length === 0) return plainPage(engine, listing)
@@ -65,16 +68,15 @@ function readPage(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
 }
 
 /** Reads a page without a search or filter. Triggers maintain the total. A deep page is read from the nearer end. */
-async function plainPage(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
+async function plainPage(engine: ListEngine, listing: AnyListing): Promise<Page<Values>> {
   const { offset, limit, after } = listing
-  const walk = async (skipped: number, query: OperationNodeSource): Promise<Page<Row> | null> => {
+  const walk = async (skipped: number, query: OperationNodeSource): Promise<Page<Values> | null> => {
     const rows = await engine.select(query, costOf(skipped))
-    return rows.length === 0 ? null : { rows, total: Number(rows[0]?.list_total), totalIsExact: true }
+    return rows.length === 0 ? null : { rows, total: totalOf(rows), totalIsExact: true }
   }
   const near = offset > deep ? null : await walk(offset, firstPages(engine, listing))
   if (near !== null) return near
-  const [count] = await engine.select(sql`select ${recordCount(listing)} as list_total`, 'page')
-  const total = Number(count?.list_total)
+  const total = totalOf(await engine.select(sql`select ${recordCount(listing)}`, 'page'))
   const none = { rows: [], total, totalIsExact: true }
   if (after !== null || offset >= total) return none
   const pageOf = (range: Range) => pageQuery(listing, sorted(engine, listing), recordCount(listing), range)
@@ -97,28 +99,33 @@ function firstPages(engine: ListEngine, listing: AnyListing): OperationNodeSourc
 }
 
 /** Reads a page that the index of one filter has in the right order. */
-async function filteredPage(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
+async function filteredPage(engine: ListEngine, listing: AnyListing): Promise<Page<Values>> {
   const [column = ''] = Object.keys(listing.filter)
   const all = filtered(engine, { ...listing, after: null }, column)
   const total = sql`(${countQuery(all, countedMatches + 1)})`
   const cost = listing.offset > deep ? 'scan' : 'count'
   const rows = await engine.select(pageQuery(listing, filtered(engine, listing, column), total), cost)
-  const [counted] = rows.length > 0 ? rows : await engine.select(sql`select ${total} as list_total`, 'count')
-  return { rows, ...boundedTotal(Number(counted?.list_total)) }
+  const counted = rows.length > 0 ? rows : await engine.select(sql`select ${total}`, 'count')
+  return { rows, ...boundedTotal(totalOf(counted)) }
 }
 
 /** Reads a page of a search or filter. With more than `countedMatches` matches, walks the sort index instead. */
-async function matchingPage(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
+async function matchingPage(engine: ListEngine, listing: AnyListing): Promise<Page<Values>> {
   const { sortBy, offset } = listing
   const { source, cost } = await engine.plan(listing)
   const found = await engine.select(foundQuery(listing, source({ ...listing, after: null })), cost)
-  const counted = Number(found[0]?.list_total)
+  const counted = totalOf(found)
   if (counted <= countedMatches) {
-    return { rows: found.filter((row) => row.walked_id !== null), ...boundedTotal(counted) }
+    return { rows: found.filter((values) => values.at(-1) !== null), ...boundedTotal(counted) }
   }
   const isById = sortBy === 'id'
   const query = pageQuery(listing, isById ? source(listing) : sorted(engine, listing), sql.lit(counted))
   return { rows: await engine.select(query, isById && offset <= deep ? cost : 'scan'), ...boundedTotal(counted) }
+}
+
+/** Returns the total, with which each row starts. */
+function totalOf(rows: readonly Values[]): number {
+  return Number(rows[0]?.[0])
 }
 
 function costOf(skipped: number): Cost {
@@ -136,20 +143,20 @@ interface Range {
   readonly offset?: number
 }
 
-/** Selects one page of a source, with the total in each row. Reads only the records of that page. */
+/** Selects one page of a source. Each row starts with the total. Reads only the records of that page. */
 function pageQuery(listing: AnyListing, source: Source, total: Sql, range: Range = {}): Sql {
   const { of, direction } = listing
   const { isReversed = false, limit = listing.limit, offset = listing.offset } = range
   const walking = isReversed === (direction === 'asc') ? 'desc' : 'asc'
-  return sql`select ${selected(of)}, ${total} as list_total from (
+  return sql`select ${total} as total, ${selected(of)} from (
       select ${source.id} as walked_id, ${source.sortedBy} as walked_by from ${source.from} where ${all(source.where)}
       order by ${order(listing, walking)} limit ${sql.lit(limit)} offset cast(${offset} as bigint)
     ) as walked join ${sql.table(of.table)} on id = walked_id order by ${order(listing, direction)}`
 }
 
 /**
- * Selects the page if the source has at most `countedMatches` records. Each row has the number of matches, and a page
- * without rows is one row whose `walked_id` is null.
+ * Selects the page if the source has at most `countedMatches` records. Each row starts with the number of matches
+ * and ends with the id of the record. A page without records is one row whose id is null.
  */
 function foundQuery(listing: AnyListing, source: Source): Sql {
   const { of, direction, limit, offset, after } = listing
@@ -166,7 +173,7 @@ function foundQuery(listing: AnyListing, source: Source): Sql {
       where (select count(*) from found) <= ${sql.lit(countedMatches)} ${following}
       order by ${order(listing, direction)} limit ${sql.lit(limit)} offset cast(${offset} as bigint)
     )
-    select ${selected(of)}, walked_id, (select count(*) from found) as list_total
+    select (select count(*) from found) as total, ${selected(of)}, walked_id
     from (select 1 as one) as always left join page on true left join ${sql.table(of.table)} on id = walked_id
     order by ${order(listing, direction)}`
 }
@@ -257,9 +264,9 @@ function selected({ columns, computed = {} }: AnyListable): Sql {
   return sql.raw(columns.map((column) => (column in computed ? `${computed[column]} as ${column}` : column)).join(', '))
 }
 
-/** Returns the listed columns of a row. */
-function toRow<Row>({ columns }: Listable<Row>, values: Readonly<Record<string, unknown>>): Row {
+/** Returns the listed columns of a row that starts with the total. */
+function toRow<Row>({ columns }: Listable<Row>, values: Values): Row {
   const row: Partial<Record<keyof Row, unknown>> = {}
-  for (const column of columns) row[column] = values[column]
+  for (let at = 0; at < columns.length; at++) row[columns[at] as keyof Row] = values[at + 1]
   return row as Row
 }

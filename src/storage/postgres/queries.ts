@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type CompiledQuery, type OperationNodeSource, PostgresQueryCompiler } from 'kysely'
-import type { ClientBase, PoolClient, QueryResult } from 'pg'
+import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg'
+import type { Values } from '../list.ts'
 import { type Db, type Isolation, transactionOf } from '../port.ts'
 import { compileQuery } from '../schema.ts'
 import { isSerializationFailure, translated } from './errors.ts'
@@ -31,22 +32,30 @@ type SqlText = Pick<CompiledQuery, 'sql' | 'parameters'>
 
 /** Runs a query, which each connection prepares once, and returns its rows. Throws translated errors. */
 export async function execute<Row>(client: ClientBase, { sql, parameters }: SqlText): Promise<Row[]> {
-  return (await send(client, sql, parameters, statementName(sql))).rows
+  return (await send(client, { text: sql, values: [...parameters], name: statementName(sql) })).rows
 }
 
 /** Runs a query that is planned for its values, and returns its rows. Throws translated errors. */
 export async function executeOnce<Row>(client: ClientBase, { sql, parameters }: SqlText): Promise<Row[]> {
-  return (await send(client, sql, parameters)).rows
+  return (await send(client, { text: sql, values: [...parameters] })).rows
 }
 
-async function send(
+/**
+ * Runs a query, and returns the values of its rows. Each connection prepares the query once if `isPrepared`; otherwise it is
+ * planned for its values. Throws translated errors.
+ */
+export async function executeForValues(
   client: ClientBase,
-  text: string,
-  values: readonly unknown[] = [],
-  name?: string,
-): Promise<QueryResult> {
+  { sql, parameters }: SqlText,
+  isPrepared: boolean,
+): Promise<Values[]> {
+  const name = isPrepared ? statementName(sql) : undefined
+  return (await send(client, { text: sql, values: [...parameters], name, rowMode: 'array' })).rows
+}
+
+async function send(client: ClientBase, query: QueryConfig & { readonly rowMode?: 'array' }): Promise<QueryResult> {
   try {
-    return await client.query({ text, values: [...values], ...(name !== undefined && { name }) })
+    return await client.query(query)
   } catch (error) {
     throw translated(error)
   }
@@ -63,15 +72,15 @@ export function transact<T>(pool: Pool, isolation: Isolation, work: (db: Db) => 
 }
 
 async function transactOn<T>(client: PoolClient, isolation: Isolation, work: (db: Db) => Promise<T>): Promise<T> {
-  await send(client, begin[isolation])
+  await send(client, { text: begin[isolation] })
   try {
     const result = await work(transactionOf((query) => execute(client, compiledForPostgres(query))))
     // If a statement failed, the server rolls back, even if `work` caught the error.
-    const { command } = await send(client, 'commit')
+    const { command } = await send(client, { text: 'commit' })
     if (command !== 'COMMIT') throw new Error('A statement of the transaction had failed.')
     return result
   } catch (error) {
-    await send(client, 'rollback')
+    await send(client, { text: 'rollback' })
     throw error
   }
 }

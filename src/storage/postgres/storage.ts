@@ -5,7 +5,7 @@ import { Semaphore } from '../../lib/semaphore.ts'
 import { resources } from '../../resources.ts'
 import { type ChangeRow, changedOnPostgres, prunedBatchSize, prunedOnPostgres, toChanges } from '../changes.ts'
 import { Condition } from '../condition.ts'
-import { type Cost, filtered, type ListEngine, listPage } from '../list.ts'
+import { type Cost, filtered, type ListEngine, listPage, type Values } from '../list.ts'
 import type { StorageLocation } from '../location.ts'
 import type {
   ChangePosition,
@@ -21,7 +21,7 @@ import type {
 import { isRead, type Query } from '../schema.ts'
 import { insufficientPrivilege, isReadOnly, stateOf } from './errors.ts'
 import { Pool } from './pool.ts'
-import { compiledForPostgres, execute, executeOnce, retry, transact } from './queries.ts'
+import { compiledForPostgres, execute, executeForValues, executeOnce, retry, transact } from './queries.ts'
 import { makeTextIndexes } from './text-indexes.ts'
 
 /** PostgreSQL 14 or newer. Each query, transaction and list takes a connection of the pool. */
@@ -103,10 +103,11 @@ export class PostgresStorage implements Storage {
   }
 
   /** The best plan of a long query depends on its values, so only short queries stay prepared. */
-  #select(query: OperationNodeSource, cost: Cost, account: number): Promise<Readonly<Record<string, unknown>>[]> {
+  #select(query: OperationNodeSource, cost: Cost, account: number): Promise<Values[]> {
     const compiled = compiledForPostgres(query)
-    if (cost === 'page') return this.#pool.with((client) => execute(client, compiled))
-    return this.#slowLists.run(() => this.#pool.with((client) => executeOnce(client, compiled)), String(account))
+    const isPrepared = cost === 'page'
+    const run = () => this.#pool.with((client) => executeForValues(client, compiled, isPrepared))
+    return isPrepared ? run() : this.#slowLists.run(run, String(account))
   }
 
   /**

@@ -46,15 +46,17 @@ export class Connection {
   execute<Row>({ sql, parameters }: SqlText): Row[] {
     return this.run(() => {
       const { statement, columns } = this.#prepare(sql)
-      // `get` does not step RETURNING to its end, which would block checkpoints of the WAL.
-      // Arrays, because V8 handles the row objects of `node:sqlite` slowly: they cost a list a tenth of its time.
-      const rows = statement.all(...(parameters as SQLInputValue[])) as unknown as SQLOutputValue[][]
-      return rows.map((values) => {
+      return valuesOf(statement, parameters).map((values) => {
         const row: Record<string, SQLOutputValue | undefined> = {}
         for (let at = 0; at < columns.length; at++) row[columns[at] as string] = values[at]
         return row as Row
       })
     })
+  }
+
+  /** Returns the values of all rows of the query. Throws translated errors. */
+  executeForValues({ sql, parameters }: SqlText): SQLOutputValue[][] {
+    return this.run(() => valuesOf(this.#prepare(sql).statement, parameters))
   }
 
   /** Returns the result of `work`. Throws translated errors. */
@@ -80,6 +82,12 @@ export class Connection {
     this.#prepared.set(sql, prepared)
     return prepared
   }
+}
+
+/** Arrays, because V8 handles the row objects of `node:sqlite` slowly: they cost a list a tenth of its time. */
+function valuesOf(statement: StatementSync, parameters: readonly unknown[]): SQLOutputValue[][] {
+  // `get` does not step RETURNING to its end, which would block checkpoints of the WAL.
+  return statement.all(...(parameters as SQLInputValue[])) as unknown as SQLOutputValue[][]
 }
 
 const locks: ReadonlySet<string> = new Set(['ForUpdate', 'ForNoKeyUpdate'])

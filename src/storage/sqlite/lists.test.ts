@@ -43,7 +43,7 @@ class Run {
   readonly #folder = new Folder()
   readonly #records = new Records(this.#folder, template.database)
   readonly #connection = new Connection(new DatabaseSync(this.#folder.database))
-  readonly #lists = new SqliteLists(async (query) => this.#connection.execute(compiledForSqlite(query)))
+  readonly #lists = new SqliteLists(async (query) => this.#connection.executeForValues(compiledForSqlite(query)))
 
   async take(step: Step): Promise<void> {
     if ('insert' in step) for (const each of step.insert) this.#records.insert(step.table, step.account, each)

@@ -4,6 +4,7 @@ import { workerData } from 'node:worker_threads'
 import { Failure } from '../../errors.ts'
 import { Periodic } from '../../lib/periodic.ts'
 import { sendNotice, serveRequests } from '../../lib/worker-client.ts'
+import type { Values } from '../list.ts'
 import { Connection, openDatabase, type SqlText } from './connection.ts'
 import { isBusy } from './errors.ts'
 import type { ReaderOptions } from './readers.ts'
@@ -22,8 +23,8 @@ const { path, indexed } = workerData as ReaderOptions
 const reader = new Connection(new DatabaseSync(path, { readOnly: true, timeout: lockTimeoutMs }))
 const indexing = indexed && startIndexing(indexed)
 
-serveRequests<SqlText, unknown[]>({
-  handle: (query) => reader.execute(query),
+serveRequests<SqlText, Values[]>({
+  handle: (query) => reader.executeForValues(query),
   close: async () => {
     await indexing?.close()
     reader.database.close()

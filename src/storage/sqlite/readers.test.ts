@@ -39,8 +39,8 @@ test('sees all earlier commits', async (t) => {
   const { records, readers } = await open(t)
   for (let total = 1; total <= 20; total++) {
     records.insert('spaces', 1, `Shop ${total}`)
-    deepEqual(await readers.select('search', count, 1), [{ total }])
-    deepEqual(await readers.select('scan', count, 1), [{ total }])
+    deepEqual(await readers.select('search', count, 1), [[total]])
+    deepEqual(await readers.select('scan', count, 1), [[total]])
   }
 })
 
@@ -49,9 +49,9 @@ test('indexes in the background, even while scans run', async (t) => {
   for (let n = 0; n < 250; n++) records.insert('spaces', 1, `Shop ${n}`)
   readers.start()
   void readers.select('scan', slow, 1)
-  await eventually(async () => (await readers.select('search', pending, 1))[0]?.total === 0)
+  await eventually(async () => (await readers.select('search', pending, 1))[0]?.[0] === 0)
   const found = sql`select count(*) as total from spaces_search where spaces_search match '" 24"'`
-  deepEqual(await readers.select('search', compiledForSqlite(found), 1), [{ total: 11 }])
+  deepEqual(await readers.select('search', compiledForSqlite(found), 1), [[11]])
 })
 
 test('answers searches while a scan runs', async (t) => {
@@ -79,7 +79,7 @@ test('rejects a query that cannot run, and answers the next', async (t) => {
   records.db.exec('alter table spaces rename to elsewhere')
   await rejects(readers.select('scan', count, 1), /no such table/)
   records.db.exec('alter table elsewhere rename to spaces')
-  deepEqual(await readers.select('scan', count, 1), [{ total: 0 }])
+  deepEqual(await readers.select('scan', count, 1), [[0]])
 })
 
 test('rejects queries beyond the longest queue of a thread or of an account, and answers the others', async (t) => {
@@ -117,6 +117,6 @@ test('answers pending queries when it closes, and rejects later ones', async (t)
   await Promise.all([readers.select('search', count, 1), readers.select('scan', count, 1)])
   const asked = [readers.select('search', count, 1), readers.select('scan', count, 1)]
   await Promise.all([readers.close(), readers.close()])
-  for (const rows of await Promise.all(asked)) deepEqual(rows, [{ total: 0 }])
+  for (const rows of await Promise.all(asked)) deepEqual(rows, [[0]])
   await rejects(readers.select('search', count, 1), hasCode('database_unavailable'))
 })

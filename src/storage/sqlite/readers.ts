@@ -2,6 +2,7 @@ import { tooManySearches } from '../../errors.ts'
 import { durations, Histogram } from '../../lib/histogram.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { WorkerClient } from '../../lib/worker-client.ts'
+import type { Values } from '../list.ts'
 import type { Meter } from '../port.ts'
 import type { SqlText } from './connection.ts'
 import type { IndexedTables } from './search.ts'
@@ -20,10 +21,8 @@ const closeMs = 1_000
 /** SQLite works outside of the thread's heap. */
 const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 }
 
-type Rows = Readonly<Record<string, unknown>>[]
-
 interface Reader {
-  readonly client: WorkerClient<SqlText, Rows, string>
+  readonly client: WorkerClient<SqlText, Values[], string>
   readonly semaphore: Semaphore
 }
 
@@ -57,10 +56,10 @@ export class Readers {
   }
 
   /**
-   * Runs a query of the account. Accounts take turns, so that one of them can't delay the others by more than a query. Throws
+   * Runs a query of the account, and returns the values of its rows. Accounts take turns, so that one of them can't delay the others by more than a query. Throws
    * `overloaded` if too many queries wait, and `database_unavailable`.
    */
-  async select(cost: 'search' | 'scan', { sql, parameters }: SqlText, account: number): Promise<Rows> {
+  async select(cost: 'search' | 'scan', { sql, parameters }: SqlText, account: number): Promise<Values[]> {
     const { client, semaphore } = cost === 'search' ? this.#search : this.#scan
     const start = performance.now()
     const rows = await semaphore.run(() => client.request({ sql, parameters }), String(account))
@@ -75,7 +74,7 @@ export class Readers {
 }
 
 function createReader(options: ReaderOptions, onNotice: (message: string) => void): Reader {
-  const client = new WorkerClient<SqlText, Rows, string>({
+  const client = new WorkerClient<SqlText, Values[], string>({
     module: new URL('./reader-thread.ts', import.meta.url),
     workerData: options,
     resourceLimits,

@@ -21,7 +21,7 @@ let costs: Cost[] = []
 
 const lists = new SqliteLists(async (query, cost) => {
   costs.push(cost)
-  return connection.execute(compiledForSqlite(query))
+  return connection.executeForValues(compiledForSqlite(query))
 })
 
 before(async () => {

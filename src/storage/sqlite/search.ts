@@ -78,16 +78,16 @@ export class SqliteLists implements ListEngine {
     )
     if (isIndexed) sources.push(this.#candidates({ ...alone, search, filter: {} }))
     const counts = sources.map((source) => sql`(${countQuery(source, countedMatches + 1)})`)
-    const [row = {}] = await this.select(sql`select json_array(${sql.join(counts)}) as sizes`, cost)
-    return JSON.parse(String(row.sizes))
+    const [row = []] = await this.select(sql`select ${sql.join(counts)}`, cost)
+    return row.map(Number)
   }
 
   async #isBehind(listing: AnyListing): Promise<boolean> {
     const { of, account } = listing
     const pending = { from: sql`search_changes`, where: [isPending(of.table, rangeOf(account))] }
     const count = countQuery({ ...pending, id: sql``, sortedBy: sql`` }, maxBacklog + 1)
-    const [row = {}] = await this.select(sql`select (${count}) as pending`, 'page')
-    return Number(row.pending) > maxBacklog
+    const [row = []] = await this.select(sql`select (${count})`, 'page')
+    return Number(row[0]) > maxBacklog
   }
 
   /** Returns the matches of an indexed search, by ascending id. */

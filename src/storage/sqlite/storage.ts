@@ -5,7 +5,7 @@ import { databaseUnavailable } from '../../errors.ts'
 import { resources } from '../../resources.ts'
 import { type ChangeRow, changedOnSqlite, prunedBatchSize, prunedOnSqlite, toChanges } from '../changes.ts'
 import { Condition } from '../condition.ts'
-import { type Cost, listPage } from '../list.ts'
+import { type Cost, listPage, type Values } from '../list.ts'
 import type { StorageLocation } from '../location.ts'
 import type { ChangePosition, Changes, DatabaseCondition, Db, Listing, Meter, Page, Storage } from '../port.ts'
 import { isRead, type Query, query } from '../schema.ts'
@@ -117,9 +117,10 @@ export class SqliteStorage implements Storage {
     throw databaseUnavailable(new Error(`The database file ${this.#path} has been removed or replaced.`))
   }
 
-  async #select(query: OperationNodeSource, cost: Cost, account: number): Promise<Readonly<Record<string, unknown>>[]> {
+  async #select(query: OperationNodeSource, cost: Cost, account: number): Promise<Values[]> {
     const compiled = compiledForSqlite(query)
-    if (cost === 'page' || cost === 'count') return this.#reader.read((connection) => connection.execute(compiled))
+    if (cost === 'page' || cost === 'count')
+      return this.#reader.read((connection) => connection.executeForValues(compiled))
     try {
       return await this.#readers.select(cost, compiled, account)
     } catch (error) {
