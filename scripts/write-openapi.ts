@@ -7,7 +7,7 @@ import { openApiDocument } from '../src/api/openapi/document.ts'
 import { operations } from '../src/app/api.ts'
 
 const file = new URL('../docs/openapi.json', import.meta.url)
-const document = `${JSON.stringify(openApiDocument(operations, 'http://127.0.0.1:3000'), null, 2)}\n`
+const document = `${JSON.stringify(openApiDocument(operations, 'http://localhost:3000'), null, 2)}\n`
 
 if (!process.argv.includes('--check')) {
   writeFileSync(file, document)

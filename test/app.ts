@@ -53,7 +53,7 @@ export type LogLine = Readonly<Record<string, unknown>>
 
 /** A running app. It ends with the test, or the file, that started it. */
 export interface TestApp {
-  /** `http://127.0.0.1:<port>` */
+  /** `http://localhost:<port>` */
   readonly origin: string
   readonly port: number
   /** An account, and a key of it that may do everything. */
@@ -142,7 +142,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
   const { secret: key } = await issueKey()
   const limits = rateLimit > 0
   return {
-    origin: `http://127.0.0.1:${port}`,
+    origin: `http://localhost:${port}`,
     port,
     account,
     key,

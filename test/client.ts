@@ -37,6 +37,7 @@ interface Target {
 export function sendRequest({ agent, port, method, path }: Target, request: Request): Promise<Answer> {
   const body = bodyOf(request)
   const headers: Record<string, string | string[]> = {
+    host: `localhost:${port}`,
     ...(request.key === null ? {} : { authorization: `Bearer ${request.key}` }),
     ...(request.form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
     ...(request.json === undefined ? {} : { 'content-type': 'application/json' }),

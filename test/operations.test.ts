@@ -56,11 +56,10 @@ test('the commands of docs/operations.md print its transcripts', async (t) => {
   const [KEY] = /wm_\w{49}/.exec(readFileSync(log, 'utf8')) ?? []
   const places = {
     'http://127.0.0.1:3090': `http://127.0.0.1:${opsPort}`,
-    'http://localhost:3000': `http://localhost:${port}`,
     '/var/lib/waymark': data,
     '/var/backups/waymark': backups,
   }
-  const now = rerun(document, { url: `http://127.0.0.1:${port}`, places, env: { ...env, KEY } })
+  const now = rerun(document, { url: `http://localhost:${port}`, places, env: { ...env, KEY } })
 
   // To update the document: UPDATE_README=1 npm test
   if (process.env.UPDATE_README) writeFileSync(path, now)

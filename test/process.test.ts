@@ -30,7 +30,7 @@ test('the first npm start prints one key, a sign-in link and commands that store
   const ports = { PORT: '0', REDIRECT_PORT: String(await freePort()) }
   const server = await listening(runNpm(t, ['start'], { ...ports, ...newDatabase(t).variables }))
   const text = server.stderr()
-  assert.match(text, /^Waymark \d+\.\d+\.\d+ is listening on http:\/\/127\.0\.0\.1:\d+ \(documentation: \/docs\)$/m)
+  assert.match(text, /^Waymark \d+\.\d+\.\d+ is listening on http:\/\/localhost:\d+ \(documentation: \/docs\)$/m)
   assert.equal(text.match(/^ +wm_\w{49}$/gm)?.length, 1)
   const dashboard = `^Open the dashboard: http://localhost:${server.port}/app/sign-in#wml_[\\w-]{43} {2}\\(works once, for 30 minutes\\)$`
   assert.match(text, new RegExp(dashboard, 'm'))
@@ -52,8 +52,8 @@ test('a second start keeps the data and creates no second key', async (t) => {
   assert.equal((await first.send('POST', spaces, { form: { name: 'Kept' } })).status, 201)
   await first.end('SIGTERM')
   const second = await startServer(t, variables)
-  await second.said(/^Lost your API key\? Issue another: npx waymark keys create --name mine$/m)
-  await second.said(/^Get a link that opens the dashboard: npx waymark login-link$/m)
+  await second.said(/^Lost your API key\? Create another: npx waymark keys create --name mine$/m)
+  await second.said(/^Dashboard: http:\/\/localhost:\d+\/app {2}\(sign in with an API key, or run: npx waymark login-link\)$/m)
   assert.doesNotMatch(second.stderr(), /wml?_/)
   const { body } = await second.send('GET', spaces, { key: first.key })
   assert.deepEqual(
@@ -66,7 +66,7 @@ test('a start without an active key prints how to issue one', async (t) => {
   const { variables } = newDatabase(t)
   await runHere(['accounts', 'create', '--name', 'Acme'], { variables })
   const server = await startServer(t, variables)
-  await server.said(/^No API key is active\. Issue one: npx waymark keys create --name mine$/m)
+  await server.said(/^No API key is active\. Create one: npx waymark keys create --name mine$/m)
   assert.equal(server.key, '')
   await server.end('SIGTERM')
 

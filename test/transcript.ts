@@ -11,7 +11,7 @@ export interface Step {
 }
 
 export interface RunOptions {
-  /** Replaces `http://127.0.0.1:3000`. */
+  /** Replaces `http://localhost:3000`. */
   readonly url: string
   /** Other replacements, by the text in the document. */
   readonly places?: Readonly<Record<string, string>>
@@ -62,7 +62,7 @@ export function timeless(document: string): string {
 
 /** If the command sets a variable, puts it into `env`. */
 function outputOf(command: string, { url, places = {}, env, isIndented = false }: MutableOptions): string {
-  const stands = Object.entries({ 'http://127.0.0.1:3000': url, ...places })
+  const stands = Object.entries({ 'http://localhost:3000': url, 'http://127.0.0.1:3000': url, ...places })
   const real = stands.reduce((text, [written, meant]) => text.replaceAll(written, meant), command)
   const [, variable] = /^([A-Z]+)=/.exec(real) ?? []
   if (variable !== undefined) {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { newPlace } from '../../test/command-line.ts'
 import type { Variables } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
+import { storeAddresses } from '../instance/store.ts'
 import { signInByToken } from '../sessions/store.ts'
 
 /** Creates a database with these accounts. */
@@ -16,8 +19,8 @@ async function placeWith(t: TestContext, names: readonly string[], engine?: 'pos
 for (const engine of [undefined, 'postgres'] as const) {
   test(`prints a link that signs in to the only account once: ${engine ?? 'sqlite'}`, async (t) => {
     const { storage, run } = await placeWith(t, ['Acme'], engine)
-    const { code, stdout, stderr } = await run([])
-    assert.deepEqual([code, stderr], [0, ''])
+    const { code, stdout } = await run([])
+    assert.equal(code, 0)
     const [, token = ''] = /^http:\/\/localhost:3000\/app\/sign-in#(wml_[\w-]{43})\n$/.exec(stdout) ?? []
     assert.equal((await signInByToken(storage, token, 'x'))?.account_id, 1)
     assert.equal(await signInByToken(storage, token, 'x'), undefined)
@@ -75,4 +78,18 @@ test('returns 2 if there are several accounts', async (t) => {
     stderr,
     /^There is more than one account\. Choose one with --account ID\.[^\n]*\n\nUsage: npx waymark login-link \[--account ID\] \[--json\]\n/,
   )
+})
+
+test('says on stderr that nothing listens, and prints nothing there if a server does', async (t) => {
+  const { storage, run } = await placeWith(t, ['Acme'])
+  const server = createServer().listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  await storeAddresses(storage, { short_url: 'https://{domain}', base_url: `http://localhost:${port}` })
+  assert.equal((await run([])).stderr, '')
+  server.close()
+  const { code, stderr } = await run([])
+  assert.equal(code, 0)
+  assert.equal(stderr, `Nothing is listening on http://localhost:${port}. Start the server before you open the link.\n`)
 })

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { readOwnUrl } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
 import { findAddresses } from '../instance/store.ts'
@@ -27,8 +29,8 @@ export const loginLinkCommand = recordCommand({
     json: flag('print "url", "account_id" and "expires_at" as JSON'),
   },
   notes: `The link is valid for 30 minutes. It starts with BASE_URL or, if that is unset, with the URL that the server stored when
-it started: its own BASE_URL, or its URL on its machine.`,
-  run: async (db, { account: id, json: isJson }) => {
+it started: its own BASE_URL, or its URL on its machine. If nothing listens there, a line on stderr says so.`,
+  run: async (db, { account: id, json: isJson }, { err }) => {
     const account = await chooseAccount(db, id)
     const base = readOwnUrl((await findAddresses(db)).base_url)
     if (base === null) {
@@ -39,6 +41,29 @@ it started: its own BASE_URL, or its URL on its machine.`,
     const now = Date.now()
     const url = signInUrl(base, await insertLoginToken(db, account, loginLifetimeMs, now))
     const expires_at = new Date(now + loginLifetimeMs).toISOString()
+    if (!(await isListening(new URL(base)))) {
+      err.write(`Nothing is listening on ${base}. Start the server before you open the link.\n`)
+    }
     return isJson ? json({ url, account_id: account, expires_at }) : url
   },
 })
+
+/** Returns false if the connection is refused. Slow and unknown hosts count as listening: browsers may know another way. */
+async function isListening({ hostname, port, protocol }: URL): Promise<boolean> {
+  const defaultPort = protocol === 'https:' ? 443 : 80
+  const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || defaultPort })
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(1_000) })
+    return true
+  } catch (error) {
+    return !isRefused(error)
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** Whether an error means that nothing listens. A name with several addresses has an error for each. */
+function isRefused(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isRefused)
+  return /^(?:ECONNREFUSED|EADDRNOTAVAIL)$/.test((error as NodeJS.ErrnoException).code ?? '')
+}

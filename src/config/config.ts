@@ -2,7 +2,7 @@
 import type { SinkConfig } from '../analytics/sink/open.ts'
 import { domainMark } from '../names/short-url.ts'
 import type { StorageLocation } from '../storage/location.ts'
-import { byName, type ListenerConfig, type ListenerName, localUrlOf, readListeners } from './listeners.ts'
+import { type ListenerConfig, type ListenerName, localUrlOf, readListeners } from './listeners.ts'
 import { type Environment, type Read, readVariables, unknownVariableWarnings } from './variables.ts'
 
 export type Config = Readonly<ReturnType<typeof readConfig>>
@@ -62,7 +62,7 @@ export function readOwnUrl(stored: string | null): string | null {
     const known = read('BASE_URL') ?? stored
     if (known !== null) return known
     const api = readListeners(read).listeners.find(({ name }) => name === 'api')
-    return api === undefined || api.port === 0 ? null : byName(localUrlOf(api))
+    return api === undefined || api.port === 0 ? null : localUrlOf(api)
   })
 }
 

@@ -42,19 +42,10 @@ export function readListeners(read: Read) {
   return { listeners, workers }
 }
 
-export function urlOf({ host, port }: Pick<ListenerConfig, 'host' | 'port'>): string {
-  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`
-}
-
-/** Returns a URL for clients on this machine, even if the listener is bound to every address. */
+/** Returns the URL of a listener for clients on this machine: with `localhost`, unless only another address is bound. */
 export function localUrlOf({ host, port }: Pick<ListenerConfig, 'host' | 'port'>): string {
-  const loopback: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
-  return urlOf({ host: loopback[host] ?? host, port })
-}
-
-/** Replaces loopback addresses by `localhost`, because IP addresses can't be domains of short links. */
-export function byName(url: string): string {
-  return url.replace(/\/\/(?:127\.0\.0\.1|\[::1\]):/, '//localhost:')
+  const name = /^(0\.0\.0\.0|::|127\.0\.0\.1)$/.test(host) ? 'localhost' : host
+  return `http://${isIPv6(name) ? `[${name}]` : name}:${port}`
 }
 
 type Ports = Pick<ListenerConfig, 'host' | 'port' | 'isPerWorker'>

@@ -151,11 +151,20 @@ export class Pages {
     })
   }
 
-  /** Adds a handler that needs no session. Rejects forms of other sites. Failures become error pages. */
+  /**
+   * Adds a handler that needs no session. Rejects forms of other sites, and redirects other names of this machine to
+   * `localhost`, because a session belongs to one host name. Failures become error pages.
+   */
   publicRoute(method: 'GET' | 'POST', path: string, handler: (exchange: Exchange) => Promise<Outcome>): void {
     const { router, dashboardUrl } = this.#services
-    const checked = async (exchange: Exchange) =>
-      (method === 'POST' ? crossSiteFailure(exchange, dashboardUrl(exchange)) : undefined) ?? handler(exchange)
+    const checked = async (exchange: Exchange) => {
+      const url = dashboardUrl(exchange)
+      if (method === 'POST') return crossSiteFailure(exchange, url) ?? handler(exchange)
+      const location = localhostUrl(exchange, url)
+      if (location === undefined) return handler(exchange)
+      addHeaders(exchange, { ...responseHeaders, location })
+      return send(exchange, 302)
+    }
     router.add(method, path, checked, { formatFailure: renderFailurePage })
   }
 
@@ -242,6 +251,15 @@ function crossSiteFailure({ headers, host }: Exchange, publicUrl: string): Failu
     'cross_site',
     'This request did not come from a page of this dashboard. Open the page, and try again there.',
   )
+}
+
+/** Returns the URL with `localhost` if the browser opened a loopback address of a dashboard for this machine. */
+function localhostUrl({ host, target }: Exchange, dashboardUrl: string): string | undefined {
+  const url = URL.parse(dashboardUrl)
+  const isLocal = [host, url?.host ?? ''].every((name) => /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i.test(name))
+  if (url === null || !isLocal || /^localhost\b/i.test(host)) return undefined
+  url.hostname = 'localhost'
+  return `${url.origin}${target}`
 }
 
 function isOwnOrigin(origin: string | undefined, hosts: readonly string[]): boolean {

@@ -2,36 +2,39 @@ import assert from 'node:assert/strict'
 import { PassThrough, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { test } from 'node:test'
-import { byName } from '../config/listeners.ts'
 import { greet, greeting } from './greeting.ts'
 
-const api = { port: 3000, url: 'http://0.0.0.0:3000', localUrl: 'http://127.0.0.1:3000' }
+const api = { port: 3000, url: 'http://localhost:3000', isPublic: false }
 
 const first = { secret: 'wm_secret', signInUrl: 'http://localhost:3000/app/sign-in#wml_token' }
 
-const sqlite = { engine: 'sqlite', path: '/var/lib/waymark/waymark.db' } as const
+const storage = { engine: 'sqlite', path: '/var/lib/waymark/waymark.db' } as const
+
+const alone = { api, redirect: undefined, dashboard: 'http://localhost:3000/app', storage, access: 'none' } as const
 
 test('prints where the data is stored', () => {
-  assert.match(greeting(api, undefined, sqlite, 'none'), /^Data is stored in \/var\/lib\/waymark\/waymark\.db$/m)
+  assert.match(greeting(alone), /^Data is stored in \/var\/lib\/waymark\/waymark\.db$/m)
   const postgres = { engine: 'postgres', url: 'postgres://waymark:s3cret@db.internal/links', pool: 1 } as const
-  assert.match(greeting(api, undefined, postgres, 'none'), /^Data is stored in PostgreSQL at db\.internal\/links$/m)
+  assert.match(greeting({ ...alone, storage: postgres }), /^Data is stored in PostgreSQL at db\.internal\/links$/m)
 })
 
 test('prints nothing about short links if the redirect server is off', () => {
-  const text = greeting(api, undefined, sqlite, first)
+  const text = greeting({ ...alone, access: first })
   assert.doesNotMatch(text, /Short links|http:\/\/localhost:3080/)
-  assert.match(text, /^ {2}curl -H "Authorization: Bearer wm_secret" http:\/\/127\.0\.0\.1:3000\/api\/v1\/domains$/m)
+  assert.match(text, /^ {2}curl -H "Authorization: Bearer wm_secret" http:\/\/localhost:3000\/api\/v1\/domains$/m)
 })
 
-test('the dashboard URL has localhost instead of loopback addresses', () => {
-  for (const [localUrl, url] of [
-    ['http://127.0.0.1:3000', 'http://localhost:3000'],
-    ['http://[::1]:3000', 'http://localhost:3000'],
-    ['http://192.0.2.1:3000', 'http://192.0.2.1:3000'],
-    ['http://127.0.0.10:3000', 'http://127.0.0.10:3000'],
-  ] as const) {
-    assert.equal(byName(localUrl), url)
-  }
+test('prints the URL of the dashboard and how to sign in if an account exists', () => {
+  const text = greeting({ ...alone, dashboard: 'https://links.example.com/app', access: 'existing' })
+  assert.match(
+    text,
+    /^Dashboard: https:\/\/links\.example\.com\/app {2}\(sign in with an API key, or run: npx waymark login-link\)$/m,
+  )
+})
+
+test('says that other machines can connect if every address is bound', () => {
+  const text = greeting({ ...alone, api: { ...api, isPublic: true } })
+  assert.match(text, /is listening on http:\/\/localhost:3000 and every other address of this machine \(documentation/)
 })
 
 test('prints to stdout at a terminal, otherwise to stderr', () => {

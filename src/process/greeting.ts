@@ -1,33 +1,37 @@
 import type { Writable } from 'node:stream'
 import type { Logger } from 'pino'
-import { byName } from '../config/listeners.ts'
 import type { StorageLocation } from '../storage/location.ts'
 import { placeOf } from '../storage/open.ts'
 import { version } from '../version.ts'
 import type { Access } from './access.ts'
 import type { Listening } from './listen.ts'
 
-/** Formats the text that the server prints when it listens. `redirect` is undefined if the redirect server is off. */
-export function greeting(
-  api: Listening,
-  redirect: Listening | undefined,
-  storage: StorageLocation,
-  access: Access,
-): string {
-  const redirectLine =
-    redirect === undefined ? '' : `Short links are served on ${byName(redirect.url)}, for the domains that you store\n`
-  const place = `${storage.engine === 'postgres' ? 'PostgreSQL at ' : ''}${placeOf(storage)}`
-  const banner = `Waymark ${version} is listening on ${api.url} (documentation: /docs)
-${redirectLine}Data is stored in ${place}
-`
-  if (access === 'none') return `${banner}${signIn}No API key is active. Issue one: ${issue}\n`
-  if (access === 'existing') return `${banner}${signIn}Lost your API key? Issue another: ${issue}\n`
-  const dashboard = `Open the dashboard: ${access.signInUrl}  (works once, for 30 minutes)`
-  if (access.secret === null) return `${banner}\n${dashboard}\n`
-  return `${banner}
-${dashboard}
+/** What the server tells the operator when it listens. */
+interface Greeting {
+  readonly api: Listening
+  /** Undefined if the redirect server is off. */
+  readonly redirect: Listening | undefined
+  /** The URL of the dashboard. */
+  readonly dashboard: string
+  readonly storage: StorageLocation
+  readonly access: Access
+}
 
-This API key is shown once; keep it safe:
+/** Formats the text that the server prints when it listens. */
+export function greeting({ api, redirect, dashboard, storage, access }: Greeting): string {
+  const redirectLine = redirect === undefined ? '' : `Short links are served on ${urlsOf(redirect)}\n`
+  const banner = `Waymark ${version} is listening on ${urlsOf(api)} (documentation: /docs)
+${redirectLine}Data is stored in ${storage.engine === 'postgres' ? 'PostgreSQL at ' : ''}${placeOf(storage)}
+`
+  const signIn = `Dashboard: ${dashboard}  (sign in with an API key, or run: npx waymark login-link)\n`
+  if (access === 'none') return `${banner}${signIn}No API key is active. Create one: ${createKey}\n`
+  if (access === 'existing') return `${banner}${signIn}Lost your API key? Create another: ${createKey}\n`
+  const link = `Open the dashboard: ${access.signInUrl}  (works once, for 30 minutes)`
+  if (access.secret === null) return `${banner}\n${link}\n`
+  return `${banner}
+${link}
+
+This API key is shown only once. Store it in a safe place:
 
   ${access.secret}
 
@@ -37,15 +41,18 @@ ${examples(api, redirect, access.secret)}
 `
 }
 
-const signIn = 'Get a link that opens the dashboard: npx waymark login-link\n'
-const issue = 'npx waymark keys create --name mine'
+const createKey = 'npx waymark keys create --name mine'
+
+function urlsOf({ url, isPublic }: Listening): string {
+  return isPublic ? `${url} and every other address of this machine` : url
+}
 
 /** Formats commands to paste: they store a domain and a link on it, and visit the link. */
-function examples({ port, localUrl }: Listening, redirect: Listening | undefined, secret: string): string {
-  const curl = `  curl -H "Authorization: Bearer ${secret}" ${localUrl}/api/v1`
+function examples({ url }: Listening, redirect: Listening | undefined, secret: string): string {
+  const curl = `  curl -H "Authorization: Bearer ${secret}" ${url}/api/v1`
   if (redirect === undefined) return `${curl}/domains\n`
   return `${curl}/domains -d name=localhost
-${curl}/links -d alias=docs -d url=http://localhost:${port}/docs
+${curl}/links -d alias=docs -d url=${url}/docs
   curl -i http://localhost:${redirect.port}/docs
 `
 }

@@ -1,14 +1,15 @@
 import { once } from 'node:events'
 import type { AddressInfo, ListenOptions, Server } from 'node:net'
 import { createServer } from 'node:net'
-import { type ListenerConfig, localUrlOf, urlOf } from '../config/listeners.ts'
+import { type ListenerConfig, localUrlOf } from '../config/listeners.ts'
 import { StartupFailure } from '../errors.ts'
 
 export interface Listening {
   readonly port: number
+  /** The URL for clients on this machine, with `localhost` for loopback addresses. */
   readonly url: string
-  /** A URL for clients on this machine, even if every address is bound. */
-  readonly localUrl: string
+  /** Whether other machines can connect at every address of this machine. */
+  readonly isPublic: boolean
 }
 
 type Address = Pick<ListenerConfig, 'host' | 'port' | 'prefix'>
@@ -26,7 +27,7 @@ export async function listen(
     throw new StartupFailure(reason(error as NodeJS.ErrnoException, config))
   }
   const { address: host, port } = server.address() as AddressInfo
-  return { port, url: urlOf({ host, port }), localUrl: localUrlOf({ host, port }) }
+  return { port, url: localUrlOf({ host, port }), isPublic: host === '0.0.0.0' || host === '::' }
 }
 
 /** Throws `StartupFailure` if a port is in use. Sockets that share a port would not notice. */

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { Countries } from '../analytics/capture/countries.ts'
 import { type App, buildApp } from '../app/app.ts'
 import { type Config, readConfig } from '../config/config.ts'
-import { byName, type ListenerName } from '../config/listeners.ts'
+import type { ListenerName } from '../config/listeners.ts'
 import { Failure, StartupFailure } from '../errors.ts'
 import { type InstanceAddresses, storeAddresses } from '../instance/store.ts'
 import { openStorage } from '../storage/open.ts'
@@ -48,10 +48,11 @@ async function start(): Promise<void> {
     if (config.listeners.some(({ name }) => name === 'redirect')) await app.load()
     const { api, redirect } = await listenAll(config, app)
     if (isFirst) {
-      const baseUrl = config.baseUrl ?? byName(api.localUrl)
+      const baseUrl = config.baseUrl ?? api.url
       await recordAddresses(storage, { short_url: config.shortUrl, base_url: baseUrl }, logger)
       const first = registered ?? (await createFirstAccess(storage))
-      greet(greeting(api, redirect, config.storage, await findAccess(storage, first, baseUrl)), logger)
+      const access = await findAccess(storage, first, baseUrl)
+      greet(greeting({ api, redirect, dashboard: `${baseUrl}/app`, storage: config.storage, access }), logger)
       for (const warning of config.warnings) logger.warn(warning)
     }
     storage.start((error) => logger.warn({ err: error }, 'search index unusable; searches are slower'))

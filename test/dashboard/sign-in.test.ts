@@ -332,3 +332,16 @@ test('never logs secrets', async () => {
   for (const secret of [link, app.key, own.cookies.get('waymark') ?? '']) assert.ok(!logged.includes(secret))
   assert.ok(app.logs.some(({ session }) => typeof session === 'number'))
 })
+
+test('redirects other names of this machine to localhost, with the same path and query', async () => {
+  for (const host of ['127.0.0.1', '[::1]']) {
+    const { status, headers } = await browser().get('/app/links?search=a', { headers: { host: `${host}:${app.port}` } })
+    assert.deepEqual([status, headers.location], [302, `http://localhost:${app.port}/app/links?search=a`])
+  }
+})
+
+test('stays on the host if BASE_URL names another machine', async () => {
+  const { port } = await startApp({ baseUrl: 'https://links.example.com' })
+  const { status, headers } = await new Browser({ port }).get('/app', { headers: { host: `127.0.0.1:${port}` } })
+  assert.deepEqual([status, headers.location], [303, '/app/sign-in?next=%2Fapp'])
+})

@@ -10,7 +10,7 @@ import { failures } from '../../http/failures.ts'
 import { apiPrefix } from '../operations.ts'
 import { openApiDocument } from './document.ts'
 
-const document: Json = JSON.parse(JSON.stringify(openApiDocument(operations, 'http://127.0.0.1:3000')))
+const document: Json = JSON.parse(JSON.stringify(openApiDocument(operations, 'http://localhost:3000')))
 const pathItems = Object.entries<Json>(document.paths)
 const methods = ['get', 'post', 'put', 'patch', 'delete']
 
