@@ -53,7 +53,9 @@ test('a second start keeps the data and creates no second key', async (t) => {
   await first.end('SIGTERM')
   const second = await startServer(t, variables)
   await second.said(/^Lost your API key\? Create another: npx waymark keys create --name mine$/m)
-  await second.said(/^Dashboard: http:\/\/localhost:\d+\/app {2}\(sign in with an API key, or run: npx waymark login-link\)$/m)
+  await second.said(
+    /^Dashboard: http:\/\/localhost:\d+\/app {2}\(sign in with an API key, or run: npx waymark login-link\)$/m,
+  )
   assert.doesNotMatch(second.stderr(), /wml?_/)
   const { body } = await second.send('GET', spaces, { key: first.key })
   assert.deepEqual(
@@ -84,14 +86,13 @@ test('a relative DATABASE_URL is relative to the working directory; the dashboar
 })
 
 test('accepts localhost, 0.0.0.0 and :: as HOST', async (t) => {
-  for (const [host, bound, reached] of [
-    ['localhost', /http:\/\/(127\.0\.0\.1|\[::1\]):/, /(127\.0\.0\.1|\[::1\]):/],
-    ['0.0.0.0', /http:\/\/0\.0\.0\.0:/, / http:\/\/127\.0\.0\.1:/],
-    ...(hasIpv6 ? [['::', /http:\/\/\[::\]:/, / http:\/\/\[::1\]:/] as const] : []),
-  ] as const) {
+  for (const host of ['localhost', '0.0.0.0', ...(hasIpv6 ? ['::'] : [])]) {
     const server = await startServer(t, { ...newDatabase(t).variables, HOST: host })
-    assert.match(server.url, bound)
-    assert.match(server.stderr(), reached)
+    assert.match(server.url, /^http:\/\/localhost:\d+$/)
+    assert.equal(
+      server.stderr().includes(`${server.url} and every other address of this machine`),
+      host !== 'localhost',
+    )
     assert.deepEqual((await pasteCurl(server, pathWithCurl(t))).data, [])
     await server.end('SIGTERM')
   }

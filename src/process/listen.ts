@@ -6,7 +6,7 @@ import { StartupFailure } from '../errors.ts'
 
 export interface Listening {
   readonly port: number
-  /** The URL for clients on this machine, with `localhost` for loopback addresses. */
+  /** The URL for clients on this machine. It has `localhost` for 127.0.0.1 and for wildcard addresses. */
   readonly url: string
   /** Whether other machines can connect at every address of this machine. */
   readonly isPublic: boolean

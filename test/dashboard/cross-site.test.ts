@@ -73,7 +73,7 @@ function postAs(browser: Browser, path: string, form: Form, headers: Headers) {
   return browser.ask('POST', path, { form, headers })
 }
 
-const sameHost = 'http://127.0.0.1'
+const sameHost = 'http://localhost'
 const foreign: readonly Headers[] = [
   {},
   { 'sec-fetch-site': 'cross-site' },
@@ -84,9 +84,9 @@ const foreign: readonly Headers[] = [
   { origin: 'https://evil.example' },
   { origin: 'null' },
   { origin: '' },
-  { origin: 'http://127.0.0.1.evil.example' },
-  { origin: 'http://127.0.0.1:1' },
-  { origin: 'file://127.0.0.1' },
+  { origin: 'http://localhost.evil.example' },
+  { origin: 'http://localhost:1' },
+  { origin: 'file://localhost' },
   { referer: `${sameHost}/app` },
 ]
 
