@@ -47,8 +47,7 @@ export function required<T>(placeholder: string, help: string, parse: Parse<T>):
 
 /** A file that is read or written; `-` means standard input or output, as does no file. */
 export function optionalFile(help: string): Argument<string | undefined> {
-  const parse = (text: string | undefined) => (text === '-' ? undefined : text)
-  return { placeholder: 'FILE', help, isRequired: false, isFile: true, parse }
+  return { ...optional('FILE', help, (text) => (text === '-' ? undefined : text)), isFile: true }
 }
 
 export function requiredFile(help: string): Argument<string> {

@@ -2,10 +2,7 @@ import { Failure } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
 import { addHeader } from './response.ts'
 
-/**
- * Receives the whole body. Returns `body_too_large` if it has more than `maxBytes`, and `malformed_request` if the client
- * left, or if its connection was closed because unfinished requests took too much memory.
- */
+/** Receives the whole body. Returns `body_too_large`, or `malformed_request` if the connection was closed. */
 export function receiveBody(exchange: Exchange, maxBytes: number): Failure | Promise<Buffer | Failure> {
   const { request, response, headers, context } = exchange
   if (request.destroyed) return incompleteBody

@@ -3,10 +3,7 @@ import type { Socket } from 'node:net'
 /** A connection that holds a larger share of the budget is the first to be closed. */
 const fairShare = 1 / 8
 
-/**
- * Bounds the bytes that the connections of a listener hold in memory together. When the budget is exceeded, a connection
- * with a large share of it is closed, and otherwise the connections that have held bytes longest.
- */
+/** Bounds the memory of all connections. Closes those with large shares first, then those that hold bytes longest. */
 export class ByteBudget {
   bytes = 0
   readonly #maxBytes: number

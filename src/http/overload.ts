@@ -11,10 +11,7 @@ const sampleEveryMs = 20
 const maxWeight = 0.8
 const maxLateness = 1.2
 
-/**
- * Measures the event-loop delay. Above the limit, requests are rejected immediately, so that the others stay fast. Node's
- * `monitorEventLoopDelay` drops the first delay after each reset, and under overload there is no second one.
- */
+/** Rejects requests above a mean event-loop delay. `monitorEventLoopDelay` drops the first delay after each reset. */
 export class Overload {
   /** The delay of each sample. Seconds. */
   readonly delays = new Histogram(durations)

@@ -1,9 +1,6 @@
 import { isIP, isIPv6 } from 'node:net'
 
-/**
- * Returns the network of a client address: an IPv4 address itself, including one mapped into IPv6, or the /64 of an IPv6
- * address, because clients usually have a whole /64 (RFC 6177 §2). Returns `unknown` for any other text.
- */
+/** Returns an IPv4 address, the /64 of an IPv6 address (RFC 6177 §2), or `unknown`. */
 export function networkOf(forwarded: string): string {
   const address = addressIn(forwarded)
   if (!isIPv6(address)) return isIP(address) === 4 ? address : 'unknown'

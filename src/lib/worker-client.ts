@@ -28,10 +28,7 @@ export interface WorkerClientOptions<Notice> {
 /** A dead worker is restarted no sooner than this after its start. Milliseconds. */
 const restartMs = 1_000
 
-/**
- * Sends requests to one worker thread, which uses the database and starts with the first request. If the worker dies, its
- * pending requests are rejected, and the next request starts another worker.
- */
+/** A worker thread, started by the first request. If it dies, pending requests fail, and the next one restarts it. */
 export class WorkerClient<Request, Response, Notice> {
   readonly #options: WorkerClientOptions<Notice>
   readonly #pending = new Map<number, PromiseWithResolvers<Response>>()

@@ -12,10 +12,7 @@ export function shortUrls(template: string): ShortUrl {
   return (domain, alias) => `${template.replace(domainMark, domain)}/${encodeURI(alias).replaceAll('#', '%23')}`
 }
 
-/**
- * Returns whether a URL has the host, port and path of the short URL. Ignores the case of the alias, the scheme, the query, a
- * dot after the host and a trailing slash. A default port matches any port, because a proxy may forward it.
- */
+/** Returns whether a URL reaches the short URL, in any scheme. A default port matches any port, as with a proxy. */
 export function matchesShortUrl(url: string, shortUrl: string): boolean {
   const [from, to] = [URL.parse(url), URL.parse(shortUrl)]
   if (from === null || to === null || from.hostname.replace(/\.$/, '') !== to.hostname) return false

@@ -57,10 +57,7 @@ ${curl}/links -d alias=docs -d url=${url}/docs
 `
 }
 
-/**
- * Prints the greeting. Unless standard output is a terminal, it contains only log lines, so that tools can parse them. The
- * server keeps running if the greeting can't be written.
- */
+/** Prints the greeting: to stderr if stdout is no terminal, so that tools find only log lines in stdout. */
 export function greet(text: string, logger: Pick<Logger, 'error'>, { stdout, stderr }: Streams = process): void {
   const out = stdout.isTTY ? stdout : stderr
   out.on('error', (err) => {

@@ -25,11 +25,7 @@ function portOf({ port, isPerWorker }: ListenerConfig, slot: number): number {
   return isPerWorker && port !== 0 ? port + slot : port
 }
 
-/**
- * Starts `workers` workers and replaces dead workers. The first worker starts before the others, because it migrates the
- * database. If it can't start, no other is started. The supervisor forwards signals and ends with the last worker. Its exit
- * code is 0 if all workers ended cleanly.
- */
+/** Runs workers until the last one ends. The first starts before the others, because it migrates the database. */
 export async function superviseWorkers(listeners: readonly ListenerConfig[], workers: number, log: Log): Promise<void> {
   const supervisor = new Supervisor(listeners, log)
   await supervisor.startFirst()

@@ -53,11 +53,7 @@ async function recordsOf(
   }
 }
 
-/**
- * Returns the records to create for a domain: a CNAME to the public name of the server if the DNS allows it, otherwise the
- * public IP addresses of the server. `name` is in ASCII. `publicHost` is the server's host as in a URL without a port; null
- * if unknown.
- */
+/** Returns the records to create for a domain: a CNAME to the public host if the DNS allows it, or its IP addresses. */
 export function recordsFor(name: string, publicHost: string | null, addresses: readonly string[]): DnsRecord[] {
   // The URL Standard requires brackets around IPv6 addresses.
   const host = (publicHost ?? '').replace(/^\[(.*)\]$/, '$1')

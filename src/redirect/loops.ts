@@ -1,5 +1,5 @@
 import type { Directory } from './directory.ts'
-import { fallbackRedirect, type PreparedRedirect, type RedirectTarget } from './redirects.ts'
+import { fallbackRedirect, type PreparedRedirect } from './redirects.ts'
 import { resolve } from './resolve.ts'
 import type { ServedDomain } from './store.ts'
 import { parseTarget, portOf, type VisitedPath } from './visited-url.ts'
@@ -24,9 +24,9 @@ export class Loops {
     this.#ownPort = ownPort
   }
 
-  /** Returns whether `target` redirects back to `start`, asynchronously if the instance serves `target`. */
-  isLoop(start: Address, target: RedirectTarget, host: string): false | Promise<boolean> {
-    const first = this.#addressOf(target, host)
+  /** Returns whether visitors get back to `start`, asynchronously if the instance serves the redirect's location. */
+  isLoop(start: Address, redirect: PreparedRedirect, host: string): false | Promise<boolean> {
+    const first = this.#addressOf(redirect, host)
     return first === undefined ? false : this.#returnsTo(start, first, host)
   }
 
@@ -35,13 +35,13 @@ export class Loops {
     for (let hops = 0; hops < maxHops && at !== undefined; hops += 1) {
       if (keyOf(at) === keyOf(start)) return true
       const redirect: PreparedRedirect | null = await this.#redirectAt(at)
-      at = redirect === null ? undefined : this.#addressOf(redirect.target, host)
+      at = redirect === null ? undefined : this.#addressOf(redirect, host)
     }
     return false
   }
 
   /** The instance has the default ports, the port of short URLs, and that in the Host header. */
-  #addressOf({ name, port, pathname }: RedirectTarget, host: string): Address | undefined {
+  #addressOf({ name, port, pathname }: PreparedRedirect, host: string): Address | undefined {
     const domain = name === null ? undefined : this.#directory.domainNamed(name)
     if (domain === undefined) return undefined
     const isOwnPort = port === '' || port === this.#ownPort || port === portOf(host)

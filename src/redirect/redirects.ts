@@ -13,7 +13,7 @@ export const noStoreHeaders = {
 } as const
 
 /** A redirect response without the headers that every response has. */
-export interface Redirect {
+interface Redirect {
   readonly status: number
   readonly location: string
   /** Names and values alternate. */
@@ -21,12 +21,8 @@ export interface Redirect {
   readonly body: string
 }
 
+/** The redirect to a stored URL, with the parts that show whether it is an address of this instance. */
 export interface PreparedRedirect extends Redirect {
-  readonly target: RedirectTarget
-}
-
-/** The parts of a location that show whether it is an address of this instance. */
-export interface RedirectTarget {
   /** The host name, as domains are stored; null if the host is not a host name. */
   readonly name: string | null
   /** Empty for the default port of the scheme. */
@@ -37,7 +33,7 @@ export interface RedirectTarget {
 /** Builds the redirect to a stored URL, which the URL Standard serializes as absolute and in ASCII. */
 export function prepareRedirect(url: string, status: number): PreparedRedirect {
   const { href, host, port, pathname } = new URL(url)
-  return { ...redirectTo(href, status), target: { name: hostNameOf(host), port, pathname } }
+  return { ...redirectTo(href, status), name: hostNameOf(host), port, pathname }
 }
 
 /** Builds the redirect to a location, which is not changed. */

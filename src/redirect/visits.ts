@@ -203,8 +203,8 @@ class Visits {
     return this.#unlessLoop(visit, redirect, () => this.#counted(kind, sendRedirect(visit.exchange, redirect)))
   }
 
-  #unlessLoop(visit: Visit, { target }: PreparedRedirect, respond: () => Response): Response {
-    const isLoop = this.#loops.isLoop(visit, target, visit.exchange.host)
+  #unlessLoop(visit: Visit, redirect: PreparedRedirect, respond: () => Response): Response {
+    const isLoop = this.#loops.isLoop(visit, redirect, visit.exchange.host)
     if (isLoop === false) return respond()
     return isLoop.then((found) => (found ? this.#counted('loop', linkNotFound) : respond()))
   }
