@@ -93,9 +93,12 @@ async function plainPage(engine: ListEngine, listing: AnyListing): Promise<Page<
 /** Selects a page near the start of all records. */
 function firstPages(engine: ListEngine, listing: AnyListing): OperationNodeSource {
   const { of, account, sortBy, direction, limit, offset, after } = listing
-  const shape = `page ${of.table} ${of.columns} ${sortBy} ${direction} ${limit} ${after !== null}`
-  const parameters = after === null ? [account, account, offset] : [account, account, after, offset]
-  return new CachedQuery(shape, parameters, () => pageQuery(listing, sorted(engine, listing), recordCount(listing)))
+  const isFirst = offset === 0 && sortColumn(listing).table === of.table
+  const build = isFirst ? firstPageQuery : pageQuery
+  const shape = `page ${of.table} ${of.columns} ${sortBy} ${direction} ${limit} ${after !== null} ${isFirst}`
+  const skipped = isFirst ? [] : [offset]
+  const parameters = after === null ? [account, account, ...skipped] : [account, account, after, ...skipped]
+  return new CachedQuery(shape, parameters, () => build(listing, sorted(engine, listing), recordCount(listing)))
 }
 
 /** Reads a page that the index of one filter has in the right order. */
@@ -141,6 +144,13 @@ interface Range {
   readonly isReversed?: boolean
   readonly limit?: number
   readonly offset?: number
+}
+
+/** Selects the first records of a source. PostgreSQL takes a third of its time for `pageQuery`. */
+function firstPageQuery({ of, direction, limit }: AnyListing, { from, id, sortedBy, where }: Source, total: Sql): Sql {
+  const order = sql.raw(direction)
+  return sql`select ${total} as total, ${selected(of)} from ${from} where ${all(where)}
+    order by ${sortedBy} ${order}, ${id} ${order} limit ${sql.lit(limit)}`
 }
 
 /** Selects one page of a source. Each row starts with the total. Reads only the records of that page. */
