@@ -33,10 +33,7 @@ export class Ranking {
     return this.#clicks.values().reduce((sum, clicks) => sum + clicks, 0)
   }
 
-  /**
-   * Returns a page of the sorted values. Values with the same clicks are sorted by value. Gives the event loop a tick after
-   * each partition.
-   */
+  /** Returns a page of the values, sorted by clicks and then by value. The event loop gets ticks in between. */
   async page({ sortBy, direction, offset, limit }: RankingPage): Promise<ValueClicks[]> {
     if (offset >= this.size) return []
     const sign = direction === 'asc' ? 1 : -1

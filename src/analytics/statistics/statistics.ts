@@ -1,10 +1,9 @@
 import type { Db } from '../../storage/port.ts'
-import type { Dimension } from '../day.ts'
 import type { DayRange, Interval } from './day-range.ts'
 import { Ranking } from './ranking.ts'
 import type { StatsQuery } from './schema.ts'
 import { Series } from './series.ts'
-import { readBreakdowns, readHours, type Subject } from './store.ts'
+import { rankingsOf, readHours, type Subject } from './store.ts'
 
 /** Returns the clicks over time. */
 export async function seriesOf(
@@ -42,21 +41,6 @@ export async function rankingOf(
   if (name === 'links' && totals.clicks > 0) ranking.add(subject.id, totals.clicks)
   if (name === 'classes') for (const [value, counter] of classes) ranking.add(value, totals[counter])
   return ranking
-}
-
-/** Returns the clicks by value of several dimensions, whose days are read together. */
-export async function rankingsOf<Name extends Dimension>(
-  db: Db,
-  account: number,
-  subject: Subject,
-  range: DayRange,
-  names: readonly Name[],
-): Promise<Record<Name, Ranking>> {
-  const rankings = Object.fromEntries(names.map((name) => [name, new Ranking()])) as Record<Name, Ranking>
-  for await (const { name, breakdown } of readBreakdowns(db, account, subject, range, names)) {
-    for (const [value, clicks] of breakdown) rankings[name].add(value, clicks)
-  }
-  return rankings
 }
 
 /** Returns the human clicks of each of the account's links on each day of the range. Unknown links have zeros. */

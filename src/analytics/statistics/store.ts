@@ -2,9 +2,10 @@ import { setImmediate as nextTick } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../storage/port.ts'
 import { query } from '../../storage/schema.ts'
-import { type Dimension, decodeBreakdown, decodeHours, dimensions, type HourCounts, type Value } from '../day.ts'
+import { type Dimension, decodeBreakdown, decodeHours, dimensions, type HourCounts } from '../day.ts'
 import { parts, scopes } from '../tables.ts'
 import type { DayRange } from './day-range.ts'
+import { Ranking } from './ranking.ts'
 
 /** A link, a domain or a space of the account, or the whole account, whose id is not read. */
 export interface Subject {
@@ -61,24 +62,27 @@ export async function* readHours(
   }
 }
 
-/** Returns the breakdowns of each stored day of the range in these dimensions. Records of other accounts have no days. */
-export async function* readBreakdowns<Name extends Dimension>(
+/** Returns the clicks by value of several dimensions, whose days are read together. Records of other accounts have none. */
+export async function rankingsOf<Name extends Dimension>(
   db: Db,
   account: number,
-  subject: Subject,
+  { scope, id }: Subject,
   range: DayRange,
   names: readonly Name[],
-): AsyncGenerator<{ readonly name: Name; readonly breakdown: Iterable<[Value, number]> }> {
+): Promise<Record<Name, Ranking>> {
+  const rankings = Object.fromEntries(names.map((name) => [name, new Ranking()])) as Record<Name, Ranking>
   const columns = names.map((name) => sql<string | null>`breakdowns ->> ${sql.lit(dimensions.indexOf(name))}`.as(name))
   for await (const days of batchesOf(range)) {
-    const rows = await db.execute<Readonly<Record<string, string | null>>>(
-      daysAmong(account, subject.scope, [subject.id], days).select(columns),
-    )
+    const stored = daysAmong(account, scope, [id], days).select(columns)
+    const rows = await db.execute<Readonly<Record<string, string | null>>>(stored)
     for (const name of names) {
       if (names.length > 1) await nextTick()
-      for (const row of rows) yield { name, breakdown: decodeBreakdown(name, row[name] ?? '{}') }
+      for (const row of rows) {
+        for (const [value, clicks] of decodeBreakdown(name, row[name] ?? '{}')) rankings[name].add(value, clicks)
+      }
     }
   }
+  return rankings
 }
 
 /** Returns the days of the range in batches, each in its own event-loop tick. */
