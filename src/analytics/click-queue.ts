@@ -97,10 +97,7 @@ export class ClickQueue {
     if (this.#visits.length > this.#limits.maxVisits) this.#merge()
   }
 
-  /**
-   * Stores a visit immediately unless its link has reached its click limit. Returns whether it did. Throws
-   * `database_unavailable` and `overloaded`.
-   */
+  /** See `ClickWorker.take`. */
   async take(visit: Visit): Promise<boolean> {
     const isTaken = await this.#worker.take(visit)
     if (isTaken) this.#seen[visit.class] += 1
@@ -117,9 +114,7 @@ export class ClickQueue {
     return this.#rounds.run()
   }
 
-  /**
-   * Writes all visits. Drops and reports the rest after several failures, or when no batch is written for `closeMs`.
-   */
+  /** Writes all visits. Drops and reports the rest after several failures, or if nothing is written for `closeMs`. */
   async close(): Promise<void> {
     const { promise: isLate, resolve } = Promise.withResolvers<void>()
     this.#deadline = setTimeout(resolve, closeMs)

@@ -60,10 +60,7 @@ const closeMs = 10_000
 /** Does not include the country database. */
 const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 }
 
-/**
- * Classifies and stores visits in a worker thread, because a batch takes tens of milliseconds. Methods reject with
- * `database_unavailable`.
- */
+/** Classifies and stores visits in a thread: a batch takes 10 ms and more. Rejects with `database_unavailable`. */
 export class ClickWorker {
   readonly #client: WorkerClient<ClickRequest, boolean, ClickNotice>
   readonly #seconds = new Histogram(durations)
@@ -112,10 +109,7 @@ export class ClickWorker {
     }
   }
 
-  /**
-   * Stores a visit unless its link has reached its click limit. Returns whether it did. Rejects with `overloaded` if too
-   * many visits wait.
-   */
+  /** Stores a visit unless its link has reached its click limit. Returns whether it did. Rejects with `overloaded`. */
   async take(visit: Visit): Promise<boolean> {
     if (this.#client.pending >= maxPending) throw overloaded('Too many visitors of links with a limit are waiting.')
     return this.#request({ work: 'take', visit })

@@ -80,10 +80,7 @@ export async function runAll(steps: readonly (() => Promise<void>)[]): Promise<v
   if (errors.length > 1) throw new AggregateError(errors, 'Several steps of the maintenance failed.')
 }
 
-/**
- * Deletes and moves stored clicks, in many transactions, so that other writers never wait for long. Work that a stop
- * interrupts continues after the next start. Throws `database_unavailable`.
- */
+/** Deletes and moves stored clicks in short transactions, and after a restart. Throws `database_unavailable`. */
 export class ClickMaintenance {
   readonly #database: BatchWriter
 

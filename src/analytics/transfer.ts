@@ -123,10 +123,7 @@ function outcomeOf(stored: DayStored, { link, day }: LinkDay): 'stored' | 'known
   )
 }
 
-/**
- * Exports the account's clicks by link and day, as texts of many lines. Returns the number of link days. Dates such as
- * `2026-11-20` are included; undefined for no bound.
- */
+/** Exports clicks by link and day, with optional dates such as `2026-11-20`. Returns the number of link days. */
 export async function* clickTexts(
   db: Db,
   account: number,

@@ -26,10 +26,7 @@ export async function findDomainByName(db: Db, account: number, name: string): P
   return domain
 }
 
-/**
- * Stores a domain; an imported one keeps its times. Throws `name_taken` if any account of the instance has the name: the
- * unique index decides.
- */
+/** Stores a domain; an imported one keeps its times. Throws `name_taken` if any account has the name. */
 export async function insertDomain(
   db: Db,
   account: number,
@@ -59,10 +56,7 @@ export function changeDomain(
   return domainRecords.change(db, account, id, { homepage_url, not_found_url }, precondition)
 }
 
-/**
- * Deletes the account's domain, as `Records.remove` does. Throws `domain_in_use` with the number of its links if it has
- * any.
- */
+/** Deletes the account's domain, as `Records.remove` does. Throws `domain_in_use` with the number of its links. */
 export async function removeDomain(
   db: Db,
   account: number,

@@ -88,25 +88,16 @@ export class IdempotentRequests {
   }
 }
 
-/**
- * The version of fingerprints. Increase it when a release computes another fingerprint for the same request. Stored
- * responses with another version are ignored, so their requests are carried out again.
- */
+/** Increase it if the fingerprint of the same request changes. Responses with another version are ignored. */
 const fingerprintVersion = 2
 
-/**
- * Computes the fingerprint of a request. A part may be a password, so the fingerprint is keyed with a secret that the
- * database does not have. Therefore, a copy of the database does not help to guess passwords.
- */
+/** Returns a keyed hash of a request, so that a copy of the database does not help to guess a password in it. */
 export function fingerprintOf(parts: readonly unknown[], secret: string): string {
   const digest = createHmac('sha256', secret).update(JSON.stringify(parts)).digest('base64url')
   return `${fingerprintVersion}:${digest}`
 }
 
-/**
- * Claims the key if it is free, or if its stored response has expired or has a fingerprint of another version. Returns the
- * id of the claim, or undefined if another request has claimed the key. `now` is in Unix milliseconds.
- */
+/** Returns the id of the claim, or undefined if another request has claimed the key. `now` is in Unix milliseconds. */
 async function claimKey(tx: Db, { fingerprint, ...claim }: Claim, now: number): Promise<number | undefined> {
   const expires_at = new Date(now + retentionMs).toISOString()
   const [claimed] = await tx.execute(

@@ -46,10 +46,7 @@ export class LinkActions {
     this.#parts = parts
   }
 
-  /**
-   * Validates the fields, and returns a function that stores the link in a transaction of the caller. The caller must call
-   * `onStored` after the commit. Throws `validation_failed` before it returns if fields are invalid by themselves.
-   */
+  /** See `ResourceHandlers.insertion`. Throws `validation_failed` first if fields are invalid by themselves. */
   async insertion(account: number, fields: Fields): Promise<(db: Db) => Promise<Versioned<LinkRow>>> {
     const { shortUrl } = this.#parts
     const reading = storeLink.read(fields)
@@ -63,10 +60,7 @@ export class LinkActions {
     }
   }
 
-  /**
-   * Changes the account's link. Omitted fields stay unchanged. Throws `not_found`, `validation_failed`, `alias_taken` and the
-   * failure of the precondition, which gets the version of the editable fields.
-   */
+  /** See `ResourceHandlers.change`. The precondition gets the version of the editable fields. Throws `alias_taken`. */
   async change(
     account: number,
     id: number,

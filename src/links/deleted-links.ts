@@ -16,10 +16,7 @@ interface DeletedLink {
   readonly isMoving: boolean
 }
 
-/**
- * Deletes the account's link so that `restoreLink` can restore it. `now` is in Unix milliseconds. Throws `not_found`, and
- * what `precondition` throws for the current version.
- */
+/** Deletes the account's link as `removeLink` does, but so that `restoreLink` can restore it. Throws `not_found`. */
 export async function removeLinkForNow(
   db: Db,
   account: number,
@@ -56,10 +53,7 @@ export async function removeLinkForNow(
   })
 }
 
-/**
- * Returns the alias and the domain of the account's link that can be restored at `now`, in Unix milliseconds. Returns
- * undefined if there is none, or its domain is gone.
- */
+/** Finds the account's link that can be restored at `now`, in Unix milliseconds, unless its domain is gone. */
 export async function findRemovedLink(
   db: Db,
   account: number,

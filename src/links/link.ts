@@ -50,10 +50,7 @@ const emoji = /\p{RGI_Emoji}/gv
 const invisible = /\p{Default_Ignorable_Code_Point}/u
 const reserved = /^(?:robots\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
 
-/**
- * Parses an alias. Returns it in Unicode normalization form C (UAX #15), with its case. The text is trimmed and not empty.
- * Rejects paths that browsers rewrite, such as `..`.
- */
+/** Parses an alias. Returns it in NFC (UAX #15) with its case. Rejects paths that browsers rewrite, such as `..`. */
 export function parseAlias(text: string): string | Refusal {
   const alias = parseBoundedText(text, 'alias', maxAliasLength)
   if (alias instanceof Refusal) return alias

@@ -83,10 +83,7 @@ interface QrRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/**
- * Sends the QR code of a link in the format, size, margin and level of the query, or 304 if the client has it. Returns
- * `validation_failed`.
- */
+/** Sends the QR code that the query describes, or 304 if the client has it. Returns `validation_failed`. */
 export async function sendQr(
   exchange: Exchange,
   { name: file, shortUrl, query: sent, disposition, headers = {} }: QrRequest,
@@ -184,10 +181,7 @@ const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a
 /** One bit per pixel, grayscale, and the only methods that exist. */
 const imageHeader = [1, 0, 0, 0, 0]
 
-/**
- * Encodes a black-and-white image as PNG (ISO/IEC 15948). Each line has `width` bits from the left, 1 for white, padded to
- * whole bytes.
- */
+/** Encodes an image as PNG (ISO/IEC 15948). Lines are padded to whole bytes and have one bit per pixel, 1 for white. */
 async function encodePng(width: number, lines: readonly Buffer[]): Promise<Buffer> {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)

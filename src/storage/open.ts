@@ -33,11 +33,7 @@ export async function isThere(location: StorageLocation): Promise<boolean> {
   return (await migrationsAt(location)).some(({ isApplied }) => isApplied)
 }
 
-/**
- * Writes a consistent copy of the database, even while it is in use, and checks it. The copy is the database at one moment,
- * ends with a checksum, and gets its name once it is complete and on disk. Throws `StartupFailure`, and `UseOwnTool` for
- * PostgreSQL.
- */
+/** Writes a checked copy of the database at one moment, with a checksum. Throws `StartupFailure` and `UseOwnTool`. */
 export async function backUp(location: StorageLocation, file: string, options: BackupOptions): Promise<void> {
   if (location.engine === 'postgres') throw backupTool(location.url, file)
   await (await import('./sqlite/backup.ts')).backUp(location.path, file, options)

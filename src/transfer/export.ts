@@ -1,7 +1,4 @@
-/**
- * The format of exports: JSON Lines with a header, one line for each record and each detail, and a last line with totals.
- * Records have their API fields.
- */
+/** Exports are JSON Lines: a header, a line for each record with its API fields, and a last line with totals. */
 import { databaseId } from '../instance/store.ts'
 import type { Db } from '../storage/port.ts'
 import type { Detail, Members, Transferable } from './transferable.ts'
@@ -15,10 +12,7 @@ export type Totals = Readonly<Record<string, number>>
 /** Records per query. */
 const pageSize = 500
 
-/**
- * Yields the lines of all records of the account, by kind and id. Returns the totals. Changes during the
- * export may or may not be included.
- */
+/** Yields the account's records as lines, by kind and id. Returns the totals. Concurrent changes may be missing. */
 export async function* exportRecords(
   db: Db,
   account: number,

@@ -29,10 +29,7 @@ export function factsOf(
 /** 48 bits: among a million visitors of a link, two have the same number once in 500 days. */
 const digits = 12
 
-/**
- * Returns a number below 2^48 that identifies the visitor of a link: a hash of the link, the IP address and the user agent
- * with a secret salt. Without the salt, it does not identify anyone.
- */
+/** Returns a hash below 2^48 of the link, the IP address and the user agent of a visitor, with a secret salt. */
 export function visitorOf(visit: Pick<Visit, 'link' | 'address' | 'userAgent'>, salt: Uint8Array): number {
   // The text is unambiguous: only the user agent, at its end, may have spaces.
   const text = `${salt.toHex()} ${visit.link} ${addressIn(visit.address)} ${visit.userAgent}`

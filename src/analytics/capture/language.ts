@@ -5,10 +5,7 @@ const preference = /^\s*([a-z]{2,3}|\*)(?:[-_][a-z\d_-]*)?\s*(?:;\s*q\s*=\s*(0(?
 /** Old codes and their replacements (RFC 5646 §2.2.1). */
 const replaced: Readonly<Record<string, string>> = { iw: 'he', in: 'id', ji: 'yi', jw: 'jv', mo: 'ro' }
 
-/**
- * Returns the language with the highest weight in an `Accept-Language` header, as a primary subtag in lower case. Null if
- * the header has no language, or prefers any.
- */
+/** Returns the preferred primary subtag of an `Accept-Language` header in lower case; null for none or any. */
 export function languageOf(header: string): string | null {
   let best: string | null = null
   let bestWeight = 0

@@ -6,10 +6,7 @@ const ascii = /^[\0-\x7f]*$/
 const hostName = /^(?:[a-z\d_-]+\.)*[a-z\d_-]+$/
 const ipv6 = /^\[[\da-f:.]+\]$/
 
-/**
- * Returns the host of a `Referer` header in lower case, with A-labels, without port and root dot. Null if it has none, or
- * if it is `ownHost`, the visited host.
- */
+/** Returns the ASCII host of a `Referer` header, without port and root dot; null if it has none, or `ownHost`. */
 export function referrerOf(header: string, ownHost: string): string | null {
   const named = origin.exec(header)?.[0]
   if (named === undefined) return null

@@ -1,9 +1,6 @@
 import type { VisitorClass } from './visitor-class.ts'
 
-/**
- * A visit that was redirected. It exists in memory until it is stored, within a second unless the database is unavailable.
- * Only its facts and a visitor hash are stored: see `facts.ts`.
- */
+/** A redirected visit in memory. Only its facts and a visitor hash are stored: see `facts.ts`. */
 export interface Visit {
   readonly link: number
   /** Unix milliseconds. */

@@ -17,10 +17,7 @@ export interface SinkConfig {
   readonly spoolBytes: number
 }
 
-/**
- * Opens the sink of this process; null if there is none. `onProblem` gets the first error of each outage, and
- * `SpoolUnusable` if the spool's folder cannot be used.
- */
+/** Opens the sink; null for none. `onProblem` gets the first error of each outage, and `SpoolUnusable`. */
 export function openSink(config: SinkConfig | null, onProblem: (error: unknown) => void): ClickSink | null {
   return config === null ? null : new ClickSink(() => openSpool(config, onProblem), onProblem)
 }

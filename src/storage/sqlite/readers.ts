@@ -56,8 +56,8 @@ export class Readers {
   }
 
   /**
-   * Runs a query of the account, and returns the values of its rows. Accounts take turns, so that one of them can't delay the others by more than a query. Throws
-   * `overloaded` if too many queries wait, and `database_unavailable`.
+   * Runs a query, and returns the values of its rows. Accounts take turns. Throws `overloaded` if too many queries wait,
+   * and `database_unavailable`.
    */
   async select(cost: 'search' | 'scan', { sql, parameters }: SqlText, account: number): Promise<Values[]> {
     const { client, semaphore } = cost === 'search' ? this.#search : this.#scan
