@@ -6,6 +6,7 @@ import {
   InvalidRecord,
   localIdOf,
   type Members,
+  resultOrInvalid,
   type Target,
 } from '../transfer/transferable.ts'
 import { dayFrom, dayText, today } from './calendar.ts'
@@ -108,11 +109,7 @@ async function localLinkOf(
       `short_link: This account has no link ${shortLink.slice(0, 300).toWellFormed()}. Store the link first, then import again; "export" without "clicks" has links and their clicks in one file.`,
     )
   }
-  try {
-    return localIdOf(target, 'links', sourceId)
-  } catch (error) {
-    return error as InvalidRecord
-  }
+  return resultOrInvalid(() => localIdOf(target, 'links', sourceId))
 }
 
 function outcomeOf(stored: DayStored, { link, day }: LinkDay): 'stored' | 'known' | InvalidRecord {

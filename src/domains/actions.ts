@@ -5,7 +5,7 @@ import { parseHostName } from '../names/host-name.ts'
 import type { Storage } from '../storage/port.ts'
 import { finishRemoval } from '../storage/removal.ts'
 import { type Domain, domainOperations, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
-import { beginDomainRemoval, changeDomain, domainRecords, domainRemoval, insertDomain, removeDomain } from './store.ts'
+import { beginDomainRemoval, domainRecords, domainRemoval, insertDomain, removeDomain } from './store.ts'
 
 export interface DomainParts {
   readonly removals: Removals
@@ -29,13 +29,14 @@ export function domainActions(storage: Storage, { removals, onChange }: DomainPa
     onStored: onChange,
     change: async (account, id, fields, precondition) => {
       const { values, violations } = updateDomain.read(fields)
-      if (violations.length > 0 || values.name !== undefined) {
+      const { name, ...urls } = values
+      if (violations.length > 0 || name !== undefined) {
         const { record, version } = found(await domainRecords.find(storage, account, id), 'domain')
         precondition?.check(version)
-        const all = [...violations, ...renaming(record, values.name)]
+        const all = [...violations, ...renaming(record, name)]
         if (all.length > 0) throw validationFailed(all)
       }
-      const domain = found(await changeDomain(storage, account, id, values, precondition), 'domain')
+      const domain = found(await domainRecords.change(storage, account, id, urls, precondition), 'domain')
       await onChange()
       return domain
     },

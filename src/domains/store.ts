@@ -45,17 +45,6 @@ export async function insertDomain(
   return domainRecords.toVersioned({ id, ...stored, revision: firstRevision })
 }
 
-/** Changes the URLs of the account's domain, as `Records.change` does. An undefined URL stays unchanged. */
-export function changeDomain(
-  db: Db,
-  account: number,
-  id: number,
-  { homepage_url, not_found_url }: { readonly [Name in keyof Urls]?: Urls[Name] | undefined },
-  precondition: Precondition | null,
-): Promise<Versioned<Domain> | undefined> {
-  return domainRecords.change(db, account, id, { homepage_url, not_found_url }, precondition)
-}
-
 /** Deletes the account's domain, as `Records.remove` does. Throws `domain_in_use` with the number of its links. */
 export async function removeDomain(
   db: Db,

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { firstPage } from '../../test/first-page.ts'
 import { createAccount, listAccounts } from '../accounts/store.ts'
-import { changeDomain, domainRecords, insertDomain, removeDomain } from '../domains/store.ts'
+import { domainRecords, insertDomain, removeDomain } from '../domains/store.ts'
 import { Refusal } from '../errors.ts'
 import { createKey, listKeys, recordUses, revokeKey, rotateKey } from '../keys/store.ts'
 import { parseHostName } from '../names/host-name.ts'
@@ -35,7 +35,7 @@ test('never moves updated_at back, even if the clock does', async (t) => {
   const space = (await insertSpace(storage, account, { name: 'Space', color: 1 })).record
   t.mock.timers.setTime(now - 60_000)
   const changed = [
-    await changeDomain(storage, account, domain.id, { homepage_url: 'https://a.com' }, null),
+    await domainRecords.change(storage, account, domain.id, { homepage_url: 'https://a.com' }, null),
     await changeSpace(storage, account, space.id, { color: 2 }, null),
   ]
   for (const each of changed) assert.equal(each?.record.updated_at, new Date(now).toISOString())

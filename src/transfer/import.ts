@@ -8,6 +8,7 @@ import {
   InvalidRecord,
   idIn,
   type Members,
+  resultOrInvalid,
   type Store,
   type Stored,
   type Target,
@@ -110,21 +111,12 @@ async function* batches(
   for await (const text of lines) {
     line += 1
     if (batch.length % linesPerTick === 0) await nextTick()
-    if (batch.push({ line, entry: entryOf(text, transferables) }) < batchSize) continue
+    const entry = text === null ? tooLong : await resultOrInvalid(() => readEntry(text, transferables))
+    if (batch.push({ line, entry }) < batchSize) continue
     yield batch
     batch = []
   }
   yield batch
-}
-
-/** Reads a line. Returns the error if it is invalid. */
-function entryOf(text: string | null, transferables: Destination['transferables']): Entry | InvalidRecord {
-  try {
-    return text === null ? tooLong : readEntry(text, transferables)
-  } catch (error) {
-    if (error instanceof InvalidRecord) return error
-    throw error
-  }
 }
 
 const tooLong = new InvalidRecord('The line is longer than 64 KiB, or not UTF-8.')
@@ -139,7 +131,7 @@ async function storeAll(tx: Db, target: Target, batch: readonly NumberedEntry[],
     if (entry instanceof InvalidRecord || 'end' in entry) outcomes[index] = entry
     else if ('detail' in entry) {
       details.set(entry.detail, [...(details.get(entry.detail) ?? []), { index, item: entry.item }])
-    } else outcomes[index] = await storeRecord(tx, target, entry, ids)
+    } else outcomes[index] = await resultOrInvalid(() => storeRecord(tx, target, entry, ids))
   }
   // Details are stored together, so that rows which many of them change are written once.
   for (const [detail, read] of details) {
@@ -151,14 +143,9 @@ async function storeAll(tx: Db, target: Target, batch: readonly NumberedEntry[],
 }
 
 async function storeRecord(tx: Db, target: Target, entry: RecordEntry, ids: Ids): Promise<Outcome> {
-  try {
-    const { became, id } = await entry.store(tx, target)
-    if (entry.id !== undefined) ids.add(entry.of, entry.id, id)
-    return became
-  } catch (error) {
-    if (error instanceof InvalidRecord) return error
-    throw error
-  }
+  const { became, id } = await entry.store(tx, target)
+  if (entry.id !== undefined) ids.add(entry.of, entry.id, id)
+  return became
 }
 
 /** Local ids by kind and source id. */

@@ -79,6 +79,16 @@ export type Exported = Readonly<Record<string, number>>
 /** An error in a line of a file. */
 export class InvalidRecord extends Error {}
 
+/** Returns the result of `work`, or the `InvalidRecord` that it throws. */
+export async function resultOrInvalid<T>(work: () => T | Promise<T>): Promise<T | InvalidRecord> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof InvalidRecord) return error
+    throw error
+  }
+}
+
 /** Returns the values. Throws `InvalidRecord` with all violations. */
 export function checkedRecord<T>({ values, violations }: Reading<T>): T {
   if (violations.length > 0) throw new InvalidRecord(violations.map(sentence).join(' '))
