@@ -12,7 +12,7 @@ import { startVisited, type VisitedServer } from './visited-server.ts'
 const test = (promise: string, work: (t: TestContext) => Promise<void>) =>
   testOf(promise, { skip: missingPgBouncer(), timeout: 90_000 }, work)
 
-/** The settings from docs/operations.md. */
+/** The settings from docs/postgresql.md. */
 const documented = [
   'max_prepared_statements = 200',
   'ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout',

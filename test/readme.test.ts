@@ -116,14 +116,26 @@ test('ARCHITECTURE.md and the decision records name only files that exist', () =
   }
 })
 
+test('pages of more than 150 lines link to each of their sections', () => {
+  for (const name of readdirSync(join(repository, 'docs')).filter((name) => name.endsWith('.md'))) {
+    const page = readFileSync(join(repository, 'docs', name), 'utf8')
+    if (page.split('\n').length <= 150) continue
+    const sections = [...page.matchAll(/^## (.*)$/gm)].map(([, heading = '']) => anchorOf(heading))
+    assert.ok(sections.length > 2, name)
+    for (const section of sections) assert.ok(page.includes(`(#${section})`), `${name} has no link to #${section}`)
+  }
+})
+
 /** Returns the anchors of a document's headings. */
 function headingsOf(path: string): string[] {
-  return [...withoutCode(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{Letter}\p{Number}\s_-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
+  return [...withoutCode(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading))
+}
+
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{Letter}\p{Number}\s_-]/gu, '')
+    .replaceAll(' ', '-')
 }
 
 function withoutCode(path: string): string {

@@ -136,11 +136,11 @@ test('ends an insert immediately when it is aborted', async (t) => {
 
 const real = realClickHouse()
 
-test('runs the table and queries of docs/operations.md on a real ClickHouse, and stores a batch once', {
+test('runs the table and queries of docs/raw-clicks.md on a real ClickHouse, and stores a batch once', {
   skip: real === null ? 'TEST_CLICKHOUSE_URL names no server (clickhouse://user:password@host:8123/database)' : false,
 }, async (t) => {
   assert.ok(real)
-  const document = readFileSync(join(repository, 'docs/operations.md'), 'utf8')
+  const document = readFileSync(join(repository, 'docs/raw-clicks.md'), 'utf8')
   const table = `waymark_test_${randomUUID().replaceAll('-', '')}`
   const statements = [...document.matchAll(/^```sql\n(.*?)^```/gms)].flatMap(([, sql = '']) => sql.split(/;$/m))
   const own = statements

@@ -1,0 +1,141 @@
+/** The metrics that servers export, compared with the files and the page that name them. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { parse } from 'yaml'
+import { sendRequest } from './client.ts'
+import { newFolder } from './processes.ts'
+import { repository } from './scripts.ts'
+import { databaseOn, startVisited } from './visited-server.ts'
+
+interface Rule {
+  readonly record?: string
+  readonly alert?: string
+  readonly expr: string
+  readonly for?: string
+  readonly labels?: { readonly severity: string }
+  readonly annotations?: { readonly summary: string; readonly description: string }
+}
+
+interface Panel {
+  readonly id: number
+  readonly type: string
+  readonly title: string
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
+  readonly targets?: readonly { readonly refId: string; readonly expr: string }[]
+}
+
+const read = (file: string) => readFileSync(join(repository, file), 'utf8')
+const page = read('docs/monitoring.md')
+const { groups } = parse(read('deploy/prometheus-rules.yml')) as { groups: { name: string; rules: Rule[] }[] }
+const rules = groups.flatMap((group) => group.rules)
+const alerts = rules.filter(({ alert }) => alert !== undefined)
+const dashboard = JSON.parse(read('deploy/grafana-dashboard.json')) as {
+  readonly templating: { readonly list: readonly { readonly name: string; readonly definition?: string }[] }
+  readonly panels: readonly Panel[]
+}
+
+interface Exported {
+  readonly text: string
+  /** Types by name. */
+  readonly types: Readonly<Record<string, string>>
+}
+
+/** Starts a server on each engine, one of them with a sink, and returns their metrics. */
+async function exportedMetrics(t: TestContext): Promise<Exported> {
+  const sink = { CLICKS_SINK: `jsonl:${join(newFolder(t), 'clicks.jsonl')}` }
+  const texts = []
+  for (const [engine, variables] of [['sqlite', sink] as const, ['postgres', {}] as const]) {
+    const { opsPort } = await startVisited(t, { ...(await databaseOn(t, engine)), ...variables })
+    const target = { agent: undefined, port: opsPort, method: 'GET', path: '/metrics' }
+    texts.push((await sendRequest(target, { key: null })).text)
+  }
+  const text = texts.join('\n')
+  return { text, types: Object.fromEntries([...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, ...pair]) => pair)) }
+}
+
+/** Asserts that each metric exists, and each error code and kind of response that a selector names. */
+function checkExpression(expr: string, { text, types }: Exported): void {
+  const recorded = rules.map(({ record }) => record)
+  for (const [name] of expr.matchAll(/(?<![\w:])(?:waymark|process|nodejs)[_:][\w:]*/g)) {
+    const base = name.replace(/_(bucket|sum|count)$/, '')
+    const isOfHistogram = name !== base && types[base] === 'histogram'
+    const isNumber = name in types && types[name] !== 'histogram'
+    assert.ok(isOfHistogram || isNumber || recorded.includes(name), `${name} is not exported: ${expr}`)
+  }
+  for (const [selector] of expr.matchAll(/\b(code|answer)="[^"]*"/g)) {
+    assert.ok(text.includes(selector), `No metric has ${selector}: ${expr}`)
+  }
+  for (const brackets of ['()', '[]', '{}']) {
+    const [opened, closed] = [...brackets].map((bracket) => expr.split(bracket).length)
+    assert.equal(opened, closed, expr)
+  }
+}
+
+test('servers export every metric that the files and the page name', async (t) => {
+  const exported = await exportedMetrics(t)
+
+  await t.test('docs/monitoring.md lists every metric of Waymark with its type', () => {
+    const rows = [...page.matchAll(/^\| `(waymark_\w+)` \| (\w+) \| \S/gm)].map(([, ...row]) => row)
+    const own = Object.entries(exported.types).filter(([name]) => name.startsWith('waymark_'))
+    assert.deepEqual(Object.fromEntries(rows), Object.fromEntries(own))
+    assert.equal(rows.length, own.length)
+  })
+
+  await t.test('deploy/prometheus-rules.yml names only metrics that exist', () => {
+    assert.ok(alerts.length >= 20)
+    for (const { expr } of rules) checkExpression(expr, exported)
+  })
+
+  await t.test('deploy/grafana-dashboard.json names only metrics that exist', () => {
+    const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+    const queries = dashboard.templating.list.map(({ definition = '' }) => definition)
+    assert.ok(expressions.length > 20)
+    for (const expr of [...expressions, ...queries]) checkExpression(expr, exported)
+  })
+})
+
+test('every alert has a unique name, a severity, a summary and a row in docs/monitoring.md', () => {
+  const names = alerts.map(({ alert }) => String(alert))
+  assert.deepEqual(names, [...new Set(names)])
+  for (const { alert, for: duration = '0s', labels, annotations, ...rule } of alerts) {
+    assert.deepEqual(Object.keys(rule), ['expr'])
+    assert.match(String(alert), /^Waymark[A-Z]\w+$/)
+    assert.match(duration, /^\d+[sm]$/)
+    assert.match(String(labels?.severity), /^(critical|warning)$/)
+    assert.deepEqual(Object.keys(annotations ?? {}), ['summary', 'description'])
+  }
+  const rows = [...page.matchAll(/^\| `(Waymark\w+)` \| (critical|warning) \| \S/gm)].map(([, ...row]) => row)
+  assert.deepEqual(
+    rows,
+    alerts.map(({ alert, labels }) => [alert, labels?.severity]),
+  )
+})
+
+test('every recording rule has a unique name with the level, the metric and the operation', () => {
+  const names = rules.flatMap(({ record = [] }) => record)
+  assert.equal(names.length + alerts.length, rules.length)
+  assert.deepEqual(names, [...new Set(names)])
+  for (const name of names) assert.match(name, /^waymark:\w+:\w+$/)
+})
+
+test('the panels of the dashboard have unique ids, do not overlap, and query the chosen data source', () => {
+  const { panels } = dashboard
+  assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)} ${y + Math.floor(cell / w)}`),
+  )
+  assert.equal(new Set(cells).size, cells.length)
+  for (const { title, type, targets = [], gridPos } of panels) {
+    assert.ok(title !== '' && gridPos.x + gridPos.w <= 24)
+    assert.equal(targets.length > 0, type === 'timeseries')
+    assert.equal(new Set(targets.map(({ refId }) => refId)).size, targets.length)
+  }
+  const sources = [...JSON.stringify(panels).matchAll(/"uid":"([^"]*)"/g)].map(([, uid]) => String(uid))
+  assert.ok(sources.length > 20)
+  for (const source of sources) assert.match(source, /^\$\{datasource\}$/)
+  const variables = dashboard.templating.list.map(({ name }) => name)
+  const used = [...JSON.stringify(panels).matchAll(/\$\{?(?!__)(\w+)/g)].map(([, name]) => String(name))
+  assert.deepEqual([...new Set(used)].sort(), variables.toSorted())
+})
