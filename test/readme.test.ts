@@ -142,6 +142,19 @@ function withoutCode(path: string): string {
   return readFileSync(path, 'utf8').replace(/^```[\s\S]*?^```/gm, '')
 }
 
+test('docs/capacity.md has the figures of bench/README.md', () => {
+  const rows = readFileSync(join(repository, 'bench/README.md'), 'utf8').split('\n')
+  const capacity = readFileSync(join(repository, 'docs/capacity.md'), 'utf8')
+  const figures = [...capacity.matchAll(/^\| [^|]+ \| ([\d,]+) \| (\d+) µs \|$/gm)]
+  assert.ok(figures.length >= 8)
+  for (const [row, perSecond, micros] of figures) {
+    assert.ok(
+      rows.some((line) => line.includes(`| ${perSecond} |`) && line.includes(`| ${micros} |`)),
+      row,
+    )
+  }
+})
+
 test('docs/configuration.md lists every variable with its default', () => {
   const documented = readFileSync(join(repository, 'docs', 'configuration.md'), 'utf8').matchAll(
     /^\| `([A-Z_]+)` \| (?:`(.*?)` )?\|/gm,
