@@ -180,10 +180,7 @@ export function tooManySearches(): Failure {
   return overloaded('Too many searches and deep pages are waiting. Try again shortly.')
 }
 
-/**
- * A statement refers to a missing record, or deletes a record that others refer to. Stores convert it to a specific failure
- * if they can; otherwise it becomes `reference_conflict`.
- */
+/** A statement breaks a reference. Stores convert it to a specific failure if they can; otherwise to `reference_conflict`. */
 export class ForeignKeyViolation extends Error {
   /** The name of the constraint, or null if the engine does not report it. */
   readonly constraint: string | null

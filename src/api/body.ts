@@ -48,10 +48,7 @@ export function unsupported(reason: string): Failure {
   return new Failure('unsupported_media_type', `${reason} Send ${[...parsers.keys()].join(' or ')}, in UTF-8.`)
 }
 
-/**
- * Parses a JSON object (RFC 8259) into fields. A repeated member becomes `repeated`, because `JSON.parse` would use its last
- * value. Returns `malformed_body` for anything but an object, and for too many members.
- */
+/** Parses a JSON object (RFC 8259). A repeated member becomes `repeated`, because `JSON.parse` would use its last value. */
 export function parseJson(bytes: Buffer): Fields | Failure {
   if (bytes.length === 0) return noFields
   if (!isUtf8(bytes)) return new Failure('malformed_body', 'The JSON cannot be read: it is not valid UTF-8.')

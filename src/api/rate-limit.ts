@@ -1,7 +1,6 @@
 import { Failure } from '../errors.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { addHeader, hasHeader } from '../http/response.ts'
-import type { Caller } from '../keys/scope.ts'
 import { networkOf } from '../lib/ip-address.ts'
 import { CountSync } from '../limits/count-sync.ts'
 import { RateCounter, type RateLimitUsage, windowMs } from '../limits/rate-counter.ts'
@@ -55,14 +54,9 @@ export class RateLimits {
     return this.#sync.close()
   }
 
-  /** Counts a request of the key. Returns `rate_limited` above the limit. */
-  countRequest(caller: Caller, exchange: Exchange): Failure | undefined {
-    return this.#count('key', String(caller.key), exchange)
-  }
-
-  /** Counts a request of a dashboard session. Returns `rate_limited` above the limit. */
-  countSessionRequest(session: number, exchange: Exchange): Failure | undefined {
-    return this.#count('session', String(session), exchange)
+  /** Counts a request of an API key or a dashboard session. Returns `rate_limited` above the limit. */
+  countRequest(policy: 'key' | 'session', id: number, exchange: Exchange): Failure | undefined {
+    return this.#count(policy, String(id), exchange)
   }
 
   /** Counts a failed authentication of the network. Valid keys are not affected, so that clients can't lock out others. */

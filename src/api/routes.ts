@@ -3,31 +3,29 @@ import type { Exchange, Outcome } from '../http/exchange.ts'
 import { noFields } from '../http/form-encoding.ts'
 import { addHeader } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
-import { allows, type Caller } from '../keys/scope.ts'
+import type { Keyring } from '../keys/keyring.ts'
+import { allows } from '../keys/scope.ts'
 import { readBody } from './body.ts'
 import { type Api, apiPrefix, type Operation, type OperationHandler } from './operations.ts'
+import type { RateLimits } from './rate-limit.ts'
 
 interface ApiParts {
   readonly routes: Router
-  /** Returns a promise only if the key is not cached. */
-  readonly identify: (token: string) => Caller | Failure | Promise<Caller | Failure>
-  readonly rateLimits: {
-    countRequest(caller: Caller, exchange: Exchange): Failure | undefined
-    countFailedAuthentication(exchange: Exchange): Failure | undefined
-  }
+  readonly keyring: Keyring
+  readonly rateLimits: RateLimits
   readonly address: PublicAddress
 }
 
 /** Returns the routes of the API, which require a key and a scope. */
-export function apiRoutes({ routes, identify, rateLimits, address }: ApiParts): Api {
+export function apiRoutes({ routes, keyring, rateLimits, address }: ApiParts): Api {
   /** Checks the key, the rate limit, the scope and the body, in this order, before the handler runs. */
   async function serve(exchange: Exchange, { scope, body }: Operation, handler: OperationHandler): Promise<Outcome> {
     addHeader(exchange, 'cache-control', 'private, no-cache')
     const token = bearerToken(exchange.headers.authorization)
-    const caller = token instanceof Failure ? token : await identify(token)
+    const caller = token instanceof Failure ? token : await keyring.identify(token)
     if (caller instanceof Failure) return rateLimits.countFailedAuthentication(exchange) ?? caller
     exchange.logFields = { account: caller.account, key: caller.key }
-    const limited = rateLimits.countRequest(caller, exchange)
+    const limited = rateLimits.countRequest('key', caller.key, exchange)
     if (limited !== undefined) return limited
     if (scope !== null && !allows(caller.scopes, scope)) {
       return new Failure('insufficient_scope', `The API key lacks the scope ${scope}.`, { scope })

@@ -81,12 +81,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const actions = buildActions(storage, removals, shortUrl, shared)
   const router = new Router(apiFallback(rateLimits, cors))
   const dashboardUrl = publicAddress(options.baseUrl)
-  const api = apiRoutes({
-    routes: router,
-    identify: (token) => keyring.identify(token),
-    rateLimits,
-    address: dashboardUrl,
-  })
+  const api = apiRoutes({ routes: router, keyring, rateLimits, address: dashboardUrl })
   healthRoute(router, storage)
   problemPages(router)
   documents(router, operations, dashboardUrl)
@@ -96,8 +91,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
     storage,
     keyring,
     dashboardUrl,
-    countRequest: (session, exchange) => rateLimits.countSessionRequest(session, exchange),
-    countFailedSignIn: (exchange) => rateLimits.countFailedAuthentication(exchange),
+    rateLimits,
     shortUrl,
     deleteClicks,
     actions,

@@ -17,10 +17,7 @@ export interface Choices {
 /** The maximum number of domains and spaces in a select. */
 export const maxChoices = 250
 
-/**
- * Returns the account's first domains and spaces by name, followed by the selected ones, because a select without its
- * selected option would submit another one. `chosen` has ids from records, forms and URLs; invalid ones are ignored.
- */
+/** Returns the first records by name, and those in `chosen`: a select without its selected option would submit another. */
 export async function loadChoices(
   storage: Storage,
   account: number,

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { startApp, type TestApp } from '../../test/app.ts'
 import { type Browser, signedIn } from '../../test/dashboard.ts'
 import { eventually } from '../../test/processes.ts'
+import { RateLimits } from '../api/rate-limit.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { maxPages, type PageHandler, Pages } from './pages.ts'
 
@@ -17,7 +18,7 @@ function slowPage({ router, storage }: TestApp) {
     storage,
     shortUrl: shortUrls('http://{domain}'),
     dashboardUrl: () => '',
-    countRequest: () => undefined,
+    rateLimits: new RateLimits(0, storage),
   })
   const page: PageHandler = async () => {
     rendering.begun += 1

@@ -1,6 +1,7 @@
 /** Routes for pages. Every page requires a session, and no other site can post its forms. */
 
 import type { ResourceHandlers } from '../api/operations.ts'
+import type { RateLimits } from '../api/rate-limit.ts'
 import type { Domain } from '../domains/schema.ts'
 import { Failure, found, overloaded } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
@@ -70,10 +71,7 @@ export interface Services {
   readonly shortUrl: ShortUrl
   /** Returns the public URL of the dashboard, without a trailing slash. */
   readonly dashboardUrl: (exchange: Exchange) => string
-  /** Counts a request against the session's rate limit. Returns a failure if the limit is exceeded. */
-  readonly countRequest: (session: number, exchange: Exchange) => Failure | undefined
-  /** Counts a failed sign-in. Returns a failure if there were too many from the IP address. */
-  readonly countFailedSignIn: (exchange: Exchange) => Failure | undefined
+  readonly rateLimits: RateLimits
   /** Deletes all clicks of a link. Returns false if the account has no such link. */
   readonly deleteClicks: (account: number, link: number) => Promise<boolean>
   readonly actions: {
@@ -83,7 +81,7 @@ export interface Services {
   }
 }
 
-type PageServices = Pick<Services, 'router' | 'storage' | 'shortUrl' | 'dashboardUrl' | 'countRequest'>
+type PageServices = Pick<Services, 'router' | 'storage' | 'shortUrl' | 'dashboardUrl' | 'rateLimits'>
 
 export class Pages {
   readonly #services: PageServices
@@ -114,25 +112,29 @@ export class Pages {
       if (session === undefined) {
         return this.redirect(exchange, new Redirect(`/app/sign-in?next=${encodeURIComponent(exchange.target)}`))
       }
-      return this.#services.countRequest(session.id, exchange) ?? handler(requestOf(exchange, session, noFields))
+      return this.#countRequest(session, exchange) ?? handler(requestOf(exchange, session, noFields))
     })
   }
 
   /** Adds a page for a form. */
   post(path: string, page: PageHandler): void {
-    this.#addForm(path, page, this.#services.countRequest)
+    this.#addForm(path, page, true)
   }
 
   /** Adds a page for a form that ends a session. It has no rate limit, so that a stolen session can always be ended. */
   postUnlimited(path: string, page: PageHandler): void {
-    this.#addForm(path, page, () => undefined)
+    this.#addForm(path, page, false)
   }
 
-  #addForm(path: string, page: PageHandler, countRequest: Services['countRequest']): void {
+  #countRequest(session: Session, exchange: Exchange): Failure | undefined {
+    return this.#services.rateLimits.countRequest('session', session.id, exchange)
+  }
+
+  #addForm(path: string, page: PageHandler, isLimited: boolean): void {
     this.publicRoute('POST', path, async (exchange) => {
       const session = await this.sessionOf(exchange)
       if (session === undefined) return this.redirect(exchange, new Redirect('/app/sign-in'))
-      const spent = countRequest(session.id, exchange)
+      const spent = isLimited ? this.#countRequest(session, exchange) : undefined
       const form = spent ?? (await readForm(exchange, maxFormBytes))
       if (form instanceof Failure) return form
       const { once, ...fields } = form

@@ -1,7 +1,4 @@
-/**
- * JSON Schemas as plain objects, built by functions with TypeBox's names and types. TypeBox itself is used only for its
- * types, because loading its code would take half of the start-up time (ADR 18).
- */
+/** JSON Schemas with TypeBox's names and types, but without its code, which would take half of the start-up time (ADR 18). */
 import type { TSchema, Type as TypeBox } from 'typebox'
 
 type Schema = Readonly<Record<string, unknown>>

@@ -1,7 +1,4 @@
-/**
- * An API key is `wm_`, 43 base62 characters (256 random bits), and 6 base62 characters (CRC-32 of the preceding text). The
- * checksum identifies typing errors without a query, and lets secret scanners recognize leaked keys.
- */
+/** An API key: `wm_`, 43 random base62 characters, and a CRC-32 in 6, which identifies typing errors and leaked keys. */
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 

@@ -12,11 +12,8 @@ const cacheMs = 5_000
 const maxCached = 10_000
 const writeUsesEveryMs = 30_000
 
-interface Known<Result> {
-  readonly result: Result
-  /** Monotonic milliseconds. */
-  readonly until: number
-}
+/** A result that is valid until a time in monotonic milliseconds. */
+type Known<Result> = { readonly result: Result; readonly until: number }
 
 export const malformedKey = new Failure('invalid_api_key', 'The API key is malformed: copy it again, whole.')
 const unknown = new Failure('invalid_api_key', 'The API key is unknown. Issue one with "npx waymark keys create".')
@@ -37,10 +34,7 @@ export class Keyring {
     this.#writingUses.start()
   }
 
-  /**
-   * Returns the caller with this secret, or the reason why the secret is rejected. Returns a promise if the key must be read
-   * from the database, which never happens for a wrong checksum.
-   */
+  /** Returns the caller with this secret, or why it is rejected. Returns a promise if the key must be read from the database. */
   identify(secret: string): Caller | Failure | Promise<Caller | Failure> {
     if (!isWellFormedKey(secret)) return malformedKey
     const fingerprint = hashKey(secret).toString('latin1')

@@ -44,10 +44,7 @@ export function insertLoginToken(
   })
 }
 
-/**
- * Starts a session with the token of a sign-in link, and deletes the token in the same transaction, so that it works once.
- * `browser` names the session in lists. Returns undefined if the token is unknown, used or expired.
- */
+/** Starts a session with a token, and deletes the token. Returns undefined if the token is unknown, used or expired. */
 export async function signInByToken(
   db: Db,
   token: string,

@@ -27,11 +27,6 @@ import { missingKey } from '../routes.ts'
 import { headerReferences, headers, onApiAnswers, onEveryAnswer, optionalHeaders } from './headers.ts'
 import { reference, type Schema } from './schemas.ts'
 
-interface ProblemExample {
-  readonly summary: string
-  readonly value: ProblemBody
-}
-
 interface ProblemBody {
   readonly code: ApiErrorCode
   readonly violations?: readonly unknown[]
@@ -49,7 +44,7 @@ export const failuresAnywhere: readonly ApiErrorCode[] = [
   'shutting_down',
 ]
 
-type ProblemExamples = Readonly<Record<string, ProblemExample>>
+type ProblemExamples = Readonly<Record<string, { readonly summary: string; readonly value: ProblemBody }>>
 
 /** The failure responses of the document. An operation refers to the first that has all of its codes for a status. */
 const components: Readonly<Record<string, readonly ApiErrorCode[]>> = {
@@ -95,7 +90,7 @@ function componentOf(codes: readonly ApiErrorCode[]): string {
 
 /** Returns an example for each code, and for each operation with an example of invalid fields. */
 export function problemExamples(operations: readonly Operation[]): ProblemExamples {
-  const examples: Record<string, ProblemExample> = {}
+  const examples: Record<string, ProblemExamples[string]> = {}
   for (const failure of Object.values(exampleFailures)) {
     examples[failure.code] = { summary: failures[failure.code].title, value: bodyOf(failure) }
   }

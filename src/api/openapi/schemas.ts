@@ -139,10 +139,7 @@ function bodySchema({ form, example }: Body, schemas: Schemas, alternatives: Alt
   }
 }
 
-/**
- * Combines the schema of a value with its alternatives. The description stays outside. It states the default, because
- * openapi-typescript makes properties with the keyword `default` required.
- */
+/** States the default in words, because openapi-typescript makes properties with the keyword `default` required. */
 function withAlternatives({ description, default: fallback, ...value }: Schema, more: readonly Schema[]): Schema {
   const { anyOf = [value] } = value
   const all = [...(anyOf as Schema[]), ...more]

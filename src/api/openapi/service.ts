@@ -1,6 +1,7 @@
 /** Paths outside the API, which require no key. */
 import type { ApiErrorCode } from '../../errors.ts'
 import { failures } from '../../http/failures.ts'
+import type { Operation } from '../operations.ts'
 import { headerReferences, notModified, onEveryAnswer, optionalHeaders } from './headers.ts'
 import { failuresAnywhere, problemReferences } from './problems.ts'
 import { documentQuery, queryParameters, reference, type Schema, Schemas } from './schemas.ts'
@@ -109,10 +110,7 @@ export const servicePaths = {
   }),
 }
 
-interface OpenOperation {
-  readonly id: string
-  readonly summary: string
-  readonly description: string
+interface OpenOperation extends Pick<Operation, 'id' | 'summary' | 'description'> {
   readonly parameters?: readonly object[]
   /** Describes the response with the status 200. */
   readonly answer: string

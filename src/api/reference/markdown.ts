@@ -1,7 +1,4 @@
-/**
- * Renders the Markdown in our descriptions: paragraphs, headings, lists, code and bold text. A complete parser would take
- * longer than the rest of the page, and block the event loop.
- */
+/** Renders the Markdown in our descriptions. A complete parser would take longer than the rest of the page. */
 import { Html, html } from '../../http/html.ts'
 
 /** Renders blocks separated by blank lines. Headings are of level 3. */

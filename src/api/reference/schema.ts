@@ -72,9 +72,7 @@ export function inlineReferences(document: ParsedDocument, node: object = docume
   return document as unknown as OpenApi
 }
 
-interface ParsedDocument {
-  readonly components: Readonly<Record<string, Readonly<Record<string, object>>>>
-}
+type ParsedDocument = { readonly components: Readonly<Record<string, Readonly<Record<string, object>>>> }
 
 /** Returns the name of the schema that a reference refers to, such as `Domain`. */
 function nameOf($ref: string): string {

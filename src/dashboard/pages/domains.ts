@@ -138,11 +138,7 @@ function dnsAdvice({ name, name_unicode }: Domain, records: readonly DnsRecord[]
   return html`<p>${where}, set an A record for <code>${name}</code> with the public IPv4 address of this server. If it has a public IPv6 address as well, set an AAAA record with that.</p>`
 }
 
-/**
- * Returns a CNAME record if possible. Otherwise returns the addresses of the public host, and of the domain itself if
- * the check found that it already points here. Queries the DNS only for a requested check, because a slow resolver
- * must not delay the page.
- */
+/** Returns the records to set. Queries the DNS only for a requested check, because a slow resolver must not delay the page. */
 async function recordsToSet(request: DnsQuery, checked: Reachability | null): Promise<readonly DnsRecord[]> {
   const { domain, publicHost, checks, isCheckRequested } = request
   const plain = recordsFor(domain.name, publicHost, [])

@@ -13,7 +13,7 @@ import { hiddenFields, submitButton } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
 import { shortReturnPath } from '../return-path.ts'
 
-export function addSignInPages(pages: Pages, { storage: db, keyring, countFailedSignIn }: Services): void {
+export function addSignInPages(pages: Pages, { storage: db, keyring, rateLimits }: Services): void {
   pages.publicRoute('GET', '/app/sign-in', async (exchange) => {
     const session = await pages.sessionOf(exchange)
     const next = shortReturnPath(exchange.query.next)
@@ -28,7 +28,7 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, countFailed
       // A browser that opens the link a second time is already signed in.
       if (before !== undefined && fields.token !== undefined)
         return pages.redirect(exchange, new Redirect(next, { code: 'signed-in' }))
-      const tooMany = countFailedSignIn(exchange)
+      const tooMany = rateLimits.countFailedAuthentication(exchange)
       if (tooMany !== undefined) return tooMany
       const page = signInPage(exchange, next, before, [{ ...result, code: 'not_allowed' }])
       return pages.send(exchange, 422, page)

@@ -1,7 +1,4 @@
-/**
- * Keyboard shortcuts: `/` searches, `c` creates a link, `g` and a letter opens a page, and `?` lists them all. They can be
- * turned off, because speech input types words as keys (WCAG 2.1.4).
- */
+/** Keyboard shortcuts. They can be turned off, because speech input types words as keys (WCAG 2.1.4). */
 import { openDialog } from './dialogs.js'
 
 /** @type {Readonly<Record<string, string>>} */

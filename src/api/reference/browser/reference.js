@@ -163,9 +163,10 @@ async function send(form) {
     const summary = `${response.status} ${response.statusText} · ${took} ms`
     const headerLines = [...response.headers].map(([name, value]) => `${name}: ${value}`).join('\n')
     const details = element('details', element('summary', 'Headers'), element('pre', headerLines))
-    output.replaceChildren(paragraph(summary), details, shown)
+    output.replaceChildren(element('p', element('strong', summary)), details, shown)
   } catch (error) {
-    output.replaceChildren(paragraph(`The request could not be sent. ${/** @type {Error} */ (error).message}`))
+    const reason = `The request could not be sent. ${/** @type {Error} */ (error).message}`
+    output.replaceChildren(element('p', element('strong', reason)))
   }
 }
 
@@ -186,11 +187,6 @@ function pretty(text) {
   } catch {
     return text
   }
-}
-
-/** @param {string} text */
-function paragraph(text) {
-  return element('p', element('strong', text))
 }
 
 /** @type {(name: string, ...children: (Node | string)[]) => HTMLElement} */
