@@ -56,32 +56,25 @@ export class RequestLog implements RequestObserver {
   }
 
   ended(exchange: Exchange, isAborted: boolean): void {
-    const { failure, method, response, route, startedAt } = exchange
-    const { statusCode } = response
+    const { failure, headers, id, logFields, method, response, route, startedAt } = exchange
+    const { statusCode: status } = response
     const ms = performance.now() - startedAt
-    this.#counts.ended(route.template ?? noRoute, method, isAborted ? 'aborted' : statusCode, ms)
+    this.#counts.ended(route.template ?? 'none', method, isAborted ? 'aborted' : status, ms)
     if (failure !== null) this.#counts.failed(failure)
-    const level = failure !== null && statusCode >= this.#minFailure ? 'info' : this.#level
-    if (this.#logger.isLevelEnabled(level)) this.#logger[level](fieldsOf(exchange, ms, isAborted), 'request')
-  }
-}
-
-/** Returns the fields of the log line. Undefined fields are not logged. */
-function fieldsOf(
-  { failure, headers, id, logFields, method, response, route }: Exchange,
-  ms: number,
-  isAborted: boolean,
-) {
-  return {
-    method,
-    route: route.template,
-    status: response.statusCode,
-    request_id: id,
-    ms: Math.round(ms * 1_000) / 1_000,
-    code: failure ?? undefined,
-    ...logFields,
-    ...traceOf(headers.traceparent),
-    aborted: isAborted || undefined,
+    const level = failure !== null && status >= this.#minFailure ? 'info' : this.#level
+    if (!this.#logger.isLevelEnabled(level)) return
+    const fields = {
+      method,
+      route: route.template,
+      status,
+      request_id: id,
+      ms: Math.round(ms * 1_000) / 1_000,
+      code: failure ?? undefined,
+      ...logFields,
+      ...traceOf(headers.traceparent),
+      aborted: isAborted || undefined,
+    }
+    this.#logger[level](fields, 'request')
   }
 }
 
@@ -104,8 +97,6 @@ interface RequestSeries {
   /** In seconds. */
   readonly durations: Histogram
 }
-
-const noRoute = 'none'
 
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 

@@ -30,14 +30,11 @@ export function plainContent(type: string, text: string): StaticContent {
   return { type, version: hash('sha1', identity, 'base64url'), codings: { identity } }
 }
 
-/** `immutable` is for content whose URL changes with it. */
-export type CacheControl = 'no-cache' | 'public, max-age=31536000, immutable'
-
-/** Sends the content in a coding that the client accepts, or 304. Throws `precondition_failed`. */
+/** Sends content, by default for a URL whose content may change, or 304. Throws `precondition_failed`. */
 export function sendStatic(
   exchange: Exchange,
   { type, version, codings }: StaticContent,
-  cacheControl: CacheControl = 'no-cache',
+  cacheControl: 'no-cache' | 'public, max-age=31536000, immutable' = 'no-cache',
 ): undefined {
   const coding = codingFor(exchange.headers['accept-encoding'], Object.keys(codings) as Coding[])
   // A strong tag identifies the bytes, which differ between codings (RFC 9110 §8.8.3.3).

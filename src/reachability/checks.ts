@@ -67,11 +67,11 @@ export class DomainChecks {
    * `overloaded` and `database_unavailable`.
    */
   async check(name: string): Promise<Reachability> {
-    const { position } = await this.#options.storage.changesAfter(null)
+    const { storage, concurrency } = this.#options
+    const { position } = await storage.changesAfter(null)
     const last = this.#checks.get(name)
     if (last !== undefined && performance.now() - last.since < checkCacheMs) return last.result
-    if (this.#active >= this.#options.concurrency)
-      throw overloaded('Too many domains are being checked. Try again shortly.')
+    if (this.#active >= concurrency) throw overloaded('Too many domains are being checked. Try again shortly.')
     const result = this.#run(name, fingerprintOf(position.database))
     this.#checks.set(name, { since: performance.now(), result })
     return result

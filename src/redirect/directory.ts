@@ -182,7 +182,6 @@ function weightOf({ alias, title, expiration_url, redirect }: ServedLink): numbe
 
 /** Domains that one query reads, few enough not to delay requests. */
 const pageSize = 500
-const refreshBatchSize = 100
 
 /** All domains of the instance. The caller must not run `load` and `refresh` at the same time. */
 class DomainTable {
@@ -216,12 +215,9 @@ class DomainTable {
 
   /** Reads the domains with these ids again, and drops deleted domains. */
   async refresh(ids: readonly number[]): Promise<void> {
-    for (let from = 0; from < ids.length; from += refreshBatchSize) {
-      const some = ids.slice(from, from + refreshBatchSize)
-      const found = await servedDomains(this.#db, some)
-      for (const id of some) this.#drop(id)
-      for (const row of found) this.#add(row)
-    }
+    const found = await servedDomains(this.#db, ids)
+    for (const id of ids) this.#drop(id)
+    for (const row of found) this.#add(row)
   }
 
   #add(domain: ServedDomain): void {
