@@ -16,7 +16,7 @@ import { commandArguments } from './scripts.ts'
 function enlarge(path: string): void {
   const database = new DatabaseSync(path)
   database.exec(`create table padding (bytes);
-    with recursive n (i) as (select 1 union all select i + 1 from n where i < 40000)
+    with recursive n (i) as (select 1 union all select i + 1 from n where i < 20000)
     insert into padding select zeroblob(2000) from n`)
   database.close()
 }
@@ -97,20 +97,6 @@ test('a backup ends with its SHA-256, and SQLite can open it', async (t) => {
   const [{ integrity_check: verdict } = {}] = database.prepare('pragma integrity_check').all()
   database.close()
   assert.equal(verdict, 'ok')
-})
-
-test('does not restore a backup with a changed bit or a missing end', async (t) => {
-  const { backup, say, file, path } = await backedUp(t, 'A name')
-  const [before, changed] = [readFileSync(path), readFileSync(backup)]
-  changed[changed.indexOf('A name')] = 'B'.charCodeAt(0)
-  for (const bytes of [changed, readFileSync(backup).subarray(0, -1)]) {
-    writeFileSync(file('changed.db'), bytes)
-    assert.match(
-      sentence(await say('restore', file('changed.db'))),
-      /^The file \S+ is damaged: its checksum is wrong, so it has changed since "npx waymark backup" wrote it\.$/,
-    )
-  }
-  assert.deepEqual(readFileSync(path), before)
 })
 
 test('restores a backup of an older version, which has no checksum, with a warning', async (t) => {

@@ -1,9 +1,8 @@
 /** Small country databases, and files with them. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AddressRange, encodeDatabase, encodeMap, encodeText } from '../scripts/mmdb.ts'
-import type { Bench } from './processes.ts'
+import { type Bench, newFolder } from './processes.ts'
 
 /** A database of IPv4. */
 export function databaseOf(ranges: readonly AddressRange[]): Buffer {
@@ -22,9 +21,7 @@ export function countryDatabase(code: string): Buffer {
 
 /** A file with these bytes, in its own folder, which is removed after the test. Returns its path. */
 export function fileWith(t: Pick<Bench, 'after'>, bytes: Buffer): string {
-  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  const path = join(folder, 'value.mmdb')
+  const path = join(newFolder(t), 'value.mmdb')
   writeFileSync(path, bytes)
   return path
 }

@@ -6,9 +6,7 @@ import {
   addPeople,
   type Breakdown,
   type DayFacts,
-  decodeBreakdown,
   decodeDay,
-  decodeHours,
   dimensions,
   emptyDay,
   encodeDay,
@@ -70,20 +68,6 @@ function assertAddsUp(facts: DayFacts): void {
 
 test('decodes an encoded day', () => {
   fc.assert(fc.property(day, (facts) => assert.deepEqual(decodeDay(encodeDay(facts)), facts)))
-})
-
-test('reads the hours and each dimension of a day from their JSON', () => {
-  fc.assert(
-    fc.property(day, (facts) => {
-      const json = encodeDay(facts)
-      assert.deepEqual(new Map(decodeHours(json.hours)), facts.hours)
-      const breakdowns = JSON.parse(json.breakdowns)
-      for (const [at, dimension] of dimensions.entries()) {
-        const breakdown = JSON.stringify(breakdowns[at] ?? {})
-        assert.deepEqual(new Map(decodeBreakdown(dimension, breakdown)), facts.breakdowns[dimension])
-      }
-    }),
-  )
 })
 
 test('sorts the values of the stored JSON, which hides single visits', () => {

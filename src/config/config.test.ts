@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { newFolder } from '../../test/processes.ts'
 import { StartupFailure } from '../errors.ts'
 import { generateKey } from '../keys/key.ts'
 import { type Config, readConfig, readStorageLocation } from './config.ts'
@@ -282,9 +283,7 @@ test('does not warn of known variables or of variables of other programs', () =>
 })
 
 function fileWith(t: TestContext, text: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  const file = join(folder, 'value')
+  const file = join(newFolder(t), 'value')
   writeFileSync(file, text)
   return file
 }

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { eventually } from '../../test/processes.ts'
+import { eventually, newFolder } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import { createKey } from '../keys/store.ts'
 import { openStorage } from '../storage/open.ts'
@@ -29,14 +27,12 @@ interface Fixture {
 }
 
 async function opened(t: TestContext): Promise<Fixture> {
-  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
-  const path = join(folder, 'test.db')
+  const path = join(newFolder(t), 'test.db')
   const storage = await openStorage({ engine: 'sqlite', path })
   const file = new DatabaseSync(path, { timeout: 5_000 })
   t.after(async () => {
     file.close()
     await storage.close()
-    rmSync(folder, { recursive: true })
   })
   const account = await createAccount(storage, 'Acme')
   const { key } = await createKey(storage, { account: account.id, name: 'test', scopes: ['*'], lifetimeMs: null })

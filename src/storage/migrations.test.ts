@@ -1,7 +1,5 @@
 /** Migrations on both engines. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
@@ -9,7 +7,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { execute } from '../../test/postgres.ts'
 import { newDatabase } from '../../test/postgres-database.ts'
-import { waymark } from '../../test/processes.ts'
+import { newFolder, waymark } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import { StartupFailure } from '../errors.ts'
 import type { Migrations } from './migrate.ts'
@@ -27,13 +25,9 @@ interface Empty {
 }
 
 function onSqlite(t: TestContext): Empty {
-  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
-  const path = join(folder, 'test.db')
+  const path = join(newFolder(t), 'test.db')
   const database = new DatabaseSync(path)
-  t.after(() => {
-    database.close()
-    rmSync(folder, { recursive: true })
-  })
+  t.after(() => database.close())
   const query = async (text: string) => database.prepare(text).all()
   return {
     url: `sqlite:${path}`,

@@ -5,8 +5,8 @@ import { mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { clicksOf, SinkInMemory } from '../../../test/click-rows.ts'
-import { eventually, newFolder } from '../../../test/processes.ts'
-import { Dropped, type SinkBatch, SinkFailure, Unconfirmed } from './sink.ts'
+import { newFolder } from '../../../test/processes.ts'
+import { Dropped, SinkFailure, Unconfirmed } from './sink.ts'
 import { Spool } from './spool.ts'
 import { openSpoolFolder } from './spool-folder.ts'
 
@@ -113,21 +113,6 @@ for (const [what, pause] of [
   })
 }
 
-test('starts a new day after a confirmed batch', async (t) => {
-  const { sink, round, wait, attemptFor } = spoolOf(t)
-  sink.failure = unconfirmed
-  await round(1, 1)
-  await attemptFor(23)
-  sink.failure = null
-  await round(2, 2)
-  sink.failure = unconfirmed
-  await round(3, 3)
-  await attemptFor(23)
-  assert.deepEqual(await round(4, 4), { sent: 0, waiting: 2, givenUp: 0 })
-  wait(hourMs)
-  assert.deepEqual(await round(5, 5), { sent: 0, waiting: 2, givenUp: 1 })
-})
-
 for (const [own, other] of [
   [24, 20],
   [20, 24],
@@ -173,22 +158,4 @@ test("keeps batches while the disk can't record the start of the day", async (t)
   await open().close()
   wait(hourMs)
   assert.deepEqual(await round(4, 4), { sent: 0, waiting: 1, givenUp: 3 })
-})
-
-test('logs the number of attempts for a dropped batch', async (t) => {
-  const { folder, sink, open, wait, dropped } = spoolOf(t)
-  t.mock.method(sink, 'send', async (batch: SinkBatch) => {
-    sink.attempts.push(batch)
-    if (sink.attempts.length === 2) {
-      wait(24 * hourMs)
-      writeFileSync(join(folder, 'unconfirmed'), `${Date.now() - 24 * hourMs} ${Date.now()}`)
-    }
-    throw unconfirmed
-  })
-  const spool = open()
-  spool.put(clicksOf(1, 1))
-  spool.start()
-  await eventually(() => dropped().length === 1)
-  assert.match(String(dropped()[0]), /attempts since the start: 2\)/)
-  await spool.close()
 })

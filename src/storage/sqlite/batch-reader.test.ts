@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { damage } from '../../../test/lists-model.ts'
+import { newFolder } from '../../../test/processes.ts'
 import { createAccount, listAccounts } from '../../accounts/store.ts'
 import { domainRecords, insertDomain } from '../../domains/store.ts'
 import { Failure } from '../../errors.ts'
@@ -17,9 +16,7 @@ import { openSqlite } from './open.ts'
 const names = compiledForSqlite(query.selectFrom('accounts').select('name').where('id', '>', 0))
 
 async function opened(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const path = join(folder, 'waymark.db')
+  const path = join(newFolder(t), 'waymark.db')
   const storage = await openSqlite(path)
   t.after(() => storage.close())
   return { path, storage }

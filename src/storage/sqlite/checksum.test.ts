@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { newFolder } from '../../../test/processes.ts'
 import { appendChecksum, takeChecksum } from './checksum.ts'
 
 /** Creates a database of several megabytes. `verdictOf` checks other bytes in its place. */
 function make(t: TestContext, pageSize: number) {
-  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  const path = join(folder, 'test.db')
+  const path = join(newFolder(t), 'test.db')
   const database = new DatabaseSync(path)
   database.exec(
     `pragma page_size = ${pageSize}; create table notes (text); insert into notes values (randomblob(3000000))`,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { firstPage } from '../../../test/first-page.ts'
+import { newFolder } from '../../../test/processes.ts'
 import { createAccount } from '../../accounts/store.ts'
 import { Failure } from '../../errors.ts'
 import type { Histogram } from '../../lib/histogram.ts'
@@ -34,15 +34,13 @@ interface Fixture {
 }
 
 function open(t: TestContext, lockTimeoutMs?: number): Fixture {
-  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
-  const path = join(folder, 'test.db')
+  const path = join(newFolder(t), 'test.db')
   const writer = new Connection(openDatabase(path, 0))
   writer.database.exec('create table notes (text text not null unique) strict')
   const reader = new Connection(openDatabase(path, 0, 'pragma query_only = on'))
   t.after(() => {
     reader.database.close()
     writer.database.close()
-    rmSync(folder, { recursive: true })
   })
   const commits = new GroupCommit(writer, lockTimeoutMs)
   const [{ value: commitSeconds }] = commits.meters as [Meter]
@@ -244,10 +242,9 @@ test('waits for all queued writes when it is drained', async (t) => {
 })
 
 test('the write-ahead log stays below 40 MB over 40 000 inserts', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
-  const path = join(folder, 'test.db')
+  const path = join(newFolder(t), 'test.db')
   const storage = await openSqlite(path)
-  t.after(() => storage.close().then(() => rmSync(folder, { recursive: true })))
+  t.after(() => storage.close())
   const account = (await createAccount(storage, 'Acme')).id
   let largest = 0
   for (let n = 0; n < 40_000; n += 500) {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
+import { newFolder } from '../../../test/processes.ts'
 import { listAccounts } from '../../accounts/store.ts'
 import { StartupFailure } from '../../errors.ts'
 import { migrateSqlite } from './migrating.ts'
@@ -14,12 +13,10 @@ import { openSqlite } from './open.ts'
 
 /** Opens a connection like that of another process. */
 function openOther(t: TestContext): { path: string; other: DatabaseSync } {
-  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
-  const path = join(folder, 'test.db')
+  const path = join(newFolder(t), 'test.db')
   const other = new DatabaseSync(path)
   t.after(() => {
     if (other.isOpen) other.close()
-    rmSync(folder, { recursive: true })
   })
   return { path, other }
 }
@@ -70,6 +67,6 @@ test('changes nothing if a migration fills the disk, and migrates at the next st
 })
 
 test('names a path that SQLite cannot open', async () => {
-  const path = `${tmpdir()}/${'x'.repeat(300)}`
+  const path = `/tmp/${'x'.repeat(300)}`
   await assert.rejects(openSqlite(path), isStartupFailure(/^The database \S+ cannot be opened: /))
 })

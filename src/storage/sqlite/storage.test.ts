@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { firstPage } from '../../../test/first-page.ts'
 import { damage } from '../../../test/lists-model.ts'
-import { eventually } from '../../../test/processes.ts'
+import { eventually, newFolder } from '../../../test/processes.ts'
 import { createAccount } from '../../accounts/store.ts'
 import { Failure } from '../../errors.ts'
 import { changeSpace, insertSpace, removeSpace, spaceRecords } from '../../spaces/store.ts'
@@ -22,14 +21,12 @@ interface Fixture {
 }
 
 async function open(t: TestContext): Promise<Fixture> {
-  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
-  const path = join(folder, 'test.db')
+  const path = join(newFolder(t), 'test.db')
   const storage = await openSqlite(path)
   const other = new DatabaseSync(path)
   t.after(async () => {
     await storage.close()
     other.close()
-    rmSync(folder, { recursive: true })
   })
   return { storage, account: (await createAccount(storage, 'Acme')).id, other }
 }
@@ -78,9 +75,7 @@ test('lists again after a list has failed', async (t) => {
 })
 
 test('throws database_corrupt after a search thread has read a damaged page', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  const path = join(folder, 'test.db')
+  const path = join(newFolder(t), 'test.db')
   const first = await openSqlite(path)
   const { id: account } = await createAccount(first, 'Acme')
   await insertSpace(first, account, { name: 'A name on a page', color: 1 })
