@@ -42,6 +42,12 @@ test('the npm package installs as a global command that serves a link', { timeou
   const expected = Object.keys(lock).filter((path) => !lock[path].dev)
   assert.deepEqual(Object.keys(shrinkwrap), expected)
   for (const path of expected.slice(1)) assert.deepEqual(shrinkwrap[path], lock[path])
+
+  const { packages } = JSON.parse((await runProgram(t, ['scripts/sbom.sh', tarball])).stdout)
+  const listed = packages.map(({ name }: { name: string }) => name)
+  const names = expected.slice(1).map((path) => path.replace(/.*node_modules\//, ''))
+  assert.deepEqual(new Set(listed), new Set(['waymark', ...names]))
+
   // The hashes are of the packages of the public registry. npm packs the same files differently here.
   rmSync(join(content, 'npm-shrinkwrap.json'))
   await runProgram(t, ['tar', '-czf', tarball, '-C', dirname(content), 'package'])

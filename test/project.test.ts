@@ -1,5 +1,6 @@
-/** The files around the code: the changelog, the upgrade notes, and the issue forms. */
+/** The files around the code: the changelog, the policies, the issue forms and the workflows. */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -59,4 +60,61 @@ test('the issue forms ask for the version and the request_id', () => {
       assert.equal(Array.isArray(attributes.options), type === 'dropdown')
     }
   }
+})
+
+interface Job {
+  readonly permissions?: Readonly<Record<string, string>>
+  readonly 'timeout-minutes': number
+  readonly strategy?: { readonly matrix: { readonly include: readonly Readonly<Record<string, unknown>>[] } }
+  readonly needs?: string | readonly string[]
+  readonly steps: readonly { readonly uses?: string; readonly run?: string }[]
+}
+
+const workflows = globSync('.github/workflows/*.yml', { cwd: repository }).sort()
+const jobsOf = (file: string): Record<string, Job> => parse(read(file)).jobs
+
+test('workflows pin actions by commit, and ask only for the permissions that they need', () => {
+  assert.deepEqual(workflows, ['.github/workflows/ci.yml', '.github/workflows/release.yml'])
+  for (const file of workflows) {
+    const text = read(file)
+    assert.deepEqual(parse(text).permissions, { contents: 'read' })
+    const pinned = text.match(/^ +(- )?uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/gm) ?? []
+    const jobs = Object.values(jobsOf(file))
+    assert.equal(pinned.length, jobs.flatMap(({ steps }) => steps.filter(({ uses }) => uses)).length)
+    for (const job of jobs) assert.ok(job['timeout-minutes'] > 0)
+  }
+  const [ci = '', release = ''] = workflows
+  assert.ok(Object.values(jobsOf(ci)).every(({ permissions }) => permissions === undefined))
+  const writers = Object.entries(jobsOf(release)).filter(([, { permissions }]) => permissions?.contents === 'write')
+  assert.deepEqual(
+    writers.map(([name]) => name),
+    ['package'],
+  )
+})
+
+test('CI runs the gate on Linux with Node 20 and 26, and on macOS', () => {
+  const { test: gate } = jobsOf('.github/workflows/ci.yml')
+  const machines = gate?.strategy?.matrix.include.map(({ system, node }) => `${system}`.replace(/-.*/, ` ${node}`))
+  assert.deepEqual(machines, ['ubuntu 20', 'ubuntu 26', 'macos 26'])
+  assert.equal(gate?.steps.at(-1)?.run, '.ci/run')
+})
+
+test('a release runs the gate before it publishes the package and the image', () => {
+  const jobs = jobsOf('.github/workflows/release.yml')
+  assert.equal(jobs.test?.steps.at(-1)?.run, '.ci/run')
+  assert.equal(jobs['image-for-platform']?.needs, 'test')
+  assert.equal(jobs.image?.needs, 'image-for-platform')
+  assert.deepEqual(jobs.package?.needs, ['test', 'image'])
+  const platforms = jobs['image-for-platform']?.strategy?.matrix.include.map(({ platform }) => platform)
+  assert.deepEqual(platforms, ['amd64', 'arm64'])
+})
+
+test('the release workflow takes its notes from the changelog', () => {
+  const step = jobsOf('.github/workflows/release.yml').package?.steps.find(({ run }) => run?.includes('notes.md'))
+  const [, program = ''] = /^awk -v heading=.* '(.*)' CHANGELOG\.md > notes\.md$/m.exec(step?.run ?? '') ?? []
+  const awk = ['-v', `heading=## [${version}] `, program, join(repository, 'CHANGELOG.md')]
+  const { status, stdout } = spawnSync('awk', awk, { encoding: 'utf8' })
+  assert.equal(status, 0)
+  const [, ...sections] = read('CHANGELOG.md').split(/^## /m)
+  assert.equal(stdout, sections[0]?.replace(/^.*\n/, ''))
 })
