@@ -38,7 +38,6 @@ export type ErrorCode =
 /** Codes that only web pages use, never API responses. */
 export const pageCodes = ['link_expired', 'password_required', 'cross_site'] as const satisfies readonly ErrorCode[]
 
-/** Codes of API responses. */
 export type ApiErrorCode = Exclude<ErrorCode, (typeof pageCodes)[number]>
 
 /** An invalid field, with a stable code and a sentence that says what to send instead. */
@@ -123,25 +122,21 @@ function failureOf(code: ErrorCode, field: string, violation: ViolationCode, mes
   return new Failure(code, message, { violations: [{ field, code: violation, message }], ...facts })
 }
 
-/** The name violates the unique index. */
 export function nameTaken(name: string): Failure {
   return failureOf('name_taken', 'name', 'taken', `The name ${name} has already been taken. Choose another name.`)
 }
 
-/** Another link of the domain has the alias. Aliases are case-insensitive. */
 export function aliasTaken(alias: string): Failure {
   const message = `The alias ${alias} has already been taken on this domain. Choose another alias.`
   return failureOf('alias_taken', 'alias', 'taken', message)
 }
 
-/** The domain has links, and the request does not ask to delete them. */
 export function domainInUse(links: number): Failure {
   const [number, them] = links === 1 ? ['1 link', 'it'] : [`${links} links`, 'them']
   const message = `The domain has ${number}. Delete ${them} first, or send ?links=delete to delete the domain and its links.`
   return failureOf('domain_in_use', 'id', 'in_use', message)
 }
 
-/** The link's period is over, or its click limit has been reached. */
 export const linkExpired = new Failure('link_expired', 'This link has expired.')
 
 /** The record's version does not match the conditions of the request. Nothing was changed. */
@@ -151,13 +146,11 @@ export function preconditionFailed(version: string): Failure {
   })
 }
 
-/** The Idempotency-Key belongs to a different request. */
 export function idempotencyKeyReused(): Failure {
   const message = 'This Idempotency-Key was already used for a different request. Send a new key with each new request.'
   return failureOf('idempotency_key_reused', 'Idempotency-Key', 'key_reused', message)
 }
 
-/** The first request with the Idempotency-Key is still running. */
 export function idempotencyInProgress(): Failure {
   const message =
     'The first request with this Idempotency-Key is still running. Repeat the request in a second to get its answer.'
@@ -175,7 +168,6 @@ export function overloaded(detail: string): Failure {
   return new Failure('overloaded', detail, { retryAfter: 1 })
 }
 
-/** Too many slow reads are waiting. */
 export function tooManySearches(): Failure {
   return overloaded('Too many searches and deep pages are waiting. Try again shortly.')
 }
@@ -198,7 +190,6 @@ export class UniqueViolation extends Error {
   }
 }
 
-/** A statement violates a foreign key. Nothing was changed. */
 export function referenceConflict(): Failure {
   const message =
     'Other records refer to this one, or it refers to one that has just been deleted. Look at both, and try again.'

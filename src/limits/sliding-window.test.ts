@@ -6,7 +6,7 @@ import { SlidingWindow } from './sliding-window.ts'
 
 function windowOf(t: TestContext, { limit = 3, maxSubjects = 10 } = {}) {
   const tick = stopMonotonicClock(t)
-  return { window: new SlidingWindow({ limit, maxSubjects }), tick }
+  return { window: new SlidingWindow(limit, maxSubjects), tick }
 }
 
 /** Adds events until the limit is reached; returns how many there were. */

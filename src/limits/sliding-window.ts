@@ -11,7 +11,7 @@ export class SlidingWindow {
   #rotatedAt = 0
 
   /** When there are `maxSubjects`, new subjects share one limit until older ones are dropped. */
-  constructor({ limit, maxSubjects }: { readonly limit: number; readonly maxSubjects: number }) {
+  constructor(limit: number, maxSubjects: number) {
     this.#limit = limit
     this.#maxSubjects = maxSubjects
   }

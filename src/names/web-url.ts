@@ -4,12 +4,7 @@ import type { ViolationCode } from '../errors.ts'
 import { Refusal } from '../errors.ts'
 import { findHostProblem, type HostProblem, hostAdvice, maxNameLength } from './host-name.ts'
 
-/**
- * Parses an absolute http or https URL and returns it unchanged. Rejects everything that the parser of the URL Standard would
- * silently repair: missing or extra slashes, backslashes, white space and control characters. Also rejects invisible and
- * misleading characters, and more than `maxLength` code points. The host is an IP address or a host name, which may have
- * underscores.
- */
+/** Returns an absolute http or https URL unchanged. Refuses any that the parser of the URL Standard would repair. */
 export function parseWebUrl(text: string, maxLength = maxUrlLength): string | Refusal {
   if (isLonger(text, maxLength))
     return new Refusal('too_long', `A URL has at most ${maxLength} characters: write ${hint(text)}.`)

@@ -1,10 +1,7 @@
 import cluster from 'node:cluster'
 import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino'
 
-/**
- * Lines are written together when this many bytes wait, because each write wakes a thread. Workers share a pipe, where
- * writes of up to 4,096 bytes never mix (POSIX, PIPE_BUF).
- */
+/** Bytes of one write, which wakes a thread. In the pipe that workers share, 4,096 bytes never mix (PIPE_BUF). */
 const maxWrite = cluster.isWorker ? 4_096 : 16_384
 /** The longest time that a line waits. Milliseconds. */
 const flushEveryMs = 500

@@ -61,11 +61,7 @@ export class DomainChecks {
     this.#options = { ...defaults, ...options }
   }
 
-  /**
-   * Looks up a domain in the DNS and requests the fingerprint of this instance from it. The caller must pass the name of a
-   * domain of its account, because accounts must not probe other hosts. Results are cached for five seconds. Rejects with
-   * `overloaded` and `database_unavailable`.
-   */
+  /** Checks a domain of the caller's account: accounts must not probe other hosts. Rejects with `overloaded`. */
   async check(name: string): Promise<Reachability> {
     const { storage, concurrency } = this.#options
     const { position } = await storage.changesAfter(null)

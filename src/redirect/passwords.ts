@@ -16,7 +16,7 @@ const maxWaiting = 31
 
 /** Limits wrong passwords by link and network. Counts are not shared, because that would mean storing IP addresses. */
 export class Passwords {
-  readonly #wrong = new SlidingWindow({ limit: wrongPerMinute, maxSubjects })
+  readonly #wrong = new SlidingWindow(wrongPerMinute, maxSubjects)
   /** Checks the passwords of a subject one after the other, so that the limit is exact. */
   readonly #checking = new Semaphore({
     concurrency: Number.POSITIVE_INFINITY,
