@@ -20,22 +20,16 @@ export function idempotencyKeyOf({ headers }: Exchange): string | null {
 
 /** Returns the key in a header: bare, or a string of Structured Fields (RFC 9651 §3.3.3). Returns null if malformed. */
 export function parseIdempotencyKey(value: string): string | null {
-  const key = value.startsWith('"') ? unquote(value) : value
-  return key !== null && key.length <= maxIdempotencyKey && visible.test(key) ? key : null
+  const isQuoted = value.startsWith('"')
+  if (isQuoted && !quoted.test(value)) return null
+  const key = isQuoted ? value.slice(1, -1).replace(/\\(.)/g, '$1') : value
+  return key.length <= maxIdempotencyKey && visible.test(key) ? key : null
 }
 
 const visible = /^[\x21-\x7e]+$/
 const quoted = /^"(?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"$/
 
-function unquote(value: string): string | null {
-  return quoted.test(value) ? value.slice(1, -1).replace(/\\(.)/g, '$1') : null
-}
-
-/**
- * Returns the claim of a request on its Idempotency-Key, or null without one. Requests are the same if they have the same
- * method, target and values of the fields in `form`, which have been checked. Omitted fields do not count, so that stored
- * responses stay valid when a release adds a field.
- */
+/** Returns the claim on the Idempotency-Key, or null. Omitted fields do not count, so that a release may add fields. */
 export function claimOf(
   exchange: Exchange,
   { caller: { account, key }, fields }: Admitted,

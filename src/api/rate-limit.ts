@@ -17,11 +17,7 @@ export const rateLimitDetails: Readonly<Record<Policy, string>> = {
   address: 'Too many attempts from this address have failed in this minute. Try again in a minute.',
 }
 
-/**
- * Rate limits in fixed windows of a minute, shared by all processes on the database: requests by API key and by dashboard
- * session, and failed authentications by client network. API responses show what is left in the de facto headers
- * `X-RateLimit-*` and in those of the IETF draft (draft-ietf-httpapi-ratelimit-headers).
- */
+/** Rate limits, shared by all processes on the database. The headers follow draft-ietf-httpapi-ratelimit-headers. */
 export class RateLimits {
   /** Requests per minute for each key and each session, or null if there is no limit. */
   readonly perMinute: number | null

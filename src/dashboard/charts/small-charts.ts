@@ -30,12 +30,7 @@ function bar(label: Part, clicks: number, total: number): Html {
 const regions = new Intl.DisplayNames('en-GB', { type: 'region', fallback: 'none' })
 const languages = new Intl.DisplayNames('en-GB', { type: 'language', fallback: 'none' })
 
-const devices: ReadonlyMap<string, string> = new Map([
-  ['desktop', 'Desktop'],
-  ['mobile', 'Mobile'],
-  ['tablet', 'Tablet'],
-  ['tv', 'TV'],
-])
+const devices = new Map(Object.entries({ desktop: 'Desktop', mobile: 'Mobile', tablet: 'Tablet', tv: 'TV' }))
 
 export function valueLabel(name: string, value: string | number | null): Part {
   if (value === null) return name === 'referrers' ? 'Direct or unknown' : 'Unknown'

@@ -68,10 +68,7 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, rateLimits 
 const linkUsedOrExpired = 'This sign-in link has been used or has expired. Get another one.'
 const lacksScope = 'This API key lacks the scope *. Sign in with a key that has it.'
 
-/**
- * Renders both sign-in forms. A script submits the token of a sign-in link, but asks first in a signed-in browser: a link
- * from someone else must not silently switch the account. `next` is the path to open afterwards.
- */
+/** Renders both forms. A script asks first in a signed-in browser: a link must not silently switch the account. */
 function signInPage(
   exchange: Exchange,
   next: string,

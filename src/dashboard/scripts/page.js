@@ -1,7 +1,4 @@
-/**
- * Fetches another page of the dashboard. Returns null if the request fails or the session has ended.
- * @type {(address: string | URL, signal?: AbortSignal) => Promise<Document | null>}
- */
+/** Returns null if it fails. @type {(address: string | URL, signal?: AbortSignal) => Promise<Document | null>} */
 export async function fetchPage(address, signal) {
   const answer = await fetch(address, { headers: { accept: 'text/html' }, ...(signal && { signal }) })
   const isAnotherPlace = answer.redirected && new URL(answer.url).pathname !== new URL(address, location.href).pathname
