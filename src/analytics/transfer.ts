@@ -22,20 +22,13 @@ import {
   storeDays,
 } from './transfer-store.ts'
 
-/** The days of a period, both ends included. With `isNamed`, lines have the short links too. */
-interface Period {
-  readonly from: number
-  readonly to: number
-  readonly isNamed: boolean
-}
-
 /** A line of a file, with the link's id in that file. It has a short link if the file has no links. */
 interface FileDay extends LinkDay {
   readonly shortLink: string | undefined
 }
 
-/** Clicks in exports and imports: one line per link day. */
-function clicksOfPeriod({ from, to, isNamed }: Period): Detail<FileDay> {
+/** Clicks in exports and imports: one line per link day from `from` to `to`. With `isNamed`, lines have short links too. */
+function clicksOfPeriod(from: number, to: number, isNamed: boolean): Detail<FileDay> {
   return {
     plural: 'click_days',
     singular: 'click_day',
@@ -66,7 +59,7 @@ function clicksOfPeriod({ from, to, isNamed }: Period): Detail<FileDay> {
   }
 }
 
-export const clickTransfer = clicksOfPeriod({ from: 0, to: Number.POSITIVE_INFINITY, isNamed: false })
+export const clickTransfer = clicksOfPeriod(0, Number.POSITIVE_INFINITY, false)
 
 function read({ link_id, short_link, day, ...members }: Members): FileDay {
   if (!(Number.isSafeInteger(link_id) && Number(link_id) > 0)) {
@@ -129,7 +122,7 @@ export async function* clickTexts(
 ): AsyncGenerator<string, Totals> {
   const from = dayFrom(dates.from ?? '') ?? 0
   const to = dayFrom(dates.to ?? '') ?? Number.POSITIVE_INFINITY
-  if (format === 'jsonl') return yield* exportRecords(db, account, [clicksOfPeriod({ from, to, isNamed: true })])
+  if (format === 'jsonl') return yield* exportRecords(db, account, [clicksOfPeriod(from, to, true)])
   let click_days = 0
   yield csvHead
   for await (const page of daysOfLinks(db, account, { from, to, lastLink: Number.MAX_SAFE_INTEGER })) {

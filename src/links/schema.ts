@@ -254,9 +254,8 @@ const spaceFilter: Rule<number | null> = {
   schema: Type.Integer({ minimum: 0, description: 'Only links in this space; 0: only links without a space.' }),
   parse: (text, label) => (text === '0' ? null : parseInteger(1, Number.MAX_SAFE_INTEGER, text, label)),
 }
-const domainFilter = reference('Only links on this domain.')
 export const listLinksQuery = listQueryOf(resources.links, {
-  domain_id: optional(domainFilter, undefined),
+  domain_id: optional(reference('Only links on this domain.'), undefined),
   space_id: optional(spaceFilter, undefined),
   status: optional(oneOf(statuses, 'Only links in this state.'), undefined),
 })

@@ -1,10 +1,5 @@
 /** A configured database. */
-export type StorageLocation = SqliteLocation | PostgresLocation
-
-export interface SqliteLocation {
-  readonly engine: 'sqlite'
-  readonly path: string
-}
+export type StorageLocation = { readonly engine: 'sqlite'; readonly path: string } | PostgresLocation
 
 export interface PostgresLocation {
   readonly engine: 'postgres'

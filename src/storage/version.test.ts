@@ -6,7 +6,7 @@ import { newLocation, newStorage } from '../../test/engine.ts'
 import { createAccount } from '../accounts/store.ts'
 import { preconditionFailed } from '../errors.ts'
 import { changeSpace, insertSpace, removeSpace, spaceRecords } from '../spaces/store.ts'
-import type { SqliteLocation } from './location.ts'
+import type { StorageLocation } from './location.ts'
 import { openStorage } from './open.ts'
 import type { Db } from './port.ts'
 import type { Precondition } from './version.ts'
@@ -44,7 +44,7 @@ test('returns two versions for two changes of a record within a millisecond', as
 
 test('returns different versions for a change of a record before and after a backup is restored', async (t) => {
   const location = await newLocation((work) => t.after(work), 'sqlite')
-  const { path } = location as SqliteLocation
+  const { path } = location as Extract<StorageLocation, { engine: 'sqlite' }>
   const storage = await openStorage(location)
   const account = (await createAccount(storage, 'Acme')).id
   const { id } = (await insert(storage, account)).record

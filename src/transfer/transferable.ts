@@ -3,7 +3,6 @@
  * after the kinds that it refers to.
  */
 
-import type { Violation } from '../errors.ts'
 import type { Reading } from '../forms/form.ts'
 import { type ResourceName, resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
@@ -91,12 +90,9 @@ export async function resultOrInvalid<T>(work: () => T | Promise<T>): Promise<T 
 
 /** Returns the values. Throws `InvalidRecord` with all violations. */
 export function checkedRecord<T>({ values, violations }: Reading<T>): T {
-  if (violations.length > 0) throw new InvalidRecord(violations.map(sentence).join(' '))
+  const sentences = violations.map(({ field, message }) => `${field}: ${message}`)
+  if (sentences.length > 0) throw new InvalidRecord(sentences.join(' '))
   return values as T
-}
-
-function sentence({ field, message }: Violation): string {
-  return `${field}: ${message}`
 }
 
 /** Resolves the `<singular>_id` of a line to a local id. Throws `InvalidRecord`. */

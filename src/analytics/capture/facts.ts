@@ -7,14 +7,11 @@ import { referrerOf } from './referrer.ts'
 import { softwareOf } from './software.ts'
 import type { Visit } from './visit.ts'
 
-/** The stored facts of a person's visit: a value of each dimension, null if unknown. */
-export type Facts = Readonly<Record<Exclude<Dimension, 'links'>, string | null>>
-
-/** Returns the facts of a visit. */
+/** Returns the stored facts of a person's visit: a value of each dimension, null if unknown. */
 export function factsOf(
   { address, country, host, languages, referrer, userAgent }: Visit,
   countries: Pick<Countries, 'of'>,
-): Facts {
+): Readonly<Record<Exclude<Dimension, 'links'>, string | null>> {
   const { browser, operating_system, device } = softwareOf(userAgent)
   return {
     countries: countries.of(address, country),

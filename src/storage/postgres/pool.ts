@@ -42,9 +42,9 @@ export class Pool {
   constructor(url: string, size: number) {
     this.#pool = new pg.Pool({ ...settingsOf(url), max: size, idleTimeoutMillis: idleMs, pipeline: true })
     // The queries of a broken connection report the error. Without a listener it would end the process.
-    this.#pool.on('connect', (client) => client.on('error', ignored))
+    this.#pool.on('connect', (client) => client.on('error', () => undefined))
     // The pool has already removed the idle connection that broke.
-    this.#pool.on('error', ignored)
+    this.#pool.on('error', () => undefined)
   }
 
   /** Calls `work` with its own connection. Throws `database_unavailable` if none becomes free in time. */
@@ -69,8 +69,6 @@ export class Pool {
     await Promise.race([this.#pool.end(), wait(answerTimeoutMs, undefined, { ref: false })])
   }
 }
-
-function ignored(): void {}
 
 export function settingsOf(url: string): pg.ClientConfig {
   return {

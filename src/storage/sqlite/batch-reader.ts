@@ -7,8 +7,8 @@ import { Connection, openDatabase } from './connection.ts'
 const timeoutMs = 1_000
 
 interface QueuedRead {
-  readonly work: (connection: Connection) => unknown
-  readonly resolve: (value: unknown) => void
+  /** Settles the promise of the read. */
+  readonly run: () => void
   readonly reject: (reason: unknown) => void
 }
 
@@ -39,7 +39,14 @@ export class BatchReader {
   /** Returns the result of `work`. Rejects with its error, or with the translated error of a transaction that can't start. */
   read<T>(work: (connection: Connection) => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ work, resolve: resolve as (value: unknown) => void, reject })
+      const run = () => {
+        try {
+          resolve(work(this.#connection))
+        } catch (error) {
+          reject(error)
+        }
+      }
+      this.#queue.push({ run, reject })
       if (this.#queue.length === 1) setImmediate(() => this.#run())
     })
   }
@@ -56,7 +63,7 @@ export class BatchReader {
     this.#queue = []
     try {
       database.exec('begin')
-      for (const read of queue) this.#runOne(read)
+      for (const { run } of queue) run()
       // Some errors of a read have already ended the transaction.
       if (database.isTransaction) database.exec('rollback')
     } catch (error) {
@@ -65,13 +72,5 @@ export class BatchReader {
     }
     this.#seconds.add((performance.now() - start) / 1000)
     this.#sizes.add(queue.length)
-  }
-
-  #runOne({ work, resolve, reject }: QueuedRead): void {
-    try {
-      resolve(work(this.#connection))
-    } catch (error) {
-      reject(error)
-    }
   }
 }
