@@ -99,10 +99,7 @@ export class ClickMaintenance {
     ])
   }
 
-  /**
-   * Deletes a link's clicks: its totals and days, and its share of each domain, space and account day. They agree after
-   * each transaction. Returns false if the account has no such link.
-   */
+  /** Deletes a link's clicks and its share of group days in steps that agree. Returns false if the account lacks it. */
   async deleteClicks(account: number, link: number): Promise<boolean> {
     let isFound = false
     await this.#repeat(async (tx) => {

@@ -1,8 +1,8 @@
-import { type Domain, listDomainsQuery } from '../domains/schema.ts'
+import { type Domain, domainOperations } from '../domains/schema.ts'
 import { domainRecords } from '../domains/store.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { resources } from '../resources.ts'
-import { listSpacesQuery, type Space } from '../spaces/schema.ts'
+import { type Space, spaceOperations } from '../spaces/schema.ts'
 import { spaceRecords } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Versioned } from '../storage/version.ts'
@@ -24,8 +24,8 @@ export async function loadChoices(
   chosen: { readonly domains?: readonly unknown[]; readonly spaces?: readonly unknown[] },
 ): Promise<Choices> {
   const byName = { sort_by: 'name', sort: 'asc' }
-  const ofDomains = new ListState('', byName, listDomainsQuery, resources.domains).request
-  const ofSpaces = new ListState('', byName, listSpacesQuery, resources.spaces).request
+  const ofDomains = new ListState('', byName, domainOperations.list.query, resources.domains).request
+  const ofSpaces = new ListState('', byName, spaceOperations.list.query, resources.spaces).request
   const [domains, spaces] = await Promise.all([
     domainRecords.list(storage, account, { ...ofDomains, limit: maxChoices }),
     spaceRecords.list(storage, account, { ...ofSpaces, limit: maxChoices }),

@@ -59,8 +59,6 @@ export const updateDomain = form(
   assigned,
 )
 
-export const listDomainsQuery = listQueryOf(resources.domains)
-
 export const removeDomainQuery = form({
   links: optional(oneOf(['delete'], 'What becomes of the links on the domain: `delete` deletes them.'), null),
 })
@@ -68,7 +66,7 @@ export const removeDomainQuery = form({
 export const domainOperations = operationsOf('domains', {
   description: 'Host names for short links, each with an optional homepage URL and an optional 404 Not Found URL.',
   record: domainSchema,
-  listQuery: listDomainsQuery,
+  listQuery: listQueryOf(resources.domains),
   store: {
     form: storeDomain,
     failures: ['name_taken'],

@@ -43,12 +43,10 @@ export const storeSpace = form({ name: required(spaceName), color: optional(colo
 /** Not derived from `storeSpace`, because a rename must not change the color. */
 export const updateSpace = form({ name: change(spaceName), color: change(color) }, assignedFields)
 
-export const listSpacesQuery = listQueryOf(resources.spaces)
-
 export const spaceOperations = operationsOf('spaces', {
   description: 'Named groupings, each with one of six colours.',
   record: spaceSchema,
-  listQuery: listSpacesQuery,
+  listQuery: listQueryOf(resources.spaces),
   store: { form: storeSpace, failures: [], example: { name: 'Marketing', color: 3 }, refused: { color: '9' } },
   update: { form: updateSpace, description: 'Renames or repaints a space.', example: { name: 'Marketing', color: 5 } },
   example: {

@@ -43,10 +43,7 @@ const batchSize = 200
 /** Lines that are read in one event-loop tick. The longest take about a millisecond each. */
 const linesPerTick = 8
 
-/**
- * Stores the records of an export in an account, in one transaction per batch. An interrupted import can be run again,
- * because it recognizes stored records. Throws `StartupFailure` if the file is not an export.
- */
+/** Stores the records of an export, a batch per transaction, unless they exist. Throws `StartupFailure`. */
 export async function importRecords(
   db: Db,
   { account, asNew, transferables }: Destination,

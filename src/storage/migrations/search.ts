@@ -19,10 +19,7 @@ function indexesOfSqlite(): string[] {
   ]
 }
 
-/**
- * Returns the search index of a SQLite table, and the triggers that record which rows need indexing. `texts` are the names
- * of the indexed texts, and `columns` the columns that they are computed from. See `sqlite/search.ts`.
- */
+/** Returns the search index of a table's texts, which are computed from the columns: see `sqlite/search.ts`. */
 export function searchIndexOf(table: string, texts: readonly string[], columns: readonly string[]): string[] {
   const enqueue = (row: 'old' | 'new') =>
     `insert into search_changes values ('${table}', (${row}.account_id << 40) | ${row}.id) on conflict do nothing`
