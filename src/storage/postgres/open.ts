@@ -95,7 +95,7 @@ export function faultOf({ version, encoding }: Omit<Server, 'schema'>): string |
 function reason(url: string, error: unknown): string {
   const place = placeOfPostgres(url)
   const { message, code, syscall, path } = error as NodeJS.ErrnoException
-  if (isUntrusted(code)) {
+  if (untrusted.test(code ?? '')) {
     return `The database ${place} shows a certificate that is not trusted here (${code}). Add sslrootcert=FILE to DATABASE_URL, with the certificate of its authority.`
   }
   if (syscall === 'open') return `DATABASE_URL names a file that cannot be read: ${path} (${code}).`
@@ -120,12 +120,8 @@ function formatRejectedParameter(place: string, name: string): string {
 
 const ownLimits = ['statement_timeout', 'idle_in_transaction_session_timeout']
 
-/** Returns whether OpenSSL's code means an untrusted certificate chain. */
-function isUntrusted(code: string | undefined): boolean {
-  return /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF).*)$/.test(
-    code ?? '',
-  )
-}
+/** OpenSSL's codes for untrusted certificate chains. */
+const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF).*)$/
 
 const explanations: Readonly<Record<string, (place: string) => string>> = {
   '28P01': (place) => `The database ${place} refuses the user or the password. Check DATABASE_URL.`,
