@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
-import { readFileSync, statSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { clicksOf } from '../../../test/click-rows.ts'
+import { clicksOf, SinkInMemory } from '../../../test/click-rows.ts'
 import { startClickHouse } from '../../../test/clickhouse.ts'
 import { eventually, freePort, measured, newFolder, type Running, startProgram } from '../../../test/processes.ts'
 import { runs } from '../../../test/runs.ts'
 import { repository } from '../../../test/scripts.ts'
-import { openSink, type SinkTarget } from './open.ts'
+import { ClickSink, openSink, type SinkTarget } from './open.ts'
+import { SpoolUnusable } from './sink.ts'
+import { Spool } from './spool.ts'
+import { openSpoolFolder } from './spool-folder.ts'
 
 const script = join(repository, 'test/spooling.ts')
 const numbers = (first: number, last: number) => clicksOf(first, last).map(({ link_id }) => link_id)
@@ -84,4 +87,43 @@ test('writes a separate file for each process', async (t) => {
   await two?.close()
   assert.deepEqual(linksIn(file), [1])
   assert.deepEqual(linksIn(file.replace('.jsonl', '.1.jsonl')), [2])
+})
+
+for (const [what, block] of [
+  ['a path below a file', (root: string) => root],
+  ['a folder with a file in place of its first subfolder', (root: string) => join(root, '0')],
+] as const) {
+  test(`reports ${what} once, and drops and counts clicks until the spool can be opened`, async (t) => {
+    const root = join(newFolder(t), 'spool')
+    const [sink, problems] = [new SinkInMemory(), [] as unknown[]]
+    const onProblem = (error: unknown) => problems.push(error)
+    const file = block(root)
+    mkdirSync(join(file, '..'), { recursive: true })
+    writeFileSync(file, '')
+    const open = () => new Spool(openSpoolFolder(root), sink, { maxBytes: 1e9, onProblem })
+    const clicks = new ClickSink(open, onProblem)
+    clicks.put(clicksOf(1, 2))
+    clicks.put(clicksOf(3, 3))
+    assert.deepEqual(clicks.measured, [0, 0, 0, 3])
+    assert.equal(problems.length, 1)
+    assert.ok(problems[0] instanceof SpoolUnusable)
+    rmSync(file)
+    clicks.put(clicksOf(4, 5))
+    await eventually(() => sink.links.length === 2)
+    await clicks.close()
+    assert.deepEqual(sink.links, [4, 5])
+    assert.deepEqual(clicks.measured, [2, 0, 0, 3])
+    assert.equal(problems.length, 1)
+    const next = openSpoolFolder(root)
+    assert.equal(next.number, 0)
+    next.close()
+  })
+}
+
+test('closes without a usable spool', async (t) => {
+  const file = join(newFolder(t), 'file')
+  writeFileSync(file, '')
+  const open = () => new Spool(openSpoolFolder(join(file, 'spool')), new SinkInMemory(), { maxBytes: 1e9, onProblem })
+  const onProblem = (error: unknown) => assert.match(String(error), /ENOTDIR/)
+  await new ClickSink(open, onProblem).close()
 })
