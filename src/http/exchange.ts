@@ -68,8 +68,6 @@ export interface ExchangeContext {
   readonly unfinished: ByteBudget
 }
 
-const noLogFields: Readonly<Record<string, string | number>> = Object.freeze({})
-
 export class Exchange {
   readonly id: string
   /** Monotonic milliseconds. */
@@ -85,7 +83,7 @@ export class Exchange {
   /** The response headers: names and values alternate. */
   readonly headerFields: string[]
   /** Fields that the handler adds to the log line of the request. */
-  logFields = noLogFields
+  logFields: Readonly<Record<string, string | number>> = {}
   failure: ErrorCode | null = null
 
   constructor(context: ExchangeContext, request: IncomingMessage, response: ServerResponse, match: Match) {

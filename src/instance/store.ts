@@ -1,21 +1,14 @@
 /** The identity of the database, and the server's URLs, which the server stores and commands read. */
 import type { Db } from '../storage/port.ts'
-import { query } from '../storage/schema.ts'
+import { query, type Row } from '../storage/schema.ts'
 
-export interface InstanceAddresses {
-  /** Template of short URLs, such as `https://{domain}`. */
-  readonly short_url: string
-  /** The URL of the API and the dashboard, without a trailing slash. */
-  readonly base_url: string
-}
-
-/** Both are null before the first start of a server. */
-type StoredAddresses = InstanceAddresses | { readonly [Name in keyof InstanceAddresses]: null }
+/** The template of short URLs, and the URL of the dashboard. Both are null before the first start of a server. */
+export type InstanceAddresses = Readonly<Pick<Row<'instance'>, 'short_url' | 'base_url'>>
 
 /** Finds the addresses of the server that started last. */
-export async function findAddresses(db: Db): Promise<StoredAddresses> {
+export async function findAddresses(db: Db): Promise<InstanceAddresses> {
   const [row] = await db.execute(query.selectFrom('instance').select(['short_url', 'base_url']))
-  return row as StoredAddresses
+  return row as InstanceAddresses
 }
 
 /** Stores the addresses at the start of the server if they have changed. */

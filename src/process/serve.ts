@@ -40,7 +40,8 @@ async function start(): Promise<void> {
   const storage = await openStorage(config.storage)
   const log = await openLog(config.logLevel)
   const { logger } = log
-  const app = buildApp({ ...config, opsHosts: opsHostsOf(config), storage, logger })
+  const opsHosts = config.listeners.filter(({ name }) => name === 'ops').map(({ host }) => host.toLowerCase())
+  const app = buildApp({ ...config, opsHosts: ['localhost', ...opsHosts], storage, logger })
   stopOnSignals({ app, storage, log })
   try {
     // BOOTSTRAP_KEY must work from the first request on. A generated key is created when it can be printed.
@@ -84,10 +85,6 @@ async function listenAll({ listeners }: Config, app: App) {
   }
   if (cluster.isWorker) process.send?.(ports satisfies Ports)
   return { api: listening.api as Listening, redirect: listening.redirect }
-}
-
-function opsHostsOf({ listeners }: Config): string[] {
-  return ['localhost', ...listeners.filter(({ name }) => name === 'ops').map(({ host }) => host.toLowerCase())]
 }
 
 /** Stores the server's addresses for the command line. With a read-only database, logs a warning instead. */
