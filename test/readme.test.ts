@@ -1,8 +1,12 @@
 /** The transcripts, links and tables of the documents. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { variables } from '../src/config/variables.ts'
@@ -51,7 +55,7 @@ test('the commands of docs/tour.md print its transcripts', async (t) => {
   await rehearse(t, tour)
 })
 
-test('the commands of docs/api.md print its transcripts, and its program reads a whole list', async (t) => {
+test('the commands of docs/api.md print its transcripts, and its programs read a list and retry', async (t) => {
   const { env, places } = await rehearse(t, guide)
   const api = `${places['http://localhost:3000']}/api/v1`
   const post = (path: string, fields: Record<string, string>) =>
@@ -63,13 +67,46 @@ test('the commands of docs/api.md print its transcripts, and its program reads a
   const aliases = Array.from({ length: 101 }, (_, index) => `link-${index}`)
   for (const alias of aliases) assert.equal((await post('/links', { url: 'https://acme.com', alias })).status, 201)
 
-  const [, program = ''] = /```js\n(const headers[\s\S]*?)```/.exec(readFileSync(guide, 'utf8')) ?? []
-  const source = Object.entries(places).reduce((text, [written, meant]) => text.replaceAll(written, meant), program)
-  const path = join(newFolder(t), 'program.mjs')
-  writeFileSync(path, source)
-  const { stdout } = await promisify(execFile)(process.execPath, [path], { env })
-  assert.deepEqual(stdout.trim().split('\n'), aliases)
+  const list = await runProgram(t, /^const headers/, places, env)
+  assert.deepEqual(list.trim().split('\n'), aliases)
+
+  // A server in between closes the first connection, and responds with 503 to the second request.
+  const keys: unknown[] = []
+  const faulty = createServer(async (request, response) => {
+    keys.push(request.headers['idempotency-key'])
+    if (keys.length === 1) return request.socket.destroy()
+    if (keys.length === 2) return response.writeHead(503, { 'retry-after': '0' }).end('{}')
+    const fields = JSON.parse(await text(request))
+    const answer = await post('/links', fields)
+    return response.writeHead(answer.status).end(await answer.text())
+  })
+  faulty.listen(0, '127.0.0.1')
+  await once(faulty, 'listening')
+  t.after(() => faulty.close())
+  const { port } = faulty.address() as AddressInfo
+  const created = await runProgram(t, /^const request/, { 'http://localhost:3000': `http://127.0.0.1:${port}` }, env)
+  assert.match(created, /^http:\/\/go\.acme\.com:\d+\/\w+\n$/)
+  assert.equal(keys.length, 3)
+  assert.equal(new Set(keys).size, 1)
 })
+
+/** Runs the JavaScript block of docs/api.md that starts like this. Returns its output. */
+async function runProgram(
+  t: TestContext,
+  start: RegExp,
+  places: Rehearsal['places'],
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
+  const blocks = [...readFileSync(guide, 'utf8').matchAll(/```js\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+  const program = blocks.find((block) => start.test(block)) as string
+  const path = join(newFolder(t), 'program.mjs')
+  writeFileSync(
+    path,
+    Object.entries(places).reduce((source, [written, meant]) => source.replaceAll(written, meant), program),
+  )
+  const { stdout } = await promisify(execFile)(process.execPath, [path], { env })
+  return stdout
+}
 
 test('docs/api.md lists every error code of the API with its status', () => {
   const rows = readFileSync(guide, 'utf8').matchAll(/^\| ((?:`[a-z_]+`(?:, )?)+) \| (\d{3}) \|/gm)
