@@ -31,15 +31,12 @@ export interface Click {
   readonly visitorUnder: ((salt: Uint8Array) => number) | null
 }
 
-interface KnownClick {
+export interface CountedClick {
   readonly click: Click
   /** The link's totals, and the records that it belongs to. */
   readonly link: LinkTotals
-}
-
-export interface CountedClick extends KnownClick {
   /** Whether it was the visitor's first click on the link that day. */
-  readonly isFirst: boolean
+  isFirst: boolean
 }
 
 /** Gets clicks just before they are committed, and again if the commit fails. */
@@ -100,13 +97,13 @@ async function count(
 ): Promise<CountedClick[]> {
   const ids = clicks.map(({ link }) => link)
   const links = await lockLinks(tx, ids)
-  const known = clicks.flatMap((click) => {
+  const counted: CountedClick[] = []
+  for (const click of clicks) {
     const link = links.get(click.link)
-    return link === undefined || !mayCount(click, link) ? [] : [{ click, link }]
-  })
-  if (known.length === 0) return []
-  const first = await findFirstVisits(tx, known)
-  const counted = known.map((each): CountedClick => ({ ...each, isFirst: first.has(each.click) }))
+    if (link !== undefined && mayCount(click, link)) counted.push({ click, link, isFirst: false })
+  }
+  if (counted.length === 0) return []
+  await markFirstVisits(tx, counted)
   await addToDays(tx, counted)
   await addToTotals(tx, counted)
   onCounted(counted)
@@ -133,29 +130,28 @@ async function noteBatch(tx: Db, writer: string, batch: number): Promise<boolean
   return noted.length > 0
 }
 
-/** Stores the visitors of human clicks. Returns the clicks that are the first of their visitor that day. */
-async function findFirstVisits(tx: Db, clicks: readonly KnownClick[]): Promise<Set<Click>> {
+/** Stores the visitors of human clicks, and marks the clicks that are the first of their visitor that day. */
+async function markFirstVisits(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
   const days = clicks.map(({ click }) => dayOf(click.atMs))
   const salts = await saltsOf(tx, days)
-  const visits = new Map<string, { readonly click: Click; readonly row: Row<'click_visitors'> }>()
-  for (const { click } of clicks) {
-    if (click.visitorUnder === null) continue
-    const day = dayOf(click.atMs)
-    const row = { day, link_id: click.link, visitor: click.visitorUnder(salts.get(day) as Uint8Array) }
+  const visits = new Map<string, CountedClick>()
+  const rows: Row<'click_visitors'>[] = []
+  for (const each of clicks) {
+    const { atMs, link, visitorUnder } = each.click
+    if (visitorUnder === null) continue
+    const day = dayOf(atMs)
+    const row = { day, link_id: link, visitor: visitorUnder(salts.get(day) as Uint8Array) }
     const name = nameOf(row)
-    if (!visits.has(name)) visits.set(name, { click, row })
+    if (visits.has(name)) continue
+    visits.set(name, each)
+    rows.push(row)
   }
-  const sorted = [...visits.values()].sort(
-    ({ row: a }, { row: b }) => a.day - b.day || a.link_id - b.link_id || a.visitor - b.visitor,
-  )
-  const first = new Set<Click>()
-  for (const some of parts(sorted)) {
-    const rows = some.map(({ row }) => row)
-    const insert = query.insertInto('click_visitors').values(rows)
+  rows.sort((a, b) => a.day - b.day || a.link_id - b.link_id || a.visitor - b.visitor)
+  for (const some of parts(rows)) {
+    const insert = query.insertInto('click_visitors').values(some)
     const added = insert.onConflict((conflict) => conflict.doNothing()).returning(['day', 'link_id', 'visitor'])
-    for (const row of await tx.execute(added)) first.add(visits.get(nameOf(row))?.click as Click)
+    for (const row of await tx.execute(added)) (visits.get(nameOf(row)) as CountedClick).isFirst = true
   }
-  return first
 }
 
 function nameOf({ day, link_id, visitor }: Row<'click_visitors'>): string {
@@ -191,16 +187,15 @@ async function saltsOf(tx: Db, all: readonly number[]): Promise<ReadonlyMap<numb
 async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
   const accounts = clicks.map(({ link }) => link.account)
   await lockAccounts(tx, accounts)
-  const links = new Map<string, DayClicks>()
+  const links = Map.groupBy(clicks, ({ click }) => `${dayOf(click.atMs)} ${click.link}`)
   const groups = new Map<string, DayClicks>()
-  for (const each of clicks) addTo(links, linkKey(each.click), [each])
-  await changeDays(tx, links, (day, own) => {
+  await changeDays(tx, [...links.values()].map(dayOfLink), (day, own) => {
     const [{ link }] = own as [CountedClick]
     if (day.facts.hours.size === 0) day.space = link.space
     for (const { click, isFirst } of own) addClick(day.facts, click, isFirst)
     for (const key of groupKeys(link, day)) addTo(groups, key, own)
   })
-  await changeDays(tx, groups, ({ facts }, own) => {
+  await changeDays(tx, [...groups.values()], ({ facts }, own) => {
     for (const { click, link, isFirst } of own) {
       addClick(facts, click, isFirst)
       if (click.class === 'person') addPeople(facts.breakdowns.links, link.link, click.count)
@@ -214,6 +209,11 @@ interface DayClicks {
   readonly clicks: CountedClick[]
 }
 
+function dayOfLink(clicks: CountedClick[]): DayClicks {
+  const [{ click }] = clicks as [CountedClick]
+  return { key: { scope: scopes.link, day: dayOf(click.atMs), id: click.link }, clicks }
+}
+
 function addTo(days: Map<string, DayClicks>, key: DayKey, clicks: readonly CountedClick[]): void {
   const name = `${key.scope} ${key.day} ${key.id}`
   const known = days.get(name)
@@ -224,22 +224,16 @@ function addTo(days: Map<string, DayClicks>, key: DayKey, clicks: readonly Count
 /** Reads, changes and stores days in the order of the table, a bounded number at a time. */
 async function changeDays(
   tx: Db,
-  changed: ReadonlyMap<string, DayClicks>,
+  changed: readonly DayClicks[],
   change: (day: Day, clicks: readonly CountedClick[]) => void,
 ): Promise<void> {
-  const sorted = [...changed.values()].sort(
-    ({ key: a }, { key: b }) => a.scope - b.scope || a.day - b.day || a.id - b.id,
-  )
+  const sorted = changed.toSorted(({ key: a }, { key: b }) => a.scope - b.scope || a.day - b.day || a.id - b.id)
   for (const some of parts(sorted, daysInMemory)) {
     const days = new Days(tx)
     const read = await days.read(some.map(({ key }) => key))
     for (const [at, { clicks }] of some.entries()) change(read[at] as Day, clicks)
     await days.save()
   }
-}
-
-function linkKey({ link, atMs }: Click): DayKey {
-  return { scope: scopes.link, day: dayOf(atMs), id: link }
 }
 
 function addClick(facts: DayFacts, click: Click, isFirst: boolean): void {
