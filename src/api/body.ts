@@ -18,7 +18,6 @@ export async function readBody(exchange: Exchange): Promise<Fields | Failure> {
   return bytes instanceof Failure ? bytes : parse(bytes)
 }
 
-/** Returns the fields of a body, or `malformed_body`. */
 type Parse = (bytes: Buffer) => Fields | Failure
 
 /** Returns the parser for the media type of the body, or null if there is no body. */

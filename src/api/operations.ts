@@ -10,7 +10,6 @@ import { type ResourceName, resources } from '../resources.ts'
 import type { Db, Page, PageRequest } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
 
-/** The prefix of all paths. */
 export const apiPrefix = '/api/v1'
 
 /** An operation of the API, for its checks and its documents. */
@@ -47,7 +46,6 @@ export interface Body {
 export interface Success {
   readonly status: 200 | 201 | 204
   readonly description: string
-  /** The schema of a JSON response. */
   readonly schema?: TSchema
   readonly example?: unknown
   /** Several examples by name, each with a sentence. */
@@ -65,7 +63,6 @@ export interface Admitted {
   readonly fields: Fields
 }
 
-/** Responds to an authenticated request, or returns the failure. */
 export type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
 
 /** The routes of the API, each of which requires a key. */
@@ -244,7 +241,6 @@ function writesOf(plural: ResourceName, described: Described): Omit<Operations, 
   }
 }
 
-/** Returns the properties that several operations of a resource have. */
 function partsOf(plural: ResourceName, { description, record, example }: Described) {
   const { singular } = resources[plural]
   const tag = { name: titled(plural), description }

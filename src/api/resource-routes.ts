@@ -61,7 +61,6 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
   })
 }
 
-/** Sends the response to a stored record, with its ETag and Location. */
 function sendStored(exchange: Exchange, { status, location, etag, body, isReplayed }: OnceResult): undefined {
   if (isReplayed) addHeader(exchange, 'idempotency-replayed', 'true')
   addHeader(exchange, 'location', location)

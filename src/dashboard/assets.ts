@@ -35,7 +35,6 @@ const texts = new Map([
 /** A hash of all files, because scripts import each other by relative URLs. */
 const assetsVersion = hash('sha1', JSON.stringify([...texts].sort()), 'hex').slice(0, 12)
 
-/** The folder of the URLs of this version. */
 export const assetFolder = `/app/static/${assetsVersion}`
 
 export async function dashboardFiles(): Promise<ReadonlyMap<string, StaticContent>> {

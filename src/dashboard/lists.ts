@@ -39,7 +39,6 @@ export class ListState {
     return this.query.page ?? 1
   }
 
-  /** Returns the value of a filter in the URL; empty if there is none. */
   filterValue(name: string): string {
     return this.#given.get(name) ?? ''
   }

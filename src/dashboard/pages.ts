@@ -208,7 +208,6 @@ export class Pages {
   }
 }
 
-/** Returns the content of the page, or of an error page for a client error. */
 async function contentOrFailure(request: PageRequest, page: PageHandler): Promise<PageContent | Redirect> {
   try {
     return await page(request)

@@ -13,14 +13,12 @@ import { conflictMessage, type Difference } from './parts/messages.ts'
 interface EditForm {
   readonly name: string
   readonly controls: (state: FormState) => Html
-  /** Returns the submitted values that differ from the stored ones. */
   readonly differences: (sent: Fields) => readonly Difference[]
 }
 
 export interface RecordForms<Row extends { readonly id: number }> {
   readonly what: 'link' | 'domain' | 'space'
   readonly actions: Pick<ResourceHandlers<Row>, 'find' | 'insertion' | 'onStored' | 'change'>
-  /** Returns the initial values of the form for a new record. */
   readonly initialValues: (request: PageRequest) => Promise<Fields>
   readonly newPage: (state: FormState, request: PageRequest) => Promise<PageContent>
   /** Returns the values of the form for an existing record; its fields by default. */
@@ -70,7 +68,6 @@ export function addRecordForms<Row extends { readonly id: number }>(
   })
 }
 
-/** Renders the form. `differences` are null without a conflict. */
 function editPage(
   path: string,
   { name, controls }: EditForm,

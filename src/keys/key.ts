@@ -8,7 +8,6 @@ const randomLength = 43
 const checksumLength = 6
 const keyPattern = /^wm_[0-9A-Za-z]{49}$/
 
-/** Returns a new key. */
 export function generateKey(): string {
   const random = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), randomLength)
   return withChecksum(prefix + random)

@@ -59,7 +59,6 @@ export function statusOf(
   return expires_at !== null && Date.parse(expires_at) <= now ? 'expired' : 'active'
 }
 
-/** Finds the key with this hash. */
 export async function findKeyByHash(db: Db, hash: Uint8Array): Promise<Key | undefined> {
   const [row] = await db.execute(keys.where('hash', '=', hash))
   return row && toKey(row)

@@ -5,7 +5,6 @@ export type TokenKind = 'login' | 'session'
 
 const prefixes: Readonly<Record<TokenKind, string>> = { login: 'wml_', session: 'wms_' }
 
-/** Returns a new secret. */
 export function generateToken(kind: TokenKind): string {
   return prefixes[kind] + randomBytes(32).toString('base64url')
 }
@@ -20,7 +19,6 @@ export function hasToken(text: string): boolean {
   return /wm[ls]_[\w-]{43}/.test(text)
 }
 
-/** Returns the SHA-256 of the secret. */
 export function hashToken(token: string): Buffer {
   return hash('sha256', token, 'buffer')
 }

@@ -100,7 +100,6 @@ const failuresBehindKeys: readonly ApiErrorCode[] = [
   'database_unavailable',
 ]
 
-/** Returns the path items of all operations. */
 function pathItems(operations: readonly Operation[], schemas: Schemas, bodies: Bodies): Record<string, object> {
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations) {

@@ -12,7 +12,6 @@ const always = (description: string, example: string | number, schema = text) =>
 /** A header that responses have in the cases that its description names. */
 const sometimes = (description: string, example: string | number, schema = text) => ({ description, schema, example })
 
-/** Response headers by name. */
 export const headers = {
   'X-Request-Id': always('Names the request in the log: your own id if you sent a valid one.', 'order-4711', {
     type: 'string',
@@ -103,7 +102,6 @@ export const onApiAnswers: readonly HeaderName[] = [
   'Access-Control-Expose-Headers',
 ]
 
-/** Returns references to these headers for a response. */
 export function headerReferences(names: readonly string[]): object {
   return Object.fromEntries(names.map((name) => [name, reference('headers', name)]))
 }

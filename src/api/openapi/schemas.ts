@@ -3,10 +3,8 @@ import type { TSchema } from '../../forms/json-schema.ts'
 import { oneOf } from '../../forms/rules.ts'
 import type { Body, Operation } from '../operations.ts'
 
-/** A JSON Schema in the document. */
 export type Schema = Readonly<Record<string, unknown>>
 
-/** Returns a reference to a component of the document. */
 export function reference(kind: 'headers' | 'examples' | 'parameters' | 'responses' | 'schemas', name: string): Schema {
   return { $ref: `#/components/${kind}/${name}` }
 }
@@ -46,7 +44,6 @@ export class Schemas {
     return $id === undefined ? withType(converted) : this.named($id, withType(converted))
   }
 
-  /** Adds a component. Returns the reference to it. */
   named(name: string, schema: Schema): Schema {
     this.#named.set(name, schema)
     return reference('schemas', name)
@@ -67,7 +64,6 @@ function mapValues<From, To>(object: Readonly<Record<string, From>>, to: (value:
   return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, to(value, name)]))
 }
 
-/** Returns the parameters of a query form. */
 export function queryParameters(query: Form<unknown>, schemas: Schemas): object[] {
   return Object.entries<Field<unknown>>(query.fields).map(([name, { schema, required }]) => {
     const { description, ...rest } = schemas.published(schema)

@@ -117,7 +117,6 @@ interface OpenOperation extends Pick<Operation, 'id' | 'summary' | 'description'
   readonly content: object
   /** The headers of the response in addition to the headers of every response. */
   readonly headers?: readonly string[]
-  /** Responses with other statuses. */
   readonly others?: object
   readonly failures?: readonly ApiErrorCode[]
 }

@@ -6,7 +6,6 @@ import { markdown } from './markdown.ts'
 import { codeLinks, type DocumentedOperation, methodBadge, operationSection } from './operation.ts'
 import { fieldsOf, inlineReferences, type OpenApi, type Response, rowsOf, schemaOf } from './schema.ts'
 
-/** Renders the interactive reference at `/docs` from the OpenAPI document. */
 function referencePage(document: OpenApi): Html {
   const { info, tags } = document
   const operations = operationsOf(document)
@@ -94,7 +93,6 @@ ${markdown(schema.description ?? '')}${rowsOf(fieldsOf(document, schema))}</deta
   )}</section>`
 }
 
-/** The media types of the page's files. */
 const loaded: Readonly<Record<string, string>> = {
   'base.css': 'text/css; charset=utf-8',
   'reference.css': 'text/css; charset=utf-8',

@@ -92,7 +92,6 @@ export interface Row {
   readonly description: string
 }
 
-/** Renders fields as a list with types and descriptions. */
 export function rowsOf(rows: readonly Row[]): Html {
   return html`<dl class="fields">${rows.map(
     ({ name, required, schema, description }) => html`

@@ -168,9 +168,7 @@ export interface ClicksChart {
   readonly started: number
   /** The current hour; null unless the last started bucket is still running. */
   readonly currentHour: number | null
-  /** The clicks in each bucket of the previous period. */
   readonly before?: readonly number[]
-  /** The clicks in the previous period up to the current time. */
   readonly beforeUntilNow?: number
   readonly interval: Interval
   readonly title: string
@@ -192,7 +190,6 @@ function bucketName(startAt: string, interval: Interval): string {
   return long[interval].format(new Date(startAt))
 }
 
-/** Names a bucket, and says if it is still running. */
 function bucketTitle({ buckets, started, currentHour, interval }: ClicksChart, place: number): string {
   const name = bucketName(buckets[place]?.start_at ?? '', interval)
   return currentHour !== null && place === started - 1 ? `${name}, so far` : name
@@ -232,7 +229,6 @@ export function createAxis(figures: readonly number[]) {
   return { ticks, y: (clicks: number) => rounded(scale(clicks)) }
 }
 
-/** Returns the horizontal position of a bucket, in the units of the plot. */
 function xPosition(place: number, count: number): number {
   return rounded(count > 1 ? (place / (count - 1)) * plotWidth : plotWidth / 2)
 }

@@ -12,7 +12,6 @@ const labels = { '2d': '2 days', '7d': '7 days', '30d': '30 days', '90d': '90 da
 
 type PeriodName = keyof typeof labels
 
-/** The named periods, in menu order. */
 export const periods = Object.entries(labels).map(([name, label]) => ({ name: name as PeriodName, label }))
 
 const [dayMs, hourMs] = [86_400_000, 3_600_000]

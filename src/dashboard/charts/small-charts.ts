@@ -10,7 +10,6 @@ interface BarChart {
   readonly total: number
 }
 
-/** Renders a breakdown: each value with its clicks and share, as text and as a bar. */
 export function barChart({ title, rows, total }: BarChart): Html {
   const list = html`<ol>${rows.map(({ label, clicks }) => bar(label, clicks, total))}</ol>`
   const none = html`<p class="muted">No clicks in this period.</p>`

@@ -99,7 +99,6 @@ function urlFields(state: FormState): Html {
 
 interface DnsQuery {
   readonly domain: Domain
-  /** The public host; null if it is unknown. */
   readonly publicHost: string | null
   readonly checks: DomainChecks
   readonly isCheckRequested: boolean
@@ -115,7 +114,6 @@ const verdicts: Readonly<Record<Reachability['answer'], string>> = {
     'The name has no address yet. Set the records below, then check again. A new record can take up to an hour to take effect.',
 }
 
-/** Renders the DNS records to set, and the result of a check. */
 export async function dnsSection(request: DnsQuery): Promise<Html> {
   const { domain, checks, isCheckRequested } = request
   const { id, name } = domain
@@ -154,7 +152,6 @@ function isLoopbackName(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
 }
 
-/** Renders DNS records with buttons that copy their names and values. */
 function dnsRecords(records: readonly DnsRecord[]): Html {
   return table({
     caption: 'DNS records',

@@ -22,7 +22,6 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
   readonly words: {
     readonly list: string
     readonly add: string
-    /** The button of the form for a new group. */
     readonly create: string
     /** The title and the text of an empty list. */
     readonly none: string
@@ -34,16 +33,13 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
   readonly newControls: (state: FormState) => Html
   readonly nameOf: (row: Row) => string
   readonly heading: (row: Row) => Html
-  /** The columns between the name and the time of creation. */
   readonly columns: readonly Column<Listed<Row>>[]
-  /** Renders the part above the statistics. */
   readonly details: (request: PageRequest, row: Row) => Promise<Html | null>
   /** Returns the title and the consequences of deleting a group with `total` links, such as "more than 1,000 links". */
   readonly deletion: (row: Row, total: number, links: string) => readonly [title: string, consequence: string]
   readonly remove: (account: number, id: number) => Promise<unknown>
 }
 
-/** The list, the forms, the page of each group, and its deletion. */
 export class GroupPages<Row extends { readonly id: number; readonly created_at: string }> {
   readonly #services: Services
   readonly #group: Group<Row>

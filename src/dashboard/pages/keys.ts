@@ -99,7 +99,6 @@ const lifetimeOptions: readonly Choice[] = [
   { value: '365d', label: 'In a year' },
 ]
 
-/** Describes a scope: "read links". */
 function describeScope(scope: Scope): string {
   if (scope === '*') return 'everything'
   const [resource = '', action = ''] = scope.split(':')

@@ -181,7 +181,6 @@ function linkSections(state: FormState, choices: Choices, hasPassword = false): 
   })}`
 }
 
-/** Summarizes a control, unless it has its default value. */
 function summarizeControl(control: Control, state: FormState, { spaces }: Choices, hasPassword: boolean): string[] {
   const { name, kind, summary } = control
   const { value } = state.field(name)
@@ -191,7 +190,6 @@ function summarizeControl(control: Control, state: FormState, { spaces }: Choice
   return [space === undefined ? summary(value) : truncateMiddle(space.name, maxSummaryCharacters)]
 }
 
-/** Formats the day of a time. Returns other text unchanged. */
 function formatDayOf(text: string): string {
   const time = Date.parse(`${text}Z`)
   return Number.isNaN(time) ? text : `${formatDay(time)} UTC`
@@ -237,7 +235,6 @@ function localTime(text: string): string {
   return text.slice(0, -1).replace(/(?::00)?\.000$/, '')
 }
 
-/** Converts the form to API fields. */
 function apiFields(form: Fields): Fields {
   const { version: _, remove_password, ...sent } = form
   const fields: Record<string, unknown> = { ...sent }
@@ -269,7 +266,6 @@ export function linkDifferences(form: Fields, stored: Link, { spaces }: Choices)
     })
 }
 
-/** Formats a time for people, unless that would lose precision. */
 function formatTime(text: unknown): string {
   const isWhole = typeof text === 'string' && /T\d\d:\d\d:00Z$/.test(text) && !Number.isNaN(Date.parse(text))
   return isWhole ? exactTime(text) : formatValue(text)

@@ -97,7 +97,6 @@ function linkFacts(link: Link, space: Space | undefined, path: string): Html {
   )}</dl>${qrSection(link, path)}</div>`
 }
 
-/** Returns labels and values, without empty facts. */
 function factRows(link: Link, space: Space | undefined): (readonly [label: string, fact: Part])[] {
   const now = Date.now()
   const { url, title, active_period_start_at: start, active_period_end_at: end, clicks_limit } = link
@@ -210,7 +209,6 @@ async function deletePage(services: Services, account: number, link: Link, next:
 
 const namedLinks = 5
 
-/** Asks whether to delete several links. Names the most visited ones. */
 export async function deleteManyPage(
   services: Services,
   account: number,

@@ -122,7 +122,6 @@ async function results(
 ${list.pagination(total, totalIsExact)}`
 }
 
-/** Renders the empty result of a search or filter, with next steps. */
 function noMatch(list: ListState, labels: readonly string[]): Html {
   const { search } = list.query
   const among = `Only links with these filters were searched: ${labels.join(', ')}.`
@@ -198,7 +197,6 @@ function selectedIn(fields: Fields): number[] {
   return Object.keys(fields).flatMap((name) => /^row-([1-9]\d{0,15})$/.exec(name)?.slice(1).map(Number) ?? [])
 }
 
-/** Applies the requested action to each link. Returns a notice that counts successes and failures. */
 async function applyToAll(
   ids: readonly number[],
   { account, fields }: PageRequest,
@@ -230,10 +228,8 @@ function noticeFor({ single, several, space }: LinkAction, done: readonly number
 interface LinkAction {
   /** Returns false if the action was not possible. */
   readonly apply: (id: number) => Promise<unknown>
-  /** The notice if only one link was selected. */
   readonly single?: Notice['code']
   readonly several: Notice['code']
-  /** The space to name in the notice. */
   readonly space?: number
 }
 

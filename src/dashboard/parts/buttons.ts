@@ -43,7 +43,6 @@ export function submitButton(button: SubmitButton): Html {
 
 type HiddenFields = Readonly<Record<string, string>>
 
-/** Renders a button in its own form, for a single action. */
 export function postButton(button: SubmitButton & { readonly action: string; readonly fields?: HiddenFields }): Html {
   const { action, fields = {}, weight = 'plain' } = button
   return html`<form method="post" action="${action}">${hiddenFields(fields)}${submitButton({ ...button, weight })}</form>`

@@ -53,7 +53,6 @@ interface TextField extends Field {
   readonly autocomplete?: string
   /** Uses the monospace font of short links and code. */
   readonly isCode?: boolean
-  /** The text before the input, such as the domain of an alias. */
   readonly prefix?: string
 }
 

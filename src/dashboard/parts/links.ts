@@ -51,7 +51,6 @@ function charactersOf(text: string): string[] {
   return /^[ -~]*$/.test(text) ? text.split('') : Array.from(segmenter.segment(text), ({ segment }) => segment)
 }
 
-/** Shortens a text to `length` characters by leaving out its middle. */
 export function truncateMiddle(text: string, length: number): string {
   const characters = charactersOf(text)
   if (characters.length <= length) return text
@@ -96,7 +95,6 @@ const states = {
   expired: ['Expired', 'warning'],
 } as const
 
-/** Renders the status of a link; null if it is active. */
 export function statusBadge(status: Status): Html | null {
   if (status === 'active') return null
   const [word, name] = states[status]

@@ -32,7 +32,6 @@ interface Confirmation {
   readonly action: string
   /** The consequences with figures, one sentence each. */
   readonly consequences: readonly Part[]
-  /** The affected things, if there are several. */
   readonly things?: readonly Part[]
   /** The action and its object: "Delete go.acme.com". */
   readonly verb: string

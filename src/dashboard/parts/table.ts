@@ -9,7 +9,6 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Part
   /** A `lead` cell names the row. `menu` and `select` columns have no visible header. */
   readonly kind?: 'lead' | 'text' | 'number' | 'menu' | 'select'
-  /** The sort key; without it, the column is not sortable. */
   readonly sortBy?: string
   /** Whether the value has no label where rows are blocks. */
   readonly isPlain?: boolean
@@ -22,7 +21,6 @@ export interface Column<Row> {
 export interface Sorting {
   readonly by: string
   readonly isDescending: boolean
-  /** Returns the URL of the list in another order. */
   readonly href: (by: string, isDescending: boolean) => string
 }
 
