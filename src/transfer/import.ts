@@ -229,7 +229,8 @@ async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string 
   let length = 0
   const add = (part: Buffer) => {
     length += part.length
-    parts = length > maxLineLength ? [] : [...parts, part]
+    if (length > maxLineLength) parts = []
+    else parts.push(part)
   }
   const take = () => {
     const line = length > maxLineLength ? null : decoded(Buffer.concat(parts))
