@@ -54,9 +54,9 @@ test('a command prefers its own SHORT_URL and BASE_URL to the stored addresses',
   const { variables } = newDatabase(t)
   const server = await startServer(t, { ...variables, SHORT_URL: 'https://{domain}' })
   await server.send('POST', '/api/v1/domains', { form: { name: 'go.acme.com' } })
-  const own = { ...variables, SHORT_URL: 'http://{domain}:81', BASE_URL: 'http://localhost:82', PORT: '83' }
+  const own = { ...variables, SHORT_URL: 'http://{domain}:81', BASE_URL: 'https://own.acme.com', PORT: '83' }
   assert.equal(await say(own, 'links create https://acme.com --alias a'), 'http://go.acme.com:81/a')
-  assert.equal(await signInPage(own), 'http://localhost:82/app/sign-in')
+  assert.equal(await signInPage(own), 'https://own.acme.com/app/sign-in')
   const unset = { ...variables, SHORT_URL: '', BASE_URL: '', PORT: '83', REDIRECT_PORT: '84' }
   assert.equal(await say(unset, 'links create https://acme.com --alias b'), 'https://go.acme.com/b')
   assert.equal(await signInPage(unset), `http://localhost:${server.port}/app/sign-in`)
