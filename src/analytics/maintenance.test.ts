@@ -26,38 +26,6 @@ const here = (t: TestContext) => newClickPlace((work) => t.after(work))
 
 const click = (link: number, day = 100, more: Partial<Click> = {}) => newClick(link, day * dayMs, more)
 
-test('moves clicks to the space of their link, and out of it', async (t) => {
-  const { storage, links, spaces, store, maintenance } = await here(t)
-  const [one = 0, two = 0] = links
-  const [red = 0, blue = 0] = spaces
-  const peopleOf = async (space: number) => {
-    const days = (await keptDays(storage)).filter(({ scope, id }) => scope === scopes.space && id === space)
-    return days
-      .map(({ facts }) => sumsOf(facts))
-      .filter(({ people }) => people > 0)
-      .map(({ people, addUp }) => [people, addUp.length])
-  }
-  await storage.execute(setSpace({ id: two, space: red }))
-  await store.write(1, [click(one), click(one, 101), click(two)])
-  await storage.execute(setSpace({ id: one, space: red }))
-  assert.deepEqual(await peopleOf(red), [[1, dimensions.length]])
-  await store.write(2, [click(one)])
-  await maintenance.moveClicks()
-  assert.deepEqual(await peopleOf(red), [
-    [3, dimensions.length],
-    [1, dimensions.length],
-  ])
-  await storage.execute(setSpace({ id: one, space: blue }))
-  await storage.execute(setSpace({ id: two, space: null }))
-  await maintenance.moveClicks()
-  assert.deepEqual([await peopleOf(red), (await peopleOf(blue)).length], [[], 2])
-  // There and back before anything was moved.
-  await storage.execute(setSpace({ id: one, space: red }))
-  await storage.execute(setSpace({ id: one, space: blue }))
-  await maintenance.moveClicks()
-  assert.equal((await peopleOf(blue)).length, 2)
-})
-
 test('deletes the days of deleted links, domains and spaces, but not of the account', async (t) => {
   const { storage, links, spaces, store, maintenance } = await here(t)
   const [one = 0, two = 0] = links
