@@ -18,6 +18,7 @@ import {
 } from '../../../test/days.ts'
 import { takeDomainAway } from '../../../test/links.ts'
 import { newPlace, type Place } from '../../../test/links-api.ts'
+import { runs } from '../../../test/runs.ts'
 import { person as browser } from '../../../test/visitors.ts'
 import { dayOf, dayText, startOf } from '../calendar.ts'
 import { dimensions, maxValues, other, peopleOf } from '../day.ts'
@@ -243,7 +244,7 @@ test('returns equal sums by hour, day, month, dimension, class and link', async 
       await checkFigures(place, '', all)
       await checkFigures(place, `&domain_id=${place.domain.id}`, all)
     }),
-    { numRuns: 15 },
+    { numRuns: runs(30, 8) },
   )
 })
 
