@@ -1,4 +1,4 @@
-/** The image, the compose file and the systemd unit. */
+/** The image, the compose file, the systemd unit and the quadlet. */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -79,4 +79,23 @@ test('the image has only the files that the server needs', () => {
     '!src',
     'src/**/*.test.*',
   ])
+})
+
+test('the quadlet runs the image without privileges on a read-only file system', () => {
+  const quadlet = read('deploy/waymark.container')
+  /** Returns the values of a setting, which may be commented out. */
+  const valuesOf = (name: string) =>
+    [...quadlet.matchAll(new RegExp(`^#?${name}=(.*)$`, 'gm'))].map(([, value]) => value)
+  assert.deepEqual(['ReadOnly', 'DropCapability', 'NoNewPrivileges'].flatMap(valuesOf), ['true', 'all', 'true'])
+  assert.deepEqual(valuesOf('Volume'), [`waymark.volume:${/^VOLUME (.*)$/m.exec(read('Dockerfile'))?.[1]}`])
+  assert.match(read('deploy/waymark.volume'), /^\[Volume\]$/m)
+  const [, ports = ''] = /^EXPOSE (.*)$/m.exec(read('Dockerfile')) ?? []
+  assert.deepEqual(
+    valuesOf('PublishPort'),
+    ports.split(' ').map((port) => `127.0.0.1:${port}:${port}`),
+  )
+  const examples = valuesOf('Environment').map((each = '') => each.split('='))
+  assert.equal(readConfig(Object.fromEntries(examples)).shortUrl, 'https://{domain}')
+  const seconds = Number(/--stop-timeout=(\d+)/.exec(quadlet)?.[1])
+  assert.ok(seconds >= 18 && Number(valuesOf('TimeoutStopSec')[0]) > seconds)
 })
