@@ -64,17 +64,21 @@ export class ClickQueue {
   /** The timer of `close`. */
   #deadline: NodeJS.Timeout | undefined
   readonly meters: readonly Meter[] = [
-    { name: 'people', help: 'Clicks of people.', value: () => this.#seen.person },
-    { name: 'bots', help: 'Clicks of bots.', value: () => this.#seen.bot },
-    { name: 'previews', help: 'Clicks of link previews.', value: () => this.#seen.preview },
-    { name: 'unwritten', help: 'Clicks that are not written yet, or counts of them.', value: () => this.#pending },
-    { name: 'batches', help: 'Batches of clicks that were written.', value: () => this.#sent },
+    { name: 'people', help: 'Human clicks since the start.', value: () => this.#seen.person },
+    { name: 'bots', help: 'Bot clicks since the start.', value: () => this.#seen.bot },
+    { name: 'previews', help: 'Link preview clicks since the start.', value: () => this.#seen.preview },
+    {
+      name: 'unwritten',
+      help: 'Clicks, or counts of clicks, that are not yet in the database.',
+      value: () => this.#pending,
+    },
+    { name: 'batches', help: 'Batches written since the start.', value: () => this.#sent },
     {
       name: 'reduced',
-      help: 'Clicks that count without their break-down, because too many waited to be written.',
+      help: 'Clicks since the start that count without their breakdown, because too many were pending.',
       value: () => this.#merged,
     },
-    { name: 'lost', help: 'Clicks that were not written, because far too many waited.', value: () => this.#lost },
+    { name: 'lost', help: 'Clicks lost since the start, because far too many were pending.', value: () => this.#lost },
   ]
 
   /** `onProblem` gets the first error of each outage, and the number of lost clicks. */

@@ -65,7 +65,7 @@ export class ClickWorker {
   readonly #client: WorkerClient<ClickRequest, boolean, ClickNotice>
   readonly #seconds = new Histogram(durations)
   readonly meters: readonly Meter[] = [
-    { name: 'write_seconds', help: 'Time until a batch of clicks is written.', value: this.#seconds },
+    { name: 'write_seconds', help: 'Time to write a batch of clicks.', value: this.#seconds },
   ]
   readonly sinkMeters: readonly Meter[]
 

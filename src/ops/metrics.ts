@@ -44,24 +44,31 @@ function readAll({ counts, loopDelays, visits, meters }: MeasuredServices): obje
   const requests = Array.from(counts.series.values(), ({ durations, ...labels }) => [labels, durations] as const)
   const visited = Array.from(visits.entries(), ([answer, count]) => [{ answer }, count] as const)
   return [
-    metric('gauge', 'build_info', 'The running version; always 1.', [[{ version, node: process.version }, 1]]),
+    metric('gauge', 'build_info', 'Always 1. The labels have the versions of Waymark and Node.', [
+      [{ version, node: process.version }, 1],
+    ]),
     metric(
       'histogram',
       'http_request_duration_seconds',
-      'Requests by route, method and status, from their arrival to the last byte of the answer.',
+      'Duration of requests from arrival to the last byte of the response, by route, method and status.',
       requests,
     ),
-    metric('gauge', 'http_requests_under_way', 'Requests that have no answer yet.', [[{}, counts.underWay]]),
+    metric('gauge', 'http_requests_under_way', 'Requests without a response so far.', [[{}, counts.underWay]]),
     metric(
       'counter',
       'http_failures_total',
-      'Failures answered, by code, including those to what never became a request.',
+      'Error responses by code, including responses to data that is not valid HTTP.',
       codes.map((code) => [{ code }, counts.failures.get(code) ?? 0]),
     ),
     metric('histogram', 'event_loop_delay_seconds', 'How late the event loop ran, sampled every 20 ms.', [
       [{}, loopDelays],
     ]),
-    metric('counter', 'visits_total', 'Visits by how they were answered.', visited),
+    metric(
+      'counter',
+      'visits_total',
+      'Requests to the redirect server by kind of response (the label answer).',
+      visited,
+    ),
     ...Object.entries(meters).flatMap(([component, meters]) =>
       meters.map(({ name, help, value }) =>
         value instanceof Histogram

@@ -158,12 +158,20 @@ export class Directory {
     return [
       { name: 'domains', help: 'Domains in memory.', value: () => this.#domains.size },
       { name: 'links', help: 'Links in memory.', value: () => this.#links.size },
-      { name: 'unknown_aliases', help: 'Aliases in memory that no link has.', value: () => this.#unknown.size },
-      { name: 'missed_lookups', help: 'Lookups of links that memory could not answer.', value: () => this.#missed },
-      { name: 'refused_lookups', help: 'Lookups refused because too many were under way.', value: () => this.#refused },
+      { name: 'unknown_aliases', help: 'Recently requested aliases without a link.', value: () => this.#unknown.size },
+      {
+        name: 'missed_lookups',
+        help: 'Lookups in the database since the start, for links that were not in memory.',
+        value: () => this.#missed,
+      },
+      {
+        name: 'refused_lookups',
+        help: 'Lookups rejected since the start, because too many were running.',
+        value: () => this.#refused,
+      },
       {
         name: 'age_seconds',
-        help: 'Time since memory was last known to have every change.',
+        help: 'Time since the last update of the cache. It grows while the database is down.',
         value: () => this.#feed.ageMs / 1000,
       },
     ]

@@ -70,12 +70,12 @@ export function linesOf({ id, rows }: SinkBatch): string {
 }
 
 const meters = [
-  ['sent_rows', 'Raw clicks that the sink has taken.'],
-  ['waiting_batches', 'Batches of raw clicks that wait for the sink.'],
-  ['waiting_bytes', 'Bytes of raw clicks that wait for the sink.'],
+  ['sent_rows', 'Raw clicks that the sink has stored since the start.'],
+  ['waiting_batches', 'Batches in the spool.'],
+  ['waiting_bytes', 'Size of the spool in bytes.'],
   [
     'given_up_rows',
-    'Raw clicks that never reached the sink, or that it never confirmed: too many waited, the disk lost them, or a day passed.',
+    'Raw clicks dropped since the start: the spool was full, the disk lost them, or the sink never confirmed them.',
   ],
 ] as const
 

@@ -26,11 +26,11 @@ export class Pool {
   readonly meters: readonly Meter[] = [
     {
       name: 'use_seconds',
-      help: 'Time from asking for a connection to its last answer: of a query, a transaction or a list.',
+      help: 'Duration of a query, transaction or list, including the wait for a connection.',
       value: this.#seconds,
     },
-    { name: 'connections', help: 'Connections that are open.', value: () => this.#pool.totalCount },
-    { name: 'idle_connections', help: 'Connections that are not in use.', value: () => this.#pool.idleCount },
+    { name: 'connections', help: 'Open connections.', value: () => this.#pool.totalCount },
+    { name: 'idle_connections', help: 'Idle connections.', value: () => this.#pool.idleCount },
     {
       name: 'waiting_uses',
       help: 'Queries, transactions and lists that wait for a connection.',

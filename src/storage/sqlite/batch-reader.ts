@@ -24,10 +24,10 @@ export class BatchReader {
   readonly meters: readonly Meter[] = [
     {
       name: 'read_seconds',
-      help: 'Time on the event loop of the reads of one tick, which run together.',
+      help: 'Event-loop time of the reads that ran together in one tick.',
       value: this.#seconds,
     },
-    { name: 'read_group_size', help: 'Reads that ran together.', value: this.#sizes },
+    { name: 'read_group_size', help: 'Number of reads that ran together.', value: this.#sizes },
   ]
   #queue: QueuedRead[] = []
 

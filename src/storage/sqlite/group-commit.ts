@@ -37,10 +37,10 @@ export class GroupCommit {
   readonly meters: readonly Meter[] = [
     {
       name: 'commit_seconds',
-      help: 'Time of one commit: waiting for the lock, the statements of its transactions, the flush to the disk.',
+      help: 'Duration of a commit: the wait for the lock, the statements and the flush to disk.',
       value: this.#seconds,
     },
-    { name: 'commit_group_size', help: 'Transactions that shared a commit.', value: this.#sizes },
+    { name: 'commit_group_size', help: 'Number of transactions in a commit.', value: this.#sizes },
     { name: 'waiting_transactions', help: 'Transactions that wait for a commit.', value: () => this.#queue.length },
   ]
   #queue: QueuedWrite[] = []

@@ -34,7 +34,7 @@ export class Readers {
   readonly meters: readonly Meter[] = [
     {
       name: 'thread_seconds',
-      help: 'Time from the question to the answer of a search or a deep page, which threads of their own read.',
+      help: 'Duration of searches and deep pages, which separate threads read.',
       value: this.#seconds,
     },
   ]
