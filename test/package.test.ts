@@ -1,6 +1,6 @@
 /** The npm package: packed, and installed from a registry on this machine. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { version } from '../src/version.ts'
@@ -53,7 +53,7 @@ test('the npm package installs as a global command that serves a link', { timeou
   await runProgram(t, ['tar', '-czf', tarball, '-C', dirname(content), 'package'])
 
   const bin = await installGlobally(t, tarball)
-  const cwd = newFolder(t)
+  const cwd = realpathSync(newFolder(t))
   mkdirSync(join(cwd, 'home'))
   const PATH = [
     bin,
