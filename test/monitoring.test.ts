@@ -1,6 +1,6 @@
 /** The metrics that servers export, compared with the files and the page that name them. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parse } from 'yaml'
@@ -55,13 +55,16 @@ async function exportedMetrics(t: TestContext): Promise<Exported> {
   return { text, types: Object.fromEntries([...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, ...pair]) => pair)) }
 }
 
-/** Asserts that each metric exists, and each error code and kind of response that a selector names. */
-function checkExpression(expr: string, { text, types }: Exported): void {
+/**
+ * Asserts that each metric exists, and each error code and kind of response that a selector names. Expressions use the
+ * series of a histogram, and prose its name.
+ */
+function checkExpression(expr: string, { text, types }: Exported, isProse = false): void {
   const recorded = rules.map(({ record }) => record)
   for (const [name] of expr.matchAll(/(?<![\w:])(?:waymark|process|nodejs)[_:][\w:]*/g)) {
     const base = name.replace(/_(bucket|sum|count)$/, '')
     const isOfHistogram = name !== base && types[base] === 'histogram'
-    const isNumber = name in types && types[name] !== 'histogram'
+    const isNumber = name in types && (isProse || types[name] !== 'histogram')
     assert.ok(isOfHistogram || isNumber || recorded.includes(name), `${name} is not exported: ${expr}`)
   }
   for (const [selector] of expr.matchAll(/\b(code|answer)="[^"]*"/g)) {
@@ -81,6 +84,14 @@ test('servers export every metric that the files and the page name', async (t) =
     const own = [...exported.text.matchAll(/^# HELP (waymark_\w+) (.*)$/gm)]
     const expected = own.map(([, name = '', help]) => `${name} ${exported.types[name]} ${help}`)
     assert.deepEqual(rows.sort(), [...new Set(expected)].sort())
+  })
+
+  await t.test('documents name only metrics that exist', () => {
+    const files = globSync(['*.md', 'docs/**/*.md', 'bench/*.md'], { cwd: repository })
+    assert.ok(files.includes('docs/redirects.md') && files.some((file) => file.startsWith('docs/adr/')))
+    for (const file of files) {
+      for (const [, code = ''] of read(file).matchAll(/`(waymark_[^`\n]*)`/g)) checkExpression(code, exported, true)
+    }
   })
 
   await t.test('deploy/prometheus-rules.yml names only metrics that exist', () => {
