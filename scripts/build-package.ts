@@ -1,7 +1,7 @@
 /**
  * Writes the generated files of the npm package. `npm pack` runs this before packing, and removes the files afterwards.
- * - dist/ has the JavaScript, because Node doesn't strip types under `node_modules`.
- * - npm-shrinkwrap.json has the versions and hashes of package-lock.json, which npm leaves out of packages.
+ * dist/ contains JavaScript, because Node doesn't strip types under `node_modules`. npm-shrinkwrap.json contains the
+ * versions and hashes of package-lock.json, which npm leaves out of packages.
  */
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'

@@ -33,7 +33,7 @@ export async function startRegistry(t: Bench): Promise<string> {
   return origin
 }
 
-/** Returns the packages that a user of Waymark installs, as far as they are installed here. */
+/** Returns the installed production dependencies. Packages for other platforms are missing. */
 function installedPackages(): Served[] {
   const { packages } = JSON.parse(readFileSync(join(repository, 'package-lock.json'), 'utf8'))
   return Object.entries<{ dev?: true }>(packages)
