@@ -11,7 +11,7 @@ const layers: readonly (readonly string[])[] = [
   ['errors.ts'],
   ['lib/'],
   ['storage/', 'http/'],
-  ['names/'],
+  ['names/', 'frame/'],
   ['forms/', 'accounts/', 'instance/', 'keys/', 'sessions/', 'limits/', 'idempotency/'],
   ['api/', 'reachability/'],
   ['transfer/'],

@@ -1,19 +1,13 @@
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { Failure } from '../errors.ts'
+import { frameStyles } from '../frame/document.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
 
-/** In cascade order; the first file declares the layers. */
+/** The sheets after the shared ones, in cascade order. */
 const sheets = [
-  'reset',
-  'tokens',
-  'base',
-  'parts/frame',
-  'parts/phone',
-  'parts/buttons',
   'parts/floating',
-  'parts/forms',
   'parts/lists',
   'parts/tables',
   'parts/blocks',
@@ -26,7 +20,7 @@ const sheets = [
 ]
 
 const texts = new Map([
-  ['app.css', sheets.map((name) => textOf(`styles/${name}.css`)).join('')],
+  ['app.css', frameStyles() + sheets.map((name) => textOf(`styles/${name}.css`)).join('')],
   ...readdirSync(new URL('scripts', import.meta.url))
     .filter((name) => name.endsWith('.js'))
     .map((name) => [name, textOf(`scripts/${name}`)] as const),

@@ -1,13 +1,10 @@
-/** The HTML document around the content of each page, and its header fields. */
+/** The frame around the content of each page, and its header fields. */
+import { brand, navigationLink, navigationRail, renderDocument, skipLink } from '../frame/document.ts'
+import { type IconName, icon } from '../frame/icons.ts'
+import { type Scheme, schemes } from '../frame/scheme.ts'
 import { type Html, html, type Part } from '../http/html.ts'
 import { assetFolder } from './assets.ts'
-import { attributes, hiddenFields } from './parts/buttons.ts'
-import { type IconName, icon } from './parts/icons.ts'
-
-/** The color schemes. `system` follows the browser. */
-export const schemes = ['system', 'light', 'dark'] as const
-
-export type Scheme = (typeof schemes)[number]
+import { hiddenFields } from './parts/buttons.ts'
 
 /** The part of a page that its handler returns. */
 export interface FrameContent {
@@ -48,10 +45,10 @@ const otherPlaces = {
 
 export function renderFramed(page: FramedDocument): string {
   const { title, heading = title, action = null, notice, body } = page
-  return renderDocument(
+  return renderPage(
     page,
     html`<body class="framed">
-<a class="skip" href="#main">Skip to content</a>
+${skipLink}
 ${navigation(page)}
 <main class="sheet" id="main" tabindex="-1">
 ${notice}
@@ -64,7 +61,7 @@ ${notice}
 
 /** Renders a small centered page without navigation, such as the sign-in page or an error page. */
 export function renderBare(page: Pick<FramedDocument, 'title' | 'scheme' | 'body'>): string {
-  return renderDocument(
+  return renderPage(
     page,
     html`<body class="bare">
 <main id="main">
@@ -77,47 +74,26 @@ ${page.body}
   )
 }
 
-function renderDocument({ title, scheme }: Pick<FramedDocument, 'title' | 'scheme'>, body: Html): string {
-  const chosen = attributes({ lang: 'en', 'data-scheme': scheme === 'system' ? null : scheme })
-  return html`<!doctype html>
-<html${chosen}>
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
-<meta name="color-scheme" content="${scheme === 'system' ? 'light dark' : scheme}">
-<meta name="robots" content="noindex">
-<title>${title} · Waymark</title>
-<link rel="icon" href="${iconAddress}" type="image/svg+xml">
-<link rel="stylesheet" href="${assetFolder}/app.css">
-<script type="module" src="${assetFolder}/app.js"></script>
-</head>
-${body}
-</html>
-`.text
+function renderPage({ title, scheme }: Pick<FramedDocument, 'title' | 'scheme'>, body: Html): string {
+  return renderDocument({ title, scheme, head, body })
 }
 
-const iconAddress = '/docs/static/icon.svg'
-
-const brand = html`<a class="brand" href="/app"><img src="${iconAddress}" width="24" height="24" alt="">Waymark</a>`
+const head = html`<meta name="robots" content="noindex">
+<link rel="stylesheet" href="${assetFolder}/app.css">
+<script type="module" src="${assetFolder}/app.js"></script>`
 
 function navigation({ place, account, scheme, path }: FramedDocument): Html {
-  return html`<nav class="rail" aria-label="Main">
-${brand}
-<ul class="places">${Object.entries(mainPlaces).map((each) => navigationLink(each, place))}</ul>
-<button type="button" class="button plain more-button" popovertarget="more">${icon('bars')}Menu</button>
-<div class="more" id="more" popover>
-<ul class="others">${Object.entries(otherPlaces).map((each) => navigationLink(each, place))}</ul>
+  const linksTo = (places: typeof mainPlaces | typeof otherPlaces) =>
+    Object.entries(places).map(([name, [label, href]]) => navigationLink(name as IconName, label, href, name === place))
+  return navigationRail({
+    label: 'Main',
+    places: linksTo(mainPlaces),
+    more: html`<ul class="others">${linksTo(otherPlaces)}</ul>
 <div class="account"><span class="name" title="${account}"><bdi>${account}</bdi></span>
 <form method="post" action="/app/sign-out"><button class="link-like">Sign out</button></form>
 ${schemeForm(scheme, path)}
-<button type="button" class="link-like needs-script" data-keys>Keyboard shortcuts</button></div>
-</div>
-</nav>`
-}
-
-function navigationLink([name, [label, href]]: [string, readonly [string, string]], place: Place): Html {
-  const current = attributes({ href, 'aria-current': name === place ? 'page' : null })
-  return html`<li><a${current}>${icon(name as IconName)}${label}</a></li>`
+<button type="button" class="link-like needs-script" data-keys>Keyboard shortcuts</button></div>`,
+  })
 }
 
 const schemeLabels = { system: 'As the system', light: 'Light', dark: 'Dark' } as const

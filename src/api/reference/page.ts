@@ -105,7 +105,10 @@ export async function referenceFiles(document: string): Promise<ReadonlyMap<stri
   const page = referencePage(inlineReferences(JSON.parse(document)))
   const files = new Map([['', await staticContent('text/html; charset=utf-8', page.text)]])
   for (const [name, type] of Object.entries(loaded)) {
-    const text = readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8')
+    const text = readFileSync(
+      new URL(name === 'icon.svg' ? '../../frame/icon.svg' : `./browser/${name}`, import.meta.url),
+      'utf8',
+    )
     files.set(`static/${name}`, await staticContent(type, text))
   }
   return files

@@ -12,7 +12,7 @@ import { barChart } from './small-charts.ts'
 const openWindow = browserForTests()
 const origin = 'https://waymark.invalid'
 
-const file = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
+const file = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const today = Date.parse('2026-11-22') / 86_400_000
 const { buckets } = new Series({ from: today - 4, to: today }, 'day')
 for (const [place, bucket] of buckets.entries()) bucket.clicks = place * 10
@@ -24,11 +24,16 @@ const markup = html`<!doctype html><html lang="en"><meta charset="utf-8"><title>
 <main><h1>Charts</h1>${areaChart({ buckets, started: 5, currentHour: null, interval: 'day', title: 'Clicks' })}
 ${barChart({ title: 'Countries', rows: [{ label: 'a'.repeat(300), clicks: 3 }], total: 4 })}</main></html>`
 
-const sheets = ['reset', 'tokens', 'parts/charts', 'parts/bars']
+const sheets = [
+  'frame/styles/reset',
+  'frame/styles/tokens',
+  'dashboard/styles/parts/charts',
+  'dashboard/styles/parts/bars',
+]
 const files: Readonly<Record<string, readonly [type: string, body: string]>> = {
   '/': ['text/html', markup.text],
-  '/charts.css': ['text/css', sheets.map((name) => file(`styles/${name}.css`)).join('')],
-  '/chart.js': ['text/javascript', file('scripts/chart.js')],
+  '/charts.css': ['text/css', sheets.map((name) => file(`${name}.css`)).join('')],
+  '/chart.js': ['text/javascript', file('dashboard/scripts/chart.js')],
 }
 
 /** Returns a page with a chart of five days, and its console messages. */

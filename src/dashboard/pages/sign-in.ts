@@ -2,11 +2,12 @@
 
 import { softwareOf } from '../../analytics/capture/software.ts'
 import { Failure, type Violation } from '../../errors.ts'
+import { readScheme, storeScheme } from '../../frame/scheme.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { removeSession, type Session, signInByKey, signInByToken } from '../../sessions/store.ts'
-import { clearSessionCookie, readScheme, setSessionCookie, storeScheme } from '../cookies.ts'
+import { clearSessionCookie, setSessionCookie } from '../cookies.ts'
 import { renderBare } from '../frame.ts'
 import { type Pages, Redirect, type Services } from '../pages.ts'
 import { hiddenFields, submitButton } from '../parts/buttons.ts'

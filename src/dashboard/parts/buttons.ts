@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { type IconName, icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import { type IconName, icon } from './icons.ts'
 
 /** Renders attributes. `true` means an attribute without a value; `null` and `false` omit it. */
 export function attributes(values: Readonly<Record<string, string | number | boolean | null>>): Html {

@@ -1,9 +1,9 @@
 /** Form fields: label above, help below, errors in place. Browsers focus the first rejected field. */
 import type { Violation } from '../../errors.ts'
+import { icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { attributes } from './buttons.ts'
-import { icon } from './icons.ts'
 
 /** The stored or submitted values of a form, and the errors of the API. */
 export class FormState {

@@ -1,4 +1,5 @@
 import { domainToUnicode } from 'node:url'
+import { icon } from '../../frame/icons.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { Status } from '../../links/link.ts'
 import { maxCountedLinks } from '../../links/store.ts'
@@ -6,7 +7,6 @@ import { colors } from '../../spaces/schema.ts'
 import { copyButton } from './buttons.ts'
 import { type FormState, radioGroup } from './fields.ts'
 import { capitalize, formatCount, quantity } from './format.ts'
-import { icon } from './icons.ts'
 
 /** The maximum length of a host or a path. */
 const shownPart = 48

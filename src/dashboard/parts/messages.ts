@@ -1,7 +1,7 @@
+import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import type { Place } from '../frame.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from './buttons.ts'
-import { icon } from './icons.ts'
 import { table } from './table.ts'
 
 /** Renders one line about a completed change, with an optional undo action after the text. */

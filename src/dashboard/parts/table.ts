@@ -1,7 +1,7 @@
 import { setImmediate as immediate } from 'node:timers/promises'
+import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { attributes, menuItems } from './buttons.ts'
-import { icon } from './icons.ts'
 
 export interface Column<Row> {
   /** The column header, and the label of the value where rows are blocks. */

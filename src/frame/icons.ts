@@ -1,4 +1,4 @@
-import { Html } from '../../http/html.ts'
+import { Html } from '../http/html.ts'
 
 /** SVG paths by name, for a square of 16 px with lines of 1.5 px. */
 const drawings = {

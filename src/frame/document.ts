@@ -1,0 +1,70 @@
+/** The HTML document around every page of the dashboard and the API reference, and its stylesheets. */
+import { readFileSync } from 'node:fs'
+import { type Html, html, type Part } from '../http/html.ts'
+import { type IconName, icon } from './icons.ts'
+import type { Scheme } from './scheme.ts'
+
+interface Document {
+  readonly title: string
+  readonly scheme: Scheme
+  /** Stylesheets, scripts and other elements of the head. */
+  readonly head: Part
+  /** The `body` element. */
+  readonly body: Html
+}
+
+/** Renders the whole page. The site's name follows the title. */
+export function renderDocument({ title, scheme, head, body }: Document): string {
+  const chosen = scheme === 'system' ? null : html` data-scheme="${scheme}"`
+  return html`<!doctype html>
+<html lang="en"${chosen}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
+<meta name="color-scheme" content="${scheme === 'system' ? 'light dark' : scheme}">
+<title>${title} · Waymark</title>
+<link rel="icon" href="${iconAddress}" type="image/svg+xml">
+${head}
+</head>
+${body}
+</html>
+`.text
+}
+
+const iconAddress = '/docs/static/icon.svg'
+
+export const brand = html`<a class="brand" href="/app"><img src="${iconAddress}" width="24" height="24" alt="">Waymark</a>`
+
+export const skipLink = html`<a class="skip" href="#main">Skip to content</a>`
+
+interface Rail {
+  readonly label: string
+  /** Up to four places, which phones show as a bar. */
+  readonly places: Part
+  /** The rest of the column, which phones show as a menu. */
+  readonly more: Part
+}
+
+/** Renders the navigation column. */
+export function navigationRail({ label, places, more }: Rail): Html {
+  return html`<nav class="rail" aria-label="${label}">
+${brand}
+<ul class="places">${places}</ul>
+<button type="button" class="button plain more-button" popovertarget="more">${icon('bars')}Menu</button>
+<div class="more" id="more" popover>
+${more}
+</div>
+</nav>`
+}
+
+export function navigationLink(name: IconName, label: string, href: string, isCurrent = false): Html {
+  return html`<li><a href="${href}"${isCurrent ? html` aria-current="page"` : null}>${icon(name)}${label}</a></li>`
+}
+
+/** In cascade order; the first file declares the layers. */
+const sheets = ['reset', 'tokens', 'base', 'frame', 'phone', 'buttons', 'forms']
+
+/** Returns the stylesheets of the frame, which the sheets of each page follow. */
+export function frameStyles(): string {
+  return sheets.map((name) => readFileSync(new URL(`styles/${name}.css`, import.meta.url), 'utf8')).join('')
+}
