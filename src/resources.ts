@@ -22,6 +22,8 @@ export interface Resource {
   readonly sorts: Readonly<Record<string, string | SideColumn>>
   /** The searchable fields, each with the SQL expression for its case-folded text, which may be null. */
   readonly searched: Readonly<Record<string, string>>
+  /** Whether a search is split into words, which may match in any order. Otherwise it is one text. */
+  readonly searchesWords?: boolean
   /** The filter columns of lists. Each has an index on (`account_id`, column, `id`) named `<resource>_by_<column>`. */
   readonly filters: readonly string[]
 }
@@ -43,6 +45,7 @@ export const resources = {
     singular: 'link',
     sorts: { alias: 'alias_folded', clicks: { table: 'link_clicks', column: 'clicks', key: 'link_id' } },
     searched: { alias: 'alias_folded', title: 'coalesce(title_folded, title)', url: 'coalesce(url_folded, url)' },
+    searchesWords: true,
     filters: ['domain_id', 'space_id', 'status'],
   },
 } as const satisfies Record<string, Resource>

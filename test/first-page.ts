@@ -2,7 +2,7 @@ import type { PageRequest } from '../src/storage/port.ts'
 
 /** The request for the first page of all domains or spaces. */
 export const firstPage = {
-  search: null,
+  search: [],
   searchIn: ['name'],
   filter: {},
   sortBy: 'id',

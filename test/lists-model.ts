@@ -85,7 +85,9 @@ export function listingOf(table: Table): fc.Arbitrary<Listing<Row>> {
   const criteria = fc.record({
     of: fc.constant(of),
     account,
-    search: fc.option(fc.oneof(text, fc.constantFrom('card', 'card 99', 'ote 1', 'none')).map(foldCase)),
+    search: fc.array(fc.oneof(text, fc.constantFrom('card', 'card 99', 'ote 1', 'none')).map(foldCase), {
+      maxLength: 3,
+    }),
     searchIn: fc.subarray(Object.keys(of.searched), { minLength: 1 }),
     filter: table === 'cards' ? filter : fc.constant({}),
     direction: fc.constantFrom('asc' as const, 'desc' as const),
@@ -250,7 +252,7 @@ export class Records {
         record.table === of.table &&
         record.account === account &&
         Object.entries(filter).every(([column, value]) => record.filters[column] === value) &&
-        (search === null || searchIn.some((name) => record.searched[name]?.includes(search))),
+        search.every((term) => searchIn.some((name) => record.searched[name]?.includes(term))),
     )
     const sign = direction === 'asc' ? 1 : -1
     matches.sort((a, b) => sign * (compare(a.sortKeys[sortBy], b.sortKeys[sortBy]) || a.id - b.id))
@@ -258,7 +260,7 @@ export class Records {
       .filter(({ id }) => after === null || sign * (id - after) > 0)
       .slice(offset, offset + limit)
       .map(({ id, name, created_at }) => ({ id, name, created_at }))
-    const isPlain = search === null && Object.keys(filter).length === 0
+    const isPlain = search.length === 0 && Object.keys(filter).length === 0
     const totalIsExact = isPlain || matches.length <= countedMatches
     return { rows, total: totalIsExact ? matches.length : countedMatches, totalIsExact }
   }

@@ -110,6 +110,20 @@ test('returns 1 when a value conflicts with existing records', async (t) => {
   assert.match(unsaid.stderr, /^There is more than one account\. Choose one with --account ID\. /)
 })
 
+test('finds a link by its pasted short URL', async (t) => {
+  const { run, say } = await newPlace(t)
+  await say('create', 'https://acme.com', '--alias', 'Sale/Summer')
+  for (const text of [
+    'go.acme.com/sale/summer',
+    'http://GO.acme.com:3080/Sale/Summer/',
+    'https://go.acme.com/sale/summer+',
+  ]) {
+    assert.equal(JSON.parse(await say('show', text, '--json')).alias, 'Sale/Summer')
+    assert.equal(JSON.parse(await say('list', '--search', text, '--json')).length, 1)
+  }
+  assert.equal((await run(['show', 'bücher.example/sale/summer'])).code, 1)
+})
+
 test('accepts a space by ID or unique name', async (t) => {
   const { run, say, storage } = await newPlace(t)
   await insertSpace(storage, 1, { name: '3', color: 1 })

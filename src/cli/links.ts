@@ -7,7 +7,7 @@ import { findAddresses } from '../instance/store.ts'
 import { checkedValues } from '../links/actions.ts'
 import { statuses } from '../links/link.ts'
 import { type Link, type LinkRow, linkOf, listLinksQuery, storeLink } from '../links/schema.ts'
-import { findLinksByAlias, insertLink, listLinks, removeLink } from '../links/store.ts'
+import { findLinkByShortUrl, findLinksByAlias, insertLink, listLinks, removeLink } from '../links/store.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
@@ -31,7 +31,7 @@ import { isConfirmed, isTerminal, json, table } from './output.ts'
 
 const account = optional('ID', 'the account; optional if there is only one', accountId)
 const domain = optional('NAME', 'its domain; optional if only one domain has the alias', text)
-const alias = required('ALIAS', 'the path of the short URL, in any case', text)
+const alias = required('ALIAS', 'the short URL, or its path, in any case', text)
 const notes = 'Put "--" before an alias that starts with a hyphen.'
 
 export const linkCommands = {
@@ -68,7 +68,11 @@ export const linkCommands = {
   list: recordCommand({
     summary: 'List the links, newest first.',
     arguments: {
-      search: optional('TEXT', 'only links with this text in their alias, title or URL', text),
+      search: optional(
+        'TEXT',
+        'only links with all these words in their alias, title or URL, or the link with this short URL',
+        text,
+      ),
       domain: optional('NAME', 'only links on this domain', text),
       space: optional('SPACE', 'only links in the space with this ID or name; 0: only links without a space', text),
       status: optional('STATUS', `only links in this state: ${statuses.join(', ')}`, text),
@@ -158,8 +162,13 @@ async function chooseSpace(db: Db, account: number, text: string): Promise<numbe
   throw new WrongUse(`--space: More than one space is called ${name}. Use one of their IDs instead: ${ids}.`)
 }
 
-/** Returns the link with this alias, on any domain by default. Throws `StartupFailure` or, for several, `WrongUse`. */
+/**
+ * Returns the link with this short URL or alias; an alias on any domain by default. Throws `StartupFailure` or, for several
+ * links, `WrongUse`.
+ */
 async function chooseLink(db: Db, account: number, alias: string, domain: string | undefined): Promise<LinkRow> {
+  const pasted = domain === undefined ? await findLinkByShortUrl(db, account, alias.trim()) : undefined
+  if (pasted !== undefined) return pasted
   const domainId = domain === undefined ? null : await chooseDomain(db, account, domain)
   const [link, ...others] = await findLinksByAlias(db, account, alias, domainId, maxNamed + 1)
   if (link !== undefined && others.length > 0) {

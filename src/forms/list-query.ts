@@ -8,16 +8,18 @@ import { integer, notAllowed, oneOf } from './rules.ts'
 const pageSizes = [10, 25, 50, 100] as const
 const maxSearch = 255
 
-const searchText: Rule<string> = {
+const searchText = (searchesWords: boolean): Rule<string> => ({
   schema: Type.String({
     maxLength: maxSearch,
-    description: 'Text to find, in any case; `%`, `_` and `\\` are ordinary characters.',
+    description: searchesWords
+      ? 'Words to find, in any case and order. Each may be a part of a longer word. A short URL finds exactly its link.'
+      : 'Text to find, in any case; `%`, `_` and `\\` are ordinary characters.',
   }),
   parse: (text, label) =>
     [...text].length <= maxSearch
       ? text
       : new Refusal('too_long', `The ${label} must be at most ${maxSearch} characters long.`),
-}
+})
 
 /** The number of rows on a page. */
 export const pageSize: Rule<number> = {
@@ -50,10 +52,13 @@ export interface ListQuery {
 export type Filters = Readonly<Record<string, Field<string | number | null | undefined>>>
 
 /** Returns the form of list parameters. */
-export function listQueryOf({ searched, sorts }: Resource, filters: Filters = {}): Form<ListQuery> {
+export function listQueryOf(
+  { searched, sorts, searchesWords = false }: Resource,
+  filters: Filters = {},
+): Form<ListQuery> {
   const searchable = [...(Object.keys(searched).length > 1 ? ['any'] : []), ...Object.keys(searched)]
   const fields = {
-    search: optional(searchText, null),
+    search: optional(searchText(searchesWords), null),
     search_by: optional(oneOf(searchable, 'The field that is searched.'), searchable[0] as string),
     sort_by: optional(oneOf(['id', ...Object.keys(sorts)], 'The field sorted by: `id` is the date of creation.'), 'id'),
     sort: optional(oneOf(['desc', 'asc'], 'The direction: descending or ascending.'), 'desc'),
@@ -66,12 +71,12 @@ export function listQueryOf({ searched, sorts }: Resource, filters: Filters = {}
 }
 
 /** Returns the page to read from storage. With `after`, it has one more record, which shows whether there is a next page. */
-export function pageRequestOf(query: ListQuery, { filters, searched }: Resource): PageRequest {
+export function pageRequestOf(query: ListQuery, { filters, searched, searchesWords }: Resource): PageRequest {
   const { search, search_by, sort_by, sort, per_page, page, after } = query
   const given = query as unknown as Readonly<Record<string, string | number | null | undefined>>
   const filter = filters.filter((column) => given[column] !== undefined).map((column) => [column, given[column]])
   return {
-    search,
+    search: search === null ? [] : searchesWords ? [...new Set(search.split(/\s+/))] : [search],
     searchIn: searched[search_by] === undefined ? Object.keys(searched) : [search_by],
     filter: Object.fromEntries(filter),
     sortBy: sort_by,

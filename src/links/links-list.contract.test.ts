@@ -119,12 +119,42 @@ describe('the search of GET /links', async () => {
     ['acme', { search_by: 'alias' }, []],
     ['%c3%A9', {}, ['emoji-💩']],
     ['nothing', {}, []],
+    ['rabatt 100% stra', {}, ['Straße']],
+    ['rabatt under_', { search_by: 'title' }, []],
+    ['acme.com é o', {}, []],
+    ['0%  sTRASSE score', {}, ['Straße']],
   ]
   for (const [search, by, found] of cases) {
     test(`200 with ${found.join(' ') || 'nothing'} for ${search} in ${by.search_by ?? 'any'}`, async () => {
       assert.deepEqual(await list({ search, ...by, sort: 'asc' }), [found.length, ...found])
     })
   }
+
+  test('200 with exactly the link whose short URL is pasted', async () => {
+    const pasting = await newPlace(app)
+    const { name } = pasting.domain
+    const summer = await pasting.link({ alias: 'Summer/Été', url: 'https://acme.com/1' })
+    await pasting.link({ alias: 'Summer/Été-2', url: `https://${name}/summer/été` })
+    const own = lister(pasting)
+    for (const scheme of ['', 'http://', 'HTTPS://']) {
+      for (const end of ['', '/', '+', '/?utm_source=x#top']) {
+        for (const path of ['summer/été', 'SUMMER/%C3%89t%C3%A9']) {
+          assert.deepEqual(await own({ search: `${scheme}${name.toUpperCase()}:8080/${path}${end}` }), [
+            1,
+            summer.alias,
+          ])
+        }
+      }
+    }
+    const search = `${name}/summer/été`
+    assert.deepEqual(await own({ search, status: 'active', domain_id: pasting.domain.id }), [1, summer.alias])
+    assert.deepEqual(await own({ search, status: 'expired' }), [0])
+    assert.deepEqual(await own({ search, page: 2 }), [1])
+    assert.deepEqual(await own({ search, after: summer.id }), [1])
+    assert.deepEqual(await own({ search, search_by: 'url' }), [1, 'Summer/Été-2'])
+    assert.deepEqual(await own({ search: `${name}/summer` }), [1, 'Summer/Été-2'])
+    assert.deepEqual(await lister(await newPlace(app))({ search }), [0])
+  })
 
   test('200 with a link only for its current texts', async () => {
     const moving = await newPlace(app)

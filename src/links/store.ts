@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
+import { parseShortUrl } from '../names/short-url.ts'
 import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
 import { CachedQuery, query, type Row, sqlTemplate } from '../storage/schema.ts'
@@ -41,6 +42,11 @@ const linksWithTotals = new Records<LinkWithTotals>('links', [...linkColumns, 'b
 
 /** Lists the account's links on domains that are not being removed. Only the last page with `after` may be short. */
 export async function listLinks(storage: Storage, account: number, page: PageRequest): Promise<Page<LinkRow>> {
+  const [text = '', ...words] = page.search
+  if (words.length === 0 && page.searchIn.includes('alias')) {
+    const link = await findLinkByShortUrl(storage, account, text)
+    if (link !== undefined) return pageOfOne(link, page)
+  }
   if ('status' in page.filter) await settleStatuses(storage, account)
   const isServed = ({ domain_name }: LinkRow) => domain_name !== null
   let { rows, ...counted } = await links.list(storage, account, page)
@@ -52,6 +58,34 @@ export async function listLinks(storage: Storage, account: number, page: PageReq
     served.push(...rows.filter(isServed))
   }
   return { rows: served.slice(0, page.limit), rowsBefore, ...counted }
+}
+
+/** Finds the account's link with this short URL, as people paste it. */
+export async function findLinkByShortUrl(db: Db, account: number, text: string): Promise<LinkRow | undefined> {
+  const pasted = parseShortUrl(text)
+  if (pasted === null) return undefined
+  const { domain, aliasFolded } = pasted
+  const onDomain = query.selectFrom('domains').select('id').where('account_id', '=', account).where('name', '=', domain)
+  const found = query
+    .selectFrom('links')
+    .select('id')
+    .where('account_id', '=', account)
+    .where('domain_id', '=', onDomain)
+    .where('alias_folded', '=', aliasFolded)
+  const [link] = await db.execute(found)
+  return link && (await findLink(db, account, link.id))?.record
+}
+
+/** Returns the page with only this link, or an empty page if the link does not match the filters or is on another page. */
+function pageOfOne(link: LinkRow, { filter, offset, after, direction }: PageRequest): Page<LinkRow> {
+  const now = new Date().toISOString()
+  const values: Readonly<Record<string, unknown>> = {
+    ...link,
+    status: statusOf({ ...link, disabled: link.disabled === 1 }, now),
+  }
+  const isMatch = Object.entries(filter).every(([column, value]) => values[column] === value)
+  const follows = after === null || (direction === 'asc' ? link.id > after : link.id < after)
+  return { rows: isMatch && follows && offset === 0 ? [link] : [], total: isMatch ? 1 : 0, totalIsExact: true }
 }
 
 /** Links that one statement updates, so that no request waits for it. */

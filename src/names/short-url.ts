@@ -1,5 +1,7 @@
+import { Refusal } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import { decodePercent } from '../lib/percent-encoding.ts'
+import { parseHostName } from './host-name.ts'
 
 /** Returns the short URL of an alias on a domain with this ASCII name. */
 export type ShortUrl = (domain: string, alias: string) => string
@@ -18,6 +20,18 @@ export function matchesShortUrl(url: string, shortUrl: string): boolean {
   if (from === null || to === null || from.hostname.replace(/\.$/, '') !== to.hostname) return false
   if (from.port !== '' && from.port !== to.port) return false
   return pathKey(from.pathname) === pathKey(to.pathname)
+}
+
+/**
+ * Parses text that people paste as a short URL: with or without a scheme, port, query, trailing slash, or the `+` of the
+ * preview. Returns the domain's ASCII name and the folded alias, or null for other text.
+ */
+export function parseShortUrl(text: string): { readonly domain: string; readonly aliasFolded: string } | null {
+  const [, host = '', path = ''] = /^(?:https?:\/\/)?([^/?#:@\s]+)(?::\d{1,5})?\/([^?#\s]+)/i.exec(text) ?? []
+  const domain = host === '' ? null : parseHostName(host)
+  const alias = decodePercent(path.replace(/\/$/, '').replace(/\+$/, ''))
+  if (domain === null || domain instanceof Refusal || !alias) return null
+  return { domain: domain.name, aliasFolded: foldCase(alias) }
 }
 
 function pathKey(path: string): string {

@@ -53,7 +53,7 @@ const deep = countedMatches
 
 /** See `Storage.list`. */
 export async function listPage<Row>(engine: ListEngine, asked: Listing<Row>): Promise<Page<Row>> {
-  const listing = { ...asked, search: asked.search === null ? null : foldCase(asked.search) }
+  const listing = { ...asked, search: asked.search.map(foldCase) }
   const { rows, ...counted } = await readPage(engine, listing)
   return { rows: rows.map((values) => toRow(asked.of, values)), ...counted }
 }
@@ -62,8 +62,8 @@ export async function listPage<Row>(engine: ListEngine, asked: Listing<Row>): Pr
 function readPage(engine: ListEngine, listing: AnyListing): Promise<Page<Values>> {
   const { search, filter, sortBy } = listing
   const filters = Object.keys(filter)
-  if (search === null && filters.length === 0) return plainPage(engine, listing)
-  if (search === null && filters.length === 1 && sortBy === 'id') return filteredPage(engine, listing)
+  if (search.length === 0 && filters.length === 0) return plainPage(engine, listing)
+  if (search.length === 0 && filters.length === 1 && sortBy === 'id') return filteredPage(engine, listing)
   return matchingPage(engine, listing)
 }
 
@@ -209,7 +209,7 @@ function sorted(engine: ListEngine, listing: AnyListing): Source {
   if (table === of.table) return { from: entries, where: conditionsOf(engine, listing), ...own }
   const isOwned = sql`account_id = ${account}`
   const { search, filter } = listing
-  if (search === null && Object.keys(filter).length === 0) return { from: entries, where: [isOwned], ...own }
+  if (search.length === 0 && Object.keys(filter).length === 0) return { from: entries, where: [isOwned], ...own }
   const side = sql`select ${own.id} as side_id, ${own.sortedBy} as side_by from ${entries} where ${isOwned}`
   return {
     from: sql`(${side}) as side join ${sql.table(of.table)} on id = side_id`,
@@ -228,10 +228,9 @@ export function filtered(engine: ListEngine, listing: AnyListing, column?: strin
 
 /** Returns the conditions that a matching record meets. */
 function conditionsOf(engine: ListEngine, listing: AnyListing): Sql[] {
-  const { account, after, search } = listing
-  const conditions = [sql`account_id = ${account}`, ...filtersOf(listing)]
+  const { account, after } = listing
+  const conditions = [sql`account_id = ${account}`, ...filtersOf(listing), ...searchOf(engine, listing)]
   if (after !== null) conditions.push(isAfter(listing, after))
-  if (search !== null) conditions.push(containsAny(engine, listing, search))
   return conditions
 }
 
@@ -241,13 +240,13 @@ export function filtersOf({ filter }: AnyListing): Sql[] {
   )
 }
 
-/** Returns the condition that one of the searched texts contains a folded term. */
-export function containsAny(engine: ListEngine, { of, searchIn }: AnyListing, term: string): Sql {
+/** Returns the conditions that the searched texts contain each folded term. */
+export function searchOf(engine: ListEngine, { of, search, searchIn }: AnyListing): Sql[] {
   const texts = searchIn.map((name) => sql.raw(of.searched[name] as string))
-  return sql`(${sql.join(
-    texts.map((text) => engine.contains(text, term)),
-    sql` or `,
-  )})`
+  return search.map((term) => {
+    const matches = texts.map((text) => engine.contains(text, term))
+    return sql`(${sql.join(matches, sql` or `)})`
+  })
 }
 
 function isAfter({ direction }: AnyListing, after: number): Sql {

@@ -122,9 +122,9 @@ export interface Listable<Row> {
 export interface Listing<Row> {
   readonly of: Listable<Row>
   readonly account: number
-  /** A case-insensitive literal substring; null for no search. */
-  readonly search: string | null
-  /** The columns to search, from `of.searched`. A match in any of them counts. */
+  /** Case-insensitive literal substrings, all of which must match; empty for no search. */
+  readonly search: readonly string[]
+  /** The columns to search, from `of.searched`. Each substring may match in any of them. */
   readonly searchIn: readonly string[]
   /** Columns of `of.filters`, and the value that each must have. */
   readonly filter: Readonly<Record<string, string | number | null>>

@@ -10,7 +10,7 @@ test('lists the same records with different columns', async (t) => {
   const storage = await newStorage((work) => t.after(work))
   const { id: account } = await createAccount(storage, 'Acme')
   await insertSpace(storage, account, { name: 'Red', color: 3 })
-  const page = { search: null, searchIn: [], filter: {}, sortBy: 'id', direction: 'asc', limit: 9, offset: 0 } as const
+  const page = { search: [], searchIn: [], filter: {}, sortBy: 'id', direction: 'asc', limit: 9, offset: 0 } as const
   for (const column of ['name', 'color'] as const) {
     const records = new Records<Space>('spaces', ['id', column])
     const { rows } = await records.list(storage, account, { ...page, after: null })

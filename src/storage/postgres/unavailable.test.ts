@@ -65,7 +65,7 @@ function everything({ storage, account }: Fixture): Promise<unknown>[] {
     insertSpace(storage, account, { name: 'x', color: 1 }),
     insertSpace(storage, account, { name: 'z', color: 1 }),
     spaceRecords.list(storage, account, firstPage),
-    spaceRecords.list(storage, account, { ...firstPage, search: 'x' }),
+    spaceRecords.list(storage, account, { ...firstPage, search: ['x'] }),
     storage.write((tx) => insertSpace(tx, account, { name: 'y', color: 1 })),
   ]
 }
@@ -158,7 +158,7 @@ test('rejects searches when too many wait, without delaying short reads', async 
   const locker = new pg.Client({ connectionString: url })
   await locker.connect()
   await locker.query('begin; lock table spaces in access exclusive mode')
-  const search = () => spaceRecords.list(storage, account, { ...firstPage, search: 'x' })
+  const search = () => spaceRecords.list(storage, account, { ...firstPage, search: ['x'] })
   let isFirstPending = true
   const first = search().finally(() => {
     isFirstPending = false
@@ -181,7 +181,7 @@ test('runs the search of an account while another account has too many', async (
   const locker = new pg.Client({ connectionString: url })
   await locker.connect()
   await locker.query('begin; lock table spaces in access exclusive mode')
-  const search = (of: number) => spaceRecords.list(storage, of, { ...firstPage, search: 'x' })
+  const search = (of: number) => spaceRecords.list(storage, of, { ...firstPage, search: ['x'] })
   const many = Promise.allSettled(Array.from({ length: 300 }, () => search(account)))
   const one = search(other)
   await locker.end()

@@ -12,7 +12,6 @@ import {
   type AnyListing,
   all,
   type Cost,
-  containsAny,
   countQuery,
   filtered,
   filtersOf,
@@ -20,6 +19,7 @@ import {
   type Plan,
   type Source,
   type Sql,
+  searchOf,
 } from '../list.ts'
 import { countedMatches, type Listable } from '../port.ts'
 
@@ -55,14 +55,14 @@ export class SqliteLists implements ListEngine {
   /** Uses the search index or the index of a filter, whichever has the fewest entries. */
   async plan(listing: AnyListing): Promise<Plan> {
     const { search, filter } = listing
-    const isIndexed = search !== null && [...search].length >= trigramLength
+    const isIndexed = search.some(hasTrigram)
     const sources = Object.keys(filter).map((column) => (each: AnyListing) => filtered(this, each, column))
     if (isIndexed) sources.push((each) => this.#searched(each))
     const [source] = sources
     if (source === undefined) return { source: (each) => filtered(this, each), cost: 'scan' }
     const cost = isIndexed && (await this.#isBehind(listing)) ? 'scan' : 'search'
-    // All candidates of a single trigram match, so no more texts are compared than matches are counted.
-    if (sources.length === 1 && isIndexed && isTrigram(search)) return { source, cost }
+    // If all terms are trigrams, all candidates match, so no more texts are compared than matches are counted.
+    if (sources.length === 1 && areTrigrams(search)) return { source, cost }
     const sizes = await this.#sizesOf(listing, isIndexed, cost)
     const size = Math.min(...sizes)
     // The search is the last source. If all sources have too many records to count, it compares the fewest texts.
@@ -72,7 +72,7 @@ export class SqliteLists implements ListEngine {
   /** Counts the matches of each filter and then the candidates of the search, each up to `countedMatches` + 1. */
   async #sizesOf(listing: AnyListing, isIndexed: boolean, cost: Cost): Promise<number[]> {
     const { filter, search } = listing
-    const alone = { ...listing, after: null, search: null }
+    const alone = { ...listing, after: null, search: [] }
     const sources = Object.entries(filter).map(([column, value]) =>
       filtered(this, { ...alone, filter: { [column]: value } }, column),
     )
@@ -94,18 +94,17 @@ export class SqliteLists implements ListEngine {
   #searched(listing: AnyListing): Source {
     const candidates = this.#candidates(listing)
     const { of, search } = listing
-    const compared = isTrigram(search ?? '') ? [] : [containsAny(this, listing, search ?? '')]
+    const compared = areTrigrams(search) ? [] : searchOf(this, listing)
     const where = [...filtersOf(listing), ...compared]
     if (where.length === 0) return candidates
     const from = sql`${candidates.from} cross join ${sql.table(of.table)} on id = ${sql.raw(idOf)}`
     return { ...candidates, from, where }
   }
 
-  /** Returns the records that have the trigrams of the term, and the pending records that match. */
+  /** Returns the records that have the trigrams of the terms, and the pending records that match. */
   #candidates(listing: AnyListing): Source {
     const { of, account } = listing
     const range = rangeOf(account, listing)
-    const term = listing.search ?? ''
     const table = sql.table(of.table)
     const index = sql.table(`${of.table}_search`)
     const pending = isPending(of.table, range)
@@ -114,7 +113,7 @@ export class SqliteLists implements ListEngine {
         and rowid not in (select document from search_changes where ${pending})
       union all
       select document from search_changes cross join ${table} on id = ${sql.raw(idOf)}
-        where ${pending} and account_id = ${account} and ${containsAny(this, listing, term)}`
+        where ${all([pending, sql`account_id = ${account}`, ...searchOf(this, listing)])}`
     return { from: sql`(${matches}) as matches`, id: sql.raw(idOf), sortedBy: sql`document`, where: [] }
   }
 }
@@ -136,28 +135,35 @@ function isPending(table: string, range: Sql): Sql {
   return all([sql`resource = ${sql.lit(table)}`, sql`document ${range}`])
 }
 
-function isTrigram(term: string): boolean {
-  return [...term].length === trigramLength
+function hasTrigram(term: string): boolean {
+  return [...term].length >= trigramLength
+}
+
+/** Whether the index alone finds the matches of these terms. */
+function areTrigrams(terms: readonly string[]): boolean {
+  return terms.length <= maxTrigrams && terms.every((term) => [...term].length === trigramLength)
 }
 
 /**
- * Returns an FTS5 query for texts with the trigrams of the term, in which every character is literal. The index does not
+ * Returns an FTS5 query for texts with the trigrams of the terms, in which every character is literal. The index does not
  * have the positions of trigrams, because reading them takes seconds for texts such as "aaaa…".
  */
 function matchOf({ of, search, searchIn }: AnyListing): string {
-  const query = trigramsOf(search ?? '')
+  const longestFirst = search.filter(hasTrigram).sort((one, other) => other.length - one.length)
+  const query = [...new Set(longestFirst.flatMap(trigramsOf))]
+    .slice(0, maxTrigrams)
     .map((trigram) => `"${trigram.replaceAll('"', '""')}"`)
     .join(' AND ')
   return searchIn.length === Object.keys(of.searched).length ? query : `{${searchIn.join(' ')}} : (${query})`
 }
 
-/** Returns different trigrams of the term, at equal distances. */
+/** Returns trigrams of the term, at equal distances. */
 function trigramsOf(term: string): string[] {
   const points = [...term]
   const last = points.length - trigramLength
   const count = Math.min(last + 1, maxTrigrams)
   const starts = Array.from({ length: count }, (_, at) => (count === 1 ? 0 : Math.round((at * last) / (count - 1))))
-  return [...new Set(starts.map((start) => points.slice(start, start + trigramLength).join('')))]
+  return starts.map((start) => points.slice(start, start + trigramLength).join(''))
 }
 
 /** The tables whose records are indexed, by their names. */

@@ -35,7 +35,8 @@ const pendingIn = (other: DatabaseSync) => Number(other.prepare('select count(*)
 
 test('indexes stored, renamed and deleted records, and reports errors', async (t) => {
   const { storage, account, other } = await open(t)
-  const totalOf = async (search: string) => (await spaceRecords.list(storage, account, { ...firstPage, search })).total
+  const totalOf = async (search: string) =>
+    (await spaceRecords.list(storage, account, { ...firstPage, search: [search] })).total
   const { promise: problem, resolve } = Promise.withResolvers<unknown>()
   other.exec(`create trigger fault before delete on search_changes begin select raise(rollback, 'not now'); end`)
   storage.start(resolve)
@@ -85,7 +86,7 @@ test('throws database_corrupt after a search thread has read a damaged page', as
   t.after(() => storage.close())
   assert.equal(await storage.condition(), 'ok')
   const expected = (error: unknown) => error instanceof Failure && error.facts.reason === 'database_corrupt'
-  await assert.rejects(spaceRecords.list(storage, account, { ...firstPage, search: 'name' }), expected)
+  await assert.rejects(spaceRecords.list(storage, account, { ...firstPage, search: ['name'] }), expected)
   await assert.rejects(storage.condition(), expected)
 })
 
