@@ -111,7 +111,11 @@ export class Pages {
     this.publicRoute('GET', path, async (exchange) => {
       const session = await this.sessionOf(exchange)
       if (session === undefined) {
-        return this.redirect(exchange, new Redirect(`/app/sign-in?next=${encodeURIComponent(exchange.target)}`))
+        const origin = localhostOrigin(exchange, this.#services.dashboardUrl(exchange))
+        return this.redirect(
+          exchange,
+          new Redirect(`${origin}/app/sign-in?next=${encodeURIComponent(exchange.target)}`),
+        )
       }
       return this.#countRequest(session, exchange) ?? handler(requestOf(exchange, session, noFields))
     })
@@ -154,20 +158,11 @@ export class Pages {
     })
   }
 
-  /**
-   * Adds a handler that needs no session. Rejects forms of other sites, and redirects other names of this machine to
-   * `localhost`, because a session belongs to one host name. Failures become error pages.
-   */
+  /** Adds a handler that needs no session. Rejects forms of other sites. Failures become error pages. */
   publicRoute(method: 'GET' | 'POST', path: string, handler: (exchange: Exchange) => Promise<Outcome>): void {
     const { router, dashboardUrl } = this.#services
-    const checked = async (exchange: Exchange) => {
-      const url = dashboardUrl(exchange)
-      if (method === 'POST') return crossSiteFailure(exchange, url) ?? handler(exchange)
-      const location = localhostUrl(exchange, url)
-      if (location === undefined) return handler(exchange)
-      addHeaders(exchange, { ...responseHeaders, location })
-      return send(exchange, 302)
-    }
+    const checked = async (exchange: Exchange) =>
+      (method === 'POST' ? crossSiteFailure(exchange, dashboardUrl(exchange)) : undefined) ?? handler(exchange)
     router.add(method, path, checked, { formatFailure: renderFailurePage })
   }
 
@@ -255,13 +250,16 @@ function crossSiteFailure({ headers, host }: Exchange, publicUrl: string): Failu
   )
 }
 
-/** Returns the URL with `localhost` if the browser opened a loopback address of a dashboard for this machine. */
-function localhostUrl({ host, target }: Exchange, dashboardUrl: string): string | undefined {
+/**
+ * Returns the origin with `localhost` if a browser opened a loopback address of a dashboard for this machine, because a
+ * session belongs to one host name. Returns '' otherwise.
+ */
+function localhostOrigin({ host }: Exchange, dashboardUrl: string): string {
   const url = URL.parse(dashboardUrl)
   const isLocal = [host, url?.host ?? ''].every((name) => /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i.test(name))
-  if (url === null || !isLocal || /^localhost\b/i.test(host)) return undefined
+  if (url === null || !isLocal || /^localhost\b/i.test(host)) return ''
   url.hostname = 'localhost'
-  return `${url.origin}${target}`
+  return url.origin
 }
 
 function isOwnOrigin(origin: string | undefined, hosts: readonly string[]): boolean {

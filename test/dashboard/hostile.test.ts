@@ -96,7 +96,7 @@ async function* pagesOf(
   yield ['period', await browser.get(`/app?period=zz${asked}`)]
   yield ['dates', await browser.get(`${ofLink}?from=zz${asked}&to=zz${asked}`)]
   yield ['nowhere', await browser.get(`/app/nowhere/${asked}`)]
-  yield ['sign in', await browser.get(`/app/sign-in?next=${encodeURIComponent('/app/links?x=')}${asked}`)]
+  yield ['sign in', await new Browser(app).get(`/app/sign-in?next=${encodeURIComponent('/app/links?x=')}${asked}`)]
   yield* refusedOf(browser, { link, domain, space }, words)
 }
 

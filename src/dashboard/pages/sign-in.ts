@@ -18,6 +18,8 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, rateLimits 
   pages.publicRoute('GET', '/app/sign-in', async (exchange) => {
     const session = await pages.sessionOf(exchange)
     const next = shortReturnPath(exchange.query.next)
+    // Sign-in links have no next page: they may be for another account.
+    if (session !== undefined && exchange.query.next !== undefined) return pages.redirect(exchange, new Redirect(next))
     return pages.send(exchange, 200, signInPage(exchange, next, session))
   })
 
