@@ -6,6 +6,7 @@ import { dayText } from '../src/analytics/calendar.ts'
 import type { Click } from '../src/analytics/click-store.ts'
 import { scopes } from '../src/analytics/tables.ts'
 import { clickTexts } from '../src/analytics/transfer.ts'
+import { shortUrls } from '../src/names/short-url.ts'
 import type { Db } from '../src/storage/port.ts'
 import { startApp } from './app.ts'
 import { keptDays, keptTotals, openClicks, sumsOf } from './clicks.ts'
@@ -45,7 +46,8 @@ function hoursOf(clicks: Iterable<readonly [hour: string, count: number]>): Reco
 }
 
 async function exportedHours(storage: Db) {
-  const texts = await Array.fromAsync(clickTexts(storage, 1, 'jsonl', { from: undefined, to: undefined }))
+  const dates = { from: undefined, to: undefined }
+  const texts = await Array.fromAsync(clickTexts(storage, 1, 'jsonl', dates, shortUrls('https://{domain}')))
   const lines = texts.join('').trimEnd().split('\n').slice(1, -1)
   return hoursOf(
     lines

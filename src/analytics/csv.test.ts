@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { shortUrls } from '../names/short-url.ts'
 import { csvHead, csvRows } from './csv.ts'
 import { emptyDay, other } from './day.ts'
+
+const shortUrl = shortUrls('http://{domain}:3080')
 
 test('has a row for the total and for each value, with brackets around unknown and other values', () => {
   const facts = emptyDay()
@@ -9,10 +12,10 @@ test('has a row for the total and for each value, with brackets around unknown a
   facts.hours.set(2, { people: 1, unique: 1, bots: 0, previews: 4 })
   facts.breakdowns.countries.set('DE', 2).set(null, 1)
   facts.breakdowns.referrers.set('t.co', 2).set(other, 1)
-  const rows = csvRows({ link: 7, domain: 'go.acme.com', alias: 'a,"b"', day: 20_000, facts })
-  const start = '2024-10-04,"go.acme.com/a,""b""",7'
+  const rows = csvRows({ link: 7, domain: 'go.acme.com', alias: 'a,"b"', day: 20_000, facts }, shortUrl)
+  const start = '2024-10-04,"http://go.acme.com:3080/a,%22b%22",7'
   assert.deepEqual((csvHead + rows).split('\r\n'), [
-    'day,short_link,link_id,dimension,value,clicks,unique_clicks,bots,previews',
+    'day,short_url,link_id,dimension,value,clicks,unique_clicks,bots,previews',
     `${start},total,,3,2,3,4`,
     `${start},countries,DE,2,,,`,
     `${start},countries,(unknown),1,,,`,
@@ -26,7 +29,7 @@ test('escapes formulas with an apostrophe', () => {
   for (const value of ['=1+1', '+1', '-x.example', '@x', '\tx', '\rx']) {
     const facts = emptyDay()
     facts.breakdowns.referrers.set(value, 1)
-    const rows = csvRows({ link: 7, domain: 'go.acme.com', alias: 'a', day: 20_000, facts })
+    const rows = csvRows({ link: 7, domain: 'go.acme.com', alias: 'a', day: 20_000, facts }, shortUrl)
     assert.ok(rows.includes(value.startsWith('\r') ? `,"'${value}",` : `,'${value},`), JSON.stringify(value))
   }
 })

@@ -1,13 +1,15 @@
 /** Clicks for spreadsheets: CSV by RFC 4180, in UTF-8. Pure. */
+
+import type { ShortUrl } from '../names/short-url.ts'
 import { dayText } from './calendar.ts'
 import { addCounts, dimensionsOfLinks, noCounts, other, shownCounts, sortedValues, type Value } from './day.ts'
 import type { NamedLinkDay } from './transfer-store.ts'
 
-export const csvHead = 'day,short_link,link_id,dimension,value,clicks,unique_clicks,bots,previews\r\n'
+export const csvHead = 'day,short_url,link_id,dimension,value,clicks,unique_clicks,bots,previews\r\n'
 
 /** Returns the rows for a link day: the total, then each value by dimension. */
-export function csvRows({ link, domain, alias, day, facts }: NamedLinkDay): string {
-  const start = [dayText(day), `${domain}/${alias}`, link]
+export function csvRows({ link, domain, alias, day, facts }: NamedLinkDay, shortUrl: ShortUrl): string {
+  const start = [dayText(day), shortUrl(domain, alias), link]
   const total = noCounts()
   for (const counts of facts.hours.values()) addCounts(total, counts)
   const values = dimensionsOfLinks.flatMap((dimension) =>

@@ -9,6 +9,7 @@ import { importText } from '../../test/import-text.ts'
 import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, twoNodes } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
+import { shortUrls } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import { dayText } from './calendar.ts'
 import { scopes } from './tables.ts'
@@ -27,8 +28,10 @@ async function newPlace(later: Later) {
   return { storage, account, domain, links }
 }
 
+const shortUrl = shortUrls('https://{domain}')
+
 async function textOf(storage: Db, format: 'jsonl' | 'csv' = 'jsonl'): Promise<string> {
-  return (await Array.fromAsync(clickTexts(storage, 1, format, forever))).join('')
+  return (await Array.fromAsync(clickTexts(storage, 1, format, forever, shortUrl))).join('')
 }
 
 const people = dayWith([

@@ -7,6 +7,7 @@ import { importText } from '../../test/import-text.ts'
 import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, takeDomainAway } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
+import { shortUrls } from '../names/short-url.ts'
 import type { StorageLocation } from '../storage/location.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
@@ -275,7 +276,8 @@ test('leaves out other periods and domains that are being removed', async (t) =>
   ])
   await storage.execute(takeDomainAway({ id: 2, name: 'gone' }))
   assert.equal(linesOf(await textOf(storage)).length, 3)
-  const texts = await Array.fromAsync(clickTexts(storage, 1, 'jsonl', { from: '2026-11-20', to: '2026-11-20' }))
+  const day = { from: '2026-11-20', to: '2026-11-20' }
+  const texts = await Array.fromAsync(clickTexts(storage, 1, 'jsonl', day, shortUrls('https://{domain}')))
   const [line, ...more] = linesOf(texts.join(''))
   assert.equal(more.length, 0)
   const { day: told, short_link } = dayOfLine(line)

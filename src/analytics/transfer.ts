@@ -1,3 +1,4 @@
+import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import { exportRecords, type Totals } from '../transfer/export.ts'
 import {
@@ -119,6 +120,7 @@ export async function* clickTexts(
   account: number,
   format: 'jsonl' | 'csv',
   dates: { readonly from: string | undefined; readonly to: string | undefined },
+  shortUrl: ShortUrl,
 ): AsyncGenerator<string, Totals> {
   const from = dayFrom(dates.from ?? '') ?? 0
   const to = dayFrom(dates.to ?? '') ?? Number.POSITIVE_INFINITY
@@ -127,7 +129,7 @@ export async function* clickTexts(
   yield csvHead
   for await (const page of daysOfLinks(db, account, { from, to, lastLink: Number.MAX_SAFE_INTEGER })) {
     click_days += page.length
-    yield page.map(csvRows).join('')
+    yield page.map((day) => csvRows(day, shortUrl)).join('')
   }
   return { click_days }
 }

@@ -134,7 +134,7 @@ export const linkCommands = {
 }
 
 /** Returns how this instance writes short URLs. Throws `StartupFailure` if the configuration is invalid. */
-async function ownShortUrls(db: Db): Promise<ShortUrl> {
+export async function ownShortUrls(db: Db): Promise<ShortUrl> {
   const { short_url } = await findAddresses(db)
   return shortUrls(readShortUrlTemplate(short_url))
 }

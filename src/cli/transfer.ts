@@ -24,6 +24,7 @@ import {
   withDefault,
 } from './arguments.ts'
 import { recordCommand, type Terminal } from './command.ts'
+import { ownShortUrls } from './links.ts'
 import { isTerminal, json, withProgress } from './output.ts'
 
 /** The kinds of records in exports and imports. Each kind comes after the kinds that it refers to. */
@@ -65,8 +66,10 @@ alias. To move links to another instance with their clicks, use "${program} expo
     check: ({ from, to }) => {
       if (from !== undefined && to !== undefined && from > to) throw new WrongUse('--from is later than --to.')
     },
-    run: async (db, { operand: file, format, from, to, account, force }, terminal) =>
-      writeExport(clickTexts(db, await chooseAccount(db, account), format, { from, to }), file, force, terminal),
+    run: async (db, { operand: file, format, from, to, account, force }, terminal) => {
+      const [owner, shortUrl] = [await chooseAccount(db, account), await ownShortUrls(db)]
+      return writeExport(clickTexts(db, owner, format, { from, to }, shortUrl), file, force, terminal)
+    },
   }),
 
   import: recordCommand({

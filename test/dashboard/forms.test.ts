@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { type Form, signedIn } from '../dashboard.ts'
+import { allOf, textOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
 
 const app = await startApp()
@@ -232,7 +233,7 @@ describe('the link form', () => {
     })
     const path = `/app/links/${link.id}`
     const { page } = await browser.follow(await browser.submit(await browser.open(`${path}/edit`), path))
-    assert.match(page.said.join(), /is saved/)
+    assert.match(page.said.join(), /saved\./)
     const { data } = (await place.send('GET', `/links/${link.id}`)).body
     assert.deepEqual(data, { ...link, updated_at: data.updated_at })
   })
@@ -263,9 +264,22 @@ describe('the link form', () => {
     assert.equal(page.value('url'), 'https://acme.com/?a=1&b')
     const made = await browser.submit(page, '/app/links', { alias: 'Everything', title: 'All', disabled: 'true' })
     const { page: shown } = await browser.follow(made)
-    assert.match(shown.said.join(), /link is created/)
+    assert.match(shown.said.join(), /Link created\./)
     assert.match(shown.heading, /Everything/)
     for (const words of ['https://acme.com/?a=1&b', 'All', 'Disabled']) assert.ok(shown.text.includes(words), words)
+  })
+
+  test('shows the beginning of the short link with its port', async () => {
+    const own = await newPlace(app)
+    const browser = await signedIn(app, own.key)
+    const { name } = own.domain
+    assert.ok((await browser.open('/app/links/new')).text.includes(`${name}:3080/`))
+    await own.stored('/domains', { name: `second.${name}` })
+    const options = allOf((await browser.open('/app/links/new')).root, 'option').map(textOf)
+    assert.ok(
+      [`${name}:3080/`, `second.${name}:3080/`].every((text) => options.includes(text)),
+      options.join(),
+    )
   })
 })
 
@@ -298,7 +312,7 @@ test('creates one key if the button is pressed twice, and shows it only once', a
   const late = await press()
   assert.deepEqual([late.status, late.headers.location], [303, '/app/keys'])
   const { page: list, text } = await own.follow(late)
-  assert.match(list.said.join(), /is shown only that once. If you did not copy it, revoke it/)
+  assert.match(list.said.join(), /it’s shown only once. If you didn’t copy it, revoke it/)
   assert.ok(!text.includes(secret))
   assert.equal(text.match(/<bdi>Twice<\/bdi>/g)?.length, 1)
 })

@@ -1,10 +1,12 @@
 /** Forms for links. Controls are named like API fields, so that each error appears next to its control. */
 
+import type { Domain } from '../../domains/schema.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Link, type LinkRow, linkOf } from '../../links/schema.ts'
 import { findLink, findLinkDomain } from '../../links/store.ts'
-import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
+import { type Choices, loadChoices, spaceChoice } from '../choices.ts'
 import type { PageContent, Pages, Services } from '../pages.ts'
 import { hiddenFields } from '../parts/buttons.ts'
 import {
@@ -36,7 +38,8 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
     },
     newPage: async (state, { account }) => {
       const { domain_id, space_id } = state.values
-      return newLinkPage(state, await loadChoices(storage, account, { domains: [domain_id], spaces: [space_id] }))
+      const choices = await loadChoices(storage, account, { domains: [domain_id], spaces: [space_id] })
+      return newLinkPage(state, choices, shortUrl)
     },
     valuesOf: (row) => formValues(linkOf(row, shortUrl)),
     editForm: async (row, { account, fields }) => {
@@ -51,7 +54,7 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
   })
 }
 
-function newLinkPage(state: FormState, choices: Choices): PageContent {
+function newLinkPage(state: FormState, choices: Choices, shortUrl: ShortUrl): PageContent {
   const shown = { title: 'New link', place: 'links' } as const
   if (choices.domains.length === 0) return { ...shown, body: addDomainFirst }
   const url = textField(state, {
@@ -62,22 +65,23 @@ function newLinkPage(state: FormState, choices: Choices): PageContent {
     isRequired: true,
     hasFocus: state.violations.length === 0,
   })
-  const controls = html`${url}${address(state, choices)}${linkSections(state, choices)}`
+  const controls = html`${url}${address(state, choices, shortUrl)}${linkSections(state, choices)}`
   return { ...shown, body: newRecordForm('/app/links', 'Create link', state.withErrors(controls)) }
 }
 
 /** Renders the domain and the alias; a select only if there are several domains. */
-function address(state: FormState, { domains }: Choices): Html {
+function address(state: FormState, { domains }: Choices, shortUrl: ShortUrl): Html {
   const [only, second] = domains
+  const prefixOf = ({ name }: Domain) => shortUrlText(shortUrl(name, ''))
   const alias = textField(state, {
     name: 'alias',
     label: 'Alias',
     help: 'The end of the short link. Leave it empty and Waymark picks one.',
     isCode: true,
-    ...(second === undefined && only !== undefined && { prefix: `${only.name_unicode}/` }),
+    ...(second === undefined && only !== undefined && { prefix: prefixOf(only) }),
   })
   if (only === undefined || second === undefined) return html`${hiddenFields({ domain_id: String(only?.id) })}${alias}`
-  const options = domains.map(domainChoice).map(({ value, label }) => ({ value, label: `${label}/` }))
+  const options = domains.map((domain) => ({ value: String(domain.id), label: prefixOf(domain) }))
   const domain = selectField(state, { name: 'domain_id', label: 'Domain', options })
   return html`<div class="joined">${domain}${alias}</div>`
 }
