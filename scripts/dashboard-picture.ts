@@ -37,7 +37,7 @@ async function take(run: { after(work: () => unknown): void }): Promise<void> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
   await page.goto(`${server.url}/app`)
   await page.getByLabel('API key').fill(server.key)
-  await page.getByRole('button', { name: 'Sign in with the key' }).click()
+  await page.getByRole('button', { name: 'Sign in with API key' }).click()
   await page.waitForURL(`${server.url}/app`)
   await page.screenshot({ path: file })
   const { size } = statSync(file)

@@ -11,9 +11,9 @@ import { linkListReturnPath } from './return-path.ts'
 export function renderFailurePage({ code, message, facts }: Failure, requestId: string): FailureResponse {
   const { status } = failures[code]
   const isNoPage = code === 'route_not_found'
-  const title = isNoPage ? noSuchPage : failures[code].title
+  const title = isNoPage ? pageNotFound : failures[code].title
   // Only server errors are in the log.
-  const request = status >= 500 ? html`<p>Request <code>${requestId}</code></p>` : null
+  const request = status >= 500 ? html`<p>Request ID: <code>${requestId}</code></p>` : null
   const body = html`${isNoPage ? null : html`<p>${message}</p>`}${request}<p><a href="/app">Go to the overview</a></p>`
   const headers = {
     ...pageHeaders,
@@ -23,7 +23,7 @@ export function renderFailurePage({ code, message, facts }: Failure, requestId: 
   return { status, headers, body: renderBare({ title, scheme: 'system', body }) }
 }
 
-const noSuchPage = 'There is no such page'
+const pageNotFound = 'Page not found'
 
 /** Returns the content of an error page with a link back to the list `next`. Returns null for server errors. */
 export function failureContent(failure: Failure, { method, target }: Exchange, next: unknown) {
@@ -41,8 +41,8 @@ export function failureContent(failure: Failure, { method, target }: Exchange, n
 const lists = ['links', 'domains', 'spaces', 'keys', 'sessions'] as const
 
 function textFor({ code, message, facts }: Failure, method: string) {
-  if (code === 'route_not_found') return { title: noSuchPage, sentences: [] }
+  if (code === 'route_not_found') return { title: pageNotFound, sentences: [] }
   if (code === 'not_found') return { title: 'Not found', sentences: [`${message} It may have been deleted.`] }
-  const title = method === 'POST' ? 'Nothing was changed' : 'This page cannot be shown'
+  const title = method === 'POST' ? 'Nothing was changed' : 'This page can’t be shown'
   return { title, sentences: facts.violations?.map((violation) => violation.message) ?? [message] }
 }

@@ -37,7 +37,7 @@ const mainPlaces = {
 } as const
 
 const otherPlaces = {
-  keys: ['Keys', '/app/keys'],
+  keys: ['API keys', '/app/keys'],
   sessions: ['Sessions', '/app/sessions'],
   docs: ['API docs', '/docs'],
   about: ['About', '/app/about'],
@@ -96,14 +96,14 @@ ${schemeForm(scheme, path)}
   })
 }
 
-const schemeLabels = { system: 'As the system', light: 'Light', dark: 'Dark' } as const
+const schemeLabels = { system: 'System', light: 'Light', dark: 'Dark' } as const
 
 function schemeForm(chosen: Scheme, path: string): Html {
   const buttons = schemes.map((scheme) => {
     const label = schemeLabels[scheme]
     return html`<button name="scheme" value="${scheme}" title="${label}" aria-label="${label}" aria-pressed="${String(scheme === chosen)}">${icon(scheme)}</button>`
   })
-  return html`<form method="post" action="/app/scheme" class="schemes">${hiddenFields({ next: path })}<div role="group" aria-label="Colors">${buttons}</div></form>`
+  return html`<form method="post" action="/app/scheme" class="schemes">${hiddenFields({ next: path })}<div role="group" aria-label="Color scheme">${buttons}</div></form>`
 }
 
 /** Allows only resources of this server: no inline scripts or styles, and no framing. */

@@ -42,37 +42,38 @@ interface Facts {
 }
 
 const messages = {
-  'link-created': () => 'The link is created.',
-  'link-saved': () => 'The link is saved. Visitors see the change immediately.',
-  'link-deleted': ({ nameOr }) => html`${nameOr('The link')} is deleted.`,
-  'link-restored': ({ nameOr }) => html`${nameOr('The link')} is back.`,
-  'too-late': () => 'The link could not be brought back: more than a minute has passed, or its domain is gone.',
-  'alias-taken': () => 'The link could not be brought back: another link has its alias by now.',
-  'clicks-deleted': () => 'The statistics of this link are deleted.',
-  'link-enabled': ({ nameOr }) => html`${nameOr('The link')} is enabled.`,
-  'link-disabled': ({ nameOr }) => html`${nameOr('The link')} is disabled.`,
-  'links-enabled': ({ count, failed }) => `${linksAre(count)} enabled.${failures(failed)}`,
-  'links-disabled': ({ count, failed }) => `${linksAre(count)} disabled.${failures(failed)}`,
+  'link-created': () => 'Link created.',
+  'link-saved': () => 'Link saved. The change takes effect immediately.',
+  'link-deleted': ({ nameOr }) => html`${nameOr('Link')} deleted.`,
+  'link-restored': ({ nameOr }) => html`${nameOr('Link')} restored.`,
+  'too-late': () => 'The link couldn’t be restored because more than a minute has passed or its domain was deleted.',
+  'alias-taken': () => 'The link couldn’t be restored because another link now has its alias.',
+  'clicks-deleted': () => 'Statistics deleted.',
+  'link-enabled': ({ nameOr }) => html`${nameOr('Link')} enabled.`,
+  'link-disabled': ({ nameOr }) => html`${nameOr('Link')} disabled.`,
+  'links-enabled': ({ count, failed }) => `${quantity(count, 'link')} enabled.${failures(failed, 'enabled')}`,
+  'links-disabled': ({ count, failed }) => `${quantity(count, 'link')} disabled.${failures(failed, 'disabled')}`,
   'links-moved': ({ count, failed, nameOr }) =>
-    html`${linksAre(count)} moved to ${nameOr('another space')}.${failures(failed)}`,
-  'links-without-space': ({ count, failed }) => `${linksAre(count)} in no space now.${failures(failed)}`,
-  'links-deleted': ({ count, failed }) => `${linksAre(count)} deleted.${failures(failed)}`,
-  'links-gone': () => 'Nothing was changed: the links are gone.',
+    html`${quantity(count, 'link')} moved to ${nameOr('another space')}.${failures(failed, 'moved')}`,
+  'links-without-space': ({ count, failed }) =>
+    `${quantity(count, 'link')} moved to “No space”.${failures(failed, 'moved')}`,
+  'links-deleted': ({ count, failed }) => `${quantity(count, 'link')} deleted.${failures(failed, 'deleted')}`,
+  'links-gone': () => 'Nothing was changed because the links no longer exist.',
   'links-restored': ({ count, failed }) =>
-    `${linksAre(count)} back.${failed === 0 ? '' : ` ${notRestored(quantity(failed, 'other'))}`}`,
+    `${quantity(count, 'link')} restored.${failed === 0 ? '' : ` ${notRestored(quantity(failed, 'other'))}`}`,
   'links-not-restored': ({ count }) => notRestored(quantity(count, 'link')),
-  'domain-created': () => 'The domain is added.',
-  'domain-saved': () => 'The domain is saved.',
-  'domain-deleted': () => 'The domain is deleted.',
-  'space-created': () => 'The space is created.',
-  'space-saved': () => 'The space is saved.',
-  'space-deleted': () => 'The space is deleted. Its links stay.',
+  'domain-created': () => 'Domain added.',
+  'domain-saved': () => 'Domain saved.',
+  'domain-deleted': () => 'Domain deleted.',
+  'space-created': () => 'Space created.',
+  'space-saved': () => 'Space saved.',
+  'space-deleted': () => 'Space deleted. Its links keep working.',
   'key-created-before': () =>
-    'The key was created the first time you pressed the button, and is shown only that once. If you did not copy it, revoke it and create another.',
-  'key-revoked': () => 'The key is revoked.',
-  'signed-in': () => 'You are signed in already. That sign-in link had been used before or has expired.',
-  'session-ended': () => 'The session is ended.',
-  'sessions-ended': ({ count }) => `${quantity(count, 'session')} ${count === 1 ? 'is' : 'are'} ended.`,
+    'The key was created when you first pressed the button, and it’s shown only once. If you didn’t copy it, revoke it and create a new one.',
+  'key-revoked': () => 'Key revoked.',
+  'signed-in': () => 'You’re already signed in. That sign-in link was used or has expired.',
+  'session-ended': () => 'Session ended.',
+  'sessions-ended': ({ count }) => `${quantity(count, 'session')} ended.`,
 } as const satisfies Record<string, (facts: Facts) => Part>
 
 /** Codes of requests that changed nothing. */
@@ -139,14 +140,10 @@ function undoButton({ code, ids }: Required<Notice>, next: string): Html | null 
   return code === 'links-deleted' ? undo('selected', { what: 'restore', next, ...selectedRows(ids) }) : null
 }
 
-function linksAre(count: number): string {
-  return `${quantity(count, 'link')} ${count === 1 ? 'is' : 'are'}`
-}
-
-function failures(count: number): string {
-  return count === 0 ? '' : ` ${quantity(count, 'other')} could not be.`
+function failures(count: number, change: string): string {
+  return count === 0 ? '' : ` ${quantity(count, 'other')} couldn’t be ${change}.`
 }
 
 function notRestored(links: string): string {
-  return `${links} could not be brought back: more than a minute has passed, the domain is gone, or another link has the alias by now.`
+  return `${links} couldn’t be restored because more than a minute has passed, the domain was deleted, or another link now has the alias.`
 }

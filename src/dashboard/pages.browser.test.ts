@@ -178,15 +178,15 @@ test('hides columns before the link gets too narrow; rows have two lines from 56
   skip,
 }, async () => {
   const page = await listOn()
-  const all = ['Select', 'Link', 'Space', 'Clicks in 30 days', 'All clicks', 'Created', 'Actions']
+  const all = ['Select', 'Link', 'Space', 'Clicks (30 days)', 'Total clicks', 'Created', 'Actions']
   for (const [width, gone] of [
     [1280, []],
     [1100, ['Space']],
-    [1024, ['Space', 'All clicks']],
-    [940, ['Space', 'All clicks']],
-    [768, ['Space', 'All clicks', 'Created']],
-    [700, ['Space', 'All clicks']],
-    [560, ['Space', 'All clicks', 'Created']],
+    [1024, ['Space', 'Total clicks']],
+    [940, ['Space', 'Total clicks']],
+    [768, ['Space', 'Total clicks', 'Created']],
+    [700, ['Space', 'Total clicks']],
+    [560, ['Space', 'Total clicks', 'Created']],
   ] as const) {
     await page.setViewportSize({ width, height: 800 })
     const { height, lead, heads } = await measured(page)
@@ -234,8 +234,8 @@ test('a phone sorts with a menu, and its hidden headers are not focusable', { sk
   assert.equal(await page.locator('thead a').locator('visible=true').count(), 0)
   await page.getByRole('columnheader', { name: 'Link' }).waitFor({ state: 'attached' })
   await page.getByRole('button', { name: 'Sort by Created, newest first' }).click()
-  await page.getByRole('link', { name: 'All clicks, most first' }).click()
-  await page.getByRole('button', { name: 'Sort by All clicks, most first' }).waitFor()
+  await page.getByRole('link', { name: 'Total clicks, most first' }).click()
+  await page.getByRole('button', { name: 'Sort by Total clicks, most first' }).waitFor()
   assert.match(page.url(), /\?sort_by=clicks&sort=desc$/)
   assert.equal(
     await page.getByRole('rowheader').first().getByRole('link', { name: 'go.acme.com:3080/summer' }).count(),
@@ -257,7 +257,7 @@ test('custom dates open above the page without moving it; rejected dates stay as
   const { page, complaints } = await signedIn(phone())
   const figures = page.getByRole('term').first()
   const top = (await figures.boundingBox())?.y
-  const button = page.getByRole('button', { name: /^Other days/ })
+  const button = page.getByRole('button', { name: /^Choose dates/ })
   await button.click()
   await page.getByLabel('From', { exact: true }).fill('2026-02-02')
   assert.equal((await figures.boundingBox())?.y, top)

@@ -246,7 +246,7 @@ function crossSiteFailure({ headers, host }: Exchange, publicUrl: string): Failu
   if (site === undefined && isOwnOrigin(headers.origin, [host, URL.parse(publicUrl)?.host ?? ''])) return undefined
   return new Failure(
     'cross_site',
-    'This request did not come from a page of this dashboard. Open the page, and try again there.',
+    'This form wasn’t sent from the dashboard. Open its page in the dashboard and try again.',
   )
 }
 

@@ -12,7 +12,7 @@ test('offers to open an active link without clicks, and explains the status of o
   assert.match(noClicksYet({ short_url, status: 'active' }).text, /href="https:\/\/go\.acme\.com\/summer"/)
   for (const status of ['scheduled', 'expired', 'disabled'] as const) {
     const { text } = noClicksYet({ short_url, status })
-    assert.ok(text.includes(`The link is ${status}`) && !text.includes('href'))
+    assert.ok(text.includes(`This link is ${status}`) && !text.includes('href'))
   }
 })
 
@@ -30,7 +30,7 @@ test('the table adds up to the figures above it', async (t) => {
     for (const period of ['2d', '30d', '12m']) {
       const services = { storage: { execute } as unknown as Storage, shortUrl: () => '' }
       const shown = await new Statistics(services, { account: 1, query: { period } }, subject, '/app').clicksOverTime()
-      const [, figure] = shown.text.match(/title="([\d,]+) in the period before"/) ?? []
+      const [, figure] = shown.text.match(/title="([\d,]+) in the previous period"/) ?? []
       const last = [...shown.text.matchAll(/<td>([\d,]+)<\/td><\/tr>/g)].map(([, clicks = '']) => clicks)
       assert.equal(last.at(-1), figure, `${period} at ${hour}`)
       const clicks = last.map((text) => Number(text.replaceAll(',', '')))

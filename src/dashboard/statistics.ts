@@ -26,9 +26,9 @@ import { emptyState } from './parts/messages.ts'
 
 const breakdowns = {
   countries: 'Countries',
-  referrers: 'Came from',
+  referrers: 'Referrers',
   browsers: 'Browsers',
-  operating_systems: 'Systems',
+  operating_systems: 'Operating systems',
   devices: 'Devices',
   languages: 'Languages',
 } as const
@@ -131,7 +131,7 @@ export class Statistics {
     if (typeof link !== 'number') return 'Other links'
     const [db, account] = this.#scope
     const found = await findLink(db, account, link)
-    if (found === undefined) return 'A deleted link'
+    if (found === undefined) return 'Deleted link'
     const { alias, domain_name } = found.record
     const text = shortUrlText(this.#shortUrl(domain_name ?? '', alias))
     return html`<a class="short-url" href="/app/links/${link}"><bdi>${text}</bdi></a>`
@@ -171,11 +171,11 @@ function figures(now: Counts, before: Counts | null): Html {
 
 function changeOf(value: number, before: number): Html | null {
   if (value === 0 && before === 0) return null
-  const title = `${formatCount(before)} in the period before`
+  const title = `${formatCount(before)} in the previous period`
   if (value === before) return html`<span class="change" title="${title}">no change</span>`
   const direction = value > before ? 'up' : 'down'
   const share = before === 0 ? 'from 0' : formatPercent(Math.abs(value - before) / before)
-  return html`<span class="change" title="${title}">${icon(direction)}<span class="hidden-text">${direction}</span> ${share}<span class="hidden-text"> against the period before</span></span>`
+  return html`<span class="change" title="${title}">${icon(direction)}<span class="hidden-text">${direction}</span> ${share}<span class="hidden-text"> compared with the previous period</span></span>`
 }
 
 /** Renders the period menu: the named periods, and a form for any other. Rejected dates stay visible. */
@@ -192,7 +192,7 @@ function periodBar({ period, typed, violations }: PeriodReading, path: string, h
   const dates = html`<form method="get" action="${path}" class="dates">${state.withErrors(html`${from}${to}`)}
 ${submitButton({ label: 'Show', weight: 'plain' })}</form>`
   const span = formatDayRange(dayText(period.range.from), dayText(period.range.to))
-  const chosen = html`<button type="button" class="button plain" popovertarget="dates" aria-label="Other days: ${span}">${span}</button>
+  const chosen = html`<button type="button" class="button plain" popovertarget="dates" aria-label="Choose dates: ${span}">${span}</button>
 <div class="menu" id="dates" popover>${dates}</div>`
   const address = `${path}/clicks.csv?${periodQuery(period)}`
   const file = hasFile
@@ -202,14 +202,18 @@ ${submitButton({ label: 'Show', weight: 'plain' })}</form>`
   return html`<div class="periods"><nav aria-label="Period">${links}</nav>${own}</div>`
 }
 
+/** Explains why a link that isn't active has no clicks. */
+export function inactiveText(status: Link['status']): string {
+  return `This link is ${status}, so visitors can’t reach its destination.`
+}
+
 /** Renders a placeholder for the figures until the first click. A script polls for it. */
 export function noClicksYet({ short_url, status }: Pick<Link, 'short_url' | 'status'>): Html {
   const title = 'No clicks yet'
-  if (status !== 'active')
-    return emptyState({ title, why: `The link is ${status}, so visitors do not reach its target.` })
+  if (status !== 'active') return emptyState({ title, why: inactiveText(status) })
   return emptyState({
     title,
-    why: 'Open the short link once, and your click shows here within seconds. Bots and link previews are counted separately.',
-    action: linkButton({ label: 'Open the short link', href: short_url, inNewTab: true }),
+    why: 'Open the short link. Your click appears here within seconds. Bots and link previews are counted separately.',
+    action: linkButton({ label: 'Open short link', href: short_url, inNewTab: true }),
   })
 }

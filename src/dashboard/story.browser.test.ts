@@ -44,12 +44,12 @@ async function signsInOnce(app: TestApp, page: Page): Promise<void> {
 }
 
 async function makesDomain(page: Page): Promise<void> {
-  await page.getByRole('link', { name: 'Add a domain' }).click()
+  await page.getByRole('link', { name: 'Add domain' }).click()
   await page.getByLabel('Host name').fill('localhost')
   await page.getByRole('button', { name: 'Add domain' }).click()
   await page.getByRole('heading', { level: 1, name: 'localhost' }).waitFor()
-  assert.match(await page.getByRole('status').first().innerText(), /The domain is added/)
-  assert.equal(await page.getByText('there is nothing to set').count(), 1)
+  assert.match(await page.getByRole('status').first().innerText(), /Domain added\./)
+  assert.equal(await page.getByText('It needs no DNS records').count(), 1)
 }
 
 async function makesLink(page: Page, target: string): Promise<void> {
@@ -60,9 +60,9 @@ async function makesLink(page: Page, target: string): Promise<void> {
   await page.getByLabel('Alias').fill('Summer')
   await page.getByRole('button', { name: 'Create link' }).click()
   await page.waitForURL('**/app/links/1')
-  assert.match(await page.getByRole('status').first().innerText(), /link is created/)
+  assert.match(await page.getByRole('status').first().innerText(), /Link created\./)
   assert.equal(await page.title(), '/Summer on localhost:3080 · Waymark')
-  const code = page.getByRole('img', { name: 'QR code of http://localhost:3080/Summer' })
+  const code = page.getByRole('img', { name: 'QR code for http://localhost:3080/Summer' })
   await code.scrollIntoViewIfNeeded()
   await eventually(() => code.evaluate(({ naturalWidth }: { naturalWidth: number }) => naturalWidth > 0))
 }
@@ -99,7 +99,7 @@ async function isToldWhatIsWrong(page: Page, site: string): Promise<void> {
 
 async function savesIt(page: Page, site: string): Promise<void> {
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('The link is saved').waitFor()
+  await page.getByText('Link saved').waitFor()
   assert.equal(await page.getByRole('link', { name: `${site}/winter` }).count(), 1)
 }
 
@@ -115,29 +115,29 @@ async function collides(app: TestApp, page: Page, site: string): Promise<void> {
   const alert = page.getByRole('alert')
   await alert.waitFor()
   assert.equal(await hasFocus(alert), true, 'what happened is out of sight')
-  assert.match(await alert.innerText(), /changed since you opened it[\s\S]*Mine[\s\S]*Theirs/)
+  assert.match(await alert.innerText(), /changed while you were editing[\s\S]*Mine[\s\S]*Theirs/)
   assert.equal(await page.getByLabel('Title').inputValue(), 'Mine')
   assert.equal(await page.getByRole('textbox', { name: 'Destination', exact: true }).inputValue(), `${site}/winter`)
 }
 
 async function deletesAndRestores(page: Page, shot: Shot): Promise<void> {
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('The link is saved').waitFor()
-  const button = page.getByRole('link', { name: 'Delete the link' })
+  await page.getByText('Link saved').waitFor()
+  const button = page.getByRole('link', { name: 'Delete link' })
   await button.click()
   const dialog = page.getByRole('dialog', { name: 'Delete localhost:3080/Winter?' })
   await dialog.waitFor()
-  assert.match(await dialog.innerText(), /It has been visited 1 time\./)
+  assert.match(await dialog.innerText(), /The link has 1 click\./)
   await shot('7-dialog')
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
   assert.equal(await hasFocus(button), true, 'the focus is lost')
   await button.click()
   await dialog.getByRole('button', { name: 'Delete localhost:3080/Winter' }).click()
-  await page.getByText('localhost:3080/Winter is deleted').waitFor()
+  await page.getByText('localhost:3080/Winter deleted').waitFor()
   await shot('8-deleted')
   await page.getByRole('button', { name: 'Undo' }).click()
-  await page.getByText('localhost:3080/Winter is back').waitFor()
+  await page.getByText('localhost:3080/Winter restored').waitFor()
   assert.equal(await page.getByRole('rowheader').count(), 1)
 }
 
@@ -177,7 +177,7 @@ async function disablesTwo(page: Page, shot: Shot): Promise<void> {
   await shot('selected')
   await page.getByRole('button', { name: 'Actions', exact: true }).click()
   await page.getByRole('button', { name: 'Disable' }).first().click()
-  await page.getByText('2 links are disabled').waitFor()
+  await page.getByText('2 links disabled').waitFor()
   assert.equal(await page.getByText('Disabled', { exact: true }).locator('visible=true').count(), 2)
 }
 
@@ -190,7 +190,7 @@ async function searches(page: Page, shot: Shot): Promise<void> {
   await page.waitForFunction('document.querySelectorAll("tbody tr").length === 1')
   assert.equal(await hasFocus(search), true)
   await search.fill('')
-  await page.getByLabel('State').selectOption('Disabled')
+  await page.getByLabel('Status').selectOption('Disabled')
   await page.waitForURL('**/app/links?status=disabled')
   await page.waitForFunction('document.querySelectorAll("tbody tr").length === 2')
   await shot('filtered')
@@ -201,7 +201,7 @@ async function searches(page: Page, shot: Shot): Promise<void> {
   assert.equal(await rows.count(), 2)
   await page.reload()
   assert.equal(await rows.count(), 2)
-  assert.equal(await page.getByLabel('State').inputValue(), 'disabled')
+  assert.equal(await page.getByLabel('Status').inputValue(), 'disabled')
   await page.getByRole('link', { name: 'Clear all' }).click()
   await page.waitForURL('**/app/links')
   assert.equal(await rows.count(), 4)

@@ -10,8 +10,8 @@ import { isExpired, isScheduled } from './resolve.ts'
 import type { ServedLink } from './store.ts'
 
 export const linkNotFound = new Failure('not_found', 'There is no such link.')
-export const passwordRequired = new Failure('password_required', 'This link asks for a password.')
-export const wrongPassword = new Failure('password_required', 'That is not the password of this link.')
+export const passwordRequired = new Failure('password_required', 'This link requires a password.')
+export const wrongPassword = new Failure('password_required', 'Wrong password.')
 
 /** Formats a failure as a page, or as a problem object for clients that prefer JSON. */
 export const formatFailureForVisitors: FailureFormatter = (failure, requestId, accept) => {
@@ -40,7 +40,7 @@ function failurePage({ code, message }: Failure, requestId: string): string {
   const { status, title } = failures[code]
   const heading = code === 'rate_limited' ? 'Too many attempts' : title
   // Only failures of the server are logged.
-  const request = status < 500 ? null : html`<p>Request <span class="code">${requestId}</span></p>`
+  const request = status < 500 ? null : html`<p>Request ID: <span class="code">${requestId}</span></p>`
   return page(heading, html`<p>${message}</p>${request}`)
 }
 
@@ -105,13 +105,13 @@ const formPolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', style
 /** The policy of a page: it may only load its own style. */
 export const pagePolicy = `${formPolicy}; form-action 'none'`
 
-const notFoundText = 'Check the address for typing mistakes, or ask the person who gave it to you for the right one.'
-const expiredText = 'It no longer leads anywhere. Ask the person who gave it to you for a new one.'
-const wrongPasswordText = 'That is not the password. Check it, and try again.'
+const notFoundText = 'Check the address for typos, or ask the person who shared it for the correct link.'
+const expiredText = 'Ask the person who shared it for a new link.'
+const wrongPasswordText = 'Wrong password. Check it and try again.'
 
 /** Pages that are always the same. Unknown hosts and unknown aliases have the same page. */
 const pages = new Map([
-  [linkNotFound, page('There is no such link', html`<p>${notFoundText}</p>`)],
+  [linkNotFound, page('Link not found', html`<p>${notFoundText}</p>`)],
   [linkExpired, page('This link has expired', html`<p>${expiredText}</p>`)],
   [passwordRequired, formPage(null)],
   [wrongPassword, formPage(html`<p class="error" id="error" role="alert">${wrongPasswordText}</p>`)],
@@ -124,20 +124,20 @@ function formPage(error: Html | null): string {
 ${error}
 <label for="password">Password</label>
 <input id="password" name="redirect_password" type="password" required autofocus autocomplete="off"${described}>
-<button>Open the link</button>
+<button>Open link</button>
 </form>`
-  return page('This link asks for a password', form)
+  return page('This link requires a password', form)
 }
 
 /** Returns the page that shows the destination of a link. `now` is in Unix milliseconds. */
 export function previewPage(link: ServedLink, shortUrl: string, now: number): string {
   const { location } = link.redirect
   return page(
-    'Where this link leads',
+    'Link preview',
     html`<dl>
 ${fact('Short link', html`<span class="code">${shortUrl}</span>`)}
 ${link.title === null ? null : fact('Title', html`<bdi>${link.title}</bdi>`)}
-${fact('Leads to', html`<a href="${location}" rel="nofollow noreferrer">${location}</a>`)}
+${fact('Destination', html`<a href="${location}" rel="nofollow noreferrer">${location}</a>`)}
 ${stateOf(link, now)}
 </dl>`,
   )
@@ -148,7 +148,7 @@ function stateOf(link: ServedLink, now: number): Part {
   if (isExpired(link, now)) {
     const { endsAt } = link
     const isOver = endsAt !== null && endsAt <= now
-    return isOver ? fact('Stopped working on', time(endsAt)) : fact('State', html`Used up`)
+    return isOver ? fact('Stopped working on', time(endsAt)) : fact('Status', html`Click limit reached`)
   }
   return link.endsAt === null ? null : fact('Stops working on', time(link.endsAt))
 }

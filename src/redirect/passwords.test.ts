@@ -43,13 +43,10 @@ test('returns 401 with an error for a wrong password, as a page or a problem obj
   for (const wrong of ['', 'Swordfish', 'x'.repeat(129), '💩'.repeat(128)]) {
     const { status, text } = await post(wrong)
     assert.equal(status, 401)
-    assert.match(text, /role="alert">That is not the password/)
+    assert.match(text, /role="alert">Wrong password/)
   }
   const { status, body } = await post('wrong', { accept: 'application/json' })
-  assert.deepEqual(
-    [status, body.code, body.detail],
-    [401, 'password_required', 'That is not the password of this link.'],
-  )
+  assert.deepEqual([status, body.code, body.detail], [401, 'password_required', 'Wrong password.'])
   assert.deepEqual(clicks, [])
 })
 

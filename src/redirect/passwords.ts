@@ -22,7 +22,7 @@ export class Passwords {
     concurrency: Number.POSITIVE_INFINITY,
     concurrencyPerKey: 1,
     maxQueuePerKey: maxWaiting,
-    rejection: () => overloaded('Too many passwords are being checked.'),
+    rejection: () => overloaded('Too many passwords are being checked. Try again shortly.'),
   })
 
   /** Returns whether a password matches the hash `stored`, or `rate_limited`. Throws `overloaded`. */
@@ -45,7 +45,7 @@ function isPossible(password: string): boolean {
 }
 
 function tooMany(msUntilFree: number): Failure {
-  return new Failure('rate_limited', 'Too many wrong passwords were sent. Wait a minute, then try again.', {
+  return new Failure('rate_limited', 'Too many wrong passwords. Wait a minute, then try again.', {
     retryAfter: Math.ceil(msUntilFree / 1000),
   })
 }

@@ -73,7 +73,7 @@ test('counts redirects of people as clicks, but not HEAD, bots, previews and pre
 test('returns the same 404 page for every request to an unknown host', async () => {
   const { visit, port } = await serving({ alias: 'a', url: target })
   const unknown = await visit('http://unknown.example/nothing')
-  checkPage(unknown, 404, 'There is no such link')
+  checkPage(unknown, 404, 'Link not found')
   for (const path of ['', 'a', 'a+', 'robots.txt', 'favicon.ico', '%ff']) {
     const { status, text } = await visit(`http://unknown.example/${path}`)
     assert.deepEqual([status, text], [404, unknown.text])
@@ -138,8 +138,7 @@ test('treats disabled and scheduled links as unknown, and includes the start of 
   for (const [path, status] of Object.entries(statuses))
     assert.equal((await visit(`${host}/${path}`)).status, status, path)
   checkPage(await visit(`${host}/ended`), 410, 'This link has expired')
-  for (const path of ['scheduled+', 'ended+', 'ending+'])
-    checkPage(await visit(`${host}/${path}`), 200, 'Where this link leads')
+  for (const path of ['scheduled+', 'ended+', 'ending+']) checkPage(await visit(`${host}/${path}`), 200, 'Link preview')
 })
 
 test('returns 200 with the destination for a preview, unless the link has a password', async () => {
@@ -148,7 +147,7 @@ test('returns 200 with the destination for a preview, unless the link has a pass
     { alias: 'secret', url: target, redirect_password: await hashPassword('a', 'test') },
   )
   const answer = await visit(`${host}/summer+`)
-  checkPage(answer, 200, 'Where this link leads')
+  checkPage(answer, 200, 'Link preview')
   assert.match(answer.text, /<a href="https:\/\/acme\.com\/%3C%C3%A4%3E" rel="nofollow noreferrer">/)
   assert.match(answer.text, /A &lt;b&gt;title&lt;\/b&gt;/)
   assert.match(answer.text, /https:\/\/go\.acme\.com\/Summer</)
@@ -160,11 +159,11 @@ test('sends the preview page to bots, previews and HEAD for a link with a click 
   const links = [{ alias: 'few', url: target, clicks_limit: 2 }]
   const { visit, clicks } = await startVisitors({ 'go.acme.com': { links } }, { left: 1 })
   const headers = { 'user-agent': 'Slackbot-LinkExpanding 1.0' }
-  checkPage(await visit(`${host}/few`, { headers }), 200, 'Where this link leads')
+  checkPage(await visit(`${host}/few`, { headers }), 200, 'Link preview')
   assert.equal((await visit(`${host}/few`, { method: 'HEAD' })).status, 200)
   assert.equal((await visit(`${host}/few`)).status, 302)
   assert.equal((await visit(`${host}/few`)).status, 410)
-  checkPage(await visit(`${host}/few+`), 200, 'Where this link leads')
+  checkPage(await visit(`${host}/few+`), 200, 'Link preview')
   assert.deepEqual(clicks, [], 'a limit counts its clicks')
 })
 

@@ -150,7 +150,7 @@ test('302 from an expired link to its expiration URL or the URL of the domain, o
 test('302 for exactly as many concurrent visitors as a limit allows', async () => {
   const { app, link } = await serving()
   const id = await link('few', { clicks_limit: 3 })
-  assert.match((await app.visit(`${host}/few`, { headers: { 'user-agent': 'curl/8.5.0' } })).text, /Leads to/)
+  assert.match((await app.visit(`${host}/few`, { headers: { 'user-agent': 'curl/8.5.0' } })).text, /Destination/)
   const answers = await Promise.all(Array.from({ length: 12 }, () => app.visit(`${host}/few`)))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [302, 302, 302, ...Array(9).fill(410)])
   assert.equal(await clicks(app, id), 3)

@@ -101,7 +101,7 @@ describe('returns 403 and changes nothing', () => {
         const { status, headers: answered, page } = await postAs(browser, path, form, headers)
         assert.equal(status, 403, `${path} ${JSON.stringify(headers)}`)
         assert.equal(answered['set-cookie'], undefined)
-        assert.match(page.text, /did not come from a page of this dashboard/)
+        assert.match(page.text, /wasn’t sent from the dashboard/)
       }
     }
     assert.deepEqual(await stateOf(app, own), before)

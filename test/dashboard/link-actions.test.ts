@@ -28,12 +28,12 @@ describe('selected links', () => {
     const space = await place.stored('/spaces', { name: 'Sales' })
     const act = async (form: Form) =>
       (await after(await browser.post(selected, { ...rows(one, two), ...form }))).said.join()
-    assert.match(await act({ what: 'disable', space_id: '' }), /2 links are disabled/)
+    assert.match(await act({ what: 'disable', space_id: '' }), /2 links disabled\./)
     assert.deepEqual([(await shown(one)).disabled, (await shown(other)).disabled], [true, false])
-    assert.match(await act({ what: 'enable', space_id: '' }), /2 links are enabled/)
-    assert.match(await act({ what: 'move', space_id: String(space.id) }), /2 links are moved to Sales\./)
+    assert.match(await act({ what: 'enable', space_id: '' }), /2 links enabled\./)
+    assert.match(await act({ what: 'move', space_id: String(space.id) }), /2 links moved to Sales\./)
     assert.deepEqual([(await shown(two)).space_id, (await shown(other)).space_id], [space.id, null])
-    assert.match(await act({ what: 'move', space_id: '0' }), /2 links are in no space now/)
+    assert.match(await act({ what: 'move', space_id: '0' }), /2 links moved to “No space”\./)
     assert.equal((await shown(two)).space_id, null)
   })
 
@@ -43,10 +43,10 @@ describe('selected links', () => {
     const list = await browser.open('/app/links')
     assert.deepEqual([list.form(selected).space_id, list.control('space_id').attributes.has('required')], ['', false])
     for (const [form, words] of [
-      [{ space_id: '' }, /Choose the space that the links move to/],
-      [{}, /Choose the space that the links move to/],
+      [{ space_id: '' }, /Choose a space to move the links to/],
+      [{}, /Choose a space to move the links to/],
       [{ space_id: '99999' }, /There is no space with the id 99999/],
-      [{ space_id: 'x' }, /Choose a space of the list/],
+      [{ space_id: 'x' }, /Choose a space from the list/],
     ] as const) {
       const { status, page } = await browser.post(selected, { ...rows(link), what: 'move', ...form })
       assert.deepEqual([status, words.test(page.text)], [422, true], page.text)
@@ -87,7 +87,7 @@ describe('selected links', () => {
     assert.equal((await shown(one)).id, one.id)
     // One link no longer exists.
     await place.send('DELETE', `/links/${two.id}`)
-    assert.match((await after(await browser.submit(page, selected))).said.join(), /^Undo|is deleted\./)
+    assert.match((await after(await browser.submit(page, selected))).said.join(), / deleted\. Undo$/)
     assert.equal(await shown(one), undefined)
     assert.equal((await browser.post(selected, { ...rows(one, two), what: 'delete' })).headers.location, '/app/links')
   })
@@ -105,7 +105,7 @@ describe('selected links', () => {
     assert.match(await asks(...here), /many-5: 0 clicks\s*and 1 more/)
     assert.doesNotMatch(await asks(...here.slice(0, 5)), /more/)
     assert.match(await asks(there), /Visitors will be redirected to acme\.com\/nothing-here immediately/)
-    assert.match(await asks(there, here[0]), /immediately see a 404, or the not-found page of the domain/)
+    assert.match(await asks(there, here[0]), /immediately see a 404 or the domain’s not-found page/)
   })
 
   test('are restored together, as far as possible', async () => {
@@ -114,18 +114,18 @@ describe('selected links', () => {
     const remove = async (...links: Json[]) =>
       after(await browser.post(selected, { ...rows(...links), what: 'delete', confirmed: 'true', next }))
     const deleted = await remove(one, two, three)
-    assert.match(deleted.said.join(), /3 links are deleted\./)
+    assert.match(deleted.said.join(), /3 links deleted\./)
     const back = await browser.submit(deleted, selected)
     assert.equal(back.headers.location, next)
-    assert.match((await after(back)).said.join(), /3 links are back\./)
+    assert.match((await after(back)).said.join(), /3 links restored\./)
     for (const link of [one, two, three]) assert.deepEqual(await shown(link), link)
     const again = await remove(one, two)
     await place.link({ alias: 'together' })
     const { said } = await after(await browser.submit(again, selected))
-    assert.match(said.join(), /1 link is back\. 1 other could not be brought back: more than a minute/)
+    assert.match(said.join(), /1 link restored\. 1 other couldn’t be restored because more than a minute/)
     assert.deepEqual([await shown(one), await shown(two)], [undefined, two])
     const single = await remove(two)
-    assert.match((await after(await browser.submit(single, `/app/links/${two.id}/restore`))).said.join(), /is back/)
+    assert.match((await after(await browser.submit(single, `/app/links/${two.id}/restore`))).said.join(), / restored\./)
   })
 
   test('are deleted once if the confirmation is submitted twice, and can still be restored', async () => {
@@ -133,22 +133,22 @@ describe('selected links', () => {
     const { page: many } = await browser.post(selected, { ...rows(one, two), what: 'delete' })
     await browser.submit(many, selected)
     const twice = await after(await browser.submit(many, selected))
-    assert.match(twice.said.join(), /2 links are deleted\./)
-    assert.match((await after(await browser.submit(twice, selected))).said.join(), /2 links are back\./)
+    assert.match(twice.said.join(), /2 links deleted\./)
+    assert.match((await after(await browser.submit(twice, selected))).said.join(), /2 links restored\./)
     const path = `/app/links/${one.id}/delete`
     const single = await browser.open(path)
     await browser.submit(single, path)
     const again = await after(await browser.submit(single, path))
-    assert.match((await after(await browser.submit(again, `/app/links/${one.id}/restore`))).said.join(), /is back/)
+    assert.match((await after(await browser.submit(again, `/app/links/${one.id}/restore`))).said.join(), / restored\./)
   })
 
   test('that no longer exist cause a notice that nothing was changed', async () => {
     const gone = { id: 999_999 }
     const said = async (form: Form) => (await after(await browser.post(selected, { ...rows(gone), ...form }))).said
     for (const form of [{ what: 'disable' }, { what: 'move', space_id: '0' }, { what: 'delete', confirmed: 'true' }]) {
-      assert.match((await said(form)).join(), /Nothing was changed: the links are gone\./)
+      assert.match((await said(form)).join(), /Nothing was changed because the links no longer exist\./)
     }
-    assert.match((await said({ what: 'restore' })).join(), /^1 link could not be brought back/)
+    assert.match((await said({ what: 'restore' })).join(), /^1 link couldn’t be restored/)
   })
 
   test('are changed until an error; the notice counts them and can restore them', async () => {
@@ -172,9 +172,9 @@ describe('selected links', () => {
     const answer = await browser.post(selected, form)
     left = Number.POSITIVE_INFINITY
     const { page } = await browser.follow(answer)
-    assert.match(page.said.join(), /1 link is deleted\. 2 others could not be\./)
+    assert.match(page.said.join(), /1 link deleted\. 2 others couldn’t be deleted\./)
     const back = await browser.follow(await browser.submit(page, selected))
-    assert.match(back.page.said.join(), /1 link is back\./)
+    assert.match(back.page.said.join(), /1 link restored\./)
     for (const { id } of links) assert.equal((await ofOwn.send('GET', `/links/${id}`)).status, 200)
   })
 
@@ -193,10 +193,10 @@ describe('selected links', () => {
     const one = await place.link()
     const name = nameOf(one)
     const page = await after(await browser.post(`/app/links/${one.id}/disable`, rows(one)))
-    assert.ok(page.said.join().includes(`${name} is disabled.`), page.said.join())
+    assert.ok(page.said.join().includes(`${name} disabled.`), page.said.join())
     assert.equal((await shown(one)).disabled, true)
     const undone = await after(await browser.submit(page, `/app/links/${one.id}/enable`))
-    assert.ok(undone.said.join().includes(`${name} is enabled.`), undone.said.join())
+    assert.ok(undone.said.join().includes(`${name} enabled.`), undone.said.join())
   })
 })
 
@@ -206,12 +206,12 @@ describe('a deleted link', () => {
     const path = `/app/links/${link.id}/delete`
     const page = await after(await browser.submit(await browser.open(path), path))
     const name = nameOf(link)
-    assert.ok(page.said.join().includes(`${name} is deleted.`), page.said.join())
+    assert.ok(page.said.join().includes(`${name} deleted.`), page.said.join())
     assert.equal(await shown(link), undefined)
     const back = await after(await browser.submit(page, `/app/links/${link.id}/restore`))
-    assert.ok(back.said.join().includes(`${name} is back.`), back.said.join())
+    assert.ok(back.said.join().includes(`${name} restored.`), back.said.join())
     assert.deepEqual(await shown(link), link)
-    assert.match((await after(await browser.post('/app/links/99999/restore'))).said.join(), /could not be brought back/)
+    assert.match((await after(await browser.post('/app/links/99999/restore'))).said.join(), /couldn’t be restored/)
   })
 
   test('is not restored if its alias is taken', async () => {
@@ -219,6 +219,6 @@ describe('a deleted link', () => {
     await browser.post(`/app/links/${link.id}/delete`)
     await place.link({ alias: 'wanted' })
     const page = await after(await browser.post(`/app/links/${link.id}/restore`))
-    assert.match(page.said.join(), /another link has its alias/)
+    assert.match(page.said.join(), /another link now has its alias/)
   })
 })

@@ -168,8 +168,8 @@ describe('returns a page with', () => {
       ['/app/domains/99999/delete', '/app/domains', 'There is no such domain. It may have been deleted.'],
       ['/app/spaces/99999?next=/app/links', '/app/spaces', 'There is no such space. It may have been deleted.'],
       ['/app/keys/99999/revoke', '/app/keys', 'There is no such key. It may have been deleted.'],
-      ['/app/links/1/nowhere', '/app/links', 'There is no such page'],
-      ['/app/nowhere', '/app', 'There is no such page'],
+      ['/app/links/1/nowhere', '/app/links', 'Page not found'],
+      ['/app/nowhere', '/app', 'Page not found'],
     ] as const) {
       const { status, page } = await browser.get(path)
       const [main] = allOf(page.root, 'main')

@@ -27,7 +27,7 @@ async function isOpen(of: Browser): Promise<boolean> {
 /** Returns the row of the current session. */
 async function ownSession(of: Browser): Promise<string> {
   const rows = allOf((await of.open('/app/sessions')).root, 'tr').map(textOf)
-  return rows.find((row) => row.includes('(this one)')) ?? ''
+  return rows.find((row) => row.includes('(this browser)')) ?? ''
 }
 
 describe('with a sign-in link', () => {
@@ -37,10 +37,10 @@ describe('with a sign-in link', () => {
     const { status, headers } = await first.post(signIn, { token: secret })
     assert.deepEqual([status, headers.location], [303, '/app'])
     assert.ok(await isOpen(first))
-    assert.doesNotMatch(await ownSession(first), /with the key/)
+    assert.doesNotMatch(await ownSession(first), /with key/)
     const again = await second.post(signIn, { token: secret })
     assert.equal(again.status, 422)
-    assert.match(again.page.errorOf('token'), /has been used or has expired/)
+    assert.match(again.page.errorOf('token'), /was already used or has expired/)
     assert.ok(!(await isOpen(second)))
   })
 
@@ -50,14 +50,14 @@ describe('with a sign-in link', () => {
     await own.post(signIn, { token: secret })
     const again = await own.post(signIn, { token: secret })
     assert.deepEqual([again.status, again.headers.location], [303, '/app'])
-    assert.match((await own.open('/app')).said.join(), /signed in already/)
+    assert.match((await own.open('/app')).said.join(), /already signed in/)
   })
 
   test('asks a signed-in browser first, because a link from someone else must not switch the account', async () => {
     const wayOf = async (of: Browser) => {
       const { root } = await of.open(signIn)
       const forms = allOf(root, 'form').flatMap(({ attributes }) => attributes.get('data-sign-in') ?? [])
-      return { forms, isTold: textOf(root).includes('This browser is signed in to Acme') }
+      return { forms, isTold: textOf(root).includes('You’re already signed in to Acme') }
     }
     assert.deepEqual(await wayOf(browser()), { forms: ['now'], isTold: false })
     assert.deepEqual(await wayOf(await signedIn(app)), { forms: ['ask'], isTold: true })
@@ -111,7 +111,7 @@ describe('with an API key', () => {
     const own = new Browser(app)
     const { status, page } = await own.post(signIn, { api_key: key })
     assert.equal(status, 422)
-    assert.match(page.errorOf('api_key'), /scope \*/)
+    assert.match(page.errorOf('api_key'), /\* scope/)
     for (const form of [{}, { api_key: '' }, { api_key: '  ', token: '' }]) {
       assert.match((await own.post(signIn, form)).page.errorOf('api_key'), /Paste an API key/)
     }
@@ -241,10 +241,10 @@ describe('a session ends immediately', () => {
     // Later sessions have higher ids.
     const [, secondEnd = ''] = ends.toSorted()
     const after = await own.follow(await own.submit(page, secondEnd))
-    assert.match(after.page.said.join(), /The session is ended/)
+    assert.match(after.page.said.join(), /Session ended\./)
     assert.deepEqual([await isOpen(own), await isOpen(second), await isOpen(third)], [true, false, true])
     const last = await own.follow(await own.submit(await own.open('/app/sessions'), '/app/sessions/end-others'))
-    assert.match(last.page.said.join(), /2 sessions are ended/)
+    assert.match(last.page.said.join(), /2 sessions ended\./)
     assert.deepEqual([await isOpen(own), await isOpen(third), await isOpen(fourth)], [true, false, false])
     assert.equal((await own.post(secondEnd)).status, 404)
     const [self = ''] = (await own.open('/app/sessions')).actions.filter((action) => /\d+\/end$/.test(action))
@@ -266,10 +266,10 @@ describe('a session ends immediately', () => {
   test('when its key is revoked', async () => {
     const { key, secret } = await app.issueKey()
     const [own, other] = [await signedIn(app, secret), await signedIn(app)]
-    assert.ok((await ownSession(own)).includes(`with the key ${key.name}`))
+    assert.ok((await ownSession(own)).includes(`with key ${key.name}`))
     const page = await other.open(`/app/keys/${key.id}/revoke`)
     const { page: after } = await other.follow(await other.submit(page, `/app/keys/${key.id}/revoke`))
-    assert.match(after.said.join(), /The key is revoked/)
+    assert.match(after.said.join(), /Key revoked\./)
     assert.deepEqual([await isOpen(own), await isOpen(other)], [false, true])
   })
 

@@ -27,7 +27,7 @@ ${chartTable(chart)}
 }
 
 function emptyText({ buckets, started }: ClicksChart): string | null {
-  if (started === 0) return 'This period has not begun'
+  if (started === 0) return 'This period hasn’t started yet'
   return buckets.every(({ clicks }) => clicks === 0) ? 'No clicks in this period' : null
 }
 
@@ -35,7 +35,7 @@ function legend({ before, started, currentHour }: ClicksChart): Html | null {
   const lines = [
     ['chart-line', 'This period', before !== undefined || currentHour !== null],
     ['chart-line chart-running', 'So far', currentHour !== null && started > 1],
-    ['chart-before', 'The period before', before !== undefined],
+    ['chart-before', 'Previous period', before !== undefined],
   ] as const
   const shown = lines.filter(([, , isShown]) => isShown)
   if (shown.length === 0) return null
@@ -111,26 +111,26 @@ function columns(chart: ClicksChart, { y }: Axis): Html[] {
     const left = Math.max(0, xPosition(place, buckets.length) - width / 2)
     const right = Math.min(plotWidth, xPosition(place, buckets.length) + width / 2)
     const earlier = before?.[place]
-    const text = `${bucketTitle(chart, place)}: ${quantity(clicks, 'click')}${earlier === undefined ? '' : `, ${formatCount(earlier)} before`}`
+    const text = `${bucketTitle(chart, place)}: ${quantity(clicks, 'click')}${earlier === undefined ? '' : ` (previous period: ${formatCount(earlier)})`}`
     return html`<rect class="chart-column" x="${rounded(left)}" width="${rounded(right - left)}" height="${plotHeight}" data-x="${xPercent(place, buckets.length)}%" data-y="${rounded(top + y(clicks))}"><title>${text}</title></rect>`
   })
 }
 
 function summaryOf(chart: ClicksChart): string {
   const { buckets, started, interval, title } = chart
-  if (started === 0) return `${title}: ${bucketName((buckets[0] as Bucket).start_at, interval)} has not begun.`
+  if (started === 0) return `${title}: ${bucketName((buckets[0] as Bucket).start_at, interval)} hasn’t started yet.`
   const all = buckets.slice(0, started)
   const range = started === 1 ? bucketTitle(chart, 0) : `${bucketTitle(chart, 0)} to ${bucketTitle(chart, started - 1)}`
   const total = totalOf(all).clicks
   if (total === 0) return `${title}, ${range}: no clicks.`
   const peak = all.reduce((most, bucket) => (bucket.clicks > most.clicks ? bucket : most))
-  return `${title}, ${range}: ${quantity(total, 'click')}. The peak was ${formatCount(peak.clicks)}: ${bucketName(peak.start_at, interval)}.`
+  return `${title}, ${range}: ${quantity(total, 'click')}. Peak: ${formatCount(peak.clicks)} (${bucketName(peak.start_at, interval)}).`
 }
 
 /** The labels of all counts, in the order of figures and table columns. */
 export const countLabels = {
   clicks: 'Clicks',
-  unique_clicks: 'Daily visitors',
+  unique_clicks: 'Unique visitors',
   bots: 'Bots',
   previews: 'Previews',
 } satisfies Record<keyof Counts, string>
@@ -141,7 +141,7 @@ function chartTable(chart: ClicksChart): Html {
   const { started, interval, title } = chart
   const before = clicksBefore(chart)
   const buckets = chart.buckets.slice(0, started)
-  const columns = [...Object.values(countLabels), ...(before ? ['Clicks in the period before'] : [])]
+  const columns = [...Object.values(countLabels), ...(before ? ['Clicks in the previous period'] : [])]
   const row = (name: string, counts: Counts, earlier: number | undefined) =>
     html`<tr><th scope="row">${name}</th>${names.map((each) => html`<td>${formatCount(counts[each])}</td>`)}${
       before ? html`<td>${earlier === undefined ? null : formatCount(earlier)}</td>` : null

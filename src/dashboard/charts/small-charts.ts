@@ -26,8 +26,8 @@ function bar(label: Part, clicks: number, total: number): Html {
 </li>`
 }
 
-const regions = new Intl.DisplayNames('en-GB', { type: 'region', fallback: 'none' })
-const languages = new Intl.DisplayNames('en-GB', { type: 'language', fallback: 'none' })
+const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
+const languages = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' })
 
 const devices = new Map(Object.entries({ desktop: 'Desktop', mobile: 'Mobile', tablet: 'Tablet', tv: 'TV' }))
 

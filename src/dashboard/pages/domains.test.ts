@@ -48,16 +48,16 @@ test('shows a CNAME if possible, otherwise the addresses of the public host, wit
   assert.match(apex.text, new RegExp(`data-copy="${ipv4}"`))
   for (const host of [null, 'localhost', 'unknown.acme.com']) {
     const { text } = await part('acme.com', host)
-    assert.match(text, /set an A record for <code>acme\.com<\/code> with the public IPv4 address of this server/)
+    assert.match(text, /add an A record for <code>acme\.com<\/code> with this server’s public IPv4 address/)
     assert.doesNotMatch(text, /data-copy/)
   }
-  assert.match((await part('localhost', null)).text, /there is nothing to set/)
+  assert.match((await part('localhost', null)).text, /It needs no DNS records/)
 })
 
 test('renders known DNS records without waiting for the resolver', async (t) => {
   const checks = await checksWith(t, await startDns(t, { 'links.acme.com': { A: [ipv4] } }))
   const asked = { domain: named('acme.com'), publicHost: 'links.acme.com', checks, isCheckRequested: false }
-  assert.match((await dnsSection(asked)).text, /the public IPv4 address of this server/)
+  assert.match((await dnsSection(asked)).text, /this server’s public IPv4 address/)
   await checks.addressesOf('links.acme.com')
   assert.deepEqual(textsOf(await dnsSection(asked), 'code'), ['acme.com', ipv4])
 })

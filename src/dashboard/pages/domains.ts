@@ -24,10 +24,10 @@ export function addDomainPages(pages: Pages, services: Services): void {
     what: 'domain',
     words: {
       list: 'Domains',
-      add: 'Add a domain',
+      add: 'Add domain',
       create: 'Add domain',
       none: 'No domains yet',
-      why: 'A domain is a host name that you own, such as go.example.com. Your short links begin with it.',
+      why: 'Every short link starts with a domain you own, such as go.example.com.',
       created: 'Added',
       statistics: 'Clicks on this domain',
     },
@@ -53,7 +53,7 @@ export function addDomainPages(pages: Pages, services: Services): void {
     },
     deletion: ({ name_unicode }, total, links) => [
       total === 0 ? `Delete ${name_unicode}?` : `Delete ${name_unicode} and its ${links}?`,
-      'Visitors will see a 404 immediately. This cannot be undone.',
+      'Visitors will see a 404 immediately. You can’t undo this.',
     ],
     remove: (account, id) => domains.remove(account, id, { links: 'delete' }, null),
     actions: domains,
@@ -105,13 +105,14 @@ interface DnsQuery {
 }
 
 const verdicts: Readonly<Record<Reachability['answer'], string>> = {
-  here: 'It answers here: short links on it work.',
+  here: 'This domain reaches this server, so its short links work.',
   elsewhere:
-    'Something else answers: another server, or a proxy that does not reach this one. If you have just changed the records, wait until the old ones expire.',
-  'no answer': 'The name has an address, but nothing answers there. Check that the ports of this server are open.',
-  'certificate error': 'It answers, but its certificate is not valid for this name. Get a valid certificate.',
+    'This domain points to another server, or to a proxy that doesn’t forward requests to this one. If you just changed the DNS records, wait until the old ones expire.',
+  'no answer': 'This domain has an IP address, but nothing responds there. Check that this server’s ports are open.',
+  'certificate error':
+    'This domain responds, but its TLS certificate isn’t valid. Install a certificate for this name.',
   'no DNS':
-    'The name has no address yet. Set the records below, then check again. A new record can take up to an hour to take effect.',
+    'This domain doesn’t resolve yet. Add the DNS records, then check again. New records can take up to an hour to take effect.',
 }
 
 export async function dnsSection(request: DnsQuery): Promise<Html> {
@@ -123,17 +124,17 @@ export async function dnsSection(request: DnsQuery): Promise<Html> {
       ? null
       : html`<p class="reach ${checked.answer === 'here' ? 'success' : 'warning'}" role="status">${verdicts[checked.answer]}</p>`
   const advice = isLoopbackName(name)
-    ? html`<p>Every machine uses this name for itself: there is nothing to set, and short links on it work on this machine only.</p>`
+    ? html`<p>Every machine uses this name for itself. It needs no DNS records, and its short links work only on this machine.</p>`
     : dnsAdvice(domain, await recordsToSet(request, checked))
   return html`<section id="dns"><h2>DNS</h2>${verdict}${advice}
-<div class="actions">${linkButton({ label: checked === null ? 'Check that it works' : 'Check again', href: `${home}/${id}?check=now` })}</div></section>`
+<div class="actions">${linkButton({ label: checked === null ? 'Check domain' : 'Check again', href: `${home}/${id}?check=now` })}</div></section>`
 }
 
 function dnsAdvice({ name, name_unicode }: Domain, records: readonly DnsRecord[]): Html {
-  const where = html`Where you manage the DNS of <bdi>${name_unicode}</bdi>`
+  const where = html`At the DNS provider for <bdi>${name_unicode}</bdi>`
   if (records.length > 0)
-    return html`<p>${where}, set ${records.length === 1 ? 'this record' : 'these records'}:</p>${dnsRecords(records)}`
-  return html`<p>${where}, set an A record for <code>${name}</code> with the public IPv4 address of this server. If it has a public IPv6 address as well, set an AAAA record with that.</p>`
+    return html`<p>${where}, add ${records.length === 1 ? 'this record' : 'these records'}:</p>${dnsRecords(records)}`
+  return html`<p>${where}, add an A record for <code>${name}</code> with this server’s public IPv4 address. If the server also has a public IPv6 address, add an AAAA record with it.</p>`
 }
 
 /** Returns the records to set. Queries the DNS only for a requested check, because a slow resolver must not delay the page. */

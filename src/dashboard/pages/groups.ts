@@ -9,6 +9,7 @@ import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type
 import { linkButton, menu } from '../parts/buttons.ts'
 import type { FormState } from '../parts/fields.ts'
 import { quantity, timeAgo } from '../parts/format.ts'
+import { truncateMiddle } from '../parts/links.ts'
 import { confirmation, emptyState } from '../parts/messages.ts'
 import { type Column, table } from '../parts/table.ts'
 import { addRecordForms, newRecordForm, type RecordForms } from '../record-forms.ts'
@@ -90,7 +91,10 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const ids = rows.map(({ id }) => id)
     const links = await countLinksIn(this.#services.storage, account, `${what}_id`, ids)
     const listed = rows.map((row) => ({ row, links: links.get(row.id) ?? 0 }))
-    const nothing = list.page > 1 ? list.emptyPageMessage() : html`<p data-count>No ${what} has this in its name.</p>`
+    const nothing =
+      list.page > 1
+        ? list.emptyPageMessage()
+        : html`<p data-count>No ${place} match “${truncateMiddle(list.query.search ?? '', 60)}”.</p>`
     // The HTML of both lists must not change, and only that of spaces has a line break here.
     const lineBreak = what === 'space' ? '\n' : null
     const results = html`${this.#table(listed, list)}${lineBreak}${list.pagination(total, totalIsExact)}`
@@ -134,7 +138,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     // Once there have been visits, an empty period is worth showing.
     const parts = (await statistics.areWorthShowing())
       ? await Promise.all([statistics.clicksOverTime(), statistics.topLinks(), statistics.breakdownBars()])
-      : html`<p class="muted">None of its links has been visited in the last 12 months.</p>`
+      : html`<p class="muted">No clicks in the last 12 months.</p>`
     return html`<section id="clicks"><h2>${this.#group.words.statistics}</h2>${parts}</section>`
   }
 
@@ -142,7 +146,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const { what, nameOf } = this.#group
     const filter = `${what}_id=${row.id}`
     const path = this.#pathOf(row)
-    return html`<div class="actions">${linkButton({ label: 'Show its links', href: `/app/links?${filter}` })}
+    return html`<div class="actions">${linkButton({ label: 'View links', href: `/app/links?${filter}` })}
 ${linkButton({ label: 'Edit', href: `${path}/edit` })}
 ${linkButton({ label: 'New link', href: `/app/links/new?${filter}`, weight: 'primary', icon: 'plus' })}
 ${menu(`${what}-menu`, `More actions for ${nameOf(row)}`, [

@@ -45,26 +45,28 @@ export function addKeyPages(pages: Pages, { storage: db }: Services): void {
 
 function listPage(keys: readonly Key[], query: Fields): PageContent {
   const action = linkButton({ label: 'New key', href: `${home}/new`, weight: 'primary', icon: 'plus' })
-  const why = html`Programs use keys to call <a href="/docs">the API</a>. A key’s scopes say what it may do.`
+  const why = html`Programs need a key to call <a href="/docs">the API</a>. A key’s scopes limit what it can do.`
   const { rows, pages } = slicePage(keys.toReversed(), home, query)
   const body =
-    keys.length === 0 ? emptyState({ title: 'No keys yet', why, action }) : html`<p>${why}</p>${keyTable(rows)}${pages}`
-  return { title: 'Keys', place: 'keys', body, ...(keys.length > 0 && { action }) }
+    keys.length === 0
+      ? emptyState({ title: 'No API keys yet', why, action })
+      : html`<p>${why}</p>${keyTable(rows)}${pages}`
+  return { title: 'API keys', place: 'keys', body, ...(keys.length > 0 && { action }) }
 }
 
 function keyTable(keys: readonly Key[]): Html {
   const now = Date.now()
   return table({
-    caption: 'Keys',
+    caption: 'API keys',
     rows: keys,
     columns: [
       { label: 'Name', kind: 'lead', cell: nameCell },
       { label: 'Scopes', width: 'rest', cell: ({ scopes }) => scopes.map(describeScope).join(', ') },
       { label: 'Created', leaves: 1, cell: ({ created_at }) => timeAgo(created_at, now) },
-      { label: 'Last used', leaves: 1, cell: ({ last_used_at: at }) => (at ? timeAgo(at, now) : 'never') },
-      { label: 'State', cell: (key) => stateCell(key, now) },
+      { label: 'Last used', leaves: 1, cell: ({ last_used_at: at }) => (at ? timeAgo(at, now) : 'Never') },
+      { label: 'Status', cell: (key) => statusCell(key, now) },
       {
-        label: 'Revoke it',
+        label: 'Actions',
         kind: 'menu',
         width: 'medium',
         cell: (key) => (statusOf(key, now) === 'active' ? confirmLink('Revoke', `${home}/${key.id}/revoke`) : null),
@@ -78,7 +80,7 @@ function nameCell({ name, first_characters: first, last_characters: last }: Key)
 <code class="target">${first}…${last}</code>`
 }
 
-function stateCell(key: Key, now: number): Html {
+function statusCell(key: Key, now: number): Html {
   const { revoked_at, expires_at } = key
   const at = revoked_at ?? expires_at
   const isOver = statusOf(key, now) === 'expired'
@@ -109,7 +111,7 @@ function newPage(state: FormState): PageContent {
   const name = textField(state, {
     name: 'name',
     label: 'Name',
-    help: 'What uses the key: a program, a person, a server.',
+    help: 'The program, person or server that uses this key.',
     hasFocus: true,
     isRequired: true,
   })
@@ -117,7 +119,7 @@ function newPage(state: FormState): PageContent {
     checkbox(state, {
       name: scope,
       label: capitalize(describeScope(scope)),
-      ...(scope === '*' && { help: 'Also what later versions add. Uncheck it to choose less.' }),
+      ...(scope === '*' && { help: 'Includes scopes that later versions add. Uncheck to choose individual scopes.' }),
     }),
   )
   const controls = html`${name}
@@ -125,12 +127,12 @@ function newPage(state: FormState): PageContent {
 ${selectField(state, { name: 'expires', label: 'Expires', options: lifetimeOptions })}`
   const body = html`<form method="post" action="${home}" class="form" novalidate>${onceField()}${state.withErrors(controls)}
 <div class="actions">${submitButton({ label: 'Create key' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
-  return { title: 'New key', place: 'keys', body }
+  return { title: 'New API key', place: 'keys', body }
 }
 
 function issuedPage({ key, secret }: IssuedKey): PageContent {
-  const body = html`<p>This key is shown once. Keep it where only its program can read it.</p>
-<p class="secret"><code>${secret}</code>${copyButton(secret, 'the key', 'Copy the key')}</p>
+  const body = html`<p>Copy this key now, because it’s shown only once. Store it where only the program that uses it can read it.</p>
+<p class="secret"><code>${secret}</code>${copyButton(secret, 'the key', 'Copy key')}</p>
 <div class="actions">${linkButton({ label: 'Done', href: home, weight: 'primary' })}</div>`
   return { title: `Key ${key.name}`, heading: html`<bdi>${key.name}</bdi>`, place: 'keys', body }
 }
@@ -141,7 +143,7 @@ function revokePage(key: Pick<Key, 'id' | 'name'>): PageContent {
     place: 'keys',
     action: `${home}/${key.id}/revoke`,
     consequences: [
-      'Programs that use it are refused within seconds, and so are browsers that signed in with it. This cannot be undone.',
+      'Programs can’t use this key anymore, and browsers signed in with it are signed out within seconds. You can’t undo this.',
     ],
     verb: `Revoke ${key.name}`,
     cancel: home,

@@ -8,7 +8,7 @@ import type { Space } from '../../spaces/schema.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyButton, hiddenFields, linkButton, postButton, submitButton } from '../parts/buttons.ts'
-import { exactTimeElement, quantity, timeAgo } from '../parts/format.ts'
+import { exactTimeElement, formatCount, quantity, timeAgo } from '../parts/format.ts'
 import { destination, shortUrlParts, shortUrlText, spaceLabel, statusBadge, truncateMiddle } from '../parts/links.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
@@ -62,15 +62,15 @@ function clicksSection(link: Link, statistics: readonly Html[] | null): Html {
   if (statistics === null) {
     return html`<section id="clicks" data-refresh><h2>Clicks</h2>${noClicksYet(link)}</section>`
   }
-  return html`<section id="clicks" data-arrived="${link.clicks > 0 ? 'The first click is here' : 'A bot or a link preview was here first'}"><h2>Clicks</h2>${statistics}</section>`
+  return html`<section id="clicks" data-arrived="${link.clicks > 0 ? 'First click received' : 'First visit received, from a bot or a link preview'}"><h2>Clicks</h2>${statistics}</section>`
 }
 
 /** Renders the deletion links. Confirmation pages name the consequences. */
 function deletionSection({ id }: Link, hasStatistics: boolean): Html {
   const path = `${home}/${id}`
-  const statistics = html`<div><p>Its clicks go back to 0. The link keeps working.</p>${confirmLink('Delete the statistics', `${path}/forget`)}</div>`
+  const statistics = html`<div><p>Resets the click count to 0. The link keeps working.</p>${confirmLink('Delete statistics', `${path}/forget`)}</div>`
   return html`<section id="delete"><h2>Delete</h2><div class="removals">${hasStatistics ? statistics : null}
-<div>${confirmLink('Delete the link', `${path}/delete`)}</div></div></section>`
+<div>${confirmLink('Delete link', `${path}/delete`)}</div></div></section>`
 }
 
 const shownUrl = 160
@@ -109,23 +109,23 @@ function factRows(link: Link, space: Space | undefined): (readonly [label: strin
     ['Space', space ? html`<a href="/app/links?space_id=${space.id}">${spaceLabel(space)}</a>` : null],
     [start !== null && Date.parse(start) > now ? 'Starts working on' : 'Worked from', start && exactTimeElement(start)],
     [end !== null && Date.parse(end) < now ? 'Stopped working on' : 'Stops working on', end && exactTimeElement(end)],
-    ['Clicks until it expires', clicks_limit === null ? null : String(clicks_limit)],
-    ['Password', link.has_redirect_password ? 'Visitors have to enter it first.' : null],
+    ['Click limit', clicks_limit === null ? null : formatCount(clicks_limit)],
+    ['Password', link.has_redirect_password ? 'Required' : null],
     ['Created', timeAgo(link.created_at, now)],
-    ['Last click', link.last_clicked_at === null ? 'never' : timeAgo(link.last_clicked_at, now)],
+    ['Last click', link.last_clicked_at === null ? 'Never' : timeAgo(link.last_clicked_at, now)],
   ]
   return all.flatMap(([label, fact]) => (fact === null ? [] : [[label, fact] as const]))
 }
 
 export function qrImage(shortUrl: string, path: string): Html {
-  return html`<img src="${path}?format=svg&amp;size=512" width="160" height="160" alt="QR code of ${shortUrl}">`
+  return html`<img src="${path}?format=svg&amp;size=512" width="160" height="160" alt="QR code for ${shortUrl}">`
 }
 
 function qrSection({ short_url }: Link, path: string): Html {
   return html`<section id="qr" class="qr">${qrImage(short_url, path)}
 <div class="stack"><h2>QR code</h2><p><code>${short_url}</code></p>
 <a class="button plain" href="${path}?format=svg&amp;size=1024&amp;download=1">Download SVG</a>
-<form method="get" action="${path}" class="actions">${hiddenFields({ format: 'png', download: '1' })}${submitButton({ label: 'Download PNG', weight: 'plain' })}<label for="qr-size" class="hidden-text">Pixels</label>
+<form method="get" action="${path}" class="actions">${hiddenFields({ format: 'png', download: '1' })}${submitButton({ label: 'Download PNG', weight: 'plain' })}<label for="qr-size" class="hidden-text">Size of the PNG</label>
 <select id="qr-size" name="size"><option value="256">256 px</option><option value="512" selected>512 px</option><option value="1024">1024 px</option><option value="2048">2048 px</option></select></form></div></section>`
 }
 
@@ -178,24 +178,24 @@ function addLinkActions(pages: Pages, services: Services): void {
 function deleteStatisticsPage({ id, clicks, short_url }: Link): PageContent {
   const figures = quantity(clicks, 'click')
   return confirmation({
-    title: `Delete the statistics of ${shortUrlText(short_url)}?`,
+    title: `Delete the statistics for ${shortUrlText(short_url)}?`,
     place: 'links',
     action: `${home}/${id}/forget`,
     consequences: [
-      `This deletes its ${figures} and its statistics for good, and removes them from the domain and space totals.`,
+      `This permanently deletes the link’s statistics, including ${figures}, and removes them from all totals. The link keeps working. You can’t undo this.`,
     ],
-    verb: 'Delete the statistics',
+    verb: 'Delete statistics',
     cancel: `${home}/${id}`,
   })
 }
 
-const undoable = 'You can undo this for a minute.'
+const undoable = 'You can undo this for one minute.'
 
 /** Asks whether to delete the link. `next` is the list to return to; null on the link page. */
 async function deletePage(services: Services, account: number, link: Link, next: string | null): Promise<PageContent> {
   const { id, clicks, short_url } = link
   const name = shortUrlText(short_url)
-  const counts = clicks === 0 ? 'It has not been visited yet.' : `It has been visited ${quantity(clicks, 'time')}.`
+  const counts = `The link has ${quantity(clicks, 'click')}.`
   return confirmation({
     title: `Delete ${name}?`,
     place: 'links',
@@ -238,7 +238,7 @@ async function describeEffect({ storage }: Services, account: number, links: rea
   const ids = new Set(links.map(({ domain_id }) => domain_id))
   const domains = await Promise.all([...ids].map((id) => domainRecords.find(storage, account, id)))
   const [url = null, ...others] = new Set(domains.map((domain) => domain?.record.not_found_url ?? null))
-  if (others.length > 0) return 'Visitors will immediately see a 404, or the not-found page of the domain.'
+  if (others.length > 0) return 'Visitors will immediately see a 404 or the domain’s not-found page.'
   if (url === null) return 'Visitors will see a 404 immediately.'
   return html`Visitors will be redirected to ${destination(url)} immediately.`
 }

@@ -100,7 +100,7 @@ function filtersFor({ domains, spaces }: Choices): Filter[] {
   return [
     { name: 'domain_id', label: 'Domain', options: [any('All domains'), ...domains.map(domainChoice)] },
     { name: 'space_id', label: 'Space', options: [any('All spaces'), withoutSpace, ...spaces.map(spaceChoice)] },
-    { name: 'status', label: 'State', options: [any('Any state'), ...states] },
+    { name: 'status', label: 'Status', options: [any('Any status'), ...states] },
   ]
 }
 
@@ -124,13 +124,13 @@ ${list.pagination(total, totalIsExact)}`
 
 function noMatch(list: ListState, labels: readonly string[]): Html {
   const { search } = list.query
-  const among = `Only links with these filters were searched: ${labels.join(', ')}.`
+  const among = `Only links that match these filters were searched: ${labels.join(', ')}.`
   const why = labels.length > 0 ? among : 'The search covers aliases, titles and destinations.'
   const action = html`<div class="actions">
 ${search === null ? null : linkButton({ label: 'Clear search', href: list.href({ search: null }) })}
 ${labels.length === 0 ? null : linkButton({ label: 'Clear filters', href: list.href(noFilters) })}
 ${linkButton({ label: 'New link', href: `${home}/new` })}</div>`
-  const title = search === null ? 'No link matches the filters' : `No link matches “${truncateMiddle(search, 60)}”`
+  const title = search === null ? 'No links match these filters' : `No links match “${truncateMiddle(search, 60)}”`
   return emptyState({ title, why, action })
 }
 
@@ -143,9 +143,9 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
       { label: 'Select', kind: 'select', cell: ({ link }: Row) => selectRow(link.id, shortUrlText(link.short_url)) },
       { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => linkCell(link) },
       { label: 'Space', width: 'large', leaves: 1, isPlain: true, cell: ({ space }) => space && spaceLabel(space) },
-      { label: `Clicks in ${recentDays} days`, kind: 'number', width: 'large', isPlain: true, cell: recentClicks },
+      { label: `Clicks (${recentDays} days)`, kind: 'number', width: 'large', isPlain: true, cell: recentClicks },
       {
-        label: 'All clicks',
+        label: 'Total clicks',
         kind: 'number',
         leaves: 2,
         sortBy: 'clicks',
@@ -256,10 +256,7 @@ function actionFrom({ what, space_id }: Fields, account: number, links: LinkActi
         several: 'links-restored',
       }
     default:
-      throw new Failure(
-        'malformed_body',
-        'The form does not say what to do. Open the list of links, and try again there.',
-      )
+      throw new Failure('malformed_body', 'The form doesn’t say what to do. Open the list of links and try again.')
   }
 }
 
@@ -270,7 +267,6 @@ function requestedSpace(text: unknown): number | null {
   if (id !== undefined) return id
   const refuse = (code: 'required' | 'out_of_range', message: string) =>
     validationFailed([{ field: 'space_id', code, message }])
-  if (text === undefined || text === '')
-    throw refuse('required', 'Choose the space that the links move to, or “No space”.')
-  throw refuse('out_of_range', 'Choose a space of the list, or “No space”.')
+  if (text === undefined || text === '') throw refuse('required', 'Choose a space to move the links to, or “No space”.')
+  throw refuse('out_of_range', 'Choose a space from the list, or “No space”.')
 }

@@ -9,7 +9,7 @@ import { linkButton } from '../parts/buttons.ts'
 import { quantity } from '../parts/format.ts'
 import { shortUrlLink } from '../parts/links.ts'
 import { emptyState } from '../parts/messages.ts'
-import { Statistics } from '../statistics.ts'
+import { inactiveText, Statistics } from '../statistics.ts'
 import { qrImage } from './link.ts'
 
 export function addOverviewPage(pages: Pages, services: Services): void {
@@ -38,14 +38,14 @@ async function showOverview(request: PageRequest, services: Services): Promise<P
 const newLink = linkButton({ label: 'New link', href: '/app/links/new', weight: 'primary', icon: 'plus' })
 
 const firstDomain = emptyState({
-  title: 'Start with a domain',
-  why: 'Every short link begins with a host name that you own, such as go.example.com. To try it on this machine, use localhost.',
-  action: linkButton({ label: 'Add a domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' }),
+  title: 'Add your first domain',
+  why: 'Every short link starts with a domain you own, such as go.example.com. To try Waymark on this machine, use localhost.',
+  action: linkButton({ label: 'Add domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' }),
 })
 
 const firstLink = emptyState({
-  title: 'Now the first link',
-  why: 'Paste its destination. You get a short link, its QR code, and a count of its visitors.',
+  title: 'Create your first link',
+  why: 'Paste a URL to get a short link, a QR code and click statistics.',
   action: newLink,
 })
 
@@ -53,9 +53,9 @@ const firstLink = emptyState({
 function waitingForFirstClick({ id, short_url: shortUrl, status }: Link): Html {
   const next =
     status === 'active'
-      ? html`<p>Share this short link, or scan its code with a phone. Open it once, and your click shows here within seconds.</p>
-<div class="actions">${linkButton({ label: 'Open it once', href: shortUrl, inNewTab: true })}</div>`
-      : html`<p>The link is ${status}, so visitors do not reach its target.</p>`
+      ? html`<p>Open this short link, or scan its QR code with your phone. Your click appears here within seconds.</p>
+<div class="actions">${linkButton({ label: 'Open short link', href: shortUrl, inNewTab: true })}</div>`
+      : html`<p>${inactiveText(status)}</p>`
   return html`<section id="clicks" data-refresh><h2>No clicks yet</h2>
 <div class="qr">${qrImage(shortUrl, `/app/links/${id}/qr`)}<div class="stack">
 <p>${shortUrlLink(shortUrl, `/app/links/${id}`)}</p>${next}</div></div></section>`
@@ -67,7 +67,7 @@ async function clicksSections(statistics: Statistics): Promise<Html> {
     statistics.topLinks(),
     statistics.breakdownBars(['countries', 'referrers']),
   ])
-  return html`<section id="clicks" data-arrived="The first click is here"><h2>Clicks</h2>${overTime}</section>
+  return html`<section id="clicks" data-arrived="First click received"><h2>Clicks</h2>${overTime}</section>
 <section id="where"><h2>Top links and sources</h2>${top}${bars}</section>`
 }
 

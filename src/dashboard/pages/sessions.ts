@@ -48,13 +48,13 @@ function listPage(sessions: readonly Listed[], own: number, query: Fields): Page
         label: 'Browser',
         kind: 'lead',
         cell: ({ id, browser }: Listed) =>
-          html`${browser}${id === own ? html` <span class="muted">(this one)</span>` : null}`,
+          html`${browser}${id === own ? html` <span class="muted">(this browser)</span>` : null}`,
       },
       { label: 'Signed in', width: 'large', cell: (each) => signedIn(each, now) },
       { label: 'Last used', cell: ({ last_used_at }) => timeAgo(last_used_at, now) },
       { label: 'Ends', leaves: 1, cell: ({ expires_at }) => timeAgo(expires_at, now) },
       {
-        label: 'End it',
+        label: 'Actions',
         kind: 'menu',
         width: 'small',
         cell: ({ id }) => postButton({ action: `${home}/${id}/end`, label: id === own ? 'Sign out' : 'End' }),
@@ -62,14 +62,15 @@ function listPage(sessions: readonly Listed[], own: number, query: Fields): Page
     ],
     rows,
   })
-  const others = sessions.length > 1 ? postButton({ action: `${home}/end-others`, label: 'End all others' }) : null
+  const others =
+    sessions.length > 1 ? postButton({ action: `${home}/end-others`, label: 'End all other sessions' }) : null
   const all = postButton({ action: `${home}/end-all`, label: 'Sign out everywhere' })
-  const body = html`<p>Browsers that are signed in to this account. A session ends after 30 days.</p>${list}${pages}`
+  const body = html`<p>Browsers signed in to this account. Sessions end after 30 days.</p>${list}${pages}`
   return { title: 'Sessions', place: 'sessions', action: html`<div class="actions">${others}${all}</div>`, body }
 }
 
 /** Renders the sign-in time and the key, because the session ends with its key. */
 function signedIn({ created_at, key_name }: Listed, now: number): Html {
-  const withKey = key_name === null ? null : html` <span class="muted">with the key <bdi>${key_name}</bdi></span>`
-  return html`${timeAgo(created_at, now)}${withKey}`
+  const withKey = key_name === null ? null : html` <span class="muted">with key <bdi>${key_name}</bdi></span>`
+  return html`<span>${timeAgo(created_at, now)}${withKey}</span>`
 }

@@ -68,8 +68,8 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, rateLimits 
   }
 }
 
-const linkUsedOrExpired = 'This sign-in link has been used or has expired. Get another one.'
-const lacksScope = 'This API key lacks the scope *. Sign in with a key that has it.'
+const linkUsedOrExpired = 'This sign-in link was already used or has expired. Get a new one.'
+const lacksScope = 'This API key lacks the * scope. Sign in with a key that has it.'
 
 /** Renders both forms. A script asks first in a signed-in browser: a link must not silently switch the account. */
 function signInPage(
@@ -84,28 +84,28 @@ function signInPage(
     name: 'token',
     label: 'Sign-in link',
     type: 'password',
-    help: html`Paste the one that the server printed when it first started. <code>npx waymark login-link</code> prints another. A link works once, for 30 minutes.`,
+    help: html`Paste the link that the server printed on its first start, or print a new one with <code>npx waymark login-link</code>. Each link works once, for 30 minutes.`,
     hasFocus: violations.length === 0,
   })
   const key = textField(state, {
     name: 'api_key',
     label: 'API key',
     type: 'password',
-    help: 'It needs the scope *, which includes everything.',
+    help: 'The key needs the * scope, which grants access to everything.',
   })
   return renderBare({
     title: 'Sign in',
     scheme: readScheme(exchange),
     body: html`${account === null ? null : alreadySignedIn(account, next)}<form method="post" action="/app/sign-in" class="form" data-sign-in="${account === null ? 'now' : 'ask'}" novalidate>${hiddenFields({ next })}
-${link}<div class="actions">${submitButton({ label: 'Sign in with the link' })}</div></form>
+${link}<div class="actions">${submitButton({ label: 'Sign in with link' })}</div></form>
 <p class="or">or</p>
 <form method="post" action="/app/sign-in" class="form" novalidate>${hiddenFields({ next })}
-${key}<div class="actions">${submitButton({ label: 'Sign in with the key', weight: 'plain' })}</div></form>`,
+${key}<div class="actions">${submitButton({ label: 'Sign in with API key', weight: 'plain' })}</div></form>`,
   })
 }
 
 function alreadySignedIn(account: string, next: string): Html {
-  return html`<p>This browser is signed in to <bdi>${account}</bdi>. <a href="${next}">Go on there</a>, or sign in to another account.</p>
+  return html`<p>You’re already signed in to <bdi>${account}</bdi>. <a href="${next}">Continue</a>, or sign in to another account.</p>
 `
 }
 

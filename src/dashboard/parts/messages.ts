@@ -21,8 +21,8 @@ export function emptyState({ title, why, action }: Empty): Html {
 /** What the list and the form of links show in an account without domains. */
 export const addDomainFirst = emptyState({
   title: 'Add a domain first',
-  why: 'Every short link begins with a domain that you own, such as go.example.com.',
-  action: linkButton({ label: 'Add a domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' }),
+  why: 'Every short link starts with a domain you own, such as go.example.com.',
+  action: linkButton({ label: 'Add domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' }),
 })
 
 interface Confirmation {
@@ -67,14 +67,14 @@ export function conflictMessage(differences: readonly Difference[]): Html {
     differences.length === 0
       ? html`<p>You both entered the same values.</p>`
       : table({
-          caption: 'Your values and the stored values',
+          caption: 'Your values and the current values',
           columns: [
             { label: 'Field', kind: 'lead', cell: ({ label }: Difference) => label },
-            { label: 'Yours', width: 'rest', cell: ({ yours }) => html`<bdi>${yours}</bdi>` },
-            { label: 'Stored now', width: 'rest', cell: ({ theirs }) => html`<bdi>${theirs}</bdi>` },
+            { label: 'Your value', width: 'rest', cell: ({ yours }) => html`<bdi>${yours}</bdi>` },
+            { label: 'Current value', width: 'rest', cell: ({ theirs }) => html`<bdi>${theirs}</bdi>` },
           ],
           rows: differences,
         })
   return html`<section class="notice warning collision" role="alert" tabindex="-1" autofocus>${icon('warning')}<div class="stack">
-<p>This has changed since you opened it. Your values are in the form; save again to keep them.</p>${list}</div></section>`
+<p>This was changed while you were editing. The form still has your values. Save again to overwrite the current values.</p>${list}</div></section>`
 }

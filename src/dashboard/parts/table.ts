@@ -84,7 +84,7 @@ function sortMenu<Row>(columns: readonly Column<Row>[], { by, isDescending, href
       return { label: `${label}, ${words}`, href: href(sortBy, isDown), isCurrent }
     })
   })
-  const current = items.find(({ isCurrent }) => isCurrent)?.label ?? 'another field'
+  const current = items.find(({ isCurrent }) => isCurrent)?.label ?? 'another order'
   const className = sorted.some(({ leaves }) => leaves !== undefined) ? 'sort early' : 'sort'
   return html`<div class="${className}"><button type="button" class="button plain" popovertarget="sort-by"><span class="muted">Sort by</span><span>${current}</span>${icon('chevron')}</button>
 ${menuItems('sort-by', items)}</div>`

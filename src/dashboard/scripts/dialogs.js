@@ -40,7 +40,7 @@ export function openDialog(...content) {
     heading.id = 'dialog-title'
     dialog.setAttribute('aria-labelledby', heading.id)
   }
-  const mayLeave = () => !hasChanges(dialog) || confirm('Close without saving what you changed?')
+  const mayLeave = () => !hasChanges(dialog) || confirm('Discard your changes?')
   dialog.addEventListener('cancel', (event) => {
     if (!mayLeave()) event.preventDefault()
   })

@@ -10,7 +10,7 @@ const explained = [
   ['g l', 'Links'],
   ['g d', 'Domains'],
   ['g s', 'Spaces'],
-  ['?', 'These keys'],
+  ['?', 'Keyboard shortcuts'],
   ['Esc', 'Close'],
 ]
 const switchName = 'keys-off'
@@ -63,8 +63,8 @@ function explain() {
     return `<div><dt>${terms.join('')}</dt><dd>${words}</dd></div>`
   })
   const template = document.createElement('template')
-  template.innerHTML = `<header class="head"><h1>Keyboard</h1></header><dl class="keys">${rows.join('')}</dl>
-<p class="choice"><input type="checkbox" id="use-keys"><label for="use-keys">Use these keys</label></p>`
+  template.innerHTML = `<header class="head"><h1>Keyboard shortcuts</h1></header><dl class="keys">${rows.join('')}</dl>
+<p class="choice"><input type="checkbox" id="use-keys"><label for="use-keys">Use keyboard shortcuts</label></p>`
   const { content } = template
   const use = content.querySelector('input')
   if (use) use.checked = !isOff()
