@@ -30,7 +30,6 @@ export interface DomainFields extends Partial<Pick<ServedDomain, 'homepage_url' 
 function servedLink({ url, redirect_status = 302, ...fields }: LinkFields, id: number): ServedLink {
   return {
     id,
-    title: null,
     disabled: false,
     startsAt: null,
     endsAt: null,
@@ -85,7 +84,11 @@ export async function startVisitors(
   const logs: Readonly<Record<string, unknown>>[] = []
   let clicksLeft = left
   const { server } = redirectServer({
-    directory: { ...directory, linkOf: (domain, alias) => lookup.then(() => directory.linkOf(domain, alias)) },
+    directory: {
+      ...directory,
+      linkOf: (domain, alias) => lookup.then(() => directory.linkOf(domain, alias)),
+      isUsedUp: async () => clicksLeft <= 0,
+    },
     onClick: (click) => void (click.class === 'person' && clicks.push(click.link)),
     takeClick: async () => clicksLeft-- > 0,
     countryHeader: null,

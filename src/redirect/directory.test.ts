@@ -85,7 +85,6 @@ test('caches all domains, and a link after its first visit', async (t) => {
     {
       id,
       alias: 'Sale',
-      title: null,
       disabled: false,
       startsAt: null,
       endsAt: null,

@@ -3,7 +3,7 @@ import { LruCache } from '../lib/lru-cache.ts'
 import { Semaphore } from '../lib/semaphore.ts'
 import type { Changes, Db, Meter, Storage } from '../storage/port.ts'
 import { ChangeFeed } from './change-feed.ts'
-import { findLink, type ServedDomain, type ServedLink, servedDomains, servedDomainsAfter } from './store.ts'
+import { findLink, isUsedUp, type ServedDomain, type ServedLink, servedDomains, servedDomainsAfter } from './store.ts'
 
 export interface DirectoryOptions {
   /** How old memory may get while the database is down. Milliseconds. */
@@ -89,6 +89,11 @@ export class Directory {
     const unknownUntil = this.#unknown.get(key)
     if (unknownUntil !== undefined && unknownUntil > performance.now()) return null
     return this.#lookups.get(key) ?? this.#lookUp(key, domain.id, aliasFolded)
+  }
+
+  /** Returns whether the limit of a cached link is reached by now, which the cache does not notice. Throws `overloaded`. */
+  isUsedUp(link: ServedLink): Promise<boolean> {
+    return this.#lookupSlots.run(() => isUsedUp(this.#storage, link))
   }
 
   /** Drops a changed link. Must be called after the commit and before the response, with the new alias. */
@@ -183,9 +188,9 @@ function keyOf(domainId: number, aliasFolded: string): string {
 }
 
 /** Returns the approximate memory of a link in bytes. The redirect has its URL in a header and twice in a page. */
-function weightOf({ alias, title, expiration_url, redirect }: ServedLink): number {
+function weightOf({ alias, expiration_url, redirect }: ServedLink): number {
   const { length } = redirect.location
-  return 600 + 2 * (alias.length + length + (title?.length ?? 0) + (expiration_url?.length ?? 0)) + 4 * length
+  return 600 + 2 * (alias.length + length + (expiration_url?.length ?? 0)) + 4 * length
 }
 
 /** Domains that one query reads, few enough not to delay requests. */

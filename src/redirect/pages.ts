@@ -3,13 +3,13 @@ import { hash } from 'node:crypto'
 import { Failure, linkExpired } from '../errors.ts'
 import type { FailureFormatter } from '../http/exchange.ts'
 import { failures } from '../http/failures.ts'
-import { Html, html, type Part } from '../http/html.ts'
+import { Html, html } from '../http/html.ts'
 import { headersOf, problemOf } from '../http/problem.ts'
 import { noStoreHeaders } from './redirects.ts'
-import { isExpired, isScheduled } from './resolve.ts'
 import type { ServedLink } from './store.ts'
 
 export const linkNotFound = new Failure('not_found', 'There is no such link.')
+export const noHomepage = new Failure('not_found', 'This domain is for short links and has no homepage.')
 export const passwordRequired = new Failure('password_required', 'This link requires a password.')
 export const wrongPassword = new Failure('password_required', 'Wrong password.')
 
@@ -112,6 +112,7 @@ const wrongPasswordText = 'Wrong password. Check it and try again.'
 /** Pages that are always the same. Unknown hosts and unknown aliases have the same page. */
 const pages = new Map([
   [linkNotFound, page('Link not found', html`<p>${notFoundText}</p>`)],
+  [noHomepage, page('Short links', html`<p>${noHomepage.message}</p>`)],
   [linkExpired, page('This link has expired', html`<p>${expiredText}</p>`)],
   [passwordRequired, formPage(null)],
   [wrongPassword, formPage(html`<p class="error" id="error" role="alert">${wrongPasswordText}</p>`)],
@@ -129,28 +130,16 @@ ${error}
   return page('This link requires a password', form)
 }
 
-/** Returns the page that shows the destination of a link. `now` is in Unix milliseconds. */
-export function previewPage(link: ServedLink, shortUrl: string, now: number): string {
-  const { location } = link.redirect
+/** Returns the page that shows the destination of an active link. */
+export function previewPage({ redirect: { location }, endsAt }: ServedLink, shortUrl: string): string {
   return page(
     'Link preview',
     html`<dl>
 ${fact('Short link', html`<span class="code">${shortUrl}</span>`)}
-${link.title === null ? null : fact('Title', html`<bdi>${link.title}</bdi>`)}
 ${fact('Destination', html`<a href="${location}" rel="nofollow noreferrer">${location}</a>`)}
-${stateOf(link, now)}
+${endsAt === null ? null : fact('Stops working on', time(endsAt))}
 </dl>`,
   )
-}
-
-function stateOf(link: ServedLink, now: number): Part {
-  if (isScheduled(link, now)) return fact('Starts working on', time(link.startsAt as number))
-  if (isExpired(link, now)) {
-    const { endsAt } = link
-    const isOver = endsAt !== null && endsAt <= now
-    return isOver ? fact('Stopped working on', time(endsAt)) : fact('Status', html`Click limit reached`)
-  }
-  return link.endsAt === null ? null : fact('Stops working on', time(link.endsAt))
 }
 
 function fact(name: string, value: Html): Html {

@@ -20,28 +20,27 @@ export function resolve(path: VisitedPath, domain: ServedDomain, link: ServedLin
     case 'undecodable':
       return notFound(domain)
     case 'alias':
-      if (link === null || link.disabled) return notFound(domain)
-      return path.asksForPreview ? resolvePreview(link, domain) : resolveVisit(link, domain, now)
+      if (link === null || link.disabled || isScheduled(link, now)) return notFound(domain)
+      if (isExpired(link, now)) return expired(link, domain)
+      return path.asksForPreview ? resolvePreview(link, domain) : resolveVisit(link)
   }
 }
 
-/** The preview does not depend on the link's period and clicks. A password hides the destination. */
+/** A password hides the destination. */
 function resolvePreview(link: ServedLink, domain: ServedDomain): Resolution {
   return link.redirect_password === null ? { kind: 'preview', link } : notFound(domain)
 }
 
-function resolveVisit(link: ServedLink, domain: ServedDomain, now: number): Resolution {
-  if (isScheduled(link, now)) return notFound(domain)
-  if (isExpired(link, now)) return expired(link, domain)
+function resolveVisit(link: ServedLink): Resolution {
   return { kind: link.redirect_password === null ? 'redirect' : 'password', link }
 }
 
-export function isScheduled({ startsAt }: ServedLink, now: number): boolean {
+function isScheduled({ startsAt }: ServedLink, now: number): boolean {
   return startsAt !== null && startsAt > now
 }
 
 /** Returns whether the link's period is over, or its clicks are used up. */
-export function isExpired({ endsAt, isUsedUp }: ServedLink, now: number): boolean {
+function isExpired({ endsAt, isUsedUp }: ServedLink, now: number): boolean {
   return isUsedUp || (endsAt !== null && endsAt <= now)
 }
 

@@ -12,7 +12,6 @@ export type ServedDomain = Readonly<Pick<Row<'domains'>, (typeof domainColumns)[
 export interface ServedLink {
   readonly id: number
   readonly alias: string
-  readonly title: string | null
   readonly disabled: boolean
   /** Unix milliseconds; null: no limit. */
   readonly startsAt: number | null
@@ -40,7 +39,6 @@ export async function findLink(db: Db, domain: number, alias: string): Promise<S
   return {
     id: row.id,
     alias: row.alias,
-    title: row.title,
     disabled: row.disabled === 1,
     startsAt: row.active_period_start_at === null ? null : Date.parse(row.active_period_start_at),
     endsAt: row.active_period_end_at === null ? null : Date.parse(row.active_period_end_at),
@@ -51,6 +49,14 @@ export async function findLink(db: Db, domain: number, alias: string): Promise<S
     forward_query: row.forward_query === 1,
     redirect: prepareRedirect(row.url, row.redirect_status),
   }
+}
+
+/** Returns whether the limit of a link is reached now. */
+export async function isUsedUp(db: Db, { id, clicks_limit }: ServedLink): Promise<boolean> {
+  if (clicks_limit === null) return false
+  const totals = query.selectFrom('link_clicks').select('clicks').where('link_id', '=', id)
+  const [row] = await db.execute(totals)
+  return row !== undefined && row.clicks >= clicks_limit
 }
 
 /** Lists served domains with ids above `after`, in the order of ids; `limit` at most. */

@@ -30,7 +30,10 @@ async function startSite(): Promise<string> {
 /** Opens a browser page, and a redirect server whose domain resolves to this machine. */
 async function open(links: (site: string) => readonly LinkFields[]) {
   const site = await startSite()
-  const listener = await startVisitors({ localhost: { homepage_url: `${site}/home`, links: links(site) } })
+  const listener = await startVisitors({
+    localhost: { homepage_url: `${site}/home`, links: links(site) },
+    'bare.localhost': {},
+  })
   const { page, complaints } = await openWindow({ viewport: { width: 390, height: 844 } })
   const origin = `http://localhost:${listener.port}`
   return { ...listener, page, site, origin, complaints }
@@ -81,10 +84,10 @@ test('styles the pages, light or dark, fits them to a phone, and passes axe', { 
   const { page, origin, complaints } = await open((site) => [
     { alias: 'secret', url: site, redirect_password },
     { alias: 'over', url: site, endsAt: 0 },
-    { alias: 'long', url: `${site}/${'x'.repeat(2_000)}`, title: 'Ünïcode שלום 💩', endsAt: 4_000_000_000_000 },
+    { alias: 'long', url: `${site}/${'x'.repeat(2_000)}`, endsAt: 4_000_000_000_000 },
   ])
-  for (const [path, status] of Object.entries({ secret: 401, over: 410, none: 404, 'long+': 200 })) {
-    const response = await page.goto(`${origin}/${path}`)
+  for (const [path, status] of Object.entries({ secret: 401, over: 410, none: 404, 'long+': 200, '': 404 })) {
+    const response = await page.goto(path === '' ? origin.replace('localhost', 'bare.localhost') : `${origin}/${path}`)
     assert.equal(response?.status(), status)
     const radius: string = await page.evaluate('getComputedStyle(document.querySelector("main")).borderRadius')
     assert.equal(radius, '10px', 'the style is allowed by its hash')

@@ -115,6 +115,24 @@ test('ignores case, port and trailing dot of the Host, and prefers an absolute t
   assert.equal(await statusOf('/a'), 404)
 })
 
+test('returns a 404 page without a word about links for the root of a domain without a homepage', async () => {
+  const { visit } = await startVisitors({
+    'go.acme.com': { links: [{ alias: 'a', url: target }] },
+    'go.acme.org': { not_found_url: 'https://acme.com/lost' },
+    'go.acme.net': { homepage_url: 'http://go.acme.net/' },
+  })
+  const root = await visit(`${host}/`)
+  checkPage(root, 404, 'Short links')
+  assert.match(root.text, /<p>This domain is for short links and has no homepage\.<\/p>\n<\/main>/)
+  assert.doesNotMatch(root.text, /acme/)
+  assert.equal((await visit(`${host}/?x=1`)).text, root.text)
+  assert.equal((await visit('http://go.acme.net/')).text, root.text, 'a homepage that redirects to itself')
+  const { status, body } = await visit(`${host}/`, { headers: { accept: 'application/json' } })
+  const detail = 'This domain is for short links and has no homepage.'
+  assert.deepEqual([status, body.code, body.detail], [404, 'not_found', detail])
+  checkRedirect(await visit('http://go.acme.org/'), { location: 'https://acme.com/lost' })
+})
+
 test('returns a /robots.txt that allows everything, and an empty /favicon.ico', async () => {
   const { visit } = await serving()
   const robots = await visit(`${host}/robots.txt`)
@@ -138,18 +156,57 @@ test('treats disabled and scheduled links as unknown, and includes the start of 
   for (const [path, status] of Object.entries(statuses))
     assert.equal((await visit(`${host}/${path}`)).status, status, path)
   checkPage(await visit(`${host}/ended`), 410, 'This link has expired')
-  for (const path of ['scheduled+', 'ended+', 'ending+']) checkPage(await visit(`${host}/${path}`), 200, 'Link preview')
+  checkPage(await visit(`${host}/ending+`), 200, 'Link preview')
+})
+
+test('responds to the preview of a disabled or scheduled link as to an unknown alias', async () => {
+  const links = [
+    { alias: 'off', url: target, disabled: true },
+    { alias: 'off-and-over', url: target, disabled: true, endsAt: 0 },
+    { alias: 'later', url: target, startsAt: 4_000_000_000_000 },
+  ]
+  const not_found_url = 'https://acme.com/lost'
+  const { visit } = await startVisitors({ 'go.acme.com': { links }, 'go.acme.org': { links, not_found_url } })
+  const unknown = await visit(`${host}/unknown`)
+  for (const { alias } of links) {
+    const { status, text } = await visit(`${host}/${alias}+`)
+    assert.deepEqual([status, text], [404, unknown.text], alias)
+    checkRedirect(await visit(`http://go.acme.org/${alias}+`), { location: not_found_url })
+  }
+})
+
+test('responds to the preview of an expired link as to its alias', async () => {
+  const expiration_url = 'https://acme.com/over'
+  const links = [
+    { alias: 'over', url: target, endsAt: 0 },
+    { alias: 'used', url: target, clicks_limit: 3, isUsedUp: true },
+    { alias: 'moved', url: target, endsAt: 0, expiration_url },
+    { alias: 'secret', url: target, endsAt: 0, redirect_password: await hashPassword('a', 'test') },
+  ]
+  const { visit, counts } = await startVisitors({
+    'go.acme.com': { links },
+    'go.acme.org': { links, not_found_url: 'https://acme.com/lost' },
+  })
+  for (const name of ['go.acme.com', 'go.acme.org']) {
+    for (const { alias } of links) {
+      const [own, preview] = [await visit(`http://${name}/${alias}`), await visit(`http://${name}/${alias}+`)]
+      assert.deepEqual([preview.status, preview.text], [own.status, own.text], alias)
+      assert.equal(preview.headers.location, own.headers.location)
+    }
+  }
+  checkPage(await visit(`${host}/used+`), 410, 'This link has expired')
+  checkRedirect(await visit(`${host}/moved+`), { location: expiration_url })
+  assert.deepEqual([counts.get('preview'), counts.get('expired')], [0, 18])
 })
 
 test('returns 200 with the destination for a preview, unless the link has a password', async () => {
   const { visit, clicks } = await serving(
-    { alias: 'Summer', url: 'https://acme.com/<ä>', title: 'A <b>title</b>' },
+    { alias: 'Summer', url: 'https://acme.com/<ä>' },
     { alias: 'secret', url: target, redirect_password: await hashPassword('a', 'test') },
   )
   const answer = await visit(`${host}/summer+`)
   checkPage(answer, 200, 'Link preview')
   assert.match(answer.text, /<a href="https:\/\/acme\.com\/%3C%C3%A4%3E" rel="nofollow noreferrer">/)
-  assert.match(answer.text, /A &lt;b&gt;title&lt;\/b&gt;/)
   assert.match(answer.text, /https:\/\/go\.acme\.com\/Summer</)
   assert.equal((await visit(`${host}/secret+`)).status, 404)
   assert.deepEqual(clicks, [])
@@ -163,7 +220,7 @@ test('sends the preview page to bots, previews and HEAD for a link with a click 
   assert.equal((await visit(`${host}/few`, { method: 'HEAD' })).status, 200)
   assert.equal((await visit(`${host}/few`)).status, 302)
   assert.equal((await visit(`${host}/few`)).status, 410)
-  checkPage(await visit(`${host}/few+`), 200, 'Link preview')
+  checkPage(await visit(`${host}/few+`), 410, 'This link has expired')
   assert.deepEqual(clicks, [], 'a limit counts its clicks')
 })
 

@@ -17,6 +17,7 @@ import { type Address, Loops } from './loops.ts'
 import {
   formatFailureForVisitors,
   linkNotFound,
+  noHomepage,
   pagePolicy,
   passwordRequired,
   previewPage,
@@ -60,7 +61,7 @@ export function newVisitCounts(): VisitCounts {
 }
 
 interface RedirectServerOptions extends Pick<ListenerOptions, 'proxies' | 'overload' | 'maxConnections' | 'isSecret'> {
-  readonly directory: Pick<Directory, 'databaseId' | 'domainNamed' | 'linkOf'>
+  readonly directory: Pick<Directory, 'databaseId' | 'domainNamed' | 'linkOf' | 'isUsedUp'>
   /** Gets each click on a link without a limit. */
   readonly onClick: (click: Click) => void
   /** Uses one of the clicks that a link's limit leaves for people. Returns false if the limit is reached. */
@@ -158,7 +159,7 @@ class Visits {
       case 'password':
         return exchange.method === 'POST' ? this.#unlock(visit) : this.#counted('password', passwordRequired)
       case 'preview':
-        return this.#sendPreview(visit, resolution.link)
+        return this.#preview(visit, resolution.link)
       case 'homepage':
       case 'not_found':
       case 'expired':
@@ -181,8 +182,12 @@ class Visits {
   }
 
   async #redirectWithinLimit(visit: Visit, link: ServedLink, click: Click): Promise<Outcome> {
-    if (click.class !== 'person') return this.#sendPreview(visit, link)
+    if (click.class !== 'person') return this.#preview(visit, link)
     if (await this.#options.takeClick(click)) return this.#sendLinkRedirect(visit, link)
+    return this.#respondUsedUp(visit, link)
+  }
+
+  #respondUsedUp(visit: Visit, link: ServedLink): Response {
     link.isUsedUp = true
     return this.#respond(visit, expired(link, visit.domain))
   }
@@ -198,7 +203,7 @@ class Visits {
     visit: Visit,
     { kind, url }: { readonly kind: VisitKind; readonly url: string | null },
   ): Response {
-    if (url === null) return this.#counted(kind, kind === 'expired' ? linkExpired : linkNotFound)
+    if (url === null) return this.#counted(kind, kind === 'expired' ? linkExpired : missingAt(visit))
     const redirect = fallbackRedirect(url)
     return this.#unlessLoop(visit, redirect, () => this.#counted(kind, sendRedirect(visit.exchange, redirect)))
   }
@@ -206,7 +211,7 @@ class Visits {
   #unlessLoop(visit: Visit, redirect: PreparedRedirect, respond: () => Response): Response {
     const isLoop = this.#loops.isLoop(visit, redirect, visit.exchange.host)
     if (isLoop === false) return respond()
-    return isLoop.then((found) => (found ? this.#counted('loop', linkNotFound) : respond()))
+    return isLoop.then((found) => (found ? this.#counted('loop', missingAt(visit)) : respond()))
   }
 
   async #unlock(visit: Visit): Promise<Outcome> {
@@ -223,15 +228,27 @@ class Visits {
     return verdict ? this.#redirectToLink(visit, link) : this.#counted('password', wrongPassword)
   }
 
+  #preview(visit: Visit, link: ServedLink): Response {
+    if (link.clicks_limit === null) return this.#sendPreview(visit, link)
+    // The last click may have been taken since the link was cached.
+    const isUsedUp = this.#options.directory.isUsedUp(link)
+    return isUsedUp.then((found) => (found ? this.#respondUsedUp(visit, link) : this.#sendPreview(visit, link)))
+  }
+
   #sendPreview({ exchange, domain }: Visit, link: ServedLink): Outcome {
     addHeaders(exchange, pageHeaders)
     const shortUrl = this.#options.shortUrl(domain.name, link.alias)
-    return this.#counted('preview', send(exchange, 200, previewPage(link, shortUrl, Date.now())))
+    return this.#counted('preview', send(exchange, 200, previewPage(link, shortUrl)))
   }
 }
 
 const withoutPost = ['GET', 'HEAD']
 const withPost = ['GET', 'HEAD', 'POST']
+
+/** Returns the failure for a path of a domain that has nothing at it. */
+function missingAt({ path }: Visit): Failure {
+  return path.kind === 'homepage' ? noHomepage : linkNotFound
+}
 
 const fingerprintTarget = `/${fingerprintPath}`
 

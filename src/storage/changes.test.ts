@@ -37,7 +37,6 @@ test('returns each change of a link that visitors can notice once, on every node
   assert.deepEqual(await news(), [])
   for (const change of [
     () => storage.execute(setUrl({ id, url: 'https://acme.com/new' })),
-    () => storage.execute(setTitle({ id, title: 'New' })),
     () => storage.execute(setAlias({ id, alias: 'autumn' })),
     () => storage.execute(deleteLink({ id })),
   ]) {
@@ -47,10 +46,11 @@ test('returns each change of a link that visitors can notice once, on every node
   }
 })
 
-test('leaves out stored links and clicks', async (t) => {
+test('leaves out stored links, titles and clicks', async (t) => {
   const { storage, other, account, domain } = await twoNodes((work) => t.after(work))
   const news = await follow(other)
   const id = await newLink(storage, { account, domain }, 'sale')
+  await storage.execute(setTitle({ id, title: 'New' }))
   const { store } = await openClicks(storage.location, (work) => t.after(work))
   await store.write(1, [{ link: id, atMs: 0, count: 3, class: 'person', facts: null, visitorUnder: null }])
   assert.equal((await keptTotals(other))[0]?.clicks, 3)

@@ -127,11 +127,10 @@ test('404 for an unknown, disabled or scheduled link, or 302 to the not-found UR
     const { app, link } = await serving(fields)
     await link('off', { disabled: 1 })
     await link('later', { active_period_start_at: later })
-    for (const path of ['off', 'later', 'none', '%ff']) {
+    for (const path of ['off', 'later', 'none', '%ff', 'off+', 'later+', 'none+', '']) {
       const answer = await app.visit(`${host}/${path}`)
       assert.deepEqual([answer.status, location(answer)], [status, fields.not_found_url], path)
     }
-    assert.equal((await app.visit(`${host}/later+`)).status, 200)
   }
 })
 
@@ -154,6 +153,22 @@ test('302 for exactly as many concurrent visitors as a limit allows', async () =
   const answers = await Promise.all(Array.from({ length: 12 }, () => app.visit(`${host}/few`)))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [302, 302, 302, ...Array(9).fill(410)])
   assert.equal(await clicks(app, id), 3)
+})
+
+test('410 for the preview of a link once its last click is used, on every node', async () => {
+  const { app, link } = await serving()
+  const node = await startApp({ storage: () => app.storage })
+  await node.directory.domainsChanged()
+  await link('one', { clicks_limit: 1, title: 'Internal' })
+  for (const each of [app, node]) {
+    const { status, text } = await each.visit(`${host}/one+`)
+    assert.deepEqual([status, text.includes(target), text.includes('Internal')], [200, true, false])
+  }
+  assert.equal((await app.visit(`${host}/one`)).status, 302)
+  for (const each of [app, node]) {
+    const { status, text } = await each.visit(`${host}/one+`)
+    assert.deepEqual([status, text.includes(target)], [410, false])
+  }
 })
 
 test('401 with a form for a link with a password, 303 and a click for the correct password', async () => {

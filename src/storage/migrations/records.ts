@@ -191,7 +191,6 @@ const servedOfLinks = [
   'alias',
   'alias_folded',
   'url',
-  'title',
   'disabled',
   'active_period_start_at',
   'active_period_end_at',
