@@ -127,7 +127,7 @@ ${error}
 <input id="password" name="redirect_password" type="password" required autofocus autocomplete="off"${described}>
 <button>Open link</button>
 </form>`
-  return page('This link requires a password', form)
+  return page('Password required', form)
 }
 
 /** Returns the page that shows the destination of an active link. */

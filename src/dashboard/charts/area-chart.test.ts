@@ -135,7 +135,7 @@ test('the clicks of the previous period add up to its total until now', () => {
   assert.deepEqual(beside({ currentHour: 9, beforeUntilNow: 29 }), ['4', '5', '20', '29'])
   assert.ok(
     titlesOf(areaChart({ ...chart, currentHour: 9, beforeUntilNow: 29 })).includes(
-      'Wed, 18 Nov 2026, so far: 3 clicks (previous period: 20)',
+      'Wed, Nov 18, 2026, so far: 3 clicks (previous period: 20)',
     ),
   )
 })

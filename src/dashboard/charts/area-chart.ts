@@ -174,11 +174,11 @@ export interface ClicksChart {
   readonly title: string
 }
 
-const utc = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', ...options })
+const utc = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-US', { timeZone: 'UTC', ...options })
 const [year, month, day, weekday] = ['numeric', 'short', 'numeric', 'short'] as const
-const time = { hour: '2-digit', minute: '2-digit' } as const
+const time = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
 
-/** `22 Nov 2026, 15:00`, `Sun, 22 Nov 2026`, `November 2026`; for the axis `15:00`, `22 Nov`, `Nov 2026`. */
+/** `Nov 22, 2026, 15:00`, `Sun, Nov 22, 2026`, `November 2026`; for the axis `15:00`, `Nov 22`, `Nov 2026`. */
 const long = {
   hour: utc({ day, month, year, ...time }),
   day: utc({ weekday, day, month, year }),

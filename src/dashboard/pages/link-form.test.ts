@@ -23,8 +23,8 @@ test('lists only differences in submitted fields, with time zones', () => {
   assert.deepEqual(differences({ disabled: 'true', url, active_period_end_at: '2027-01-01T23:30' }), [])
   const stops = (yours: string) =>
     differences({ disabled: 'true', active_period_end_at: yours }).map((each) => [each.yours, each.theirs])
-  const theirs = '1 Jan 2027, 23:30 UTC'
-  assert.deepEqual(stops('2027-01-02T00:30'), [['2 Jan 2027, 00:30 UTC', theirs]])
+  const theirs = 'Jan 1, 2027, 23:30 UTC'
+  assert.deepEqual(stops('2027-01-02T00:30'), [['Jan 2, 2027, 00:30 UTC', theirs]])
   assert.deepEqual(stops('2027-01-01T23:30:05'), [['2027-01-01T23:30:05Z', theirs]])
   assert.deepEqual(stops('2027-13-01T23:30'), [['2027-13-01T23:30:00Z', theirs]])
   assert.deepEqual(stops(''), [['', theirs]])

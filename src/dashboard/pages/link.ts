@@ -189,7 +189,7 @@ function deleteStatisticsPage({ id, clicks, short_url }: Link): PageContent {
   })
 }
 
-const undoable = 'You can undo this for one minute.'
+const undoNote = 'You can undo this for one minute.'
 
 /** Asks whether to delete the link. `next` is the list to return to; null on the link page. */
 async function deletePage(services: Services, account: number, link: Link, next: string | null): Promise<PageContent> {
@@ -200,7 +200,7 @@ async function deletePage(services: Services, account: number, link: Link, next:
     title: `Delete ${name}?`,
     place: 'links',
     action: `${home}/${id}/delete`,
-    consequences: [html`${await describeEffect(services, account, [link])} ${counts}`, undoable],
+    consequences: [html`${await describeEffect(services, account, [link])} ${counts}`, undoNote],
     verb: `Delete ${name}`,
     cancel: next ?? `${home}/${id}`,
     ...(next !== null && { fields: { next } }),
@@ -226,7 +226,7 @@ export async function deleteManyPage(
     place: 'links',
     action: `${home}/selected`,
     things,
-    consequences: [await describeEffect(services, account, links), undoable],
+    consequences: [await describeEffect(services, account, links), undoNote],
     verb: `Delete ${counts}`,
     cancel: next,
     fields: { what: 'delete', confirmed: 'true', next, ...selectedRows(links.map(({ id }) => id)) },

@@ -7,7 +7,7 @@ const now = Date.parse('2026-11-22T12:00:00Z')
 test('formats relative times, with the exact time as the title', () => {
   assert.equal(
     timeAgo('2026-11-22T09:00:00Z', now).text,
-    '<time datetime="2026-11-22T09:00:00.000Z" title="22 Nov 2026, 09:00 UTC">3 hours ago</time>',
+    '<time datetime="2026-11-22T09:00:00.000Z" title="Nov 22, 2026, 09:00 UTC">3 hours ago</time>',
   )
   const words = (milliseconds: number) => timeAgo(now + milliseconds, now).text.replace(/<.*?>/g, '')
   assert.equal(words(-1), 'just now')
@@ -16,14 +16,14 @@ test('formats relative times, with the exact time as the title', () => {
   assert.equal(words(2 * 86_400_000), 'in 2 days')
   assert.equal(words(-86_400_000), '1 day ago')
   assert.equal(words(-7 * 86_400_000 + 1), '6 days ago')
-  assert.equal(words(-7 * 86_400_000), '15 Nov 2026')
-  assert.equal(words(30 * 86_400_000), '22 Dec 2026')
-  assert.equal(words(-800 * 86_400_000), '13 Sept 2024')
+  assert.equal(words(-7 * 86_400_000), 'Nov 15, 2026')
+  assert.equal(words(30 * 86_400_000), 'Dec 22, 2026')
+  assert.equal(words(-800 * 86_400_000), 'Sep 13, 2024')
 })
 
 test('formats exact times in UTC', () => {
-  assert.equal(exactTime(now), '22 Nov 2026, 12:00 UTC')
-  assert.equal(formatDay('2026-11-22T23:59:00Z'), '22 Nov 2026')
+  assert.equal(exactTime(now), 'Nov 22, 2026, 12:00 UTC')
+  assert.equal(formatDay('2026-11-22T23:59:00Z'), 'Nov 22, 2026')
 })
 
 test('groups, shortens and counts numbers', () => {

@@ -30,8 +30,13 @@ export function quantity(value: number, one: string): string {
   return `${formatCount(value)} ${one}${value === 1 ? '' : 's'}`
 }
 
-const exactFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
-const dayFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' })
+const exactFormat = new Intl.DateTimeFormat('en-US', {
+  dateStyle: 'medium',
+  timeStyle: 'short',
+  hourCycle: 'h23',
+  timeZone: 'UTC',
+})
+const dayFormat = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'UTC' })
 const relativeFormat = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
 
 /** Renders "3 hours ago", "in 2 days", or a date if it is more than a week away, with the exact time as its title. */
@@ -40,7 +45,7 @@ export function timeAgo(at: number | string, now: number): Html {
   return html`<time datetime="${date.toISOString()}" title="${exactTime(at)}">${relativeTime(date, now)}</time>`
 }
 
-/** "22 Nov 2026, 17:17 UTC". */
+/** "Nov 22, 2026, 17:17 UTC". */
 export function exactTime(at: number | string): string {
   return `${exactFormat.format(new Date(at))} UTC`
 }
@@ -50,12 +55,12 @@ export function exactTimeElement(at: string): Html {
   return html`<time datetime="${at}" data-local>${exactTime(at)}</time>`
 }
 
-/** "22 Nov 2026", in UTC. */
+/** "Nov 22, 2026", in UTC. */
 export function formatDay(at: number | string): string {
   return dayFormat.format(new Date(at))
 }
 
-/** "24 Oct – 22 Nov 2026", for two days such as `2026-11-22`. */
+/** "Oct 24 – Nov 22, 2026", for two days such as `2026-11-22`. */
 export function formatDayRange(from: string, to: string): string {
   return dayFormat.formatRange(new Date(from), new Date(to))
 }

@@ -1,6 +1,7 @@
 /** Shows and edits dates and times in the time zone of the browser. Forms send UTC with and without scripts. */
 
-const exact = new Intl.DateTimeFormat('en-GB', {
+const exact = new Intl.DateTimeFormat('en-US', {
+  hourCycle: 'h23',
   year: 'numeric',
   month: 'short',
   day: 'numeric',
