@@ -55,19 +55,19 @@ test('arrow keys move from day to day and announce each value', { skip }, async 
   const plot = page.getByRole('slider', { name: /^Clicks, Wed, Nov 18, 2026 to Sun, Nov 22, 2026: 100 clicks/ })
   assert.equal(await page.locator('.chart-plot:focus').count(), 1)
   for (const [key, day, clicks] of [
-    ['', 'Sun, 22', 40],
-    ['ArrowLeft', 'Sat, 21', 30],
-    ['ArrowRight', 'Sun, 22', 40],
-    ['ArrowRight', 'Sun, 22', 40],
-    ['Home', 'Wed, 18', 0],
-    ['PageUp', 'Thu, 19', 10],
-    ['End', 'Sun, 22', 40],
-    ['PageDown', 'Sat, 21', 30],
-    ['Control+ArrowLeft', 'Sat, 21', 30],
-    ['Escape', 'Sat, 21', 30],
+    ['', 'Sun, Nov 22', 40],
+    ['ArrowLeft', 'Sat, Nov 21', 30],
+    ['ArrowRight', 'Sun, Nov 22', 40],
+    ['ArrowRight', 'Sun, Nov 22', 40],
+    ['Home', 'Wed, Nov 18', 0],
+    ['PageUp', 'Thu, Nov 19', 10],
+    ['End', 'Sun, Nov 22', 40],
+    ['PageDown', 'Sat, Nov 21', 30],
+    ['Control+ArrowLeft', 'Sat, Nov 21', 30],
+    ['Escape', 'Sat, Nov 21', 30],
   ] as const) {
     if (key !== '') await page.keyboard.press(key)
-    assert.equal(await reading(page), `Nov ${day}, 2026: ${clicks} clicks`)
+    assert.equal(await reading(page), `${day}, 2026: ${clicks} clicks`)
     assert.equal(await plot.getAttribute('aria-valuetext'), await reading(page))
   }
   await page.keyboard.press('Tab')

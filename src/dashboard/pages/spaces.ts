@@ -25,7 +25,7 @@ export function addSpacePages(pages: Pages, services: Services): void {
     details: async () => null,
     deletion: ({ name }, total, links) => [
       `Delete ${name}?`,
-      total === 0 ? 'This space has no links.' : `Its ${links} will keep working without a space.`,
+      `${total === 0 ? 'This space has no links.' : `Its ${links} will keep working without a space.`} You can’t undo this.`,
     ],
     remove: (account, id) => spaces.remove(account, id, {}, null),
     actions: spaces,
