@@ -34,6 +34,7 @@ export function addDashboard(services: Services): void {
   addSpacePages(pages, services)
   addKeyPages(pages, services)
   addSessionPages(pages, services)
+  pages.addDismissal()
   addAboutPage(pages)
   router.formatFailuresBelow('/app', renderFailurePage)
   pages.get('/app/*', async () => {

@@ -1,20 +1,21 @@
-/** Notices about completed changes, stored in a cookie. It has only a code and numbers, so it cannot inject text. */
+/** Notices about completed changes and offers to undo them. Cookies have only a code and numbers, so they can't inject text. */
 import { positiveInteger } from '../forms/rules.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { type Html, html, type Part } from '../http/html.ts'
-import { findRemovedLink } from '../links/deleted-links.ts'
+import { findRemovedLink, hasRemovedLinks } from '../links/deleted-links.ts'
 import { findLink } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { spaceRecords } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
-import { postButton } from './parts/buttons.ts'
+import { hiddenFields, postButton, submitButton } from './parts/buttons.ts'
 import { quantity } from './parts/format.ts'
 import { shortUrlText } from './parts/links.ts'
 import { notice } from './parts/messages.ts'
 import { selectedRows } from './parts/table.ts'
 
-const cookie = 'waymark_notice'
+const noticeCookie = 'waymark_notice'
+const offerCookie = 'waymark_undo'
 const maxAge = 60
 /** A code, two numbers and ids, separated by dots. */
 const cookieFormat = /^([a-z-]+)\.(\d{1,15})\.(\d{1,15})((?:\.\d{1,16}){0,200})$/
@@ -85,27 +86,95 @@ const warnings: readonly Notice['code'][] = [
   'key-created-before',
 ]
 
-export function setNotice(exchange: Exchange, notice: Notice, isSecure: boolean): void {
-  const { code, count = 0, failed = 0, ids = [] } = notice
-  setCookie(exchange, cookie, [code, count, failed, ...ids].join('.'), { isSecure, maxAge })
+/** Codes of changes that can be undone: the button that undoes them, and whether that is still possible. */
+const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
+  'link-deleted': {
+    isPossible: async ({ ids: [id = 0] }, { storage, account }) =>
+      (await findRemovedLink(storage, account, id, Date.now())) !== undefined,
+    button: ({ ids: [id] }, next) => undo(`${id}/restore`, { next }),
+  },
+  'links-deleted': {
+    isPossible: ({ ids }, { storage, account }) => hasRemovedLinks(storage, account, ids, Date.now()),
+    button: ({ ids }, next) => undo('selected', { what: 'restore', next, ...selectedRows(ids) }),
+  },
+  'link-disabled': {
+    isPossible: async ({ ids: [id = 0] }, { storage, account }) =>
+      (await findLink(storage, account, id))?.record.disabled === 1,
+    button: ({ ids: [id] }, next) => undo(`${id}/enable`, { next }),
+  },
 }
 
-/** Renders the notice of the previous page, and deletes it. Returns null if there is none. */
-export async function consumeNotice(
+interface Offer {
+  readonly isPossible: (notice: Required<Notice>, context: NoticeContext) => Promise<boolean>
+  /** Renders the button, which returns to the page at `next`. */
+  readonly button: (notice: Required<Notice>, next: string) => Html
+}
+
+function undo(action: string, fields: Readonly<Record<string, string>>): Html {
+  return postButton({ label: 'Undo', weight: 'link-like', action: `/app/links/${action}`, fields })
+}
+
+/** Codes that an undo results in. They end its offer. */
+const results: readonly Notice['code'][] = [
+  'link-restored',
+  'links-restored',
+  'links-not-restored',
+  'too-late',
+  'alias-taken',
+]
+
+/** Shows the notice on the next page. If the change can be undone, the offer stays for a minute. */
+export function setNotice(exchange: Exchange, notice: Notice, isSecure: boolean): void {
+  const { code, count = 0, failed = 0, ids = [] } = notice
+  const textOf = (some: readonly number[]) => [code, count, failed, ...some].join('.')
+  // The other cookie has all the ids.
+  setCookie(exchange, noticeCookie, textOf(ids.slice(0, 1)), { isSecure, maxAge })
+  if (code in offers && ids.length > 0) setCookie(exchange, offerCookie, textOf(ids), { isSecure, maxAge })
+  else if (results.includes(code)) withdrawOffer(exchange, isSecure)
+}
+
+export function withdrawOffer(exchange: Exchange, isSecure: boolean): void {
+  setCookie(exchange, offerCookie, '', { isSecure, maxAge: 0 })
+}
+
+/**
+ * Renders the notice of the previous page, which is shown once, and the offer to undo a change, which stays on the
+ * following pages for its minute. Returns null if there is neither.
+ */
+export async function consumeNotices(
   exchange: Exchange,
   context: NoticeContext,
   isSecure: boolean,
 ): Promise<Html | null> {
+  const [said, offered] = [noticeIn(exchange, noticeCookie), noticeIn(exchange, offerCookie)]
+  if (said !== undefined) setCookie(exchange, noticeCookie, '', { isSecure, maxAge: 0 })
+  const button = offered ? await undoButton(offered, exchange.target, context) : null
+  if (offered !== undefined && button === null) withdrawOffer(exchange, isSecure)
+  const lines: Html[] = []
+  if (said && (button === null || said.code !== offered?.code)) lines.push(await render(said, context, null))
+  if (offered && button) lines.push(await render(offered, context, button))
+  return lines.length === 0 ? null : html`<div class="notices">${lines}</div>`
+}
+
+/** Returns undefined without the cookie, and null if its value is invalid. */
+function noticeIn(exchange: Exchange, cookie: string): Required<Notice> | null | undefined {
   const value = readCookie(exchange, cookie)
-  if (value === undefined) return null
-  const found = parseNotice(value)
-  const name = found && (await findName(found, context))
-  setCookie(exchange, cookie, '', { isSecure, maxAge: 0 })
-  if (found === null) return null
+  return value === undefined ? undefined : parseNotice(value)
+}
+
+async function render(found: Required<Notice>, context: NoticeContext, action: Html | null): Promise<Html> {
   const { code, count, failed } = found
+  const name = await findName(found, context)
   const nameOr = (fallback: string) => (name ? html`<bdi>${name}</bdi>` : fallback)
   const kind = failed > 0 || warnings.includes(code) ? 'warning' : 'done'
-  return notice(kind, messages[code]({ count, failed, nameOr }), undoButton(found, exchange.target))
+  return notice(kind, messages[code]({ count, failed, nameOr }), action)
+}
+
+/** Renders the buttons that undo the change and dismiss the offer. Returns null if the change can't be undone. */
+async function undoButton(offered: Required<Notice>, next: string, context: NoticeContext): Promise<Html | null> {
+  const offer = offers[offered.code]
+  if (offer === undefined || offered.ids.length === 0 || !(await offer.isPossible(offered, context))) return null
+  return html`${offer.button(offered, next)} <form method="post" action="/app/dismiss" data-dismiss>${hiddenFields({ next })}${submitButton({ label: 'Dismiss', weight: 'link-like' })}</form>`
 }
 
 function parseNotice(value: string): Required<Notice> | null {
@@ -127,17 +196,6 @@ async function findName({ code, ids: [id] }: Required<Notice>, { storage: db, ac
     ? await findRemovedLink(db, account, id, Date.now())
     : (await findLink(db, account, id))?.record
   return link && shortUrlText(shortUrl(link.domain_name ?? '', link.alias))
-}
-
-/** Renders the button that undoes the change and returns to the page at `next`. Returns null if undo is impossible. */
-function undoButton({ code, ids }: Required<Notice>, next: string): Html | null {
-  const [id] = ids
-  if (id === undefined) return null
-  const undo = (action: string, fields: Readonly<Record<string, string>>) =>
-    postButton({ label: 'Undo', weight: 'link-like', action: `/app/links/${action}`, fields })
-  if (code === 'link-deleted') return undo(`${id}/restore`, { next })
-  if (code === 'link-disabled') return undo(`${id}/enable`, { next })
-  return code === 'links-deleted' ? undo('selected', { what: 'restore', next, ...selectedRows(ids) }) : null
 }
 
 function failures(count: number, change: string): string {

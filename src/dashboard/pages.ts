@@ -21,8 +21,8 @@ import type { Storage } from '../storage/port.ts'
 import { readSessionCookie } from './cookies.ts'
 import { failureContent, renderFailurePage } from './failure-page.ts'
 import { type FrameContent, pageHeaders, renderFramed, responseHeaders } from './frame.ts'
-import { consumeNotice, type Notice, setNotice } from './notices.ts'
-import { shortReturnPath } from './return-path.ts'
+import { consumeNotices, type Notice, setNotice, withdrawOffer } from './notices.ts'
+import { returnPath, shortReturnPath } from './return-path.ts'
 import { Submissions } from './submissions.ts'
 
 /** The maximum form size in bytes. A link's URLs have up to 10,240 characters, of up to 12 bytes when encoded. */
@@ -131,6 +131,14 @@ export class Pages {
     this.#addForm(path, page, false)
   }
 
+  /** Adds the form that dismisses the offer to undo a change, and returns to its page. */
+  addDismissal(): void {
+    this.post('/app/dismiss', async ({ exchange, fields }) => {
+      withdrawOffer(exchange, this.isSecure(exchange))
+      return new Redirect(returnPath(fields.next))
+    })
+  }
+
   #countRequest(session: Session, exchange: Exchange): Failure | undefined {
     return this.#services.rateLimits.countRequest('session', session.id, exchange)
   }
@@ -198,7 +206,7 @@ export class Pages {
     const names = { ...this.#services, account: request.account }
     // Notices wait for a successful page that is shown.
     const isShown = status < 400 && exchange.method !== 'HEAD'
-    const notice = isShown ? await consumeNotice(exchange, names, this.isSecure(exchange)) : null
+    const notice = isShown ? await consumeNotices(exchange, names, this.isSecure(exchange)) : null
     const frame = { account: session.account.name, scheme: readScheme(exchange), path, notice }
     return this.send(exchange, status, renderFramed({ ...rest, ...frame }))
   }

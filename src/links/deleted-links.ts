@@ -67,6 +67,17 @@ export async function findRemovedLink(
   return domain && { alias, domain_name: domain.name }
 }
 
+/** Returns whether any of the account's links with these ids can be restored at `now`, in Unix milliseconds. */
+export async function hasRemovedLinks(db: Db, account: number, ids: readonly number[], now: number): Promise<boolean> {
+  const removed = query
+    .selectFrom('deleted_links')
+    .select('id')
+    .where('id', 'in', ids)
+    .where('account_id', '=', account)
+    .where('deleted_at', '>', restorableSince(now))
+  return (await db.execute(removed.limit(1))).length > 0
+}
+
 /**
  * Restores the account's link, without its space if that is gone. `now` is in Unix milliseconds. Returns the link, even if it
  * was restored before; undefined if it can't be restored any more, never existed, or its domain is gone. Throws

@@ -8,6 +8,7 @@ import { newPlace } from '../links-api.ts'
 
 const app = await startApp()
 const notice = 'waymark_notice'
+const offer = 'waymark_undo'
 
 test('shows a notice once, on the next successful page', async () => {
   const browser = await signedIn(app)
@@ -19,6 +20,50 @@ test('shows a notice once, on the next successful page', async () => {
   assert.match(first.said.join(), /Space created\./)
   assert.ok(!browser.cookies.has(notice))
   assert.deepEqual((await browser.open(String(headers.location))).said, [])
+})
+
+test('keeps an offer to undo a change on the following pages, next to other notices, until it is used', async () => {
+  const own = await newPlace(app)
+  const browser = await signedIn(app, own.key)
+  const link = await own.link()
+  const restore = `/app/links/${link.id}/restore`
+  await browser.post(`/app/links/${link.id}/delete`)
+  for (const path of ['/app/links', '/app', '/app/about', '/app/links/new']) {
+    const { said, actions } = await browser.open(path)
+    assert.match(said.join(), /deleted\. Undo Dismiss$/)
+    assert.ok(actions.includes(restore), path)
+  }
+  await browser.post('/app/spaces', { name: 'Sales' })
+  const both = await browser.open('/app/spaces')
+  assert.match(both.said.join(), /^Space created\.,.* deleted\. Undo Dismiss$/)
+  const back = await browser.submit(both, restore)
+  assert.equal(back.headers.location, '/app/spaces')
+  assert.ok(!browser.cookies.has(offer))
+  assert.match((await browser.follow(back)).page.said.join(), /restored\.$/)
+  assert.deepEqual((await browser.open('/app')).said, [])
+})
+
+test('ends an offer when it is dismissed, used in another window, or a minute old', async (t) => {
+  const own = await newPlace(app)
+  const [browser, other] = [await signedIn(app, own.key), await signedIn(app, own.key)]
+  const link = await own.link()
+  const remove = () => browser.post(`/app/links/${link.id}/delete`)
+  const restore = () => other.post(`/app/links/${link.id}/restore`)
+  await remove()
+  const dismissed = await browser.submit(await browser.open('/app/links?search=x'), '/app/dismiss')
+  assert.equal(dismissed.headers.location, '/app/links?search=x')
+  assert.deepEqual((await browser.follow(dismissed)).page.said, [])
+  await restore()
+  await remove()
+  assert.match((await browser.open('/app')).said.join(), /Undo/)
+  await restore()
+  assert.deepEqual((await browser.open('/app')).said, [])
+  assert.ok(!browser.cookies.has(offer))
+  await remove()
+  assert.match((await browser.open('/app')).said.join(), /Undo/)
+  const now = Date.now()
+  t.mock.method(Date, 'now', () => now + 61_000)
+  assert.deepEqual((await browser.open('/app')).said, [])
 })
 
 test('shows a warning if nothing was changed', async () => {
@@ -42,9 +87,10 @@ test('a forged cookie cannot add text to a page', async () => {
     links-deleted.9999999999999999.0 "space-created.1.0" %73pace-created.1.0 SPACE-CREATED.1.0`
   for (const value of ['', ...forged.split(/\s+/)]) {
     browser.cookies.set(notice, value)
+    browser.cookies.set(offer, value)
     const page = await browser.open('/app/about')
     assert.deepEqual([page.said, page.text], [plain.said, plain.text], value)
-    assert.ok(!browser.cookies.has(notice))
+    assert.ok(!browser.cookies.has(notice) && !browser.cookies.has(offer))
   }
   for (const rest of ['.1.2', '.0', '.999999', `.${'9'.repeat(16)}`, '.1.x']) {
     browser.cookies.set(notice, `link-restored.0.0${rest}`)
@@ -60,9 +106,11 @@ test('a cookie cannot name a record of another account', async () => {
   const [link, removed] = [await other.link({ alias: 'others-link' }), await other.link({ alias: 'others-removed' })]
   const space = await other.stored('/spaces', { name: 'others-space' })
   await app.actions.links.removeForNow(other.account, removed.id, null)
+  browser.cookies.set(offer, `link-deleted.0.0.${removed.id}`)
+  assert.deepEqual((await browser.open('/app/about')).said, [])
   for (const [value, words] of [
     [`link-restored.0.0.${link.id}`, 'Link restored.'],
-    [`link-deleted.0.0.${removed.id}`, 'Link deleted. Undo'],
+    [`link-deleted.0.0.${removed.id}`, 'Link deleted.'],
     [`links-moved.2.0.${space.id}`, '2 links moved to another space.'],
   ]) {
     browser.cookies.set(notice, value ?? '')

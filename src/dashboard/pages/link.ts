@@ -13,7 +13,7 @@ import { destination, shortUrlParts, shortUrlText, spaceLabel, statusBadge, trun
 import { confirmation, confirmLink } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
 import { attempt } from '../record-forms.ts'
-import { linkListReturnPath, linkReturnPath } from '../return-path.ts'
+import { linkListReturnPath, linkReturnPath, undoReturnPath } from '../return-path.ts'
 import { noClicksYet, Statistics } from '../statistics.ts'
 
 const home = '/app/links'
@@ -160,10 +160,10 @@ function addLinkActions(pages: Pages, services: Services): void {
 
   pages.post(`${home}/:id/restore`, async (request) => {
     const id = idParam(request, 'link')
-    const list = linkListReturnPath(request.fields.next)
+    const page = undoReturnPath(request.fields.next)
     const link = await attempt(() => links.restore(request.account, id))
-    if (link instanceof Failure) return new Redirect(list, { code: 'alias-taken' })
-    return new Redirect(list, link === undefined ? { code: 'too-late' } : { code: 'link-restored', ids: [id] })
+    if (link instanceof Failure) return new Redirect(page, { code: 'alias-taken' })
+    return new Redirect(page, link === undefined ? { code: 'too-late' } : { code: 'link-restored', ids: [id] })
   })
 
   pages.get(`${home}/:id/forget`, async (request) => deleteStatisticsPage(await requestedLink(request, services)))

@@ -23,7 +23,7 @@ import { destination, shortUrlLink, shortUrlText, spaceLabel, statusBadge, trunc
 import { addDomainFirst, emptyState } from '../parts/messages.ts'
 import { longTable, selectable, selectRow } from '../parts/table.ts'
 import { attempt } from '../record-forms.ts'
-import { linkListReturnPath } from '../return-path.ts'
+import { linkListReturnPath, undoReturnPath } from '../return-path.ts'
 import { deleteManyPage } from './link.ts'
 
 const home = '/app/links'
@@ -56,7 +56,7 @@ export function addLinkListPages(pages: Pages, services: Services): void {
   pages.post(`${home}/selected`, async (request) => {
     const { account, fields } = request
     const ids = selectedIn(fields)
-    const list = linkListReturnPath(fields.next)
+    const list = fields.what === 'restore' ? undoReturnPath(fields.next) : linkListReturnPath(fields.next)
     if (ids.length === 0) return new Redirect(list)
     if (fields.what !== 'delete' || fields.confirmed === 'true')
       return new Redirect(list, await applyToAll(ids, request, services))

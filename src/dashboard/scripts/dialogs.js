@@ -18,6 +18,8 @@ async function openPage(address) {
   const page = await fetchPage(address).catch(() => null)
   const main = page?.querySelector('main')
   if (!main) return location.assign(address)
+  // The page below shows them.
+  main.querySelector('.notices')?.remove()
   openDialog(...main.childNodes)
 }
 

@@ -9,6 +9,15 @@ document.addEventListener('submit', (event) => {
   // People who cancel a request may send the form again.
   setTimeout(() => delete form.dataset.sent, 3_000)
 })
+// Dismissing an offer to undo a change must not reload a page with a half-completed form.
+document.addEventListener('submit', (event) => {
+  const { target: form } = event
+  if (!(form instanceof HTMLFormElement) || !('dismiss' in form.dataset)) return
+  event.preventDefault()
+  void fetch(form.action, { method: 'POST', body: new URLSearchParams(), redirect: 'manual' }).catch(() => undefined)
+  form.closest('.notice')?.remove()
+  document.querySelector('main')?.focus()
+})
 // The browser restores pages from its cache in their last state.
 addEventListener('pageshow', () => {
   for (const form of document.forms) delete form.dataset.sent

@@ -1,0 +1,52 @@
+/** Undo in a browser: the offer follows people for its minute, without moving the pages. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { browserForTests, demoApp, phone, signIn, skip } from '../../test/dashboard-browser.ts'
+
+const openWindow = browserForTests()
+
+/** Returns where the heading and the content begin. */
+async function layout(page: Page): Promise<unknown> {
+  const boxes = ['h1', '.content'].map(async (part) => (await page.locator(part).first().boundingBox())?.y)
+  return Promise.all(boxes)
+}
+
+async function keepsOffer(page: Page, origin: string): Promise<void> {
+  await page.goto(`${origin}/app/spaces`)
+  const before = await layout(page)
+  await page.goto(`${origin}/app/links/2/delete`)
+  await page.getByRole('button', { name: /^Delete / }).click()
+  await page.getByText(/ deleted\./).waitFor()
+  await page.goto(`${origin}/app/spaces`)
+  await page.getByRole('button', { name: 'Undo' }).waitFor()
+  assert.deepEqual(await layout(page), before, 'the offer moves the page')
+}
+
+for (const [name, options] of [
+  ['on a desktop', {}],
+  ['on a phone', phone()],
+  ['on a narrow phone without scripts', { ...phone(320), javaScriptEnabled: false }],
+] as const) {
+  test(`an offer to undo stays on the next page, moves nothing, and can be used or dismissed, ${name}`, {
+    skip,
+  }, async () => {
+    const app = await demoApp()
+    const { page, complaints } = await openWindow(options)
+    if (name.includes('without scripts')) {
+      await page.goto(`${app.origin}/app`)
+      await page.getByLabel('API key').fill(app.key)
+      await page.getByRole('button', { name: 'Sign in with the key' }).click()
+    } else await signIn(app, page)
+    await keepsOffer(page, app.origin)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText(/ restored\./).waitFor()
+    assert.equal(new URL(page.url()).pathname, '/app/spaces')
+    await keepsOffer(page, app.origin)
+    await page.getByRole('button', { name: 'Dismiss' }).click()
+    await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' })
+    await page.goto(`${app.origin}/app/spaces`)
+    assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0)
+    assert.deepEqual(complaints, [])
+  })
+}
