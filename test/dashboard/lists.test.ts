@@ -52,6 +52,25 @@ describe('deletes', () => {
   })
 })
 
+test('the list of domains names those without a homepage, and links to their form', async () => {
+  const own = await newPlace(app)
+  const browser = await signedIn(app, own.key)
+  const { id, name } = await own.stored('/domains', {
+    name: `home.${own.domain.name}`,
+    homepage_url: 'https://acme.com/',
+  })
+  const list = await browser.open('/app/domains')
+  const edit = `/app/domains/${own.domain.id}/edit`
+  assert.ok(list.links.includes(`${edit}#field-homepage_url`))
+  assert.ok(!list.links.includes(`/app/domains/${id}/edit#field-homepage_url`))
+  assert.equal(list.text.match(/No homepage/g)?.length, 1)
+  const form = await browser.open(edit)
+  assert.equal(form.control('homepage_url').attributes.get('id'), 'field-homepage_url')
+  await browser.submit(form, `/app/domains/${own.domain.id}`, { homepage_url: 'https://acme.com/home' })
+  const later = await browser.open('/app/domains')
+  assert.deepEqual([later.text.includes('No homepage'), later.text.includes(name)], [false, true])
+})
+
 describe('keys', () => {
   test('are listed 25 on a page, newest first', async () => {
     const own = await startApp()

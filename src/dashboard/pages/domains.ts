@@ -1,4 +1,5 @@
 import type { Domain } from '../../domains/schema.ts'
+import { icon } from '../../frame/icons.ts'
 import { type Html, html } from '../../http/html.ts'
 import { addressesIn, DomainChecks, type Reachability } from '../../reachability/checks.ts'
 import { type DnsRecord, recordsFor } from '../../reachability/dns.ts'
@@ -38,7 +39,7 @@ export function addDomainPages(pages: Pages, services: Services): void {
         label: 'Homepage',
         width: 'rest',
         leaves: 1,
-        cell: ({ row: { homepage_url: url } }) => (url === null ? 'None' : destination(url, 40)),
+        cell: ({ row }) => (row.homepage_url === null ? noHomepage(row) : destination(row.homepage_url, 40)),
       },
       {
         label: 'Links',
@@ -71,6 +72,11 @@ export function addDomainPages(pages: Pages, services: Services): void {
   }).addTo(pages)
 }
 
+function noHomepage({ id, name_unicode }: Domain): Html {
+  const action = html`<a href="${home}/${id}/edit#field-homepage_url" aria-label="Set homepage of ${name_unicode}">Set homepage</a>`
+  return html`<span class="pair"><span class="state expired">${icon('warning')}No homepage</span> ${action}</span>`
+}
+
 function newDomainFields(state: FormState): Html {
   const name = textField(state, {
     name: 'name',
@@ -93,7 +99,7 @@ function urlFields(state: FormState): Html {
     name: 'not_found_url',
     label: 'For unknown links',
     type: 'url',
-    help: 'Where visitors go when the link does not exist. Leave it empty to show a plain “There is no such link” page.',
+    help: 'Where visitors go when the link does not exist. Leave it empty to show a plain “Link not found” page.',
   })}`
 }
 
