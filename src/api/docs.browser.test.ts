@@ -18,7 +18,7 @@ test('/docs/ shows every operation, with no request to any other host', { skip }
   const { page, requests, complaints } = await visit('/docs/?key=wm_')
   for (const { id } of operations) await page.locator(`#${id}`).waitFor()
   assert.equal(await page.locator('.operation').count(), operations.length + 3)
-  assert.equal(await page.title(), 'Waymark API')
+  assert.equal(await page.title(), 'API reference · Waymark')
   assert.equal(new URL(page.url()).pathname, '/docs')
   assert.deepEqual(
     requests.filter(({ origin }) => origin !== app.origin),
@@ -27,19 +27,26 @@ test('/docs/ shows every operation, with no request to any other host', { skip }
   assert.deepEqual(complaints, [])
 })
 
-test('shows the first operation on the first screen, and no operation above 5,000 pixels, even on a phone', {
+test('shows the guide on the first screen, a link to the dashboard, and no operation of more than a few screens', {
   skip,
 }, async () => {
-  for (const screen of [{}, phone]) {
+  for (const [screen, limit] of [
+    [{}, 5_000],
+    [phone, 5_000],
+    [{ width: 320 }, 6_000],
+  ] as const) {
     const { page } = await visit('/docs', screen)
-    const { y, height } = await boxOf(page.locator('.operation').first())
-    assert.ok(y + height < (page.viewportSize()?.height ?? 0), `it ends at ${y + height}`)
+    const { y } = await boxOf(page.locator('.topic').first())
+    assert.ok(y < (page.viewportSize()?.height ?? 0) - 100, `it starts at ${y}`)
+    assert.equal(await page.getByRole('link', { name: 'Dashboard' }).getAttribute('href'), '/app')
+    assert.equal(await page.getByRole('link', { name: 'Dashboard' }).isVisible(), true)
     await page.evaluate('for (const each of document.querySelectorAll("details")) each.open = true')
     for (const operation of await page.locator('.operation').all()) {
       const { height } = await boxOf(operation)
-      assert.ok(height > 200 && height <= 5000, `${await operation.getAttribute('id')} is ${height} high`)
+      assert.ok(height > 200 && height <= limit, `${await operation.getAttribute('id')} is ${height} high`)
     }
-    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), page.viewportSize()?.width)
+    const root = 'document.documentElement'
+    assert.equal(await page.evaluate(`${root}.scrollWidth > ${root}.clientWidth`), false)
   }
 })
 
@@ -48,10 +55,10 @@ test('axe reports no serious issue on light or dark pages, which follow the colo
 }, async () => {
   const assertSound = async (page: Page) => {
     assert.deepEqual(await findings(page), [])
-    assert.ok((await lightness(page)) > 240)
+    assert.ok((await lightness(page)) > 0.9)
     await page.emulateMedia({ colorScheme: 'dark' })
     assert.deepEqual(await findings(page, ['wcag2aa']), [])
-    assert.ok((await lightness(page)) < 50)
+    assert.ok((await lightness(page)) < 0.3)
     await page.emulateMedia({ colorScheme: 'light' })
   }
   const { page, complaints } = await visit('/docs')
@@ -68,9 +75,10 @@ test('axe reports no serious issue on light or dark pages, which follow the colo
   assert.deepEqual(complaints, [])
 })
 
+/** Returns the lightness of the page, from 0 to 1. */
 async function lightness(page: Page): Promise<number> {
-  const color = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
-  return Math.max(...(color.match(/\d+/g) ?? []).map(Number))
+  const color = await page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor')
+  return Number(/^oklch\(([\d.]+) /.exec(color)?.[1])
 }
 
 test('filters operations by all words, and shows a message if none match', { skip }, async () => {
@@ -78,11 +86,25 @@ test('filters operations by all words, and shows a message if none match', { ski
   const shown = () => page.locator('.operation:visible').evaluateAll((all: { id: string }[]) => all.map(({ id }) => id))
   await page.getByLabel('Filter').fill('DELETE space')
   assert.deepEqual(await shown(), ['deleteSpace'])
+  for (const [words, ids] of [
+    ['create link', ['storeLink']],
+    ['edit domain', ['updateDomainByPut', 'updateDomain']],
+    ['analytics', ['showStats', 'deleteLinkClicks']],
+    ['clicks_limit new', ['storeLink']],
+    ['alias_taken patch', ['updateLink']],
+    ['login', ['showOwnKey']],
+  ] as const) {
+    await page.getByLabel('Filter').fill(words)
+    assert.deepEqual(await shown(), ids, words)
+  }
+  await page.getByLabel('Filter').fill('quota')
+  assert.equal(await page.getByRole('heading', { name: 'Rate limits' }).isVisible(), true)
+  await page.getByLabel('Filter').fill('DELETE space')
   assert.equal(await page.locator('nav li a[href="#deleteSpace"]').isVisible(), true)
   assert.equal(await page.locator('nav li a[href="#listDomains"]').isVisible(), false)
   await page.getByLabel('Filter').fill('songs')
   assert.deepEqual(await shown(), [])
-  assert.equal(await page.getByText('No operation matches.').isVisible(), true)
+  assert.equal(await page.getByText('Nothing matches.').isVisible(), true)
   await page.getByLabel('Filter').fill('')
   assert.equal((await shown()).length, operations.length + 3)
 })
@@ -107,7 +129,7 @@ test('stores a domain with a key and the Send button, as JSON and as a form', { 
   assert.equal(await operation.getByLabel('Body').inputValue(), 'name=Docs.Acme.com')
   await operation.getByLabel('Body').fill('name=go.acme.com\nhomepage_url=https://acme.com/?a=1&b=2\n')
   assert.match(
-    await operation.locator('.curl').innerText(),
+    await operation.locator('[data-language=curl]').innerText(),
     /--data-urlencode 'homepage_url=https:\/\/acme\.com\/\?a=1&b=2'/,
   )
   assert.match(await send(operation), /^201 Created/)
@@ -132,16 +154,49 @@ test('sends parameters in the path, query and headers, and omits empty ones', { 
   await list.locator('> summary').click()
   await list.getByLabel('search', { exact: true }).fill('a&b')
   await list.getByLabel('per_page').selectOption('25')
-  assert.match(await list.locator('.curl').innerText(), /\/api\/v1\/spaces\?search=a%26b&per_page=25'/)
+  assert.match(await list.locator('[data-language=curl]').innerText(), /\/api\/v1\/spaces\?search=a%26b&per_page=25'/)
   assert.match(await send(list), /^200 OK/)
-  assert.match(await list.locator('.answer > pre').innerText(), /"name": "a&b"/)
-  assert.match((await list.locator('.answer details pre').textContent()) ?? '', /^x-ratelimit-limit: \d+$/m)
+  assert.match(await list.locator('.response > pre').innerText(), /"name": "a&b"/)
+  assert.match((await list.locator('.response details pre').textContent()) ?? '', /^x-ratelimit-limit: \d+$/m)
 
   const update = page.locator('#updateSpace')
   await update.locator('> summary').click()
   await update.getByLabel('id', { exact: true }).fill(String(body.data.id))
   await update.getByLabel('If-Match').fill('"other"')
   assert.match(await send(update), /^412/)
+})
+
+test('shows every example in the language that was chosen last, and copies it', { skip }, async () => {
+  const { page, context } = await visit('/docs#storeSpace')
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const store = page.locator('#storeSpace')
+  await store.getByText('Python', { exact: true }).click()
+  await store.getByLabel('Body').fill('{"name": "Sales", "color": null}')
+  await store.getByRole('button', { name: 'Copy' }).click()
+  await store.getByText('Copied').waitFor()
+  const copied = await page.evaluate<string>('navigator.clipboard.readText()')
+  assert.equal(copied, await store.locator('fieldset pre:visible').innerText())
+  assert.match(copied, /^import os\n\nimport requests\n/)
+  assert.ok(copied.includes(`requests.post(\n    "${app.origin}/api/v1/spaces"`) && copied.includes('"color": None'))
+  await page.locator('#listSpaces > summary').click()
+  assert.match(await page.locator('#listSpaces fieldset pre:visible').innerText(), /requests\.get/)
+})
+
+test('without scripts, shows the guide and all examples, and no controls that need scripts', { skip }, async () => {
+  const { page } = await openWindow({ javaScriptEnabled: false })
+  await page.goto(`${app.origin}/docs`)
+  await page.locator('#storeLink > summary').click()
+  const store = page.locator('#storeLink')
+  for (const [name, start] of [
+    ['curl', /^curl -X POST/],
+    ['JavaScript', /^const response/],
+    ['Python', /^import os/],
+  ] as const) {
+    await store.getByText(name, { exact: true }).click()
+    assert.match(await store.locator('fieldset pre:visible').innerText(), start)
+  }
+  assert.equal(await store.getByRole('button', { name: 'Send' }).isVisible(), false)
+  assert.equal(await page.getByLabel('Filter').isVisible(), false)
 })
 
 test('shows an error if the request cannot be sent', { skip }, async () => {
@@ -183,8 +238,8 @@ async function visit(path: string, { width = 1280, height = 900 }: Screen = {}):
 
 /** Sends the request of the operation's form. Returns the line that says how it went. */
 async function send(operation: Locator): Promise<string> {
-  const answer = operation.locator('.answer > p')
-  await operation.locator('.answer').evaluate((element: { textContent: string }) => {
+  const answer = operation.locator('.response > p')
+  await operation.locator('.response').evaluate((element: { textContent: string }) => {
     element.textContent = ''
   })
   await operation.getByRole('button', { name: 'Send', exact: true }).click()

@@ -1,10 +1,12 @@
 import { Failure } from '../errors.ts'
+import { readScheme } from '../frame/scheme.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { addHeader, send } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import { plainContent, type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
 import { type Bodies, documentQuery } from './openapi/schemas.ts'
 import type { Operation } from './operations.ts'
+import type { ReferenceFiles } from './reference/page.ts'
 import type { PublicAddress } from './routes.ts'
 
 /** The number of compressed documents in the cache. It is limited because clients may use any host. */
@@ -19,7 +21,7 @@ const json = 'application/json; charset=utf-8'
 export function documents(routes: Router, operations: readonly Operation[], address: PublicAddress): void {
   const texts = new Map<Bodies, Promise<string>>()
   const compressed = new Map<string, Promise<StaticContent>>()
-  const files = new Map<'files', Promise<ReadonlyMap<string, StaticContent>>>()
+  const references = new Map<'reference', Promise<ReferenceFiles>>()
 
   const textOf = (bodies: Bodies) =>
     cached(texts, bodies, async () => {
@@ -42,25 +44,30 @@ export function documents(routes: Router, operations: readonly Operation[], addr
     return query instanceof Failure ? query : sendStatic(exchange, await documentFor(address(exchange), query.bodies))
   }
 
-  async function sendFile(exchange: Exchange, name: string): Promise<Outcome> {
-    const all = await cached(files, 'files', async () => {
+  const reference = () =>
+    cached(references, 'reference', async () => {
       const { referenceFiles } = await import('./reference/page.ts')
-      return referenceFiles(await textOf('all'))
+      return referenceFiles(await textOf('json'))
     })
-    const file = all.get(name)
+
+  /** Without a file, the failure is `route_not_found`. */
+  function sendFile(exchange: Exchange, file: StaticContent | undefined): Outcome {
     if (file === undefined) return new Failure('route_not_found', 'The reference has no such file. It begins at /docs.')
     addHeader(exchange, 'content-security-policy', contentSecurityPolicy)
     return sendStatic(exchange, file)
   }
 
   routes.add('GET', '/openapi.json', sendDocument)
-  routes.add('GET', '/docs', (exchange) => {
+  routes.add('GET', '/docs', async (exchange) => {
     // The page has a single URL, so that an API key in a query does not stay in the address bar.
-    return exchange.target.includes('?') ? redirect(exchange) : sendFile(exchange, '')
+    if (exchange.target.includes('?')) return redirect(exchange)
+    return sendFile(exchange, (await reference()).pages.get(readScheme(exchange)))
   })
-  routes.add('GET', '/docs/*', (exchange) => {
+  routes.add('GET', '/docs/*', async (exchange) => {
     const { '*': path = '' } = exchange.params
-    return path === '' || path === 'static/' ? redirect(exchange) : sendFile(exchange, path)
+    return path === '' || path === 'static/'
+      ? redirect(exchange)
+      : sendFile(exchange, (await reference()).files.get(path))
   })
 }
 

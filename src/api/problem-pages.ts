@@ -1,6 +1,8 @@
 import { type ErrorCode, notFound, violationCodes } from '../errors.ts'
+import { navigationLink, navigationRail, renderDocument, skipLink } from '../frame/document.ts'
+import { readScheme, type Scheme } from '../frame/scheme.ts'
 import { failures } from '../http/failures.ts'
-import { type Html, html, type Part } from '../http/html.ts'
+import { type Html, html } from '../http/html.ts'
 import { addHeader, send, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 
@@ -13,11 +15,11 @@ export function problemPages(routes: Router): void {
     if (asksForJson(exchange.headers.accept)) return sendJson(exchange, 200, JSON.stringify(explanationOf(code)))
     addHeader(exchange, 'content-security-policy', policy)
     addHeader(exchange, 'content-type', 'text/html; charset=utf-8')
-    return send(exchange, 200, pageOf(code).text)
+    return send(exchange, 200, pageOf(code, readScheme(exchange)))
   })
 }
 
-const policy = "default-src 'none'; img-src 'self'; style-src 'self'; frame-ancestors 'none'"
+const policy = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; img-src 'self'; style-src 'self'"
 
 function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(failures, text)
@@ -31,40 +33,44 @@ function explanationOf(code: ErrorCode): object {
   return { code, ...failures[code], ...(code === 'validation_failed' ? { violations: violationCodes } : {}) }
 }
 
-function pageOf(code: ErrorCode): Html {
+function pageOf(code: ErrorCode, scheme: Scheme): string {
   const { status, title, explanation } = failures[code]
-  return html`${pageHead(`${title} · Waymark API`)}
-<body>
-<main class="problem">
-<h1>${title}</h1>
-<p class="status">Status ${status} · <code>${code}</code></p>
+  const codes = Object.keys(failures).filter(isErrorCode)
+  const body = html`<body class="framed reference">
+${skipLink}
+${navigationRail({
+  label: 'Error codes',
+  places,
+  more: html`<div class="contents"><p>Error codes</p>
+<ul class="items">${codes.map((each) => html`<li><a href="/problems/${each}"${each === code ? html` aria-current="page"` : null}>${failures[each].title}</a></li>`)}</ul></div>`,
+})}
+<main class="sheet" id="main" tabindex="-1">
+<header class="head"><h1>${title}</h1></header>
+<div class="content">
+<p class="muted">Status ${status} · <code>${code}</code></p>
 <p>${explanation}</p>
 ${code === 'validation_failed' ? violationTable() : null}
-<p><a href="/docs">All operations</a></p>
+</div>
 </main>
-</body>
-</html>
-`
+</body>`
+  return renderDocument({ title, scheme, head: stylesheet(), body })
 }
+
+const places = [
+  navigationLink('overview', 'Dashboard', '/app'),
+  navigationLink('docs', 'Guide', '/docs#guide'),
+  navigationLink('operations', 'Operations', '/docs#operations'),
+  navigationLink('warning', 'Errors', '/docs#errors', true),
+]
 
 function violationTable(): Html {
   const rows = Object.entries(violationCodes).map(
     ([code, meaning]) => html`<tr><th scope="row"><code>${code}</code></th><td>${meaning}</td></tr>`,
   )
-  return html`<h2>Violation codes</h2><table>${rows}</table>`
+  return html`<section><h2>Violation codes</h2><table>${rows}</table></section>`
 }
 
-/** The start of every page, up to its `<body>`. `more` goes at the end of the head. */
-export function pageHead(title: string, more: Part = null): Html {
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title}</title>
-<link rel="icon" href="/docs/static/icon.svg">
-<link rel="stylesheet" href="/docs/static/base.css">
-${more}
-</head>`
+/** Returns the link to the styles of the API reference and of these pages. */
+export function stylesheet(): Html {
+  return html`<link rel="stylesheet" href="/docs/static/reference.css">`
 }

@@ -11,6 +11,7 @@ const drawings = {
   keys: '<circle cx="5" cy="11" r="3"/><path d="M7.2 8.8L13.5 2.5M11 5l2 2"/>',
   sessions: '<rect x="2" y="3" width="12" height="8" rx="1.5"/><path d="M6 14h4"/>',
   docs: '<path d="M3.5 2.5h7a2 2 0 0 1 2 2v9h-7a2 2 0 0 1-2-2zM6 6h4M6 9h3"/>',
+  operations: '<path d="M5.5 4.5L2 8l3.5 3.5M10.5 4.5L14 8l-3.5 3.5"/>',
   about: '<circle cx="8" cy="8" r="6"/><path d="M8 7.5V11M8 5v.1"/>',
   plus: '<path d="M8 3v10M3 8h10"/>',
   copy: '<rect x="5.5" y="5.5" width="8" height="8" rx="1.5"/><path d="M10.5 5.5V4A1.5 1.5 0 0 0 9 2.5H4A1.5 1.5 0 0 0 2.5 4v5A1.5 1.5 0 0 0 4 10.5h1.5"/>',

@@ -1,4 +1,6 @@
+import { icon } from '../../frame/icons.ts'
 import { Html, html, type Part } from '../../http/html.ts'
+import { type ApiRequest, exampleIn, languages } from './browser/examples.js'
 import { inline, markdown } from './markdown.ts'
 import {
   type Content,
@@ -13,6 +15,7 @@ import {
   schemaOf,
   typeOf,
 } from './schema.ts'
+import { synonymsOf } from './synonyms.ts'
 
 /** An operation with its place in the document. */
 export interface DocumentedOperation extends OperationObject {
@@ -29,14 +32,14 @@ export function operationSection(operation: DocumentedOperation, common: Readonl
   const successes = responses.filter(([status]) => Number(status) < 400)
   const errors = responses.slice(successes.length)
   return html`
-<details class="operation" id="${operationId}">
-<summary><h3>${methodBadge(method)} <code class="path">${breakable(path)}</code> <span class="title">${summary}</span></h3></summary>
+<details class="operation" id="${operationId}" data-words="${synonymsOf(summary)}">
+<summary>${icon('chevron')}<h3>${methodBadge(method)} <span class="title">${summary}</span> <code class="path">${breakable(path)}</code></h3></summary>
 <div class="columns">
 <div>
 ${markdown(description)}
 ${parameters.length === 0 ? null : html`<h4>Parameters</h4>${rowsOf(parameters)}`}
 ${bodyOf(operation)}
-<h4>Answer</h4>${successes.map(([status, response]) => successOf(status, response, common))}
+<h4>Response</h4>${successes.map(([status, response]) => successOf(status, response, common))}
 ${errorsOf(operationId, errors)}
 </div>
 ${tryForm(operation, parameters)}
@@ -70,11 +73,9 @@ function breakable(path: string): Html {
 function bodyOf({ document, requestBody }: DocumentedOperation): Part {
   const content = requestBody?.content['application/json']
   if (content === undefined) return null
-  const { description = '', required = [], ...schema } = schemaOf(document, content.schema)
-  const rows = fieldsOf(document, schema)
-    .filter((row) => !row.schema.readOnly)
-    .map((row) => ({ ...row, required: required.includes(row.name) }))
-  return html`<h4>Body</h4>${markdown(description)}${rowsOf(rows)}`
+  const schema = schemaOf(document, content.schema)
+  const rows = fieldsOf(document, schema).filter((row) => !row.schema.readOnly)
+  return html`<h4>Body</h4>${rowsOf(rows)}`
 }
 
 function successOf(
@@ -106,7 +107,7 @@ function errorsOf(operationId: string, errors: readonly [status: string, respons
 <ul class="errors">${errors.map(
     ([status, response]) => html`<li><strong>${status}</strong> ${codeLinks(response)}</li>`,
   )}
-<li>and <a href="#errors">those of every operation</a></li></ul>
+<li><a href="#error-codes">Errors of every operation</a></li></ul>
 ${refused === undefined ? null : html`<details><summary>Example of <code>${refused.code}</code></summary>${exampleOf(refused)}</details>`}`
 }
 
@@ -114,20 +115,55 @@ function exampleOf(value: unknown): Html {
   return html`<pre><code>${jsonText(value)}</code></pre>`
 }
 
-/** Renders the form that the page's script sends, without empty fields. */
-function tryForm(
-  { method, path, operationId, security, requestBody }: DocumentedOperation,
-  parameters: readonly Parameter[],
-): Html {
+/** Renders the code of the request, and the form from which the page's script builds and sends it. */
+function tryForm(operation: DocumentedOperation, parameters: readonly Parameter[]): Html {
+  const { method, path, operationId, security, requestBody } = operation
   const content = requestBody?.content['application/json']
   return html`<form class="try" data-method="${method.toUpperCase()}" data-path="${path}" data-key="${security.length > 0 ? 'needed' : ''}">
-<h4>Try it</h4>
-${parameters.map((parameter) => inputOf(parameter, `${operationId}-${parameter.name}`))}
+<h4>Request</h4>
+${examplesOf(operation)}
+<div class="needs-script">
+<div class="inputs">${parameters.map((parameter) => inputOf(parameter, `${operationId}-${parameter.name}`))}</div>
 ${content === undefined ? null : bodyInput(content.example, `${operationId}-body`)}
-<pre class="curl" role="group" aria-label="The request as a curl command"><code></code></pre>
-<p class="buttons"><button class="send">Send</button> <button type="button" class="copy">Copy curl</button></p>
-<div class="answer" role="status"></div>
+<p class="actions"><button class="button primary send">Send</button></p>
+<div class="response" role="status"></div>
+</div>
 </form>`
+}
+
+/** Renders a tab for each language. They work without scripts. */
+function examplesOf(operation: DocumentedOperation): Html {
+  const request = exampleRequest(operation)
+  const tabs = languages.map(
+    ([language, name], index) =>
+      html`<label><input type="radio" name="language-${operation.operationId}" value="${language}"${index === 0 ? html` checked` : null}>${name}</label>`,
+  )
+  const examples = languages.map(
+    ([language]) => html`<pre data-language="${language}"><code>${exampleIn(language, request)}</code></pre>`,
+  )
+  return html`<fieldset class="examples"><legend class="hidden-text">Example</legend>
+<div class="tabs">${tabs}<button type="button" class="link-like needs-script copy">Copy</button></div>${examples}</fieldset>`
+}
+
+/** Returns a request with all required parameters, as the form is when the page opens. */
+function exampleRequest({ method, path, parameters, security, requestBody }: DocumentedOperation): ApiRequest {
+  const content = requestBody?.content['application/json']
+  const required = parameters.filter((parameter) => parameter.required)
+  const query = required.filter((parameter) => parameter.in === 'query').map((each) => [each.name, exampleValue(each)])
+  const ofPath = (name: string) => required.find((parameter) => parameter.name === name)
+  return {
+    method: method.toUpperCase(),
+    url: `https://links.example.com${path.replace(/{(\w+)}/g, (_, name) => exampleValue(ofPath(name)))}${
+      query.length > 0 ? `?${new URLSearchParams(query)}` : ''
+    }`,
+    headers: {},
+    needsKey: security.length > 0,
+    ...(content && { type: 'application/json', text: JSON.stringify(content.example, null, 2) }),
+  }
+}
+
+function exampleValue(parameter: Parameter | undefined): string {
+  return String(parameter?.example ?? parameter?.schema.enum?.[0] ?? '')
 }
 
 function inputOf({ name, in: place, schema, required, example }: Parameter, id: string): Html {
@@ -135,13 +171,13 @@ function inputOf({ name, in: place, schema, required, example }: Parameter, id: 
   const control =
     schema.enum === undefined || place === 'path'
       ? html`<input ${attributes} value="${String(example ?? '')}" autocomplete="off" spellcheck="false"${required ? html` required` : null}>`
-      : html`<select ${attributes}><option></option>${schema.enum.map((each) => html`<option>${String(each)}</option>`)}</select>`
-  return html`<p><label for="${id}">${name}</label>${control}</p>`
+      : html`<select ${attributes}>${required ? null : html`<option></option>`}${schema.enum.map((each) => html`<option>${String(each)}</option>`)}</select>`
+  return html`<p class="field"><label for="${id}">${name}</label>${control}</p>`
 }
 
 function bodyInput(example: unknown, id: string): Html {
-  return html`<p><label for="${id}-type">Send as</label><select id="${id}-type" class="type"><option value="application/json">JSON</option><option value="application/x-www-form-urlencoded">Form</option></select></p>
-<p><label for="${id}">Body</label><textarea id="${id}" class="body" rows="6" spellcheck="false">${JSON.stringify(example, null, 2)}</textarea></p>`
+  return html`<p class="field"><label for="${id}-type">Send as</label><select id="${id}-type" class="type"><option value="application/json">JSON</option><option value="application/x-www-form-urlencoded">Form</option></select></p>
+<p class="field"><label for="${id}">Body</label><textarea id="${id}" class="body" rows="6" spellcheck="false">${JSON.stringify(example, null, 2)}</textarea></p>`
 }
 
 /** The length of a line on a phone, without indentation. Characters. */

@@ -1,57 +1,96 @@
 import { readFileSync } from 'node:fs'
-import { type Html, html, type Part } from '../../http/html.ts'
+import { frameStyles, navigationLink, navigationRail, renderDocument, skipLink } from '../../frame/document.ts'
+import { icon } from '../../frame/icons.ts'
+import { type Scheme, schemes } from '../../frame/scheme.ts'
+import { type Html, html } from '../../http/html.ts'
 import { type StaticContent, staticContent } from '../../http/static-content.ts'
-import { pageHead } from '../problem-pages.ts'
+import { stylesheet } from '../problem-pages.ts'
 import { markdown } from './markdown.ts'
 import { codeLinks, type DocumentedOperation, methodBadge, operationSection } from './operation.ts'
 import { fieldsOf, inlineReferences, type OpenApi, type Response, rowsOf, schemaOf } from './schema.ts'
+import { synonymsOf } from './synonyms.ts'
 
-function referencePage(document: OpenApi): Html {
+function referencePage(document: OpenApi, scheme: Scheme): string {
   const { info, tags } = document
   const operations = operationsOf(document)
   const common = findCommon(operations)
+  const topics = topicsOf(info.description)
   const ofTag = (name: string) => operations.filter((operation) => operation.tags.includes(name))
-  return html`${pageHead(info.title, assets)}
-<body class="reference">
-<header>
-<h1>${info.title} <small>${info.version}</small></h1>
+  const body = html`<body class="framed reference">
+${skipLink}
+${navigationRail({
+  label: 'API reference',
+  places,
+  more: html`<div class="contents">
+${navGroup('Guide', topics.map(navTopic))}
+${tags.map(({ name }) => navGroup(name, ofTag(name).map(navOperation)))}
+${navGroup('More', [html`<li><a href="#error-codes">Errors of every operation</a></li>`, html`<li><a href="/openapi.json">OpenAPI document</a></li>`])}
+</div>`,
+})}
+<main class="sheet" id="main" tabindex="-1">
+<header class="head"><h1>API reference</h1><p class="muted">Version ${info.version} · <a href="/openapi.json">OpenAPI document</a></p></header>
 ${controls}
-<nav aria-label="Contents">
-${tags.map(({ name }) => navGroup(name, ofTag(name)))}
-<p>More</p>
-<ul><li><a href="#guide">Guide</a></li><li><a href="#errors">Errors</a></li><li><a href="#objects">Objects</a></li><li><a href="/openapi.json">OpenAPI document</a></li></ul>
-</nav>
-</header>
-<main>
-<p class="lead">${info.summary} <span class="shortcuts"><a href="#guide">Guide</a> · <a href="#errors">Errors</a> · <a href="#objects">Objects</a> · <a href="/openapi.json">OpenAPI document</a></span></p>
 <p id="no-match" role="status"></p>
-${tags.map(
-  ({ name, description }) =>
-    html`<section class="tag"><h2>${name}</h2>${markdown(description)}${ofTag(name).map((operation) => operationSection(operation, common))}</section>`,
-)}
-<section id="guide"><h2>Guide</h2>${markdown(info.description)}</section>
+<section id="guide"><h2>Guide</h2>${topics.map(topicSection)}</section>
+<div id="operations">${tags.map(
+    ({ name, description }) =>
+      html`<section><h2>${name}</h2>${markdown(description)}${ofTag(name).map((operation) => operationSection(operation, common))}</section>`,
+  )}</div>
 ${errorsSection(operations[0]?.responses ?? {}, common)}
 ${objectsSection(document, operations)}
 </main>
-</body>
-</html>
-`
+</body>`
+  return renderDocument({ title: 'API reference', scheme, head: assets, body })
 }
 
-const assets = html`<link rel="stylesheet" href="/docs/static/reference.css">
+const assets = html`${stylesheet()}
 <script type="module" src="/docs/static/reference.js"></script>`
 
-const controls = html`<p><label for="filter">Filter</label><input id="filter" type="search" placeholder="domains, DELETE, …" autocomplete="off"></p>
-<form id="authorization"><label for="key">API key</label>
-<p class="key"><input id="key" type="password" placeholder="wm_…" autocomplete="off" spellcheck="false" aria-describedby="key-note"><button id="forget" type="button">Forget</button></p>
-<p id="key-note">Kept until you close this tab.</p></form>`
+const places = [
+  navigationLink('overview', 'Dashboard', '/app'),
+  navigationLink('docs', 'Guide', '#guide'),
+  navigationLink('operations', 'Operations', '#operations'),
+  navigationLink('spaces', 'Objects', '#objects'),
+]
 
-function navGroup(name: string, operations: readonly DocumentedOperation[]): Part {
-  const items = operations.map(
-    ({ method, operationId, summary }) =>
-      html`<li><a href="#${operationId}">${methodBadge(method)} ${summary}</a></li>`,
-  )
-  return html`<p>${name}</p><ul>${items}</ul>`
+const controls = html`<div class="controls needs-script">
+<p class="field"><label for="filter">Filter</label><input id="filter" type="search" placeholder="create link, alias, rate_limited, …" autocomplete="off"></p>
+<form class="field" id="authorization"><label for="key">API key</label>
+<div class="key"><input id="key" type="password" placeholder="wm_…" autocomplete="off" spellcheck="false" aria-describedby="key-note"><button class="button" id="forget" type="button">Forget</button></div>
+<p class="help" id="key-note">Stored until you close this tab.</p></form>
+</div>`
+
+function navGroup(name: string, items: readonly Html[]): Html {
+  return html`<p>${name}</p><ul class="items">${items}</ul>`
+}
+
+function navTopic({ id, title }: Topic): Html {
+  return html`<li><a href="#${id}">${title}</a></li>`
+}
+
+function navOperation({ method, operationId, summary }: DocumentedOperation): Html {
+  return html`<li><a href="#${operationId}">${summary} ${methodBadge(method)}</a></li>`
+}
+
+/** A section of the guide. */
+interface Topic {
+  readonly id: string
+  readonly title: string
+  readonly text: string
+}
+
+/** Splits the guide at its headings. */
+function topicsOf(guide: string): Topic[] {
+  return guide.split(/^## /m).flatMap((part) => {
+    const end = part.indexOf('\n')
+    const title = part.slice(0, end)
+    return part === '' ? [] : [{ id: title.toLowerCase().replaceAll(/\W+/g, '-'), title, text: part.slice(end) }]
+  })
+}
+
+function topicSection({ id, title, text }: Topic): Html {
+  return html`
+<section class="topic" id="${id}" data-words="${synonymsOf(title)}"><h3>${title}</h3>${markdown(text.trim())}</section>`
 }
 
 function operationsOf(document: OpenApi): DocumentedOperation[] {
@@ -76,8 +115,8 @@ function errorsSection(responses: Readonly<Record<string, Response>>, common: Re
   const rows = Object.entries(responses)
     .filter(([, response]) => common.has(response))
     .map(([status, response]) => html`<tr><th scope="row">${status}</th><td>${codeLinks(response)}</td></tr>`)
-  return html`<section id="errors"><h2>Errors of every operation</h2>
-<p>Each code leads to a page that says what to do. The answer is always a <a href="#Problem">Problem</a>.</p>
+  return html`<section id="error-codes"><h2>Errors of every operation</h2>
+<p>Each code links to a page that says what to do. The response is always a <a href="#Problem">Problem</a>.</p>
 <table>${rows}</table></section>`
 }
 
@@ -88,28 +127,34 @@ function objectsSection(document: OpenApi, operations: readonly DocumentedOperat
   const objects = Object.entries(document.components.schemas).filter(([, schema]) => !ofBodies.includes(schema))
   return html`<section id="objects"><h2>Objects</h2>${objects.map(
     ([name, schema]) => html`
-<details class="object" id="${name}"><summary><h3>${name}</h3></summary>
-${markdown(schema.description ?? '')}${rowsOf(fieldsOf(document, schema))}</details>`,
+<details class="object" id="${name}"><summary>${icon('chevron')}<h3>${name}</h3></summary>
+${markdown(schema.description ?? '')}${rowsOf(fieldsOf(document, schema), false)}</details>`,
   )}</section>`
 }
 
-const loaded: Readonly<Record<string, string>> = {
-  'base.css': 'text/css; charset=utf-8',
-  'reference.css': 'text/css; charset=utf-8',
-  'reference.js': 'text/javascript; charset=utf-8',
-  'icon.svg': 'image/svg+xml; charset=utf-8',
+export interface ReferenceFiles {
+  readonly pages: ReadonlyMap<Scheme, StaticContent>
+  /** By path after `/docs/`. */
+  readonly files: ReadonlyMap<string, StaticContent>
 }
 
-/** Returns the files of the reference by their path after `/docs/`, which is empty for the page. `document` is JSON. */
-export async function referenceFiles(document: string): Promise<ReadonlyMap<string, StaticContent>> {
-  const page = referencePage(inlineReferences(JSON.parse(document)))
-  const files = new Map([['', await staticContent('text/html; charset=utf-8', page.text)]])
-  for (const [name, type] of Object.entries(loaded)) {
-    const text = readFileSync(
-      new URL(name === 'icon.svg' ? '../../frame/icon.svg' : `./browser/${name}`, import.meta.url),
-      'utf8',
+/** Returns the reference. `text` is the OpenAPI document in JSON. */
+export async function referenceFiles(text: string): Promise<ReferenceFiles> {
+  const document = inlineReferences(JSON.parse(text))
+  const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
+  const compress = async <Key>(texts: readonly (readonly [key: Key, type: string, text: string])[]) => {
+    const compressed = texts.map(
+      async ([key, type, text]) => [key, await staticContent(`${type}; charset=utf-8`, text)] as const,
     )
-    files.set(`static/${name}`, await staticContent(type, text))
+    return new Map(await Promise.all(compressed))
   }
-  return files
+  return {
+    pages: await compress(schemes.map((scheme) => [scheme, 'text/html', referencePage(document, scheme)])),
+    files: await compress([
+      ['static/reference.css', 'text/css', frameStyles() + read('browser/reference.css')],
+      ['static/reference.js', 'text/javascript', read('browser/reference.js')],
+      ['static/examples.js', 'text/javascript', read('browser/examples.js')],
+      ['static/icon.svg', 'image/svg+xml', read('../../frame/icon.svg')],
+    ]),
+  }
 }

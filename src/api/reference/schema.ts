@@ -92,22 +92,42 @@ export interface Row {
   readonly description: string
 }
 
-export function rowsOf(rows: readonly Row[]): Html {
+/** Renders fields or parameters. The server sends every required field; clients have to send them. */
+export function rowsOf(rows: readonly Row[], isRequest = true): Html {
   return html`<dl class="fields">${rows.map(
     ({ name, required, schema, description }) => html`
-<div><dt><code>${name}</code> ${required ? html`<strong>required</strong> ` : null}<span class="type">${typeOf(schema)}</span></dt>
+<div><dt><code>${name}</code> <span class="type">${typeOf(schema)}</span>${flagsOf({ required, schema }, isRequest)}</dt>
 <dd>${inline(description)}</dd></div>`,
   )}
 </dl>`
 }
 
+function flagsOf({ required, schema }: Pick<Row, 'required' | 'schema'>, isRequest: boolean): Part {
+  return [
+    required ? (isRequest ? html` <strong>required</strong>` : null) : html` <span class="flag">optional</span>`,
+    isNullable(schema) ? html` <span class="flag">nullable</span>` : null,
+  ]
+}
+
+function isNullable({ type, anyOf = [] }: Schema): boolean {
+  return [type].flat().includes('null') || anyOf.some(isNullable)
+}
+
 /** Returns the fields of an object. Fields of nested objects are named `outer.inner`. */
-export function fieldsOf(document: OpenApi, { allOf = [], properties = {} }: Schema, prefix = ''): Row[] {
+export function fieldsOf(document: OpenApi, schema: Schema, prefix = ''): Row[] {
+  const { allOf = [], properties = {}, required = [] } = schema
   const inherited = allOf.flatMap((each) => fieldsOf(document, schemaOf(document, each), prefix))
-  const own = Object.entries(properties).flatMap(([name, schema]): Row[] =>
-    schema.properties === undefined
-      ? [{ name: prefix + name, required: false, schema, description: schema.description ?? '' }]
-      : fieldsOf(document, schema, `${prefix}${name}.`),
+  const own = Object.entries(properties).flatMap(([name, property]): Row[] =>
+    property.properties === undefined
+      ? [
+          {
+            name: prefix + name,
+            required: required.includes(name),
+            schema: property,
+            description: property.description ?? '',
+          },
+        ]
+      : fieldsOf(document, property, `${prefix}${name}.`),
   )
   return [...inherited, ...own]
 }
@@ -115,31 +135,23 @@ export function fieldsOf(document: OpenApi, { allOf = [], properties = {} }: Sch
 /** Renders the type of a value with its bounds. Types of objects are links. */
 export function typeOf(schema: Schema): Part {
   if (schema.$ref !== undefined) return html`<a href="#${nameOf(schema.$ref)}">${nameOf(schema.$ref)}</a>`
-  if (schema.anyOf !== undefined) return alternatives(schema)
   if (schema.items !== undefined) return html`list of ${typeOf(schema.items)}`
-  return [describeType(schema).join(' or '), boundsOf(schema), defaultOf(schema)]
+  // The first of two text types is more specific.
+  const kinds = [...Map.groupBy(schema.anyOf ?? [schema], ({ type }) => String(type)).values()].map(([first]) => first)
+  const names = kinds.flatMap((kind) => (kind === undefined ? [] : describeType(kind)))
+  return [names.join(' or '), boundsOf(kinds[0] ?? schema), defaultOf(schema)]
 }
 
-/** Renders each kind of value once. The first of two text types is more specific. */
-function alternatives(schema: Schema): Part {
-  const kinds = new Map<string, Schema>()
-  for (const each of schema.anyOf ?? []) {
-    const kind = each.enum?.includes('') ? 'empty' : String(each.type)
-    if (!kinds.has(kind)) kinds.set(kind, each)
-  }
-  const [value = schema] = kinds.values()
-  // Different spellings in JSON and forms have the same words.
-  const words = new Set([...kinds.values()].flatMap(describeType))
-  return [[...words].join(' or '), boundsOf(value), defaultOf(schema)]
-}
-
-function describeType(schema: Schema): string[] {
-  if (schema.enum !== undefined) return schema.enum.map((value) => (value === '' ? 'empty' : String(value)))
-  const { format = '' } = schema
-  return [schema.type ?? 'any'].flat().flatMap((type) => {
-    if (type === 'boolean') return ['true', 'false']
-    return type === 'string' ? (words[format] ?? type) : type
-  })
+function describeType({ enum: values, type = 'any', format = '' }: Schema): string[] {
+  if (values !== undefined)
+    return [
+      values
+        .map(String)
+        .join(', ')
+        .replace(/, ([^,]+)$/, ' or $1'),
+    ]
+  const names = [type].flat().filter((name) => name !== 'null')
+  return names.map((name) => (name === 'string' ? (words[format] ?? name) : name))
 }
 
 const words: Readonly<Record<string, string>> = {

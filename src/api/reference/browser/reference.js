@@ -1,4 +1,7 @@
-/** Filters operations, stores the key until the tab is closed, and sends requests. */
+/** Filters the page, stores the key until the tab is closed, and shows and sends requests. */
+import { exampleIn, formFields, languages } from './examples.js'
+
+/** @typedef {import('./examples.js').Language} Language */
 
 /** @type {<E extends Element = HTMLElement>(selector: string, from?: ParentNode) => E} */
 const one = (selector, from = document) => {
@@ -23,35 +26,45 @@ one('#forget').addEventListener('click', () => {
 })
 one('#authorization').addEventListener('submit', (event) => event.preventDefault())
 
+/** What the filter hides, with the words that it finds: titles, paths, fields, error codes and synonyms. */
+const entries = all('.topic, .operation, .object, #error-codes tr').map((element) => {
+  const found = all('summary, h3, :not(pre) > code', element).map(({ textContent }) => textContent)
+  return { element, text: [element.id, element.dataset.words, ...found].join(' ').toLowerCase() }
+})
+
 filter.addEventListener('input', applyFilter)
 // Browsers restore the text when the page is reloaded.
 applyFilter()
 
-/** Shows only operations with all words of the filter. */
+/** Shows only entries with all words of the filter. */
 function applyFilter() {
   const words = filter.value.toLowerCase().split(/\s+/)
-  let shown = 0
-  for (const operation of all('.operation')) {
-    const text = `${operation.id} ${one('summary', operation).textContent}`.toLowerCase()
-    operation.hidden = !words.every((word) => text.includes(word))
-    const item = one(`nav a[href="#${operation.id}"]`).parentElement
-    if (item !== null) item.hidden = operation.hidden
-    if (!operation.hidden) shown++
+  for (const { element, text } of entries) {
+    element.hidden = !words.every((word) => text.includes(word))
+    const item = document.querySelector(`.contents a[href="#${element.id}"]`)?.parentElement
+    if (item) item.hidden = element.hidden
   }
-  for (const tag of all('.tag')) tag.hidden = all('.operation:not([hidden])', tag).length === 0
-  for (const list of all('nav ul')) {
+  for (const section of all('main section:not(.topic)')) {
+    section.hidden = !entries.some(({ element }) => section.contains(element) && !element.hidden)
+  }
+  for (const list of all('.contents ul')) {
     const isEmpty = all('li:not([hidden])', list).length === 0
     list.hidden = isEmpty
     if (list.previousElementSibling instanceof HTMLElement) list.previousElementSibling.hidden = isEmpty
   }
-  one('#no-match').textContent = shown === 0 ? 'No operation matches.' : ''
+  one('#no-match').textContent = entries.every(({ element }) => element.hidden) ? 'Nothing matches.' : ''
 }
 
-/** Opens the section that the fragment of the URL names. */
+/** Opens the section that the fragment of the URL names, and closes the menu of phones. */
 function openTarget() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
+  if (target?.closest('[hidden]')) {
+    filter.value = ''
+    applyFilter()
+  }
   const closed = target?.closest('details')
   if (closed) closed.open = true
+  one('#more').hidePopover()
   target?.scrollIntoView()
 }
 addEventListener('hashchange', openTarget)
@@ -64,21 +77,21 @@ for (const operation of all('.operation')) {
 }
 
 for (const form of /** @type {HTMLFormElement[]} */ (all('form.try'))) {
-  const showCurl = () => {
-    one('.curl code', form).textContent = curlOf(requestOf(form))
-  }
-  showCurl()
-  form.addEventListener('input', showCurl)
+  showExamples(form)
+  form.addEventListener('input', () => showExamples(form))
   form.querySelector('select.type')?.addEventListener('change', () => {
     convertBody(form)
-    showCurl()
+    showExamples(form)
   })
   const copy = one('.copy', form)
   // Over plain HTTP, only pages from localhost have a clipboard.
   copy.hidden = navigator.clipboard === undefined
   copy.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(curlOf(requestOf(form)))
+    await navigator.clipboard.writeText(exampleIn(chosenLanguage(form), requestOf(form)))
     copy.textContent = 'Copied'
+    setTimeout(() => {
+      copy.textContent = 'Copy'
+    }, 2_000)
   })
   form.addEventListener('submit', (event) => {
     event.preventDefault()
@@ -86,7 +99,29 @@ for (const form of /** @type {HTMLFormElement[]} */ (all('form.try'))) {
   })
 }
 
+// A choice applies to the whole page.
+document.addEventListener('change', ({ target }) => {
+  if (!(target instanceof HTMLInputElement) || target.type !== 'radio') return
+  for (const input of /** @type {HTMLInputElement[]} */ (all(`[type="radio"][value="${target.value}"]`))) {
+    input.checked = true
+  }
+})
+
 /** @param {HTMLFormElement} form */
+function showExamples(form) {
+  for (const [language] of languages) {
+    one(`[data-language="${language}"] code`, form).textContent = exampleIn(language, requestOf(form))
+  }
+}
+
+/** @type {(form: HTMLFormElement) => Language} */
+function chosenLanguage(form) {
+  /** @type {HTMLInputElement} */
+  const input = one('[type="radio"]:checked', form)
+  return /** @type {Language} */ (input.value)
+}
+
+/** @type {(form: HTMLFormElement) => import('./examples.js').ApiRequest} */
 function requestOf(form) {
   let path = form.dataset.path ?? ''
   const query = new URLSearchParams()
@@ -115,19 +150,11 @@ function bodyText(form) {
   return one('textarea.body', form)
 }
 
-/** Parses a form with one field per line. @type {(text: string) => [string, string][]} */
-function fieldsOf(text) {
-  return text.split('\n').flatMap((line) => {
-    const at = line.indexOf('=')
-    return line.trim() === '' ? [] : [at < 0 ? [line, ''] : [line.slice(0, at).trim(), line.slice(at + 1)]]
-  })
-}
-
 /** Converts the body to the selected media type. Malformed JSON is not changed. @param {HTMLFormElement} form */
 function convertBody(form) {
   const area = bodyText(form)
   if (bodyOf(form).type === 'application/json') {
-    area.value = JSON.stringify(Object.fromEntries(fieldsOf(area.value)), null, 2)
+    area.value = JSON.stringify(Object.fromEntries(formFields(area.value)), null, 2)
     return
   }
   try {
@@ -136,27 +163,16 @@ function convertBody(form) {
   } catch {}
 }
 
-/** Returns a shell command, which reads the key from a variable. @param {ReturnType<typeof requestOf>} request */
-function curlOf({ method, url, headers, needsKey, type, text = '' }) {
-  const quoted = (/** @type {string} */ word) => `'${word.replaceAll("'", "'\\''")}'`
-  const parts = [`curl -X ${method} ${quoted(url)}`]
-  if (needsKey) parts.push('-H "Authorization: Bearer $KEY"')
-  for (const [name, value] of Object.entries(headers)) parts.push(`-H ${quoted(`${name}: ${value}`)}`)
-  if (type === 'application/json') parts.push(`-H 'Content-Type: ${type}'`, `-d ${quoted(text)}`)
-  else for (const [name, value] of fieldsOf(text)) parts.push(`--data-urlencode ${quoted(`${name}=${value}`)}`)
-  return parts.join(' \\\n  ')
-}
-
 /** Sends the request and shows the response. @param {HTMLFormElement} form */
 async function send(form) {
   const { method, url, headers, needsKey, type, text = '' } = requestOf(form)
-  const output = one('.answer', form)
+  const output = one('.response', form)
   output.textContent = 'Sending…'
   const begun = performance.now()
   try {
     if (needsKey && key.value.trim() !== '') headers.Authorization = `Bearer ${key.value.trim()}`
     if (type !== undefined) headers['Content-Type'] = type
-    const body = type === 'application/json' ? text : String(new URLSearchParams(fieldsOf(text)))
+    const body = type === 'application/json' ? text : String(new URLSearchParams(formFields(text)))
     const response = await fetch(url, { method, headers, cache: 'no-store', ...(type === undefined ? {} : { body }) })
     const shown = await shownOf(response)
     const took = Math.round(performance.now() - begun)
@@ -176,7 +192,7 @@ async function shownOf(response) {
   if (!response.ok || !type.startsWith('image/')) return element('pre', pretty(await response.text()))
   const picture = document.createElement('img')
   picture.src = URL.createObjectURL(await response.blob())
-  picture.alt = `The answer, ${type}`
+  picture.alt = `The response, ${type}`
   return picture
 }
 

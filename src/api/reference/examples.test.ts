@@ -1,0 +1,62 @@
+/** Runs the examples of the reference as the page shows them without scripts. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { startApp, type TestApp } from '../../../test/app.ts'
+import { pathWithCurl } from '../../../test/path.ts'
+import { operations } from '../../app/api.ts'
+import { exampleIn, type Language } from './browser/examples.js'
+
+const run = promisify(execFile)
+
+/** Returns the example of each operation with a key: records are stored first, and deleted last. */
+async function examplesIn(app: TestApp, language: Language): Promise<[id: string, code: string][]> {
+  const { text } = await app.send('GET', '/docs', { key: null })
+  const order = ['storeDomain', 'storeSpace', 'storeLink']
+  const last = ['deleteLinkClicks', 'deleteLink', 'deleteSpace', 'deleteDomain']
+  const rest = operations.map(({ id }) => id).filter((id) => ![...order, ...last].includes(id))
+  return [...order, ...rest, ...last].map((id) => {
+    const section = text.split(` id="${id}"`)[1] ?? ''
+    const [, code = ''] =
+      section.match(new RegExp(`<pre data-language="${language}"><code>(.*?)</code></pre>`, 's')) ?? []
+    return [id, decoded(code).replaceAll('https://links.example.com', app.origin)]
+  })
+}
+
+function decoded(html: string): string {
+  return html.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
+}
+
+test('the curl example of every operation succeeds', async (t) => {
+  const app = await startApp()
+  const env = { KEY: app.key, PATH: pathWithCurl(t) }
+  for (const [id, code] of await examplesIn(app, 'curl')) {
+    const { stdout } = await run('sh', ['-c', `${code} -w '\\n%{http_code}'`], { env })
+    assert.match(stdout, /\n20\d$/, `${id}: ${code}\n${stdout}`)
+  }
+})
+
+test('the JavaScript example of every operation succeeds', async () => {
+  const app = await startApp()
+  for (const [id, code] of await examplesIn(app, 'javascript')) {
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', code], { env: { KEY: app.key } })
+    assert.match(stdout, /^20\d /, `${id}: ${code}\n${stdout}`)
+  }
+})
+
+test('examples quote values for their language', async () => {
+  const url = "https://links.example.com/api/v1/spaces?search=it's"
+  const text = '{"name": "it\'s null", "color": null, "ok": true}'
+  const request = { method: 'POST', url, headers: { 'X-Name': 'a"b' }, needsKey: false, type: 'application/json', text }
+  assert.match(exampleIn('curl', request), /search=it'\\''s' \\\n {2}-H 'X-Name: a"b'/)
+  assert.match(exampleIn('javascript', request), /"X-Name": "a\\"b"/)
+  assert.match(exampleIn('python', request), /"name": "it's null",\n {8}"color": None,\n {8}"ok": True\n {4}},\n/)
+  const form = { ...request, type: 'application/x-www-form-urlencoded', text: 'name=a=b\n\nflag' }
+  assert.match(exampleIn('curl', form), /--data-urlencode 'name=a=b' \\\n {2}--data-urlencode 'flag='/)
+  assert.match(exampleIn('javascript', form), /new URLSearchParams\(\{\n {4}"name": "a=b",\n {4}"flag": ""\n {2}\}\)/)
+  assert.match(exampleIn('python', form), /data=\{\n {8}"name": "a=b",\n {8}"flag": ""\n {4}\},/)
+  const malformed = { ...request, text: '{"name"' }
+  assert.match(exampleIn('javascript', malformed), /body: "\{\\"name\\""/)
+  assert.match(exampleIn('python', malformed), /data="\{\\"name\\"",/)
+})
