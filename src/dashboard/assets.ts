@@ -5,7 +5,7 @@ import { frameStyles } from '../frame/document.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
 
-/** The sheets after the shared ones, in cascade order. */
+/** The stylesheets after the shared ones, in cascade order. */
 const sheets = [
   'parts/floating',
   'parts/lists',

@@ -17,7 +17,7 @@ export interface Choices {
 /** The maximum number of domains and spaces in a select. */
 export const maxChoices = 250
 
-/** Returns the first records by name, and those in `chosen`: a select without its selected option would submit another. */
+/** Returns the first records by name, and the `chosen` ones. Without its selected option, a select would submit another. */
 export async function loadChoices(
   storage: Storage,
   account: number,

@@ -29,7 +29,7 @@ import { Submissions } from './submissions.ts'
 const maxFormBytes = 160 * 1024
 /** The maximum form size in bytes without a session: a secret and a return path. */
 const maxPublicFormBytes = 4 * 1024
-/** The maximum number of fields in a form: a checkbox for each row of a list, and a few others. */
+/** The maximum number of fields in a form: a checkbox for each row, and a few others. */
 const maxFormFields = 200
 
 /** Limits of rendered and waiting pages. 64 may wait for each account, so that a browser can restore 40 tabs. */
@@ -73,7 +73,7 @@ export interface Services {
   /** Returns the public URL of the dashboard, without a trailing slash. */
   readonly dashboardUrl: (exchange: Exchange) => string
   readonly rateLimits: RateLimits
-  /** Deletes all clicks of a link. Returns false if the account has no such link. */
+  /** Deletes all of a link's clicks. Returns false if the account has no such link. */
   readonly deleteClicks: (account: number, link: number) => Promise<boolean>
   readonly actions: {
     readonly domains: ResourceHandlers<Domain>

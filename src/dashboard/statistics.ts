@@ -153,11 +153,8 @@ export class Statistics {
 
 function comparison({ from, to }: DayRange, currentHour: number | null): Html {
   const span = formatDayRange(dayText(from), dayText(to))
-  const words =
-    currentHour === null
-      ? `Compared with ${span}`
-      : `So far, compared with ${span} until ${String(currentHour).padStart(2, '0')}:00 UTC`
-  return html`<p class="compared">${words}</p>`
+  const end = currentHour === null ? '' : `, up to ${String(currentHour).padStart(2, '0')}:00 UTC`
+  return html`<p class="compared">Compared with ${span}${end}</p>`
 }
 
 function figures(now: Counts, before: Counts | null): Html {

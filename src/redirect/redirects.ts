@@ -21,7 +21,7 @@ interface Redirect {
   readonly body: string
 }
 
-/** The redirect to a stored URL, with the parts that show whether it is an address of this instance. */
+/** The redirect to a stored URL, with the parts that show whether this instance serves it. */
 export interface PreparedRedirect extends Redirect {
   /** The host name, as domains are stored; null if the host is not a host name. */
   readonly name: string | null

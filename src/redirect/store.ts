@@ -51,7 +51,7 @@ export async function findLink(db: Db, domain: number, alias: string): Promise<S
   }
 }
 
-/** Returns whether the limit of a link is reached now. */
+/** Returns whether a link has reached its limit. */
 export async function isUsedUp(db: Db, { id, clicks_limit }: ServedLink): Promise<boolean> {
   if (clicks_limit === null) return false
   const totals = query.selectFrom('link_clicks').select('clicks').where('link_id', '=', id)

@@ -31,7 +31,7 @@ async function target(app = usual) {
   return { app, own, browser, posts }
 }
 
-/** Returns a function that fills in the id of a record that the form changes. */
+/** Returns a function that fills in the id of the record to change. */
 async function pathsFor(app: TestApp, { account, domain, space, links }: Furnished, removed: Json) {
   const [key] = await listKeys(app.storage, account)
   const [session] = await listSessions(app.storage, account)

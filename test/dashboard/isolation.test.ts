@@ -78,7 +78,7 @@ function assertNothingOf(other: Owner, { text, headers }: Visited, asked: string
   assert.ok(!JSON.stringify(headers).includes(other.mark), asked)
 }
 
-test('returns 404 for every page and form with an id of another account', async () => {
+test("returns 404 for every page and form with another account's id", async () => {
   const before = await theirs.state()
   const own = await mine.state()
   const form = { version: '1', name: 'x' }

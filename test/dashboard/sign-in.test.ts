@@ -24,7 +24,7 @@ async function isOpen(of: Browser): Promise<boolean> {
   return status === 200
 }
 
-/** Returns the row of the current session. */
+/** Returns the current session's row. */
 async function ownSession(of: Browser): Promise<string> {
   const rows = allOf((await of.open('/app/sessions')).root, 'tr').map(textOf)
   return rows.find((row) => row.includes('(this browser)')) ?? ''

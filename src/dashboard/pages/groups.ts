@@ -1,4 +1,4 @@
-/** The pages of domains and spaces, which group links: the list, statistics, and deletion. */
+/** Pages for domains and spaces, which group links: lists, statistics and deletion. */
 import type { ResourceHandlers } from '../../api/operations.ts'
 import { found } from '../../errors.ts'
 import { type Html, html } from '../../http/html.ts'
@@ -24,10 +24,10 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
     readonly list: string
     readonly add: string
     readonly create: string
-    /** The title and the text of an empty list. */
+    /** The title and the text for an empty list. */
     readonly none: string
     readonly why: string
-    /** The label of the column with the time of creation. */
+    /** The label of the creation-time column. */
     readonly created: string
     readonly statistics: string
   }
@@ -95,9 +95,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
       list.page > 1
         ? list.emptyPageMessage()
         : html`<p data-count>No ${place} match “${truncateMiddle(list.query.search ?? '', 60)}”.</p>`
-    // The HTML of both lists must not change, and only that of spaces has a line break here.
-    const lineBreak = what === 'space' ? '\n' : null
-    const results = html`${this.#table(listed, list)}${lineBreak}${list.pagination(total, totalIsExact)}`
+    const results = html`${this.#table(listed, list)}${list.pagination(total, totalIsExact)}`
     const preserved = { sort_by: list.filterValue('sort_by'), sort: list.filterValue('sort') }
     const body = html`${filterBar(list, `Search ${place}`, [], preserved)}
 <div id="results" class="results">${rows.length === 0 ? nothing : results}</div>`

@@ -107,7 +107,10 @@ function factRows(link: Link, space: Space | undefined): (readonly [label: strin
     ],
     ['Title', title && html`<bdi>${title}</bdi>`],
     ['Space', space ? html`<a href="/app/links?space_id=${space.id}">${spaceLabel(space)}</a>` : null],
-    [start !== null && Date.parse(start) > now ? 'Starts working on' : 'Worked from', start && exactTimeElement(start)],
+    [
+      start !== null && Date.parse(start) > now ? 'Starts working on' : 'Started working on',
+      start && exactTimeElement(start),
+    ],
     [end !== null && Date.parse(end) < now ? 'Stopped working on' : 'Stops working on', end && exactTimeElement(end)],
     ['Click limit', clicks_limit === null ? null : formatCount(clicks_limit)],
     ['Password', link.has_redirect_password ? 'Required' : null],

@@ -53,7 +53,7 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, rateLimits 
     return pages.redirect(exchange, new Redirect(shortReturnPath(fields.next)))
   })
 
-  /** Returns a session, or the field and the reason why there is none. */
+  /** Returns a session, or the field with the error. */
   async function begin({ token, api_key: key }: Fields, browser: string) {
     if (typeof token === 'string' && token !== '') {
       // People may paste the whole link.
