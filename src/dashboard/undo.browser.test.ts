@@ -36,7 +36,7 @@ for (const [name, options] of [
     if (name.includes('without scripts')) {
       await page.goto(`${app.origin}/app`)
       await page.getByLabel('API key').fill(app.key)
-      await page.getByRole('button', { name: 'Sign in with the key' }).click()
+      await page.getByRole('button', { name: 'Sign in with API key' }).click()
     } else await signIn(app, page)
     await keepsOffer(page, app.origin)
     await page.getByRole('button', { name: 'Undo' }).click()

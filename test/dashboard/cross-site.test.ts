@@ -131,7 +131,7 @@ describe('returns 403 and changes nothing', () => {
 describe('done', () => {
   test('every form of our own pages', async () => {
     const { posts: all } = await target()
-    const harmless = ['/app/sign-in', '/app/scheme']
+    const harmless = ['/app/sign-in', '/app/scheme', '/app/dismiss']
     for (const [index, [template]] of all.entries()) {
       const { app, own, browser, posts } = await target()
       const before = await stateOf(app, own)

@@ -87,7 +87,7 @@ describe('selected links', () => {
     assert.equal((await shown(one)).id, one.id)
     // One link no longer exists.
     await place.send('DELETE', `/links/${two.id}`)
-    assert.match((await after(await browser.submit(page, selected))).said.join(), / deleted\. Undo$/)
+    assert.match((await after(await browser.submit(page, selected))).said.join(), / deleted\. Undo/)
     assert.equal(await shown(one), undefined)
     assert.equal((await browser.post(selected, { ...rows(one, two), what: 'delete' })).headers.location, '/app/links')
   })
