@@ -42,7 +42,7 @@ if (isNpx) {
 child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal ?? 'SIGKILL']))
 child.on('error', ({ message }) => {
   process.stderr.write(
-    `${node} can't run here: ${message}. Install Node 26, and install Waymark with --omit=optional.\n`,
+    `${node} can't run here: ${message}. Install Node 26, then reinstall Waymark with --omit=optional.\n`,
   )
   process.exit(1)
 })

@@ -19,6 +19,6 @@ process.exitCode = await runCli(process.argv.slice(2), {
 function onOutputError({ code, message }) {
   // A reader such as `head` closes the pipe when it has enough.
   if (code === 'EPIPE') process.exit()
-  process.stderr.write(`The standard output cannot be written: ${message}. The command may have taken effect.\n`)
+  process.stderr.write(`Can't write to standard output: ${message}. The command may have taken effect.\n`)
   process.exit(1)
 }

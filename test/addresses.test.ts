@@ -46,7 +46,7 @@ for (const [engine, newVariables] of Object.entries(engines)) {
     })
     await Promise.all([first.end('SIGTERM'), second.end('SIGTERM')])
     assert.equal(await signInPage(variables), 'https://links.acme.com/app/sign-in')
-    assert.equal(await say(variables, 'links delete a --yes'), 'The link http://go.acme.com:8080/a is deleted.')
+    assert.equal(await say(variables, 'links delete a --yes'), 'The link http://go.acme.com:8080/a was deleted.')
   })
 }
 
@@ -68,7 +68,7 @@ test('a server starts on a read-only database, and warns that its addresses are 
   await before.end('SIGTERM')
   await execute(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`)
   const server = await startServer(t, { ...variables, ...measured(), BASE_URL: 'https://after.acme.com' })
-  await server.said(/"level":40,.*"msg":"could not store the addresses of this server; /)
+  await server.said(/"level":40,.*"msg":"the URLs of this server could not be stored; /)
   assert.equal((await server.send('GET', '/health')).status, 503)
   assert.equal((await server.end('SIGTERM')).code, 0)
   assert.deepEqual(await execute(url, 'select base_url from instance'), [{ base_url: 'https://before.acme.com' }])

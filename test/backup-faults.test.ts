@@ -46,7 +46,7 @@ async function killEach(folder: string, start: () => Running, check: () => void)
 test('prints one sentence for a folder instead of a file', async (t) => {
   const { backup, say } = await backedUp(t, 'One')
   const folder = newFolder(t)
-  const wayOut = `The database ${folder} is a folder. Point DATABASE_URL at a file in it.`
+  const wayOut = `The database ${folder} is a folder. Set DATABASE_URL to a file in it.`
   for (const args of [
     ['backup', join(newFolder(t), 'other.db')],
     ['restore', backup],
@@ -58,7 +58,7 @@ test('prints one sentence for a folder instead of a file', async (t) => {
     ['backup', folder, '--force'],
     ['export', folder, '--force'],
   ]) {
-    assert.equal(sentence(await say(...args)), `The path ${folder} is a folder. Name a file in it.`)
+    assert.equal(sentence(await say(...args)), `The path ${folder} is a folder. Choose a file in it.`)
   }
   assert.deepEqual(readdirSync(folder), [])
 })
@@ -75,10 +75,10 @@ test('prints one sentence when the disk is full, and leaves no files', async (t)
       ['sh', '-c', 'ulimit -f 20000 && exec "$0" "$@"', process.execPath, ...commandArguments, ...args],
       variables,
     ).ended
-  assert.match(sentence(await limited('backup', file('other.db'))), /^The backup could not be made: disk I\/O error\.$/)
+  assert.match(sentence(await limited('backup', file('other.db'))), /^Can't write the backup: disk I\/O error\.$/)
   assert.match(
     sentence(await limited('restore', backup)),
-    /^The backup could not be restored: EFBIG: .* Nothing was replaced\.$/,
+    /^Can't restore the backup: EFBIG: .* Nothing was replaced\.$/,
   )
   assert.deepEqual(readFileSync(path), before)
   assert.deepEqual(
@@ -104,10 +104,10 @@ test('restores a backup of an older version, which has no checksum, with a warni
   writeFileSync(file('old.db'), pagesOf(backup))
   const { code, stdout, stderr } = await say('restore', file('old.db'))
   assert.equal(code, 0)
-  assert.match(stdout, /^The database is restored from /)
+  assert.match(stdout, /^Restored the database from /)
   assert.equal(
     stderr,
-    `${file('old.db')} has no checksum, because an older version wrote it. Changed text can't be detected.\n`,
+    `${file('old.db')} has no checksum, because an older version wrote it. Changes to its text can't be detected.\n`,
   )
   assert.deepEqual(namesIn(path), ['Old'])
 })

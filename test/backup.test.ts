@@ -29,7 +29,7 @@ test('a backup of a busy server is complete, and contains every acknowledged wri
     const before = answered
     assert.match(
       await place.done('backup', place.file(`${n}.db`)),
-      /^The database is backed up in \S+ \(\d+\.\d MB\)\.\n$/,
+      /^Backed up the database to \S+ \(\d+\.\d MB\)\.\n$/,
     )
     const kept = namesIn(place.file(`${n}.db`)).length
     assert.ok(kept >= before && kept <= answered + 8, `${before} ≤ ${kept} ≤ ${answered}`)
@@ -54,19 +54,16 @@ test('only this user can read files with records', async (t) => {
 test('a backup replaces a file only with --force, and leaves no files when it fails', async (t) => {
   const { backup, say, done, file, path } = await backedUp(t, 'One')
   const before = readFileSync(backup)
-  assert.match(sentence(await say('backup', backup)), /^There is a file \S+ already\. .*--force\.$/)
+  assert.match(sentence(await say('backup', backup)), /^The file \S+ already exists\. .*--force\.$/)
   assert.deepEqual(readFileSync(backup), before)
   writeFileSync(backup, 'something else')
   await done('backup', backup, '--force')
   assert.deepEqual(namesIn(backup), ['One'])
-  assert.match(sentence(await say('backup', file('no/such/folder.db'))), /^The file \S+ cannot be written: /)
+  assert.match(sentence(await say('backup', file('no/such/folder.db'))), /^Can't write \S+: /)
   // Past the page of the schema, where only a check of everything looks.
   const bytes = readFileSync(path)
   writeFileSync(path, bytes.fill(0xff, 3 * 4096, bytes.length))
-  assert.match(
-    sentence(await say('backup', file('damaged.db'))),
-    /^The database is damaged, so no backup of it was made: /,
-  )
+  assert.match(sentence(await say('backup', file('damaged.db'))), /^Can't back up a damaged database: /)
   assert.equal(existsSync(file('damaged.db')), false)
   assert.deepEqual(
     readdirSync(file('.')).filter((name) => name.includes('partial')),
@@ -98,7 +95,7 @@ test('restores a backup where no database exists', async (t) => {
   const { backup, key } = await backedUp(t, 'Moved')
   chmodSync(backup, 0o444)
   const { done, start, path } = newPlace(t)
-  assert.equal(await done('restore', backup), `The database is restored from ${backup}.\n`)
+  assert.equal(await done('restore', backup), `Restored the database from ${backup}.\n`)
   assert.equal(statSync(path).mode & 0o777, 0o600)
   assert.deepEqual(await namesAt(await start(), key), ['Moved'])
 })
@@ -124,7 +121,7 @@ test('restores nothing while an idle server has the database open', async (t) =>
   const server = await start()
   assert.equal(
     sentence(await say('restore', backup)),
-    `The database ${path} is in use. Stop the server, and every other process that has it open.`,
+    `The database ${path} is in use. Stop the server, and every other process that has the database open.`,
   )
   await store(server, 'Two', key)
   assert.deepEqual(await namesAt(server, key), ['One', 'Two'])
@@ -155,15 +152,17 @@ test('does not restore an invalid backup', async (t) => {
   writeFileSync(file('raw.db'), readFileSync(backup))
   writeFileSync(file('raw.db-wal'), 'log')
   mkdirSync(file('folder.db'))
+  await say('export', file('export.jsonl'))
 
   const before = readFileSync(path)
   for (const [name, expected] of [
-    ['missing.db', /^There is no file \S+\.$/],
-    ['folder.db', /^The path \S+ is a folder\. Name the backup in it\.$/],
+    ['missing.db', /^The file \S+ doesn't exist\.$/],
+    ['folder.db', /^The path \S+ is a folder\. Choose the backup file in it\.$/],
     ['text.db', /^The file \S+ is not a database\.$/],
-    ['songs.db', /^The file \S+ is not a database of Waymark\.$/],
-    ['empty.db', /^The file \S+ is not a database of Waymark\.$/],
-    ['newer.db', /^The file \S+ was made by a newer version of Waymark\. /],
+    ['export.jsonl', /^The file \S+ is an export, not a backup\. Use "npx waymark import" to store its records\.$/],
+    ['songs.db', /^The file \S+ is not a Waymark database\.$/],
+    ['empty.db', /^The file \S+ is not a Waymark database\.$/],
+    ['newer.db', /^The file \S+ was written by a newer version of Waymark\. /],
     [
       'development.db',
       /^The file \S+ was written by a development version of Waymark\. .+ with the commit that wrote it\. /,
@@ -171,7 +170,7 @@ test('does not restore an invalid backup', async (t) => {
     ['damaged.db', /^The file \S+ is damaged: /],
     ['cut.db', /^The file \S+ is damaged: /],
     ['schema.db', /^The file \S+ is damaged: /],
-    ['raw.db', /^The file \S+ has a log beside it, /],
+    ['raw.db', /^Next to the file \S+ is a write-ahead log, /],
   ] as const) {
     assert.match(sentence(await say('restore', file(name))), expected)
   }
@@ -201,7 +200,7 @@ test('does not replace the database of another program', async (t) => {
   database.exec('drop table instance')
   database.close()
   const before = readFileSync(path)
-  assert.match(sentence(await say('restore', backup)), /^The file \S+ is a database of another program\. /)
+  assert.match(sentence(await say('restore', backup)), /^The file \S+ is the database of another program\. /)
   assert.deepEqual(readFileSync(path), before)
 })
 
@@ -218,7 +217,7 @@ test('exits with code 2 for the database itself under any name, and does not cha
   ]) {
     const { code, stderr } = await say(...args)
     assert.equal(code, 2)
-    assert.match(stderr, /^\S+ is the database itself\. Name another file\.\n\nUsage: /)
+    assert.match(stderr, /^\S+ is the database itself\. Choose another file\.\n\nUsage: /)
   }
   assert.deepEqual(readFileSync(path), before)
 })
@@ -228,7 +227,7 @@ test('requires a FILE and a database', async (t) => {
   for (const command of ['backup', 'restore']) {
     const { code, stderr } = await say(command)
     assert.equal(code, 2)
-    assert.match(stderr, new RegExp(`^The FILE is missing\\.\\n\\nUsage: npx waymark ${command} FILE`))
+    assert.match(stderr, new RegExp(`^FILE is required\\.\\n\\nUsage: npx waymark ${command} FILE`))
   }
   const { code, stderr } = await say('backup', 'a.db')
   assert.equal(code, 1)

@@ -99,7 +99,7 @@ test('without an ops listener, the health check asks the API at PORT', async (t)
 test('the health check explains an invalid configuration and a port that it can not know', async (t) => {
   for (const [variables, sentence] of [
     [{ OPS_PORT: '65530', WORKERS: '7' }, 'OPS_PORT must be an integer from 0 to 65529, not "65530".'],
-    [{ OPS_PORT: '0', PORT: '0' }, 'With PORT=0 and OPS_PORT=0 the server may have any port. Set one of them.'],
+    [{ OPS_PORT: '0', PORT: '0' }, 'With PORT=0 and OPS_PORT=0, the server uses any free port. Set one of them.'],
   ] as const) {
     const { code, stdout, stderr } = await checkHealth(t, variables)
     assert.deepEqual([code, stdout, stderr], [1, '', `${sentence}\n`])

@@ -88,7 +88,7 @@ test('names max_prepared_statements in the log at the start or at the first affe
   const { key, end } = await startVisited(t, { DATABASE_URL: url })
   await end('SIGTERM')
   const DATABASE_URL = await startPgBouncer(t, url, ['max_prepared_statements = 0', ...documented.slice(1)])
-  const sentence = /In transaction mode, PgBouncer needs version 1\.21 or newer and max_prepared_statements = 200\./
+  const sentence = /Transaction mode requires PgBouncer 1\.21 or newer with max_prepared_statements = 200\./
   const starts = Array.from({ length: 2 }, () =>
     startVisited(t, { DATABASE_URL }, key).catch((error) => void assert.match(String(error), sentence)),
   )

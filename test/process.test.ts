@@ -90,7 +90,7 @@ test('accepts localhost, 0.0.0.0 and :: as HOST', async (t) => {
     const server = await startServer(t, { ...newDatabase(t).variables, HOST: host })
     assert.match(server.url, /^http:\/\/localhost:\d+$/)
     assert.equal(
-      server.stderr().includes(`${server.url} and every other address of this machine`),
+      server.stderr().includes(`${server.url} and all other addresses of this machine`),
       host !== 'localhost',
     )
     assert.deepEqual((await pasteCurl(server, pathWithCurl(t))).data, [])

@@ -18,7 +18,7 @@ test('reports a port in use in one sentence, without using up the first key', as
   for (const name of ['PORT', 'OPS_PORT']) {
     assert.equal(
       await refusal(run(t, { PORT: '0', ...variables, [name]: String(port) })),
-      `Port ${port} of 127.0.0.1 is in use by another process. Stop that process, or set ${name} to another port.`,
+      `Port ${port} on 127.0.0.1 is already in use. Stop the other process, or set ${name} to another port.`,
     )
   }
   assert.match((await startServer(t, variables)).key, /^wm_/)
@@ -39,13 +39,13 @@ test('reports an unusable database in one sentence, and leaves it unchanged', as
     [
       'other.db',
       (path) => execute(path, 'create table songs (id)'),
-      /^The file \S+ is a database of another program\. /,
+      /^The file \S+ is the database of another program\. /,
     ],
-    ['newer.db', (path) => execute(path, newer), /^The database was made by a newer version of Waymark\. /],
+    ['newer.db', (path) => execute(path, newer), /^The database was created by a newer version of Waymark\. /],
     ['damaged.db', damage, /^The database \S+ is damaged: /],
     ['folder.db', (path) => mkdirSync(path), /^The database \S+ is a folder\. /],
-    ['file/way.db', (path) => writeFileSync(dirname(path), ''), /^The folder \S+ of the database cannot be made: /],
-    ['/proc/none/way.db', () => undefined, /^The folder \S+ of the database cannot be made: /],
+    ['file/way.db', (path) => writeFileSync(dirname(path), ''), /^Can't create the database folder \S+: /],
+    ['/proc/none/way.db', () => undefined, /^Can't create the database folder \S+: /],
   ]
   for (const [file, make, sentence] of cases) {
     const path = resolve(folder, file)
@@ -84,7 +84,7 @@ const coverage = process.env.NODE_V8_COVERAGE
 if (isRoot && coverage !== undefined) chmodSync(coverage, 0o777)
 
 const readOnly = (place: string) =>
-  `The database cannot be written: ${place} is read-only for this user. Give this user the right to write there, or point DATABASE_URL at another file.`
+  `Can't write to the database: ${place} is read-only for this user. Allow this user to write there, or set DATABASE_URL to another file.`
 
 const newer = `
   create table instance (database_id text);

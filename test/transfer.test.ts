@@ -109,7 +109,7 @@ test('imports what was exported, under other ids', async (t) => {
   const imported = await to.say('import', file)
   assert.deepEqual(
     [imported.code, imported.stdout, imported.stderr],
-    [0, 'Records stored: 1400, there already: 0, refused: 0.\n', ''],
+    [0, 'Records stored: 1400, already present: 0, rejected: 0.\n', ''],
   )
   assert.deepEqual(await recordsOf(to), await recordsOf(from))
   // Another export of either database has the same lines, apart from ids.
@@ -136,7 +136,7 @@ test('a killed import continues when it is run again, without missing or duplica
   assert.deepEqual([code, stored + known, refused, missing], [0, 3_000, 0, null])
   assert.ok(known >= 1_900 && stored > 0)
   assert.deepEqual(await recordsOf(to), await recordsOf(from))
-  assert.match((await to.say('import', file)).stdout, /^Records stored: 0, there already: 3000, refused: 0\.$/m)
+  assert.match((await to.say('import', file)).stdout, /^Records stored: 0, already present: 3000, rejected: 0\.$/m)
 })
 
 test('exits with code 1 and reasons for rejected lines, and stores the others', async (t) => {
@@ -180,10 +180,10 @@ test('exits with code 1 and reasons for rejected lines, and stores the others', 
     ['{"toString":{}}', /^The line is not a JSON object/],
     ['{"domain":null}', /^The line is not a JSON object/],
     ['{"domain":{},"space":{}}', /^The line is not a JSON object/],
-    [Buffer.from([0x7b, 0xff, 0x7d]), /^The line is longer than 64 KiB, or not UTF-8\.$/],
-    [domain({ homepage_url: `https://${'x'.repeat(70_000)}` }), /^The line is longer than 64 KiB, or not UTF-8\.$/],
+    [Buffer.from([0x7b, 0xff, 0x7d]), /^The line is longer than 64 KiB, or is not UTF-8\.$/],
+    [domain({ homepage_url: `https://${'x'.repeat(70_000)}` }), /^The line is longer than 64 KiB, or is not UTF-8\.$/],
     [domain({ name: 'last.example.com', created_at: '2020-01-02T03:04:05.678Z' })],
-    [JSON.stringify({ end: { domains: 'many' } }), /^The "end" does not count the records of each kind\.$/],
+    [JSON.stringify({ end: { domains: 'many' } }), /^The "end" must have the number of records of each kind\.$/],
     [JSON.stringify({ end: {} })],
   ]
   writeFileSync(file, Buffer.concat(lines.flatMap(([line]) => [Buffer.from(line), Buffer.from('\n')])))
@@ -197,7 +197,7 @@ test('exits with code 1 and reasons for rejected lines, and stores the others', 
     assert.equal(Number(number), line)
     assert.match(sentence, reason)
   }
-  assert.deepEqual([code, stdout], [1, `Records stored: 3, there already: 2, refused: ${expected.length}.\n`])
+  assert.deepEqual([code, stdout], [1, `Records stored: 3, already present: 2, rejected: ${expected.length}.\n`])
   const { domains, spaces } = await recordsOf(to)
   assert.deepEqual(
     domains.map(({ name }) => name),
@@ -255,22 +255,22 @@ test('a changed copy rejects ids of other records; --as-new stores them once und
   await from.say('export', theirs)
 
   const { code, stdout, stderr } = await clone.say('import', theirs)
-  assert.deepEqual([code, stdout], [1, 'Records stored: 0, there already: 1, refused: 3.\n'])
+  assert.deepEqual([code, stdout], [1, 'Records stored: 0, already present: 1, rejected: 3.\n'])
   assert.match(stderr, /^Line 3: id: The space 2 now differs from it\. --as-new stores it under a new id\.$/m)
   assert.match(stderr, /^Line 4: id: The space 3 is another record here, created at 2021-\S+Z\. --as-new /m)
   assert.match(stderr, /^Line 5: id: The space 4 is another record here, created at 2021-\S+Z\. --as-new /m)
 
   const asNew = await clone.say('import', theirs, '--as-new')
-  assert.deepEqual([asNew.code, asNew.stdout], [0, 'Records stored: 3, there already: 1, refused: 0.\n'])
+  assert.deepEqual([asNew.code, asNew.stdout], [0, 'Records stored: 3, already present: 1, rejected: 0.\n'])
   const all = ['Shared', 'Renamed here', 'Ours', 'Same', 'Renamed', 'Theirs', 'Same']
   assert.deepEqual(await namesOf(clone), all)
   // Another import stores no duplicates, and the copy recognizes its own export.
   assert.match(
     (await clone.say('import', theirs, '--as-new')).stdout,
-    /^Records stored: 0, there already: 4, refused: 0\.$/m,
+    /^Records stored: 0, already present: 4, rejected: 0\.$/m,
   )
   await clone.say('export', ours)
-  assert.match((await clone.say('import', ours)).stdout, /^Records stored: 0, there already: 7, refused: 0\.$/m)
+  assert.match((await clone.say('import', ours)).stdout, /^Records stored: 0, already present: 7, rejected: 0\.$/m)
 })
 
 test('exits with code 1 for a truncated file and for other files', async (t) => {
@@ -285,17 +285,20 @@ test('exits with code 1 for a truncated file and for other files', async (t) => 
     assert.equal(code, 1)
     return stdout + stderr
   }
-  const cutOff = /^Records stored: \d, .*\nThe file ends before its last line, the "end": it was cut off\.\n$/
+  const cutOff = /^Records stored: \d, .*\nThe file is truncated: its last line is not the "end"\.\n$/
   assert.match(await importOf(lines.slice(0, -1).join('')), cutOff)
   assert.match(
     await importOf(`${lines.slice(0, 2).join('')}${lines.at(-1)}`),
-    /\nThe file should have 4 records, but has 1\.\n$/,
+    /\nThe file should have 4 records, but it has 1\.\n$/,
   )
-  assert.match(await importOf(lines.slice(0, 3).join('').slice(0, -9)), /^Line 3: .*|cut off/)
-  assert.equal(await importOf(''), 'The file is not an export of Waymark: its first line is not a header.\n')
-  assert.equal(await importOf('{"a":1}\n'), 'The file is not an export of Waymark: its first line is not a header.\n')
-  assert.match(await importOf(text.replace('"waymark_export":1', '"waymark_export":2')), /^The file has format 2; /)
-  assert.match(await importOf(text.replace(/"source":"\w+"/, '"source":" "')), /^The file does not say which database /)
+  assert.match(await importOf(lines.slice(0, 3).join('').slice(0, -9)), /^Line 3: .*|truncated/)
+  assert.equal(await importOf(''), 'The file is not a Waymark export: its first line is not a header.\n')
+  assert.equal(await importOf('{"a":1}\n'), 'The file is not a Waymark export: its first line is not a header.\n')
+  assert.match(await importOf(text.replace('"waymark_export":1', '"waymark_export":2')), /^The file has format 2, but /)
+  assert.match(
+    await importOf(text.replace(/"source":"\w+"/, '"source":" "')),
+    /^The file is incomplete: its header has no "source", /,
+  )
 })
 
 test('exits with code 1 or 2 and a reason for invalid files and arguments', async (t) => {
@@ -304,13 +307,17 @@ test('exits with code 1 or 2 and a reason for invalid files and arguments', asyn
   const file = join(folder, 'export.jsonl')
   writeFileSync(file, 'something else')
   for (const [args, code, sentence] of [
-    [['import', join(folder, 'missing')], 1, /^There is no file \S+missing\.\n$/],
-    [['import', folder], 1, /^\S+ is a folder\. Name the file in it that "npx waymark export" wrote\.\n$/],
-    [['import', join(file, 'below')], 1, /^The file \S+ cannot be read: ENOTDIR.*\.\n$/],
-    [['export', join(folder, 'missing', 'file')], 1, /^The file \S+ cannot be written: there is no folder \S+\.\n$/],
-    [['export', file], 1, /^There is a file \S+ already\. .*--force\.\n$/],
-    [['export', '--account', '7'], 1, /^There is no account 7\. "npx waymark accounts list" shows the accounts\.\n$/],
-    [['import', file, file], 2, /^There are more arguments than the command takes\.\n\nUsage: npx waymark import /],
+    [['import', join(folder, 'missing')], 1, /^The file \S+missing doesn't exist\.\n$/],
+    [['import', folder], 1, /^\S+ is a folder\. Choose an export file in it\.\n$/],
+    [['import', join(file, 'below')], 1, /^Can't read \S+: ENOTDIR.*\.\n$/],
+    [['export', join(folder, 'missing', 'file')], 1, /^Can't write \S+: the folder \S+ doesn't exist\.\n$/],
+    [['export', file], 1, /^The file \S+ already exists\. .*--force\.\n$/],
+    [
+      ['export', '--account', '7'],
+      1,
+      /^Account 7 doesn't exist\. To see all accounts, run "npx waymark accounts list"\.\n$/,
+    ],
+    [['import', file, file], 2, /^Too many arguments\.\n\nUsage: npx waymark import /],
   ] as const) {
     const said = await place.say(...args)
     assert.deepEqual([said.code, said.stdout], [code, ''])
@@ -321,5 +328,5 @@ test('exits with code 1 or 2 and a reason for invalid files and arguments', asyn
   await createAccount(place.storage, 'Other')
   const many = await place.say('import', file)
   assert.deepEqual([many.code, many.stdout], [2, ''])
-  assert.match(many.stderr, /^There is more than one account\. /)
+  assert.match(many.stderr, /^The database has several accounts\. /)
 })

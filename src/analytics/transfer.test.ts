@@ -263,7 +263,7 @@ test('rejects invalid lines and lines of unknown links', async (t) => {
   assert.equal(stored, 1)
   assert.deepEqual(reasons, [
     '4: countries: The numbers add up to 1, but the clicks of all hours to 2.',
-    '5: link_id: The link 8 of the file is not here: its line comes later, is missing, or was refused. Fix that first, then import again.',
+    '5: link_id: The link 8 of the file was not imported: its line is missing, comes later, or was rejected. Fix that line first, then import again.',
   ])
   assert.equal((await keptDays(storage)).length, 0)
 })

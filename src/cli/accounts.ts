@@ -9,10 +9,10 @@ export const accountCommands = {
   create: recordCommand({
     summary: 'Create an account and print its ID.',
     arguments: {
-      name: required('NAME', 'its name in lists, 1 to 255 characters', recordName),
-      json: flag('print the whole record as JSON'),
+      name: required('NAME', 'its name, 1 to 255 characters', recordName),
+      json: flag('print the full record as JSON'),
     },
-    notes: `Creates the database if there is none, as only this command and "${program} migrate" do.`,
+    notes: `Like "${program} start" and "${program} migrate", this command creates the database if it doesn't exist.`,
     createsDatabase: true,
     run: async (db, { name, json: isJson }) => {
       const account = await createAccount(db, name)
@@ -37,16 +37,18 @@ export async function chooseAccount(db: Db, id: number | undefined): Promise<num
   if (id !== undefined) return existingAccount(db, id)
   const [account, ...others] = await listAccounts(db)
   if (account === undefined) {
-    throw new StartupFailure(`There is no account yet. Create one with "${program} accounts create --name NAME".`)
+    throw new StartupFailure(
+      `The database has no accounts yet. Create one with "${program} accounts create --name NAME".`,
+    )
   }
   if (others.length === 0) return account.id
   throw new WrongUse(
-    `There is more than one account. Choose one with --account ID. "${program} accounts list" shows them.`,
+    `The database has several accounts. Choose one with --account ID. To see them, run "${program} accounts list".`,
   )
 }
 
 /** Returns the ID if the account exists. Throws `StartupFailure` otherwise. */
 export async function existingAccount(db: Db, id: number): Promise<number> {
   if ((await findAccount(db, id)) !== undefined) return id
-  throw new StartupFailure(`There is no account ${id}. "${program} accounts list" shows the accounts.`)
+  throw new StartupFailure(`Account ${id} doesn't exist. To see all accounts, run "${program} accounts list".`)
 }

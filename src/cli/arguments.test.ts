@@ -36,6 +36,6 @@ test('trims required values, but not the names of files', () => {
   assert.equal(required('NAME', '', recordName).parse(' ci ', '--name'), 'ci')
   assert.equal(requiredFile('').parse(' a.db ', 'The FILE'), ' a.db ')
   for (const text of [undefined, '', '-']) {
-    assert.throws(() => requiredFile('').parse(text, 'The FILE'), { message: 'The FILE is missing.' })
+    assert.throws(() => requiredFile('').parse(text, 'FILE'), { message: 'FILE is required.' })
   }
 })

@@ -15,7 +15,7 @@ export interface Argument<T> {
   readonly isRequired: boolean
   /** Whether the value is a path, which must not be the database. */
   readonly isFile?: true
-  /** `label` is the subject of error messages: `--name` or `The KEY`. */
+  /** `label` is the subject of error messages: `--name` or `KEY`. */
   readonly parse: (text: string | undefined, label: string) => T
 }
 
@@ -41,11 +41,11 @@ export function required<T>(placeholder: string, help: string, parse: Parse<T>):
     placeholder,
     help,
     isRequired: true,
-    parse: (text = '', label) => parse(text.trim() || fail(`${label} is missing.`), label),
+    parse: (text = '', label) => parse(text.trim() || fail(`${label} is required.`), label),
   }
 }
 
-/** A file that is read or written; `-` means standard input or output, as does no file. */
+/** A file to read or write. Standard input or output is used if it is omitted or `-`. */
 export function optionalFile(help: string): Argument<string | undefined> {
   return { ...optional('FILE', help, (text) => (text === '-' ? undefined : text)), isFile: true }
 }
@@ -56,7 +56,7 @@ export function requiredFile(help: string): Argument<string> {
     help,
     isRequired: true,
     isFile: true,
-    parse: (text = '', label) => (text === '' || text === '-' ? fail(`${label} is missing.`) : text),
+    parse: (text = '', label) => (text === '' || text === '-' ? fail(`${label} is required.`) : text),
   }
 }
 
@@ -71,11 +71,11 @@ export function idFrom(text: string): number | undefined {
   return /^[1-9]\d*$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
 }
 
-export const accountId = parser(idFrom, `takes the ID of an account, as "${program} accounts list" shows it.`)
+export const accountId = parser(idFrom, `must be an account ID, as shown by "${program} accounts list".`)
 
 export const recordName = parser(
   (name) => (/\p{Cc}/u.test(name) || !name.isWellFormed() || [...name].length > 255 ? undefined : name),
-  'takes 1 to 255 characters, none of them a control character.',
+  'must have 1 to 255 characters, and no control characters.',
 )
 
 /** Parses scopes; `*` includes all others. */
@@ -84,7 +84,7 @@ export const scopeList: Parse<Scope[]> = (text, label) => {
   const known = [...wanted].filter(isScope)
   if (known.length === wanted.size) return wanted.has('*') ? ['*'] : known
   const unknown = [...wanted].find((scope) => !isScope(scope))
-  return fail(`There is no scope "${unknown}". ${label} takes ${scopes.join(', ')}, separated by commas.`)
+  return fail(`Unknown scope "${unknown}". ${label} must be one or more of ${scopes.join(', ')}, separated by commas.`)
 }
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -98,28 +98,32 @@ export function parseDuration(text: string): number | undefined {
   return milliseconds <= maxDurationMs ? milliseconds : undefined
 }
 
-export const duration = parser(parseDuration, 'takes a duration such as 30s, 15m, 24h or 90d, at most 36500d.')
+export const duration = parser(parseDuration, 'must be a duration such as 30s, 15m, 24h or 90d, at most 36500d.')
 
 export const lifetime: Parse<number> = (text, label) =>
-  duration(text, label) || fail(`${label} must be longer than nothing, such as 90d.`)
+  duration(text, label) || fail(`${label} must be longer than 0, such as 90d.`)
 
 /** Parses a key ID or a key name. Errors don't contain the text, because it may be a secret. */
 export const keyReference: Parse<number | string> = (text) => {
-  if (text.startsWith('wm_')) fail(`KEY is the ID or the name of a key, as "${program} keys list" shows it.`)
+  if (text.startsWith('wm_'))
+    fail(`KEY must be the ID or name of a key, not the key itself. To see all keys, run "${program} keys list".`)
   return idFrom(text) ?? text
 }
 
 export const limit = parser(
   (text) => (/^([1-9]\d{0,2}|1000)$/.test(text) ? Number(text) : undefined),
-  'takes a number from 1 to 1000.',
+  'must be a number from 1 to 1000.',
 )
 
 export const clickFormat = parser(
   (text) => (text === 'jsonl' || text === 'csv' ? text : undefined),
-  'takes jsonl or csv.',
+  'must be jsonl or csv.',
 )
 
-export const day = parser((text) => (dayFrom(text) === undefined ? undefined : text), 'takes a day such as 2026-11-20.')
+export const day = parser(
+  (text) => (dayFrom(text) === undefined ? undefined : text),
+  'must be a date such as 2026-11-20.',
+)
 
 function fail(message: string): never {
   throw new WrongUse(message)

@@ -11,7 +11,7 @@ import { version } from '../version.ts'
 const test = (promise: string, work: (t: TestContext) => Promise<void> | void) =>
   testOf(promise, { timeout: 60_000 }, work)
 
-const sentence = /^Waymark runs on Node 26, and this is Node \d+\.\d+\.\d+\. Run "npm ci" once, [^\n]+\n$/
+const sentence = /^Waymark requires Node 26, but this is Node \d+\.\d+\.\d+\. Run "npm ci", [^\n]+\n$/
 
 /** Returns a Node in the PATH that is too old to run the source. */
 function olderNode(): string | undefined {
@@ -42,7 +42,7 @@ test('rejects a Node that reports version 20', async (t) => {
   const disguise = `data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"20.1.0"}})`
   const ended = await startProgram(t, [process.execPath, '--import', disguise, 'src/main.js'], {}).ended
   assert.equal(ended.code, 1)
-  assert.match(ended.stderr, /^Waymark runs on Node 26, and this is Node 20\.1\.0\. /)
+  assert.match(ended.stderr, /^Waymark requires Node 26, but this is Node 20\.1\.0\. /)
 })
 
 test('npx waymark returns the exit code of the command', async (t) => {
@@ -50,7 +50,7 @@ test('npx waymark returns the exit code of the command', async (t) => {
   assert.deepEqual([ended.code, ended.stdout], [0, `${version}\n`])
   const wrong = await startProgram(t, ['npm', 'exec', 'waymark', 'frob'], {}).ended
   assert.equal(wrong.code, 2)
-  assert.match(wrong.stderr, /^There is no command "frob" here\.$/m)
+  assert.match(wrong.stderr, /^Unknown command "frob"\.$/m)
 })
 
 test('waymark start runs the server until SIGTERM', async (t) => {

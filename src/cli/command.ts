@@ -102,7 +102,7 @@ export function recordCommand<const A extends Arguments>(
 export function locationFor(file: string | undefined): StorageLocation {
   const location = readStorageLocation()
   if (file === undefined || !isDatabaseFile(location, file)) return location
-  throw new WrongUse(`${file} is the database itself. Name another file.`)
+  throw new WrongUse(`${file} is the database itself. Choose another file.`)
 }
 
 function labelOf(name: string, { placeholder }: Argument<unknown>): string {
@@ -121,27 +121,32 @@ function parse<A extends Arguments>(known: A, args: readonly string[]): Values<A
   const { values, positionals } = withUsage([...Object.keys(named), 'help'], () => parseArgs(config))
   if (values.help) return null
   if (positionals.length > (operand === undefined ? 0 : 1)) {
-    throw new WrongUse('There are more arguments than the command takes.')
+    throw new WrongUse('Too many arguments.')
   }
   const texts: Readonly<Record<string, unknown>> = { ...values, operand: positionals[0] }
   return Object.fromEntries(
     Object.entries(known as Arguments).map(([name, argument]) => {
       const text = texts[name]
-      const label = name === 'operand' ? `The ${argument.placeholder}` : `--${name}`
+      const label = name === 'operand' ? argument.placeholder : `--${name}`
       return [name, argument.parse(text === undefined ? undefined : String(text), label)]
     }),
   ) as Values<A>
 }
 
-/** Turns the errors of `parseArgs` into one sentence each. Their second sentence is about positional arguments. */
+/** Formats the errors of `parseArgs`, which has an error code but no field for the option. */
 function withUsage<T>(names: readonly string[], work: () => T): T {
   try {
     return work()
   } catch (error) {
-    const [sentence = ''] = (error as Error).message.split(/\.\s|\n/)
-    const [, unknown = ''] = /^Unknown option '(--?[^']+)'/.exec(sentence) ?? []
-    const options = names.map((name) => `--${name}`)
-    throw new WrongUse(`${sentence.replace(/\.$/, '')}.${didYouMean(unknown, options)}`)
+    const { message } = error as Error
+    const [, option = ''] = /[Oo]ption '(?:-\w, )?(--?[^'\s]+)/.exec(message) ?? []
+    if (message.startsWith('Unknown option')) {
+      const options = names.map((name) => `--${name}`)
+      throw new WrongUse(`Unknown option "${option}".${didYouMean(option, options)}`)
+    }
+    if (message.includes('does not take an argument')) throw new WrongUse(`${option} takes no value.`)
+    if (message.includes('argument missing')) throw new WrongUse(`${option} needs a value.`)
+    throw new WrongUse(`${option} needs a value. If the value starts with a hyphen, write ${option}=VALUE.`)
   }
 }
 

@@ -9,10 +9,10 @@ export const databaseCommands = {
   migrate: command({
     summary: "Update the database to this version's schema, or show whether it needs an update.",
     arguments: {
-      status: flag('change nothing: list the migrations; the exit code is 1 if any is pending'),
+      status: flag('list the migrations without applying them; the exit code is 1 if any is pending'),
       json: flag('print the migrations as JSON'),
     },
-    notes: 'The server migrates when it starts. To migrate before that, run this command with the new version.',
+    notes: 'The server also migrates when it starts. To migrate earlier, run this command with the new version.',
     run: async ({ status, json: isJson }) => {
       const location = locationFor(undefined)
       if (!status) await (await openStorage(location)).close()
@@ -28,15 +28,15 @@ export const databaseCommands = {
   backup: command({
     summary: 'Write a consistent copy of the database to a file, even while the server runs.',
     arguments: {
-      operand: requiredFile('the file for the copy, which has accounts, keys and all records'),
-      force: flag('replace the file if it exists'),
+      operand: requiredFile('the file to write, which will contain all records, accounts and hashes of keys'),
+      force: flag('overwrite the file if it exists'),
     },
-    notes: `The copy is checked, ends with a checksum, and gets its name when it is complete and on disk. For PostgreSQL, this
-command prints which of PostgreSQL's own tools to use.`,
+    notes: `The file appears under its name only when it is complete, checked and on disk. It ends with a checksum. For PostgreSQL,
+this command prints the pg_dump command to use instead.`,
     run: async ({ operand: file, force: mayReplace }, { err }) => {
       const location = locationFor(file)
       await withProgress(err, (progress) => backUp(location, file, { mayReplace, onProgress: showShare(progress) }))
-      return `The database is backed up in ${resolve(file)} (${(statSync(file).size / 1e6).toFixed(1)} MB).`
+      return `Backed up the database to ${resolve(file)} (${(statSync(file).size / 1e6).toFixed(1)} MB).`
     },
   }),
 
@@ -44,24 +44,27 @@ command prints which of PostgreSQL's own tools to use.`,
     summary: 'Replace the database with a backup, after checking it.',
     arguments: {
       operand: requiredFile(`a file that "${program} backup" wrote`),
-      stopped: flag('you have stopped the server; only needed if the database is too damaged to tell'),
+      stopped: flag('confirm that the server is stopped (only needed if the database is too damaged to tell)'),
     },
-    notes: `No process may have the database open. The previous database is kept next to it under a name with the date. Keys
-revoked after the backup work again. For PostgreSQL, this command prints which of PostgreSQL's own tools to use.`,
+    notes: `Stop the server first, and every other process that uses the database. The previous database is kept next to the new
+one, with the date in its name. Keys revoked after the backup work again. To import a file from "${program}
+export", use "${program} import". For PostgreSQL, this command prints the pg_restore command to use instead.`,
     run: async ({ operand: file, stopped: isStopped }, { err }) => {
       const location = locationFor(file)
       const { replaced, isVerified } = await withProgress(err, (progress) =>
         restore(location, file, { isStopped, onProgress: showShare(progress) }),
       )
       if (!isVerified) {
-        err.write(`${file} has no checksum, because an older version wrote it. Changed text can't be detected.\n`)
+        err.write(
+          `${file} has no checksum, because an older version wrote it. Changes to its text can't be detected.\n`,
+        )
       }
       const previous = replaced === null ? '' : ` The previous database is in ${replaced}.`
-      return `The database is restored from ${file}.${previous}`
+      return `Restored the database from ${file}.${previous}`
     },
   }),
 }
 
 function showShare(progress: Progress) {
-  return (step: string, share: number) => progress.show(() => `${Math.floor(100 * share)} % is ${step}`)
+  return (step: string, share: number) => progress.show(() => `${Math.floor(100 * share)}% ${step}`)
 }

@@ -21,13 +21,13 @@ import { recordCommand } from './command.ts'
 import { json, table } from './output.ts'
 
 const keyOperand = (action: string) =>
-  required('KEY', `the key to ${action}: its ID or its name, as "${program} keys list" shows it`, keyReference)
+  required('KEY', `the ID or name of the key to ${action}, as shown by "${program} keys list"`, keyReference)
 
 export const keyCommands = {
   create: recordCommand({
-    summary: 'Issue an API key and print it. It is not shown again.',
+    summary: 'Create an API key and print it. It is shown only once.',
     arguments: {
-      name: required('NAME', 'its name in lists, 1 to 255 characters', recordName),
+      name: required('NAME', 'its name, 1 to 255 characters', recordName),
       scopes: withDefault(
         'LIST',
         `permissions, separated by commas (default *, which includes all):\n${scopes.join(', ')}`,
@@ -36,11 +36,11 @@ export const keyCommands = {
       ),
       expires: optional(
         'DURATION',
-        'how long it is valid: 30s, 15m, 24h, 90d (default: until it is revoked)',
+        'its lifetime, such as 30s, 15m, 24h or 90d (default: until it is revoked)',
         lifetime,
       ),
-      account: optional('ID', 'its account; optional if there is only one', accountId),
-      json: flag('print the whole record as JSON, with the key as "secret"'),
+      account: optional('ID', 'its account (optional if there is only one)', accountId),
+      json: flag('print the full record as JSON, with the key as "secret"'),
     },
     run: async (db, { name, scopes, expires: lifetimeMs = null, account, json: isJson }) =>
       formatIssued(
@@ -50,9 +50,9 @@ export const keyCommands = {
   }),
 
   list: recordCommand({
-    summary: 'List the keys, without their secrets.',
+    summary: 'List the API keys, without their secrets.',
     arguments: {
-      account: optional('ID', 'only this account', accountId),
+      account: optional('ID', 'only keys of this account', accountId),
       json: flag('print the records as JSON, with "status": active, expired or revoked'),
     },
     run: async (db, { account, json: isJson }) => {
@@ -62,26 +62,26 @@ export const keyCommands = {
   }),
 
   rotate: recordCommand({
-    summary: 'Issue a replacement for a key, print it, and let the old key expire.',
+    summary: 'Replace an API key: print a new key, and let the old one expire.',
     arguments: {
       operand: keyOperand('replace'),
       overlap: withDefault(
         'DURATION',
-        'how long the old key stays valid: 0s, 30s, 15m, 24h, 90d (default 24h)',
+        'how long the old key stays valid, such as 0s, 30s, 15m, 24h or 90d (default 24h)',
         '24h',
         duration,
       ),
-      json: flag('print the whole new record as JSON, with the key as "secret"'),
+      json: flag('print the full new record as JSON, with the key as "secret"'),
     },
-    notes: `The new key gets the lifetime that the old one was issued with. While the old key is valid it can be rotated again,
-for instance if the new key is lost. Each rotation issues another key and never extends the old one.`,
+    notes: `The new key has the lifetime that the old key was created with. Until the old key expires, you can rotate it again, for
+example if you lose the new key. Each rotation creates another key and never extends the old one.`,
     run: async (db, { operand, overlap, json: isJson }) =>
       formatIssued(await rotateKey(db, (await chooseKey(db, operand)).id, overlap), isJson),
   }),
 
   revoke: recordCommand({
-    summary: 'Revoke a key. Running servers notice within seconds.',
-    arguments: { operand: keyOperand('revoke'), json: flag('print the whole record as JSON') },
+    summary: 'Revoke an API key. Running servers reject it within 10 seconds.',
+    arguments: { operand: keyOperand('revoke'), json: flag('print the full record as JSON') },
     run: async (db, { operand, json: isJson }) => {
       const key = await revokeKey(db, (await chooseKey(db, operand)).id)
       return isJson ? json(withStatus(key)) : `Key ${key.id} (${key.name}) is revoked.`
@@ -95,12 +95,12 @@ async function chooseKey(db: Db, reference: number | string): Promise<Key> {
   const active = keys.filter((key) => statusOf(key) === 'active')
   const [key, ...others] = active.length > 0 ? active : keys
   if (key === undefined) {
-    const which = typeof reference === 'number' ? `no key ${reference}` : 'no key with that name'
-    throw new StartupFailure(`There is ${which}. "${program} keys list" shows the keys.`)
+    const problem = typeof reference === 'number' ? `Key ${reference} doesn't exist` : 'No key has that name'
+    throw new StartupFailure(`${problem}. To see all keys, run "${program} keys list".`)
   }
   if (others.length === 0) return key
   const ids = [key, ...others].map(({ id }) => id).join(', ')
-  throw new WrongUse(`More than one key is called ${key.name}. Use one of their IDs instead: ${ids}.`)
+  throw new WrongUse(`Several keys are named ${key.name}. Use an ID instead: ${ids}.`)
 }
 
 function formatIssued({ key, secret }: IssuedKey, isJson: boolean): string {

@@ -92,13 +92,16 @@ test('returns 1 when a value conflicts with existing records', async (t) => {
     ],
     ['create https://acme.com --domain a.example', '--domain: The account has no domain a.example.'],
     ['create https://acme.com --space autumn', '--space: The account has no space "autumn".'],
-    ['create https://acme.com --account 7', 'There is no account 7. "npx waymark accounts list" shows the accounts.'],
-    ['show none', 'There is no link none. "npx waymark links list" shows the links.'],
+    [
+      'create https://acme.com --account 7',
+      'Account 7 doesn\'t exist. To see all accounts, run "npx waymark accounts list".',
+    ],
+    ['show none', 'No link has the alias none. To see all links, run "npx waymark links list".'],
     [
       'show sale --domain bücher.example',
-      'There is no link sale on bücher.example. "npx waymark links list" shows the links.',
+      'No link on bücher.example has the alias sale. To see all links, run "npx waymark links list".',
     ],
-    ['delete none --yes', 'There is no link none. "npx waymark links list" shows the links.'],
+    ['delete none --yes', 'No link has the alias none. To see all links, run "npx waymark links list".'],
   ] as const) {
     assert.deepEqual(await run(words.split(' ')), { code: 1, stdout: '', stderr: `${sentence}\n` })
   }
@@ -107,7 +110,7 @@ test('returns 1 when a value conflicts with existing records', async (t) => {
   assert.equal(code, 1)
   assert.match(stderr, /^--domain: The account has no domain yet\. [^\n]+\n$/)
   const unsaid = await run(['list'])
-  assert.match(unsaid.stderr, /^There is more than one account\. Choose one with --account ID\. /)
+  assert.match(unsaid.stderr, /^The database has several accounts\. Choose one with --account ID\. /)
 })
 
 test('finds a link by its pasted short URL', async (t) => {
@@ -138,7 +141,7 @@ test('accepts a space by ID or unique name', async (t) => {
   }
   const { code, stderr } = await run(['create', 'https://acme.com', '--space', 'winter'])
   assert.equal(code, 2)
-  const sentence = '--space: More than one space is called winter. Use one of their IDs instead: 2, 3.'
+  const sentence = '--space: Several spaces are named winter. Use an ID instead: 2, 3.'
   assert.ok(stderr.startsWith(`${sentence}\n\nUsage: `), stderr)
 })
 
@@ -168,7 +171,7 @@ test('list shows the newest links first and applies filters', async (t) => {
   assert.deepEqual(await aliases('--status', 'active', '--space', '0', '--search', 'acme.com/3'), ['three'])
   const { code, stdout, stderr } = await run(['list', '--limit', '2'])
   assert.deepEqual([code, stdout.split('\n').length], [0, 4])
-  assert.equal(stderr, '2 of 3 links are shown. Raise --limit, or narrow the list.\n')
+  assert.equal(stderr, 'Showing 2 of 3 links. Raise --limit, or add a filter.\n')
 })
 
 test('show prints every field, and requires --domain if several domains have the alias', async (t) => {
@@ -188,7 +191,7 @@ test('show prints every field, and requires --domain if several domains have the
   await say('create', 'https://acme.com/b', '--alias', 'sale', '--domain', 'bücher.example')
   const ambiguous = await run(['show', 'sale'])
   assert.equal(ambiguous.code, 2)
-  const named = 'More than one domain has a link sale. Add --domain with one of them: '
+  const named = 'Several domains have a link with the alias sale. Choose one with --domain: '
   assert.ok(ambiguous.stderr.startsWith(`${named}go.acme.com, xn--bcher-kva.example.\n\nUsage: `), ambiguous.stderr)
   assert.equal(JSON.parse(await say('show', 'sale', '--domain', 'bücher.example', '--json')).id, 2)
 
@@ -196,7 +199,10 @@ test('show prints every field, and requires --domain if several domains have the
     await addDomain(storage, `d${n}.example`)
     await say('create', 'https://acme.com', '--alias', 'sale', '--domain', `d${n}.example`)
   }
-  assert.match((await run(['delete', 'sale', '--yes'])).stderr, /them: go\.acme\.com, .*, d7\.example and others\.\n/)
+  assert.match(
+    (await run(['delete', 'sale', '--yes'])).stderr,
+    /--domain: go\.acme\.com, .*, d7\.example and others\.\n/,
+  )
 })
 
 test('accepts an alias with a hyphen after --, and an alias equal to the database path', async (t) => {
@@ -204,7 +210,7 @@ test('accepts an alias with a hyphen after --, and an alias equal to the databas
   await say('create', 'https://acme.com', '--alias=-x')
   assert.equal(JSON.parse(await say('show', '--json', '--', '-x')).alias, '-x')
   assert.ok(storage.location.engine === 'sqlite')
-  assert.match((await run(['show', storage.location.path])).stderr, /^There is no link /)
+  assert.match((await run(['show', storage.location.path])).stderr, /^No link has the alias /)
 })
 
 test('delete asks for confirmation at a terminal', async (t) => {
@@ -224,7 +230,7 @@ test('delete asks for confirmation at a terminal', async (t) => {
   await say('show', 'sale')
   assert.deepEqual(await run(['delete', 'SALE'], typing('Yes\n')), {
     code: 0,
-    stdout: 'The link http://go.acme.com:3080/sale is deleted.\n',
+    stdout: 'The link http://go.acme.com:3080/sale was deleted.\n',
     stderr: question,
   })
   assert.equal((await run(['show', 'sale'])).code, 1)
@@ -239,7 +245,7 @@ test('delete requires --yes without a terminal', async (t) => {
     stderr,
     /^Can't ask for confirmation without a terminal\. Add --yes to delete without asking\.\n\nUsage: npx waymark links delete ALIAS /,
   )
-  assert.equal(await say('delete', 'sale', '--yes'), 'The link http://go.acme.com:3080/sale is deleted.')
+  assert.equal(await say('delete', 'sale', '--yes'), 'The link http://go.acme.com:3080/sale was deleted.')
   assert.equal(await say('list', '--json'), '[]')
 })
 
@@ -254,5 +260,5 @@ test('delete fails if the link is deleted during the confirmation', async (t) =>
     input: Object.assign(Readable.from(gone()), { isTTY: true }),
   })
   assert.equal(code, 1)
-  assert.match(stderr, /\[y\/N\] The link http:\/\/go\.acme\.com:3080\/sale is gone already\.\n$/)
+  assert.match(stderr, /\[y\/N\] The link http:\/\/go\.acme\.com:3080\/sale was already deleted\.\n$/)
 })

@@ -29,9 +29,9 @@ import {
 import { recordCommand } from './command.ts'
 import { isConfirmed, isTerminal, json, table } from './output.ts'
 
-const account = optional('ID', 'the account; optional if there is only one', accountId)
-const domain = optional('NAME', 'its domain; optional if only one domain has the alias', text)
-const alias = required('ALIAS', 'the short URL, or its path, in any case', text)
+const account = optional('ID', 'the account (optional if there is only one)', accountId)
+const domain = optional('NAME', 'the domain (optional if only one domain has the alias)', text)
+const alias = required('ALIAS', 'the short URL or its alias (case-insensitive)', text)
 const notes = 'Put "--" before an alias that starts with a hyphen.'
 
 export const linkCommands = {
@@ -40,11 +40,11 @@ export const linkCommands = {
     arguments: {
       operand: required('URL', 'the destination', text),
       alias: optional('ALIAS', 'the path of the short URL (default: generated)', text),
-      domain: optional('NAME', 'its domain (default: the oldest of the account)', text),
-      space: optional('SPACE', 'its space, by ID or name', text),
-      title: optional('TEXT', 'a title for people who manage the link', text),
+      domain: optional('NAME', "the domain (default: the account's oldest domain)", text),
+      space: optional('SPACE', 'the space, by ID or name', text),
+      title: optional('TEXT', 'a title, which visitors never see', text),
       account,
-      json: flag('print the whole record as JSON'),
+      json: flag('print the full record as JSON'),
     },
     run: async (db, { operand: url, alias, domain, space, title, account: id, json: isJson }) => {
       const account = await chooseAccount(db, id)
@@ -70,13 +70,13 @@ export const linkCommands = {
     arguments: {
       search: optional(
         'TEXT',
-        'only links with all these words in their alias, title or URL, or the link with this short URL',
+        'only links with all these words in the alias, title or URL, or the link with this short URL',
         text,
       ),
       domain: optional('NAME', 'only links on this domain', text),
       space: optional('SPACE', 'only links in the space with this ID or name; 0: only links without a space', text),
-      status: optional('STATUS', `only links in this state: ${statuses.join(', ')}`, text),
-      limit: withDefault('N', 'how many, from 1 to 1000 (default 25)', '25', limit),
+      status: optional('STATUS', `only links with this status: ${statuses.join(', ')}`, text),
+      limit: withDefault('N', 'how many to show, from 1 to 1000 (default 25)', '25', limit),
       account,
       json: flag('print the records as JSON'),
     },
@@ -90,7 +90,7 @@ export const linkCommands = {
       const { rows, total, totalIsExact } = await listLinks(storage, account, request)
       if (total > rows.length) {
         const all = totalIsExact ? total : `more than ${total}`
-        err.write(`${rows.length} of ${all} links are shown. Raise --limit, or narrow the list.\n`)
+        err.write(`Showing ${rows.length} of ${all} links. Raise --limit, or add a filter.\n`)
       }
       const shortUrl = await ownShortUrls(storage)
       const links = rows.map((row) => linkOf(row, shortUrl))
@@ -110,11 +110,11 @@ export const linkCommands = {
   }),
 
   delete: recordCommand({
-    summary: 'Delete a link permanently. Running servers notice within a second.',
+    summary: 'Delete a link permanently. Running servers stop redirecting it within a second.',
     arguments: {
       operand: alias,
       domain,
-      yes: flag('do not ask; required without a terminal'),
+      yes: flag('delete without asking (required without a terminal)'),
       account,
     },
     notes,
@@ -127,8 +127,8 @@ export const linkCommands = {
       const { short_url, url } = linkOf(row, await ownShortUrls(db))
       const question = `Delete ${short_url}, which redirects to ${url}?`
       if (!yes && !(await isConfirmed(question, input(), err))) return { text: 'Nothing deleted.', code: 1 }
-      if (await removeLink(db, account, row.id, null)) return `The link ${short_url} is deleted.`
-      throw new StartupFailure(`The link ${short_url} is gone already.`)
+      if (await removeLink(db, account, row.id, null)) return `The link ${short_url} was deleted.`
+      throw new StartupFailure(`The link ${short_url} was already deleted.`)
     },
   }),
 }
@@ -159,7 +159,7 @@ async function chooseSpace(db: Db, account: number, text: string): Promise<numbe
   if (space === undefined) throw new StartupFailure(`--space: The account has no space "${name}".`)
   if (others.length === 0) return space.id
   const ids = formatSome([space, ...others].map(({ id }) => String(id)))
-  throw new WrongUse(`--space: More than one space is called ${name}. Use one of their IDs instead: ${ids}.`)
+  throw new WrongUse(`--space: Several spaces are named ${name}. Use an ID instead: ${ids}.`)
 }
 
 /**
@@ -173,11 +173,11 @@ async function chooseLink(db: Db, account: number, alias: string, domain: string
   const [link, ...others] = await findLinksByAlias(db, account, alias, domainId, maxNamed + 1)
   if (link !== undefined && others.length > 0) {
     const domains = formatSome([link, ...others].map(({ domain_name }) => domain_name ?? ''))
-    throw new WrongUse(`More than one domain has a link ${alias}. Add --domain with one of them: ${domains}.`)
+    throw new WrongUse(`Several domains have a link with the alias ${alias}. Choose one with --domain: ${domains}.`)
   }
   if (link !== undefined) return link
   const place = domain === undefined ? '' : ` on ${domain.trim()}`
-  throw new StartupFailure(`There is no link ${alias}${place}. "${program} links list" shows the links.`)
+  throw new StartupFailure(`No link${place} has the alias ${alias}. To see all links, run "${program} links list".`)
 }
 
 function formatSome(names: readonly string[]): string {

@@ -58,11 +58,17 @@ test('returns 1 without an account, for an unknown account and for an unknown po
   const empty = await placeWith(t, [])
   const unknown = await placeWith(t, ['Acme'])
   for (const [said, sentence] of [
-    [await empty.run([]), 'There is no account yet. Create one with "npx waymark accounts create --name NAME".'],
-    [await unknown.run(['--account', '7']), 'There is no account 7. "npx waymark accounts list" shows the accounts.'],
+    [
+      await empty.run([]),
+      'The database has no accounts yet. Create one with "npx waymark accounts create --name NAME".',
+    ],
+    [
+      await unknown.run(['--account', '7']),
+      'Account 7 doesn\'t exist. To see all accounts, run "npx waymark accounts list".',
+    ],
     [
       await unknown.run([], { PORT: '0' }),
-      'With PORT=0 the server may have any port. Start it once, or set BASE_URL to the URL of the dashboard.',
+      'With PORT=0, the server uses any free port. Start it once, or set BASE_URL to the URL of the dashboard.',
     ],
     [await unknown.run([], { PORT: 'x' }), 'PORT must be an integer from 0 to 65535, not "x".'],
   ] as const) {
@@ -76,7 +82,7 @@ test('returns 2 if there are several accounts', async (t) => {
   assert.deepEqual([code, stdout], [2, ''])
   assert.match(
     stderr,
-    /^There is more than one account\. Choose one with --account ID\.[^\n]*\n\nUsage: npx waymark login-link \[--account ID\] \[--json\]\n/,
+    /^The database has several accounts\. Choose one with --account ID\.[^\n]*\n\nUsage: npx waymark login-link \[--account ID\] \[--json\]\n/,
   )
 })
 

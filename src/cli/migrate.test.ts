@@ -62,7 +62,7 @@ async function rejectsDevelopmentDatabase(variables: Variables): Promise<void> {
     assert.deepEqual([code, stdout], [1, ''])
     assert.equal(
       stderr,
-      'The database was created by a development version of Waymark. Nothing was changed. To keep its data, run "npx waymark export FILE" with the commit that created it, point DATABASE_URL at a new database, start the server once, and run "npx waymark import FILE".\n',
+      'The database was created by a development version of Waymark. Nothing was changed. To keep its data, run "npx waymark export FILE" with the commit that created it, set DATABASE_URL to a new database, start the server once, and run "npx waymark import FILE".\n',
     )
   }
 }

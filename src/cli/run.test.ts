@@ -89,10 +89,13 @@ test('returns 1 for an unknown account or key and explains where to look', async
   const { say, run } = onFreshDatabase(t)
   await say('accounts', 'create', '--name', 'Acme')
   for (const [words, sentence] of [
-    ['keys list --account 3', 'There is no account 3. "npx waymark accounts list" shows the accounts.\n'],
-    ['keys create --name ci --account 3', 'There is no account 3. "npx waymark accounts list" shows the accounts.\n'],
-    ['keys rotate 7', 'There is no key 7. "npx waymark keys list" shows the keys.\n'],
-    ['keys revoke unknown', 'There is no key with that name. "npx waymark keys list" shows the keys.\n'],
+    ['keys list --account 3', 'Account 3 doesn\'t exist. To see all accounts, run "npx waymark accounts list".\n'],
+    [
+      'keys create --name ci --account 3',
+      'Account 3 doesn\'t exist. To see all accounts, run "npx waymark accounts list".\n',
+    ],
+    ['keys rotate 7', 'Key 7 doesn\'t exist. To see all keys, run "npx waymark keys list".\n'],
+    ['keys revoke unknown', 'No key has that name. To see all keys, run "npx waymark keys list".\n'],
   ] as const) {
     const { code, stdout, stderr } = await run(...words.split(' '))
     assert.deepEqual([code, stdout, stderr], [1, '', sentence])
@@ -107,7 +110,7 @@ test('accepts a key by name unless several keys have it', async (t) => {
   await say('keys', 'rotate', 'ci', '--overlap', '1h')
   const both = await run('keys', 'revoke', 'ci')
   assert.deepEqual([both.code, both.stdout], [2, ''])
-  assert.match(both.stderr, /^More than one key is called ci\. Use one of their IDs instead: 1, 3\.\n\nUsage: /)
+  assert.match(both.stderr, /^Several keys are named ci\. Use an ID instead: 1, 3\.\n\nUsage: /)
   await say('keys', 'revoke', '1')
   // An active key takes precedence. Without one, the name is ambiguous again.
   assert.equal(await say('keys', 'revoke', 'ci'), 'Key 3 (ci) is revoked.')
@@ -157,7 +160,7 @@ test('help lists scopes, JSON fields and exit codes', async () => {
   assert.match((await runHere(['help', 'import'])).stdout, /"missing"/)
   assert.match(
     (await runHere(['help'])).stdout,
-    /^Exit codes: 0 done; 1 not done, or only in part; 2 the command line /m,
+    /^Exit codes: 0 success; 1 failure or partial success; 2 invalid command line, /m,
   )
 })
 
@@ -169,43 +172,49 @@ test('prints the version for version, --version and -v', async () => {
 })
 
 const wrongUses: [args: string[], sentence: string | RegExp][] = [
-  [[], 'Name a command.'],
-  [['frob'], 'There is no command "frob" here.'],
-  [['key'], 'There is no command "key" here. Did you mean "keys"?'],
-  [['hepl'], 'There is no command "hepl" here. Did you mean "help"?'],
-  [['help', 'keys', 'creat'], 'There is no command "creat" here. Did you mean "create"?'],
-  [['toString', 'x'], 'There is no command "toString" here.'],
-  [['--frob'], 'There is no option "--frob" here.'],
-  [['start', 'now'], 'There are more arguments than the command takes.'],
-  [['keys', 'list', '--acount', '1'], 'Unknown option \'--acount\'. Did you mean "--account"?'],
-  [['keys', 'create', '-n', 'ci'], "Unknown option '-n'."],
-  [['accounts', 'create'], '--name is missing.'],
-  [['accounts', 'create', '--name'], "Option '--name <value>' argument missing."],
-  [['accounts', 'create', '--name', '--json'], /^Option '--name' argument is ambiguous\.$/],
-  [['accounts', 'create', '--name', 'Acme', '--json=1'], "Option '--json' does not take an argument."],
-  [['accounts', 'create', '--name', '  '], '--name is missing.'],
-  [['accounts', 'create', '--name', 'a\tb'], '--name takes 1 to 255 characters, none of them a control character.'],
-  [['accounts', 'create', '--name', '\ud800'], '--name takes 1 to 255 characters, none of them a control character.'],
-  [['accounts', 'create', '--name', '😀'.repeat(256)], /^--name takes 1 to 255 characters/],
+  [[], 'No command given.'],
+  [['frob'], 'Unknown command "frob".'],
+  [['key'], 'Unknown command "key". Did you mean "keys"?'],
+  [['hepl'], 'Unknown command "hepl". Did you mean "help"?'],
+  [['help', 'keys', 'creat'], 'Unknown command "creat". Did you mean "create"?'],
+  [['toString', 'x'], 'Unknown command "toString".'],
+  [['--frob'], 'Unknown option "--frob".'],
+  [['start', 'now'], 'Too many arguments.'],
+  [['keys', 'list', '--acount', '1'], 'Unknown option "--acount". Did you mean "--account"?'],
+  [['keys', 'create', '-n', 'ci'], 'Unknown option "-n".'],
+  [['accounts', 'create'], '--name is required.'],
+  [['accounts', 'create', '--name'], '--name needs a value.'],
+  [
+    ['accounts', 'create', '--name', '--json'],
+    '--name needs a value. If the value starts with a hyphen, write --name=VALUE.',
+  ],
+  [['accounts', 'create', '--name', 'Acme', '--json=1'], '--json takes no value.'],
+  [['accounts', 'create', '--name', '  '], '--name is required.'],
+  [['accounts', 'create', '--name', 'a\tb'], '--name must have 1 to 255 characters, and no control characters.'],
+  [['accounts', 'create', '--name', '\ud800'], '--name must have 1 to 255 characters, and no control characters.'],
+  [['accounts', 'create', '--name', '😀'.repeat(256)], /^--name must have 1 to 255 characters/],
   [
     ['keys', 'create', '--name', 'ci', '--scopes', 'spaces:raed'],
-    /^There is no scope "spaces:raed"\. --scopes takes domains:read, /,
+    /^Unknown scope "spaces:raed"\. --scopes must be one or more of domains:read, /,
   ],
-  [['keys', 'create', '--name', 'ci', '--expires', '1y'], /^--expires takes a duration such as 30s, 15m, 24h or 90d/],
-  [['keys', 'create', '--name', 'ci', '--expires', '0d'], /^--expires must be longer than nothing/],
-  [['keys', 'create', '--name', 'ci', '--account', 'Acme'], /^--account takes the ID of an account/],
-  [['keys', 'create', '--name', 'ci', '--account', '9007199254740993'], /^--account takes the ID of an account/],
-  [['keys', 'rotate'], 'The KEY is missing.'],
-  [['keys', 'rotate', '1', '--overlap', 'soon'], /^--overlap takes a duration such as 30s/],
-  [['keys', 'revoke', 'wm_secret'], 'KEY is the ID or the name of a key, as "npx waymark keys list" shows it.'],
-  [['links', 'create'], 'The URL is missing.'],
-  [['links', 'show'], 'The ALIAS is missing.'],
-  [['links', 'delete', ' '], 'The ALIAS is missing.'],
-  [['links', 'list', 'sale'], 'There are more arguments than the command takes.'],
-  [['links', 'list', '--limit', '0'], '--limit takes a number from 1 to 1000.'],
-  [['links', 'list', '--limit', '1001'], '--limit takes a number from 1 to 1000.'],
-  [['links', 'list', '--limit', 'all'], '--limit takes a number from 1 to 1000.'],
-  [['export', 'clicks', '--from', '2026-11-02', '--to', '2026-11-01'], '--from is later than --to.'],
+  [['keys', 'create', '--name', 'ci', '--expires', '1y'], /^--expires must be a duration such as 30s, 15m, 24h or 90d/],
+  [['keys', 'create', '--name', 'ci', '--expires', '0d'], /^--expires must be longer than 0/],
+  [['keys', 'create', '--name', 'ci', '--account', 'Acme'], /^--account must be an account ID/],
+  [['keys', 'create', '--name', 'ci', '--account', '9007199254740993'], /^--account must be an account ID/],
+  [['keys', 'rotate'], 'KEY is required.'],
+  [['keys', 'rotate', '1', '--overlap', 'soon'], /^--overlap must be a duration such as 30s/],
+  [
+    ['keys', 'revoke', 'wm_secret'],
+    'KEY must be the ID or name of a key, not the key itself. To see all keys, run "npx waymark keys list".',
+  ],
+  [['links', 'create'], 'URL is required.'],
+  [['links', 'show'], 'ALIAS is required.'],
+  [['links', 'delete', ' '], 'ALIAS is required.'],
+  [['links', 'list', 'sale'], 'Too many arguments.'],
+  [['links', 'list', '--limit', '0'], '--limit must be a number from 1 to 1000.'],
+  [['links', 'list', '--limit', '1001'], '--limit must be a number from 1 to 1000.'],
+  [['links', 'list', '--limit', 'all'], '--limit must be a number from 1 to 1000.'],
+  [['export', 'clicks', '--from', '2026-11-02', '--to', '2026-11-01'], "--from can't be later than --to."],
 ]
 
 for (const [args, sentence] of wrongUses) {
@@ -227,6 +236,6 @@ test('returns 1 if stdout cannot be written', async (t) => {
     const line = [process.execPath, ...commandArguments].map((word) => `'${word}'`).join(' ')
     const { code, stderr } = await startProgram(t, ['sh', '-c', `exec ${line} ${command} > /dev/full`], variables).ended
     assert.equal(code, 1, command)
-    assert.match(stderr, /^The standard output cannot be written: ENOSPC[^\n]*\n$/)
+    assert.match(stderr, /^Can't write to standard output: ENOSPC[^\n]*\n$/)
   }
 })

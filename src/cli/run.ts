@@ -85,7 +85,7 @@ function group(members: readonly (readonly [string, Command])[], names: readonly
     synopsis: 'COMMAND',
     details: `${lines}\n\n${hint}`,
     prepare: ([word]) => {
-      if (word === undefined) throw new WrongUse('Name a command.')
+      if (word === undefined) throw new WrongUse('No command given.')
       if (helpWords.includes(word)) return null
       if (versionWords.includes(word)) return async () => ({ text: version, code: 0 })
       throw unknownCommand(word, names)
@@ -101,10 +101,10 @@ function prepareHelp([word]: readonly string[], names: readonly string[]): null 
 
 function unknownCommand(word: string, names: readonly string[]): WrongUse {
   const what = word.startsWith('-') ? 'option' : 'command'
-  return new WrongUse(`There is no ${what} "${word}" here.${didYouMean(word, [...names, 'help', 'version'])}`)
+  return new WrongUse(`Unknown ${what} "${word}".${didYouMean(word, [...names, 'help', 'version'])}`)
 }
 
-const hint = `"${program} help COMMAND" explains a command, "${program} version" prints the version. The commands work
-on the database in DATABASE_URL, whether or not a server runs; only "restore" needs it stopped.
+const hint = `Run "${program} help COMMAND" for help with a command, and "${program} version" for the version. Commands
+use the database in DATABASE_URL, whether or not the server is running. Only "restore" requires a stopped server.
 
-Exit codes: 0 done; 1 not done, or only in part; 2 the command line is wrong, or another program is needed.`
+Exit codes: 0 success; 1 failure or partial success; 2 invalid command line, or another tool is required.`

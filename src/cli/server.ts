@@ -13,9 +13,9 @@ import { json } from './output.ts'
 export const startCommand = command({
   summary: 'Start the server, as "npm start" does.',
   arguments: {},
-  notes: `Reads environment variables, which docs/configuration.md lists, and runs until you stop it (Ctrl-C). The first start
-creates the database, and prints a sign-in link to the dashboard and an API key. Without DATABASE_URL, the database is
-data/waymark.db in the current folder.`,
+  notes: `The server reads its configuration from environment variables (see docs/configuration.md) and runs until you press
+Ctrl-C. The first start creates the database, and prints a sign-in link to the dashboard and an API key. Without
+DATABASE_URL, the database is data/waymark.db in the current folder.`,
   run: async (_, { serve }) => {
     await serve()
     return ''
@@ -23,19 +23,19 @@ data/waymark.db in the current folder.`,
 })
 
 export const loginLinkCommand = recordCommand({
-  summary: 'Print a link that signs in to the dashboard once.',
+  summary: 'Print a one-time sign-in link for the dashboard.',
   arguments: {
-    account: optional('ID', 'the account to sign in to; optional if there is only one', accountId),
+    account: optional('ID', 'the account to sign in to (optional if there is only one)', accountId),
     json: flag('print "url", "account_id" and "expires_at" as JSON'),
   },
-  notes: `The link is valid for 30 minutes. It starts with BASE_URL or, if that is unset, with the URL that the server stored when
-it started: its own BASE_URL, or its URL on its machine. If nothing listens there, a line on stderr says so.`,
+  notes: `The link is valid for 30 minutes. It starts with BASE_URL. If that is unset, it starts with the URL that the server
+stored at its last start. If nothing is listening there, the command prints a warning on stderr.`,
   run: async (db, { account: id, json: isJson }, { err }) => {
     const account = await chooseAccount(db, id)
     const base = readOwnUrl((await findAddresses(db)).base_url)
     if (base === null) {
       throw new StartupFailure(
-        'With PORT=0 the server may have any port. Start it once, or set BASE_URL to the URL of the dashboard.',
+        'With PORT=0, the server uses any free port. Start it once, or set BASE_URL to the URL of the dashboard.',
       )
     }
     const now = Date.now()

@@ -35,18 +35,18 @@ test('backup, restore, export and import show their progress in one line and rem
   const { say } = await onBigDatabase(t)
   const folder = newFolder(t)
   const backup = await say(['backup', join(folder, 'backup.db')])
-  assert.match(backup.stderr, /^(\r\d+ % is copied)+(\r\d+ % is checked)*\r$/)
+  assert.match(backup.stderr, /^(\r\d+% copied)+(\r\d+% checked)*\r$/)
   const exported = await say(['export', join(folder, 'export.jsonl')])
   assert.match(
     exported.stderr,
     /^(\r\d\.\d MB exported)+\rExported to \S+\. domains: 0, spaces: 600, links: 0, click_days: 0\.\n$/,
   )
   const imported = await say(['import', join(folder, 'export.jsonl')])
-  assert.match(imported.stderr, /^(\rRecords stored: \d+, there already: \d+, refused: 0\.)+\r$/)
+  assert.match(imported.stderr, /^(\rRecords stored: \d+, already present: \d+, rejected: 0\.)+\r$/)
   assert.deepEqual([backup.code, exported.code, imported.code], [0, 0, 0])
   const restored = await say(['restore', join(folder, 'backup.db')])
-  assert.match(restored.stderr, /^(\r\d+ % is \w+)+\r/)
-  assert.match(restored.stdout, /^The database is restored from \S+\. The previous database is in \S+\.\n$/)
+  assert.match(restored.stderr, /^(\r\d+% \w+)+\r/)
+  assert.match(restored.stdout, /^Restored the database from \S+\. The previous database is in \S+\.\n$/)
 })
 
 test('a failed export leaves no line and no file', async (t) => {
@@ -63,11 +63,11 @@ test('a failed export leaves no line and no file', async (t) => {
 
 test('an import from a terminal prints a hint', async (t) => {
   const { run, say } = await onBigDatabase(t)
-  const waits = 'Waiting for the lines of an export. End with Ctrl-D, or name a file: npx waymark import FILE\n'
+  const waits = 'Reading an export from the terminal. End it with Ctrl-D, or pass a file: npx waymark import FILE\n'
   const typed = await say(['import'], Object.assign(Readable.from([]), { isTTY: true }))
   assert.deepEqual(
     [typed.code, typed.stderr],
-    [1, `${waits}The file is not an export of Waymark: its first line is not a header.\n`],
+    [1, `${waits}The file is not a Waymark export: its first line is not a header.\n`],
   )
   assert.ok(!(await run(['import'])).stderr.includes('Waiting'))
 })

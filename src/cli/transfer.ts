@@ -30,41 +30,41 @@ import { isTerminal, json, withProgress } from './output.ts'
 /** The kinds of records in exports and imports. Each kind comes after the kinds that it refers to. */
 export const transferables = [domainTransfer, spaceTransfer, linkTransfer, clickTransfer]
 
-const resourceList = new Intl.ListFormat('en').format(resourceNames)
-const exportFile = optionalFile('the file to write; standard output if it is missing or "-"')
-const account = optional('ID', 'the account; optional if there is only one', accountId)
-const force = flag('replace the file if it exists')
+const recordList = new Intl.ListFormat('en').format([...resourceNames, 'clicks'])
+const exportFile = optionalFile('the file to write (default, or if "-": standard output)')
+const account = optional('ID', 'the account (optional if there is only one)', accountId)
+const force = flag('overwrite the file if it exists')
 
 export const transferCommands = {
   export: recordCommand({
-    summary: `Write the ${resourceList} of an account as JSON Lines.`,
+    summary: `Export the ${recordList} of an account as JSON Lines.`,
     arguments: { operand: exportFile, account, force },
-    notes: `The file has a header, one line for each record, and an end. Clicks follow, one line for each link and day. It has no
-keys and no accounts. "${program} export clicks" writes only the clicks.`,
+    notes: `The file has a header, one line per record, one line per link and day of clicks, and an end. It contains no API keys and
+no accounts. To export only clicks, use "${program} export clicks".`,
     run: async (db, { operand: file, account, force }, terminal) =>
       writeExport(exportRecords(db, await chooseAccount(db, account), transferables), file, force, terminal),
   }),
 
   'export clicks': recordCommand({
-    summary: 'Write clicks by link and day, as JSON Lines or for spreadsheets.',
+    summary: 'Export clicks per link and day, as JSON Lines or for spreadsheets.',
     arguments: {
       operand: exportFile,
       format: withDefault(
         'FORMAT',
-        `jsonl (default): a line for each day of a link, with its hours; csv: a row for each day and link
-(dimension "total"), and one for each value of a dimension, such as "countries", "DE"`,
+        `jsonl (default): one line per link and day, with hours; csv: one row per link and day (dimension
+"total"), and one row per value of each dimension, such as "countries", "DE"`,
         'jsonl',
         clickFormat,
       ),
       from: optional('DAY', 'the first day, such as 2026-11-01, in UTC (default: the oldest)', day),
-      to: optional('DAY', 'the last day, which is included (default: the newest)', day),
+      to: optional('DAY', 'the last day, inclusive (default: the newest)', day),
       account,
       force,
     },
-    notes: `Write ./clicks for a file called clicks. "${program} import" reads JSON Lines back, for links with the same domain and
-alias. To move links to another instance with their clicks, use "${program} export".`,
+    notes: `To write a file named clicks, use ./clicks. "${program} import" accepts JSON Lines, and adds the clicks to links with
+the same domain and alias. To move links together with their clicks, use "${program} export".`,
     check: ({ from, to }) => {
-      if (from !== undefined && to !== undefined && from > to) throw new WrongUse('--from is later than --to.')
+      if (from !== undefined && to !== undefined && from > to) throw new WrongUse("--from can't be later than --to.")
     },
     run: async (db, { operand: file, format, from, to, account, force }, terminal) => {
       const [owner, shortUrl] = [await chooseAccount(db, account), await ownShortUrls(db)]
@@ -73,28 +73,28 @@ alias. To move links to another instance with their clicks, use "${program} expo
   }),
 
   import: recordCommand({
-    summary: 'Store the records of an export in an account.',
+    summary: 'Import an export file into an account.',
     arguments: {
       operand: optionalFile(
-        `an export, or clicks that "${program} export clicks" wrote as JSON Lines; standard input if it is
-missing or "-"`,
+        `a file from "${program} export" or, as JSON Lines, from "${program} export clicks" (default, or if
+"-": standard input)`,
       ),
       account,
-      'as-new': flag('store a record under a new ID if its old ID belongs to another or a changed record here'),
+      'as-new': flag('store a space under a new ID if its old ID belongs to a different or an edited space here'),
       json: flag(
-        `print the summary as JSON: the numbers "stored", "known" (there already) and "refused", and
-"missing", a sentence about what the file lacks, or null if it is complete`,
+        `print the summary as JSON: the numbers "stored", "known" (already present) and "refused" (rejected),
+and "missing", a sentence if the file is incomplete, otherwise null`,
       ),
     },
-    notes: `Records get new IDs, in the order of the old ones, and keep their times. You can stop an import at any time and run it
-again: it recognizes a domain by its name, a link by its domain and alias, and a space by its origin. A day of clicks is
-rejected if the link has other clicks on that day. Days without their links go to the links with the same domain and
-alias. Rejected lines are listed on stderr, and the exit code is then 1.`,
+    notes: `Records get new IDs in the order of the old ones, and keep their times. You can stop an import at any time and run it
+again: it recognizes domains by name, links by domain and alias, and spaces by their ID in the exporting database. A day
+of clicks is rejected if the link has other clicks on that day. Clicks from "export clicks" are added to links with the
+same domain and alias. Rejected lines are listed on stderr, and the exit code is then 1.`,
     run: async (db, { operand: file, account: id, 'as-new': asNew, json: isJson }, { input, err }) => {
       const destination = { account: await chooseAccount(db, id), asNew, transferables }
       const source = file === undefined ? input() : createReadStream(file)
       if (isTerminal(source)) {
-        err.write(`Waiting for the lines of an export. End with Ctrl-D, or name a file: ${program} import FILE\n`)
+        err.write(`Reading an export from the terminal. End it with Ctrl-D, or pass a file: ${program} import FILE\n`)
       }
       const imported = await withProgress(err, ({ show, clear }) =>
         importRecords(db, destination, source, {
@@ -166,15 +166,15 @@ function writeTo(
 /** Explains an error of the file system. Returns other errors unchanged. */
 function readFailure(file: string, error: NodeJS.ErrnoException): Error {
   const { code, message } = error
-  if (code === 'ENOENT') return new StartupFailure(`There is no file ${file}.`)
+  if (code === 'ENOENT') return new StartupFailure(`The file ${file} doesn't exist.`)
   if (code === 'EISDIR') {
-    return new StartupFailure(`${file} is a folder. Name the file in it that "${program} export" wrote.`)
+    return new StartupFailure(`${file} is a folder. Choose an export file in it.`)
   }
   const isSystemError = typeof code === 'string' && /^E[A-Z]+$/.test(code)
-  return isSystemError ? new StartupFailure(`The file ${file} cannot be read: ${message}.`) : error
+  return isSystemError ? new StartupFailure(`Can't read ${file}: ${message}.`) : error
 }
 
 function summarize({ stored, known, refused, missing = null }: Omit<Imported, 'missing'> & Partial<Imported>): string {
-  const lines = `Records stored: ${stored}, there already: ${known}, refused: ${refused}.`
+  const lines = `Records stored: ${stored}, already present: ${known}, rejected: ${refused}.`
   return missing === null ? lines : `${lines}\n${missing}`
 }

@@ -61,7 +61,7 @@ for (const [text, target] of [
 for (const [texts, sentence] of [
   [
     ['clicks.jsonl', 'jsonl:', 'jsonl:data/', 'jsonl:a\0b', 'https://db.example', 'on'],
-    /^CLICKS_SINK must name a file, such as jsonl:\S+, or a ClickHouse server, such as clickhouse:\S+\.$/,
+    /^CLICKS_SINK must be a file, such as jsonl:\S+, or a ClickHouse server, such as clickhouse:\S+\.$/,
   ],
   [
     [
@@ -69,13 +69,13 @@ for (const [texts, sentence] of [
       ...['//u:hunter2@db:99999', '//u:hunt@er2@db', '//u:hunter2#@db', '//u:hunter2%@db', '//u:hunter2%FF@db'],
       ...['//u:hunter2%0A@db', '//u%FF:hunter2@db'],
     ].map((rest) => `clickhouse:${rest}`),
-    /^CLICKS_SINK must name a ClickHouse server as clickhouse:\S+; [^\n]* percent-encoded\.$/,
+    /^CLICKS_SINK must have the form clickhouse:\S+ Percent-encode [^\n]*\.$/,
   ],
-  [['clickhouse://u:hunter2@db?tabel=a'], /^CLICKS_SINK has an unknown parameter, tabel\.$/],
-  [['clickhouse://u:hunter2@db?secure=yes'], /^CLICKS_SINK has a parameter secure that is neither 0 nor 1\.$/],
+  [['clickhouse://u:hunter2@db?tabel=a'], /^CLICKS_SINK has an unknown parameter: tabel\.$/],
+  [['clickhouse://u:hunter2@db?secure=yes'], /^CLICKS_SINK has an invalid parameter: secure must be 0 or 1\.$/],
   [
     ['clickhouse://u:hunter2@db?table=a;b', 'clickhouse://u:hunter2@db?table='],
-    /^CLICKS_SINK has a parameter table that is not the name of a table\.$/,
+    /^CLICKS_SINK has an invalid parameter: table must be a table name\.$/,
   ],
 ] as const) {
   test(`CLICKS_SINK rejects ${texts[0]} with one sentence that has no password`, () => {
@@ -93,7 +93,7 @@ test('rejects invalid values of CLICKS_SPOOL and CLICKS_SPOOL_MAX', () => {
     errorsOf({ CLICKS_SPOOL: 'a\0b', CLICKS_SPOOL_MAX: '1GB', DATABASE_URL: 'x', WORKERS: '0' }).length,
     4,
   )
-  assert.match(errorsOf({ CLICKS_SPOOL: 'a\0b' }).join(), /^CLICKS_SPOOL must name a folder, such as \S+\.$/)
+  assert.match(errorsOf({ CLICKS_SPOOL: 'a\0b' }).join(), /^CLICKS_SPOOL must be the path of a folder, such as \S+\.$/)
   const sentence = 'CLICKS_SPOOL_MAX must be an integer from 1 to 1000000, not "0".'
   assert.deepEqual(errorsOf({ CLICKS_SPOOL_MAX: '0' }), [sentence])
 })

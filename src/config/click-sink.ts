@@ -8,7 +8,7 @@ export function parseClickSink(text: string): SinkTarget {
   if (isPath(path) && !/[/\\]$/.test(path)) return { kind: 'jsonl', path }
   if (/^clickhouse:/i.test(text)) return parseClickHouse(text)
   throw new Error(
-    'must name a file, such as jsonl:/var/lib/waymark/clicks.jsonl, or a ClickHouse server, such as clickhouse://user:password@host:8123/database?table=clicks.',
+    'must be a file, such as jsonl:/var/lib/waymark/clicks.jsonl, or a ClickHouse server, such as clickhouse://user:password@host:8123/database?table=clicks.',
   )
 }
 
@@ -21,9 +21,9 @@ function parseClickHouse(text: string): SinkTarget {
   const parts = isPlain ? URL.parse(text) : null
   const { table = 'clicks', secure = '0' } = Object.fromEntries(parts?.searchParams ?? [])
   const unknown = [...(parts?.searchParams.keys() ?? [])].find((name) => !parameters.includes(name))
-  if (unknown !== undefined) throw new Error(`has an unknown parameter, ${unknown}.`)
-  if (!/^[01]$/.test(secure)) throw new Error('has a parameter secure that is neither 0 nor 1.')
-  if (!identifier.test(table)) throw new Error('has a parameter table that is not the name of a table.')
+  if (unknown !== undefined) throw new Error(`has an unknown parameter: ${unknown}.`)
+  if (!/^[01]$/.test(secure)) throw new Error('has an invalid parameter: secure must be 0 or 1.')
+  if (!identifier.test(table)) throw new Error('has an invalid parameter: table must be a table name.')
   const [scheme, port] = secure === '1' ? ['https', 8443] : ['http', 8123]
   const url = parts?.hostname ? URL.parse(`${scheme}://${parts.hostname}:${parts.port || port}`) : null
   const database = parts?.pathname.replace(/^\//, '') || 'default'
@@ -33,7 +33,7 @@ function parseClickHouse(text: string): SinkTarget {
     return { kind: 'clickhouse', url: url.origin, user, password, database, table }
   }
   throw new Error(
-    'must name a ClickHouse server as clickhouse://user:password@host:8123/database?table=clicks; characters of the password such as "@", "/" and "%" are percent-encoded.',
+    'must have the form clickhouse://user:password@host:8123/database?table=clicks. Percent-encode special characters in the password, such as "@", "/" and "%".',
   )
 }
 

@@ -115,8 +115,8 @@ test('OPS_PORT=0 turns the ops listener off', () => {
 
 test('rejects a PORT that collides with an ops listener', () => {
   const expected = (workers: number) => {
-    const taken = workers === 1 ? 'OPS_PORT' : `one of the ${workers} ports that begin with OPS_PORT`
-    return [`PORT must not be ${taken}, 3090: choose another one.`]
+    const taken = workers === 1 ? 'OPS_PORT' : `one of the ${workers} ports from OPS_PORT`
+    return [`PORT must not be ${taken}, 3090. Choose another port.`]
   }
   assert.deepEqual(errorsOf({ PORT: '3090' }), expected(1))
   assert.deepEqual(errorsOf({ PORT: '3092', WORKERS: '3' }), expected(3))
@@ -129,9 +129,9 @@ test('rejects a PORT that collides with an ops listener', () => {
 })
 
 test('rejects a REDIRECT_PORT that collides, and includes it in short URLs', () => {
-  assert.deepEqual(errorsOf({ REDIRECT_PORT: '3000' }), ['PORT must not be REDIRECT_PORT, 3000: choose another one.'])
+  assert.deepEqual(errorsOf({ REDIRECT_PORT: '3000' }), ['PORT must not be REDIRECT_PORT, 3000. Choose another port.'])
   assert.deepEqual(errorsOf({ REDIRECT_PORT: '3090' }), [
-    'REDIRECT_PORT must not be OPS_PORT, 3090: choose another one.',
+    'REDIRECT_PORT must not be OPS_PORT, 3090. Choose another port.',
   ])
   assert.equal(readConfig({ REDIRECT_PORT: '8080' }).shortUrl, 'http://{domain}:8080')
   for (const port of ['80', '0']) assert.equal(readConfig({ REDIRECT_PORT: port }).shortUrl, 'http://{domain}')
@@ -144,41 +144,41 @@ test('limits OPS_PORT so that every worker has a port', () => {
 })
 
 const bad: [name: string, texts: string[], sentence: RegExp][] = [
-  ['HOST', ['a b', 'http://a', '1.2.3.4:80', '.', '[x]', 'a/b'], /^HOST must be an address to listen on, such as /],
+  [
+    'HOST',
+    ['a b', 'http://a', '1.2.3.4:80', '.', '[x]', 'a/b'],
+    /^HOST must be an IP address or host name to listen on, such as /,
+  ],
   ['PORT', ['65536', '-1', '08', '3e3', '80.0', 'http'], /^PORT must be an integer from 0 to 65535, not "/],
   [
     'DATABASE_URL',
     'sqlite: sqlite::memory: sqlite:file:a.db?mode=memory sqlite://data/a.db data/a.db mysql://a/b sqlite:a\0b'.split(
       ' ',
     ),
-    /^DATABASE_URL must name a database file, such as sqlite:data\/waymark\.db /,
+    /^DATABASE_URL must be a database file, such as sqlite:data\/waymark\.db /,
   ],
   ['DATABASE_POOL', ['0', '101', '-1', 'many'], /^DATABASE_POOL must be an integer from 1 to 100, not "/],
   [
     'BASE_URL',
     ['links.example.com', 'ftp://a', 'https://', 'https://a?b', 'https://u:p@a', 'https://a b', 'https://a/waymark'],
-    /^BASE_URL must be an http or https URL without a path, query or fragment, such as \S+: a proxy that strips a path is not supported\.$/,
+    /^BASE_URL must be an http or https URL without a path, query or fragment, such as \S+ Waymark can't be served under a path\.$/,
   ],
   // None of the rejected values is printed.
-  [
-    'BOOTSTRAP_KEY',
-    ['hunter2', `wm_${'0'.repeat(49)}`],
-    /^BOOTSTRAP_KEY is not a well-formed API key(?!.*(hunter2|000))/,
-  ],
+  ['BOOTSTRAP_KEY', ['hunter2', `wm_${'0'.repeat(49)}`], /^BOOTSTRAP_KEY is not a valid API key(?!.*(hunter2|000))/],
   [
     'CORS_ORIGINS',
     ['https://a.example/', 'a.example', 'https://A.example', 'null', 'https://a.example,*'],
-    /^CORS_ORIGINS must be "\*", or origins such as /,
+    /^CORS_ORIGINS must be "\*", or a comma-separated list of origins such as /,
   ],
   [
     'SHORT_URL',
     ['https://go.acme.com', '{domain}', 'ftp://{domain}', 'https://{domain}/s', 'https://{domain}:99999'],
-    /^SHORT_URL must be "https:\/\/\{domain\}", /,
+    /^SHORT_URL must be https:\/\/\{domain\} or http:\/\/\{domain\}, /,
   ],
   [
     'COUNTRY_HEADER',
     ['CF IPCountry', 'x:', 'a,b', 'länd', 'x'.repeat(101)],
-    /^COUNTRY_HEADER must be the name of a header, such as /,
+    /^COUNTRY_HEADER must be a header name, such as /,
   ],
   ['CLICKS_RETENTION', ['-1', '2y'], /^CLICKS_RETENTION must be an integer from 0 to 36500, not "/],
   ['STALE_FOR', ['-1', '1h'], /^STALE_FOR must be an integer from 0 to 31536000, not "/],
@@ -190,7 +190,7 @@ const bad: [name: string, texts: string[], sentence: RegExp][] = [
   [
     'TRUST_PROXY',
     '100 -1 maybe true no 10.0.0.0/33 ::1/129 10.0.0.0/8/8 10.0.0.0/0 999.1.1.1 10.0.0.1, 1.2.3'.split(' '),
-    /^TRUST_PROXY must be "off", "on" \(one proxy\), the number of proxies, or their addresses/,
+    /^TRUST_PROXY must be "off", "on" \(one proxy\), the number of proxies, or a comma-separated list/,
   ],
   ['LOG_LEVEL', ['loud', 'INFO'], /^LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent\.$/],
 ]
@@ -234,7 +234,7 @@ test('reports an unusable country database with the other errors', () => {
 
 test('reads the storage location even if other variables are invalid', () => {
   assert.deepEqual(readStorageLocation({ DATABASE_URL: 'sqlite:a.db', PORT: 'x' }), { engine: 'sqlite', path: 'a.db' })
-  assert.throws(() => readStorageLocation({ DATABASE_URL: 'x', PORT: 'x' }), /^[^\n]*DATABASE_URL must name[^\n]*$/)
+  assert.throws(() => readStorageLocation({ DATABASE_URL: 'x', PORT: 'x' }), /^[^\n]*DATABASE_URL must be[^\n]*$/)
 })
 
 test('reads the value of X from the file in X_FILE', (t) => {
@@ -244,14 +244,14 @@ test('reads the value of X from the file in X_FILE', (t) => {
 
 test('rejects X_FILE together with X, empty files and unreadable files', (t) => {
   assert.deepEqual(errorsOf({ PORT: '1', PORT_FILE: fileWith(t, '2') }), [
-    'PORT and PORT_FILE are both set: set one of them.',
+    'PORT and PORT_FILE are both set. Set only one of them.',
   ])
   assert.deepEqual(errorsOf({ BOOTSTRAP_KEY_FILE: fileWith(t, '\n') }), [
-    'BOOTSTRAP_KEY cannot be read from the file that BOOTSTRAP_KEY_FILE names: it is empty.',
+    "BOOTSTRAP_KEY can't be read: the file in BOOTSTRAP_KEY_FILE is empty.",
   ])
   assert.match(
     errorsOf({ BOOTSTRAP_KEY_FILE: join(tmpdir(), 'no', 'such', 'file') }).join(),
-    /^BOOTSTRAP_KEY cannot be read from the file that BOOTSTRAP_KEY_FILE names: ENOENT.*\.$/,
+    /^BOOTSTRAP_KEY can't be read from the file in BOOTSTRAP_KEY_FILE: ENOENT.*\.$/,
   )
 })
 

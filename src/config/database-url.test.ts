@@ -38,14 +38,14 @@ test('accepts the parameters that pg reads', () => {
 
 test('names a parameter that pg ignores', () => {
   for (const name of ['channel_binding', 'connect_timeout', 'sslmod', 'SSLMODE', 'sslpassword', 'client_encoding']) {
-    const sentence = `has an unsupported parameter, ${name}. Supported parameters: application_name, `
+    const sentence = `has an unsupported parameter: ${name}. Supported parameters: application_name, `
     assert.ok(errorOf(`${url}?sslmode=require&${name}=read-write`)?.startsWith(sentence), name)
   }
 })
 
 test('explains the alternative to target_session_attrs', () => {
   const sentence =
-    'has an unsupported parameter, target_session_attrs. Name an address that always reaches the primary.'
+    'has an unsupported parameter: target_session_attrs. Use one address that always reaches the primary.'
   assert.equal(errorOf(`${url}?sslmode=require&target_session_attrs=read-write`), sentence)
 })
 
@@ -64,7 +64,7 @@ test('asks for a percent-encoded password and a database name', () => {
   const invalid = unencoded.map((password) => `postgres://user:${password}@db.example/waymark`)
   invalid.push('postgres:', 'postgres://', 'postgres://db.example', 'postgres://db.example/', `${url}/b`)
   for (const text of [...invalid, 'postgresql://user:hunter2@db.example:99999/waymark'])
-    assert.match(String(errorOf(text)), /^must name a PostgreSQL database as [^\n]* percent-encoded\.$/, text)
+    assert.match(String(errorOf(text)), /^must have the form postgres:[^\n]* Percent-encode [^\n]*\.$/, text)
 })
 
 test('rejects several hosts', () => {
@@ -77,7 +77,7 @@ test('rejects several hosts', () => {
     `${url}?sslmode=require&host=h1%2Ch2`,
     `${url}?port=1,2`,
   ]) {
-    const sentence = 'names several hosts, which is not supported. Name one address that always reaches the primary.'
+    const sentence = 'has several hosts, which is not supported. Use one address that always reaches the primary.'
     assert.equal(errorOf(text), sentence, text)
   }
 })
@@ -88,7 +88,7 @@ test('accepts the TLS modes that say what they do, and names the others', () => 
   }
   const modes = 'Use one of disable, no-verify, require, verify-ca, verify-full.'
   for (const mode of ['prefer', 'allow']) {
-    const sentence = `has sslmode=${mode}, which leaves open whether the connection is encrypted. ${modes}`
+    const sentence = `has sslmode=${mode}, which may leave the connection unencrypted. ${modes}`
     assert.equal(errorOf(`${url}?sslmode=${mode}`), sentence)
     assert.equal(errorOf(`${url}?sslmode=${mode}&uselibpqcompat=false`), sentence)
     assert.equal(errorOf(`${url}?sslmode=${mode}&uselibpqcompat=true`), null)
@@ -106,7 +106,7 @@ test('accepts the TLS modes that say what they do, and names the others', () => 
 
 test('rejects values of ssl that pg does not read, and refers to sslmode', () => {
   const sentence =
-    'has an unknown value of ssl. Use sslmode instead, with one of disable, no-verify, require, verify-ca, verify-full.'
+    'has an unknown value for ssl. Use sslmode instead, with one of disable, no-verify, require, verify-ca, verify-full.'
   for (const value of ['bogus', 'false', 'TRUE', 'require', '', 'bogus&sslmode=require']) {
     assert.equal(errorOf(`${url}?ssl=${value}`), sentence, value)
   }

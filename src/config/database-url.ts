@@ -41,14 +41,14 @@ export function parseDatabaseUrl(
   const isFile = path !== '' && !/^(\/\/(?!\/)|file:|:memory:$)|[\p{Cc}]/iu.test(path)
   if (isFile) return { engine: 'sqlite', path: path.replace(/^\/+/, '/') }
   throw new Error(
-    'must name a database file, such as sqlite:data/waymark.db or sqlite:/var/lib/waymark/waymark.db, or a PostgreSQL database, such as postgres://user:password@host/waymark.',
+    'must be a database file, such as sqlite:data/waymark.db or sqlite:/var/lib/waymark/waymark.db, or a PostgreSQL database, such as postgres://user:password@host/waymark.',
   )
 }
 
 /** Returns the URL unchanged if it is valid. Errors never contain a part that may be a password. */
 export function checkPostgresUrl(url: string): string {
   if (hasSeveralHosts(url)) {
-    throw new Error('names several hosts, which is not supported. Name one address that always reaches the primary.')
+    throw new Error('has several hosts, which is not supported. Use one address that always reaches the primary.')
   }
   const parsed = /[\s\p{Cc}]/u.test(url) ? null : URL.parse(url)
   // A "#" or a second "@" belongs to a password that is not percent-encoded.
@@ -58,17 +58,17 @@ export function checkPostgresUrl(url: string): string {
   const isQueryPlain = unknown === undefined || !/[?].*@/s.test(url)
   if (parsed === null || !isPlain || !isQueryPlain || !/^\/[^/]+$/.test(parsed.pathname)) {
     throw new Error(
-      'must name a PostgreSQL database as postgres://user:password@host:5432/database; characters of the password such as "@", "/" and "%" are percent-encoded.',
+      'must have the form postgres://user:password@host:5432/database. Percent-encode special characters in the password, such as "@", "/" and "%".',
     )
   }
   if (unknown === 'target_session_attrs') {
     throw new Error(
-      'has an unsupported parameter, target_session_attrs. Name an address that always reaches the primary.',
+      'has an unsupported parameter: target_session_attrs. Use one address that always reaches the primary.',
     )
   }
   if (unknown !== undefined) {
     // The name may be a part of a password with an "&".
-    const name = /^\w{1,40}$/.test(unknown) && !parsed.searchParams.has('password') ? `, ${unknown}` : ''
+    const name = /^\w{1,40}$/.test(unknown) && !parsed.searchParams.has('password') ? `: ${unknown}` : ''
     throw new Error(`has an unsupported parameter${name}. Supported parameters: ${parameters.join(', ')}.`)
   }
   const repeated = parameters.find((name) => parsed.searchParams.getAll(name).length > 1)
@@ -85,7 +85,7 @@ function hasSeveralHosts(url: string): boolean {
 
 function checkTls({ ssl, sslmode, sslrootcert, uselibpqcompat }: Readonly<Record<string, string>>): void {
   if (ssl !== undefined && !sslValues.includes(ssl)) {
-    throw new Error(`has an unknown value of ssl. Use sslmode instead, with one of ${sslModes.join(', ')}.`)
+    throw new Error(`has an unknown value for ssl. Use sslmode instead, with one of ${sslModes.join(', ')}.`)
   }
   if (sslmode === undefined) return
   const isVague = vagueSslModes.includes(sslmode)
@@ -94,12 +94,10 @@ function checkTls({ ssl, sslmode, sslrootcert, uselibpqcompat }: Readonly<Record
   }
   if (isVague && uselibpqcompat !== 'true') {
     throw new Error(
-      `has sslmode=${sslmode}, which leaves open whether the connection is encrypted. Use one of ${sslModes.join(', ')}.`,
+      `has sslmode=${sslmode}, which may leave the connection unencrypted. Use one of ${sslModes.join(', ')}.`,
     )
   }
   if (sslmode === 'verify-ca' && !sslrootcert) {
-    throw new Error(
-      'has sslmode=verify-ca without sslrootcert=FILE. Add the certificate of your authority, or use verify-full.',
-    )
+    throw new Error('has sslmode=verify-ca without sslrootcert=FILE. Add the CA certificate, or use verify-full.')
   }
 }

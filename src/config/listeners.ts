@@ -34,8 +34,8 @@ export function readListeners(read: Read) {
       const other = listeners.find((other) => collide(other, { host, port, isPerWorker }, workers))
       if (other === undefined) return
       const name = `${other.prefix}PORT`
-      const taken = other.isPerWorker && workers > 1 ? `one of the ${workers} ports that begin with ${name}` : name
-      throw new Error(`must not be ${taken}, ${other.port}: choose another one.`)
+      const taken = other.isPerWorker && workers > 1 ? `one of the ${workers} ports from ${name}` : name
+      throw new Error(`must not be ${taken}, ${other.port}. Choose another port.`)
     })
     if (port > 0 || !isOptional) listeners.unshift({ ...declared, host, port })
   }

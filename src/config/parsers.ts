@@ -30,14 +30,14 @@ export function oneOf(allowed: readonly string[]): (text: string) => string {
 export function host(text: string): string {
   const name = /^\[([\da-f:.]+)\]$/i.exec(text)?.[1] ?? text
   if (isIP(name) !== 0 || /^[\w-]+(\.[\w-]+)*\.?$/.test(name)) return name
-  throw new Error('must be an address to listen on, such as 127.0.0.1 or 0.0.0.0.')
+  throw new Error('must be an IP address or host name to listen on, such as 127.0.0.1 or 0.0.0.0.')
 }
 
 export const isPath = (text: string) => text !== '' && !/\p{Cc}/u.test(text)
 
 export function folder(text: string): string {
   if (isPath(text)) return text
-  throw new Error('must name a folder, such as /var/lib/waymark/clicks-spool.')
+  throw new Error('must be the path of a folder, such as /var/lib/waymark/clicks-spool.')
 }
 
 /** Returns an origin in ASCII, which headers can carry. */
@@ -46,7 +46,7 @@ export function baseUrl(text: string): string {
   const url = isPlain ? URL.parse(text) : null
   if (url !== null) return url.origin
   throw new Error(
-    'must be an http or https URL without a path, query or fragment, such as https://links.example.com: a proxy that strips a path is not supported.',
+    "must be an http or https URL without a path, query or fragment, such as https://links.example.com. Waymark can't be served under a path.",
   )
 }
 
@@ -56,7 +56,7 @@ export function shortUrl(text: string): string {
   const url = isPlain ? URL.parse(text.replace(domainMark, 'a.example')) : null
   if (url !== null) return `${url.protocol}//${url.host.replace('a.example', domainMark)}`
   throw new Error(
-    'must be "https://{domain}", "http://{domain}" or one of them with a port: {domain} stands for the name, and a path is not supported.',
+    'must be https://{domain} or http://{domain}, optionally with a port. Write {domain} literally: it stands for the domain name. Paths are not supported.',
   )
 }
 
@@ -67,19 +67,21 @@ export function corsOrigins(text: string): '*' | readonly string[] {
   const invalid = origins.find((origin) => URL.parse(origin)?.origin !== origin)
   if (invalid === undefined) return origins
   throw new Error(
-    `must be "*", or origins such as https://app.example.com, separated by commas: scheme, host and port in lower case, without a path. "${invalid.slice(0, 100)}" is none.`,
+    `must be "*", or a comma-separated list of origins such as https://app.example.com. "${invalid.slice(0, 100)}" is not an origin: write scheme, host and port in lowercase, without a path.`,
   )
 }
 
 export function bootstrapKey(text: string): string {
   if (isWellFormedKey(text)) return text
-  throw new Error('is not a well-formed API key: "wm_" and 49 letters and digits, the last 6 of them a checksum.')
+  throw new Error(
+    'is not a valid API key. A key has "wm_" and 49 letters and digits, of which the last 6 are a checksum.',
+  )
 }
 
 /** Parses the name of a header (RFC 9110 §5.1, §5.6.2). Returns it in lower case. */
 export function countryHeader(text: string): string {
   if (/^[!#$%&'*+.^_`|~\w-]{1,100}$/.test(text)) return text.toLowerCase()
-  throw new Error('must be the name of a header, such as CF-IPCountry.')
+  throw new Error('must be a header name, such as CF-IPCountry.')
 }
 
 export function trustProxy(text: string): false | number | string[] {
@@ -88,7 +90,9 @@ export function trustProxy(text: string): false | number | string[] {
   if (/^[1-9]\d?$/.test(text)) return Number(text)
   const networks = text.split(',').map((network) => network.trim())
   if (networks.every(isNetwork)) return networks
-  throw new Error('must be "off", "on" (one proxy), the number of proxies, or their addresses, separated by commas.')
+  throw new Error(
+    'must be "off", "on" (one proxy), the number of proxies, or a comma-separated list of their IP addresses and networks.',
+  )
 }
 
 /** Returns whether the text is an IP address, a network in CIDR notation, or a network name of `@fastify/proxy-addr`. */

@@ -65,10 +65,10 @@ function textOf(env: Environment, name: string): string | undefined {
   const direct = env[name]?.trim()
   const path = env[`${name}_FILE`]?.trim()
   if (!path) return direct || undefined
-  if (direct) throw new Error(`and ${name}_FILE are both set: set one of them.`)
+  if (direct) throw new Error(`and ${name}_FILE are both set. Set only one of them.`)
   const text = contentOf(path, name).trim()
   // The default must not replace a secret whose file is empty.
-  if (text === '') throw new Error(`cannot be read from the file that ${name}_FILE names: it is empty.`)
+  if (text === '') throw new Error(`can't be read: the file in ${name}_FILE is empty.`)
   return text
 }
 
@@ -76,7 +76,7 @@ function contentOf(path: string, name: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new Error(`cannot be read from the file that ${name}_FILE names: ${(error as Error).message}.`)
+    throw new Error(`can't be read from the file in ${name}_FILE: ${(error as Error).message}.`)
   }
 }
 

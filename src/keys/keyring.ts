@@ -15,8 +15,8 @@ const writeUsesEveryMs = 30_000
 /** A result that is valid until a time in monotonic milliseconds. */
 type Known<Result> = { readonly result: Result; readonly until: number }
 
-export const malformedKey = new Failure('invalid_api_key', 'The API key is malformed: copy it again, whole.')
-const unknown = new Failure('invalid_api_key', 'The API key is unknown. Issue one with "npx waymark keys create".')
+export const malformedKey = new Failure('invalid_api_key', 'The API key is malformed. Copy the whole key again.')
+const unknown = new Failure('invalid_api_key', 'The API key is unknown. Create a key with "npx waymark keys create".')
 
 /** Identifies the callers of requests by their keys. Caches valid and rejected keys for a few seconds. */
 export class Keyring {

@@ -23,17 +23,17 @@ export async function writeWhole<T>(
     // System errors name the temporary file. All others are sentences already, or bugs.
     if (typeof code !== 'string' || !/^E[A-Z]+$/.test(code)) throw error
     const folder = dirname(resolve(file))
-    const why = existsSync(folder) ? message : `there is no folder ${folder}`
-    throw new StartupFailure(`The file ${file} cannot be written: ${why}.`)
+    const why = existsSync(folder) ? message : `the folder ${folder} doesn't exist`
+    throw new StartupFailure(`Can't write ${file}: ${why}.`)
   } finally {
     rmSync(temporary, { force: true })
   }
 }
 
 function refuseExisting(file: string, mayReplace: boolean): void {
-  refuseFolder(file, 'Name a file in it.')
+  refuseFolder(file, 'Choose a file in it.')
   if (mayReplace || !existsSync(file)) return
-  throw new StartupFailure(`There is a file ${file} already. Choose another name, or replace it with --force.`)
+  throw new StartupFailure(`The file ${file} already exists. Choose another name, or overwrite it with --force.`)
 }
 
 /** Throws `StartupFailure` if the path is a folder. `what` is the subject of the error message, `wayOut` its second sentence. */

@@ -54,7 +54,7 @@ export class WorkerClient<Request, Response, Notice> {
     if (this.#closed !== undefined) throw databaseUnavailable(new Error('The worker thread is closed.'))
     if (this.#worker !== undefined) return this.#worker
     const now = performance.now()
-    if (now - this.#startedAt < restartMs) throw databaseUnavailable(new Error('The worker thread has just died.'))
+    if (now - this.#startedAt < restartMs) throw databaseUnavailable(new Error('The worker thread has died.'))
     this.#startedAt = now
     this.#worker = this.#spawn()
     return this.#worker

@@ -152,7 +152,8 @@ test('rejects a link with an unknown domain or space', async (t) => {
   const theirs = '{"domain":{"id":9,"name":"theirs.example"}}\n'
   const link = (members: object) =>
     `${JSON.stringify({ link: { alias: 'x', url: 'https://acme.com', domain_id: 7, ...members } })}\n`
-  const wayOut = 'is not here: its line comes later, is missing, or was refused. Fix that first, then import again.'
+  const wayOut =
+    'was not imported: its line is missing, comes later, or was rejected. Fix that line first, then import again.'
   const { stored, reasons } = await bringIn(
     storage,
     [header, link({}), oneDomain, theirs, link({ domain_id: 9 }), link({ space_id: 9 }), link({ space_id: 8 })].join(
@@ -193,8 +194,8 @@ for (const [members, reason] of [
   [{ bots: -1 }, /^bots: The number is not an integer from 0 to 1000000000000\.$/],
   [{ previews: '1' }, /^previews: /],
   [{ last_clicked_at: tomorrow }, /^last_clicked_at: The time is in the future\.$/],
-  [{ last_clicked_at: '2026-01-01' }, /^last_clicked_at: Times are written in UTC, /],
-  [{ last_clicked_at: 5 }, /^last_clicked_at: Times are written in UTC, /],
+  [{ last_clicked_at: '2026-01-01' }, /^last_clicked_at: Times must be in UTC, /],
+  [{ last_clicked_at: 5 }, /^last_clicked_at: Times must be in UTC, /],
   [{ created_at: tomorrow }, /^created_at: The time is in the future\.$/],
   [{ redirect_password: 'Geheim' }, /^redirect_password: A file has no passwords\. /],
   [{ has_redirect_password: true }, /^redirect_password_hash: The link has a password, so the line needs its hash\.$/],

@@ -113,7 +113,7 @@ function readHistory(members: Members): LinkHistory {
   const { last_clicked_at = null } = members
   const [clicks, bots, previews] = [countIn(members, 'clicks'), countIn(members, 'bots'), countIn(members, 'previews')]
   if (!(last_clicked_at === null || isTime(last_clicked_at))) {
-    throw new InvalidRecord('last_clicked_at: Times are written in UTC, such as 2026-11-20T12:00:00.000Z.')
+    throw new InvalidRecord('last_clicked_at: Times must be in UTC, such as 2026-11-20T12:00:00.000Z.')
   }
   const now = new Date().toISOString()
   if (last_clicked_at !== null && last_clicked_at > now) {

@@ -62,7 +62,7 @@ const paths = ['/metrics', '/health/live', '/health/ready', '/tls/ask']
 
 const fallback: Fallback = ({ method }, methods) => {
   if (methods.length === 0) {
-    return new Failure('route_not_found', `There is nothing here. There is: ${paths.join(', ')}.`)
+    return new Failure('route_not_found', `No such path. Available paths: ${paths.join(', ')}.`)
   }
   return new Failure('method_not_allowed', `This path does not support ${method}. It supports GET and HEAD.`, {
     allow: methods,
@@ -79,5 +79,5 @@ async function readiness({ listener, storage }: Pick<OpsOptions, 'listener' | 's
 
 async function databaseTimeout(): Promise<never> {
   await setTimeout(databaseTimeoutMs, undefined, { ref: false })
-  throw databaseUnavailable(new Error(`The database has not answered for ${databaseTimeoutMs} ms.`))
+  throw databaseUnavailable(new Error(`The database has not responded for ${databaseTimeoutMs} ms.`))
 }

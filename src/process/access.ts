@@ -33,7 +33,7 @@ export async function registerKey(db: Db, key: string | null, logger: Logger): P
   const first = await createFirstAccess(db, key)
   if (first === undefined && (await findKeyByHash(db, hashKey(key))) === undefined) {
     logger.warn(
-      'BOOTSTRAP_KEY is not a key of this database. It is only registered at the first start. Issue a key with "npx waymark keys create", or unset BOOTSTRAP_KEY.',
+      'BOOTSTRAP_KEY was not registered, because the database already has an account. Create a key with "npx waymark keys create", or unset BOOTSTRAP_KEY.',
     )
   }
   return first

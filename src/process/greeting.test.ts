@@ -34,7 +34,7 @@ test('prints the URL of the dashboard and how to sign in if an account exists', 
 
 test('says that other machines can connect if every address is bound', () => {
   const text = greeting({ ...alone, api: { ...api, isPublic: true } })
-  assert.match(text, /is listening on http:\/\/localhost:3000 and every other address of this machine \(documentation/)
+  assert.match(text, /is listening on http:\/\/localhost:3000 and all other addresses of this machine \(documentation/)
 })
 
 test('prints to stdout at a terminal, otherwise to stderr', () => {

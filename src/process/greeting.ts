@@ -44,7 +44,7 @@ ${examples(api, redirect, access.secret)}
 const createKey = 'npx waymark keys create --name mine'
 
 function urlsOf({ url, isPublic }: Listening): string {
-  return isPublic ? `${url} and every other address of this machine` : url
+  return isPublic ? `${url} and all other addresses of this machine` : url
 }
 
 /** Formats commands to paste: they store a domain and a link on it, and visit the link. */
@@ -61,7 +61,7 @@ ${curl}/links -d alias=docs -d url=${url}/docs
 export function greet(text: string, logger: Pick<Logger, 'error'>, { stdout, stderr }: Streams = process): void {
   const out = stdout.isTTY ? stdout : stderr
   out.on('error', (err) => {
-    logger.error({ err }, 'the start-up text could not be printed; the first API key, if any, is lost')
+    logger.error({ err }, 'the startup message could not be printed; the first API key, if any, is lost')
   })
   out.write(text)
 }

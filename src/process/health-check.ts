@@ -16,7 +16,7 @@ try {
 async function readiness(): Promise<{ status: number; text: string }> {
   const listener = readHealthListener()
   if (listener.port === 0) {
-    throw new StartupFailure('With PORT=0 and OPS_PORT=0 the server may have any port. Set one of them.')
+    throw new StartupFailure('With PORT=0 and OPS_PORT=0, the server uses any free port. Set one of them.')
   }
   const url = localUrlOf(listener)
   try {

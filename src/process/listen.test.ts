@@ -15,8 +15,8 @@ function failing(code: string): Server {
 }
 
 const sentences = {
-  EACCES: 'Port 80 may not be opened by this user. Set PORT to a port from 1024 to 65535.',
-  EAFNOSUPPORT: 'The server cannot listen on port 80 of ::1: listen EAFNOSUPPORT. Set HOST and PORT.',
+  EACCES: "This user isn't allowed to open port 80. Set PORT to a port from 1024 to 65535.",
+  EAFNOSUPPORT: "Can't listen on port 80 at ::1: listen EAFNOSUPPORT. Check HOST and PORT.",
 }
 
 for (const [code, sentence] of Object.entries(sentences)) {

@@ -47,14 +47,14 @@ export async function ensureFree(addresses: readonly Address[]): Promise<void> {
 function reason({ code, message }: NodeJS.ErrnoException, { host, port, prefix }: Address): string {
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} of ${host} is in use by another process. Stop that process, or set ${prefix}PORT to another port.`
+      return `Port ${port} on ${host} is already in use. Stop the other process, or set ${prefix}PORT to another port.`
     case 'EACCES':
-      return `Port ${port} may not be opened by this user. Set ${prefix}PORT to a port from 1024 to 65535.`
+      return `This user isn't allowed to open port ${port}. Set ${prefix}PORT to a port from 1024 to 65535.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `${prefix}HOST ${host} is not an address of this machine. Set ${prefix}HOST to 127.0.0.1, or to 0.0.0.0 for all of its addresses.`
+      return `${prefix}HOST=${host} isn't an address of this machine. Use 127.0.0.1, or 0.0.0.0 to listen on all of its addresses.`
     default:
-      return `The server cannot listen on port ${port} of ${host}: ${message}. Set ${prefix}HOST and ${prefix}PORT.`
+      return `Can't listen on port ${port} at ${host}: ${message}. Check ${prefix}HOST and ${prefix}PORT.`
   }
 }

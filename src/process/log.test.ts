@@ -16,7 +16,7 @@ test('buffers lines up to a limit while stdout is not read, and logs the number 
     setInterval(() => undefined, 1_000)
     for (let n = 0; n < 500; n++) logger.info('x'.repeat(50_000))`
   const program = startProgram(t, [process.execPath, '--input-type=module', '--eval', script], {})
-  const [, lost] = await program.said(/"lines":(\d+),"msg":"log lines were lost, since stdout was not read"/)
+  const [, lost] = await program.said(/"lines":(\d+),"msg":"log lines were lost because stdout was not read"/)
   program.child.kill('SIGTERM')
   const { code, stdout } = await program.ended
   assert.equal(code, 0)
@@ -45,7 +45,7 @@ test('keeps serving and exits cleanly if stdout or stderr cannot be written', {
     const { code, stdout, stderr } = await server.ended
     assert.equal(code, 0)
     if (stream === '1') assert.match(stderr, /is listening on/)
-    else assert.match(stdout, /"level":50.*the start-up text could not be printed/)
+    else assert.match(stdout, /"level":50.*the startup message could not be printed/)
   }
 })
 

@@ -46,7 +46,7 @@ export async function terminalStream(
 
 /** Formats a request as `GET /api/v1/domains 200 in 1.2 ms`. Returns other messages unchanged. */
 function formatMessage({ msg, method, route, status, ms }: Record<string, unknown>): string {
-  const what = msg === 'request' ? `${method} ${route ?? '(no such operation)'}` : msg
+  const what = msg === 'request' ? `${method} ${route ?? '(unknown route)'}` : msg
   return [what, status, typeof ms === 'number' ? `in ${ms.toFixed(1)} ms` : undefined]
     .filter((part) => part !== undefined)
     .join(' ')
@@ -71,7 +71,7 @@ function openStream(level: string): Log {
     lost += 1
   })
   stdout.on('drain', () => {
-    if (lost > 0) logger.warn({ lines: lost }, 'log lines were lost, since stdout was not read')
+    if (lost > 0) logger.warn({ lines: lost }, 'log lines were lost because stdout was not read')
     lost = 0
   })
   // On an error such as a full disk, the lines wait for the next attempt.

@@ -93,6 +93,6 @@ async function recordAddresses(storage: Storage, addresses: InstanceAddresses, l
     await storeAddresses(storage, addresses)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    logger.warn({ err: error }, 'could not store the addresses of this server; commands may print older addresses')
+    logger.warn({ err: error }, 'the URLs of this server could not be stored; commands may print old URLs')
   }
 }

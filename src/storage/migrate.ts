@@ -18,7 +18,7 @@ export async function migrate(db: Kysely<never>, migrations: Migrations, schema?
   const failed = results?.find(({ status }) => status === 'Error')
   const where = failed === undefined ? '' : ` at ${failed.migrationName}`
   const why = error instanceof Error ? error.message : String(error)
-  throw new StartupFailure(`The database could not be migrated${where}: ${why}. Nothing was changed.`, { cause: error })
+  throw new StartupFailure(`Can't migrate the database${where}: ${why}. Nothing was changed.`, { cause: error })
 }
 
 /** Returns all migrations in order. Throws `StartupFailure` for a database of a newer or development version. */
@@ -35,7 +35,7 @@ export async function statesOf(db: Kysely<never>, migrations: Migrations, schema
   }
   if ([...applied].some((name) => !(name in migrations))) {
     throw new StartupFailure(
-      'The database was made by a newer version of Waymark. Start that version, or point DATABASE_URL at another database.',
+      'The database was created by a newer version of Waymark. Start that version, or set DATABASE_URL to another database.',
     )
   }
   return statesBefore(migrations).map(({ name }) => ({ name, isApplied: applied.has(name) }))
@@ -55,4 +55,4 @@ export function isFromDevelopment(applied: ReadonlySet<string>): boolean {
 
 /** How to keep the records of a database from before the first release. */
 export const wayOutOfDevelopment =
-  'To keep its data, run "npx waymark export FILE" with the commit that created it, point DATABASE_URL at a new database, start the server once, and run "npx waymark import FILE".'
+  'To keep its data, run "npx waymark export FILE" with the commit that created it, set DATABASE_URL to a new database, start the server once, and run "npx waymark import FILE".'

@@ -82,7 +82,7 @@ for (const open of [onSqlite, onPostgres]) {
 
   test(`changes nothing if a migration fails, not even by earlier ones: ${open.name}`, async (t) => {
     const database = await open(t)
-    const message = /^The database could not be migrated at 0002-broken: .*nowhere.*\. Nothing was changed\.$/
+    const message = /^Can't migrate the database at 0002-broken: .*nowhere.*\. Nothing was changed\.$/
     await assert.rejects(database.migrate({ '0001-songs': songs, '0002-broken': broken }), isStartupFailure(message))
     assert.deepEqual(await database.tables(), [])
   })
@@ -91,7 +91,7 @@ for (const open of [onSqlite, onPostgres]) {
     const database = await open(t)
     await database.migrate({ '0001-songs': songs, '0002-later': { up: async () => undefined } })
     const before = await database.tables()
-    const message = /^The database was made by a newer version of Waymark\. /
+    const message = /^The database was created by a newer version of Waymark\. /
     await assert.rejects(database.migrate({ '0001-songs': songs }), isStartupFailure(message))
     assert.deepEqual(await database.tables(), before)
   })

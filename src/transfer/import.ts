@@ -76,10 +76,10 @@ export async function importRecords(
 
 /** Compares the number of lines with the totals of the last line, because a file may be truncated. */
 function missingLines({ stored, known, refused }: Counts, totals: Totals | undefined): string | null {
-  if (totals === undefined) return 'The file ends before its last line, the "end": it was cut off.'
+  if (totals === undefined) return 'The file is truncated: its last line is not the "end".'
   const expected = Object.values(totals).reduce((sum, total) => sum + total, 0)
   const actual = stored + known + refused
-  return actual >= expected ? null : `The file should have ${expected} records, but has ${actual}.`
+  return actual >= expected ? null : `The file should have ${expected} records, but it has ${actual}.`
 }
 
 /** A valid line with a record, which has its id at the source. */
@@ -116,7 +116,7 @@ async function* batches(
   yield batch
 }
 
-const tooLong = new InvalidRecord('The line is longer than 64 KiB, or not UTF-8.')
+const tooLong = new InvalidRecord('The line is longer than 64 KiB, or is not UTF-8.')
 
 type Outcome = Stored['became'] | InvalidRecord | { readonly end: Totals }
 
@@ -179,10 +179,11 @@ function sourceOf(header: string | null, transferables: Destination['transferabl
     if ('spreadsheet' in kind && header?.startsWith(kind.spreadsheet.head)) throw failure(kind.spreadsheet.isNone)
   }
   const { waymark_export: version, source } = objectFrom(header ?? '') ?? {}
-  if (typeof version !== 'number') throw failure('is not an export of Waymark: its first line is not a header')
-  if (version !== formatVersion) throw failure(`has format ${version}; this version of Waymark reads ${formatVersion}`)
+  if (typeof version !== 'number') throw failure('is not a Waymark export: its first line is not a header')
+  if (version !== formatVersion)
+    throw failure(`has format ${version}, but this version of Waymark only reads format ${formatVersion}`)
   if (typeof source !== 'string' || !/^[\w.:-]{1,100}$/.test(source)) {
-    throw failure('does not say which database it is from: its header needs a "source"')
+    throw failure('is incomplete: its header has no "source", which identifies the exporting database')
   }
   return source
 }
@@ -202,7 +203,7 @@ function readEntry(text: string, transferables: Destination['transferables']): E
 
 function totalsFrom(value: Members): Totals {
   const areCounts = Object.values(value).every((total) => Number.isSafeInteger(total) && Number(total) >= 0)
-  if (!areCounts) throw new InvalidRecord('The "end" does not count the records of each kind.')
+  if (!areCounts) throw new InvalidRecord('The "end" must have the number of records of each kind.')
   return value as Totals
 }
 

@@ -101,7 +101,7 @@ export function localIdOf({ idOf }: Pick<Target, 'idOf'>, name: ResourceName, so
   if (localId !== undefined) return localId
   const { singular } = resources[name]
   throw new InvalidRecord(
-    `${singular}_id: The ${singular} ${sourceId} of the file is not here: its line comes later, is missing, or was refused. Fix that first, then import again.`,
+    `${singular}_id: The ${singular} ${sourceId} of the file was not imported: its line is missing, comes later, or was rejected. Fix that line first, then import again.`,
   )
 }
 
@@ -109,7 +109,7 @@ export function localIdOf({ idOf }: Pick<Target, 'idOf'>, name: ResourceName, so
 export function timesOf({ created_at, updated_at = created_at }: Members): Times | undefined {
   if (created_at === undefined && updated_at === undefined) return undefined
   if (!(isTime(created_at) && isTime(updated_at))) {
-    throw new InvalidRecord('created_at and updated_at: Times are written in UTC, such as 2026-11-20T12:00:00.000Z.')
+    throw new InvalidRecord('created_at and updated_at: Times must be in UTC, such as 2026-11-20T12:00:00.000Z.')
   }
   if (updated_at < created_at) throw new InvalidRecord('updated_at: The time is before created_at.')
   if (updated_at > new Date().toISOString()) {

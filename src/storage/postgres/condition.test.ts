@@ -76,7 +76,7 @@ test('names max_prepared_statements when a pooler mixes up prepared statements',
   for (const state of ['42P05', '26000']) {
     const error = {
       code: 'database_unavailable',
-      message: /In transaction mode, PgBouncer needs version 1\.21 or newer and max_prepared_statements = 200\.$/,
+      message: /Transaction mode requires PgBouncer 1\.21 or newer with max_prepared_statements = 200\.$/,
     }
     await assert.rejects(storage.execute(fail({ state })), error, state)
     await assert.rejects(storage.execute(fail({ state })), error, state)

@@ -27,7 +27,7 @@ export function translated(error: unknown): unknown {
 
 /** Connections prepare each name once, so 42P05 and 26000 mean that processes share server connections. */
 const sharedConnections =
-  'The pooler in front of the database mixes up the prepared statements of its clients. In transaction mode, PgBouncer needs version 1.21 or newer and max_prepared_statements = 200.'
+  'The pooler in front of the database mixes up prepared statements of different clients. Transaction mode requires PgBouncer 1.21 or newer with max_prepared_statements = 200.'
 
 const reasons: Readonly<Record<string, DatabaseTrouble>> = {
   '25006': 'read_only',

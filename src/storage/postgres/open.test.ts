@@ -65,7 +65,7 @@ test('names the places for a password when it is missing', async (t) => {
   url.password = ''
   await assert.rejects(openPostgres(url.href, 1), {
     name: 'Error',
-    message: `The database ${url.host}/postgres asks for a password. Add it to DATABASE_URL, or set PGPASSWORD.`,
+    message: `The database ${url.host}/postgres requires a password. Add it to DATABASE_URL, or set PGPASSWORD.`,
   })
 })
 
@@ -108,7 +108,7 @@ test('says that migrations need the primary when the database is read-only', asy
   await execute(url, `drop schema public cascade; create schema public`)
   await execute(url, `alter database ${name} set default_transaction_read_only = on`)
   await assert.rejects(openPostgres(url, 1), {
-    message: `The database ${new URL(url).host}/${name} is read-only, as a standby is. Migrations need the primary: name its address in DATABASE_URL.`,
+    message: `The database ${new URL(url).host}/${name} is read-only, probably a standby. Migrations require the primary: set DATABASE_URL to its address.`,
   })
 })
 
@@ -125,8 +125,8 @@ test('says that a certificate is not trusted, or why else a connection fails', a
     const query = t.mock.method(pg.Pool.prototype, 'query', () => Promise.reject(failure))
     await assert.rejects(openPostgres('postgres://db.example/links', 1), {
       message: untrusted.includes(code)
-        ? `The database db.example/links shows a certificate that is not trusted here (${code}). Add sslrootcert=FILE to DATABASE_URL, with the certificate of its authority.`
-        : 'The database db.example/links cannot be reached: failed. Check DATABASE_URL, and that it runs.',
+        ? `The database db.example/links has a TLS certificate that this machine doesn't trust (${code}). Add sslrootcert=FILE with its CA certificate to DATABASE_URL.`
+        : "Can't connect to the database db.example/links: failed. Check DATABASE_URL, and that the database is running.",
     })
     query.mock.restore()
   }
@@ -135,7 +135,7 @@ test('says that a certificate is not trusted, or why else a connection fails', a
 test('names a certificate file that cannot be read', async () => {
   const url = 'postgres://user@127.0.0.1:1/waymark?sslmode=verify-full&sslrootcert=/no/such.pem'
   await assert.rejects(openPostgres(url, 1), {
-    message: 'DATABASE_URL names a file that cannot be read: /no/such.pem (ENOENT).',
+    message: "DATABASE_URL names a file that can't be read: /no/such.pem (ENOENT).",
   })
 })
 
@@ -157,13 +157,13 @@ test('names the reason why a database cannot be used, without the password', asy
     revoke create on schema public from public`,
   )
   const cases: [url: string, sentence: RegExp][] = [
-    [changed((to) => Object.assign(to, { username: 'nobody' })), /^The database \S+ refuses the user/],
-    [changed((to) => Object.assign(to, { port: '1' })), /^The database \S+ cannot be reached: connect ECONNREFUSED/],
-    [changed((to) => Object.assign(to, { password, pathname: '/none' })), /^There is no database \S+none\. /],
-    [changed((to) => Object.assign(to, { password, pathname: `/${latin}` })), /^The database is encoded in LATIN1\. /],
+    [changed((to) => Object.assign(to, { username: 'nobody' })), /^The database \S+ rejects the user/],
+    [changed((to) => Object.assign(to, { port: '1' })), /^Can't connect to the database \S+: connect ECONNREFUSED/],
+    [changed((to) => Object.assign(to, { password, pathname: '/none' })), /^The database \S+none doesn't exist\. /],
+    [changed((to) => Object.assign(to, { password, pathname: `/${latin}` })), /^The database encoding is LATIN1\. /],
     [
       changed((to) => Object.assign(to, { username: 'waymark_guest', password: 'guest' })),
-      /^The user may not make tables in the database [^\n]*createdb --owner=USER[^\n]*$/,
+      /^The user isn't allowed to create tables in the database [^\n]*createdb --owner=USER[^\n]*$/,
     ],
   ]
   for (const [wrong, sentence] of cases) {

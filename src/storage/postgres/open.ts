@@ -87,26 +87,26 @@ const minVersion = 14
 
 /** Returns why Waymark cannot use the database, in a sentence; null if it can. */
 export function faultOf({ version, encoding }: Omit<Server, 'schema'>): string | null {
-  if (version < minVersion) return `The database is PostgreSQL ${version}. Waymark needs ${minVersion} or newer.`
+  if (version < minVersion) return `The database is PostgreSQL ${version}. Waymark requires ${minVersion} or newer.`
   if (encoding === 'UTF8') return null
-  return `The database is encoded in ${encoding}. Make one with: create database … encoding 'UTF8' template template0.`
+  return `The database encoding is ${encoding}. Create a UTF-8 database: create database … encoding 'UTF8' template template0.`
 }
 
 function reason(url: string, error: unknown): string {
   const place = placeOfPostgres(url)
   const { message, code, syscall, path } = error as NodeJS.ErrnoException
   if (untrusted.test(code ?? '')) {
-    return `The database ${place} shows a certificate that is not trusted here (${code}). Add sslrootcert=FILE to DATABASE_URL, with the certificate of its authority.`
+    return `The database ${place} has a TLS certificate that this machine doesn't trust (${code}). Add sslrootcert=FILE with its CA certificate to DATABASE_URL.`
   }
-  if (syscall === 'open') return `DATABASE_URL names a file that cannot be read: ${path} (${code}).`
+  if (syscall === 'open') return `DATABASE_URL names a file that can't be read: ${path} (${code}).`
   const [, rejected] = /^unsupported startup parameter(?: in options)?: ([\w.]+)$/.exec(message) ?? []
   if (rejected !== undefined) return formatRejectedParameter(place, rejected)
   if (/client password must be/.test(message)) {
-    return `The database ${place} asks for a password. Add it to DATABASE_URL, or set PGPASSWORD.`
+    return `The database ${place} requires a password. Add it to DATABASE_URL, or set PGPASSWORD.`
   }
   return (
     explanations[stateOf(error)]?.(place) ??
-    `The database ${place} cannot be reached: ${message || code}. Check DATABASE_URL, and that it runs.`
+    `Can't connect to the database ${place}: ${message || code}. Check DATABASE_URL, and that the database is running.`
   )
 }
 
@@ -124,11 +124,11 @@ const ownLimits = ['statement_timeout', 'idle_in_transaction_session_timeout']
 const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF).*)$/
 
 const explanations: Readonly<Record<string, (place: string) => string>> = {
-  '28P01': (place) => `The database ${place} refuses the user or the password. Check DATABASE_URL.`,
-  '28000': (place) => `The database ${place} refuses the user. Check DATABASE_URL, and pg_hba.conf on the server.`,
-  '3D000': (place) => `There is no database ${place}. Make it with createdb, or check DATABASE_URL.`,
+  '28P01': (place) => `The database ${place} rejects the user or the password. Check DATABASE_URL.`,
+  '28000': (place) => `The database ${place} rejects the user. Check DATABASE_URL, and pg_hba.conf on the server.`,
+  '3D000': (place) => `The database ${place} doesn't exist. Create it with createdb, or check DATABASE_URL.`,
   '25006': (place) =>
-    `The database ${place} is read-only, as a standby is. Migrations need the primary: name its address in DATABASE_URL.`,
+    `The database ${place} is read-only, probably a standby. Migrations require the primary: set DATABASE_URL to its address.`,
   [insufficientPrivilege]: (place) =>
-    `The user may not make tables in the database ${place}. Make the user its owner (createdb --owner=USER), or grant it CREATE on a schema.`,
+    `The user isn't allowed to create tables in the database ${place}. Make the user its owner (createdb --owner=USER), or grant it CREATE on a schema.`,
 }

@@ -49,7 +49,8 @@ test('requires a trusted certificate with sslmode=require and verify-full', asyn
   for (const mode of ['require', 'verify-full']) {
     assert.equal(await encryption(`sslmode=${mode}&${certificate}`), true)
     await assert.rejects(encryption(`sslmode=${mode}`), {
-      message: /^The database 127\.0\.0\.1:\d+\/postgres shows a certificate that is not trusted here \([^\n]*$/,
+      message:
+        /^The database 127\.0\.0\.1:\d+\/postgres has a TLS certificate that this machine doesn't trust \([^\n]*$/,
     })
   }
   assert.equal(warned.mock.callCount(), 0)
@@ -61,11 +62,11 @@ test('accepts a trusted certificate of another host with sslmode=verify-ca', asy
   assert.equal(await encryption(`sslmode=verify-ca&${certificate}`, elsewhere), true)
   await assert.rejects(encryption(`sslmode=verify-full&${certificate}`, elsewhere), {
     message:
-      /^The database 127\.1:\d+\/postgres cannot be reached: Hostname\/IP does not match certificate's altnames: /,
+      /^Can't connect to the database 127\.1:\d+\/postgres: Hostname\/IP does not match certificate's altnames: /,
   })
   const anotherAuthority = `sslrootcert=${encodeURIComponent(file('other.crt'))}`
   await assert.rejects(encryption(`sslmode=verify-ca&${anotherAuthority}`), {
-    message: /^The database 127\.0\.0\.1:\d+\/postgres shows a certificate that is not trusted here \([^\n]*$/,
+    message: /^The database 127\.0\.0\.1:\d+\/postgres has a TLS certificate that this machine doesn't trust \([^\n]*$/,
   })
 })
 

@@ -33,7 +33,7 @@ async function writeBackup(path: string, target: string, onProgress: OnProgress)
     const { message } = error as Error
     throw reasonOf(error) === 'database_corrupt'
       ? damaged(message)
-      : new StartupFailure(`The backup could not be made: ${message}.`)
+      : new StartupFailure(`Can't write the backup: ${message}.`)
   } finally {
     removeAuxiliaryFiles(target)
   }
@@ -61,5 +61,5 @@ function finish(target: string): void {
 }
 
 function damaged(why: string): StartupFailure {
-  return new StartupFailure(`The database is damaged, so no backup of it was made: ${why}.`)
+  return new StartupFailure(`Can't back up a damaged database: ${why}.`)
 }

@@ -38,7 +38,7 @@ test('names the problem when a lock is never released', async (t) => {
   const { path, other } = openOther(t)
   await (await openSqlite(path)).close()
   other.exec('pragma locking_mode = exclusive; begin exclusive; commit')
-  const message = /^The database \S+ is in use by another process that does not let go of it\./
+  const message = /^The database \S+ is locked by another process\. /
   await assert.rejects(openSqlite(path, 100), isStartupFailure(message))
 })
 
@@ -68,5 +68,5 @@ test('changes nothing if a migration fills the disk, and migrates at the next st
 
 test('names a path that SQLite cannot open', async () => {
   const path = `/tmp/${'x'.repeat(300)}`
-  await assert.rejects(openSqlite(path), isStartupFailure(/^The database \S+ cannot be opened: /))
+  await assert.rejects(openSqlite(path), isStartupFailure(/^Can't open the database \S+: /))
 })

@@ -63,7 +63,7 @@ export function makeFolder(path: string): void {
     makeFolders(folder)
   } catch (error) {
     const why = (error as Error).message
-    throw new StartupFailure(`The folder ${folder} of the database cannot be made: ${why}. ${wayOut}`)
+    throw new StartupFailure(`Can't create the database folder ${folder}: ${why}. ${wayOut}`)
   }
 }
 
@@ -88,7 +88,7 @@ function refuseReadOnly(path: string): void {
     try {
       accessSync(place, constants.R_OK | constants.W_OK)
     } catch {
-      throw new StartupFailure(`The database cannot be written: ${place} is read-only for this user. ${wayOut}`)
+      throw new StartupFailure(`Can't write to the database: ${place} is read-only for this user. ${wayOut}`)
     }
   }
   refuseDatabaseFolder(path)
@@ -105,7 +105,7 @@ async function checkAndMigrate(path: string): Promise<void> {
 export function refuseOtherProgram(path: string, database: DatabaseSync): void {
   const isEmpty = database.prepare('select 1 from sqlite_schema limit 1').get() === undefined
   if (isEmpty || holdsRecords(database)) return
-  throw new StartupFailure(`The file ${path} is a database of another program. Point DATABASE_URL at another file.`)
+  throw new StartupFailure(`The file ${path} is the database of another program. Set DATABASE_URL to another file.`)
 }
 
 /** Returns whether it is a database of any version of Waymark. */
@@ -116,7 +116,7 @@ export function holdsRecords(database: DatabaseSync): boolean {
 
 /** Throws `StartupFailure` if the path of the database is a folder. */
 export function refuseDatabaseFolder(path: string): void {
-  refuseFolder(path, 'Point DATABASE_URL at a file in it.', 'The database')
+  refuseFolder(path, 'Set DATABASE_URL to a file in it.', 'The database')
 }
 
 /** Deletes the auxiliary files of a database, which SQLite leaves behind after an error. */
@@ -126,16 +126,15 @@ export function removeAuxiliaryFiles(path: string): void {
 
 function reason(path: string, error: unknown): string {
   const why = error instanceof Error ? error.message : String(error)
-  return explanations[resultCode(error)]?.(path, why) ?? `The database ${path} cannot be opened: ${why}. ${wayOut}`
+  return explanations[resultCode(error)]?.(path, why) ?? `Can't open the database ${path}: ${why}. ${wayOut}`
 }
 
-const wayOut = 'Give this user the right to write there, or point DATABASE_URL at another file.'
+const wayOut = 'Allow this user to write there, or set DATABASE_URL to another file.'
 
 /** Explanations by primary result code of SQLite. */
 const explanations: Readonly<Record<number, (path: string, why: string) => string>> = {
-  [resultCodes.busy]: (path) =>
-    `The database ${path} is in use by another process that does not let go of it. End that process.`,
-  [resultCodes.corrupt]: (path, why) => `The database ${path} is damaged: ${why}. Put back a backup of it.`,
-  [resultCodes.full]: (path) => `The database ${path} cannot be opened: the disk is full. Make room on it.`,
-  [resultCodes.notADatabase]: (path) => `The file ${path} is not a database. Point DATABASE_URL at another file.`,
+  [resultCodes.busy]: (path) => `The database ${path} is locked by another process. Stop that process.`,
+  [resultCodes.corrupt]: (path, why) => `The database ${path} is damaged: ${why}. Restore a backup.`,
+  [resultCodes.full]: (path) => `Can't open the database ${path}: the disk is full. Free some space.`,
+  [resultCodes.notADatabase]: (path) => `The file ${path} is not a database. Set DATABASE_URL to another file.`,
 }

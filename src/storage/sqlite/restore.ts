@@ -2,10 +2,13 @@
 import {
   chmodSync,
   chownSync,
+  closeSync,
   constants,
   copyFileSync,
   existsSync,
   linkSync,
+  openSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -53,7 +56,7 @@ export async function restore(
     return { replaced: replace(path, candidate), isVerified: checksum === 'right' }
   } catch (error) {
     if (error instanceof StartupFailure) throw error
-    throw new StartupFailure(`The backup could not be restored: ${(error as Error).message}. Nothing was replaced.`)
+    throw new StartupFailure(`Can't restore the backup: ${(error as Error).message}. Nothing was replaced.`)
   } finally {
     rmSync(candidate, { force: true })
     removeAuxiliaryFiles(candidate)
@@ -62,11 +65,11 @@ export async function restore(
 
 /** Only reads the backup, which may be read-only. */
 function takeCopy(file: string, candidate: string): void {
-  refuseFolder(file, 'Name the backup in it.')
-  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new StartupFailure(`There is no file ${file}.`)
+  refuseFolder(file, 'Choose the backup file in it.')
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new StartupFailure(`The file ${file} doesn't exist.`)
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
     throw new StartupFailure(
-      `The file ${file} has a log beside it, ${file}-wal: it is a database in use, or a copy of one. Restore a file that "npx waymark backup" wrote.`,
+      `Next to the file ${file} is a write-ahead log, ${file}-wal, so it is a database in use or a copy of one. Restore a file that "npx waymark backup" wrote.`,
     )
   }
   copyFileSync(file, candidate, constants.COPYFILE_FICLONE)
@@ -74,11 +77,16 @@ function takeCopy(file: string, candidate: string): void {
 }
 
 function check(file: string, candidate: string): void {
+  if (isExport(candidate)) {
+    throw new StartupFailure(
+      `The file ${file} is an export, not a backup. Use "npx waymark import" to store its records.`,
+    )
+  }
   try {
     using database = new DatabaseSync(candidate)
     const [{ integrity_check: verdict } = {}] = database.prepare('pragma integrity_check(1)').all()
     if (verdict !== 'ok') throw damaged(file, String(verdict))
-    if (!holdsRecords(database)) throw new StartupFailure(`The file ${file} is not a database of Waymark.`)
+    if (!holdsRecords(database)) throw new StartupFailure(`The file ${file} is not a Waymark database.`)
     const rows = database.prepare('select name from kysely_migration').all()
     checkVersion(file, new Set(rows.map(({ name }) => String(name))))
   } catch (error) {
@@ -89,6 +97,18 @@ function check(file: string, candidate: string): void {
   }
 }
 
+function isExport(file: string): boolean {
+  const mark = '{"waymark_export":'
+  const start = Buffer.alloc(mark.length)
+  const descriptor = openSync(file, 'r')
+  try {
+    readSync(descriptor, start)
+  } finally {
+    closeSync(descriptor)
+  }
+  return start.toString('latin1') === mark
+}
+
 function checkVersion(file: string, applied: ReadonlySet<string>): void {
   if (isFromDevelopment(applied)) {
     throw new StartupFailure(
@@ -97,7 +117,9 @@ function checkVersion(file: string, applied: ReadonlySet<string>): void {
   }
   const known = migrationsOf('sqlite')
   if ([...applied].some((name) => !(name in known))) {
-    throw new StartupFailure(`The file ${file} was made by a newer version of Waymark. Restore it with that version.`)
+    throw new StartupFailure(
+      `The file ${file} was written by a newer version of Waymark. Restore it with that version.`,
+    )
   }
 }
 
@@ -121,12 +143,12 @@ function lockAlone(path: string, isStopped: boolean): DatabaseSync | undefined {
     if (error instanceof StartupFailure) throw error
     if (isBusy(error)) {
       throw new StartupFailure(
-        `The database ${path} is in use. Stop the server, and every other process that has it open.`,
+        `The database ${path} is in use. Stop the server, and every other process that has the database open.`,
       )
     }
     if (isStopped || !existsSync(`${path}-shm`)) return undefined
     throw new StartupFailure(
-      `The database ${path} is damaged (${(error as Error).message}) and cannot tell whether a server has it open. Stop the server, then add --stopped.`,
+      `The database ${path} is damaged (${(error as Error).message}), so it is unknown whether a server has it open. Stop the server, then add --stopped.`,
     )
   }
 }

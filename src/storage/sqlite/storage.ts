@@ -114,7 +114,7 @@ export class SqliteStorage implements Storage {
   /** Throws if the file was deleted or replaced. SQLite would keep writing to it, and lose the data at the end. */
   #checkFile(): void {
     if (fileId(this.#path) === this.#fileId) return
-    throw databaseUnavailable(new Error(`The database file ${this.#path} has been removed or replaced.`))
+    throw databaseUnavailable(new Error(`The database file ${this.#path} was deleted or replaced.`))
   }
 
   async #select(query: OperationNodeSource, cost: Cost, account: number): Promise<Values[]> {
