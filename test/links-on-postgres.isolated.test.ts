@@ -5,6 +5,6 @@ await runOnPostgres([
   'src/links/{links,links-list,links-safety,undo}.contract.test.ts',
   'src/analytics/statistics/{forgetting,stats}.contract.test.ts',
   'src/links/store.test.ts',
-  'src/links/deleted-links.test.ts',
+  'src/links/{deleted-links,link-edits}.test.ts',
   'test/removals.test.ts',
 ])

@@ -27,6 +27,7 @@ import { Router } from '../http/router.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
 import { Keyring } from '../keys/keyring.ts'
 import { LinkActions } from '../links/actions.ts'
+import { deleteExpiredEdits } from '../links/link-edits.ts'
 import { linkQrRoute, showLinkQr } from '../links/qr.ts'
 import { linkHandlers } from '../links/routes.ts'
 import { linkOperations } from '../links/schema.ts'
@@ -146,6 +147,7 @@ function clickDeletion({ directory, clicks }: Shared) {
 function buildRemovals(storage: Storage, logger: Logger): Removals {
   return new Removals({
     finish: async (isStopped) => {
+      await deleteExpiredEdits(storage, Date.now())
       const removals = [domainRemoval, spaceRemoval]
       await Promise.all(removals.map((removal) => finishRemovals(storage, removal, isStopped)))
     },

@@ -4,6 +4,7 @@ import { readCookie, setCookie } from '../http/cookies.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { type Html, html, type Part } from '../http/html.ts'
 import { findRemovedLink, hasRemovedLinks } from '../links/deleted-links.ts'
+import { hasUndoableEdits } from '../links/link-edits.ts'
 import { findLink } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { spaceRecords } from '../spaces/store.ts'
@@ -25,7 +26,7 @@ export interface Notice {
   readonly count?: number
   /** The number of records that could not be changed. */
   readonly failed?: number
-  /** The records to name or to restore. */
+  /** The record to name, and the records or edits to restore. */
   readonly ids?: readonly number[]
 }
 
@@ -63,6 +64,13 @@ const messages = {
   'links-restored': ({ count, failed }) =>
     `${quantity(count, 'link')} restored.${failed === 0 ? '' : ` ${notRestored(quantity(failed, 'other'))}`}`,
   'links-not-restored': ({ count }) => notRestored(quantity(count, 'link')),
+  'edits-undone': ({ count, failed }) =>
+    `${count === 1 ? 'Change' : quantity(count, 'change')} undone.${failed === 0 ? '' : ` ${notUndone(quantity(failed, 'other'))}`}`,
+  'edits-not-undone': ({ count }) => notUndone(quantity(count, 'change')),
+  'edit-too-late': () => 'The change couldn’t be undone because more than a minute has passed or the link was deleted.',
+  'edit-conflict': () => 'The change wasn’t undone because the link has been changed again since.',
+  'edit-alias-taken': () => 'The change couldn’t be undone because another link now has the previous alias.',
+  'edit-space-deleted': () => 'The change couldn’t be undone because the previous space was deleted.',
   'domain-created': () => 'Domain added.',
   'domain-saved': () => 'Domain saved.',
   'domain-deleted': () => 'Domain deleted.',
@@ -83,8 +91,23 @@ const warnings: readonly Notice['code'][] = [
   'alias-taken',
   'links-gone',
   'links-not-restored',
+  'edits-not-undone',
+  'edit-too-late',
+  'edit-conflict',
+  'edit-alias-taken',
+  'edit-space-deleted',
   'key-created-before',
 ]
+
+/** Returns the offer to undo edits, whose ids follow the first `named` ids. */
+function offerForEdits(named: 0 | 1): Offer {
+  const editsIn = ({ ids }: Required<Notice>) => ids.slice(named)
+  return {
+    isPossible: async (notice, { storage, account }) =>
+      editsIn(notice).length > 0 && (await hasUndoableEdits(storage, account, editsIn(notice), Date.now())),
+    button: (notice, next) => undo('undo', { next, ...selectedRows(editsIn(notice)) }),
+  }
+}
 
 /** Codes of changes that can be undone: the button that undoes them, and whether that is still possible. */
 const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
@@ -97,11 +120,13 @@ const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
     isPossible: ({ ids }, { storage, account }) => hasRemovedLinks(storage, account, ids, Date.now()),
     button: ({ ids }, next) => undo('selected', { what: 'restore', next, ...selectedRows(ids) }),
   },
-  'link-disabled': {
-    isPossible: async ({ ids: [id = 0] }, { storage, account }) =>
-      (await findLink(storage, account, id))?.record.disabled === 1,
-    button: ({ ids: [id] }, next) => undo(`${id}/enable`, { next }),
-  },
+  'link-saved': offerForEdits(0),
+  'link-enabled': offerForEdits(1),
+  'link-disabled': offerForEdits(1),
+  'links-enabled': offerForEdits(0),
+  'links-disabled': offerForEdits(0),
+  'links-moved': offerForEdits(1),
+  'links-without-space': offerForEdits(0),
 }
 
 interface Offer {
@@ -121,6 +146,12 @@ const results: readonly Notice['code'][] = [
   'links-not-restored',
   'too-late',
   'alias-taken',
+  'edits-undone',
+  'edits-not-undone',
+  'edit-too-late',
+  'edit-conflict',
+  'edit-alias-taken',
+  'edit-space-deleted',
 ]
 
 /** Shows the notice on the next page. If the change can be undone, the offer stays for a minute. */
@@ -200,6 +231,10 @@ async function findName({ code, ids: [id] }: Required<Notice>, { storage: db, ac
 
 function failures(count: number, change: string): string {
   return count === 0 ? '' : ` ${quantity(count, 'other')} couldn’t be ${change}.`
+}
+
+function notUndone(changes: string): string {
+  return `${changes} couldn’t be undone because more than a minute has passed, or the links or their spaces were changed since.`
 }
 
 function notRestored(links: string): string {

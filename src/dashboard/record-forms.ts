@@ -4,7 +4,7 @@ import { Failure, found, preconditionFailed } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
 import type { Db } from '../storage/port.ts'
-import type { Precondition } from '../storage/version.ts'
+import type { Precondition, Versioned } from '../storage/version.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from './pages.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from './parts/buttons.ts'
 import { FormState } from './parts/fields.ts'
@@ -18,7 +18,12 @@ interface EditForm {
 
 export interface RecordForms<Row extends { readonly id: number }> {
   readonly what: 'link' | 'domain' | 'space'
-  readonly actions: Pick<ResourceHandlers<Row>, 'find' | 'insertion' | 'onStored' | 'change'>
+  readonly actions: Pick<ResourceHandlers<Row>, 'find' | 'insertion' | 'onStored'> & {
+    /** Changes the record as in `ResourceHandlers`. `edit` is the id with which the dashboard can undo that. */
+    readonly change: (
+      ...of: Parameters<ResourceHandlers<Row>['change']>
+    ) => Promise<Versioned<Row> & { readonly edit?: number | null }>
+  }
   readonly initialValues: (request: PageRequest) => Promise<Fields>
   readonly newPage: (state: FormState, request: PageRequest) => Promise<PageContent>
   /** Returns the values of the form for an existing record; its fields by default. */
@@ -58,7 +63,9 @@ export function addRecordForms<Row extends { readonly id: number }>(
     const id = idParam(request, what)
     const path = `${home}/${id}`
     const saved = await attempt(() => actions.change(account, id, sent, preconditionFrom(version)))
-    if (!(saved instanceof Failure)) return new Redirect(path, { code: `${what}-saved` })
+    if (!(saved instanceof Failure)) {
+      return new Redirect(path, { code: `${what}-saved`, ids: saved.edit ? [saved.edit] : [] })
+    }
     const isConflict = saved.code === conflict
     const now = await find(request, id)
     const form = await editForm(now.record, request)

@@ -6,6 +6,7 @@ import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
 import { removeLinkForNow, restoreLink } from './deleted-links.ts'
+import { recordEdit, undoEdit } from './link-edits.ts'
 import { hashPassword } from './password.ts'
 import {
   type LinkChange,
@@ -67,16 +68,39 @@ export class LinkActions {
     fields: Fields,
     precondition: Precondition | null,
   ): Promise<Versioned<LinkRow>> {
+    return (await this.#change(account, id, fields, precondition)).link
+  }
+
+  /** Changes a link as `change` does. `edit` is the id with which `undoEdit` can undo that for a minute, if anything changed. */
+  changeForNow(account: number, id: number, fields: Fields, precondition: Precondition | null): Promise<EditedLink> {
+    return this.#change(account, id, fields, precondition, true)
+  }
+
+  async #change(
+    account: number,
+    id: number,
+    fields: Fields,
+    precondition: Precondition | null,
+    isUndoable = false,
+  ): Promise<EditedLink> {
     const reading = updateLink.read(fields)
     const password = reading.violations.length > 0 ? null : reading.values.redirect_password
     const redirect_password = await hashed(account, password)
-    const link = await this.#storage.write(async (tx) => {
-      const old = found(await findLinkForUpdate(tx, account, id), 'link')
-      precondition?.check(old.version)
-      const change = await checkedChange(tx, account, old.record, reading, this.#parts.shortUrl)
-      return found(await changeLink(tx, account, id, { ...change, redirect_password }), 'link')
+    const edited = await this.#storage.write(async (tx) => {
+      const before = found(await findLinkForUpdate(tx, account, id), 'link')
+      precondition?.check(before.version)
+      const change = await checkedChange(tx, account, before.record, reading, this.#parts.shortUrl)
+      const link = found(await changeLink(tx, account, id, { ...change, redirect_password }), 'link')
+      return { link, edit: isUndoable ? await recordEdit(tx, account, { before, after: link }, Date.now()) : null }
     })
-    this.onStored(link.record)
+    this.onStored(edited.link.record)
+    return edited
+  }
+
+  /** Undoes the account's edit as `undoEdit` of `link-edits.ts` does. */
+  async undoEdit(account: number, edit: number): Promise<Versioned<LinkRow> | undefined> {
+    const link = await undoEdit(this.#storage, account, edit, Date.now())
+    if (link !== undefined) this.onStored(link.record)
     return link
   }
 
@@ -105,6 +129,11 @@ export class LinkActions {
   onStored({ id, domain_id, alias }: Pick<LinkRow, 'id' | 'domain_id' | 'alias'>): void {
     this.#parts.onChange(id, domain_id, foldCase(alias))
   }
+}
+
+interface EditedLink {
+  readonly link: Versioned<LinkRow>
+  readonly edit: number | null
 }
 
 interface CheckedLink {

@@ -172,6 +172,18 @@ export interface Database {
     clicks: number
     link: string
   }
+  /** Edits of links that the dashboard can undo for a minute. `before` is JSON of the changed columns. */
+  link_edits: {
+    id: Generated<number>
+    account_id: number
+    link_id: number
+    edited_at: string
+    /** The version of the link after the edit. */
+    version: string
+    before: string
+  }
+  /** Domains in account 0 that the dashboard can restore for a minute, with their account and name. */
+  deleted_domains: { id: number; account_id: number; name: string; deleted_at: string }
   /** Committed changes that the redirect server has to notice. */
   changes: { seq: Generated<number>; resource: string; record_id: number }
 }

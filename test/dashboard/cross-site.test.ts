@@ -44,12 +44,14 @@ async function pathsFor(app: TestApp, { account, domain, space, links }: Furnish
 }
 
 /** Returns the fields of forms that need some, by route. */
-async function formsFor(app: TestApp, { account, domain, links: [link], key }: Furnished) {
+async function formsFor(app: TestApp, { account, domain, links: [link, edited], key }: Furnished) {
+  const { edit } = await app.actions.links.changeForNow(account, edited.id, { title: 'Edited' }, null)
   const forms: Readonly<Record<string, Form>> = {
     '/app/sign-in': { api_key: key, token: await insertLoginToken(app.storage, account) },
     '/app/scheme': { scheme: 'dark' },
     '/app/links': { url: 'https://evil.example/', domain_id: String(domain.id) },
     '/app/links/:id': { url: 'https://evil.example/' },
+    '/app/links/undo': { [`row-${edit}`]: 'on' },
     '/app/links/selected': { what: 'disable', [`row-${link.id}`]: 'on' },
     '/app/domains': { name: 'evil.example.com' },
     '/app/domains/:id': { homepage_url: 'https://evil.example/' },

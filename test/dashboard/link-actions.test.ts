@@ -195,8 +195,30 @@ describe('selected links', () => {
     const page = await after(await browser.post(`/app/links/${one.id}/disable`, rows(one)))
     assert.ok(page.said.join().includes(`${name} disabled.`), page.said.join())
     assert.equal((await shown(one)).disabled, true)
-    const undone = await after(await browser.submit(page, `/app/links/${one.id}/enable`))
-    assert.ok(undone.said.join().includes(`${name} enabled.`), undone.said.join())
+    const undone = await after(await browser.submit(page, '/app/links/undo'))
+    assert.equal(undone.said.join(), 'Change undone.')
+    assert.equal((await shown(one)).disabled, false)
+  })
+
+  test('go back to their spaces, except links that were changed since', async () => {
+    const space = await place.stored('/spaces', { name: 'Old' })
+    const [one, two, three] = [await place.link({ space_id: space.id }), await place.link(), await place.link()]
+    const other = await place.stored('/spaces', { name: 'New' })
+    const move = async (space_id: string) =>
+      after(await browser.post(selected, { ...rows(one, two, three), what: 'move', space_id }))
+    const moved = await move(String(other.id))
+    assert.match(moved.said.join(), /3 links moved to New\. Undo Dismiss$/)
+    await place.send('PATCH', `/links/${three.id}`, { form: { title: 'Changed' } })
+    const undone = await after(await browser.submit(moved, '/app/links/undo'))
+    assert.match(undone.said.join(), /^2 changes undone\. 1 other couldn’t be undone because/)
+    const spaces = async () => Promise.all([one, two, three].map(async (link) => (await shown(link)).space_id))
+    assert.deepEqual(await spaces(), [space.id, null, other.id])
+    const all = await move('0')
+    for (const link of [one, three]) await place.send('PATCH', `/links/${link.id}`, { form: { title: 'Again' } })
+    const refused = await after(await browser.submit(all, '/app/links/undo'))
+    assert.match(refused.said.join(), /^2 changes couldn’t be undone/)
+    assert.deepEqual(await spaces(), [null, null, null])
+    assert.deepEqual((await browser.open('/app/links')).said, [])
   })
 })
 
@@ -220,5 +242,44 @@ describe('a deleted link', () => {
     await place.link({ alias: 'wanted' })
     const page = await after(await browser.post(`/app/links/${link.id}/restore`))
     assert.match(page.said.join(), /another link now has its alias/)
+  })
+})
+
+describe('an edited link', () => {
+  const edit = async (link: Json, form: Form) => {
+    const path = `/app/links/${link.id}`
+    return after(await browser.submit(await browser.open(`${path}/edit`), path, form))
+  }
+
+  test('gets its previous values back', async () => {
+    const link = await place.link({ title: 'Before', redirect_password: 'secret' })
+    const page = await edit(link, { title: 'After', remove_password: 'true', url: 'https://acme.com/after' })
+    assert.match(page.said.join(), /Undo Dismiss$/)
+    const back = await after(await browser.submit(page, '/app/links/undo'))
+    assert.equal(back.said.join(), 'Change undone.')
+    assert.deepEqual(await shown(link), { ...link, updated_at: (await shown(link)).updated_at })
+    assert.match((await after(await browser.submit(page, '/app/links/undo'))).said.join(), /more than a minute/)
+  })
+
+  test('stays as it is if it was changed since, or its alias or space is gone', async () => {
+    const space = await place.stored('/spaces', { name: 'Goes' })
+    const link = await place.link({ alias: 'edited', space_id: space.id })
+    const undo = async (page: Page) => (await after(await browser.submit(page, '/app/links/undo'))).said.join()
+    const renamed = await edit(link, { alias: 'edited-2' })
+    const other = await place.link({ alias: 'edited' })
+    assert.match(await undo(renamed), /another link now has the previous alias/)
+    await place.send('DELETE', `/links/${other.id}`)
+    await place.send('PATCH', `/links/${link.id}`, { form: { title: 'Else' } })
+    assert.match(await undo(renamed), /has been changed again since/)
+    assert.deepEqual([(await shown(link)).alias, (await shown(link)).title], ['edited-2', 'Else'])
+    const moved = await edit(link, { space_id: '' })
+    await place.send('DELETE', `/spaces/${space.id}`)
+    assert.match(await undo(moved), /the previous space was deleted/)
+  })
+
+  test('that was saved unchanged offers no undo', async () => {
+    const { said } = await edit(await place.link(), {})
+    assert.match(said.join(), /^Link saved\./)
+    assert.doesNotMatch(said.join(), /Undo/)
   })
 })

@@ -30,7 +30,10 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
       find: (account, id) => findLink(storage, account, id),
       insertion: (account, fields) => links.insertion(account, apiFields(fields)),
       onStored: (link) => links.onStored(link),
-      change: (account, id, fields, precondition) => links.change(account, id, apiFields(fields), precondition),
+      change: async (account, id, fields, precondition) => {
+        const { link, edit } = await links.changeForNow(account, id, apiFields(fields), precondition)
+        return { ...link, edit }
+      },
     },
     initialValues: async ({ account, query }) => {
       const { url, space_id, domain_id = (await findLinkDomain(storage, account, null))?.id } = query

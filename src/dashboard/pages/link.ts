@@ -144,8 +144,9 @@ function addLinkActions(pages: Pages, services: Services): void {
   ] as const) {
     pages.post(`${home}/:id/${name}`, async (request) => {
       const id = idParam(request, 'link')
-      await links.change(request.account, id, { disabled }, null)
-      return new Redirect(linkReturnPath(request.fields.next), { code: `link-${name}d`, ids: [id] })
+      const { edit } = await links.changeForNow(request.account, id, { disabled }, null)
+      const ids = edit === null ? [id] : [id, edit]
+      return new Redirect(linkReturnPath(request.fields.next), { code: `link-${name}d`, ids })
     })
   }
 

@@ -53,6 +53,11 @@ export function addLinkListPages(pages: Pages, services: Services): void {
   // Changing the color scheme on the confirmation page returns to this path.
   pages.get(`${home}/selected`, async () => new Redirect(home))
 
+  pages.post(`${home}/undo`, async ({ account, fields }) => {
+    const notice = await undoEdits(selectedIn(fields), account, services.actions.links)
+    return new Redirect(undoReturnPath(fields.next), notice)
+  })
+
   pages.post(`${home}/selected`, async (request) => {
     const { account, fields } = request
     const ids = selectedIn(fields)
@@ -218,11 +223,13 @@ async function applyToAll(
   return fields.what === 'restore' ? { code: 'links-not-restored', count: ids.length } : { code: 'links-gone' }
 }
 
-function noticeFor({ single, several, space }: LinkAction, done: readonly number[], failed: number): Notice {
-  if (single !== undefined && done.length === 1 && failed === 0) return { code: single, ids: done }
-  // Undo needs the ids of deleted links.
-  const ids = several === 'links-deleted' ? done : space === undefined ? [] : [space]
-  return { code: several, ids, count: done.length, failed }
+function noticeFor(action: LinkAction, done: readonly number[], failed: number): Notice {
+  const { single, several, edits, space } = action
+  const undoable = edits ?? done
+  if (single !== undefined && done.length === 1 && failed === 0) {
+    return { code: single, ids: edits === undefined ? done : [...done, ...edits] }
+  }
+  return { code: several, ids: space === undefined ? undoable : [space, ...undoable], count: done.length, failed }
 }
 
 interface LinkAction {
@@ -230,20 +237,29 @@ interface LinkAction {
   readonly apply: (id: number) => Promise<unknown>
   readonly single?: Notice['code']
   readonly several: Notice['code']
+  /** The edits so far, with which the action can be undone. */
+  readonly edits?: readonly number[]
   readonly space?: number
 }
 
 function actionFrom({ what, space_id }: Fields, account: number, links: LinkActions): LinkAction {
-  const change = (fields: Fields) => (id: number) => links.change(account, id, fields, null)
+  const change = (fields: Fields): Pick<LinkAction, 'apply' | 'edits'> => {
+    const edits: number[] = []
+    const apply = async (id: number) => {
+      const { edit } = await links.changeForNow(account, id, fields, null)
+      if (edit !== null) edits.push(edit)
+    }
+    return { apply, edits }
+  }
   switch (what) {
     case 'enable':
-      return { apply: change({ disabled: 'false' }), single: 'link-enabled', several: 'links-enabled' }
+      return { ...change({ disabled: 'false' }), single: 'link-enabled', several: 'links-enabled' }
     case 'disable':
-      return { apply: change({ disabled: 'true' }), single: 'link-disabled', several: 'links-disabled' }
+      return { ...change({ disabled: 'true' }), single: 'link-disabled', several: 'links-disabled' }
     case 'move': {
       const space = requestedSpace(space_id)
-      if (space === null) return { apply: change({ space_id: '' }), several: 'links-without-space' }
-      return { apply: change({ space_id: String(space) }), several: 'links-moved', space }
+      if (space === null) return { ...change({ space_id: '' }), several: 'links-without-space' }
+      return { ...change({ space_id: String(space) }), several: 'links-moved', space }
     }
     case 'delete':
       return { apply: (id) => links.removeForNow(account, id, null), single: 'link-deleted', several: 'links-deleted' }
@@ -258,6 +274,27 @@ function actionFrom({ what, space_id }: Fields, account: number, links: LinkActi
     default:
       throw new Failure('malformed_body', 'The form doesn’t say what to do. Open the list of links and try again.')
   }
+}
+
+/** Undoes edits of the account's links, each unless its link has been changed since. */
+async function undoEdits(edits: readonly number[], account: number, links: LinkActions): Promise<Notice> {
+  const results: Notice['code'][] = []
+  for (const edit of edits) {
+    const link = await attempt(() => links.undoEdit(account, edit))
+    if (link instanceof Failure) results.push(undoFailures[link.code] ?? 'edit-too-late')
+    else results.push(link === undefined ? 'edit-too-late' : 'edits-undone')
+  }
+  const [only = 'edit-too-late', ...others] = results
+  if (others.length === 0) return { code: only, count: 1 }
+  const count = results.filter((code) => code === 'edits-undone').length
+  if (count === 0) return { code: 'edits-not-undone', count: results.length }
+  return { code: 'edits-undone', count, failed: results.length - count }
+}
+
+const undoFailures: Readonly<Record<string, Notice['code']>> = {
+  precondition_failed: 'edit-conflict',
+  alias_taken: 'edit-alias-taken',
+  validation_failed: 'edit-space-deleted',
 }
 
 /** Returns the selected space; null means no space. Throws `validation_failed`. */

@@ -87,6 +87,31 @@ function tables({ engine, id, integer, text, end }: Dialect): string[] {
     'create index links_by_status on links (account_id, status, id)',
     'create index links_by_space on links (space_id, id) where space_id is not null',
     'create index links_by_status_due on links (account_id, status_due_at) where status_due_at is not null',
+    ...undoTables({ id, integer, text, end }),
+  ]
+}
+
+/** Returns the tables of changes that the dashboard can undo for a minute. */
+function undoTables({ id, integer, text, end }: Pick<Dialect, 'id' | 'integer' | 'text' | 'end'>): string[] {
+  return [
+    `create table link_edits (
+      id ${id},
+      account_id ${integer} not null,
+      link_id ${integer} not null,
+      edited_at ${text} not null,
+      version text not null,
+      before text not null
+    )${end}`,
+    'create index link_edits_by_time on link_edits (edited_at)',
+
+    // A row that is deleted lets the removal of its domain begin: see `domains/deleted-domains.ts`.
+    `create table deleted_domains (
+      id ${integer} not null primary key references domains (id) on delete cascade,
+      account_id ${integer} not null,
+      name ${text} not null,
+      deleted_at ${text} not null
+    )${end}`,
+    'create index deleted_domains_by_account on deleted_domains (account_id)',
   ]
 }
 

@@ -1,0 +1,134 @@
+/** Edits of links that can be undone for a minute, and only by their account. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { keptDays, openClicks } from '../../test/clicks.ts'
+import { newSpace, plainLink, twoNodes } from '../../test/links.ts'
+import { scopes } from '../analytics/tables.ts'
+import { removeSpace } from '../spaces/store.ts'
+import { query } from '../storage/schema.ts'
+import { LinkActions } from './actions.ts'
+import { deleteExpiredEdits, hasUndoableEdits, undoEdit } from './link-edits.ts'
+import type { LinkRow, LinkValues } from './schema.ts'
+import { findLink, insertLink } from './store.ts'
+
+const minuteMs = 60_000
+const edits = query.selectFrom('link_edits').selectAll()
+
+async function place(t: TestContext) {
+  const nodes = await twoNodes((work) => t.after(work))
+  const { storage, account, domain } = nodes
+  const spaces = [await newSpace(storage, account, 'Red'), await newSpace(storage, account, 'Blue')] as const
+  const shortUrl = (name: string, alias: string) => `http://${name}/${alias}`
+  const actions = new LinkActions(storage, { shortUrl, onChange: () => undefined, flush: async () => undefined })
+  const link = (alias: string, values: Partial<LinkValues> = {}) =>
+    insertLink(storage, account, { id: domain, name: 'go.acme.com' }, { ...plainLink, ...values, alias })
+  const change = async (id: number, fields: Record<string, unknown>) =>
+    (await actions.changeForNow(account, id, fields, null)).edit ?? assert.fail('nothing was changed')
+  return { ...nodes, spaces, actions, link, change }
+}
+
+/** Returns the fields that a user sets. */
+function valuesOf({ updated_at: _, ...values }: LinkRow): unknown {
+  return values
+}
+
+test('restores all values in a new version, once, and on every node', async (t) => {
+  const { storage, other, account, spaces, link, change } = await place(t)
+  const [red, blue] = spaces
+  const before = await link('Sale', { space_id: red, title: 'Straße', clicks_limit: 9, redirect_password: 'a hash' })
+  const { id } = before.record
+  const edit = await change(id, {
+    ...{ url: 'https://acme.com/other', alias: 'other', title: '', space_id: String(blue), disabled: 'true' },
+    ...{ active_period_start_at: '2026-01-01T00:00:00Z', active_period_end_at: '2026-02-01T00:00:00Z' },
+    ...{ clicks_limit: '', expiration_url: 'https://acme.com/over', redirect_password: 'another' },
+    ...{ forward_query: 'true', redirect_status: '301' },
+  })
+  assert.notDeepEqual((await findLink(storage, account, id))?.record.url, before.record.url)
+  const undone = await Promise.all([storage, other].map((db) => undoEdit(db, account, edit, Date.now())))
+  const [back, ...others] = undone.filter((each) => each !== undefined)
+  assert.ok(back)
+  assert.deepEqual(others, [])
+  assert.deepEqual(valuesOf(back.record), valuesOf(before.record))
+  assert.notEqual(back.version, before.version)
+  assert.deepEqual(await findLink(storage, account, id), back)
+  assert.equal(await hasUndoableEdits(storage, account, [edit], Date.now()), false)
+})
+
+test('an edit that changes nothing cannot be undone', async (t) => {
+  const { storage, account, actions, link } = await place(t)
+  const { id, url } = (await link('sale')).record
+  assert.equal((await actions.changeForNow(account, id, { url }, null)).edit, null)
+  assert.deepEqual(await storage.execute(edits), [])
+})
+
+test('an edit through the API is not stored, and one in the dashboard is deleted after a minute', async (t) => {
+  const { storage, account, actions, link, change } = await place(t)
+  const { id } = (await link('sale')).record
+  await actions.change(account, id, { title: 'By the API' }, null)
+  assert.deepEqual(await storage.execute(edits), [])
+  const edit = await change(id, { title: 'Sale' })
+  const [stored] = await storage.execute(edits)
+  const editedAt = Date.parse(stored?.edited_at ?? '')
+  assert.equal(await hasUndoableEdits(storage, account, [edit], editedAt + minuteMs - 1), true)
+  assert.equal(await undoEdit(storage, account, edit, editedAt + minuteMs), undefined)
+  await deleteExpiredEdits(storage, editedAt + minuteMs - 1)
+  assert.equal((await storage.execute(edits)).length, 1)
+  await deleteExpiredEdits(storage, editedAt + minuteMs)
+  assert.deepEqual(await storage.execute(edits), [])
+  assert.equal((await findLink(storage, account, id))?.record.title, 'Sale')
+})
+
+test('another account cannot undo an edit', async (t) => {
+  const { storage, account, link, change } = await place(t)
+  const edit = await change((await link('sale')).record.id, { title: 'Sale' })
+  assert.equal(await hasUndoableEdits(storage, account + 1, [edit], Date.now()), false)
+  assert.equal(await undoEdit(storage, account + 1, edit, Date.now()), undefined)
+  assert.equal((await undoEdit(storage, account, edit, Date.now()))?.record.title, null)
+})
+
+test('changes nothing if the link was changed or deleted, or its alias or space is gone', async (t) => {
+  const { storage, account, spaces, actions, link, change } = await place(t)
+  const [red] = spaces
+  const { id } = (await link('sale', { space_id: red })).record
+  const undo = (edit: number) => undoEdit(storage, account, edit, Date.now())
+  const first = await change(id, { title: 'First' })
+  const second = await change(id, { title: 'Second' })
+  await assert.rejects(undo(first), { code: 'precondition_failed' })
+  assert.equal((await findLink(storage, account, id))?.record.title, 'Second')
+  assert.equal((await undo(second))?.record.title, 'First')
+
+  const renamed = await change(id, { alias: 'renamed' })
+  await link('SALE')
+  await assert.rejects(undo(renamed), { code: 'alias_taken' })
+  const moved = await change(id, { space_id: '', title: 'Moved' })
+  await removeSpace(storage, account, red, null)
+  await assert.rejects(undo(moved), { code: 'validation_failed' })
+  const now = (await findLink(storage, account, id))?.record
+  assert.deepEqual([now?.alias, now?.space_id, now?.title], ['renamed', null, 'Moved'])
+  await actions.remove(account, id, null)
+  assert.equal(await undo(moved), undefined)
+})
+
+test('clicks follow a link to another space and back, and totals stay exact', async (t) => {
+  const { storage, account, spaces, link, change } = await place(t)
+  const [red, blue] = spaces
+  const { store, maintenance } = await openClicks(storage.location, (work) => t.after(work))
+  const { id } = (await link('sale', { space_id: red })).record
+  const click = (batch: number) => {
+    const at = { atMs: 100 * 86_400_000, count: 1, class: 'person', facts: null } as const
+    return store.write(batch, [{ ...at, link: id, visitorUnder: () => batch }])
+  }
+  await click(1)
+  const edit = await change(id, { space_id: String(blue) })
+  await maintenance.moveClicks()
+  await click(2)
+  await undoEdit(storage, account, edit, Date.now())
+  await click(3)
+  await maintenance.moveClicks()
+  const ofSpaces = (await keptDays(storage)).filter(({ scope }) => scope === scopes.space)
+  assert.deepEqual(
+    ofSpaces.map((day) => [day.id, [...day.facts.hours.values()].map(({ people }) => people)]),
+    [[red, [3]]],
+  )
+  assert.equal((await findLink(storage, account, id))?.record.clicks, 3)
+})
