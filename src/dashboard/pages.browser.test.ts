@@ -122,7 +122,7 @@ test('links in the cells of a row lie above the link that covers the row', { ski
   const { page } = await signedIn()
   await page.goto(`${app.origin}/app/domains?sort=asc`)
   const row = page.getByRole('row', { name: 'go.acme.com' })
-  await row.getByRole('link', { name: 'Set homepage of go.acme.com' }).click()
+  await row.getByRole('link', { name: 'Set homepage for go.acme.com' }).click()
   await page.waitForURL(`${app.origin}/app/domains/1/edit#field-homepage_url`)
   await page.goBack()
   await row.getByRole('link', { name: '20 links' }).click()

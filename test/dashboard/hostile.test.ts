@@ -80,7 +80,15 @@ async function* pagesOf(
   words: string,
 ): AsyncGenerator<[string, Visited]> {
   const ofLink = `/app/links/${link.id}`
-  const paths = ['/app', '/app/links', '/app/links/new', ofLink, `${ofLink}/delete`, `${ofLink}/forget`, '/app/domains']
+  const paths = [
+    '/app',
+    '/app/links',
+    '/app/links/new',
+    ofLink,
+    `${ofLink}/delete`,
+    `${ofLink}/delete-statistics`,
+    '/app/domains',
+  ]
   paths.push(`/app/domains/${domain.id}`, `/app/domains/${domain.id}/delete`, '/app/spaces', `/app/spaces/${space.id}`)
   paths.push(`${ofLink}/edit`, `/app/domains/${domain.id}/edit`, `/app/spaces/${space.id}/edit`)
   paths.push(`/app/spaces/${space.id}/delete`, '/app/keys', `/app/keys/${key.id}/revoke`, '/app/sessions', '/app/about')

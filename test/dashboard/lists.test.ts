@@ -26,10 +26,10 @@ describe('deletes', () => {
     const own = await furnish(app)
     const browser = await signedIn(app, own.key)
     const [link] = own.links
-    const path = `/app/links/${link.id}/forget`
+    const path = `/app/links/${link.id}/delete-statistics`
     await browser.follow(await browser.submit(await browser.open(path), path))
     assert.equal((await own.send('GET', `/links/${link.id}`)).body.data.clicks, 0)
-    assert.equal((await browser.post('/app/links/99999/forget')).status, 404)
+    assert.equal((await browser.post('/app/links/99999/delete-statistics')).status, 404)
   })
 
   test('a domain with its links, and a space without them, after naming their number', async () => {

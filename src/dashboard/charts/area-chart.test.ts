@@ -129,10 +129,10 @@ test('the clicks of the previous period add up to its total until now', () => {
     interval: 'day',
     title: 'Clicks',
   } as const
-  const beside = (some: Partial<ClicksChart>) =>
+  const previousColumn = (some: Partial<ClicksChart>) =>
     textsOf(areaChart({ ...chart, ...some }), 'td').filter((_, place) => place % 5 === 4)
-  assert.deepEqual(beside({}), ['4', '5', '60', '69'])
-  assert.deepEqual(beside({ currentHour: 9, beforeUntilNow: 29 }), ['4', '5', '20', '29'])
+  assert.deepEqual(previousColumn({}), ['4', '5', '60', '69'])
+  assert.deepEqual(previousColumn({ currentHour: 9, beforeUntilNow: 29 }), ['4', '5', '20', '29'])
   assert.ok(
     titlesOf(areaChart({ ...chart, currentHour: 9, beforeUntilNow: 29 })).includes(
       'Wed, Nov 18, 2026, so far: 3 clicks (previous period: 20)',

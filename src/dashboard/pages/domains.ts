@@ -73,7 +73,7 @@ export function addDomainPages(pages: Pages, services: Services): void {
 }
 
 function noHomepage({ id, name_unicode }: Domain): Html {
-  const action = html`<a href="${home}/${id}/edit#field-homepage_url" aria-label="Set homepage of ${name_unicode}">Set homepage</a>`
+  const action = html`<a href="${home}/${id}/edit#field-homepage_url" aria-label="Set homepage for ${name_unicode}">Set homepage</a>`
   return html`<span class="pair"><span class="state expired">${icon('warning')}No homepage</span> ${action}</span>`
 }
 

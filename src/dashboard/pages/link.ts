@@ -68,7 +68,7 @@ function clicksSection(link: Link, statistics: readonly Html[] | null): Html {
 /** Renders the deletion links. Confirmation pages name the consequences. */
 function deletionSection({ id }: Link, hasStatistics: boolean): Html {
   const path = `${home}/${id}`
-  const statistics = html`<div><p>Resets the click count to 0. The link keeps working.</p>${confirmLink('Delete statistics', `${path}/forget`)}</div>`
+  const statistics = html`<div><p>Resets the click count to 0. The link keeps working.</p>${confirmLink('Delete statistics', `${path}/delete-statistics`)}</div>`
   return html`<section id="delete"><h2>Delete</h2><div class="removals">${hasStatistics ? statistics : null}
 <div>${confirmLink('Delete link', `${path}/delete`)}</div></div></section>`
 }
@@ -170,9 +170,11 @@ function addLinkActions(pages: Pages, services: Services): void {
     return new Redirect(page, link === undefined ? { code: 'too-late' } : { code: 'link-restored', ids: [id] })
   })
 
-  pages.get(`${home}/:id/forget`, async (request) => deleteStatisticsPage(await requestedLink(request, services)))
+  pages.get(`${home}/:id/delete-statistics`, async (request) =>
+    deleteStatisticsPage(await requestedLink(request, services)),
+  )
 
-  pages.post(`${home}/:id/forget`, async (request) => {
+  pages.post(`${home}/:id/delete-statistics`, async (request) => {
     const id = idParam(request, 'link')
     if (!(await deleteClicks(request.account, id))) throw notFound('link')
     return new Redirect(`${home}/${id}`, { code: 'clicks-deleted' })
@@ -184,7 +186,7 @@ function deleteStatisticsPage({ id, clicks, short_url }: Link): PageContent {
   return confirmation({
     title: `Delete the statistics for ${shortUrlText(short_url)}?`,
     place: 'links',
-    action: `${home}/${id}/forget`,
+    action: `${home}/${id}/delete-statistics`,
     consequences: [
       `This permanently deletes the link’s statistics, including ${figures}, and removes them from all totals. The link keeps working. You can’t undo this.`,
     ],
