@@ -37,7 +37,7 @@ export function rarePartOf(record: number): string {
 export function hostNameOf(record: number): HostName {
   const name = parseHostName(`${pick(words, record >> 4)}-${tokenOf(record)}.${pick(brands, record)}.com`)
   if ('name' in name) return name
-  throw new Error(`Record ${record} has no valid name: ${name.message}`)
+  throw new Error(`Record ${record} has no valid name: ${name.at('name').message}`)
 }
 
 export function urlsOf(record: number): { homepage_url: string; not_found_url: string | null } {

@@ -1,5 +1,5 @@
 /** Reads and writes the day of a link as a line of an export. Pure. */
-import type { Violation } from '../errors.ts'
+import type { Violation } from '../violations.ts'
 import { isHost } from './capture/referrer.ts'
 import {
   type DayFacts,
@@ -45,8 +45,11 @@ const isValue: Readonly<Record<LinkDimension, (value: string) => boolean>> = {
 /** More than a link can have in an hour. */
 const maxClicks = 1_000_000_000
 
+/** An error in one member of a line. */
+type LineError = Pick<Violation, 'field' | 'message'>
+
 /** Reads the members of a line. The values of a missing dimension are unknown. */
-export function readDay(members: Readonly<Record<string, unknown>>): { values: DayFacts; violations: Violation[] } {
+export function readDay(members: Readonly<Record<string, unknown>>): { values: DayFacts; violations: LineError[] } {
   const values = emptyDay()
   const { hours, other: others = {}, ...named } = members
   const violations = [...readHours(hours, values), ...unknownMembers(named), ...readOthers(others, values)]
@@ -64,11 +67,11 @@ export function readDay(members: Readonly<Record<string, unknown>>): { values: D
   return { values, violations }
 }
 
-function violation(field: string, message: string): Violation {
-  return { field, code: 'not_allowed', message }
+function violation(field: string, message: string): LineError {
+  return { field, message }
 }
 
-function readHours(hours: unknown, { hours: to }: DayFacts): Violation[] {
+function readHours(hours: unknown, { hours: to }: DayFacts): LineError[] {
   if (!Array.isArray(hours)) return [violation('hours', 'A day needs the list of its hours.')]
   for (const each of hours) {
     if (!isHour(each)) {
@@ -99,15 +102,15 @@ function isCount(value: unknown, min: number, max = maxClicks): value is number 
   return Number.isInteger(value) && Number(value) >= min && Number(value) <= max
 }
 
-function unknownMembers(named: Readonly<Record<string, unknown>>): Violation[] {
+function unknownMembers(named: Readonly<Record<string, unknown>>): LineError[] {
   const unknown = Object.keys(named).filter((name) => !(dimensionsOfLinks as readonly string[]).includes(name))
   return unknown.map((name) => {
     const field = name.slice(0, 64).toWellFormed()
-    return { field, code: 'unknown_field', message: `The ${field} field is unknown.` }
+    return violation(field, `The ${field} field is unknown.`)
   })
 }
 
-function readOthers(others: unknown, { breakdowns }: DayFacts): Violation[] {
+function readOthers(others: unknown, { breakdowns }: DayFacts): LineError[] {
   const entries = typeof others === 'object' && others !== null ? Object.entries(others) : [['', others]]
   for (const [name, clicks] of entries) {
     const dimension = dimensionsOfLinks.find((each) => each === name)
@@ -124,7 +127,7 @@ function readOthers(others: unknown, { breakdowns }: DayFacts): Violation[] {
   return []
 }
 
-function readValues(dimension: LinkDimension, pairs: unknown, { breakdowns }: DayFacts): Violation[] {
+function readValues(dimension: LinkDimension, pairs: unknown, { breakdowns }: DayFacts): LineError[] {
   const to = breakdowns[dimension]
   if (!Array.isArray(pairs))
     return [violation(dimension, 'The value is a list of pairs: a value, or null, and its clicks.')]

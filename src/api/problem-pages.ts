@@ -1,10 +1,11 @@
-import { type ErrorCode, notFound, violationCodes } from '../errors.ts'
+import { type ErrorCode, notFound } from '../errors.ts'
 import { navigationLink, navigationRail, renderDocument, skipLink } from '../frame/document.ts'
 import { readScheme, type Scheme } from '../frame/scheme.ts'
 import { failures } from '../http/failures.ts'
 import { type Html, html } from '../http/html.ts'
 import { addHeader, send, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
+import { violationCodes } from '../violations.ts'
 
 /** Adds `GET /problems/{code}`, the `type` of every problem: a page, or JSON if `Accept` asks for JSON and not for HTML. */
 export function problemPages(routes: Router): void {

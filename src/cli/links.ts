@@ -1,7 +1,7 @@
 /** The commands on links. They use the forms, checks and store of the API. */
 import { readShortUrlTemplate } from '../config/config.ts'
 import { findDomainByName } from '../domains/store.ts'
-import { Failure, Refusal, StartupFailure, type Violation } from '../errors.ts'
+import { Failure, StartupFailure } from '../errors.ts'
 import { pageRequestOf } from '../forms/list-query.ts'
 import { findAddresses } from '../instance/store.ts'
 import { checkedValues } from '../links/actions.ts'
@@ -13,6 +13,7 @@ import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import { spaceRecords, spacesNamed } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
+import { Refusal, type Violation } from '../violations.ts'
 import { chooseAccount } from './accounts.ts'
 import {
   accountId,
@@ -145,7 +146,7 @@ const maxNamed = 10
 /** Returns the ID of the domain with this name, in any spelling. Throws `StartupFailure` if the account has none. */
 async function chooseDomain(db: Db, account: number, text: string): Promise<number> {
   const name = parseHostName(text.trim())
-  if (name instanceof Refusal) throw new WrongUse(`--domain: ${name.message}`)
+  if (name instanceof Refusal) throw new WrongUse(formatViolations([name.at('domain')]))
   const domain = await findDomainByName(db, account, name.name)
   if (domain === undefined) throw new StartupFailure(`--domain: The account has no domain ${name.name}.`)
   return domain.id

@@ -5,6 +5,7 @@ import { failures } from '../http/failures.ts'
 import { html } from '../http/html.ts'
 import { type Place, pageHeaders, renderBare } from './frame.ts'
 import { linkButton } from './parts/buttons.ts'
+import { formMessages } from './parts/fields.ts'
 import { linkListReturnPath } from './return-path.ts'
 
 /** Renders a failure as a page without a frame. */
@@ -43,6 +44,8 @@ const lists = ['links', 'domains', 'spaces', 'keys', 'sessions'] as const
 function textFor({ code, message, facts }: Failure, method: string) {
   if (code === 'route_not_found') return { title: pageNotFound, sentences: [] }
   if (code === 'not_found') return { title: 'Not found', sentences: [`${message} It may have been deleted.`] }
+  const isInvalidUrl = method !== 'POST' && facts.violations !== undefined
   const title = method === 'POST' ? 'Nothing was changed' : 'This page can’t be shown'
-  return { title, sentences: facts.violations?.map((violation) => violation.message) ?? [message] }
+  if (isInvalidUrl) return { title, sentences: ['The URL of this page has an invalid value.'] }
+  return { title, sentences: facts.violations ? formMessages(facts.violations) : [message] }
 }

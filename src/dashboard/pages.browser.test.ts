@@ -277,7 +277,7 @@ test('custom dates open above the page without moving it; rejected dates stay as
   await button.click()
   await page.getByLabel('To', { exact: true }).fill('2026-02-01')
   await page.getByRole('button', { name: 'Show' }).click()
-  await page.getByText('The to date must not be before the from date.').waitFor()
+  await page.getByText('“To” must not be before the first day.').waitFor()
   assert.equal(await page.getByLabel('From', { exact: true }).inputValue(), '2026-02-02')
   assert.equal(await hasFocus(page.getByLabel('To', { exact: true })), true)
   assert.deepEqual(complaints, [])

@@ -76,11 +76,11 @@ test('opens collapsed sections with errors, and focuses the first invalid field'
   await page.goto(`${app.origin}/app/links/new`)
   await target.fill('//acme.com')
   await page.locator('summary', { hasText: /^Dates/ }).click()
-  await page.getByLabel('Clicks until it expires').fill('0')
+  await page.getByLabel('Click limit').fill('0')
   await page.getByRole('button', { name: 'Create link' }).click()
-  await page.getByText('The URL must be absolute').first().waitFor()
+  await page.getByText('Destination must be a complete URL').first().waitFor()
   await eventually(async () => (await page.evaluate('document.activeElement.name')) === 'url')
-  assert.equal(await page.getByLabel('Clicks until it expires').isVisible(), true)
+  assert.equal(await page.getByLabel('Click limit').isVisible(), true)
 })
 
 test('shows and edits times in the time zone of the browser, and stores them in UTC', { skip }, async () => {

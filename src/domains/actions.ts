@@ -1,9 +1,10 @@
 import type { ResourceHandlers } from '../api/operations.ts'
 import type { Removals } from '../api/removals.ts'
-import { Failure, found, notFound, Refusal, type Violation, validationFailed } from '../errors.ts'
+import { Failure, found, notFound, validationFailed } from '../errors.ts'
 import { parseHostName } from '../names/host-name.ts'
 import type { Storage } from '../storage/port.ts'
 import { finishRemoval } from '../storage/removal.ts'
+import { Refusal, type Violation } from '../violations.ts'
 import { type Domain, domainOperations, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
 import { beginDomainRemoval, domainRecords, domainRemoval, insertDomain, removeDomain } from './store.ts'
 
@@ -63,6 +64,5 @@ function renaming(domain: Domain, sent: string | undefined): Violation[] {
   if (sent === undefined || sent === domain.name || sent === domain.name_unicode) return []
   const name = parseHostName(sent)
   if (!(name instanceof Refusal) && name.name === domain.name) return []
-  const message = `The name field cannot be changed: it stays ${domain.name}. Store another domain instead.`
-  return [{ field: 'name', code: 'prohibited', message }]
+  return [new Refusal('prohibited', { current: domain.name, record: 'domain' }).at('name')]
 }

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { operationsOf } from '../api/operations.ts'
-import { clearable, fixed, form, optional, type Rule, required } from '../forms/form.ts'
+import { clearable, fixed, form, type LabelsOf, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
 import { oneOf, urlOrNull, webUrl } from '../forms/rules.ts'
@@ -48,6 +48,13 @@ export const storeDomain = form(
   },
   assigned,
 )
+
+/** The labels of the fields on pages and in their error messages. */
+export const domainLabels = {
+  name: 'Host name',
+  homepage_url: 'Homepage',
+  not_found_url: 'Destination for unknown links',
+} as const satisfies LabelsOf<typeof storeDomain>
 
 /** Not derived from `storeDomain`, because absent fields must stay unchanged. */
 export const updateDomain = form(

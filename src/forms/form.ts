@@ -1,7 +1,8 @@
 /** Forms declare the fields of a request once, for validation, types and the OpenAPI schema. */
 import { distance } from 'fastest-levenshtein'
-import { type Failure, Refusal, type Violation, validationFailed } from '../errors.ts'
+import { type Failure, validationFailed } from '../errors.ts'
 import { type Fields, repeated } from '../http/form-encoding.ts'
+import { Refusal, type Violation } from '../violations.ts'
 import type { TSchema } from './json-schema.ts'
 
 /** Parses a value. The text is trimmed, well-formed, not empty, and free of control characters. */
@@ -11,8 +12,7 @@ export interface Rule<T> {
   readonly number?: boolean
   /** Whether JSON may carry the value as a boolean. */
   readonly boolean?: boolean
-  /** `label` is the field's name in error messages. */
-  parse(text: string, label: string): T | Refusal
+  parse(text: string): T | Refusal
 }
 
 /** A rule, and the meaning of an absent or empty field. `schema` has the default. */
@@ -20,7 +20,7 @@ export interface Field<T> extends Omit<Rule<T>, 'parse'> {
   readonly required: boolean
   /** Whether the value may be empty text, or null in JSON. */
   readonly acceptsEmpty: boolean
-  read(raw: unknown, label: string): T | Refusal
+  read(raw: unknown): T | Refusal
 }
 
 /** The valid values, and all violations. Without violations, the values are complete. */
@@ -38,6 +38,9 @@ export interface Form<T> {
   /** Returns the values, or `validation_failed` with all violations. */
   check(input: Fields): T | Failure
 }
+
+/** A label for each field of a form. */
+export type LabelsOf<F> = F extends Form<infer Values> ? Readonly<Record<keyof Values, string>> : never
 
 /** A field that must be sent with a value. */
 export function required<T>(rule: Rule<T>): Field<T> {
@@ -68,15 +71,15 @@ export function fixed(schema: TSchema, { number = false } = {}): Field<string | 
 
 const unsent = () => undefined
 
-type Absence<T> = (label: string) => T | Refusal
+type Absence<T> = () => T | Refusal
 
 function fieldOf<T>({ parse, ...rule }: Rule<T>, absent: Absence<T>, empty: Absence<T>): Field<T> {
-  const read = (raw: unknown, label: string) => {
-    if (raw === undefined) return absent(label)
-    if (raw === null) return empty(label)
-    const text = textOf(raw, rule, label)
+  const read = (raw: unknown) => {
+    if (raw === undefined) return absent()
+    if (raw === null) return empty()
+    const text = textOf(raw, rule)
     if (typeof text !== 'string') return text
-    return text === '' ? empty(label) : parse(text, label)
+    return text === '' ? empty() : parse(text)
   }
   return { ...rule, required: false, acceptsEmpty: false, read }
 }
@@ -93,8 +96,8 @@ export function form<T>(
     const values: Record<string, unknown> = {}
     const violations: Violation[] = []
     for (const [name, field] of entries) {
-      const value = field.read(input[name], name)
-      if (value instanceof Refusal) violations.push({ field: name, code: value.code, message: value.message })
+      const value = field.read(input[name])
+      if (value instanceof Refusal) violations.push(value.at(name))
       else values[name] = value
     }
     violations.push(...unknownFieldViolations(input, names, ignored))
@@ -114,31 +117,24 @@ function unknownFieldViolations(input: Fields, names: readonly string[], ignored
   const unknown = Object.keys(input).filter((name) => !names.includes(name))
   return unknown.flatMap((name) => {
     if (!ignored.includes(name)) return unknownField(name, names)
-    return input[name] === repeated ? { field: name, ...notSingle(name) } : []
+    return input[name] === repeated ? notSingle.at(name) : []
   })
 }
 
-function textOf(raw: unknown, { number, boolean }: Omit<Rule<unknown>, 'parse'>, label: string): string | Refusal {
-  if (raw === repeated || Array.isArray(raw)) return notSingle(label)
+function textOf(raw: unknown, { number, boolean }: Omit<Rule<unknown>, 'parse'>): string | Refusal {
+  if (raw === repeated || Array.isArray(raw)) return notSingle
   if (typeof raw !== 'string') {
-    if (!(number || boolean)) return new Refusal('not_a_string', `The ${label} field must be a string.`)
+    if (!(number || boolean)) return new Refusal('not_a_string')
     const isAccepted = (typeof raw === 'number' && number) || (typeof raw === 'boolean' && boolean)
     // Converting an object would run its own toString. The name of its type is text that no rule accepts.
     return isAccepted ? String(raw) : typeof raw
   }
   const text = raw.trim()
-  if (!/\p{Cc}/u.test(text) && text.isWellFormed()) return text
-  const message = `The ${label} field must not contain control characters or malformed Unicode.`
-  return new Refusal('control_characters', message)
+  return !/\p{Cc}/u.test(text) && text.isWellFormed() ? text : new Refusal('control_characters')
 }
 
-function notSingle(label: string): Refusal {
-  return new Refusal('not_single', `The ${label} field must be sent once, as a single value.`)
-}
-
-function missing(label: string): Refusal {
-  return new Refusal('required', `The ${label} field is required.`)
-}
+const notSingle = new Refusal('not_single')
+const missing = () => new Refusal('required')
 
 const maxEcho = 64
 
@@ -147,11 +143,7 @@ function unknownField(name: string, names: readonly string[]): Violation {
   const near = names.find((candidate) => distance(candidate, field.toLowerCase()) <= Math.max(1, candidate.length / 3))
   const known = near === undefined ? `Known are: ${names.join(', ')}.` : `Did you mean ${near}?`
   const wayOut = isJson(name) ? 'It looks like JSON: send it with "Content-Type: application/json".' : known
-  return {
-    field,
-    code: 'unknown_field',
-    message: `${field === '' ? 'A field without a name' : `The ${field} field`} is unknown. ${wayOut}`,
-  }
+  return new Refusal(field === '' ? 'unknown_field.unnamed' : 'unknown_field', { wayOut }).at(field)
 }
 
 /** Without a Content-Type, curl -d '{…}' sends a form with such a field. */

@@ -1,6 +1,6 @@
-import { Refusal, type Violation } from '../errors.ts'
 import type { Resource } from '../resources.ts'
 import type { PageRequest } from '../storage/port.ts'
+import { Refusal, type Violation } from '../violations.ts'
 import { type Field, type Form, form, optional, type Rule } from './form.ts'
 import { Type } from './json-schema.ts'
 import { integer, notAllowed, oneOf } from './rules.ts'
@@ -15,16 +15,13 @@ const searchText = (searchesWords: boolean): Rule<string> => ({
       ? 'Words to find, in any case and order. Each may be a part of a longer word. A short URL finds exactly its link.'
       : 'Text to find, in any case; `%`, `_` and `\\` are ordinary characters.',
   }),
-  parse: (text, label) =>
-    [...text].length <= maxSearch
-      ? text
-      : new Refusal('too_long', `The ${label} must be at most ${maxSearch} characters long.`),
+  parse: (text) => ([...text].length <= maxSearch ? text : new Refusal('too_long', { most: maxSearch })),
 })
 
 /** The number of rows on a page. */
 export const pageSize: Rule<number> = {
   schema: Type.Enum([...pageSizes], { description: 'Results per page.' }),
-  parse: (text, label) => pageSizes.find((size) => String(size) === text) ?? notAllowed(label, pageSizes),
+  parse: (text) => pageSizes.find((size) => String(size) === text) ?? notAllowed(pageSizes),
 }
 
 const pageNumber = integer({
@@ -91,8 +88,7 @@ export function pageRequestOf(query: ListQuery, { filters, searched, searchesWor
 function conflictsOf({ after, page, sort_by }: ListQuery): Violation[] {
   if (after === null) return []
   const violations: Violation[] = []
-  const refuse = (message: string) => violations.push({ field: 'after', code: 'not_allowed', message })
-  if (page !== null) refuse('The after parameter cannot be sent together with page: leave out one of them.')
-  if (sort_by !== 'id') refuse('The after parameter follows the order of ids: leave out sort_by, or send sort_by=id.')
+  if (page !== null) violations.push(new Refusal('not_allowed.page').at('after'))
+  if (sort_by !== 'id') violations.push(new Refusal('not_allowed.order').at('after'))
   return violations
 }

@@ -1,6 +1,6 @@
-import { Refusal } from '../errors.ts'
 import { parseBoundedText } from '../names/bounded-text.ts'
 import { maxUrlLength, parseWebUrl } from '../names/web-url.ts'
+import { Refusal } from '../violations.ts'
 import type { Rule } from './form.ts'
 import { Type } from './json-schema.ts'
 
@@ -8,15 +8,12 @@ import { Type } from './json-schema.ts'
 export function oneOf<const Value extends string>(allowed: readonly Value[], description: string): Rule<Value> {
   return {
     schema: Type.Enum([...allowed], { description }),
-    parse: (text, label) => allowed.find((value) => value === text) ?? notAllowed(label, allowed),
+    parse: (text) => allowed.find((value) => value === text) ?? notAllowed(allowed),
   }
 }
 
-export function notAllowed(label: string, allowed: readonly (string | number)[]): Refusal {
-  return new Refusal(
-    'not_allowed',
-    `The ${label} must be ${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}.`,
-  )
+export function notAllowed(allowed: readonly (string | number)[]): Refusal {
+  return new Refusal('not_allowed', { options: `${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}` })
 }
 
 /** Parses a positive integer in canonical decimal form, up to 2^53-1. Returns undefined for any other text. */
@@ -38,23 +35,28 @@ interface IntegerOptions {
 export function integer({ minimum = 1, maximum = Number.MAX_SAFE_INTEGER, ...options }: IntegerOptions): Rule<number> {
   return {
     schema: Type.Integer({ minimum, maximum, ...options }),
-    parse: (text, label) => parseInteger(minimum, maximum, text, label),
+    parse: (text) => parseInteger(minimum, maximum, text),
   }
 }
 
 /** Parses an integer in canonical decimal form. Returns a refusal that names the range for any other text. */
-export function parseInteger(minimum: number, maximum: number, text: string, label: string): number | Refusal {
+export function parseInteger(
+  minimum: number,
+  maximum: number,
+  text: string,
+  message: 'out_of_range' | 'out_of_range.option' = 'out_of_range',
+): number | Refusal {
   const value = text === '0' ? 0 : positiveInteger(text)
   if (value !== undefined && value >= minimum && value <= maximum) return value
-  const range = maximum === Number.MAX_SAFE_INTEGER ? 'of 1 or more' : `from ${minimum} to ${maximum}`
-  return new Refusal('out_of_range', `The ${label} must be an integer ${range}.`)
+  const hasRange = maximum < Number.MAX_SAFE_INTEGER
+  return hasRange ? new Refusal(message, { least: minimum, most: maximum }) : new Refusal('out_of_range.id')
 }
 
 /** A rule for text of at most `maxLength` code points in Unicode normalization form C. */
 export function boundedText(maxLength: number, description: string): Rule<string> {
   return {
     schema: Type.String({ maxLength, description }),
-    parse: (text, label) => parseBoundedText(text, label, maxLength),
+    parse: (text) => parseBoundedText(text, maxLength),
   }
 }
 

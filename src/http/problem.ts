@@ -1,4 +1,5 @@
-import { type ErrorCode, Failure, ForeignKeyViolation, referenceConflict, type Violation } from '../errors.ts'
+import { type ErrorCode, Failure, ForeignKeyViolation, referenceConflict } from '../errors.ts'
+import type { Violation } from '../violations.ts'
 import { entityTagOf } from './conditions.ts'
 import type { FailureResponse } from './exchange.ts'
 import { failures } from './failures.ts'
@@ -16,7 +17,7 @@ export function problemOf(failure: Failure, requestId: string, accept: string | 
     detail,
     code,
     reason: facts.reason,
-    violations: facts.violations,
+    violations: facts.violations?.map(({ field, code, message }) => ({ field, code, message })),
     request_id: requestId,
   }
   const isPlain = accept !== undefined && plainJson.test(accept) && !problemJson.test(accept)

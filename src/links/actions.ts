@@ -1,10 +1,11 @@
-import { found, notFound, type Violation, validationFailed } from '../errors.ts'
+import { found, notFound, validationFailed } from '../errors.ts'
 import type { Reading } from '../forms/form.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
+import { Refusal, type Violation } from '../violations.ts'
 import { removeLinkForNow, restoreLink } from './deleted-links.ts'
 import { recordEdit, undoEdit } from './link-edits.ts'
 import { hashPassword } from './password.ts'
@@ -159,11 +160,7 @@ export async function checkedValues(
   return { domain, values: rest }
 }
 
-const missingDomain: Violation = {
-  field: 'domain_id',
-  code: 'required',
-  message: 'The account has no domain yet. Store one first: POST /api/v1/domains with its name.',
-}
+const missingDomain = new Refusal('required.any_domain').at('domain_id')
 
 /**
  * Returns what to change, without the password. Throws `validation_failed` with all violations. `tx` is the transaction of
@@ -204,12 +201,11 @@ async function spaceViolations(db: Db, account: number, space: number | null | u
 /** Returns a violation for another domain, which could otherwise seem to be stored. The current id may be sent back. */
 function domainViolations({ domain_id, domain_name }: LinkRow, sent: string | undefined): Violation[] {
   if (sent === undefined || sent === String(domain_id)) return []
-  const message = `The domain_id field cannot be changed: it stays ${domain_id}, ${domain_name}. Store another link instead.`
-  return [{ field: 'domain_id', code: 'prohibited', message }]
+  return [new Refusal('prohibited', { current: `${domain_id}, ${domain_name}`, record: 'link' }).at('domain_id')]
 }
 
 /** Returns a violation for a URL that is the link's own short URL. */
 export function loopViolations(url: string | undefined, shortUrl: string): Violation[] {
   if (url === undefined || !matchesShortUrl(url, shortUrl)) return []
-  return [{ field: 'url', code: 'loops', message: `The url leads to the link's own short URL, ${shortUrl}.` }]
+  return [new Refusal('loops', { shortUrl }).at('url')]
 }

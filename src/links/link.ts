@@ -1,8 +1,8 @@
 /** The rules for a link's alias, title, password and times, and its status. */
 import { randomInt } from 'node:crypto'
-import { Refusal } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import { parseBoundedText } from '../names/bounded-text.ts'
+import { Refusal } from '../violations.ts'
 
 /** In code points. */
 export const maxAliasLength = 128
@@ -52,35 +52,24 @@ const reserved = /^(?:robots\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
 
 /** Parses an alias. Returns it in NFC (UAX #15) with its case. Rejects paths that browsers rewrite, such as `..`. */
 export function parseAlias(text: string): string | Refusal {
-  const alias = parseBoundedText(text, 'alias', maxAliasLength)
+  const alias = parseBoundedText(text, maxAliasLength)
   if (alias instanceof Refusal) return alias
-  if (alias.endsWith('+')) {
-    return new Refusal('reserved', 'The alias must not end in "+": that shows visitors where a link leads.')
-  }
-  if (reserved.test(foldCase(alias)))
-    return new Refusal('reserved', `The alias ${alias} is reserved. Choose another alias.`)
+  if (alias.endsWith('+')) return new Refusal('reserved.plus')
+  if (reserved.test(foldCase(alias))) return new Refusal('reserved.alias', { alias })
   const segments = alias.split('/')
-  if (segments.includes('')) {
-    return new Refusal('empty_segment', 'The alias must not begin or end with a slash, nor have two in a row.')
-  }
-  if (segments.some((each) => each === '.' || each === '..')) {
-    return new Refusal('dot_segment', 'The alias must not have "." or ".." between slashes.')
-  }
+  if (segments.includes('')) return new Refusal('empty_segment')
+  if (segments.some((each) => each === '.' || each === '..')) return new Refusal('dot_segment')
   // A letter replaces each emoji, so that its neighbors stay separate characters.
   const plain = alias.replace(emoji, 'x')
-  if (invisible.test(plain)) {
-    return new Refusal('invisible_character', 'The alias must not have characters that do not show: leave them out.')
-  }
-  if (characters.test(plain)) return alias
-  const advice = 'letters, digits, emoji, hyphens, underscores, dots, tildes, and slashes between them'
-  return new Refusal('invalid_character', `The alias must be made of ${advice}.`)
+  if (invisible.test(plain)) return new Refusal('invisible_character.alias')
+  return characters.test(plain) ? alias : new Refusal('invalid_character.alias')
 }
 
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/
 const minuteInUtc = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d)$/
 
 /** Parses a time (RFC 3339 §5.6, or `YYYY-MM-DD HH:MM` in UTC). Returns RFC 3339 in UTC with milliseconds. */
-export function parseTime(text: string, label: string): string | Refusal {
+export function parseTime(text: string): string | Refusal {
   const [, year, month, day, hour, minute, second = '00', fraction = '', zone = 'Z'] =
     rfc3339.exec(text) ?? minuteInUtc.exec(text) ?? []
   const local = `${year}-${month}-${day}T${hour}:${minute}:${second}`
@@ -88,15 +77,11 @@ export function parseTime(text: string, label: string): string | Refusal {
   // `Date` turns February 30 into March 1 or 2.
   const isReal = !Number.isNaN(time.getTime()) && new Date(`${local}Z`).toJSON()?.startsWith(local)
   const inUtc = isReal ? time.toJSON() : ''
-  if (/^\d{4}-/.test(inUtc)) return inUtc
-  return new Refusal(
-    'invalid_time',
-    `The ${label} must be a time such as 2026-11-20T12:00:00Z, or 2026-11-20 12:00 in UTC.`,
-  )
+  return /^\d{4}-/.test(inUtc) ? inUtc : new Refusal('invalid_time')
 }
 
 /** Parses a password of 1 to 128 code points. The text is trimmed and not empty. */
-export function parsePassword(text: string, label: string): string | Refusal {
+export function parsePassword(text: string): string | Refusal {
   if (text.length <= 2 * maxPasswordLength && [...text].length <= maxPasswordLength) return text
-  return new Refusal('too_long', `The ${label} must be at most ${maxPasswordLength} characters long.`)
+  return new Refusal('too_long', { most: maxPasswordLength })
 }

@@ -14,6 +14,7 @@ import type { Fields } from '../http/form-encoding.ts'
 import { addHeader, dispositionOf, send } from '../http/response.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
+import { Refusal } from '../violations.ts'
 import { linkOperations } from './schema.ts'
 import { findLink } from './store.ts'
 
@@ -108,14 +109,13 @@ export async function sendQr(
 function encodeFitting(shortUrl: string, { level, ...frame }: Frame & { readonly level: Level }): Modules | Failure {
   if (shortUrl.length > capacity[level]) {
     const highest = levels.findLast((each) => shortUrl.length <= capacity[each])
-    const message = `The level ${level} cannot hold this short URL, which is ${shortUrl.length} characters long. Send level=${highest}.`
-    return validationFailed([{ field: 'level', code: 'not_allowed', message }])
+    const params = { level, length: shortUrl.length, highest: String(highest) }
+    return validationFailed([new Refusal('not_allowed.level', params).at('level')])
   }
   const modules = encodeModules(shortUrl, level)
   const smallest = modules.length + 2 * frame.margin
   if (frame.size >= smallest) return modules
-  const message = `The size must be at least ${smallest} for this short URL, so that each module has a pixel.`
-  return validationFailed([{ field: 'size', code: 'out_of_range', message }])
+  return validationFailed([new Refusal('out_of_range.size', { least: smallest }).at('size')])
 }
 
 /** The modules of a code, row by row, without its margin: true is dark. */

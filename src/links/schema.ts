@@ -1,8 +1,17 @@
 import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
 import { operationsOf } from '../api/operations.ts'
-import { Refusal, type Violation } from '../errors.ts'
-import { change, clearable, type Form, fixed, form, optional, type Rule, required } from '../forms/form.ts'
+import {
+  change,
+  clearable,
+  type Form,
+  fixed,
+  form,
+  type LabelsOf,
+  optional,
+  type Rule,
+  required,
+} from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
 import { integer, notAllowed, oneOf, parseInteger, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
@@ -12,6 +21,7 @@ import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { Row } from '../storage/schema.ts'
 import type { Versioned } from '../storage/version.ts'
+import { Refusal, type Violation } from '../violations.ts'
 import {
   maxAliasLength,
   maxClicksLimit,
@@ -147,7 +157,7 @@ const reference = (description: string): Rule<number> => ({ ...integer({ descrip
 const alias: Rule<string> = { schema: aliasSchema, parse: parseAlias }
 const title: Rule<string> = {
   schema: titleSchema,
-  parse: (text) => parseBoundedText(text, 'title', maxTitleLength),
+  parse: (text) => parseBoundedText(text, maxTitleLength),
 }
 const time = (description: string): Rule<string> => ({
   schema: Type.String({ description: `${description} RFC 3339, or \`YYYY-MM-DD HH:MM\` in UTC.` }),
@@ -156,7 +166,7 @@ const time = (description: string): Rule<string> => ({
 const clicksLimit: Rule<number> = {
   schema: limitSchema,
   number: true,
-  parse: (text, label) => parseInteger(1, maxClicksLimit, text, label),
+  parse: (text) => parseInteger(1, maxClicksLimit, text),
 }
 const password: Rule<string> = {
   schema: Type.String({
@@ -169,17 +179,16 @@ const password: Rule<string> = {
 const redirectStatus: Rule<(typeof redirectStatuses)[number]> = {
   schema: redirectSchema,
   number: true,
-  parse: (text, label) =>
-    redirectStatuses.find((status) => String(status) === text) ?? notAllowed(label, redirectStatuses),
+  parse: (text) => redirectStatuses.find((status) => String(status) === text) ?? notAllowed(redirectStatuses),
 }
 const boolean = (schema: typeof disabledSchema): Rule<boolean> => ({
   schema,
   number: true,
   boolean: true,
-  parse: (text, label) => {
+  parse: (text) => {
     if (text === 'true' || text === '1') return true
     if (text === 'false' || text === '0') return false
-    return new Refusal('not_a_boolean', `The ${label} must be true or false.`)
+    return new Refusal('not_a_boolean')
   },
 })
 
@@ -196,8 +205,8 @@ export interface Period {
 /** Returns a violation if the period ends before it starts. */
 export function periodViolations({ active_period_start_at: from, active_period_end_at: to }: Period): Violation[] {
   if (!from || !to || from < to) return []
-  const message = 'The active_period_end_at must be after the active_period_start_at.'
-  return [{ field: 'active_period_end_at', code: 'not_after_start', message }]
+  const start = 'active_period_start_at'
+  return [new Refusal('not_after_start', { start, startLabel: linkLabels[start] }).at('active_period_end_at')]
 }
 
 export const storeLink = form(
@@ -239,6 +248,23 @@ export const updateLink = form(
   assigned,
 )
 
+/** The labels of the fields on pages and in their error messages. */
+export const linkLabels = {
+  url: 'Destination',
+  domain_id: 'Domain',
+  alias: 'Alias',
+  space_id: 'Space',
+  title: 'Title',
+  disabled: 'Disabled',
+  active_period_start_at: 'Starts working on',
+  active_period_end_at: 'Stops working on',
+  clicks_limit: 'Click limit',
+  expiration_url: 'Destination after it expires',
+  redirect_password: 'Password',
+  forward_query: 'Pass the query string on',
+  redirect_status: 'Redirect status',
+} as const satisfies LabelsOf<typeof storeLink>
+
 type ValuesOf<F> = F extends Form<infer Values> ? Values : never
 
 /** The checked fields of a request that stores a link. */
@@ -252,7 +278,7 @@ export type LinkChange = Readonly<Partial<Omit<ValuesOf<typeof updateLink>, 'dom
 
 const spaceFilter: Rule<number | null> = {
   schema: Type.Integer({ minimum: 0, description: 'Only links in this space; 0: only links without a space.' }),
-  parse: (text, label) => (text === '0' ? null : parseInteger(1, Number.MAX_SAFE_INTEGER, text, label)),
+  parse: (text) => (text === '0' ? null : parseInteger(1, Number.MAX_SAFE_INTEGER, text)),
 }
 export const listLinksQuery = listQueryOf(resources.links, {
   domain_id: optional(reference('Only links on this domain.'), undefined),

@@ -6,6 +6,7 @@ import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
 import { CachedQuery, query, type Row, sqlTemplate } from '../storage/schema.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
+import { Refusal, type Violation } from '../violations.ts'
 import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
 import { type LinkChange, type LinkRow, type LinkValues, linkColumns, type NewLink } from './schema.ts'
 
@@ -187,13 +188,13 @@ export async function hasSpace(db: Db, account: number, id: number): Promise<boo
 }
 
 /** Returns the violation for a domain that the account does not have, whether or not another account has it. */
-export function unknownDomain(id: number) {
-  return { field: 'domain_id', code: 'unknown_domain', message: `There is no domain with the id ${id}.` } as const
+export function unknownDomain(id: number): Violation {
+  return new Refusal('unknown_domain', { id }).at('domain_id')
 }
 
 /** Returns the violation for a space that the account does not have, whether or not another account has it. */
-export function unknownSpace(id: number) {
-  return { field: 'space_id', code: 'unknown_space', message: `There is no space with the id ${id}.` } as const
+export function unknownSpace(id: number): Violation {
+  return new Refusal('unknown_space', { id }).at('space_id')
 }
 
 /** Generated aliases of one length that may be taken before longer aliases are tried. */

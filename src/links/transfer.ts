@@ -1,4 +1,4 @@
-import { Failure, type Violation } from '../errors.ts'
+import { Failure } from '../errors.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
@@ -13,6 +13,7 @@ import {
   type Transferable,
   timesOf,
 } from '../transfer/transferable.ts'
+import { Refusal, type Violation } from '../violations.ts'
 import { loopViolations } from './actions.ts'
 import { type LinkRow, type LinkValues, linkOf, periodViolations, storeLink } from './schema.ts'
 import {
@@ -88,7 +89,7 @@ function readLink({ redirect_password_hash, bots, previews, ...members }: Member
 /** Returns violations for null fields, which the API would choose itself. */
 function absent(fields: Readonly<Record<string, unknown>>): Violation[] {
   const missing = Object.keys(fields).filter((field) => fields[field] === null)
-  return missing.map((field) => ({ field, code: 'required', message: `The ${field} field is required.` }))
+  return missing.map((field) => new Refusal('required').at(field))
 }
 
 /**

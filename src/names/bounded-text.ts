@@ -1,8 +1,8 @@
-import { Refusal } from '../errors.ts'
+import { Refusal } from '../violations.ts'
 
 /** Returns the text in NFC (UAX #15), or a refusal above `max` code points. NFC never quarters a text. */
-export function parseBoundedText(text: string, label: string, max: number): string | Refusal {
+export function parseBoundedText(text: string, max: number): string | Refusal {
   const composed = text.length > 4 * max ? null : text.normalize('NFC')
   if (composed !== null && [...composed].length <= max) return composed
-  return new Refusal('too_long', `The ${label} must be at most ${max} characters long.`)
+  return new Refusal('too_long', { most: max })
 }

@@ -2,8 +2,7 @@
 import { isIPv6 } from 'node:net'
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { parse as splitAtSuffix } from 'tldts'
-import type { ViolationCode } from '../errors.ts'
-import { Refusal } from '../errors.ts'
+import { type CodeWith, Refusal } from '../violations.ts'
 import { blanks, findSpoof } from './spoofing.ts'
 
 /** A host name in the two spellings of RFC 5890 §2.3.2.1. Parsing either spelling returns the same host name. */
@@ -16,34 +15,10 @@ export interface HostName {
 /** Parses a host name (RFC 1123 §2.1 after the mapping of UTS 46). `localhost` and `wiki.corp` are valid. */
 export function parseHostName(text: string): HostName | Refusal {
   const found = examine(text)
-  return typeof found === 'string' ? new Refusal(found, `${hostAdvice[found]}: write ${hint(found, text)}.`) : found
+  return typeof found === 'string' ? new Refusal(`${found}.host`, { hint: hint(found, text) }) : found
 }
 
-/** The start of the error message for each problem. */
-export const hostAdvice = {
-  has_scheme: 'Leave out the scheme ("https://")',
-  has_port: 'Leave out the port',
-  has_path: 'Leave out the path, query and fragment',
-  has_credentials: 'Leave out the user name and password',
-  has_wildcard: 'Wildcards are not supported',
-  has_underscore: 'Host names have no underscores, only hyphens',
-  has_space: 'Leave out the white space',
-  has_backslash: 'Leave out the backslash',
-  ip_address: 'An IP address is not a host name',
-  empty_label: 'Put one dot between labels and none at the start',
-  label_too_long: 'A label, the text between two dots, has at most 63 characters (in Punycode)',
-  too_long: 'A host name has at most 253 characters (in Punycode)',
-  hyphen_at_edge: 'A label, the text between two dots, cannot begin or end with a hyphen',
-  invalid_character: 'A host name has only letters, digits, hyphens and dots',
-  invalid_punycode: 'A label that begins with "xn--" must be valid Punycode',
-  numeric_last_label: 'The text after the last dot cannot be a number',
-  lookalike_character: 'Leave out characters that look like a slash, a dot, a colon or other punctuation',
-  invisible_character: 'Leave out blank characters',
-  mixed_scripts: 'Write each label, the text between two dots, in the letters of one script',
-  public_suffix: 'Anyone may register names under this suffix, so put a name of yours in front of it',
-} as const satisfies Partial<Record<ViolationCode, string>>
-
-export type HostProblem = keyof typeof hostAdvice
+export type HostProblem = CodeWith<'host'>
 
 /** Bounds the work spent on one name. Mapping may shorten a name, so this is above `maxNameLength`. */
 const maxInputLength = 1024

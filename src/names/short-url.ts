@@ -1,6 +1,6 @@
-import { Refusal } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import { decodePercent } from '../lib/percent-encoding.ts'
+import { Refusal } from '../violations.ts'
 import { parseHostName } from './host-name.ts'
 
 /** Returns the short URL of an alias on a domain with this ASCII name. */

@@ -1,31 +1,14 @@
 /** The rules of URLs to which visitors may be redirected. */
 
-import type { ViolationCode } from '../errors.ts'
-import { Refusal } from '../errors.ts'
-import { findHostProblem, type HostProblem, hostAdvice, maxNameLength } from './host-name.ts'
+import { type CodeWith, Refusal } from '../violations.ts'
+import { findHostProblem, type HostProblem, maxNameLength } from './host-name.ts'
 
 /** Returns an absolute http or https URL unchanged. Refuses any that the parser of the URL Standard would repair. */
 export function parseWebUrl(text: string, maxLength = maxUrlLength): string | Refusal {
-  if (isLonger(text, maxLength))
-    return new Refusal('too_long', `A URL has at most ${maxLength} characters: write ${hint(text)}.`)
+  if (isLonger(text, maxLength)) return new Refusal('too_long.url', { most: maxLength, hint: hint(text) })
   const found = examine(text)
-  return found === null ? text : new Refusal(found[0], `${found[1]}: write ${hint(text)}.`)
+  return found === null ? text : new Refusal(found, { hint: hint(text) })
 }
-
-const advice = {
-  control_characters: 'Leave out control characters and broken Unicode',
-  has_space: 'Leave out white space, or encode it as %20',
-  has_backslash: 'Use slashes, not backslashes',
-  not_absolute: 'The URL must be absolute, with a scheme, two slashes and a host',
-  unsupported_scheme: 'Only http:// and https:// are supported',
-  has_credentials: 'Leave out the user name and password',
-  host_missing: 'The URL must have a host after its two slashes',
-  invalid_url: 'The host or the port is not valid',
-  bidi_control: 'Leave out characters that change the direction of text, or percent-encode them',
-  invisible_character: 'Leave out characters that do not show, or percent-encode them',
-} as const satisfies Partial<Record<ViolationCode, string>>
-
-type Problem = keyof typeof advice
 
 export const maxUrlLength = 2048
 const maxHintLength = 64
@@ -38,7 +21,9 @@ const invisibles = /[[\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point
 /** U+200C and U+200D, which Arabic and Indic scripts and emoji need. A host must not have them. */
 const joiners = /[\u200c\u200d]/g
 
-type Finding = readonly [code: ViolationCode, advice: string]
+type UrlProblem = Exclude<CodeWith<'url'>, 'too_long'>
+/** The message about a problem of the URL, or of its host. */
+type Finding = `${UrlProblem}.url` | `${HostProblem}.host`
 
 function examine(text: string): Finding | null {
   const problem = findCharacterProblem(text)
@@ -53,25 +38,21 @@ function examine(text: string): Finding | null {
   const hidden = findHidden(authority, text)
   if (hidden !== null) return inUrl(hidden)
   const hostProblem = findHostProblem(host)
-  return hostProblem === null ? null : inHost(hostProblem)
+  return hostProblem === null ? null : `${hostProblem}.host`
 }
 
-function inUrl(problem: Problem): Finding {
-  return [problem, advice[problem]]
+function inUrl(problem: UrlProblem): Finding {
+  return `${problem}.url`
 }
 
-function inHost(problem: HostProblem): Finding {
-  return [problem, hostAdvice[problem]]
-}
-
-function findCharacterProblem(text: string): Problem | null {
+function findCharacterProblem(text: string): UrlProblem | null {
   if (visibleAscii.test(text)) return null
   if (/\p{Cc}/u.test(text) || !text.isWellFormed()) return 'control_characters'
   if (/\s/.test(text)) return 'has_space'
   return text.includes('\\') ? 'has_backslash' : null
 }
 
-function findHidden(authority: string, text: string): Problem | null {
+function findHidden(authority: string, text: string): UrlProblem | null {
   if (visibleAscii.test(text)) return null
   if (bidiControls.test(text)) return 'bidi_control'
   return invisibles.test(authority) || invisibles.test(text.replace(joiners, '')) ? 'invisible_character' : null

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { runs } from '../../test/runs.ts'
-import { Refusal } from '../errors.ts'
 import { parseWebUrl } from '../names/web-url.ts'
+import { Refusal } from '../violations.ts'
 import { prepareRedirect, withQuery } from './redirects.ts'
 
 test('serializes the location as the URL Standard does: absolute and in ASCII', () => {

@@ -1,8 +1,8 @@
 /** Parses a visitor's Host header and request target. Pure. */
-import { Refusal } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import { decodePercent } from '../lib/percent-encoding.ts'
 import { parseHostName } from '../names/host-name.ts'
+import { Refusal } from '../violations.ts'
 
 /** A host that is not an IPv6 address (RFC 3986 §3.2.2), with an optional port. */
 const hostAndPort = /^([^:/?#@[\]\\%\s]{1,512})(?::(\d*))?$/

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { operationsOf } from '../api/operations.ts'
-import { change, form, optional, type Rule, required } from '../forms/form.ts'
+import { change, form, type LabelsOf, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
 import { parseInteger } from '../forms/rules.ts'
@@ -16,18 +16,18 @@ const nameSchema = Type.String({ minLength: 1, maxLength: maxNameLength, descrip
 const colorSchema = Type.Integer({
   enum: colors.map((_, index) => index + 1),
   'x-enum-varnames': colors,
-  description: `The colour: ${colors.map((color, index) => `${index + 1} ${color}`).join(', ')}.`,
+  description: `The color: ${colors.map((color, index) => `${index + 1} ${color}`).join(', ')}.`,
 })
 
 const spaceName: Rule<string> = {
   schema: nameSchema,
-  parse: (text) => parseBoundedText(text, 'name', maxNameLength),
+  parse: (text) => parseBoundedText(text, maxNameLength),
 }
 
 const color: Rule<number> = {
   schema: colorSchema,
   number: true,
-  parse: (text, label) => parseInteger(1, colors.length, text, label),
+  parse: (text) => parseInteger(1, colors.length, text, 'out_of_range.option'),
 }
 
 /** A space in the database and in responses. */
@@ -40,11 +40,14 @@ export type Space = Static<typeof spaceSchema>
 
 export const storeSpace = form({ name: required(spaceName), color: optional(color, 1) }, assignedFields)
 
+/** The labels of the fields on pages and in their error messages. */
+export const spaceLabels = { name: 'Name', color: 'Color' } as const satisfies LabelsOf<typeof storeSpace>
+
 /** Not derived from `storeSpace`, because a rename must not change the color. */
 export const updateSpace = form({ name: change(spaceName), color: change(color) }, assignedFields)
 
 export const spaceOperations = operationsOf('spaces', {
-  description: 'Named groupings, each with one of six colours.',
+  description: 'Named groupings, each with one of six colors.',
   record: spaceSchema,
   listQuery: listQueryOf(resources.spaces),
   store: { form: storeSpace, failures: [], example: { name: 'Marketing', color: 3 }, refused: { color: '9' } },

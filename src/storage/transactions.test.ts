@@ -5,11 +5,11 @@ import { newStorage } from '../../test/engine.ts'
 import { firstPage } from '../../test/first-page.ts'
 import { createAccount, listAccounts } from '../accounts/store.ts'
 import { domainRecords, insertDomain, removeDomain } from '../domains/store.ts'
-import { Refusal } from '../errors.ts'
 import { createKey, listKeys, recordUses, revokeKey, rotateKey } from '../keys/store.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { createFirstAccess } from '../process/access.ts'
 import { changeSpace, insertSpace, spaceRecords } from '../spaces/store.ts'
+import { Refusal } from '../violations.ts'
 import type { Storage } from './port.ts'
 
 async function open(t: TestContext): Promise<{ storage: Storage; account: number }> {

@@ -3,9 +3,9 @@
  * after the kinds that it refers to.
  */
 
-import type { Reading } from '../forms/form.ts'
 import { type ResourceName, resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
+import type { Violation } from '../violations.ts'
 
 /** The members of a JSON object. */
 export type Members = Readonly<Record<string, unknown>>
@@ -88,8 +88,13 @@ export async function resultOrInvalid<T>(work: () => T | Promise<T>): Promise<T 
   }
 }
 
+interface CheckedMembers<T> {
+  readonly values: Partial<T>
+  readonly violations: readonly Pick<Violation, 'field' | 'message'>[]
+}
+
 /** Returns the values. Throws `InvalidRecord` with all violations. */
-export function checkedRecord<T>({ values, violations }: Reading<T>): T {
+export function checkedRecord<T>({ values, violations }: CheckedMembers<T>): T {
   const sentences = violations.map(({ field, message }) => `${field}: ${message}`)
   if (sentences.length > 0) throw new InvalidRecord(sentences.join(' '))
   return values as T

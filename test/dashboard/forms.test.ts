@@ -1,4 +1,4 @@
-/** Dashboard forms: their errors match the API, and rejected input is preserved. */
+/** Dashboard forms: they reject the same fields as the API, and preserve rejected input. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
@@ -22,7 +22,7 @@ interface Refusal {
   readonly besides?: Form
 }
 
-/** Sends both requests and compares the errors next to the fields with the API's violations. */
+/** Sends both requests and compares the invalid controls with the fields of the API's violations. */
 async function assertRefusedAlike({ page, action, asks, typed, besides = {} }: Refusal, of = browser): Promise<void> {
   const said = await place.send(...asks, { form: { ...besides, ...typed } })
   assert.ok([409, 422].includes(said.status), `${JSON.stringify(typed)}: ${said.text}`)
@@ -30,7 +30,7 @@ async function assertRefusedAlike({ page, action, asks, typed, besides = {} }: R
   assert.equal(status, 422, JSON.stringify(typed))
   const fields: string[] = said.body.violations.map(({ field }: Json) => field)
   assert.deepEqual(again.refused.toSorted(), [...new Set(fields)].sort(), JSON.stringify(typed))
-  for (const { field, message } of said.body.violations) assert.ok(again.errorOf(field).includes(message), message)
+  for (const field of fields) assert.notEqual(again.errorOf(field), '', field)
   const written = Object.entries(typed).filter(([name]) => again.control(name).name !== 'select')
   for (const [name, value] of written) assert.equal(again.value(name), value)
   // Several errors also appear in a summary with links to their fields.
@@ -70,7 +70,7 @@ const badLinks: readonly Form[] = [
   { url: 'nope', alias: 'two words', title: long(256), clicks_limit: 'many' },
 ]
 
-describe("returns 422 with the API's message next to each field, and keeps the input", () => {
+describe('returns 422 with a message next to each field that the API rejects, and keeps the input', () => {
   test('for a new and for an existing domain', async () => {
     const { domain } = place
     const names = ['', '-nope.example', 'a b.example', '1.2.3.4', `${long(64)}.example`, 'аpple.example']
@@ -124,7 +124,7 @@ describe("returns 422 with the API's message next to each field, and keeps the i
     ] as const) {
       const { status, page } = await own.post(action, form)
       assert.equal(status, 422, action)
-      assert.match(page.said.join(), /zzz|99999/, action)
+      assert.match(page.said.join(), /an entry that Waymark does not know|This domain does not exist/, action)
     }
   })
 

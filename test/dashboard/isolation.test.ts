@@ -168,7 +168,7 @@ test('rejects a space or a domain of another account for a link', async () => {
   ] as const) {
     const answer = await mine.browser.post(path, form)
     assert.equal(answer.status, 422)
-    assert.match(answer.page.text, /There is no (?:domain|space) with the id \d+\./)
+    assert.match(answer.page.text, /This (?:domain|space) does not exist\./)
     assertNothingOf(theirs, answer, path)
   }
   assert.deepEqual(await mine.state(), before)

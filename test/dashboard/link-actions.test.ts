@@ -45,8 +45,8 @@ describe('selected links', () => {
     for (const [form, words] of [
       [{ space_id: '' }, /Choose a space to move the links to/],
       [{}, /Choose a space to move the links to/],
-      [{ space_id: '99999' }, /There is no space with the id 99999/],
-      [{ space_id: 'x' }, /Choose a space from the list/],
+      [{ space_id: '99999' }, /This space does not exist/],
+      [{ space_id: 'x' }, /Choose a space to move the links to/],
     ] as const) {
       const { status, page } = await browser.post(selected, { ...rows(link), what: 'move', ...form })
       assert.deepEqual([status, words.test(page.text)], [422, true], page.text)

@@ -147,9 +147,8 @@ describe('lists', () => {
     }
     for (const query of ['page=0', 'sort=up', 'zzz=1', 'search=a&search=b', 'status=lost', 'per_page=7']) {
       const { status, page } = await other.get(`/app/links?${query}`)
-      const said = await own.send('GET', `/links?${query}`)
       assert.equal(status, 422, query)
-      assert.ok(page.text.includes(said.body.violations[0].message), query)
+      assert.ok(page.text.includes('The URL of this page has an invalid value.'), query)
     }
   })
 })

@@ -1,5 +1,5 @@
 /** The days that statistics cover, in days since 1970-01-01 in UTC. Pure. */
-import { Refusal, type Violation } from '../../errors.ts'
+import { Refusal, type Violation } from '../../violations.ts'
 import { dayFrom } from '../calendar.ts'
 
 /** Both included. */
@@ -16,9 +16,8 @@ export const maxDaysByHour = 31
 export const defaultDays = 30
 
 /** Parses a date such as `2026-11-22`. */
-export function parseDay(text: string, label: string): number | Refusal {
-  const message = `The ${label} date must be in the calendar, such as 2026-11-22, from 1970-01-01 on.`
-  return dayFrom(text) ?? new Refusal('invalid_date', message)
+export function parseDay(text: string): number | Refusal {
+  return dayFrom(text) ?? new Refusal('invalid_date')
 }
 
 /** Null for a missing bound. */
@@ -38,14 +37,10 @@ export function rangeOf({ from, to, interval }: RangeQuery, today: number): DayR
 /** Returns the violation of a range whose bounds are valid days. */
 export function rangeFaults({ from, to, interval }: RangeQuery): Violation[] {
   if (from === null || to === null) return []
-  if (to < from) return [{ field: 'to', code: 'before_from', message: 'The to date must not be before the from date.' }]
+  if (to < from) return [new Refusal('before_from').at('to')]
   const max = maxDaysOf(interval)
   if (to - from < max) return []
-  const message =
-    interval === 'hour'
-      ? `The range may have at most ${max} days by hour. Send an earlier to, or another interval.`
-      : `The range may have at most ${max} days. Send an earlier to, and ask for the rest in another request.`
-  return [{ field: 'to', code: 'range_too_long', message }]
+  return [new Refusal(interval === 'hour' ? 'range_too_long.by_hour' : 'range_too_long', { most: max }).at('to')]
 }
 
 function maxDaysOf(interval: Interval | null): number {

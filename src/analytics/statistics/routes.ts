@@ -1,10 +1,11 @@
 import { sendContent, sendPage } from '../../api/envelopes.ts'
 import { type Api, idOf } from '../../api/operations.ts'
-import { notFound, type Violation, validationFailed } from '../../errors.ts'
+import { notFound, validationFailed } from '../../errors.ts'
 import { conditionOf } from '../../http/conditions.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { send } from '../../http/response.ts'
 import type { Db } from '../../storage/port.ts'
+import { Refusal } from '../../violations.ts'
 import { dayText, today } from '../calendar.ts'
 import type { Clicks } from '../clicks.ts'
 import { rangeOf } from './day-range.ts'
@@ -50,17 +51,14 @@ const records = ['link', 'domain', 'space'] as const
 /** Returns the query and its subject. Throws `validation_failed` with all violations. */
 async function readQuery(db: Db, account: number, input: Fields): Promise<StatsQuery & { readonly subject: Subject }> {
   const { values, violations } = statsQuery.read(input)
-  const all: Violation[] = [...violations]
+  const all = [...violations]
   let subject: Subject = { scope: 'account', id: account }
   for (const scope of records) {
     const id = values[`${scope}_id`]
     if (typeof id !== 'number') continue
     subject = { scope, id }
     // The response is the same for a record of another account.
-    if (!(await hasRecord(db, account, subject))) {
-      const message = `There is no ${scope} with the id ${id}.`
-      all.push({ field: `${scope}_id`, code: `unknown_${scope}`, message })
-    }
+    if (!(await hasRecord(db, account, subject))) all.push(new Refusal(`unknown_${scope}`, { id }).at(`${scope}_id`))
   }
   if (all.length > 0) throw validationFailed(all)
   return { ...(values as StatsQuery), subject }

@@ -1,8 +1,8 @@
-import type { Violation } from '../../errors.ts'
 import { type Field, form, optional, type Rule, required } from '../../forms/form.ts'
 import { type TSchema, Type } from '../../forms/json-schema.ts'
 import { pageSize } from '../../forms/list-query.ts'
 import { integer, oneOf } from '../../forms/rules.ts'
+import { Refusal, type Violation } from '../../violations.ts'
 import { dimensionsOfLinks } from '../day.ts'
 import { defaultDays, intervals, maxDays, maxDaysByHour, parseDay, rangeFaults } from './day-range.ts'
 
@@ -59,9 +59,8 @@ function ofOthers(description: string): string {
 function referenceFaults(query: StatsQuery): Violation[] {
   const given = references.filter((name) => query[name] !== null)
   if (given.length < 2) return []
-  const message = (field: string) =>
-    `The ${field} cannot be sent together with ${given.filter((name) => name !== field).join(' and ')}: send one of them.`
-  return given.map((field) => ({ field, code: 'not_allowed', message: message(field) }))
+  const others = (field: string) => given.filter((name) => name !== field).join(' and ')
+  return given.map((field) => new Refusal('not_allowed.reference', { others: others(field) }).at(field))
 }
 
 /** Returns a violation for each parameter that the name excludes. */
@@ -69,9 +68,5 @@ function foreignTo(query: StatsQuery): Violation[] {
   const isSeries = query.name === 'clicks'
   const foreign = (isSeries ? ofLists : (['interval'] as const)).filter((name) => query[name] !== null)
   const wayOut = isSeries ? 'Leave it out, or send another name.' : 'Leave it out, or send name=clicks.'
-  return foreign.map((field) => ({
-    field,
-    code: 'not_allowed',
-    message: `The ${field} cannot be combined with name=${query.name}. ${wayOut}`,
-  }))
+  return foreign.map((field) => new Refusal('not_allowed.statistic', { name: query.name, wayOut }).at(field))
 }

@@ -12,13 +12,13 @@ import {
   pageCodes,
   preconditionFailed,
   referenceConflict,
-  violationCodes,
 } from '../../errors.ts'
 import { failures } from '../../http/failures.ts'
 import { problemOf } from '../../http/problem.ts'
 import { headersTooLarge } from '../../http/request-head.ts'
 import { malformedPath } from '../../http/router.ts'
 import { malformedKey } from '../../keys/keyring.ts'
+import { violationCodes } from '../../violations.ts'
 import { malformedJson, unsupported } from '../body.ts'
 import { methodNotAllowed } from '../fallback.ts'
 import type { Operation } from '../operations.ts'

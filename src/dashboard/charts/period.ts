@@ -2,11 +2,11 @@
 
 import { dayText, firstDayOf, monthOf } from '../../analytics/calendar.ts'
 import { type DayRange, type Interval, parseDay, rangeFaults, rangeOf } from '../../analytics/statistics/day-range.ts'
-import type { Violation } from '../../errors.ts'
 import { form, optional } from '../../forms/form.ts'
 import { Type } from '../../forms/json-schema.ts'
 import { oneOf } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
+import type { Violation } from '../../violations.ts'
 
 const labels = { '2d': '2 days', '7d': '7 days', '30d': '30 days', '90d': '90 days', '12m': '12 months' } as const
 

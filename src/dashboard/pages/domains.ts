@@ -1,4 +1,4 @@
-import type { Domain } from '../../domains/schema.ts'
+import { type Domain, domainLabels } from '../../domains/schema.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html } from '../../http/html.ts'
 import { addressesIn, DomainChecks, type Reachability } from '../../reachability/checks.ts'
@@ -36,7 +36,7 @@ export function addDomainPages(pages: Pages, services: Services): void {
     heading: ({ name_unicode }) => html`<bdi>${name_unicode}</bdi>`,
     columns: [
       {
-        label: 'Homepage',
+        label: domainLabels.homepage_url,
         width: 'rest',
         leaves: 1,
         cell: ({ row }) => (row.homepage_url === null ? noHomepage(row) : destination(row.homepage_url, 40)),
@@ -65,8 +65,8 @@ export function addDomainPages(pages: Pages, services: Services): void {
       controls: urlFields,
       differences: (sent) =>
         differing([
-          { label: 'Homepage', yours: sent.homepage_url, theirs: homepage_url ?? '' },
-          { label: 'For unknown links', yours: sent.not_found_url, theirs: not_found_url ?? '' },
+          { label: domainLabels.homepage_url, yours: sent.homepage_url, theirs: homepage_url ?? '' },
+          { label: domainLabels.not_found_url, yours: sent.not_found_url, theirs: not_found_url ?? '' },
         ]),
     }),
   }).addTo(pages)
@@ -80,7 +80,7 @@ function noHomepage({ id, name_unicode }: Domain): Html {
 function newDomainFields(state: FormState): Html {
   const name = textField(state, {
     name: 'name',
-    label: 'Host name',
+    label: domainLabels.name,
     help: 'Such as go.example.com. On this machine, localhost will do.',
     isRequired: true,
     isCode: true,
@@ -92,12 +92,12 @@ function newDomainFields(state: FormState): Html {
 function urlFields(state: FormState): Html {
   return html`${textField(state, {
     name: 'homepage_url',
-    label: 'Homepage',
+    label: domainLabels.homepage_url,
     type: 'url',
     help: 'Where visitors go who open the domain itself, without a link.',
   })}${textField(state, {
     name: 'not_found_url',
-    label: 'For unknown links',
+    label: domainLabels.not_found_url,
     type: 'url',
     help: 'Where visitors go when the link does not exist. Leave it empty to show a plain “Link not found” page.',
   })}`

@@ -6,6 +6,7 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Scope, scopes } from '../../keys/scope.ts'
 import { createKey, findOwnKey, type IssuedKey, type Key, listKeys, revokeOwnKey, statusOf } from '../../keys/store.ts'
+import { Refusal } from '../../violations.ts'
 import { slicePage } from '../lists.ts'
 import { idParam, type PageContent, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyButton, linkButton, onceField, submitButton } from '../parts/buttons.ts'
@@ -124,7 +125,7 @@ function newPage(state: FormState): PageContent {
   )
   const controls = html`${name}
 <fieldset class="field"><legend>Scopes</legend>${boxes.slice(0, 1)}<div class="narrower">${boxes.slice(1)}</div></fieldset>
-${selectField(state, { name: 'expires', label: 'Expires', options: lifetimeOptions })}`
+${selectField(state, { name: 'expires', label: 'Expiration', options: lifetimeOptions })}`
   const body = html`<form method="post" action="${home}" class="form" novalidate>${onceField()}${state.withErrors(controls)}
 <div class="actions">${submitButton({ label: 'Create key' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'New API key', place: 'keys', body }
@@ -160,10 +161,7 @@ const scopeFields = Object.fromEntries(scopes.map((scope) => [scope, optional(sc
 const keyForm = form<{ name: string; expires: Lifetime } & Readonly<Record<string, unknown>>>(
   { name: required(nameRule), expires: required(lifetimeRule), ...(scopeFields as Record<string, Field<unknown>>) },
   [],
-  (values) =>
-    grantedScopes(values).length > 0
-      ? []
-      : [{ field: '*', code: 'required', message: 'The key needs at least one scope.' }],
+  (values) => (grantedScopes(values).length > 0 ? [] : [new Refusal('required.any_scope').at('*')]),
 )
 
 /** Returns the selected scopes; `*` includes all others. */

@@ -17,7 +17,7 @@ test('lists only differences in submitted fields, with time zones', () => {
     forward_query: false,
   } as Link
   const differences = (form: Fields) => linkDifferences(form, stored, { domains: [], spaces })
-  const no = { label: 'Disabled: visitors see that there is no such link', yours: '', theirs: 'Yes' }
+  const no = { label: 'Disabled', yours: '', theirs: 'Yes' }
   // Browsers don't send unchecked boxes.
   assert.deepEqual(differences({}), [no])
   assert.deepEqual(differences({ disabled: 'true', url, active_period_end_at: '2027-01-01T23:30' }), [])

@@ -3,7 +3,7 @@
 import type { Domain } from '../../domains/schema.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
-import { type Link, type LinkRow, linkOf } from '../../links/schema.ts'
+import { type Link, type LinkRow, linkLabels, linkOf } from '../../links/schema.ts'
 import { findLink, findLinkDomain } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { type Choices, loadChoices, spaceChoice } from '../choices.ts'
@@ -62,7 +62,7 @@ function newLinkPage(state: FormState, choices: Choices, shortUrl: ShortUrl): Pa
   if (choices.domains.length === 0) return { ...shown, body: addDomainFirst }
   const url = textField(state, {
     name: 'url',
-    label: 'Destination',
+    label: linkLabels.url,
     type: 'url',
     placeholder: 'https://',
     isRequired: true,
@@ -78,25 +78,25 @@ function address(state: FormState, { domains }: Choices, shortUrl: ShortUrl): Ht
   const prefixOf = ({ name }: Domain) => shortUrlText(shortUrl(name, ''))
   const alias = textField(state, {
     name: 'alias',
-    label: 'Alias',
+    label: linkLabels.alias,
     help: 'The end of the short link. Leave it empty and Waymark picks one.',
     isCode: true,
     ...(second === undefined && only !== undefined && { prefix: prefixOf(only) }),
   })
   if (only === undefined || second === undefined) return html`${hiddenFields({ domain_id: String(only?.id) })}${alias}`
   const options = domains.map((domain) => ({ value: String(domain.id), label: prefixOf(domain) }))
-  const domain = selectField(state, { name: 'domain_id', label: 'Domain', options })
+  const domain = selectField(state, { name: 'domain_id', label: linkLabels.domain_id, options })
   return html`<div class="joined">${domain}${alias}</div>`
 }
 
 function existingLinkControls(state: FormState, choices: Choices, hasPassword: boolean): Html {
-  const url = textField(state, { name: 'url', label: 'Destination', type: 'url', isRequired: true })
-  const alias = textField(state, { name: 'alias', label: 'Alias', isCode: true, isRequired: true })
+  const url = textField(state, { name: 'url', label: linkLabels.url, type: 'url', isRequired: true })
+  const alias = textField(state, { name: 'alias', label: linkLabels.alias, isCode: true, isRequired: true })
   return html`${url}${alias}${linkSections(state, choices, hasPassword)}`
 }
 
-interface Control extends Pick<Field, 'name' | 'help'> {
-  readonly label: string
+interface Control extends Pick<Field, 'help'> {
+  readonly name: keyof typeof linkLabels
   readonly summary: (value: string) => string
   /** `text` by default. */
   readonly kind?: 'url' | 'number' | 'password' | 'datetime-local' | 'checkbox' | 'space' | 'redirect'
@@ -109,35 +109,30 @@ const sections: Readonly<Record<string, readonly Control[]>> = {
   'Name and space': [
     {
       name: 'title',
-      label: 'Title',
       help: 'What the link is for.',
       summary: (title) => truncateMiddle(title, maxSummaryCharacters),
     },
-    { name: 'space_id', label: 'Space', kind: 'space', summary: (id) => id },
+    { name: 'space_id', kind: 'space', summary: (id) => id },
   ],
   'Dates and limits': [
     {
       name: 'active_period_start_at',
-      label: 'Starts working on',
       kind: 'datetime-local',
       summary: (at) => `from ${formatDayOf(at)}`,
     },
     {
       name: 'active_period_end_at',
-      label: 'Stops working on',
       kind: 'datetime-local',
       summary: (at) => `until ${formatDayOf(at)}`,
     },
     {
       name: 'clicks_limit',
-      label: 'Clicks until it expires',
       kind: 'number',
-      help: 'Only human clicks count, not bots.',
+      help: 'The link expires after this many human clicks. Bots do not count.',
       summary: (limit) => `${limit} ${limit === '1' ? 'click' : 'clicks'}`,
     },
     {
       name: 'expiration_url',
-      label: 'Destination after it expires',
       kind: 'url',
       help: 'Leave it empty to send visitors to the domain’s page for unknown links.',
       summary: (url) => `then ${URL.parse(url)?.hostname ?? 'elsewhere'}`,
@@ -146,13 +141,12 @@ const sections: Readonly<Record<string, readonly Control[]>> = {
   Access: [
     {
       name: 'disabled',
-      label: 'Disabled: visitors see that there is no such link',
       kind: 'checkbox',
+      help: 'Visitors see that there is no such link.',
       summary: () => 'disabled',
     },
     {
       name: 'redirect_password',
-      label: 'Password',
       kind: 'password',
       help: 'Visitors have to enter it first.',
       summary: () => 'password',
@@ -161,11 +155,11 @@ const sections: Readonly<Record<string, readonly Control[]>> = {
   Redirect: [
     {
       name: 'forward_query',
-      label: 'Pass the query string on, such as ?utm_source=mail',
       kind: 'checkbox',
+      help: 'Such as ?utm_source=mail.',
       summary: () => 'query string',
     },
-    { name: 'redirect_status', label: 'Redirect status', kind: 'redirect', summary: (status) => status },
+    { name: 'redirect_status', kind: 'redirect', summary: (status) => status },
   ],
 }
 
@@ -183,7 +177,7 @@ function linkSections(state: FormState, choices: Choices, hasPassword = false): 
   return html`${Object.entries(sections).map(([title, controls]) => {
     const set = controls.flatMap((control) => summarizeControl(control, state, choices, hasPassword))
     const body = html`${controls.map((control) => renderControl(control, state, choices, hasPassword))}`
-    const isOpen = controls.some(({ name }) => state.field(name).error !== null)
+    const isOpen = controls.some(({ name }) => state.field(name).isInvalid)
     return collapsibleSection(title, set.join(', '), isOpen, body)
   })}`
 }
@@ -203,16 +197,17 @@ function formatDayOf(text: string): string {
 }
 
 function renderControl(control: Control, state: FormState, { spaces }: Choices, hasPassword: boolean): Html {
-  const { label, kind = 'text' } = control
-  if (kind === 'checkbox') return checkbox(state, control)
-  if (kind === 'redirect') return selectField(state, { ...control, options: redirects })
-  if (kind === 'password') return passwordFields(control, state, hasPassword)
+  const { kind = 'text' } = control
+  const field: Field = { ...control, label: linkLabels[control.name] }
+  if (kind === 'checkbox') return checkbox(state, field)
+  if (kind === 'redirect') return selectField(state, { ...field, options: redirects })
+  if (kind === 'password') return passwordFields(field, state, hasPassword)
   // Scripts show the time in the time zone of the browser and name it.
   if (kind === 'datetime-local')
-    return textField(state, { ...control, type: kind, label: html`${label} (<span data-zone>UTC</span>)` })
-  if (kind !== 'space') return textField(state, { ...control, type: kind })
+    return textField(state, { ...field, type: kind, unit: html`(<span data-zone>UTC</span>)` })
+  if (kind !== 'space') return textField(state, { ...field, type: kind })
   const options = [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)]
-  return selectField(state, { ...control, options })
+  return selectField(state, { ...field, options })
 }
 
 function passwordFields(field: Field, state: FormState, hasPassword: boolean): Html {
@@ -223,11 +218,7 @@ function passwordFields(field: Field, state: FormState, hasPassword: boolean): H
   return html`${textField(state, { ...field, ...password, label: 'New password', help })}${checkbox(state, remove)}`
 }
 
-const allControls: readonly Pick<Control, 'name' | 'label' | 'kind'>[] = [
-  { name: 'url', label: 'Destination' },
-  { name: 'alias', label: 'Alias' },
-  ...controls,
-]
+const allControls: readonly Pick<Control, 'name' | 'kind'>[] = [{ name: 'url' }, { name: 'alias' }, ...controls]
 
 function formValues(link: Link): Fields {
   const values = allControls.map(({ name, kind }) => {
@@ -247,7 +238,7 @@ function apiFields(form: Fields): Fields {
   const fields: Record<string, unknown> = { ...sent }
   for (const { name, kind } of controls) {
     // Browsers don't send unchecked boxes.
-    if (kind === 'checkbox') fields[name] = sent[name] ?? 'false'
+    if (kind === 'checkbox') fields[name] = sent[name] || 'false'
     if (kind === 'datetime-local' && typeof sent[name] === 'string') fields[name] = toUtc(sent[name])
   }
   // An empty password field was not edited.
@@ -267,9 +258,9 @@ export function linkDifferences(form: Fields, stored: Link, { spaces }: Choices)
   const spaceNamed = (id: unknown) => spaces.find((space) => String(space.id) === id)?.name ?? formatValue(id)
   return allControls
     .filter(({ name, kind }) => kind !== 'password' && yours[name] !== undefined && yours[name] !== theirs[name])
-    .map(({ name, label, kind }) => {
+    .map(({ name, kind }) => {
       const words = kind === 'space' ? spaceNamed : kind === 'datetime-local' ? formatTime : formatValue
-      return { label, yours: words(yours[name]), theirs: words(theirs[name]) }
+      return { label: linkLabels[name], yours: words(yours[name]), theirs: words(theirs[name]) }
     })
 }
 

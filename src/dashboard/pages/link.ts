@@ -2,7 +2,7 @@ import { domainRecords } from '../../domains/store.ts'
 import { Failure, found, notFound } from '../../errors.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { sendQr } from '../../links/qr.ts'
-import { type Link, linkOf } from '../../links/schema.ts'
+import { type Link, linkLabels, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
 import type { Space } from '../../spaces/schema.ts'
 import { spaceRecords } from '../../spaces/store.ts'
@@ -102,18 +102,21 @@ function factRows(link: Link, space: Space | undefined): (readonly [label: strin
   const { url, title, active_period_start_at: start, active_period_end_at: end, clicks_limit } = link
   const all: readonly (readonly [label: string, fact: Part | null])[] = [
     [
-      'Destination',
+      linkLabels.url,
       html`<a href="${url}" title="${url}" rel="noreferrer"><bdi>${truncateMiddle(url, shownUrl)}</bdi></a>`,
     ],
-    ['Title', title && html`<bdi>${title}</bdi>`],
-    ['Space', space ? html`<a href="/app/links?space_id=${space.id}">${spaceLabel(space)}</a>` : null],
+    [linkLabels.title, title && html`<bdi>${title}</bdi>`],
+    [linkLabels.space_id, space ? html`<a href="/app/links?space_id=${space.id}">${spaceLabel(space)}</a>` : null],
     [
-      start !== null && Date.parse(start) > now ? 'Starts working on' : 'Started working on',
+      start !== null && Date.parse(start) > now ? linkLabels.active_period_start_at : 'Started working on',
       start && exactTimeElement(start),
     ],
-    [end !== null && Date.parse(end) < now ? 'Stopped working on' : 'Stops working on', end && exactTimeElement(end)],
-    ['Click limit', clicks_limit === null ? null : formatCount(clicks_limit)],
-    ['Password', link.has_redirect_password ? 'Required' : null],
+    [
+      end !== null && Date.parse(end) < now ? 'Stopped working on' : linkLabels.active_period_end_at,
+      end && exactTimeElement(end),
+    ],
+    [linkLabels.clicks_limit, clicks_limit === null ? null : formatCount(clicks_limit)],
+    [linkLabels.redirect_password, link.has_redirect_password ? 'Required' : null],
     ['Created', timeAgo(link.created_at, now)],
     ['Last click', link.last_clicked_at === null ? 'Never' : timeAgo(link.last_clicked_at, now)],
   ]

@@ -11,6 +11,7 @@ import { findLink, listLinks } from '../../links/store.ts'
 import { resources } from '../../resources.ts'
 import type { Space } from '../../spaces/schema.ts'
 import type { Page } from '../../storage/port.ts'
+import { Refusal } from '../../violations.ts'
 import { sparkline } from '../charts/small-charts.ts'
 import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'
 import { type Filter, filterBar, ListState } from '../lists.ts'
@@ -302,8 +303,5 @@ function requestedSpace(text: unknown): number | null {
   if (text === noSpace) return null
   const id = positiveInteger(String(text))
   if (id !== undefined) return id
-  const refuse = (code: 'required' | 'out_of_range', message: string) =>
-    validationFailed([{ field: 'space_id', code, message }])
-  if (text === undefined || text === '') throw refuse('required', 'Choose a space to move the links to, or “No space”.')
-  throw refuse('out_of_range', 'Choose a space from the list, or “No space”.')
+  throw validationFailed([new Refusal('required.new_space').at('space_id')])
 }

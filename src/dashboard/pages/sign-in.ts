@@ -1,12 +1,13 @@
 /** Sign-in with a one-time link or with an API key, and sign-out. */
 
 import { softwareOf } from '../../analytics/capture/software.ts'
-import { Failure, type Violation } from '../../errors.ts'
+import { Failure } from '../../errors.ts'
 import { readScheme, storeScheme } from '../../frame/scheme.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { removeSession, type Session, signInByKey, signInByToken } from '../../sessions/store.ts'
+import { Refusal, type Violation } from '../../violations.ts'
 import { clearSessionCookie, setSessionCookie } from '../cookies.ts'
 import { renderBare } from '../frame.ts'
 import { type Pages, Redirect, type Services } from '../pages.ts'
@@ -27,13 +28,13 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, rateLimits 
     const next = shortReturnPath(fields.next)
     const result = await begin(fields, browserLabel(exchange.headers['user-agent']))
     const before = await pages.sessionOf(exchange)
-    if ('message' in result) {
+    if ('refusal' in result) {
       // A browser that opens the link a second time is already signed in.
       if (before !== undefined && fields.token !== undefined)
         return pages.redirect(exchange, new Redirect(next, { code: 'signed-in' }))
       const tooMany = rateLimits.countFailedAuthentication(exchange)
       if (tooMany !== undefined) return tooMany
-      const page = signInPage(exchange, next, before, [{ ...result, code: 'not_allowed' }])
+      const page = signInPage(exchange, next, before, [result])
       return pages.send(exchange, 422, page)
     }
     // Ends the browser's previous session: secrets never outlive a sign-in.
@@ -58,9 +59,9 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, rateLimits 
     if (typeof token === 'string' && token !== '') {
       // People may paste the whole link.
       const session = await signInByToken(db, token.trim().replace(/^.*#/, ''), browser)
-      return session ?? { field: 'token', message: linkUsedOrExpired }
+      return session ?? new Refusal('not_allowed.secret', { reason: linkUsedOrExpired }).at('token')
     }
-    const refused = (message: string) => ({ field: 'api_key', message })
+    const refused = (reason: string) => new Refusal('not_allowed.secret', { reason }).at('api_key')
     if (typeof key !== 'string' || key.trim() === '') return refused('Paste an API key, or open a sign-in link.')
     const caller = await keyring.identify(key.trim())
     if (caller instanceof Failure) return refused(caller.message)

@@ -1,5 +1,5 @@
 import { html } from '../../http/html.ts'
-import { colors, type Space } from '../../spaces/schema.ts'
+import { colors, type Space, spaceLabels } from '../../spaces/schema.ts'
 import type { Pages, Services } from '../pages.ts'
 import { type FormState, textField } from '../parts/fields.ts'
 import { colorField, linkCount, spaceLabel } from '../parts/links.ts'
@@ -36,9 +36,9 @@ export function addSpacePages(pages: Pages, services: Services): void {
       controls: spaceFields,
       differences: (sent) =>
         differing([
-          { label: 'Name', yours: sent.name, theirs: name },
+          { label: spaceLabels.name, yours: sent.name, theirs: name },
           {
-            label: 'Color',
+            label: spaceLabels.color,
             yours: sent.color && (colors[Number(sent.color) - 1] ?? ''),
             theirs: colors[color - 1] ?? '',
           },
@@ -48,6 +48,6 @@ export function addSpacePages(pages: Pages, services: Services): void {
 }
 
 function spaceFields(state: FormState) {
-  const name = textField(state, { name: 'name', label: 'Name', hasFocus: state.field('name').value === '' })
+  const name = textField(state, { name: 'name', label: spaceLabels.name, hasFocus: state.field('name').value === '' })
   return html`${name}${colorField(state)}`
 }

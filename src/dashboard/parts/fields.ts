@@ -1,15 +1,16 @@
 /** Form fields: label above, help below, errors in place. Browsers focus the first rejected field. */
-import type { Violation } from '../../errors.ts'
 import { icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
+import type { Violation } from '../../violations.ts'
 import { attributes } from './buttons.ts'
 
-/** The stored or submitted values of a form, and the errors of the API. */
+/** The stored or submitted values of a form, and the violations in them. */
 export class FormState {
   readonly values: Fields
   readonly violations: readonly Violation[]
-  readonly #shown = new Set<string>()
+  /** The labels of the controls that the form shows, by their names. */
+  readonly #labels = new Map<string, string>()
 
   /** `values` are keyed by control name; a missing value shows as an empty control. */
   constructor(values: Fields, violations: readonly Violation[] = []) {
@@ -17,29 +18,54 @@ export class FormState {
     this.violations = violations
   }
 
-  /** Returns the value and the error of a control, which the form then shows. */
+  /** Returns the value of the field, and whether it is invalid. */
   field(name: string) {
-    this.#shown.add(name)
     const value = this.values[name]
-    const error = this.violations.find(({ field }) => field === name)?.message ?? null
-    return { value: typeof value === 'string' || typeof value === 'number' ? String(value) : '', error }
+    const isInvalid = this.violations.some(({ field }) => field === name)
+    return { value: typeof value === 'string' || typeof value === 'number' ? String(value) : '', isInvalid }
+  }
+
+  /** Returns the value and the error of a control, which the form then shows. */
+  control({ name, label }: Pick<Field, 'name' | 'label'>) {
+    this.#labels.set(name, label)
+    const violation = this.violations.find(({ field }) => field === name)
+    return { value: this.field(name).value, error: violation?.refusal.forForm(label) ?? null }
   }
 
   /** Renders the controls with their errors above them, starting with errors that belong to no control. */
   withErrors(controls: Html): Html {
     const { shown = [], others = [] } = Object.groupBy(this.violations, ({ field }) =>
-      this.#shown.has(field) ? 'shown' : 'others',
+      this.#labels.has(field) ? 'shown' : 'others',
     )
-    const errors = others.map(
-      ({ message }) => html`<div class="notice failed" role="alert">${icon('warning')}<p>${message}</p></div>`,
+    const errors = formMessages(others).map(
+      (message) => html`<div class="notice failed" role="alert">${icon('warning')}<p>${message}</p></div>`,
     )
-    return html`${errors}${errorSummary(shown)}${controls}`
+    return html`${errors}${this.#errorSummary(shown)}${controls}`
   }
+
+  /** Renders links to all controls with errors; nothing for a single error, which appears next to its control. */
+  #errorSummary(violations: readonly Violation[]): Html {
+    if (violations.length < 2) return html``
+    const reasons = violations.map(({ field, refusal }) => {
+      const label = this.#labels.get(field) ?? ''
+      const message = refusal.forForm(label)
+      const isNamed = message.toLowerCase().includes(label.toLowerCase())
+      return html`<li><a href="#${controlId(field)}">${isNamed ? message : `${label}: ${message}`}</a></li>`
+    })
+    return html`<div class="summary" role="alert"><h2>${violations.length} entries need another value</h2><ul>${reasons}</ul></div>`
+  }
+}
+
+/** Returns the messages about values that no control shows, each once. */
+export function formMessages(violations: readonly Violation[]): string[] {
+  return [...new Set(violations.map(({ refusal }) => refusal.forForm('This entry')))]
 }
 
 export interface Field {
   readonly name: string
-  readonly label: Part
+  readonly label: string
+  /** Shown after the label. */
+  readonly unit?: Html
   readonly help?: Part
   readonly isRequired?: boolean
   /** Whether the field is focused when the page opens. At most one on a page. */
@@ -57,8 +83,8 @@ interface TextField extends Field {
 }
 
 export function textField(state: FormState, field: TextField): Html {
-  const { name, type = 'text', placeholder = null, autocomplete = 'off', prefix } = field
-  const { value, error } = state.field(name)
+  const { type = 'text', placeholder = null, autocomplete = 'off', prefix } = field
+  const { value, error } = state.control(field)
   const isCode = field.isCode === true || type === 'url'
   const isLiteral = isCode || type === 'password'
   const input = html`<input${attributes({
@@ -84,7 +110,7 @@ export interface Choice<Label = string> {
 }
 
 export function selectField(state: FormState, field: Field & { readonly options: readonly Choice[] }): Html {
-  const { value, error } = state.field(field.name)
+  const { value, error } = state.control(field)
   const options = optionsOf(field.options, value)
   return withLabel(field, error, html`<select${attributes(commonAttributes(field, error))}>${options}</select>`)
 }
@@ -97,13 +123,13 @@ export function optionsOf(options: readonly Choice[], chosen: string): Html {
 
 /** Renders a checkbox. It sends `true` if checked, otherwise nothing. */
 export function checkbox(state: FormState, field: Field): Html {
-  const { value, error } = state.field(field.name)
+  const { value, error } = state.control(field)
   const all = { type: 'checkbox', ...commonAttributes(field, error), value: 'true', checked: value === 'true' }
   return html`<div class="choice"><input${attributes(all)}><label for="${controlId(field.name)}">${field.label}</label>${errorAndHelp(field, error)}</div>`
 }
 
 export function radioGroup(state: FormState, field: Field & { readonly options: readonly Choice<Part>[] }): Html {
-  const { value: chosen, error } = state.field(field.name)
+  const { value: chosen, error } = state.control(field)
   const { id, required, autofocus, ...others } = commonAttributes(field, error)
   const choices = field.options.map(({ value, label }, index) => {
     const checked = value === chosen
@@ -119,7 +145,8 @@ function controlId(name: string): string {
 }
 
 function withLabel(field: Field, error: string | null, control: Html): Html {
-  const label = html`<label for="${controlId(field.name)}">${field.label}</label>`
+  const unit = field.unit && html` ${field.unit}`
+  const label = html`<label for="${controlId(field.name)}">${field.label}${unit ?? null}</label>`
   return html`<div class="field">${label}${control}${errorAndHelp(field, error)}</div>`
 }
 
@@ -147,11 +174,4 @@ export function collapsibleSection(title: string, values: string, isOpen: boolea
   const set = values === '' ? null : html` <span class="set">${values}</span>`
   const summary = html`<summary>${icon('chevron', 'chevron')}${title}${set}</summary>`
   return html`<details${attributes({ class: 'fold', open: isOpen })}>${summary}<div class="folded">${body}</div></details>`
-}
-
-/** Renders links to all fields with errors; nothing for a single error, which appears next to its field. */
-function errorSummary(violations: readonly Violation[]): Html {
-  if (violations.length < 2) return html``
-  const reasons = violations.map(({ field, message }) => html`<li><a href="#${controlId(field)}">${message}</a></li>`)
-  return html`<div class="summary" role="alert"><h2>${violations.length} fields need another value</h2><ul>${reasons}</ul></div>`
 }

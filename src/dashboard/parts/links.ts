@@ -3,7 +3,7 @@ import { icon } from '../../frame/icons.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { Status } from '../../links/link.ts'
 import { maxCountedLinks } from '../../links/store.ts'
-import { colors } from '../../spaces/schema.ts'
+import { colors, spaceLabels } from '../../spaces/schema.ts'
 import { copyButton } from './buttons.ts'
 import { type FormState, radioGroup } from './fields.ts'
 import { capitalize, formatCount, quantity } from './format.ts'
@@ -110,7 +110,7 @@ export function colorField(state: FormState): Html {
     value: String(index + 1),
     label: html`${dot(index + 1)}${capitalize(word)}`,
   }))
-  return radioGroup(state, { name: 'color', label: 'Color', options })
+  return radioGroup(state, { name: 'color', label: spaceLabels.color, options })
 }
 
 function dot(color: number): Html {

@@ -1,0 +1,259 @@
+/** Violations of fields, and the catalog of their messages: a sentence for the API, and a sentence for forms. */
+
+/** Every violation code and what it means; the API's documents are made from this table. */
+export const violationCodes = {
+  required: 'The field must be sent, with a value.',
+  not_a_string: 'The field takes a JSON string.',
+  not_single: 'The field was sent twice or as an array; it takes one value.',
+  control_characters: 'The value contains control characters or text that is not well-formed Unicode.',
+  too_long: 'The value is longer than the field allows.',
+  out_of_range: 'The value is not an integer within the allowed range.',
+  not_allowed: 'The field or parameter does not allow this value.',
+  unknown_field: 'There is no such field or parameter.',
+  prohibited: 'The field cannot be changed.',
+  taken: 'The value is already in use.',
+  reserved: 'The alias has a meaning of its own on every domain, so no link can have it.',
+  empty_segment: 'The alias has an empty segment: a slash at the start or the end, or two in a row.',
+  dot_segment: 'A segment of the alias is "." or "..", which browsers resolve before they send it.',
+  loops: 'The link would lead to itself.',
+  unknown_domain: 'The account has no such domain.',
+  unknown_space: 'The account has no such space.',
+  unknown_link: 'The account has no such link.',
+  not_a_boolean: 'The field takes true or false.',
+  invalid_time: 'The value is neither an RFC 3339 time nor "YYYY-MM-DD HH:MM" in UTC.',
+  not_after_start: 'The period ends before it starts, or as it starts.',
+  invalid_date: 'The value is not a date in the calendar such as "2026-11-22", from 1970 on.',
+  before_from: 'The range ends before it begins.',
+  range_too_long: 'The range has more days than one request may ask for.',
+  in_use: 'Other records refer to the record, or it refers to one that is gone.',
+  key_reused: 'The Idempotency-Key was used for a different request.',
+  in_progress: 'The first request with the Idempotency-Key is still running.',
+  has_scheme: 'A host name has no scheme: leave out "https://".',
+  has_port: 'A host name has no port.',
+  has_path: 'A host name has no path, query or fragment.',
+  has_credentials: 'The value contains a user name or password.',
+  has_wildcard: 'Wildcards are not supported.',
+  has_underscore: 'Host names have no underscores.',
+  has_space: 'The value contains white space.',
+  has_backslash: 'The value contains a backslash.',
+  ip_address: 'The value is an IP address, not a host name.',
+  empty_label: 'The name has an empty label: two dots in a row, or one at the start.',
+  label_too_long: 'A label is longer than 63 characters.',
+  hyphen_at_edge: 'A label begins or ends with a hyphen.',
+  invalid_character: 'The value has a character that the field does not allow.',
+  invalid_punycode: 'An "xn--" label is not valid Punycode.',
+  lookalike_character: 'The host name has a character that only looks like punctuation, such as / . : or #.',
+  mixed_scripts: 'A label mixes scripts, such as Latin and Cyrillic.',
+  invisible_character: 'The value has a character that does not show.',
+  bidi_control: 'The URL has a character that changes the direction of the text around it.',
+  numeric_last_label: 'The last label consists of digits only.',
+  public_suffix: 'The name is a public suffix, under which anyone may register.',
+  not_absolute: 'The URL must be absolute.',
+  unsupported_scheme: 'The URL must begin with http:// or https://.',
+  host_missing: 'The URL has no host.',
+  invalid_url: 'The value is not a valid URL.',
+} as const satisfies Readonly<Record<ViolationCode, string>>
+
+const notListed = '“{label}” must be one of the listed options.'
+const notTogether = '“{label}” cannot be combined with the other values.'
+const unknownEntry = 'The form has an entry that Waymark does not know. Open the form again, and try once more.'
+
+/**
+ * The messages by violation code; a code with several messages has several keys, with a word after the code. The sentence
+ * for the API has the name of the {field}, and the sentence for a form its {label}. A single sentence is for both.
+ */
+export const messages = {
+  'has_scheme.host': 'Leave out the scheme ("https://"): write {hint}.',
+  'has_port.host': 'Leave out the port: write {hint}.',
+  'has_path.host': 'Leave out the path, query and fragment: write {hint}.',
+  'has_credentials.host': 'Leave out the user name and password: write {hint}.',
+  'has_wildcard.host': 'Wildcards are not supported: write {hint}.',
+  'has_underscore.host': 'Host names have no underscores, only hyphens: write {hint}.',
+  'has_space.host': 'Leave out the white space: write {hint}.',
+  'has_backslash.host': 'Leave out the backslash: write {hint}.',
+  'ip_address.host': 'An IP address is not a host name: write {hint}.',
+  'empty_label.host': 'Put one dot between labels and none at the start: write {hint}.',
+  'label_too_long.host': 'A label, the text between two dots, has at most 63 characters (in Punycode): write {hint}.',
+  'too_long.host': 'A host name has at most 253 characters (in Punycode): write {hint}.',
+  'hyphen_at_edge.host': 'A label, the text between two dots, cannot begin or end with a hyphen: write {hint}.',
+  'invalid_character.host': 'A host name has only letters, digits, hyphens and dots: write {hint}.',
+  'invalid_punycode.host': 'A label that begins with "xn--" must be valid Punycode: write {hint}.',
+  'numeric_last_label.host': 'The text after the last dot cannot be a number: write {hint}.',
+  'lookalike_character.host':
+    'Leave out characters that look like a slash, a dot, a colon or other punctuation: write {hint}.',
+  'invisible_character.host': 'Leave out blank characters: write {hint}.',
+  'mixed_scripts.host': 'Write each label, the text between two dots, in the letters of one script: write {hint}.',
+  'public_suffix.host':
+    'Anyone may register names under this suffix, so put a name of yours in front of it: write {hint}.',
+  'control_characters.url': 'Leave out control characters and broken Unicode: write {hint}.',
+  'has_space.url': 'Leave out white space, or encode it as %20: write {hint}.',
+  'has_backslash.url': 'Use slashes, not backslashes: write {hint}.',
+  'not_absolute.url': [
+    'The URL must be absolute, with a scheme, two slashes and a host: write {hint}.',
+    '{label} must be a complete URL: write {hint}.',
+  ],
+  'unsupported_scheme.url': 'Only http:// and https:// are supported: write {hint}.',
+  'has_credentials.url': 'Leave out the user name and password: write {hint}.',
+  'host_missing.url': 'The URL must have a host after its two slashes: write {hint}.',
+  'invalid_url.url': 'The host or the port is not valid: write {hint}.',
+  'bidi_control.url': 'Leave out characters that change the direction of text, or percent-encode them: write {hint}.',
+  'invisible_character.url': 'Leave out characters that do not show, or percent-encode them: write {hint}.',
+  required: ['The {field} field is required.', 'Enter {a label}.'],
+  'required.any_domain': [
+    'The account has no domain yet. Store one first: POST /api/v1/domains with its name.',
+    'Add a domain first.',
+  ],
+  'required.any_scope': 'The key needs at least one scope.',
+  'required.new_space': 'Choose a space to move the links to, or “No space”.',
+  not_a_string: ['The {field} field must be a string.', '“{label}” must be text.'],
+  not_single: ['The {field} field must be sent once, as a single value.', '“{label}” must have a single value.'],
+  control_characters: [
+    'The {field} field must not contain control characters or malformed Unicode.',
+    '“{label}” must not contain line breaks, tabs or other control characters.',
+  ],
+  too_long: ['The {field} must be at most {most} characters long.', '{label} must be at most {most} characters long.'],
+  'too_long.url': [
+    'A URL has at most {most} characters: write {hint}.',
+    '{label} must be at most {most} characters long.',
+  ],
+  out_of_range: [
+    'The {field} must be an integer from {least} to {most}.',
+    '{label} must be a whole number from {least} to {most}.',
+  ],
+  'out_of_range.option': ['The {field} must be an integer from {least} to {most}.', notListed],
+  'out_of_range.id': ['The {field} must be an integer of 1 or more.', notListed],
+  'out_of_range.size': [
+    'The size must be at least {least} for this short URL, so that each module has a pixel.',
+    'The image must be at least {least} pixels wide for this short link.',
+  ],
+  not_allowed: ['The {field} must be {options}.', notListed],
+  'not_allowed.page': ['The after parameter cannot be sent together with page: leave out one of them.', notTogether],
+  'not_allowed.order': [
+    'The after parameter follows the order of ids: leave out sort_by, or send sort_by=id.',
+    notTogether,
+  ],
+  'not_allowed.reference': ['The {field} cannot be sent together with {others}: send one of them.', notTogether],
+  'not_allowed.statistic': ['The {field} cannot be combined with name={name}. {wayOut}', notTogether],
+  'not_allowed.level': [
+    'The level {level} cannot hold this short URL, which is {length} characters long. Send level={highest}.',
+    'The short link is too long for this error correction level.',
+  ],
+  /** For keys and sign-in links, which only a page takes. */
+  'not_allowed.secret': '{reason}',
+  unknown_field: ['The {field} field is unknown. {wayOut}', unknownEntry],
+  'unknown_field.unnamed': ['A field without a name is unknown. {wayOut}', unknownEntry],
+  prohibited: [
+    'The {field} field cannot be changed: it stays {current}. Store another {record} instead.',
+    '“{label}” cannot be changed: it stays {current}. Create another {record} instead.',
+  ],
+  'taken.name': [
+    'The name {name} has already been taken. Choose another name.',
+    'The domain {name} has already been added. Enter another host name.',
+  ],
+  'taken.alias': 'The alias {alias} has already been taken on this domain. Choose another alias.',
+  'in_use.domain': [
+    'The domain has {links}. Delete {them} first, or send ?links=delete to delete the domain and its links.',
+    'The domain has {links}. Delete {them} first.',
+  ],
+  'in_use.record':
+    'Other records refer to this one, or it refers to one that has just been deleted. Look at both, and try again.',
+  key_reused: [
+    'This Idempotency-Key was already used for a different request. Send a new key with each new request.',
+    'This form was already sent with other values. Open it again.',
+  ],
+  in_progress: [
+    'The first request with this Idempotency-Key is still running. Repeat the request in a second to get its answer.',
+    'This form is being saved. Wait a second.',
+  ],
+  'reserved.plus': 'The alias must not end in "+": that shows visitors where a link leads.',
+  'reserved.alias': 'The alias {alias} is reserved. Choose another alias.',
+  empty_segment: 'The alias must not begin or end with a slash, nor have two in a row.',
+  dot_segment: 'The alias must not have "." or ".." between slashes.',
+  'invisible_character.alias': 'The alias must not have characters that do not show: leave them out.',
+  'invalid_character.alias':
+    'The alias must be made of letters, digits, emoji, hyphens, underscores, dots, tildes, and slashes between them.',
+  loops: ["The url leads to the link's own short URL, {shortUrl}.", '{label} must not be this short link itself.'],
+  unknown_domain: ['There is no domain with the id {id}.', 'This domain does not exist. Choose another domain.'],
+  unknown_space: ['There is no space with the id {id}.', 'This space does not exist. Choose another space.'],
+  unknown_link: ['There is no link with the id {id}.', 'This link does not exist. Choose another link.'],
+  not_a_boolean: ['The {field} must be true or false.', '“{label}” must be on or off.'],
+  invalid_time: [
+    'The {field} must be a time such as 2026-11-20T12:00:00Z, or 2026-11-20 12:00 in UTC.',
+    '“{label}” must be a date and a time, such as 2026-11-20 12:00.',
+  ],
+  not_after_start: ['The {field} must be after the {start}.', '“{label}” must be after “{startLabel}”.'],
+  invalid_date: [
+    'The {field} date must be in the calendar, such as 2026-11-22, from 1970-01-01 on.',
+    '“{label}” must be a date from 1970 on, such as 2026-11-22.',
+  ],
+  before_from: ['The to date must not be before the from date.', '“{label}” must not be before the first day.'],
+  range_too_long: [
+    'The range may have at most {most} days. Send an earlier to, and ask for the rest in another request.',
+    'Choose at most {most} days.',
+  ],
+  'range_too_long.by_hour': [
+    'The range may have at most {most} days by hour. Send an earlier to, or another interval.',
+    'Choose at most {most} days.',
+  ],
+} as const satisfies Readonly<Record<string, string | readonly [forApi: string, forForm: string]>>
+
+export type MessageKey = keyof typeof messages
+export type ViolationCode = MessageKey extends infer Key ? (Key extends `${infer Code}.${string}` ? Code : Key) : never
+/** The codes with a message that has this word after the code. */
+export type CodeWith<Word extends string> = {
+  [Key in MessageKey]: Key extends `${infer Code}.${Word}` ? Code : never
+}[MessageKey]
+
+type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
+type ParamsIn<Message> = Message extends readonly [infer ForApi, infer ForForm]
+  ? Exclude<NamesIn<ForApi>, 'field'> | Exclude<NamesIn<ForForm>, 'label' | 'a label'>
+  : NamesIn<Message>
+type Values = Readonly<Record<string, string | number>>
+/** The parameters of a message by name; none if it has none. */
+export type ParamsOf<Key extends MessageKey> = [ParamsIn<(typeof messages)[Key]>] extends [never]
+  ? []
+  : [params: Readonly<Record<ParamsIn<(typeof messages)[Key]>, string | number>>]
+
+/** An invalid field, with a stable code. `message` is the sentence for the API. */
+export interface Violation {
+  readonly field: string
+  readonly code: ViolationCode
+  readonly message: string
+  readonly refusal: Refusal
+}
+
+/** The result of a rule for an invalid value: a key of the catalog, and the parameters of the message. */
+export class Refusal<Key extends MessageKey = MessageKey> {
+  readonly #key: MessageKey
+  readonly #params: Values
+
+  constructor(key: Key, ...[params]: ParamsOf<Key>) {
+    this.#key = key
+    this.#params = params ?? {}
+  }
+
+  get code(): ViolationCode {
+    return this.#key.split('.', 1)[0] as ViolationCode
+  }
+
+  /** Returns the violation of the field with this name in the API. */
+  at(field: string): Violation {
+    const [text = ''] = [messages[this.#key]].flat()
+    return { field, code: this.code, message: fill(text, { ...this.#params, field }, String), refusal: this }
+  }
+
+  /** Returns the sentence for the form control with this label. */
+  forForm(label: string): string {
+    const text = [messages[this.#key]].flat().at(-1) ?? ''
+    const article = /^[aeiou]/i.test(label) ? 'an' : 'a'
+    return fill(text, { ...this.#params, label, 'a label': `${article} ${label.toLowerCase()}` }, formatValue)
+  }
+}
+
+function fill(text: string, values: Values, format: (value: string | number) => string): string {
+  return text.replace(/\{([\w ]+)\}/g, (_, name: string) => format(values[name] ?? ''))
+}
+
+function formatValue(value: string | number): string {
+  return typeof value === 'number' ? value.toLocaleString('en-US') : value
+}

@@ -1,0 +1,134 @@
+/** Error messages on pages: they use labels and plain words, never the names and the advice of the API. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { domainLabels } from '../../src/domains/schema.ts'
+import { linkLabels } from '../../src/links/schema.ts'
+import { spaceLabels } from '../../src/spaces/schema.ts'
+import { type MessageKey, messages, Refusal } from '../../src/violations.ts'
+import { startApp } from '../app.ts'
+import { type Page, signedIn } from '../dashboard.ts'
+import { elementsIn, textOf } from '../html-page.ts'
+import { newPlace } from '../links-api.ts'
+import { runs } from '../runs.ts'
+
+const privateWords =
+  /[_`]|\bfields?\b|\burl\b|\bparameters?\b|JSON|Content-Type|Idempotency|\?\w+=|\/api\/|\bid\b|undefined|\[object/i
+
+function assertPlain(message: string): void {
+  // "URL" in capitals is a plain word.
+  assert.doesNotMatch(message.replaceAll(/\bURLs?\b/g, ''), privateWords)
+  assert.match(message, /^[“\p{Lu}].*\.$/su)
+}
+
+/** A value for each parameter of the catalog that a form shows. */
+const samples = { hint: 'go.acme.com', most: 1_000, least: 1, current: 'go.acme.com', record: 'domain' }
+const others = { name: 'go.acme.com', alias: 'summer', links: '2 links', them: 'them', reason: 'The key is unknown.' }
+const params = { ...samples, ...others, startLabel: linkLabels.active_period_start_at }
+
+test('every message of the catalog has a plain sentence for forms, with every label', () => {
+  const labels = [linkLabels, domainLabels, spaceLabels].flatMap((each) => Object.values(each))
+  for (const key of Object.keys(messages) as MessageKey[]) {
+    const refusal = new (Refusal as new (...of: readonly unknown[]) => Refusal)(key, params)
+    const text = [messages[key]].flat().at(-1) ?? ''
+    for (const [, name = ''] of text.matchAll(/\{(\w+)\}/g))
+      assert.ok(name === 'label' || name in params, `${key} needs ${name}`)
+    for (const label of labels) assertPlain(refusal.forForm(label))
+  }
+})
+
+test('formats sentences with labels', () => {
+  const sentences = [
+    new Refusal('out_of_range', { least: 1, most: 1_000_000_000 }).forForm(linkLabels.clicks_limit),
+    new Refusal('required').forForm(linkLabels.url),
+    new Refusal('required').forForm(linkLabels.alias),
+    new Refusal('not_after_start', { start: 'x', startLabel: linkLabels.active_period_start_at }).forForm(
+      linkLabels.active_period_end_at,
+    ),
+    new Refusal('too_long.url', { most: 8_192, hint: 'x' }).forForm(linkLabels.url),
+  ]
+  assert.deepEqual(sentences, [
+    'Click limit must be a whole number from 1 to 1,000,000,000.',
+    'Enter a destination.',
+    'Enter an alias.',
+    '“Stops working on” must be after “Starts working on”.',
+    'Destination must be at most 8,192 characters long.',
+  ])
+})
+
+/** The text of error messages on a page, without their links to controls. */
+function messagesOf(page: Page): string[] {
+  const isMessage = (attributes: ReadonlyMap<string, string>) =>
+    /^(error|notice failed)$/.test(attributes.get('class') ?? '')
+  const shown = elementsIn(page.root).filter(({ name, attributes }) => name === 'li' || isMessage(attributes))
+  return shown.map((each) => textOf(each).trim()).filter((text) => /[.]$/.test(text))
+}
+
+const long = 'x'.repeat(300)
+const bad =
+  `|nope|0|-1|99999|1.5|true|a b|a..b|a${'\n'}b|//acme.com|ftp://acme.com|https://|javascript:alert(1)|https://u:p@acme.com
+|https://a b.example|https://acme.com/${'\u202e'}|${long}|${'x'.repeat(9_000)}|robots.txt|x+|/x|../x|TAKEN|1.2.3.4|co.uk|go.acme.com:80
+|2026-02-30T10:00|2030-01-02T10:00|2029-01-02T10:00|2026-11-22|tomorrow|303|{"a":1}|${'\u0430'}pple.com|*.acme.com`.split(
+    /\n?\|/,
+  )
+
+test('no form of the dashboard shows an API name', async () => {
+  const app = await startApp({ rateLimit: 1_000_000 })
+  const { key, domain, link, stored } = await newPlace(app)
+  await link({ alias: 'taken' })
+  const records = {
+    links: await link({ alias: 'mine' }),
+    spaces: await stored('/spaces', { name: 'Sales' }),
+    domains: domain,
+  }
+  const browser = await signedIn(app, key)
+  const forms = Object.entries(records).flatMap(([name, { id }]) => [
+    [`/app/${name}/new`, `/app/${name}`],
+    [`/app/${name}/${id}/edit`, `/app/${name}/${id}`],
+  ])
+  forms.push(['/app/keys/new', '/app/keys'])
+  const seen = new Set<string>()
+  for (const [path = '', action = ''] of forms) {
+    const fields = Object.keys((await browser.open(path)).form(action))
+    const names = [...fields.filter((name) => !/^(once|version)$/.test(name)), 'zzz']
+    for (const name of (await browser.open(path)).controls().map(({ attributes }) => attributes.get('name') ?? ''))
+      if (!names.includes(name) && !/^(once|version|scheme|next)?$/.test(name)) names.push(name)
+    const typed = fc.dictionary(fc.constantFrom(...names), fc.constantFrom(...bad), { minKeys: 1 })
+    const allAlike = bad.map(
+      (value) => [Object.fromEntries(names.map((name) => [name, value]))] as [Record<string, string>],
+    )
+    await fc.assert(
+      fc.asyncProperty(typed, async (input) => {
+        const answer = await browser.submit(await browser.open(path), action, input)
+        assert.ok([201, 303, 409, 422].includes(answer.status), answer.text)
+        if (answer.status !== 422) return
+        const shown = messagesOf(answer.page)
+        assert.ok(shown.length > 0)
+        assert.doesNotMatch(answer.page.said.join(), /\bfields?\b/i)
+        for (const message of shown) {
+          assertPlain(message)
+          seen.add(message)
+        }
+      }),
+      { numRuns: runs(500, 60), examples: allAlike },
+    )
+  }
+  assert.ok(seen.size > 40, [...seen].join('\n'))
+})
+
+test('no page shows an API name for an invalid query', async () => {
+  const app = await startApp()
+  const browser = await signedIn(app)
+  const { id } = (await app.send('POST', '/api/v1/domains', { json: { name: 'go.acme.com' } })).body.data
+  for (const path of ['/app', '/app/links', '/app/domains', '/app/spaces', `/app/domains/${id}`]) {
+    const queries = ['per_page=7', 'zzz=1', 'space_id=x', 'period=1y', 'from=x&to=x', 'from=2026-01-02&to=2026-01-01']
+    for (const query of [...queries, 'from=2020-01-01&to=2026-01-01', 'after=1&page=2']) {
+      const answer = await browser.get(`${path}?${query}`)
+      if (answer.status === 200) continue
+      assert.equal(answer.status, 422)
+      for (const message of [...messagesOf(answer.page), ...answer.page.said])
+        assert.doesNotMatch(message, privateWords)
+      assert.doesNotMatch(answer.page.text, /per_page|space_id|zzz/)
+    }
+  }
+})
