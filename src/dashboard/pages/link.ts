@@ -2,19 +2,19 @@ import { domainRecords } from '../../domains/store.ts'
 import { Failure, found, notFound } from '../../errors.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { sendQr } from '../../links/qr.ts'
-import { type Link, linkLabels, linkOf } from '../../links/schema.ts'
+import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
-import type { Space } from '../../spaces/schema.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyButton, hiddenFields, linkButton, postButton, submitButton } from '../parts/buttons.ts'
-import { exactTimeElement, formatCount, quantity, timeAgo } from '../parts/format.ts'
-import { destination, shortUrlParts, shortUrlText, spaceLabel, statusBadge, truncateMiddle } from '../parts/links.ts'
+import { quantity } from '../parts/format.ts'
+import { destination, shortUrlParts, shortUrlText, statusBadge } from '../parts/links.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
 import { attempt } from '../record-forms.ts'
 import { linkListReturnPath, linkReturnPath, undoReturnPath } from '../return-path.ts'
 import { noClicksYet, Statistics } from '../statistics.ts'
+import { detourSentence, type LinkContext, linkFacts } from './link-facts.ts'
 
 const home = '/app/links'
 
@@ -48,14 +48,23 @@ async function showLink(request: PageRequest, services: Services): Promise<PageC
   const path = `${home}/${link.id}`
   const statistics = new Statistics(services, request, { scope: 'link', id: link.id }, path)
   const isVisited = link.clicks > 0 || (await statistics.areWorthShowing())
-  const [space, shown] = await Promise.all([
-    link.space_id === null ? undefined : spaceRecords.find(services.storage, request.account, link.space_id),
+  const [context, shown] = await Promise.all([
+    contextOf(link, request.account, services),
     isVisited ? Promise.all([statistics.clicksOverTime(), statistics.breakdownBars()]) : null,
   ])
-  const body = html`${linkFacts(link, space?.record, `${path}/qr`)}
+  const body = html`${detourSentence(link, context)}
+<div class="identity">${linkFacts(link, context)}${qrSection(link, `${path}/qr`)}</div>
 ${clicksSection(link, shown)}
 ${deletionSection(link, isVisited)}`
   return { ...titleAndHeading(link), place: 'links', action: headActions(link), body, status: statistics.status }
+}
+
+async function contextOf({ space_id, domain_id }: Link, account: number, { storage }: Services): Promise<LinkContext> {
+  const [space, domain] = await Promise.all([
+    space_id === null ? undefined : spaceRecords.find(storage, account, space_id),
+    domainRecords.find(storage, account, domain_id),
+  ])
+  return { space: space?.record, domain: found(domain, 'link').record }
 }
 
 function clicksSection(link: Link, statistics: readonly Html[] | null): Html {
@@ -73,8 +82,6 @@ function deletionSection({ id }: Link, hasStatistics: boolean): Html {
 <div>${confirmLink('Delete link', `${path}/delete`)}</div></div></section>`
 }
 
-const shownUrl = 160
-
 /** Returns the title of the document and the heading of the page, which allows a line break after the host. */
 function titleAndHeading({ short_url, status }: Link) {
   const { host, path } = shortUrlParts(short_url)
@@ -89,38 +96,6 @@ function headActions({ id, short_url, disabled }: Link): Html {
 ${linkButton({ label: 'Open', href: short_url, inNewTab: true })}
 ${linkButton({ label: 'Edit', href: `${path}/edit`, weight: 'primary', icon: 'edit' })}
 ${postButton({ label, action: `${path}/${action}`, fields: { next: path } })}</div>`
-}
-
-function linkFacts(link: Link, space: Space | undefined, path: string): Html {
-  return html`<div class="identity"><dl id="facts" class="facts" data-with="clicks">${factRows(link, space).map(
-    ([label, fact]) => html`<dt>${label}</dt><dd>${fact}</dd>`,
-  )}</dl>${qrSection(link, path)}</div>`
-}
-
-function factRows(link: Link, space: Space | undefined): (readonly [label: string, fact: Part])[] {
-  const now = Date.now()
-  const { url, title, active_period_start_at: start, active_period_end_at: end, clicks_limit } = link
-  const all: readonly (readonly [label: string, fact: Part | null])[] = [
-    [
-      linkLabels.url,
-      html`<a href="${url}" title="${url}" rel="noreferrer"><bdi>${truncateMiddle(url, shownUrl)}</bdi></a>`,
-    ],
-    [linkLabels.title, title && html`<bdi>${title}</bdi>`],
-    [linkLabels.space_id, space ? html`<a href="/app/links?space_id=${space.id}">${spaceLabel(space)}</a>` : null],
-    [
-      start !== null && Date.parse(start) > now ? linkLabels.active_period_start_at : 'Started working on',
-      start && exactTimeElement(start),
-    ],
-    [
-      end !== null && Date.parse(end) < now ? 'Stopped working on' : linkLabels.active_period_end_at,
-      end && exactTimeElement(end),
-    ],
-    [linkLabels.clicks_limit, clicks_limit === null ? null : formatCount(clicks_limit)],
-    [linkLabels.redirect_password, link.has_redirect_password ? 'Required' : null],
-    ['Created', timeAgo(link.created_at, now)],
-    ['Last click', link.last_clicked_at === null ? 'Never' : timeAgo(link.last_clicked_at, now)],
-  ]
-  return all.flatMap(([label, fact]) => (fact === null ? [] : [[label, fact] as const]))
 }
 
 export function qrImage(shortUrl: string, path: string): Html {

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { exactTime, formatCount, formatDay, formatPercent, formatShortCount, quantity, timeAgo } from './format.ts'
+import {
+  dayElement,
+  exactTime,
+  formatCount,
+  formatDay,
+  formatPercent,
+  formatShortCount,
+  quantity,
+  timeAgo,
+} from './format.ts'
 
 const now = Date.parse('2026-11-22T12:00:00Z')
 
@@ -24,6 +33,10 @@ test('formats relative times, with the exact time as the title', () => {
 test('formats exact times in UTC', () => {
   assert.equal(exactTime(now), 'Nov 22, 2026, 12:00 UTC')
   assert.equal(formatDay('2026-11-22T23:59:00Z'), 'Nov 22, 2026')
+  assert.match(
+    dayElement('2026-11-22T23:59:00Z').text,
+    / title="Nov 22, 2026, 23:59 UTC" data-local="day">Nov 22, 2026</,
+  )
 })
 
 test('groups, shortens and counts numbers', () => {

@@ -55,6 +55,11 @@ export function exactTimeElement(at: string): Html {
   return html`<time datetime="${at}" data-local>${exactTime(at)}</time>`
 }
 
+/** Renders the day of an RFC 3339 time, with the exact time as its title. A script shows it in the time zone of the browser. */
+export function dayElement(at: string): Html {
+  return html`<time datetime="${at}" title="${exactTime(at)}" data-local="day">${formatDay(at)}</time>`
+}
+
 /** "Nov 22, 2026", in UTC. */
 export function formatDay(at: number | string): string {
   return dayFormat.format(new Date(at))

@@ -10,9 +10,14 @@ const exact = new Intl.DateTimeFormat('en-US', {
   timeZoneName: 'short',
 })
 
+const day = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium' })
+
 for (const field of dateFieldsIn(document)) makeLocal(field)
 for (const time of document.querySelectorAll('time[data-local]')) {
-  if (time instanceof HTMLTimeElement) time.textContent = exact.format(new Date(time.dateTime))
+  if (time instanceof HTMLTimeElement) {
+    const shown = time.dataset.local === 'day' ? day : exact
+    time.textContent = shown.format(new Date(time.dateTime))
+  }
 }
 
 // Incomplete dates have no value, so the server would regard them as empty. Runs before other listeners.

@@ -1,0 +1,110 @@
+/** The settings and dates of a link, and the sentence that says where its visitors go instead of the destination. */
+import type { Domain } from '../../domains/schema.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
+import type { redirectStatuses } from '../../links/link.ts'
+import { type Link, linkLabels } from '../../links/schema.ts'
+import type { Space } from '../../spaces/schema.ts'
+import { dayElement, exactTimeElement, formatCount, quantity, timeAgo } from '../parts/format.ts'
+import { destination, spaceLabel, truncateMiddle } from '../parts/links.ts'
+
+/** What a link page shows about other records. */
+export interface LinkContext {
+  readonly space: Space | undefined
+  readonly domain: Pick<Domain, 'not_found_url'>
+}
+
+const shownUrl = 160
+const shownShortly = 60
+
+const redirects: Readonly<Record<(typeof redirectStatuses)[number], string>> = {
+  301: '301: permanent',
+  302: '302: temporary',
+  307: '307: temporary, keeps the method',
+  308: '308: permanent, keeps the method',
+}
+
+export function linkFacts(link: Link, context: LinkContext): Html {
+  const rows = factRows(link, context, Date.now())
+  return html`<dl id="facts" class="facts" data-with="clicks">${rows.map(
+    ([label, fact]) => html`<dt>${label}</dt><dd>${fact}</dd>`,
+  )}</dl>`
+}
+
+function factRows(link: Link, context: LinkContext, now: number): (readonly [label: string, fact: Part])[] {
+  const { url, title, active_period_start_at: start, active_period_end_at: end } = link
+  const { space } = context
+  const all: readonly (readonly [label: string, fact: Part | null])[] = [
+    [linkLabels.url, externalLink(url, html`<bdi>${truncateMiddle(url, shownUrl)}</bdi>`)],
+    ['After it expires', afterExpiry(link, context)],
+    [linkLabels.redirect_status, redirects[link.redirect_status]],
+    ['Query string', link.forward_query ? 'Passed on to the destination' : 'Not passed on'],
+    [linkLabels.title, title && html`<bdi>${title}</bdi>`],
+    [linkLabels.space_id, space ? html`<a href="/app/links?space_id=${space.id}">${spaceLabel(space)}</a>` : null],
+    [
+      start !== null && Date.parse(start) > now ? linkLabels.active_period_start_at : 'Started working on',
+      start && exactTimeElement(start),
+    ],
+    [
+      end !== null && Date.parse(end) < now ? 'Stopped working on' : linkLabels.active_period_end_at,
+      end && exactTimeElement(end),
+    ],
+    [linkLabels.clicks_limit, limitUse(link)],
+    [linkLabels.redirect_password, link.has_redirect_password ? 'Required' : null],
+    ['Created', timeAgo(link.created_at, now)],
+    ['Last click', link.last_clicked_at === null ? 'Never' : timeAgo(link.last_clicked_at, now)],
+  ]
+  return all.flatMap(([label, fact]) => (fact === null ? [] : [[label, fact] as const]))
+}
+
+/** Returns "2 of 3 clicks used"; null without a limit. A limit may have been lowered below the clicks. */
+function limitUse({ clicks, clicks_limit: limit }: Link): string | null {
+  return limit === null ? null : `${formatCount(Math.min(clicks, limit))} of ${quantity(limit, 'click')} used`
+}
+
+/** Returns the destination after expiry; null if the link can't expire, or if its state already says where visitors go. */
+function afterExpiry(link: Link, { domain }: LinkContext): Html | null {
+  const { expiration_url, active_period_end_at, clicks_limit, status } = link
+  if (expiration_url !== null) return shortLink(expiration_url)
+  if (status === 'expired' || (active_period_end_at === null && clicks_limit === null)) return null
+  return domain.not_found_url === null ? html`${expiredPage}` : notFoundLink(domain.not_found_url)
+}
+
+const expiredPage = 'The page “This link has expired”'
+
+/** Says where visitors go now. Returns null for an active link. */
+export function detourSentence(link: Link, { domain: { not_found_url } }: LinkContext): Html | null {
+  const { status, expiration_url } = link
+  if (status === 'active') return null
+  const detour = (page: string) =>
+    not_found_url === null
+      ? html`visitors see the page “${page}”`
+      : html`visitors are redirected to ${notFoundLink(not_found_url)}`
+  const sentence = {
+    disabled: () => html`Disabled: ${detour('Link not found')}.`,
+    scheduled: () =>
+      html`Starts on ${dayElement(String(link.active_period_start_at))}: until then, ${detour('Link not found')}.`,
+    expired: () =>
+      html`${endOf(link)}: ${expiration_url === null ? detour('This link has expired') : html`visitors are redirected to ${shortLink(expiration_url)}`}.`,
+  }[status]()
+  return html`<p class="attention">${sentence}</p>`
+}
+
+function endOf({ clicks, clicks_limit, last_clicked_at, active_period_end_at }: Link): Html {
+  if (clicks_limit === null || clicks < clicks_limit)
+    return html`Expired on ${dayElement(String(active_period_end_at))}`
+  // With more clicks, the limit was lowered later, at an unknown time.
+  const isExact = clicks === clicks_limit && last_clicked_at !== null
+  return isExact ? html`Used up on ${dayElement(last_clicked_at)}` : html`Used up`
+}
+
+function notFoundLink(url: string): Html {
+  return html`${shortLink(url)}, the domain’s URL for unknown links`
+}
+
+function shortLink(url: string): Html {
+  return externalLink(url, destination(url, shownShortly))
+}
+
+function externalLink(url: string, text: Html): Html {
+  return html`<a href="${url}" title="${url}" rel="noreferrer">${text}</a>`
+}

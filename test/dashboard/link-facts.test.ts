@@ -1,0 +1,100 @@
+/** The settings on the page of a link, and the sentence that says where visitors go. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startApp } from '../app.ts'
+import type { Json } from '../client.ts'
+import { signedIn } from '../dashboard.ts'
+import { allOf, elementsIn, textOf } from '../html-page.ts'
+import { clickOn, newPlace } from '../links-api.ts'
+
+const app = await startApp()
+const place = await newPlace(app)
+const other = await place.stored('/domains', {
+  name: `lost.${place.domain.name}`,
+  not_found_url: 'https://acme.com/lost',
+})
+const browser = await signedIn(app, place.key)
+
+/** Returns the facts of a link by label, and the sentence above them. */
+async function shown({ id }: Json) {
+  const { root } = await browser.open(`/app/links/${id}`)
+  const facts = elementsIn(root).find(({ attributes }) => attributes.get('id') === 'facts')
+  assert.ok(facts)
+  const values = allOf(facts, 'dd').map(textOf)
+  const sentence = elementsIn(root).find(({ attributes }) => attributes.get('class') === 'attention')
+  return {
+    facts: Object.fromEntries(allOf(facts, 'dt').map((label, at) => [textOf(label), values[at]])),
+    sentence: sentence && textOf(sentence),
+  }
+}
+
+test('the page of a link shows every setting that decides where visitors go', async () => {
+  const plain = await shown(await place.link())
+  assert.deepEqual(Object.keys(plain.facts), [
+    ...['Destination', 'Redirect status', 'Query string', 'Created', 'Last click'],
+  ])
+  assert.equal(plain.facts['Redirect status'], '302: temporary')
+  assert.equal(plain.facts['Query string'], 'Not passed on')
+  assert.equal(plain.sentence, undefined)
+  const full = await shown(
+    await place.link({
+      ...{ active_period_start_at: '2026-01-02T03:04:00Z', active_period_end_at: '2090-01-02T03:04:00Z' },
+      ...{ clicks_limit: 3000, expiration_url: 'https://shop.acme.com/sold-out', redirect_password: 'secret' },
+      ...{ forward_query: true, redirect_status: 301 },
+    }),
+  )
+  const { Created: _, ...facts } = full.facts
+  assert.deepEqual(facts, {
+    Destination: 'https://acme.com',
+    'After it expires': 'shop.acme.com/sold-out',
+    'Redirect status': '301: permanent',
+    'Query string': 'Passed on to the destination',
+    'Started working on': 'Jan 2, 2026, 03:04 UTC',
+    'Stops working on': 'Jan 2, 2090, 03:04 UTC',
+    'Click limit': '0 of 3,000 clicks used',
+    Password: 'Required',
+    'Last click': 'Never',
+  })
+  assert.equal(full.sentence, undefined)
+})
+
+test('the page of a link that can expire says where its visitors go then', async () => {
+  const then = async (json: Json) => (await shown(await place.link(json))).facts['After it expires']
+  assert.equal(await then({ clicks_limit: 1 }), 'The page “This link has expired”')
+  assert.equal(
+    await then({ active_period_end_at: '2090-01-01T00:00:00Z', domain_id: other.id }),
+    'acme.com/lost, the domain’s URL for unknown links',
+  )
+  assert.equal(await then({ expiration_url: 'https://acme.com/over' }), 'acme.com/over')
+})
+
+test('the page of an expired link says in one sentence where its visitors go now', async () => {
+  const expired = async (json: Json, clicks = 0) => {
+    const link = await place.link(json)
+    if (clicks > 0) await clickOn(app.storage, link.id, clicks, '2026-11-23T10:00:00Z')
+    return shown(link)
+  }
+  const used = await expired({ clicks_limit: 3, expiration_url: 'https://shop.acme.com/sold-out' }, 3)
+  assert.equal(used.sentence, 'Used up on Nov 23, 2026: visitors are redirected to shop.acme.com/sold-out.')
+  assert.equal(used.facts['Click limit'], '3 of 3 clicks used')
+  const lowered = await expired({ clicks_limit: 2 }, 5)
+  assert.equal(lowered.sentence, 'Used up: visitors see the page “This link has expired”.')
+  assert.equal(lowered.facts['Click limit'], '2 of 2 clicks used')
+  const over = { active_period_end_at: '2020-01-02T03:04:00Z' }
+  const page = await expired(over)
+  assert.equal(page.sentence, 'Expired on Jan 2, 2020: visitors see the page “This link has expired”.')
+  assert.equal(page.facts['After it expires'], undefined, 'the sentence says it')
+  assert.equal(
+    (await expired({ ...over, domain_id: other.id })).sentence,
+    'Expired on Jan 2, 2020: visitors are redirected to acme.com/lost, the domain’s URL for unknown links.',
+  )
+})
+
+test('the page of a disabled or scheduled link says where its visitors go', async () => {
+  const sentence = async (json: Json) => (await shown(await place.link(json))).sentence
+  assert.equal(await sentence({ disabled: true }), 'Disabled: visitors see the page “Link not found”.')
+  assert.equal(
+    await sentence({ active_period_start_at: '2090-01-01T00:00:00Z', domain_id: other.id }),
+    'Starts on Jan 1, 2090: until then, visitors are redirected to acme.com/lost, the domain’s URL for unknown links.',
+  )
+})
