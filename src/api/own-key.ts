@@ -6,18 +6,18 @@ import { sendJson } from '../http/response.ts'
 import { scopes } from '../keys/scope.ts'
 import { findOwnKey } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
-import { type Api, apiPrefix, type Operation } from './operations.ts'
+import type { Api, Operation } from './operations.ts'
 
 const ownKeySchema = Type.Object(
   {
     id: idSchema,
-    name: Type.String({ description: 'What the operator called the key.' }),
-    scopes: Type.Array(Type.Enum([...scopes]), { description: 'What the key may do; `*` stands for everything.' }),
-    expires_at: Type.Union([timeSchema('When the key expires.'), Type.Null()], {
-      description: 'Null if the key is good until it is revoked.',
+    name: Type.String({ description: 'The key’s name.' }),
+    scopes: Type.Array(Type.Enum([...scopes]), { description: 'The permissions of the key. `*` includes all others.' }),
+    expires_at: Type.Union([timeSchema('The time when the key expires.'), Type.Null()], {
+      description: 'The time when the key expires. Null if it never expires.',
     }),
     rate_limit: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-      description: 'Requests a minute; null if there is no limit.',
+      description: 'Requests per minute. Null if there is no limit.',
     }),
     account: Type.Object({ id: idSchema, name: Type.String() }),
   },
@@ -37,9 +37,9 @@ export const showOwnKey: Operation = {
   id: 'showOwnKey',
   method: 'GET',
   path: '/me',
-  tag: { name: 'Keys', description: 'The key that you send, and what it may do.' },
-  summary: 'Show the key that you use',
-  description: `Any valid key may ask: to check that it works, or to learn its scopes and its account. \`GET ${apiPrefix}/me\` changes nothing.`,
+  tag: { name: 'Keys', description: 'The API key that sends the request, with its permissions.' },
+  summary: 'Show your API key',
+  description: `Shows the name, scopes and account of the key that sends the request. Any valid key can use it, for example to check that the key works.`,
   scope: null,
   success: {
     status: 200,

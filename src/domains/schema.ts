@@ -10,25 +10,26 @@ import { resources } from '../resources.ts'
 const name = Type.String({
   format: 'hostname',
   maxLength: 253,
-  description: 'The host name in ASCII, lower case: unique in the instance.',
+  description: 'The host name in lower-case ASCII, unique in the instance.',
 })
 
 const hostName: Rule<HostName> = {
   schema: Type.Union([Type.String({ format: 'hostname' }), Type.String({ pattern: '[^\\u0000-\\u007f]' })], {
-    description: 'A host name such as `go.acme.com`, in any case, in ASCII or Unicode: no scheme, port or path.',
+    description:
+      'A host name such as `go.acme.com`, case-insensitive, in ASCII or Unicode, without a scheme, port or path.',
   }),
   parse: parseHostName,
 }
 
-const homepage = 'Where the bare domain leads: an absolute http or https URL.'
-const notFound = 'Where unknown links of the domain lead: an absolute http or https URL.'
+const homepage = 'The destination of the bare domain: an absolute http or https URL.'
+const notFound = 'The destination of unknown links on the domain: an absolute http or https URL.'
 
 /** A domain in the database and in responses. */
 export const domainSchema = Type.Object(
   {
     id: idSchema,
     name,
-    name_unicode: Type.String({ description: 'The same name as people read it.' }),
+    name_unicode: Type.String({ description: 'The host name in Unicode.' }),
     homepage_url: urlOrNull(homepage),
     not_found_url: urlOrNull(notFound),
     ...timestamps,
@@ -59,7 +60,7 @@ export const domainLabels = {
 /** Not derived from `storeDomain`, because absent fields must stay unchanged. */
 export const updateDomain = form(
   {
-    name: fixed(Type.String({ readOnly: true, description: 'Cannot be changed; the present name may be sent back.' })),
+    name: fixed(Type.String({ readOnly: true, description: 'Cannot be changed. The current name may be sent.' })),
     homepage_url: clearable(webUrl(homepage)),
     not_found_url: clearable(webUrl(notFound)),
   },
@@ -67,11 +68,11 @@ export const updateDomain = form(
 )
 
 export const removeDomainQuery = form({
-  links: optional(oneOf(['delete'], 'What becomes of the links on the domain: `delete` deletes them.'), null),
+  links: optional(oneOf(['delete'], '`delete` deletes the links on the domain too.'), null),
 })
 
 export const domainOperations = operationsOf('domains', {
-  description: 'Host names for short links, each with an optional homepage URL and an optional 404 Not Found URL.',
+  description: 'Host names for short links. Each can have a homepage URL and a URL for unknown links.',
   record: domainSchema,
   listQuery: listQueryOf(resources.domains),
   store: {
@@ -82,12 +83,12 @@ export const domainOperations = operationsOf('domains', {
   },
   update: {
     form: updateDomain,
-    description: 'Changes where a domain leads; an empty URL clears the field. The name cannot be changed.',
+    description: 'Changes the URLs of a domain. An empty URL clears the field. The name cannot be changed.',
     example: { homepage_url: 'https://acme.com/shop', not_found_url: 'https://acme.com/lost' },
   },
   delete: {
     query: removeDomainQuery,
-    description: 'A domain with links is deleted only together with them, which `links=delete` asks for.',
+    description: 'To delete a domain that has links, send `links=delete`, which deletes the links too.',
     refused: { links: 'keep' },
     failures: ['domain_in_use', 'validation_failed'],
   },

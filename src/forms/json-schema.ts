@@ -28,7 +28,7 @@ export type { TSchema }
 export const idSchema = Type.Integer({
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
-  description: 'Never given out again.',
+  description: 'Ids are never reused.',
 })
 
 /** A time in RFC 3339, UTC, with milliseconds. */
@@ -37,8 +37,8 @@ export const timeSchema = (description: string) =>
 
 /** The times that every record has. */
 export const timestamps = {
-  created_at: timeSchema('When the record was stored.'),
-  updated_at: timeSchema('When a field of the record last changed.'),
+  created_at: timeSchema('The time when the record was created.'),
+  updated_at: timeSchema('The time of the last change to the record.'),
 }
 
 /** Fields that the server assigns. They are ignored in bodies, so that clients may send a record back. */

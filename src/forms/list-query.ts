@@ -12,26 +12,26 @@ const searchText = (searchesWords: boolean): Rule<string> => ({
   schema: Type.String({
     maxLength: maxSearch,
     description: searchesWords
-      ? 'Words to find, in any case and order. Each may be a part of a longer word. A short URL finds exactly its link.'
-      : 'Text to find, in any case; `%`, `_` and `\\` are ordinary characters.',
+      ? 'The words to find, case-insensitive and in any order. Each can be part of a longer word. A short URL finds only its link.'
+      : 'The text to find, case-insensitive. `%`, `_` and `\\` are ordinary characters.',
   }),
   parse: (text) => ([...text].length <= maxSearch ? text : new Refusal('too_long', { most: maxSearch })),
 })
 
 /** The number of rows on a page. */
 export const pageSize: Rule<number> = {
-  schema: Type.Enum([...pageSizes], { description: 'Results per page.' }),
+  schema: Type.Enum([...pageSizes], { description: 'Records per page.' }),
   parse: (text) => pageSizes.find((size) => String(size) === text) ?? notAllowed(pageSizes),
 }
 
 const pageNumber = integer({
   default: 1,
-  description: 'The page, counted from 1. Use it for people who browse a list; `after` is for programs.',
+  description: 'The number of the page, from 1. Pages are for people who browse a list; programs should use `after`.',
 })
 
 const lastSeen = integer({
   description:
-    'The id of the last record you have seen: the list goes on with the records that follow it. Use it to read a whole list: no record comes twice or is missed while others write. With `sort_by=id` only, and not together with `page`.',
+    'The id of the last record that you have read. The list continues with the next record. Concurrent changes never repeat or skip a record. Only with `sort_by=id`, and not with `page`.',
 })
 
 export interface ListQuery {
@@ -56,9 +56,12 @@ export function listQueryOf(
   const searchable = [...(Object.keys(searched).length > 1 ? ['any'] : []), ...Object.keys(searched)]
   const fields = {
     search: optional(searchText(searchesWords), null),
-    search_by: optional(oneOf(searchable, 'The field that is searched.'), searchable[0] as string),
-    sort_by: optional(oneOf(['id', ...Object.keys(sorts)], 'The field sorted by: `id` is the date of creation.'), 'id'),
-    sort: optional(oneOf(['desc', 'asc'], 'The direction: descending or ascending.'), 'desc'),
+    search_by: optional(oneOf(searchable, 'The field to search.'), searchable[0] as string),
+    sort_by: optional(
+      oneOf(['id', ...Object.keys(sorts)], 'The field to sort by. Ids are in the order of creation.'),
+      'id',
+    ),
+    sort: optional(oneOf(['desc', 'asc'], 'The sort order: descending or ascending.'), 'desc'),
     per_page: optional(pageSize, 10),
     page: optional(pageNumber, null),
     after: optional(lastSeen, null),

@@ -27,14 +27,17 @@ const names = { L: 'low', M: 'medium', Q: 'quartile', H: 'high' } as const
 /** The bytes in the largest code (table 7 of the standard). */
 const capacity: Readonly<Record<Level, number>> = { L: 2953, M: 2331, Q: 1663, H: 1273 }
 
-const size = 'Width and height in pixels, at least one for each module.'
-const margin = 'The white on each side, in modules: the squares that a code consists of.'
+const size = 'Width and height in pixels. Each module needs at least one.'
+const margin = 'The white margin on each side, in modules (the squares of the code).'
 
 const qrQuery = form({
-  format: optional(oneOf(['svg', 'png'], 'SVG, which scales to any size, or PNG.'), 'svg'),
+  format: optional(oneOf(['svg', 'png'], 'The image format. SVG scales to any size.'), 'svg'),
   size: optional(integer({ minimum: 64, maximum: 2048, description: size }), 512),
   margin: optional(integer({ minimum: 0, maximum: 16, description: margin }), 4),
-  level: optional(oneOf(levels, 'How much of the code may be damaged: about 7 (L), 15 (M), 25 (Q) or 30 % (H).'), 'M'),
+  level: optional(
+    oneOf(levels, 'The error correction level: 7% (L), 15% (M), 25% (Q) or 30% (H) of the code may be damaged.'),
+    'M',
+  ),
 })
 
 export const showLinkQr: Operation = {
@@ -44,14 +47,14 @@ export const showLinkQr: Operation = {
   tag: linkOperations.show.tag,
   summary: 'Show the QR code of a link',
   description:
-    'The short URL as a QR code: black on white, as a picture. A long short URL has more modules. If `size` or `level` does not fit them, the error names the one that does.',
+    'Returns the short URL as a QR code, black on white. A longer short URL needs more modules. If `size` or `level` does not fit, the error names a value that works.',
   scope: 'links:read',
   query: qrQuery,
   headers: ['If-Match', 'If-None-Match'],
   refused: { format: 'gif', size: '4096' },
   success: {
     status: 200,
-    description: 'The picture.',
+    description: 'The image.',
     media: { 'image/svg+xml': { schema: Type.String() }, 'image/png': {} },
     headers: ['ETag', 'Content-Disposition', 'Content-Security-Policy'],
   },

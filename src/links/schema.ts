@@ -45,7 +45,7 @@ const orNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema:
 const target = 'The destination: an absolute http or https URL.'
 const expiration =
   'The destination after the link has expired. Without it, visitors are redirected to the not-found URL of the domain.'
-const start = 'The link works from this time on.'
+const start = 'The link works from this time.'
 const end = 'The link expires at this time.'
 
 const aliasSchema = Type.String({
@@ -64,8 +64,8 @@ const redirectSchema = Type.Enum([...redirectStatuses], {
   description: 'The redirect status: 302 and 307 are temporary, 301 and 308 permanent.',
 })
 const flag = (description: string) => Type.Boolean({ description })
-const disabledSchema = flag('Whether visitors get the same response as for an unknown alias.')
-const forwardSchema = flag("Whether the visitor's query is appended to the destination.")
+const disabledSchema = flag('If true, visitors get the same response as for an unknown alias.')
+const forwardSchema = flag("If true, the visitor's query is appended to the destination.")
 
 /** A link in a response. */
 export const linkSchema = Type.Object(
@@ -74,19 +74,19 @@ export const linkSchema = Type.Object(
     domain_id: idOf('The domain of the link.'),
     space_id: orNull(idOf('The space of the link.')),
     alias: aliasSchema,
-    short_url: Type.String({ format: 'uri', description: 'The address that visitors open.' }),
+    short_url: Type.String({ format: 'uri', description: 'The short URL that visitors open.' }),
     url: urlSchema(target, maxTargetLength),
     title: orNull(titleSchema),
     status: Type.Enum([...statuses], {
       description:
-        'The first that applies: `disabled`, `expired` (the period is over or the limit is used up), `scheduled`, `active`.',
+        'The first that applies: `disabled`, `expired` (the period has ended or the click limit is reached), `scheduled`, `active`.',
     }),
     disabled: disabledSchema,
     active_period_start_at: orNull(timeSchema(start)),
     active_period_end_at: orNull(timeSchema(end)),
     clicks_limit: orNull(limitSchema),
     expiration_url: urlOrNull(expiration),
-    has_redirect_password: flag('Whether visitors have to enter a password.'),
+    has_redirect_password: flag('True if visitors have to enter a password.'),
     forward_query: forwardSchema,
     redirect_status: redirectSchema,
     clicks: Type.Integer({ minimum: 0, description: 'Human clicks, without bots and previews.' }),
@@ -277,7 +277,7 @@ export type LinkValues = Readonly<Omit<NewLink, 'domain_id' | 'alias'>>
 export type LinkChange = Readonly<Partial<Omit<ValuesOf<typeof updateLink>, 'domain_id'>>>
 
 const spaceFilter: Rule<number | null> = {
-  schema: Type.Integer({ minimum: 0, description: 'Only links in this space; 0: only links without a space.' }),
+  schema: Type.Integer({ minimum: 0, description: 'Only links in this space. 0 means links without a space.' }),
   parse: (text) => (text === '0' ? null : parseInteger(1, Number.MAX_SAFE_INTEGER, text)),
 }
 export const listLinksQuery = listQueryOf(resources.links, {

@@ -12,7 +12,11 @@ const maxNameLength = 255
 /** The names of the colors 1 to 6. */
 export const colors = ['green', 'red', 'amber', 'blue', 'dark', 'brand']
 
-const nameSchema = Type.String({ minLength: 1, maxLength: maxNameLength, description: 'Need not be unique.' })
+const nameSchema = Type.String({
+  minLength: 1,
+  maxLength: maxNameLength,
+  description: 'The space’s name, which need not be unique.',
+})
 const colorSchema = Type.Integer({
   enum: colors.map((_, index) => index + 1),
   'x-enum-varnames': colors,
@@ -47,11 +51,15 @@ export const spaceLabels = { name: 'Name', color: 'Color' } as const satisfies L
 export const updateSpace = form({ name: change(spaceName), color: change(color) }, assignedFields)
 
 export const spaceOperations = operationsOf('spaces', {
-  description: 'Named groupings, each with one of six colors.',
+  description: 'Named groups of links, each with one of six colors.',
   record: spaceSchema,
   listQuery: listQueryOf(resources.spaces),
   store: { form: storeSpace, failures: [], example: { name: 'Marketing', color: 3 }, refused: { color: '9' } },
-  update: { form: updateSpace, description: 'Renames or repaints a space.', example: { name: 'Marketing', color: 5 } },
+  update: {
+    form: updateSpace,
+    description: 'Changes the name or color of a space.',
+    example: { name: 'Marketing', color: 5 },
+  },
   example: {
     id: 1,
     name: 'Marketing',

@@ -7,36 +7,34 @@ import { statsQuery } from './schema.ts'
 const tag = {
   name: 'Statistics',
   description:
-    'Who follows your links. A click is a visit that was redirected. People, bots (by their user agent) and previews (HEAD, and programs that show where a link leads, such as chats) are told apart; without a user agent a visit is a person’s. Where it only says clicks, they are those of people. Clicks show up within a second. No address and no user agent of a visitor is kept.',
+    'Clicks on your links. A click is a redirected visit. Humans, bots (by user agent) and previews (HEAD requests, and programs that preview links, such as chats) are counted separately. A visit without a user agent counts as human. "Clicks" without a qualifier are human clicks. Clicks appear within a second. IP addresses and user agents of visitors are not stored.',
 }
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 const date = (description: string) => Type.String({ format: 'date', description })
 const number = Type.Integer({ minimum: 0 })
 const url = Type.String({ format: 'uri' })
-const asInLists = 'As in every list.'
+const asInLists = 'The same as in other lists.'
 const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()])
 
 const counts = {
-  clicks: count('Clicks of people.'),
-  unique_clicks: count('Those of them that were the visitor’s first of the day on the link.'),
-  bots: count('Clicks of bots.'),
-  previews: count('Clicks of programs that make previews.'),
+  clicks: count('Human clicks.'),
+  unique_clicks: count('Unique visitors: the first human click of each visitor per link and day.'),
+  bots: count('Clicks by bots.'),
+  previews: count('Clicks by programs that preview links.'),
 }
 
 const seriesSchema = Type.Object(
   {
-    data: Type.Array(
-      Type.Object({ start_at: timeSchema('When the hour, the day or the month begins, in UTC.'), ...counts }),
-    ),
+    data: Type.Array(Type.Object({ start_at: timeSchema('The start of the hour, day or month, in UTC.'), ...counts })),
     meta: Type.Object(
       {
         from: date('The first day.'),
         to: date('The last day.'),
-        interval: Type.Enum([...intervals], { description: 'What each bucket spans.' }),
+        interval: Type.Enum([...intervals], { description: 'The length of each bucket.' }),
         ...{ clicks: number, unique_clicks: number, bots: number, previews: number },
       },
-      { description: 'The range, and what all buckets add up to.' },
+      { description: 'The range, and the totals of all buckets.' },
     ),
   },
   { $id: 'ClicksOverTime' },
@@ -47,9 +45,9 @@ const valuesSchema = Type.Object(
     data: Type.Array(
       Type.Object({
         value: Type.Union([Type.String(), Type.Integer(), Type.Null()], {
-          description: 'Null where it is unknown; a number for the id of a link; `other` for values that had no room.',
+          description: 'A number for a link’s id. Null if the value is unknown. `other` combines rare values.',
         }),
-        clicks: count('Clicks of people with this value; for `classes`, clicks of the class.'),
+        clicks: count('Human clicks with this value. For `classes`: all clicks of the class.'),
       }),
     ),
     links: Type.Object({ first: url, last: url, prev: orNull(url), next: orNull(url) }, { description: asInLists }),
@@ -58,7 +56,7 @@ const valuesSchema = Type.Object(
         ...{ current_page: number, from: orNull(number), last_page: number, path: url, per_page: number },
         ...{ to: orNull(number), total: number, total_is_exact: Type.Boolean() },
         range: Type.Object({ from: date('The first day.'), to: date('The last day.') }),
-        clicks: count('The clicks of all values together.'),
+        clicks: count('The total clicks of all values.'),
       },
       { description: asInLists },
     ),
@@ -102,13 +100,13 @@ export const showStats: Operation = {
   path: '/stats',
   tag,
   summary: 'Show statistics',
-  description: `The clicks of all links of the account, or of one link, domain or space, by \`name\`:
+  description: `Shows clicks for the account, or for one link, domain or space. \`name\` selects the statistic:
 
-- \`clicks\`: how many, over time. Empty hours, days and months are there, too; a month has only clicks of the range; all are of UTC.
-- \`countries\` (ISO 3166-1 alpha-2), \`referrers\` (hosts), \`browsers\`, \`operating_systems\`, \`devices\`, \`languages\` and \`links\` (ids): the clicks of people by value, in pages. A day keeps 200 values of each; rarer ones are under \`other\`, what is unknown is under null, such as all of visitors who ask not to be tracked.
-- \`classes\`: \`person\`, \`bot\` and \`preview\`.
+- \`clicks\`: clicks over time, by hour, day or month in UTC, including empty ones. The first and last month contain only days of the range.
+- \`countries\` (ISO 3166-1 alpha-2), \`referrers\` (hosts), \`browsers\`, \`operating_systems\`, \`devices\`, \`languages\` and \`links\` (ids): human clicks by value, in pages. Each day stores up to 200 values of each statistic and counts the others as \`other\`. Unknown values are null, including all values of visitors who ask not to be tracked.
+- \`classes\`: clicks by \`person\`, \`bot\` and \`preview\`.
 
-Clicks follow their link into another space. Those of a deleted link still count for its domain, space and account, where \`links\` shows its id.`,
+If a link moves to another space, its clicks move with it. Clicks of a deleted link still count for its domain, space and account, where \`links\` shows its id.`,
   scope: 'stats:read',
   query: statsQuery,
   headers: ['If-None-Match'],
@@ -129,10 +127,10 @@ export const deleteLinkClicks: Operation = {
   method: 'DELETE',
   path: '/links/:id/clicks',
   tag,
-  summary: 'Forget the clicks of a link',
+  summary: 'Delete a link’s clicks',
   description:
-    'Forgets all clicks of the link: its own figures begin at zero again, and those of its domain, its space and the account no longer include them. A link whose `clicks_limit` was reached works again. A body is ignored.',
+    'Deletes all clicks on the link. The link’s statistics start at zero again, and those clicks no longer count for its domain, space and account. A link that had reached its `clicks_limit` works again. A body is ignored.',
   scope: 'links:write',
-  success: { status: 204, description: 'The clicks are forgotten.' },
+  success: { status: 204, description: 'The clicks are deleted.' },
   failures: ['not_found'],
 }

@@ -19,25 +19,25 @@ const references = ['link_id', 'domain_id', 'space_id'] as const
 
 /** Only descriptions name defaults: a client that sends all defaults would combine parameters that exclude each other. */
 const parameters = {
-  name: required(oneOf(names, 'Which statistic.')),
-  link_id: optional(integer({ description: 'Only clicks of this link. Not with `domain_id` or `space_id`.' }), null),
-  domain_id: optional(integer({ description: 'Only clicks of links on this domain.' }), null),
-  space_id: optional(integer({ description: 'Only clicks of links in this space.' }), null),
-  from: optional(day(`The first day, in UTC. Without it, ${defaultDays} days up to \`to\`.`), null),
+  name: required(oneOf(names, 'The statistic.')),
+  link_id: optional(integer({ description: 'Only clicks on this link. Not with `domain_id` or `space_id`.' }), null),
+  domain_id: optional(integer({ description: 'Only clicks on this domain.' }), null),
+  space_id: optional(integer({ description: 'Only clicks in this space.' }), null),
+  from: optional(day(`The first day, in UTC. Default: ${defaultDays} days up to \`to\`.`), null),
   to: optional(
     day(
-      `The last day, in UTC: at most ${maxDays} days, ${maxDaysByHour} by hour. Without it, today, or the last day that these allow after \`from\`.`,
+      `The last day, in UTC. A range has at most ${maxDays} days, or ${maxDaysByHour} by hour. Default: today, or the last day that this limit allows.`,
     ),
     null,
   ),
-  interval: optional(oneOf(intervals, 'What a bucket spans; `day` by default. Only with `name=clicks`.'), null),
-  sort_by: optional(oneOf(['clicks', 'value'], ofOthers('`clicks` by default.')), null),
-  sort: optional(oneOf(['desc', 'asc'], ofOthers('`desc` by default.')), null),
+  interval: optional(oneOf(intervals, 'The length of a bucket. Default: `day`. Only with `name=clicks`.'), null),
+  sort_by: optional(oneOf(['clicks', 'value'], ofOthers('Default: `clicks`.')), null),
+  sort: optional(oneOf(['desc', 'asc'], ofOthers('Default: `desc`.')), null),
   per_page: optional(
-    { ...pageSize, schema: { ...pageSize.schema, description: ofOthers('10 by default.') } as TSchema },
+    { ...pageSize, schema: { ...pageSize.schema, description: ofOthers('Default: 10.') } as TSchema },
     null,
   ),
-  page: optional(integer({ description: ofOthers('1 by default.') }), null),
+  page: optional(integer({ description: ofOthers('Default: 1.') }), null),
 }
 
 /** Null for a missing parameter. */

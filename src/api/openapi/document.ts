@@ -20,11 +20,11 @@ export function openApiDocument(operations: readonly Operation[], url: string, b
     info: {
       title: 'Waymark API',
       version,
-      summary: 'Short links, their domains and spaces.',
+      summary: 'Manages short links, domains and spaces.',
       description: guide,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url, description: 'The instance that serves this document.' }],
+    servers: [{ url, description: 'The instance that served this document.' }],
     tags: [...tags, serviceTag],
     security: [{ apiKey: [] }],
     paths,
@@ -44,7 +44,7 @@ const apiKey = {
   scheme: 'bearer',
   bearerFormat: 'wm_…',
   description:
-    'An API key: `wm_` and 49 letters and digits. `npx waymark keys create` issues one; the first start of an empty instance prints one. It is accepted in this header only. The scopes that an operation names are those that the key must have; `*` stands for all.',
+    'An API key: `wm_` and 49 letters and digits. The dashboard and `npx waymark keys create` create keys, and the first start of an empty instance prints one. Keys are accepted only in this header. Each operation names the scope that the key needs. The scope `*` includes all others.',
 }
 
 const requestHeader = (name: string, description: string, schema: Schema) => ({
@@ -62,28 +62,28 @@ const parameters = {
     name: 'id',
     in: 'path',
     required: true,
-    description: 'The id of the record. A malformed or unknown id, or one of another account, is 404.',
+    description: 'The record’s id. The response is 404 if the id is malformed, unknown or belongs to another account.',
     schema: { ...idSchema },
     example: 1,
   },
   RequestId: requestHeader(
     'X-Request-Id',
-    'Your own id for the request in the log. An invalid one is replaced.',
+    'Your own id for the request in the server’s log. The server replaces an invalid id.',
     headers['X-Request-Id'].schema,
   ),
   'If-Match': requestHeader(
     'If-Match',
-    'The ETag of the record as you know it, such as `"3-2026-11-20T12:00:00.000Z"`, a list of ETags, or `*`. If the record has changed since, the answer is 412 and nothing happens: no update is lost.',
+    'The ETag of the record when you read it, such as `"3-2026-11-20T12:00:00.000Z"`, a list of ETags, or `*`. If the record has changed since, the response is 412 and nothing changes.',
     tagList,
   ),
   'If-None-Match': requestHeader(
     'If-None-Match',
-    'The ETags that you have, or `*`. If the current one is among them, a GET is answered 304 without a body, any other method 412.',
+    'The ETags that you have, or `*`. If they include the current ETag, the response to GET is 304 without a body, and to any other method 412.',
     tagList,
   ),
   'Idempotency-Key': requestHeader(
     'Idempotency-Key',
-    'Your own name for this request, such as `8e03978e-40d5-43e8-bc93-6894a57f9324`, bare or in double quotes. If you repeat the request with it within 24 hours, it is not done twice: you get the first answer again.',
+    'Your own name for this request, such as `8e03978e-40d5-43e8-bc93-6894a57f9324`, with or without double quotes. If you repeat the request with the same key within 24 hours, it does not run twice: you get the first response again.',
     { type: 'string', minLength: 1, maxLength: 2 * maxIdempotencyKey + 2 },
   ),
 }

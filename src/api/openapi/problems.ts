@@ -97,7 +97,7 @@ export function problemExamples(operations: readonly Operation[]): ProblemExampl
   for (const { id, summary, refused, query, body } of operations) {
     const failure = refused && (body?.form ?? query)?.check(refused)
     if (failure instanceof Failure) examples[`${failure.code}_${id}`] = { summary, value: bodyOf(failure) }
-    else if (refused !== undefined) throw new Error(`The example of ${id} that should be refused is not`)
+    else if (refused !== undefined) throw new Error(`The example of ${id} that should be rejected is not`)
   }
   return examples
 }
@@ -141,39 +141,39 @@ function headersOf(codes: readonly ApiErrorCode[]): object {
   }
 }
 
-const sentence = 'What is wrong with this request, in a sentence.'
+const sentence = 'The error, in a sentence.'
 
 export const problemSchemas: Readonly<Record<string, Schema>> = {
   Problem: {
     type: 'object',
-    description: 'The answer to every request that fails: RFC 9457, and the `message` that Laravel’s clients expect.',
+    description: 'The response to every failed request: RFC 9457, with the `message` that Laravel clients expect.',
     required: ['message', 'type', 'title', 'status', 'detail', 'code', 'request_id'],
     properties: {
       message: { type: 'string', description: `${sentence} "Unauthenticated." for every 401.` },
       type: {
         type: 'string',
         format: 'uri-reference',
-        description: 'A page that explains the code: `/problems/{code}`.',
+        description: 'The URL of a page that explains the code: `/problems/{code}`.',
       },
-      title: { type: 'string', description: 'The code in words.' },
+      title: { type: 'string', description: 'The name of the code, for people.' },
       status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status.' },
       detail: { type: 'string', description: sentence },
       code: reference('schemas', 'ErrorCode'),
       reason: {
         type: 'string',
         enum: ['database_corrupt', 'disk_full', 'read_only'],
-        description: 'Why the database cannot do this, where that is known.',
+        description: 'The cause of a database failure, if it is known.',
       },
-      request_id: { type: 'string', description: 'As in the header X-Request-Id.' },
+      request_id: { type: 'string', description: 'The value of the header X-Request-Id.' },
     },
   },
   ErrorCode: {
     type: 'string',
-    description: 'Stable: what programs switch on. New codes may be added.',
+    description: 'The kind of error, for programs. Codes never change, but new ones may be added.',
     enum: Object.keys(failures).filter((code) => !(pageCodes as readonly string[]).includes(code)),
   },
   ValidationProblem: {
-    description: 'A problem with fields: all of them at once.',
+    description: 'A problem with invalid fields. It lists all of them.',
     allOf: [
       reference('schemas', 'Problem'),
       {
@@ -182,7 +182,7 @@ export const problemSchemas: Readonly<Record<string, Schema>> = {
         properties: {
           errors: {
             type: 'object',
-            description: 'Sentences by field.',
+            description: 'The sentences for each field.',
             additionalProperties: { type: 'array', minItems: 1, items: { type: 'string' } },
           },
           violations: { type: 'array', minItems: 1, items: reference('schemas', 'Violation') },
@@ -192,17 +192,17 @@ export const problemSchemas: Readonly<Record<string, Schema>> = {
   },
   Violation: {
     type: 'object',
-    description: 'What is wrong with one field.',
+    description: 'The violation of one field.',
     required: ['field', 'code', 'message'],
     properties: {
       field: { type: 'string' },
       code: reference('schemas', 'ViolationCode'),
-      message: { type: 'string', description: 'What to send instead, in a sentence.' },
+      message: { type: 'string', description: 'The error and its fix, in a sentence.' },
     },
   },
   ViolationCode: {
     type: 'string',
-    description: `Stable, like the codes of problems.\n\n${Object.entries(violationCodes)
+    description: `The kind of violation, for programs.\n\n${Object.entries(violationCodes)
       .map(([code, meaning]) => `- \`${code}\`: ${meaning}`)
       .join('\n')}`,
     enum: Object.keys(violationCodes),

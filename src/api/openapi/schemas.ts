@@ -17,7 +17,7 @@ export const documentQuery = form<{ readonly bodies: Bodies }>({
   bodies: optional(
     oneOf(
       ['all', 'json'],
-      'How request bodies are described. `all`: forms and JSON, with every accepted spelling. `json`: JSON only, with native values, for code generators that cannot handle two media types in one body.',
+      'The description of request bodies. `all`: forms and JSON, with every accepted spelling. `json`: JSON only, with native values, for code generators that cannot handle two media types in one body.',
     ),
     'all',
   ),
@@ -127,7 +127,7 @@ function bodySchema({ form, example }: Body, schemas: Schemas, alternatives: Alt
   return {
     type: 'object',
     description:
-      'Text is trimmed. What the server assigns is ignored, so that a record may be sent back as it came; any other field is refused.',
+      'Text is trimmed. Fields that the server assigns are ignored, so you can send a record back unchanged. Other unknown fields are rejected.',
     ...(required.length > 0 && { required }),
     properties: Object.fromEntries([...own, ...form.ignored.map((name) => [name, assigned])]),
     additionalProperties: false,

@@ -8,7 +8,7 @@ import { documentQuery, queryParameters, reference, type Schema, Schemas } from 
 
 export const serviceTag = {
   name: 'Service',
-  description: 'The server’s health, this document, and the meaning of error codes. None of them needs a key.',
+  description: 'The server’s health, this document, and the error codes. These operations need no key.',
 }
 
 export const serviceSchemas: Readonly<Record<string, Schema>> = {
@@ -19,18 +19,18 @@ export const serviceSchemas: Readonly<Record<string, Schema>> = {
       status: {
         type: 'string',
         enum: ['ok', 'degraded'],
-        description: '`degraded`: reads are answered, writes are not.',
+        description: '`degraded`: reads work, and writes fail.',
       },
-      reason: { type: 'string', enum: ['disk_full', 'read_only'], description: 'Why, where it is `degraded`.' },
+      reason: { type: 'string', enum: ['disk_full', 'read_only'], description: 'The reason for `degraded`.' },
     },
   },
   ProblemExplanation: {
     type: 'object',
-    description: 'What an error code means, and the way out.',
+    description: 'The meaning of an error code, and how to fix the error.',
     required: ['code', 'status', 'title', 'explanation'],
     properties: {
       code: reference('schemas', 'ErrorCode'),
-      status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status that goes with it.' },
+      status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status of the code.' },
       title: { type: 'string' },
       explanation: { type: 'string' },
       violations: {
@@ -50,12 +50,12 @@ export const servicePaths = {
     id: 'showHealth',
     summary: 'Check the server’s health',
     description: 'For load balancers and monitors. It queries the database too.',
-    answer: 'The server works, or its disk is full (`degraded`, `disk_full`): reads are answered, writes are not.',
+    answer: 'The server works, or its disk is full (`degraded`, `disk_full`): reads work, and writes fail.',
     content: { 'application/json': { schema: health, example: { status: 'ok' } } },
     others: {
       503: {
         description:
-          'The database is read-only (`degraded`, `read_only`), so send requests to another server; or the database does not respond or is damaged (a problem).',
+          'The database is read-only (`degraded`, `read_only`): send requests to another server. If the database is unavailable or damaged, the response is a problem.',
         headers: { ...headerReferences(onEveryAnswer), ...optionalHeaders(['Retry-After', 'Vary']) },
         content: {
           'application/json': {
@@ -70,7 +70,7 @@ export const servicePaths = {
   '/openapi.json': open({
     id: 'showDocument',
     summary: 'Get this document',
-    description: 'What the reference at `/docs` shows, for programs.',
+    description: 'The content of the reference at `/docs`, for programs.',
     parameters: [
       ...queryParameters(documentQuery, new Schemas({})),
       reference('parameters', 'If-Match'),
@@ -86,7 +86,7 @@ export const servicePaths = {
     id: 'showProblem',
     summary: 'Explain an error code',
     description:
-      'The `type` of every problem leads here. The answer is a page, or JSON if `Accept` names `application/json` and not `text/html`.',
+      'The `type` of every problem is the URL of its explanation. The response is a page, or JSON if `Accept` names `application/json` and not `text/html`.',
     parameters: [
       {
         name: 'code',
