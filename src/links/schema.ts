@@ -261,7 +261,7 @@ export const linkLabels = {
   clicks_limit: 'Click limit',
   expiration_url: 'Destination after it expires',
   redirect_password: 'Password',
-  forward_query: 'Pass the query string on',
+  forward_query: 'Forward the query string',
   redirect_status: 'Redirect status',
 } as const satisfies LabelsOf<typeof storeLink>
 

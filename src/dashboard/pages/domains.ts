@@ -81,7 +81,7 @@ function newDomainFields(state: FormState): Html {
   const name = textField(state, {
     name: 'name',
     label: domainLabels.name,
-    help: 'Such as go.example.com. On this machine, localhost will do.',
+    help: 'For example, go.example.com. To try Waymark on this machine, use localhost.',
     isRequired: true,
     isCode: true,
     hasFocus: state.violations.length === 0,
@@ -94,12 +94,12 @@ function urlFields(state: FormState): Html {
     name: 'homepage_url',
     label: domainLabels.homepage_url,
     type: 'url',
-    help: 'Where visitors go who open the domain itself, without a link.',
+    help: 'Where visitors go when they open the domain without an alias.',
   })}${textField(state, {
     name: 'not_found_url',
     label: domainLabels.not_found_url,
     type: 'url',
-    help: 'Where visitors go when the link does not exist. Leave it empty to show a plain “Link not found” page.',
+    help: 'Where visitors go when a link doesn’t exist. Leave it empty to show a plain “Link not found” page.',
   })}`
 }
 

@@ -18,7 +18,7 @@ import {
   selectField,
   textField,
 } from '../parts/fields.ts'
-import { exactTime, formatDay } from '../parts/format.ts'
+import { exactTime, formatDay, quantity } from '../parts/format.ts'
 import { shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, type Difference } from '../parts/messages.ts'
 import { addRecordForms, newRecordForm } from '../record-forms.ts'
@@ -79,7 +79,7 @@ function address(state: FormState, { domains }: Choices, shortUrl: ShortUrl): Ht
   const alias = textField(state, {
     name: 'alias',
     label: linkLabels.alias,
-    help: 'The end of the short link. Leave it empty and Waymark picks one.',
+    help: 'The end of the short link. Leave it empty to generate one.',
     isCode: true,
     ...(second === undefined && only !== undefined && { prefix: prefixOf(only) }),
   })
@@ -128,13 +128,13 @@ const sections: Readonly<Record<string, readonly Control[]>> = {
     {
       name: 'clicks_limit',
       kind: 'number',
-      help: 'The link expires after this many human clicks. Bots do not count.',
-      summary: (limit) => `${limit} ${limit === '1' ? 'click' : 'clicks'}`,
+      help: 'The link expires after this many human clicks. Bots don’t count.',
+      summary: (limit) => (/^\d{1,15}$/.test(limit) ? quantity(Number(limit), 'click') : limit),
     },
     {
       name: 'expiration_url',
       kind: 'url',
-      help: 'Leave it empty to send visitors to the domain’s page for unknown links.',
+      help: 'Leave it empty to use the domain’s destination for unknown links.',
       summary: (url) => `then ${URL.parse(url)?.hostname ?? 'elsewhere'}`,
     },
   ],
@@ -142,13 +142,13 @@ const sections: Readonly<Record<string, readonly Control[]>> = {
     {
       name: 'disabled',
       kind: 'checkbox',
-      help: 'Visitors see that there is no such link.',
+      help: 'The link stops working until you enable it again.',
       summary: () => 'disabled',
     },
     {
       name: 'redirect_password',
       kind: 'password',
-      help: 'Visitors have to enter it first.',
+      help: 'Visitors must enter it to open the link.',
       summary: () => 'password',
     },
   ],
@@ -156,7 +156,7 @@ const sections: Readonly<Record<string, readonly Control[]>> = {
     {
       name: 'forward_query',
       kind: 'checkbox',
-      help: 'Such as ?utm_source=mail.',
+      help: 'Adds the visitor’s query string, such as ?utm_source=mail, to the destination.',
       summary: () => 'query string',
     },
     { name: 'redirect_status', kind: 'redirect', summary: (status) => status },
@@ -168,7 +168,7 @@ const controls = Object.values(sections).flat()
 const redirects: readonly Choice[] = [
   { value: '302', label: '302: temporary (recommended)' },
   { value: '307', label: '307: temporary, keeps the method' },
-  { value: '301', label: '301: permanent (browsers remember the target)' },
+  { value: '301', label: '301: permanent (browsers remember the destination)' },
   { value: '308', label: '308: permanent, keeps the method' },
 ]
 

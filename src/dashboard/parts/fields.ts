@@ -52,7 +52,7 @@ export class FormState {
       const isNamed = message.toLowerCase().includes(label.toLowerCase())
       return html`<li><a href="#${controlId(field)}">${isNamed ? message : `${label}: ${message}`}</a></li>`
     })
-    return html`<div class="summary" role="alert"><h2>${violations.length} entries need another value</h2><ul>${reasons}</ul></div>`
+    return html`<div class="summary" role="alert"><h2>Fix these ${violations.length} errors</h2><ul>${reasons}</ul></div>`
   }
 }
 
