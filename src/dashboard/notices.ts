@@ -78,7 +78,7 @@ const messages = {
   'space-saved': () => 'Space saved.',
   'space-deleted': () => 'Space deleted. Its links keep working.',
   'key-created-before': () =>
-    'The key was created when you first pressed the button, and it’s shown only once. If you didn’t copy it, revoke it and create a new one.',
+    'The key was created when you first pressed the button, and it’s shown only once. If you didn’t copy it, revoke it and create another key.',
   'key-revoked': () => 'Key revoked.',
   'signed-in': () => 'You’re already signed in. That sign-in link was used or has expired.',
   'session-ended': () => 'Session ended.',

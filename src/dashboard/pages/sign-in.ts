@@ -69,7 +69,7 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, rateLimits 
   }
 }
 
-const linkUsedOrExpired = 'This sign-in link was already used or has expired. Get a new one.'
+const linkUsedOrExpired = 'This sign-in link was already used or has expired. Use a new link.'
 const lacksScope = 'This API key lacks the * scope. Sign in with a key that has it.'
 
 /** Renders both forms. A script asks first in a signed-in browser: a link must not silently switch the account. */
@@ -85,7 +85,7 @@ function signInPage(
     name: 'token',
     label: 'Sign-in link',
     type: 'password',
-    help: html`Paste the link that the server printed on its first start, or print a new one with <code>npx waymark login-link</code>. Each link works once, for 30 minutes.`,
+    help: html`Paste the link that the server printed on its first start, or print another link with <code>npx waymark login-link</code>. Each link works once, for 30 minutes.`,
     hasFocus: violations.length === 0,
   })
   const key = textField(state, {
