@@ -105,7 +105,7 @@ test('shows the JSON type of each field, and whether it is optional or nullable'
     return section.match(new RegExp(`<dt><code>${name}</code> (.*)</dt>`))?.[1]?.replace(/<.*?>/g, '')
   }
   assert.equal(fieldIn('storeLink', 'space_id'), 'integer, 1 or more optional nullable')
-  assert.equal(fieldIn('storeLink', 'url'), 'URL, up to 8192 characters required')
+  assert.equal(fieldIn('storeLink', 'url'), 'URL, up to 8,192 characters required')
   assert.equal(fieldIn('updateLink', 'disabled'), 'boolean optional')
   assert.equal(fieldIn('updateLink', 'redirect_status'), '301, 302, 307 or 308 optional')
   assert.equal(fieldIn('Link', 'space_id'), 'integer, 1 or more nullable')

@@ -124,7 +124,7 @@ export function fieldsOf(document: OpenApi, schema: Schema, prefix = ''): Row[] 
             name: prefix + name,
             required: required.includes(name),
             schema: property,
-            description: property.description ?? '',
+            description: property.description ?? property.anyOf?.[0]?.description ?? '',
           },
         ]
       : fieldsOf(document, property, `${prefix}${name}.`),
@@ -163,9 +163,10 @@ const words: Readonly<Record<string, string>> = {
 }
 
 function boundsOf({ minimum, maximum = Number.MAX_SAFE_INTEGER, maxLength }: Schema): string {
-  if (maxLength !== undefined) return `, up to ${maxLength} characters`
+  const shown = (value: number) => value.toLocaleString('en-US')
+  if (maxLength !== undefined) return `, up to ${shown(maxLength)} characters`
   if (minimum === undefined) return ''
-  return maximum < Number.MAX_SAFE_INTEGER ? `, ${minimum} to ${maximum}` : `, ${minimum} or more`
+  return maximum < Number.MAX_SAFE_INTEGER ? `, ${minimum} to ${shown(maximum)}` : `, ${minimum} or more`
 }
 
 function defaultOf(schema: Schema): Part {
