@@ -178,7 +178,7 @@ export class StartupFailure extends Error {}
 /** A command needs a database that does not exist yet. */
 export function noDatabaseAt(place: string): StartupFailure {
   return new StartupFailure(
-    `There is no Waymark database at ${place} yet. Check DATABASE_URL, or start the server once.`,
+    `There is no Waymark database at ${place}. Check DATABASE_URL, or start the server once to create it.`,
   )
 }
 

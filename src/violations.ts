@@ -156,13 +156,13 @@ export const messages = {
     'The domain has {links}. Delete {them} first.',
   ],
   'in_use.record':
-    'Other records refer to this one, or it refers to one that has just been deleted. Look at both, and try again.',
+    'Other records refer to this record, or it refers to a record that was just deleted. Reload both and try again.',
   key_reused: [
     'This Idempotency-Key was already used for a different request. Send a new key with each new request.',
     'This form was already sent with other values. Open it again.',
   ],
   in_progress: [
-    'The first request with this Idempotency-Key is still running. Repeat the request in a second to get its answer.',
+    'The first request with this Idempotency-Key is still running. Repeat the request in a second to get its response.',
     'This form is being saved. Wait a second.',
   ],
   'reserved.plus': 'The alias must not end in "+": that shows visitors where a link leads.',

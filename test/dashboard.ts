@@ -68,7 +68,7 @@ export class Browser {
     const target = { agent: undefined, port: this.#app.port, method, path }
     let answer = await sendRequest(target, { key: null, ...request, headers: sent })
     // A busy machine makes any app shed load now and then.
-    while (answer.status === 503 && !request.seesOverload && answer.text.includes('more work than it can do')) {
+    while (answer.status === 503 && !request.seesOverload && answer.text.includes('server is overloaded')) {
       await new Promise((resolve) => setTimeout(resolve, 100))
       answer = await sendRequest(target, { key: null, ...request, headers: sent })
     }

@@ -29,7 +29,7 @@ export function apiFallback(rateLimits: RateLimits, cors: Cors): Fallback {
     const { method, target } = exchange
     const advice = /^\/[^?#]*\/(?:[?#]|$)/.test(target) ? ' Leave out the slash at the end of the path.' : ''
     if (methods.length === 0) {
-      return new Failure('route_not_found', `No operation has this path. The operations are listed at /docs.${advice}`)
+      return new Failure('route_not_found', `No operation has this path. /docs lists all operations.${advice}`)
     }
     const allow = [...methods, 'OPTIONS']
     if (method !== 'OPTIONS') return methodNotAllowed(method, allow, advice)

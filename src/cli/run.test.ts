@@ -121,7 +121,7 @@ test('only "accounts create" creates a database', async (t) => {
   const { path, say, run } = onFreshDatabase(t)
   for (const words of ['keys create --name ci', 'keys list', 'keys revoke 1', 'links list', 'login-link']) {
     const { code, stdout, stderr } = await run(...words.split(' '))
-    const sentence = `There is no Waymark database at ${path} yet. Check DATABASE_URL, or start the server once.\n`
+    const sentence = `There is no Waymark database at ${path}. Check DATABASE_URL, or start the server once to create it.\n`
     assert.deepEqual([code, stdout, stderr], [1, '', sentence])
     assert.equal(existsSync(dirname(path)), false)
   }

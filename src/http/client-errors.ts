@@ -55,11 +55,11 @@ function failureFor({ code, message }: ParserError): Failure {
     case 'HPE_HEADER_OVERFLOW':
       return headersTooLarge
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new Failure('body_too_large', 'The chunk extensions of the body take more than 16 KiB.')
+      return new Failure('body_too_large', 'The chunk extensions of the body are larger than 16 KiB.')
     case 'HPE_INVALID_CHUNK_SIZE':
       if (message.includes('overflow')) return new Failure('body_too_large', 'A chunk of the body is too large.')
   }
-  return new Failure('malformed_request', 'What arrived is not a valid HTTP request.')
+  return new Failure('malformed_request', 'The request is not valid HTTP.')
 }
 
 function reject(socket: Socket, failure: Failure, { formatFailure, observer }: ExchangeContext): void {

@@ -16,14 +16,14 @@ export const maxFields = 100
 /** Parses a form (URL Standard §5.1). Returns `malformed_body` for invalid encoding or too many fields. */
 export function parseForm(bytes: Buffer, max = maxFields): Fields | Failure {
   const fields = isUtf8(bytes) ? parse(bytes.toString('utf8'), max) : 'The text is not valid UTF-8.'
-  return typeof fields === 'string' ? new Failure('malformed_body', `The form cannot be read. ${fields}`) : fields
+  return typeof fields === 'string' ? new Failure('malformed_body', `The form is not valid. ${fields}`) : fields
 }
 
 /** Parses the query of a request target like a form. Returns `malformed_url`. */
 export function parseQuery(text: string): Fields | Failure {
   const fields = parse(text, maxFields)
   if (typeof fields !== 'string') return fields
-  return new Failure('malformed_url', `The query of the URL cannot be read. ${fields}`)
+  return new Failure('malformed_url', `The query of the URL is not valid. ${fields}`)
 }
 
 /** Returns the fields, or a sentence that says what is wrong. */
@@ -41,7 +41,7 @@ function parse(text: string, max: number): Fields | string {
     const value = decode(encodedValue)
     if (name === null || value === null) {
       const broken = (name === null ? encodedName : encodedValue).slice(0, 64)
-      return `The percent-encoding of "${broken}" is broken, or not of UTF-8; a literal "%" is written "%25".`
+      return `The percent-encoding of "${broken}" is broken or not UTF-8. Write a literal "%" as "%25".`
     }
     addField(fields, name, value)
   }

@@ -107,7 +107,7 @@ export class Listener {
     if (this.isDraining || isSurplus || isUpgrade(exchange)) addHeader(exchange, 'connection', 'close')
     if (this.isDraining) return new Failure('shutting_down', 'The server is stopping. Try again.', { retryAfter: 1 })
     if (!exchange.route.isAlwaysServed) {
-      const busy = isSurplus ? overloaded('The server has as many connections as it can serve.') : overload?.refusal()
+      const busy = isSurplus ? overloaded('The server has reached its connection limit.') : overload?.refusal()
       if (busy !== undefined) return busy
     }
     return checkRequest(exchange.request, query) ?? checkHost(exchange)

@@ -31,7 +31,7 @@ export class Overload {
 
   refusal(): Failure | undefined {
     if (this.#delayMs <= maxDelayMs) return undefined
-    return overloaded('The server has more work than it can do in good time.')
+    return overloaded('The server is overloaded.')
   }
 
   close(): Promise<void> {

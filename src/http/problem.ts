@@ -40,7 +40,7 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof ForeignKeyViolation) return referenceConflict()
   return new Failure(
     'internal_error',
-    'Something went wrong on the server. The request_id leads to the details in its log.',
+    'Something went wrong on the server. Its log has the details under this request_id.',
     { cause: error },
   )
 }

@@ -14,7 +14,7 @@ export const maxHeadBytes = maxTargetBytes + maxHeaderBytes + 1
 /** The head exceeds the limits above, or the number of headers that Node accepts. */
 export const headersTooLarge = new Failure(
   'headers_too_large',
-  'The headers take more than 32 KiB, or more than 40 KiB together with the URL, or are more than a thousand.',
+  'The headers are larger than 32 KiB, or larger than 40 KiB together with the URL, or there are more than 1,000 headers.',
 )
 
 /** Rewrites a target in absolute form into origin form, with its host as the Host (RFC 9112 §3.2.2). */
@@ -54,7 +54,7 @@ function checkFraming({ rawHeaders, headers }: IncomingMessage): Failure | undef
   }
   const coding = headers['transfer-encoding']
   if (coding === undefined || coding.toLowerCase() === 'chunked') return undefined
-  return new Failure('malformed_request', 'The only Transfer-Encoding that is understood is chunked.')
+  return new Failure('malformed_request', 'The only supported Transfer-Encoding is chunked.')
 }
 
 function countHeader(header: string, rawHeaders: readonly string[]): number {
@@ -69,7 +69,7 @@ function countHeader(header: string, rawHeaders: readonly string[]): number {
 /** Requires a Host that is a host with an optional port (RFC 9112 §3.2), which may come from a trusted proxy. */
 export function requireValidHost({ host, protocol, request }: Exchange): Failure | undefined {
   if (!/^https?$/i.test(protocol)) {
-    return new Failure('malformed_request', 'X-Forwarded-Proto is neither http nor https.')
+    return new Failure('malformed_request', 'X-Forwarded-Proto must be http or https.')
   }
   if (hostPattern.test(host) || (host === '' && request.httpVersion === '1.0')) return undefined
   return host === '' ? missingHost : new Failure('malformed_request', 'The Host header is not a host and port.')

@@ -74,5 +74,5 @@ export class Router {
 
 export const malformedPath = new Failure(
   'malformed_url',
-  'The path of the URL is malformed: check its percent-encoding.',
+  'The path of the URL is malformed. Check its percent-encoding.',
 )

@@ -222,7 +222,7 @@ const exampleFailures: Readonly<Record<Exclude<ApiErrorCode, 'validation_failed'
     scope: 'domains:write',
   }),
   not_found: notFound('domain'),
-  route_not_found: new Failure('route_not_found', 'No operation has this path. The operations are listed at /docs.'),
+  route_not_found: new Failure('route_not_found', 'No operation has this path. /docs lists all operations.'),
   method_not_allowed: methodNotAllowed('DELETE', ['GET', 'HEAD', 'POST', 'OPTIONS']),
   request_timeout: new Failure('request_timeout', 'The request did not arrive in time.'),
   body_too_large: new Failure('body_too_large', 'The body is larger than 64 KiB.'),
@@ -239,9 +239,9 @@ const exampleFailures: Readonly<Record<Exclude<ApiErrorCode, 'validation_failed'
   rate_limited: new Failure('rate_limited', rateLimitDetails.key, { retryAfter: 12 }),
   internal_error: new Failure(
     'internal_error',
-    'Something went wrong on the server. The request_id leads to the details in its log.',
+    'Something went wrong on the server. Its log has the details under this request_id.',
   ),
-  overloaded: overloaded('The server has more work than it can do in good time.'),
+  overloaded: overloaded('The server is overloaded.'),
   shutting_down: new Failure('shutting_down', 'The server is stopping. Try again.', { retryAfter: 1 }),
   database_unavailable: databaseUnavailable(undefined),
 }
