@@ -1,17 +1,19 @@
 /** Notices about completed changes and offers to undo them. Cookies have only a code and numbers, so they can't inject text. */
+import { domainToUnicode } from 'node:url'
 import { positiveInteger } from '../forms/rules.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { type Html, html, type Part } from '../http/html.ts'
 import { findRemovedLink, hasRemovedLinks } from '../links/deleted-links.ts'
+import { type DestinationWarning, destinationWarnings } from '../links/destination-warnings.ts'
 import { hasUndoableEdits } from '../links/link-edits.ts'
 import { findLink } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { spaceRecords } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
-import { hiddenFields, postButton, submitButton } from './parts/buttons.ts'
+import { hiddenFields, linkButton, postButton, submitButton } from './parts/buttons.ts'
 import { quantity } from './parts/format.ts'
-import { shortUrlText } from './parts/links.ts'
+import { shortUrlText, truncateMiddle } from './parts/links.ts'
 import { notice } from './parts/messages.ts'
 import { selectedRows } from './parts/table.ts'
 
@@ -120,7 +122,7 @@ const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
     isPossible: ({ ids }, { storage, account }) => hasRemovedLinks(storage, account, ids, Date.now()),
     button: ({ ids }, next) => undo('selected', { what: 'restore', next, ...selectedRows(ids) }),
   },
-  'link-saved': offerForEdits(0),
+  'link-saved': offerForEdits(1),
   'link-enabled': offerForEdits(1),
   'link-disabled': offerForEdits(1),
   'links-enabled': offerForEdits(0),
@@ -197,8 +199,34 @@ async function render(found: Required<Notice>, context: NoticeContext, action: H
   const { code, count, failed } = found
   const name = await findName(found, context)
   const nameOr = (fallback: string) => (name ? html`<bdi>${name}</bdi>` : fallback)
+  const text = messages[code]({ count, failed, nameOr })
+  const doubts = await findDoubts(found, context)
+  if (doubts.length > 0) {
+    const edit = linkButton({ label: 'Edit', href: `/app/links/${found.ids[0]}/edit`, weight: 'link-like' })
+    return notice(
+      'warning',
+      html`${text} ${doubts.map(describeDoubt)}`,
+      action === null ? edit : html`${edit} ${action}`,
+    )
+  }
   const kind = failed > 0 || warnings.includes(code) ? 'warning' : 'done'
-  return notice(kind, messages[code]({ count, failed, nameOr }), action)
+  return notice(kind, text, action)
+}
+
+/** Codes after which the destinations of the link are checked for likely mistakes. */
+const savedCodes: readonly Notice['code'][] = ['link-created', 'link-saved']
+
+async function findDoubts({ code, ids: [id] }: Required<Notice>, { storage, account, shortUrl }: NoticeContext) {
+  if (id === undefined || !savedCodes.includes(code)) return []
+  const link = await findLink(storage, account, id)
+  return link === undefined ? [] : destinationWarnings(storage, account, link.record, shortUrl)
+}
+
+function describeDoubt(doubt: DestinationWarning): Html {
+  if (doubt.kind === 'own_short_link')
+    return html`Check the destination: <bdi>${shortUrlText(doubt.shortUrl)}</bdi> is one of your own short links. `
+  const [host, last] = [domainToUnicode(doubt.host), domainToUnicode(doubt.last)]
+  return html`Check the destination: <bdi>${truncateMiddle(host, 60)}</bdi> ends in “.<bdi>${last}</bdi>”, which isn’t a known top-level domain. `
 }
 
 /** Renders the buttons that undo the change and dismiss the offer. Returns null if the change can't be undone. */

@@ -46,7 +46,8 @@ export function addRecordForms<Row extends { readonly id: number }>(
   pages.post(home, async (request) => {
     const { account, fields } = request
     const stored = await attempt(() => insertRecord(actions, db, account, fields))
-    if (!(stored instanceof Failure)) return new Redirect(`${home}/${stored.record.id}`, { code: `${what}-created` })
+    if (!(stored instanceof Failure))
+      return new Redirect(`${home}/${stored.record.id}`, { code: `${what}-created`, ids: [stored.record.id] })
     return { ...(await newPage(new FormState(fields, stored.facts.violations), request)), status: 422 }
   })
 
@@ -64,7 +65,7 @@ export function addRecordForms<Row extends { readonly id: number }>(
     const path = `${home}/${id}`
     const saved = await attempt(() => actions.change(account, id, sent, preconditionFrom(version)))
     if (!(saved instanceof Failure)) {
-      return new Redirect(path, { code: `${what}-saved`, ids: saved.edit ? [saved.edit] : [] })
+      return new Redirect(path, { code: `${what}-saved`, ids: saved.edit ? [id, saved.edit] : [id] })
     }
     const isConflict = saved.code === conflict
     const now = await find(request, id)

@@ -149,6 +149,22 @@ export function isApex(name: string): boolean {
   return domain === null || domain === name
 }
 
+/** Top-level domains of private networks, which are not registered (RFC 6762, appendix G). */
+const privateTopLevels = new Set(['corp', 'home', 'internal', 'intranet', 'lan', 'private'])
+
+/**
+ * Returns the last label of a URL's host if it is not a top-level domain, such as `con`; otherwise null. Single labels, IP
+ * addresses, and names of special use (RFC 6761) or of private networks return null.
+ */
+export function unknownTopLevel(hostname: string): string | null {
+  const name = withoutRootDot(hostname)
+  const last = name.slice(name.lastIndexOf('.') + 1)
+  const isAddress = name.startsWith('[') || ipv4Number.test(last)
+  if (isAddress || last === name || privateTopLevels.has(last)) return null
+  const { isIcann, isPrivate, isSpecialUse } = splitAtSuffix(name, { ...suffixOptions, detectSpecialUse: true })
+  return isIcann || isPrivate || isSpecialUse ? null : last
+}
+
 const suffixOptions = { allowPrivateDomains: true, detectIp: false, extractHostname: false, validateHostname: false }
 
 /** Suggests a short host name that the text probably means. */

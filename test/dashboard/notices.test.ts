@@ -22,6 +22,48 @@ test('shows a notice once, on the next successful page', async () => {
   assert.deepEqual((await browser.open(String(headers.location))).said, [])
 })
 
+test('warns of an unknown top-level domain and of an own short link when a link is saved', async () => {
+  const own = await newPlace(app)
+  const browser = await signedIn(app, own.key)
+  const { id: other, short_url } = await own.link({ alias: 'summer' })
+  const created = await browser.post('/app/links', { url: 'https://www.acme.con/x', domain_id: String(own.domain.id) })
+  const path = String(created.headers.location)
+  const { page } = await browser.follow(created)
+  assert.equal(
+    page.said.join(),
+    'Link created. Check the destination: www.acme.con ends in “.con”, which isn’t a known top-level domain. Edit',
+  )
+  assert.ok(page.links.includes(`${path}/edit`))
+  assert.deepEqual(
+    allOf(page.root, 'div').flatMap(({ attributes }) => /^notice .*/.exec(attributes.get('class') ?? '') ?? []),
+    ['notice warning'],
+  )
+  const save = async (fields: Record<string, string>) => {
+    const { page } = await browser.follow(await browser.submit(await browser.open(`${path}/edit`), path, fields))
+    return page.said.join()
+  }
+  assert.match(
+    await save({ url: short_url }),
+    /^Link saved\. .*Check the destination: \S+\/summer is one of your own short links\. Edit Undo Dismiss$/,
+  )
+  assert.match(
+    await save({ url: 'https://acme.com', expiration_url: 'http://acme.con' }),
+    /: acme\.con ends in “\.con”/,
+  )
+  for (const url of ['https://acme.com', 'http://localhost/', 'http://10.0.0.8/', 'http://wiki/', `${short_url}s`]) {
+    assert.doesNotMatch(await save({ url, expiration_url: '' }), /Check|Edit/, url)
+  }
+  assert.equal((await own.send('GET', `/links/${other}`)).body.data.status, 'active')
+})
+
+test('does not warn of short links of another account', async () => {
+  const [own, other] = [await newPlace(app), await newPlace(app)]
+  const { short_url } = await other.link({ alias: 'summer' })
+  const browser = await signedIn(app, own.key)
+  const created = await browser.post('/app/links', { url: short_url, domain_id: String(own.domain.id) })
+  assert.deepEqual((await browser.follow(created)).page.said, ['Link created.'])
+})
+
 test('keeps an offer to undo a change on the following pages, next to other notices, until it is used', async () => {
   const own = await newPlace(app)
   const browser = await signedIn(app, own.key)
