@@ -172,6 +172,13 @@ for (const path of ['/docs', '/docs/static/reference.js', '/openapi.json', '/ope
   })
 }
 
+test('the reference loads less than 40 KB', async () => {
+  const files = ['', '/static/reference.css', '/static/reference.js', '/static/examples.js', '/static/icon.svg']
+  const answers = await Promise.all(files.map((file) => get(app, `/docs${file}`, { 'accept-encoding': 'br' })))
+  const size = answers.reduce((sum, { status, bytes }) => sum + (status === 200 ? bytes.length : Infinity), 0)
+  assert.ok(size < 40_000, `${size} bytes`)
+})
+
 test('404 for an unknown file of the reference, as for any other path', async () => {
   for (const name of ['nothing', 'static/nothing.js', 'static/%2e%2e/package.json', 'static/%00']) {
     const path = `/docs/${name}`
