@@ -99,6 +99,7 @@ export const messages = {
   'bidi_control.url': 'Leave out characters that change the direction of text, or percent-encode them: write {hint}.',
   'invisible_character.url': 'Leave out characters that do not show, or percent-encode them: write {hint}.',
   required: ['The {field} field is required.', 'Enter {a label}.'],
+  'required.choice': ['The {field} field is required. It must be one of {options}.', 'Choose {a label}.'],
   'required.any_domain': [
     'The account has no domain yet. Store one first: POST /api/v1/domains with its name.',
     'Add a domain first.',

@@ -28,7 +28,7 @@ const [lastAttempts, lastPauseMs] = [5, 300]
 const closeMs = 6_000
 
 /** The log message of an outage. */
-const waiting = 'clicks wait to be written, since the database is away'
+const waiting = 'clicks are pending, because the database is unavailable'
 
 /** Visits that are written together. A batch that may have been written is sent again unchanged. */
 interface Batch {

@@ -105,7 +105,7 @@ export class ClickWorker {
       return await this.#request({ work: 'write', batch, visits: JSON.stringify(visits) })
     } catch (error) {
       if (this.#client.isRunning) throw error
-      throw new Error('The thread that writes clicks died.', { cause: error })
+      throw new Error('The click writer thread died.', { cause: error })
     }
   }
 

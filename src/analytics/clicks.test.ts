@@ -79,7 +79,7 @@ test('logs an error for a dropped batch of raw clicks, and a warning for a waiti
       'a batch of raw clicks was dropped, because its sink never confirmed it',
       'error',
     ],
-    [`Error: ${why}`, 'raw clicks wait on the disk, since their sink does not take them', 'warn'],
+    [`Error: ${why}`, 'raw clicks stay in the spool, because their sink does not accept them', 'warn'],
   ])
   assert.equal(server.rows.length, 2)
 })

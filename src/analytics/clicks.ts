@@ -43,7 +43,7 @@ export class Clicks {
     this.#maintenance = new Periodic(() => this.maintain(), {
       everyMs: maintenanceMs,
       onError: (error) => {
-        if (!this.#isInterrupted) onProblem(error, 'the upkeep of clicks was interrupted; it will go on')
+        if (!this.#isInterrupted) onProblem(error, 'click maintenance was interrupted; it will continue')
         this.#isInterrupted = true
       },
     })

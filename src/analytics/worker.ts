@@ -73,7 +73,7 @@ function clicksOf(visits: readonly Visit[]): Click[] {
 }
 
 function reportSinkProblem(error: unknown): void {
-  let message = 'raw clicks wait on the disk, since their sink does not take them'
+  let message = 'raw clicks stay in the spool, because their sink does not accept them'
   if (error instanceof Dropped) message = 'a batch of raw clicks was dropped, because its sink never confirmed it'
   if (error instanceof SpoolUnusable) {
     message = 'raw clicks are dropped until their spool can be opened; statistics still count them'

@@ -42,9 +42,9 @@ export interface Form<T> {
 /** A label for each field of a form. */
 export type LabelsOf<F> = F extends Form<infer Values> ? Readonly<Record<keyof Values, string>> : never
 
-/** A field that must be sent with a value. */
-export function required<T>(rule: Rule<T>): Field<T> {
-  return { ...fieldOf(rule, missing, missing), required: true }
+/** A field that must be sent with a value. `absent` returns the violation otherwise. */
+export function required<T>(rule: Rule<T>, absent = missing): Field<T> {
+  return { ...fieldOf(rule, absent, absent), required: true }
 }
 
 /** A field that is `fallback` if absent or empty. */

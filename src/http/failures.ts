@@ -65,7 +65,7 @@ export const failures = {
   route_not_found: {
     status: 404,
     title: 'Route not found',
-    explanation: 'No operation has this path. The operations are listed at /docs.',
+    explanation: 'No operation has this path. /docs lists all operations.',
   },
   method_not_allowed: {
     status: 405,

@@ -43,7 +43,7 @@ test('stores a batch once if its response is lost', async (t) => {
   const server = await startClickHouse(t)
   const [sink, batch] = [clickHouseSink(server.table), batchOf()]
   server.manner = 'breaks'
-  assert.match(await refusal(sink.send(batch, signal)), /^ClickHouse at \S+ does not answer: /)
+  assert.match(await refusal(sink.send(batch, signal)), /^ClickHouse at \S+ does not respond: /)
   server.manner = 'answers'
   await sink.send(batch, signal)
   assert.equal(server.inserts.length, 2)
@@ -70,8 +70,8 @@ test('hides the password even if the server repeats it', async (t) => {
 for (const [manner, sentence] of [
   ['late error', /takes no clicks: 200 Code: 241\. DB::Exception: Memory limit exceeded\.$/],
   ['other server', /takes no clicks: the answer, 200, is not one of ClickHouse\.$/],
-  ['redirects', /does not answer: unexpected redirect\.$/],
-  ['silent', /does not answer: The operation was aborted due to timeout\.$/],
+  ['redirects', /does not respond: unexpected redirect\.$/],
+  ['silent', /does not respond: The operation was aborted due to timeout\.$/],
 ] as const satisfies readonly (readonly [Manner, RegExp])[]) {
   test(`rejects the batch if the server behaves like this: ${manner}`, async (t) => {
     const server = await startClickHouse(t)
@@ -121,7 +121,7 @@ test('rejects the batch if there is no server', async (t) => {
   const away = { ...table, url: `http://127.0.0.1:${await freePort()}` }
   assert.match(
     await refusal(clickHouseSink(away).send(batchOf(), signal)),
-    /does not answer: connect ECONNREFUSED .*\.$/,
+    /does not respond: connect ECONNREFUSED .*\.$/,
   )
 })
 
@@ -131,7 +131,7 @@ test('ends an insert immediately when it is aborted', async (t) => {
   const abort = new AbortController()
   const sent = refusal(clickHouseSink(server.table).send(batchOf(), abort.signal))
   abort.abort()
-  assert.match(await sent, /does not answer: This operation was aborted\.$/)
+  assert.match(await sent, /does not respond: This operation was aborted\.$/)
 })
 
 const real = realClickHouse()

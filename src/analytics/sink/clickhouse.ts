@@ -40,7 +40,7 @@ export function clickHouseSink(to: ClickHouseTable, timeoutMs = defaultTimeoutMs
       // A redirect would send the password to another server.
       const request = { method: 'POST', headers, body: linesOf(batch), signal: limited, redirect: 'error' } as const
       const { response, text } = await answerTo(`${to.url}/?${query}`, request).catch((error) => {
-        throw new SinkFailure(`ClickHouse at ${to.url} does not answer: ${reasonOf(error)}.`, { cause: error })
+        throw new SinkFailure(`ClickHouse at ${to.url} does not respond: ${reasonOf(error)}.`, { cause: error })
       })
       if (response.ok && text.trim() === '') {
         if (isClickHouse(response)) return

@@ -19,7 +19,7 @@ const references = ['link_id', 'domain_id', 'space_id'] as const
 
 /** Only descriptions name defaults: a client that sends all defaults would combine parameters that exclude each other. */
 const parameters = {
-  name: required(oneOf(names, 'The statistic.')),
+  name: required(oneOf(names, 'The statistic.'), () => new Refusal('required.choice', { options: names.join(', ') })),
   link_id: optional(integer({ description: 'Only clicks on this link. Not with `domain_id` or `space_id`.' }), null),
   domain_id: optional(integer({ description: 'Only clicks on this domain.' }), null),
   space_id: optional(integer({ description: 'Only clicks in this space.' }), null),

@@ -64,7 +64,9 @@ describe('invalid queries', () => {
 
   test('422 with a fix in the message', async () => {
     const messageOf = async (query: string) => (await ask(query)).body.violations[0].message
+    const choices = 'clicks, countries, referrers, browsers, operating_systems, devices, languages, classes, links'
     for (const [query, message] of [
+      ['', `The name field is required. It must be one of ${choices}.`],
       ['name=clicks&intervall=day', 'The intervall field is unknown. Did you mean interval?'],
       ['name=clicks&to=x', 'The to date must be in the calendar, such as 2026-11-22, from 1970-01-01 on.'],
       [
