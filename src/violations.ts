@@ -141,6 +141,8 @@ export const messages = {
   ],
   /** For keys and sign-in links, which only a page takes. */
   'not_allowed.secret': '{reason}',
+  /** For a confirmation, which only a page asks for. */
+  'not_allowed.confirmation': 'Type {name} to delete it.',
   unknown_field: ['The {field} field is unknown. {wayOut}', unknownEntry],
   'unknown_field.unnamed': ['A field without a name is unknown. {wayOut}', unknownEntry],
   prohibited: [

@@ -6,5 +6,6 @@ await runOnPostgres([
   'src/analytics/statistics/{forgetting,stats}.contract.test.ts',
   'src/links/store.test.ts',
   'src/links/{deleted-links,link-edits}.test.ts',
+  'src/domains/deleted-domains.test.ts',
   'test/removals.test.ts',
 ])

@@ -16,6 +16,7 @@ import { apiRoutes, publicAddress } from '../api/routes.ts'
 import type { Config } from '../config/config.ts'
 import { addDashboard } from '../dashboard/dashboard.ts'
 import { domainActions } from '../domains/actions.ts'
+import { expireRemovedDomains } from '../domains/deleted-domains.ts'
 import { domainOperations } from '../domains/schema.ts'
 import { domainRemoval } from '../domains/store.ts'
 import { Listener } from '../http/listener.ts'
@@ -148,6 +149,7 @@ function buildRemovals(storage: Storage, logger: Logger): Removals {
   return new Removals({
     finish: async (isStopped) => {
       await deleteExpiredEdits(storage, Date.now())
+      await expireRemovedDomains(storage, Date.now())
       const removals = [domainRemoval, spaceRemoval]
       await Promise.all(removals.map((removal) => finishRemovals(storage, removal, isStopped)))
     },

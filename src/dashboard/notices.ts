@@ -1,5 +1,7 @@
 /** Notices about completed changes and offers to undo them. Cookies have only a code and numbers, so they can't inject text. */
 import { domainToUnicode } from 'node:url'
+import { findRemovedDomain } from '../domains/deleted-domains.ts'
+import { domainRecords } from '../domains/store.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -75,7 +77,10 @@ const messages = {
   'edit-space-deleted': () => 'The change couldn’t be undone because the previous space was deleted.',
   'domain-created': () => 'Domain added.',
   'domain-saved': () => 'Domain saved.',
-  'domain-deleted': () => 'Domain deleted.',
+  'domain-deleted': ({ nameOr }) => html`${nameOr('Domain')} deleted.`,
+  'domain-restored': ({ nameOr }) => html`${nameOr('Domain')} restored.`,
+  'domain-too-late': () => 'The domain couldn’t be restored because more than a minute has passed.',
+  'domain-name-taken': () => 'The domain couldn’t be restored because its name has been added again.',
   'space-created': () => 'Space created.',
   'space-saved': () => 'Space saved.',
   'space-deleted': () => 'Space deleted. Its links keep working.',
@@ -98,6 +103,8 @@ const warnings: readonly Notice['code'][] = [
   'edit-conflict',
   'edit-alias-taken',
   'edit-space-deleted',
+  'domain-too-late',
+  'domain-name-taken',
   'key-created-before',
 ]
 
@@ -129,6 +136,11 @@ const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
   'links-disabled': offerForEdits(0),
   'links-moved': offerForEdits(1),
   'links-without-space': offerForEdits(0),
+  'domain-deleted': {
+    isPossible: async ({ ids: [id = 0] }, { storage, account }) =>
+      (await findRemovedDomain(storage, account, id, Date.now())) !== undefined,
+    button: ({ ids: [id] }, next) => undoAt(`/app/domains/${id}/restore`, { next }),
+  },
 }
 
 interface Offer {
@@ -138,7 +150,11 @@ interface Offer {
 }
 
 function undo(action: string, fields: Readonly<Record<string, string>>): Html {
-  return postButton({ label: 'Undo', weight: 'link-like', action: `/app/links/${action}`, fields })
+  return undoAt(`/app/links/${action}`, fields)
+}
+
+function undoAt(action: string, fields: Readonly<Record<string, string>>): Html {
+  return postButton({ label: 'Undo', weight: 'link-like', action, fields })
 }
 
 /** Codes that an undo results in. They end its offer. */
@@ -154,6 +170,9 @@ const results: readonly Notice['code'][] = [
   'edit-conflict',
   'edit-alias-taken',
   'edit-space-deleted',
+  'domain-restored',
+  'domain-too-late',
+  'domain-name-taken',
 ]
 
 /** Shows the notice on the next page. If the change can be undone, the offer stays for a minute. */
@@ -249,6 +268,8 @@ const linkCodes: readonly Notice['code'][] = ['link-restored', 'link-enabled', '
 async function findName({ code, ids: [id] }: Required<Notice>, { storage: db, account, shortUrl }: NoticeContext) {
   if (id === undefined) return undefined
   if (code === 'links-moved') return (await spaceRecords.find(db, account, id))?.record.name
+  if (code === 'domain-deleted') return (await findRemovedDomain(db, account, id, Date.now()))?.name_unicode
+  if (code === 'domain-restored') return (await domainRecords.find(db, account, id))?.record.name_unicode
   const isDeleted = code === 'link-deleted'
   if (!isDeleted && !linkCodes.includes(code)) return undefined
   const link = isDeleted

@@ -2,7 +2,7 @@
 
 import type { ResourceHandlers } from '../api/operations.ts'
 import type { RateLimits } from '../api/rate-limit.ts'
-import type { Domain } from '../domains/schema.ts'
+import type { DomainActions } from '../domains/actions.ts'
 import { Failure, found, overloaded } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { readScheme } from '../frame/scheme.ts'
@@ -76,7 +76,7 @@ export interface Services {
   /** Deletes all of a link's clicks. Returns false if the account has no such link. */
   readonly deleteClicks: (account: number, link: number) => Promise<boolean>
   readonly actions: {
-    readonly domains: ResourceHandlers<Domain>
+    readonly domains: DomainActions
     readonly spaces: ResourceHandlers<Space>
     readonly links: LinkActions
   }

@@ -4,7 +4,9 @@ import { Failure, found, notFound, validationFailed } from '../errors.ts'
 import { parseHostName } from '../names/host-name.ts'
 import type { Storage } from '../storage/port.ts'
 import { finishRemoval } from '../storage/removal.ts'
+import type { Versioned } from '../storage/version.ts'
 import { Refusal, type Violation } from '../violations.ts'
+import { removeDomainForNow, restoreDomain } from './deleted-domains.ts'
 import { type Domain, domainOperations, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
 import { beginDomainRemoval, domainRecords, domainRemoval, insertDomain, removeDomain } from './store.ts'
 
@@ -14,8 +16,16 @@ export interface DomainParts {
   readonly onChange: () => Promise<void>
 }
 
+/** The handlers of the API, and deletion in the dashboard. */
+export interface DomainActions extends ResourceHandlers<Domain> {
+  /** Deletes the account's domain and its links, but so that `restore` can restore them for a minute. Throws `not_found`. */
+  removeForNow(account: number, id: number): Promise<void>
+  /** Restores the account's domain as `restoreDomain` does. Throws `name_taken`. */
+  restore(account: number, id: number): Promise<Versioned<Domain> | undefined>
+}
+
 /** Returns the functions that validate and store changes of domains, for the API and the dashboard. */
-export function domainActions(storage: Storage, { removals, onChange }: DomainParts): ResourceHandlers<Domain> {
+export function domainActions(storage: Storage, { removals, onChange }: DomainParts): DomainActions {
   return {
     name: 'domains',
     operations: domainOperations,
@@ -54,6 +64,15 @@ export function domainActions(storage: Storage, { removals, onChange }: DomainPa
       if (!(await remove(storage, account, id, precondition))) throw notFound('domain')
       await onChange()
       if (takesLinks) await removals.run((isStopped) => finishRemoval(storage, domainRemoval, id, isStopped))
+    },
+    removeForNow: async (account, id) => {
+      if (!(await removeDomainForNow(storage, account, id, Date.now()))) throw notFound('domain')
+      await onChange()
+    },
+    restore: async (account, id) => {
+      const domain = await restoreDomain(storage, account, id, Date.now())
+      if (domain !== undefined) await onChange()
+      return domain
     },
   }
 }

@@ -109,7 +109,14 @@ export async function beginDomainRemoval(
   return (await domainRecords.executeIf(db, account, id, precondition, detachment)).length > 0
 }
 
-const removed = query.selectFrom('domains').select('id').where('account_id', '=', 0)
+/** Domains that the dashboard can still restore are not being removed yet. */
+const removed = query
+  .selectFrom('domains')
+  .select('id')
+  .where('account_id', '=', 0)
+  .where(({ exists, not, selectFrom }) =>
+    not(exists(selectFrom('deleted_domains').select('id').whereRef('deleted_domains.id', '=', 'domains.id'))),
+  )
 
 /** Removes a domain together with its links. */
 export const domainRemoval: Removal = {
@@ -123,6 +130,11 @@ export const domainRemoval: Removal = {
       .returning('id')
   },
   selectLink: (id) => query.selectFrom('links').select('id').where('domain_id', '=', id).limit(1),
-  deleteRemoved: (id) => query.deleteFrom('domains').where('id', '=', id).where('account_id', '=', 0).returning('id'),
+  deleteRemoved: (id) =>
+    query
+      .deleteFrom('domains')
+      .where('id', 'in', removed.where('id', '=', id))
+      .where('account_id', '=', 0)
+      .returning('id'),
   selectRemoved: () => removed,
 }

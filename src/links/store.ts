@@ -49,6 +49,8 @@ export async function listLinks(storage: Storage, account: number, page: PageReq
     if (link !== undefined) return pageOfOne(link, page)
   }
   if ('status' in page.filter) await settleStatuses(storage, account)
+  const hidden = await hiddenDomains(storage, account)
+  if (hidden.length > 0) page = { ...page, excluded: { column: 'domain_id', ids: hidden } }
   const isServed = ({ domain_name }: LinkRow) => domain_name !== null
   let { rows, ...counted } = await links.list(storage, account, page)
   const rowsBefore = rows.length
@@ -59,6 +61,14 @@ export async function listLinks(storage: Storage, account: number, page: PageReq
     served.push(...rows.filter(isServed))
   }
   return { rows: served.slice(0, page.limit), rowsBefore, ...counted }
+}
+
+/** Returns the account's domains that were deleted in the dashboard a minute ago at most, whose links are still stored. */
+async function hiddenDomains(db: Db, account: number): Promise<number[]> {
+  const hidden = new CachedQuery<{ id: number }>('hidden domains', [account], () =>
+    query.selectFrom('deleted_domains').select('id').where('account_id', '=', account),
+  )
+  return (await db.execute(hidden)).map(({ id }) => id)
 }
 
 /** Finds the account's link with this short URL, as people paste it. */
@@ -169,6 +179,14 @@ export async function countLinksIn(
       .where('id', 'in', ids),
   )
   return new Map(rows.map(({ id, links }) => [id, Number(links)]))
+}
+
+/** Returns the time of the last human click on any of these links of the account, in Unix milliseconds; null for never. */
+export async function lastClickOn(db: Db, account: number, ids: readonly number[]): Promise<number | null> {
+  if (ids.length === 0) return null
+  const clicked = query.selectFrom('link_clicks').where('link_id', 'in', ids).where('account_id', '=', account)
+  const [row] = await db.execute(clicked.select(({ fn }) => fn.max('last_clicked_ms').as('last')))
+  return row?.last == null ? null : Number(row.last)
 }
 
 /** Finds the account's domain with this id, or its oldest domain if `id` is null. */

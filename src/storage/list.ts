@@ -60,8 +60,9 @@ export async function listPage<Row>(engine: ListEngine, asked: Listing<Row>): Pr
 
 /** Returns rows that start with the total and the listed columns. */
 function readPage(engine: ListEngine, listing: AnyListing): Promise<Page<Values>> {
-  const { search, filter, sortBy } = listing
+  const { search, filter, excluded, sortBy } = listing
   const filters = Object.keys(filter)
+  if (excluded !== undefined) return matchingPage(engine, listing)
   if (search.length === 0 && filters.length === 0) return plainPage(engine, listing)
   if (search.length === 0 && filters.length === 1 && sortBy === 'id') return filteredPage(engine, listing)
   return matchingPage(engine, listing)
@@ -208,8 +209,7 @@ function sorted(engine: ListEngine, listing: AnyListing): Source {
   const own = { id: sql.ref(key), sortedBy: sql.ref(column) }
   if (table === of.table) return { from: entries, where: conditionsOf(engine, listing), ...own }
   const isOwned = sql`account_id = ${account}`
-  const { search, filter } = listing
-  if (search.length === 0 && Object.keys(filter).length === 0) return { from: entries, where: [isOwned], ...own }
+  if (conditionsOf(engine, listing).length === 1) return { from: entries, where: [isOwned], ...own }
   const side = sql`select ${own.id} as side_id, ${own.sortedBy} as side_by from ${entries} where ${isOwned}`
   return {
     from: sql`(${side}) as side join ${sql.table(of.table)} on id = side_id`,
@@ -234,10 +234,12 @@ function conditionsOf(engine: ListEngine, listing: AnyListing): Sql[] {
   return conditions
 }
 
-export function filtersOf({ filter }: AnyListing): Sql[] {
-  return Object.entries(filter).map(([column, value]) =>
+export function filtersOf({ filter, excluded }: AnyListing): Sql[] {
+  const conditions = Object.entries(filter).map(([column, value]) =>
     value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`,
   )
+  if (excluded !== undefined) conditions.push(sql`${sql.ref(excluded.column)} not in (${sql.join(excluded.ids)})`)
+  return conditions
 }
 
 /** Returns the conditions that the searched texts contain each folded term. */

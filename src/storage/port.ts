@@ -128,6 +128,8 @@ export interface Listing<Row> {
   readonly searchIn: readonly string[]
   /** Columns of `of.filters`, and the value that each must have. */
   readonly filter: Readonly<Record<string, string | number | null>>
+  /** Ids that a column must not have. The total then counts as with a filter. */
+  readonly excluded?: { readonly column: string; readonly ids: readonly number[] }
   /** `id`, or one of `of.sorts`. */
   readonly sortBy: string
   readonly direction: 'asc' | 'desc'

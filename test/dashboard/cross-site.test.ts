@@ -23,7 +23,9 @@ async function target(app = usual) {
   const removed = await own.link()
   await app.actions.links.removeForNow(own.account, removed.id, null)
   const forms = await formsFor(app, own)
-  const pathOf = await pathsFor(app, own, removed)
+  const removedDomain = await own.stored('/domains', { name: `removed.${own.domain.name}` })
+  await app.actions.domains.removeForNow(own.account, removedDomain.id)
+  const pathOf = await pathsFor(app, own, { links: removed.id, domains: removedDomain.id })
   const routes = app.router.declared.filter(
     ({ method, template }) => method === 'POST' && /^\/app(?:\/|$)/.test(template),
   )
@@ -38,7 +40,7 @@ async function pathsFor(app: TestApp, { account, domain, space, links }: Furnish
   const ids: Json = { domains: domain.id, spaces: space.id, keys: key?.id, sessions: session?.id, links: links[0].id }
   return (template: string) => {
     const [, , resource = '', , action] = template.split('/')
-    const id = action === 'restore' ? removed.id : action === 'enable' ? links[1].id : ids[resource]
+    const id = action === 'restore' ? removed[resource] : action === 'enable' ? links[1].id : ids[resource]
     return template.replace(':id', String(id))
   }
 }
@@ -54,6 +56,7 @@ async function formsFor(app: TestApp, { account, domain, links: [link, edited], 
     '/app/links/undo': { [`row-${edit}`]: 'on' },
     '/app/links/selected': { what: 'disable', [`row-${link.id}`]: 'on' },
     '/app/domains': { name: 'evil.example.com' },
+    '/app/domains/:id/delete': { name: domain.name },
     '/app/domains/:id': { homepage_url: 'https://evil.example/' },
     '/app/spaces': { name: 'Evil' },
     '/app/spaces/:id': { name: 'Evil' },

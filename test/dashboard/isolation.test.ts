@@ -37,6 +37,8 @@ async function owner(mark: string): Promise<Owner> {
   const link = await stored('/links', { url: `https://acme.com/${mark}`, alias: mark, title: mark, space_id: space.id })
   const deleted = await stored('/links', { url: `https://acme.com/${mark}`, alias: `${mark}-deleted` })
   await app.actions.links.removeForNow(account, deleted.id, null)
+  const deletedDomain = await stored('/domains', { name: `${mark}.deleted.example.com` })
+  await app.actions.domains.removeForNow(account, deletedDomain.id)
   const day = Math.floor(Date.now() / 86_400_000)
   const values = { referrers: `${mark}.example` }
   await addClicks(app.storage, link.id, day, dayWith([{ hour: 0, kind: 'people', values }]))
@@ -51,7 +53,7 @@ async function owner(mark: string): Promise<Owner> {
   }
   const ids = {
     links: [link.id, deleted.id],
-    domains: [domain.id],
+    domains: [domain.id, deletedDomain.id],
     spaces: [space.id],
     keys: (await listKeys(app.storage, account)).map(({ id }) => id),
     sessions: await sessions(),
@@ -88,7 +90,7 @@ test("returns 404 for every page and form with another account's id", async () =
       const path = template.replace(':id', String(id))
       const answer = await ask(path)
       // Deleted records look like records that never existed.
-      if (template.endsWith('/restore')) assert.equal(answer.headers.location, '/app/links')
+      if (template.endsWith('/restore')) assert.equal(answer.headers.location, `/app/${template.split('/')[2]}`)
       else assert.equal(answer.status, 404, `${method} ${path}`)
       assertNothingOf(theirs, answer, path)
       const same = await ask(template.replace(':id', '99999'))

@@ -6,7 +6,7 @@ import { scopes } from '../../src/keys/scope.ts'
 import { createKey } from '../../src/keys/store.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { type Page, signedIn, type Visited } from '../dashboard.ts'
+import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
 import { allOf, textOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
@@ -36,10 +36,11 @@ describe('deletes', () => {
     const domain = await place.stored('/domains', { name: 'gone.example.com' })
     const space = await place.stored('/spaces', { name: 'Gone' })
     const [on, within] = [await place.link({ domain_id: domain.id }), await place.link({ space_id: space.id })]
-    const confirm = async (page: Page, path: string) => (await after(await browser.submit(page, path))).said.join()
+    const confirm = async (page: Page, path: string, typed: Form = {}) =>
+      (await after(await browser.submit(page, path, typed))).said.join()
     const ofDomain = await browser.open(`/app/domains/${domain.id}/delete`)
     assert.match(ofDomain.heading, /gone\.example\.com and its 1 link\?/)
-    assert.match(await confirm(ofDomain, `/app/domains/${domain.id}/delete`), /deleted/)
+    assert.match(await confirm(ofDomain, `/app/domains/${domain.id}/delete`, { name: domain.name }), /deleted/)
     const ofSpace = await browser.open(`/app/spaces/${space.id}/delete`)
     assert.match(ofSpace.text, /1 link will keep working/)
     assert.match(await confirm(ofSpace, `/app/spaces/${space.id}/delete`), /Its links keep working/)

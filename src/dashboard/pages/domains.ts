@@ -1,14 +1,24 @@
+import { today } from '../../analytics/calendar.ts'
+import { rankingOf, seriesOf } from '../../analytics/statistics/statistics.ts'
+import type { DomainActions } from '../../domains/actions.ts'
 import { type Domain, domainLabels } from '../../domains/schema.ts'
+import { Failure } from '../../errors.ts'
 import { icon } from '../../frame/icons.ts'
-import { type Html, html } from '../../http/html.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
+import { lastClickOn } from '../../links/store.ts'
+import { parseHostName } from '../../names/host-name.ts'
 import { addressesIn, DomainChecks, type Reachability } from '../../reachability/checks.ts'
 import { type DnsRecord, recordsFor } from '../../reachability/dns.ts'
-import type { Pages, Services } from '../pages.ts'
+import type { Db } from '../../storage/port.ts'
+import { Refusal } from '../../violations.ts'
+import { idParam, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyButton, linkButton } from '../parts/buttons.ts'
 import { type FormState, textField } from '../parts/fields.ts'
+import { quantity, timeAgo } from '../parts/format.ts'
 import { destination, linkCount } from '../parts/links.ts'
 import { table } from '../parts/table.ts'
-import { differing } from '../record-forms.ts'
+import { attempt, differing } from '../record-forms.ts'
+import { returnPath } from '../return-path.ts'
 import { GroupPages } from './groups.ts'
 
 const home = '/app/domains'
@@ -52,11 +62,13 @@ export function addDomainPages(pages: Pages, services: Services): void {
       const publicHost = URL.parse(dashboardUrl(exchange))?.hostname ?? null
       return dnsSection({ domain, publicHost, checks, isCheckRequested: query.check !== undefined })
     },
-    deletion: ({ name_unicode }, total, links) => [
+    deletion: async ({ id, name_unicode }, total, links, account) => [
       total === 0 ? `Delete ${name_unicode}?` : `Delete ${name_unicode} and its ${links}?`,
-      'Visitors will see a 404 immediately. You can’t undo this.',
+      html`${await recentClicks(storage, account, id)} Visitors will see a 404 immediately.`,
+      'You can undo this for a minute.',
     ],
-    remove: (account, id) => domains.remove(account, id, { links: 'delete' }, null),
+    isNamed: (domain, text) => isNameOf(domain, text),
+    remove: (account, id) => domains.removeForNow(account, id),
     actions: domains,
     initialValues: async () => ({}),
     newControls: newDomainFields,
@@ -70,11 +82,56 @@ export function addDomainPages(pages: Pages, services: Services): void {
         ]),
     }),
   }).addTo(pages)
+  addRestoration(pages, domains)
+}
+
+function addRestoration(pages: Pages, domains: DomainActions): void {
+  pages.post(`${home}/:id/restore`, async (request) => {
+    const id = idParam(request, 'domain')
+    const page = request.fields.next === undefined ? home : returnPath(request.fields.next)
+    const domain = await attempt(() => domains.restore(request.account, id))
+    if (domain instanceof Failure) return new Redirect(page, { code: 'domain-name-taken' })
+    return new Redirect(
+      page,
+      domain === undefined ? { code: 'domain-too-late' } : { code: 'domain-restored', ids: [id] },
+    )
+  })
 }
 
 function noHomepage({ id, name_unicode }: Domain): Html {
   const action = html`<a href="${home}/${id}/edit#field-homepage_url" aria-label="Set homepage for ${name_unicode}">Set homepage</a>`
   return html`<span class="pair"><span class="state expired">${icon('warning')}No homepage</span> ${action}</span>`
+}
+
+/** The days of the click count in a confirmation. */
+const recentDays = 30
+/** The links of a day among which the last click is looked for, most clicked first. */
+const maxClickedLinks = 500
+
+/** Describes the domain's human clicks in the last 30 days. */
+async function recentClicks(db: Db, account: number, id: number): Promise<Part> {
+  const subject = { scope: 'domain', id } as const
+  const range = { from: today() - recentDays + 1, to: today() }
+  const { buckets, totals } = await seriesOf(db, account, subject, range, 'day')
+  if (totals.clicks === 0) return `It had no clicks in the last ${recentDays} days.`
+  const lastDay = range.from + buckets.findLastIndex(({ clicks }) => clicks > 0)
+  const clicked = await rankingOf(db, account, subject, { from: lastDay, to: lastDay }, 'links')
+  const top = await clicked.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: maxClickedLinks })
+  const last = await lastClickOn(
+    db,
+    account,
+    top.flatMap(({ value }) => (typeof value === 'number' ? value : [])),
+  )
+  const when = last === null ? null : html`, the last ${timeAgo(last, Date.now())}`
+  return html`It had ${quantity(totals.clicks, 'click')} in the last ${recentDays} days${when}.`
+}
+
+/** Returns whether people mean the domain with this text. */
+function isNameOf({ name, name_unicode }: Domain, text: string): boolean {
+  // The name may be invalid under the current rules.
+  if (text === name || text === name_unicode) return true
+  const parsed = parseHostName(text)
+  return !(parsed instanceof Refusal) && parsed.name === name
 }
 
 function newDomainFields(state: FormState): Html {

@@ -1,19 +1,23 @@
 /** Pages for domains and spaces, which group links: lists, statistics and deletion. */
 import type { ResourceHandlers } from '../../api/operations.ts'
 import { found } from '../../errors.ts'
-import { type Html, html } from '../../http/html.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
 import { countLinksIn } from '../../links/store.ts'
 import { resources } from '../../resources.ts'
+import { Refusal } from '../../violations.ts'
 import { filterBar, firstLinks, ListState } from '../lists.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { linkButton, menu } from '../parts/buttons.ts'
-import type { FormState } from '../parts/fields.ts'
+import { FormState, textField } from '../parts/fields.ts'
 import { quantity, timeAgo } from '../parts/format.ts'
 import { truncateMiddle } from '../parts/links.ts'
 import { confirmation, emptyState } from '../parts/messages.ts'
 import { type Column, table } from '../parts/table.ts'
 import { addRecordForms, newRecordForm, type RecordForms } from '../record-forms.ts'
 import { Statistics } from '../statistics.ts'
+
+/** The field for the typed name in a confirmation. */
+const nameField = 'name'
 
 type Listed<Row> = { readonly row: Row; readonly links: number }
 
@@ -37,7 +41,9 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
   readonly columns: readonly Column<Listed<Row>>[]
   readonly details: (request: PageRequest, row: Row) => Promise<Html | null>
   /** Returns the title and the consequences of deleting a group with `total` links, such as "more than 1,000 links". */
-  readonly deletion: (row: Row, total: number, links: string) => readonly [title: string, consequence: string]
+  readonly deletion: (row: Row, total: number, links: string, account: number) => Promise<readonly [string, ...Part[]]>
+  /** Returns whether the text is the name of the group. Without this function, nobody has to type the name. */
+  readonly isNamed?: (row: Row, text: string) => boolean
   readonly remove: (account: number, id: number) => Promise<unknown>
 }
 
@@ -55,7 +61,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
   }
 
   addTo(pages: Pages): void {
-    const { what, words, newControls, remove } = this.#group
+    const { words, newControls } = this.#group
     const newPage = async (state: FormState) => {
       const body = newRecordForm(this.#home, words.create, state.withErrors(newControls(state)))
       return { title: words.add, place: this.#place, body }
@@ -64,10 +70,20 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     pages.get(this.#home, (request) => this.#list(request))
     pages.get(`${this.#home}/:id`, (request) => this.#show(request))
     pages.get(`${this.#home}/:id/delete`, (request) => this.#askToDelete(request))
-    pages.post(`${this.#home}/:id/delete`, async (request) => {
-      await remove(request.account, idParam(request, what))
-      return new Redirect(this.#home, { code: `${what}-deleted` })
-    })
+    pages.post(`${this.#home}/:id/delete`, (request) => this.#remove(request))
+  }
+
+  /** Deletes the group if its name was typed, where that is asked. */
+  async #remove(request: PageRequest): Promise<PageContent | Redirect> {
+    const { what, nameOf, isNamed, remove } = this.#group
+    const row = await this.#requested(request)
+    const sent = request.fields[nameField]
+    if (isNamed !== undefined && !isNamed(row, typeof sent === 'string' ? sent.trim() : '')) {
+      const violation = new Refusal('not_allowed.confirmation', { name: nameOf(row) }).at(nameField)
+      return { ...(await this.#askToDelete(request, new FormState(request.fields, [violation]))), status: 422 }
+    }
+    await remove(request.account, row.id)
+    return new Redirect(this.#home, { code: `${what}-deleted`, ids: [row.id] })
   }
 
   async #requested(request: PageRequest): Promise<Row> {
@@ -152,18 +168,21 @@ ${menu(`${what}-menu`, `More actions for ${nameOf(row)}`, [
 ])}</div>`
   }
 
-  async #askToDelete(request: PageRequest): Promise<PageContent> {
-    const { what, nameOf, deletion } = this.#group
+  async #askToDelete(request: PageRequest, state = new FormState({})): Promise<PageContent> {
+    const { what, nameOf, deletion, isNamed } = this.#group
     const row = await this.#requested(request)
     const query = { [`${what}_id`]: String(row.id) }
     const { total, totalIsExact } = await firstLinks(this.#services.storage, request.account, query)
-    const [title, consequence] = deletion(row, total, `${totalIsExact ? '' : 'more than '}${quantity(total, 'link')}`)
+    const links = `${totalIsExact ? '' : 'more than '}${quantity(total, 'link')}`
+    const [title, ...consequences] = await deletion(row, total, links, request.account)
+    const field = { name: nameField, label: `Type ${nameOf(row)} to confirm`, isCode: true, isRequired: true }
     const path = this.#pathOf(row)
     return confirmation({
       title,
       place: this.#place,
       action: `${path}/delete`,
-      consequences: [consequence],
+      consequences,
+      controls: isNamed === undefined ? null : state.withErrors(textField(state, field)),
       verb: `Delete ${nameOf(row)}`,
       cancel: path,
     })

@@ -23,7 +23,7 @@ export function addSpacePages(pages: Pages, services: Services): void {
     heading: spaceLabel,
     columns: [{ label: 'Links', cell: ({ row, links }) => linkCount(`space_id=${row.id}`, links), isPlain: true }],
     details: async () => null,
-    deletion: ({ name }, total, links) => [
+    deletion: async ({ name }, total, links) => [
       `Delete ${name}?`,
       `${total === 0 ? 'This space has no links.' : `Its ${links} will keep working without a space.`} You can’t undo this.`,
     ],

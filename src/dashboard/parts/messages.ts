@@ -37,15 +37,17 @@ interface Confirmation {
   readonly verb: string
   readonly cancel: string
   readonly fields?: Readonly<Record<string, string>>
+  /** Controls after the consequences. */
+  readonly controls?: Html | null
 }
 
 /** Returns a page that asks for confirmation of a destructive action. */
 export function confirmation({ title, place, things = [], ...question }: Confirmation) {
-  const { action, consequences, verb, cancel, fields = {} } = question
+  const { action, consequences, verb, cancel, fields = {}, controls = null } = question
   const sentences = consequences.map((each) => html`<p>${each}</p>`)
   const list =
     things.length === 0 ? null : html`<ul class="things">${things.map((each) => html`<li>${each}</li>`)}</ul>`
-  const body = html`<form method="post" action="${action}" class="form">${onceField()}${hiddenFields(fields)}<div class="stack">${list}${sentences}</div>
+  const body = html`<form method="post" action="${action}" class="form">${onceField()}${hiddenFields(fields)}<div class="stack">${list}${sentences}</div>${controls}
 <div class="actions">${submitButton({ label: verb, weight: 'danger' })}<a class="button plain" href="${cancel}" data-close>Cancel</a></div></form>`
   return { title, place, body }
 }

@@ -106,7 +106,7 @@ function undoTables({ id, integer, text, end }: Pick<Dialect, 'id' | 'integer' |
 
     // A row that is deleted lets the removal of its domain begin: see `domains/deleted-domains.ts`.
     `create table deleted_domains (
-      id ${integer} not null primary key references domains (id) on delete cascade,
+      id ${integer} not null primary key references domains (id),
       account_id ${integer} not null,
       name ${text} not null,
       deleted_at ${text} not null
