@@ -5,7 +5,7 @@ await runOnPostgres([
   'src/links/{links,links-list,links-safety,undo}.contract.test.ts',
   'src/analytics/statistics/{forgetting,stats}.contract.test.ts',
   'src/links/store.test.ts',
-  'src/links/{deleted-links,link-edits}.test.ts',
+  'src/links/{deleted-links,link-edits,nearest-alias}.test.ts',
   'src/domains/deleted-domains.test.ts',
   'test/removals.test.ts',
 ])

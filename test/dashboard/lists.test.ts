@@ -124,6 +124,19 @@ describe('keys', () => {
 })
 
 describe('lists', () => {
+  test('a search of links without a match suggests the nearest alias', async () => {
+    const own = await newPlace(app)
+    const browser = await signedIn(app, own.key)
+    const { id } = await own.link({ alias: 'webinar' })
+    const page = await browser.open('/app/links?search=webnar')
+    assert.match(page.text, /Did you mean go\d+\.example(?::\d+)?\/webinar\?/)
+    assert.ok(page.links.includes(`/app/links/${id}`))
+    for (const query of ['search=nothing+like+it', 'search=webnar&status=expired', 'search=webnar&page=2']) {
+      assert.doesNotMatch((await browser.open(`/app/links?${query}`)).text, /Did you mean/, query)
+    }
+    assert.match((await browser.open('/app/links?search=webnar&status=active')).text, /Did you mean/)
+  })
+
   test('search, filter, sort and paginate like the API', async () => {
     const own = await newPlace(app)
     const space = await own.stored('/spaces', { name: 'Sales' })

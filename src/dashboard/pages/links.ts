@@ -6,6 +6,7 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { LinkActions } from '../../links/actions.ts'
 import { statuses } from '../../links/link.ts'
+import { findNearestLink } from '../../links/nearest-alias.ts'
 import { type Link, linkOf, listLinksQuery } from '../../links/schema.ts'
 import { findLink, listLinks } from '../../links/store.ts'
 import { resources } from '../../resources.ts'
@@ -48,7 +49,9 @@ export function addLinkListPages(pages: Pages, services: Services): void {
       space: spaces.get(row.space_id ?? 0) ?? null,
       daily: daily.get(row.id) ?? [],
     }))
-    return listPage(list, { rows: lines, ...counts }, choices)
+    const isUnmatched = rows.length === 0 && list.page === 1 && list.query.search !== null
+    const near = isUnmatched ? await findNearestLink(storage, account, list.request) : undefined
+    return listPage(list, { rows: lines, ...counts }, choices, near && linkOf(near, shortUrl))
   })
 
   // Changing the color scheme on the confirmation page returns to this path.
@@ -79,7 +82,13 @@ interface Row {
   readonly daily: readonly number[]
 }
 
-async function listPage(list: ListState, page: Page<Row>, choices: Choices): Promise<PageContent> {
+/** `near` is the link that an unmatched search probably means. */
+async function listPage(
+  list: ListState,
+  page: Page<Row>,
+  choices: Choices,
+  near: Link | undefined,
+): Promise<PageContent> {
   const shown = { title: 'Links', place: 'links' } as const
   const action = linkButton({ label: 'New link', href: `${home}/new`, weight: 'primary', icon: 'plus' })
   const filters = filtersFor(choices)
@@ -95,7 +104,7 @@ async function listPage(list: ListState, page: Page<Row>, choices: Choices): Pro
   const order = ['sort_by', 'sort'].map((name) => [name, list.filterValue(name)])
   const preserved = Object.fromEntries(order.filter(([, value]) => value !== ''))
   const body = html`${filterBar(list, 'Search links', filters, preserved)}
-<div id="results" class="results">${await results(list, page, labels, choices)}</div>`
+<div id="results" class="results">${page.rows.length === 0 ? noRows(list, labels, near) : await results(list, page, labels, choices)}</div>`
   return { ...shown, action, body }
 }
 
@@ -118,7 +127,6 @@ async function results(
   labels: readonly string[],
   choices: Choices,
 ): Promise<Html> {
-  if (rows.length === 0) return list.page === 1 ? noMatch(list, labels) : list.emptyPageMessage()
   const isWhole = labels.length === 0 && list.query.search === null
   const everything = list.href({ search: null, ...noFilters })
   const clear = isWhole ? null : html`<a class="small" href="${everything}">Clear all</a>`
@@ -128,10 +136,17 @@ async function results(
 ${list.pagination(total, totalIsExact)}`
 }
 
-function noMatch(list: ListState, labels: readonly string[]): Html {
+function noRows(list: ListState, labels: readonly string[], near: Link | undefined): Html {
+  return list.page === 1 ? noMatch(list, labels, near) : list.emptyPageMessage()
+}
+
+function noMatch(list: ListState, labels: readonly string[], near: Link | undefined): Html {
   const { search } = list.query
   const among = `Only links that match these filters were searched: ${labels.join(', ')}.`
-  const why = labels.length > 0 ? among : 'The search covers aliases, titles and destinations.'
+  const scope = labels.length > 0 ? among : 'The search covers aliases, titles and destinations.'
+  const suggestion =
+    near && html`Did you mean <a href="${home}/${near.id}"><bdi>${shortUrlText(near.short_url)}</bdi></a>? `
+  const why = html`${suggestion ?? null}${scope}`
   const action = html`<div class="actions">
 ${search === null ? null : linkButton({ label: 'Clear search', href: list.href({ search: null }) })}
 ${labels.length === 0 ? null : linkButton({ label: 'Clear filters', href: list.href(noFilters) })}
