@@ -1,4 +1,4 @@
-/** Likely mistakes in the destinations of a stored link. They are no violations, because a destination may exist later. */
+/** Likely mistakes in the destinations of a stored link. The link is valid, because the destination may exist later. */
 import { unknownTopLevel } from '../names/host-name.ts'
 import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'

@@ -18,13 +18,13 @@ const maxPieces = 3
 /** Candidates with each piece, and the newest candidates: 700 in total, which take about a millisecond to compare. */
 const perPiece = 100
 const newest = 400
-/** The share of a text that may be mistyped. */
+/** The most edits, as a share of the length of the text. */
 const maxEdits = 1 / 3
 
 /**
  * Finds the account's link whose alias is nearest to a search that has no match, among the links that match its filters.
- * Returns undefined if no alias is near. The candidates are bounded: the newest aliases, and those that the search index
- * finds with a piece of the text.
+ * Returns undefined if no alias is near. The candidates are bounded: the newest aliases, and the aliases that the
+ * search index finds with a piece of the text.
  */
 export async function findNearestLink(
   storage: Storage,
@@ -43,7 +43,7 @@ export async function findNearestLink(
 
 const order = { sortBy: 'id', direction: 'desc', offset: 0, after: null } as const
 
-/** Returns the alias that was probably meant: that of a pasted short URL, or the words with hyphens. */
+/** Returns the alias of a pasted short URL, or the words joined by hyphens. */
 function searchedAlias(words: readonly string[]): string {
   const pasted = words.length === 1 ? parseShortUrl(words[0] ?? '') : null
   // Aliases may have slashes, too.
