@@ -6,7 +6,6 @@ import { Directory } from '../../src/redirect/directory.ts'
 import { openStorage } from '../../src/storage/open.ts'
 import { finishRemovals } from '../../src/storage/removal.ts'
 import { startApp } from '../app.ts'
-import { stopMonotonicClock } from '../clock.ts'
 import { type Page, signedIn } from '../dashboard.ts'
 import { newPlace, type Place } from '../links-api.ts'
 
@@ -119,17 +118,15 @@ test('the API deletes immediately, and its deletion cannot be undone', async () 
   assert.match(page.said.join(), /couldn’t be restored/)
 })
 
-test('another node stops and starts serving the domain within a second', async (t) => {
+test('another node stops and starts serving the domain at its next look at the changes', async (t) => {
   const { domain, remove, undo, link } = await place()
   const { id, alias } = await link()
   const storage = await openStorage(app.storage.location)
   t.after(() => storage.close())
-  const tick = stopMonotonicClock(t)
   const directory = new Directory(storage, { staleForMs: 3_600_000, onProblem: assert.ifError })
   t.after(() => directory.close())
   await directory.start()
   const served = async () => {
-    tick(1_000)
     await directory.domainsChanged()
     const found = directory.domainNamed(domain.name)
     return found && (await directory.linkOf(found, alias))?.id
