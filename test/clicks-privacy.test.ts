@@ -113,7 +113,7 @@ test('deletes the salt and the visitors of a day within 48 hours, even from back
     [first, last].map((atMs, visitor) => ({ ...click, atMs, visitorUnder: () => visitor })),
   )
   const [backups, database] = [dirname(path), new DatabaseSync(path, { readOnly: true })]
-  const salt = database.prepare('select salt from click_salts where day = ?').get(day)?.salt as Uint8Array
+  const salt = database.prepare('select salt from click_salts where day_start_ms = ?').get(first)?.salt as Uint8Array
   database.close()
   assert.equal(salt.length, 16)
 

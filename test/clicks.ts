@@ -69,7 +69,7 @@ export async function keptTotals(db: Db) {
   return (await db.execute(totals.orderBy('link_id'))).map((row) => ({ ...row }))
 }
 
-export const keptSalts = (db: Db) => db.execute(query.selectFrom('click_salts').selectAll().orderBy('day'))
+export const keptSalts = (db: Db) => db.execute(query.selectFrom('click_salts').selectAll().orderBy('day_start_ms'))
 export const keptVisitors = (db: Db) => db.execute(query.selectFrom('click_visitors').selectAll())
 
 /** Returns the clicks of a day by class, and the dimensions that add up to its human clicks. */

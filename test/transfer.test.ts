@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { createAccount, listAccounts } from '../src/accounts/store.ts'
+import { createAccount, findTimeZones, listAccounts, updateAccount } from '../src/accounts/store.ts'
 import { domainRecords, insertDomain } from '../src/domains/store.ts'
 import { changeSpace, insertSpace, removeSpace, spaceRecords } from '../src/spaces/store.ts'
 import type { StorageLocation } from '../src/storage/location.ts'
@@ -116,6 +116,30 @@ test('imports what was exported, under other ids', async (t) => {
   const printed = (await to.say('export')).stdout
   const withoutIds = (text: string) => text.replace(/^.*\n/, '').replace(/"id":\d+,/g, '')
   assert.equal(withoutIds(printed), withoutIds(readFileSync(file, 'utf8')))
+})
+
+test('imports the time zones of the account, unless its own zone was ever set', async (t) => {
+  const [from, to, other] = [await newPlace(t), await newPlace(t), await newPlace(t)]
+  const setZone = ({ storage }: Place, time_zone: string) =>
+    updateAccount(storage, 1, { name: 'Acme', time_zone }, 1_000)
+  await setZone(from, 'Asia/Kolkata')
+  await setZone(other, 'Europe/Berlin')
+  const file = join(newFolder(t), 'export.jsonl')
+  assert.equal((await from.say('export', file)).code, 0)
+  for (const place of [to, other]) assert.equal((await place.say('import', file)).code, 0)
+  const zones = await Promise.all([from, to, other].map(({ storage }) => findTimeZones(storage, 1)))
+  assert.deepEqual(
+    zones.map((json) => JSON.parse(json).at(-1)[0]),
+    ['Asia/Kolkata', 'Asia/Kolkata', 'Europe/Berlin'],
+  )
+  assert.equal(zones[0], zones[1])
+  const clicks = join(newFolder(t), 'clicks.jsonl')
+  assert.equal((await from.say('export', 'clicks', clicks)).code, 0)
+  assert.doesNotMatch(readFileSync(clicks, 'utf8'), /time_zones/)
+  writeFileSync(file, readFileSync(file, 'utf8').replace('Asia/Kolkata', 'Mars/Olympus'))
+  const { code, stderr } = await to.say('import', file)
+  assert.equal(code, 1)
+  assert.match(stderr, /names time zones that this server does not know/)
 })
 
 test('a killed import continues when it is run again, without missing or duplicate records', async (t) => {

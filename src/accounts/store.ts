@@ -1,24 +1,64 @@
 import type { Db } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
+import { currentTimeZone, initialTimeZones, parseTimeZones, type TimeZones, withTimeZone } from './time-zones.ts'
 
 /** The owner of records and keys. */
-type Account = Readonly<Row<'accounts'>>
+interface Account {
+  readonly id: number
+  readonly name: string
+  /** The IANA name of the time zone of its days and hours. */
+  readonly time_zone: string
+  readonly created_at: string
+}
 
 /** Creates an account. Names need not be unique. */
-export async function createAccount(db: Db, name: string): Promise<Account> {
+export async function createAccount(db: Db, name: string, timeZone?: string): Promise<Account> {
   const created_at = new Date().toISOString()
-  const [account] = await db.execute(query.insertInto('accounts').values({ name, created_at }).returningAll())
-  return account as Account
+  const time_zones = JSON.stringify(initialTimeZones(timeZone))
+  const inserted = query.insertInto('accounts').values({ name, time_zones, created_at }).returningAll()
+  return accountOf((await db.execute(inserted))[0] as Row<'accounts'>)
 }
 
 /** Lists all accounts of the instance, oldest first, for the operator. Account 0 is not listed: it belongs to no one. */
-export function listAccounts(db: Db): Promise<Account[]> {
-  return db.execute(accounts.orderBy('id'))
+export async function listAccounts(db: Db): Promise<Account[]> {
+  return (await db.execute(accounts.orderBy('id'))).map(accountOf)
 }
 
 export async function findAccount(db: Db, id: number): Promise<Account | undefined> {
   const [account] = await db.execute(accounts.where('id', '=', id))
-  return account
+  return account && accountOf(account)
+}
+
+/** Returns the column `time_zones` of an account. */
+export async function findTimeZones(db: Db, id: number): Promise<string> {
+  const [account] = await db.execute(query.selectFrom('accounts').select('time_zones').where('id', '=', id))
+  return account?.time_zones ?? JSON.stringify(initialTimeZones())
+}
+
+/** Changes an account's name, and its time zone for clicks from `now` on, in Unix milliseconds. */
+export async function updateAccount(
+  db: Db,
+  id: number,
+  { name, time_zone }: Pick<Account, 'name' | 'time_zone'>,
+  now = Date.now(),
+): Promise<void> {
+  await db.write(async (tx) => {
+    const [locked] = await tx.execute(accounts.where('id', '=', id).forNoKeyUpdate())
+    if (locked === undefined) return
+    const time_zones = JSON.stringify(withTimeZone(parseTimeZones(locked.time_zones), time_zone, now))
+    await tx.execute(query.updateTable('accounts').set({ name, time_zones }).where('id', '=', id))
+  })
+}
+
+/** Gives an account the time zones of an export, if it has any, unless its own zone was ever set. */
+export async function adoptTimeZones(db: Db, id: number, zones: TimeZones | undefined): Promise<void> {
+  if (zones === undefined) return
+  const set = query.updateTable('accounts').set({ time_zones: JSON.stringify(zones) })
+  await db.execute(set.where('id', '=', id).where('time_zones', '=', JSON.stringify(initialTimeZones())))
 }
 
 const accounts = query.selectFrom('accounts').selectAll().where('id', '>', 0)
+
+function accountOf({ id, name, time_zones, created_at }: Row<'accounts'>): Account {
+  return { id, name, time_zone: currentTimeZone(parseTimeZones(time_zones)), created_at }
+}

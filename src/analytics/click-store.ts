@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { BatchWriter, Db } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
-import { dayAndHourOf, dayOf, today } from './calendar.ts'
+import { type ClickHour, calendarOf, today } from './calendar.ts'
 import { addPeople, type DayFacts, type Dimension, dimensionsOfLinks, hourOf } from './day.ts'
 import {
   type Day,
@@ -35,6 +35,8 @@ export interface CountedClick {
   readonly click: Click
   /** The link's totals, and the records that it belongs to. */
   readonly link: LinkTotals
+  /** The hour of the account's time zone that counts it. */
+  readonly at: ClickHour
   /** Whether it was the visitor's first click on the link that day. */
   isFirst: boolean
 }
@@ -100,7 +102,11 @@ async function count(
   const counted: CountedClick[] = []
   for (const click of clicks) {
     const link = links.get(click.link)
-    if (link !== undefined && mayCount(click, link)) counted.push({ click, link, isFirst: false })
+    if (link !== undefined && mayCount(click, link)) {
+      // The start of an hour in UTC can be in another hour elsewhere, so this needs the time of a private visit.
+      const at = calendarOf(link.timeZones).hourOf(click.seenMs ?? click.atMs)
+      counted.push({ click, link, at, isFirst: false })
+    }
   }
   if (counted.length === 0) return []
   await markFirstVisits(tx, counted)
@@ -132,50 +138,54 @@ async function noteBatch(tx: Db, writer: string, batch: number): Promise<boolean
 
 /** Stores the visitors of human clicks, and marks the clicks that are the first of their visitor that day. */
 async function markFirstVisits(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
-  const days = clicks.map(({ click }) => dayOf(click.atMs))
-  const salts = await saltsOf(tx, days)
+  const salts = await saltsOf(
+    tx,
+    clicks.map(({ at }) => at.dayStartMs),
+  )
   const visits = new Map<string, CountedClick>()
   const rows: Row<'click_visitors'>[] = []
   for (const each of clicks) {
-    const { atMs, link, visitorUnder } = each.click
+    const { link, visitorUnder } = each.click
     if (visitorUnder === null) continue
-    const day = dayOf(atMs)
-    const row = { day, link_id: link, visitor: visitorUnder(salts.get(day) as Uint8Array) }
+    const day_start_ms = each.at.dayStartMs
+    const row = { day_start_ms, link_id: link, visitor: visitorUnder(salts.get(day_start_ms) as Uint8Array) }
     const name = nameOf(row)
     if (visits.has(name)) continue
     visits.set(name, each)
     rows.push(row)
   }
-  rows.sort((a, b) => a.day - b.day || a.link_id - b.link_id || a.visitor - b.visitor)
+  rows.sort((a, b) => a.day_start_ms - b.day_start_ms || a.link_id - b.link_id || a.visitor - b.visitor)
   for (const some of parts(rows)) {
     const insert = query.insertInto('click_visitors').values(some)
-    const added = insert.onConflict((conflict) => conflict.doNothing()).returning(['day', 'link_id', 'visitor'])
+    const added = insert
+      .onConflict((conflict) => conflict.doNothing())
+      .returning(['day_start_ms', 'link_id', 'visitor'])
     for (const row of await tx.execute(added)) (visits.get(nameOf(row)) as CountedClick).isFirst = true
   }
 }
 
-function nameOf({ day, link_id, visitor }: Row<'click_visitors'>): string {
-  return `${day} ${link_id} ${visitor}`
+function nameOf({ day_start_ms, link_id, visitor }: Row<'click_visitors'>): string {
+  return `${day_start_ms} ${link_id} ${visitor}`
 }
 
-/** Returns the salts of days. Creates missing and emptied ones. */
+/** Returns the salts by the start of their days. Creates missing and emptied ones. */
 async function saltsOf(tx: Db, all: readonly number[]): Promise<ReadonlyMap<number, Uint8Array>> {
   const days = [...new Set(all)].sort((a, b) => a - b)
   const read = async () => {
-    const rows = await tx.execute(query.selectFrom('click_salts').selectAll().where('day', 'in', days))
-    return new Map(rows.flatMap(({ day, salt }) => (salt.length > 0 ? [[day, salt]] : [])))
+    const rows = await tx.execute(query.selectFrom('click_salts').selectAll().where('day_start_ms', 'in', days))
+    return new Map(rows.flatMap(({ day_start_ms, salt }) => (salt.length > 0 ? [[day_start_ms, salt]] : [])))
   }
   const salts = await read()
   const missing = days.filter((day) => !salts.has(day))
   if (missing.length === 0) return salts
-  const rows = missing.map((day) => ({ day, salt: randomBytes(saltBytes) }))
+  const rows = missing.map((day_start_ms) => ({ day_start_ms, salt: randomBytes(saltBytes) }))
   await tx.execute(
     query
       .insertInto('click_salts')
       .values(rows)
       .onConflict((conflict) =>
         conflict
-          .column('day')
+          .column('day_start_ms')
           .doUpdateSet(({ ref }) => ({ salt: ref('excluded.salt') }))
           .where(({ fn }) => fn('length', ['click_salts.salt']), '=', 0),
       ),
@@ -187,17 +197,18 @@ async function saltsOf(tx: Db, all: readonly number[]): Promise<ReadonlyMap<numb
 async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
   const accounts = clicks.map(({ link }) => link.account)
   await lockAccounts(tx, accounts)
-  const links = Map.groupBy(clicks, ({ click }) => `${dayOf(click.atMs)} ${click.link}`)
+  const links = Map.groupBy(clicks, ({ click, at }) => `${at.day} ${click.link}`)
   const groups = new Map<string, DayClicks>()
   await changeDays(tx, [...links.values()].map(dayOfLink), (day, own) => {
     const [{ link }] = own as [CountedClick]
     if (day.facts.hours.size === 0) day.space = link.space
-    for (const { click, isFirst } of own) addClick(day.facts, click, isFirst)
+    for (const each of own) addClick(day.facts, each)
     for (const key of groupKeys(link, day)) addTo(groups, key, own)
   })
   await changeDays(tx, [...groups.values()], ({ facts }, own) => {
-    for (const { click, link, isFirst } of own) {
-      addClick(facts, click, isFirst)
+    for (const each of own) {
+      const { click, link } = each
+      addClick(facts, each)
       if (click.class === 'person') addPeople(facts.breakdowns.links, link.link, click.count)
     }
   })
@@ -210,8 +221,8 @@ interface DayClicks {
 }
 
 function dayOfLink(clicks: CountedClick[]): DayClicks {
-  const [{ click }] = clicks as [CountedClick]
-  return { key: { scope: scopes.link, day: dayOf(click.atMs), id: click.link }, clicks }
+  const [{ click, at }] = clicks as [CountedClick]
+  return { key: { scope: scopes.link, day: at.day, id: click.link }, clicks }
 }
 
 function addTo(days: Map<string, DayClicks>, key: DayKey, clicks: readonly CountedClick[]): void {
@@ -236,8 +247,8 @@ async function changeDays(
   }
 }
 
-function addClick(facts: DayFacts, click: Click, isFirst: boolean): void {
-  const counts = hourOf(facts, dayAndHourOf(click.atMs).hour)
+function addClick(facts: DayFacts, { click, at, isFirst }: CountedClick): void {
+  const counts = hourOf(facts, at.hour)
   counts[counters[click.class]] += click.count
   if (click.class !== 'person') return
   if (isFirst) counts.unique += 1

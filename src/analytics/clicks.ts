@@ -17,8 +17,8 @@ export interface ClickOptions extends Omit<ClickWorkerOptions, 'location'> {
 
 /** The pause between runs of the maintenance, and before a run after a change. Milliseconds. */
 const [maintenanceMs, soonMs] = [5_000, 100]
-/** How long a day's visitors and salt are retained for late clicks. They must be deleted within 48 hours. Milliseconds. */
-const graceMs = 6 * 3_600_000
+/** How long a day's visitors and salt are retained after its start. They must be deleted within 48 hours. Milliseconds. */
+const visitorsMs = 30 * 3_600_000
 
 /** Counts clicks in one process. */
 export class Clicks {
@@ -94,7 +94,7 @@ export class Clicks {
   async maintain(now = Date.now()): Promise<void> {
     const { clicksRetention } = this.#options
     const bounds: Bounds = {
-      visitorsBefore: dayOf(now - graceMs),
+      visitorsUntilMs: now - visitorsMs,
       daysBefore: clicksRetention === 0 ? 0 : dayOf(now) - clicksRetention,
     }
     await runAll([

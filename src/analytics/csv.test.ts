@@ -12,15 +12,15 @@ test('has a row for the total and for each value, with brackets around unknown a
   facts.hours.set(2, { people: 1, unique: 1, bots: 0, previews: 4 })
   facts.breakdowns.countries.set('DE', 2).set(null, 1)
   facts.breakdowns.referrers.set('t.co', 2).set(other, 1)
-  const rows = csvRows({ link: 7, domain: 'go.acme.com', alias: 'a,"b"', day: 20_000, facts }, shortUrl)
+  const rows = csvRows({ link: 7, domain: 'go.acme.com', alias: 'a,"b"', day: 20_000, facts }, shortUrl, 'UTC')
   const start = '2024-10-04,"http://go.acme.com:3080/a,%22b%22",7'
   assert.deepEqual((csvHead + rows).split('\r\n'), [
-    'day,short_url,link_id,dimension,value,clicks,unique_clicks,bots,previews',
-    `${start},total,,3,2,3,4`,
-    `${start},countries,DE,2,,,`,
-    `${start},countries,(unknown),1,,,`,
-    `${start},referrers,t.co,2,,,`,
-    `${start},referrers,(other),1,,,`,
+    'day,short_url,link_id,dimension,value,clicks,unique_clicks,bots,previews,time_zone',
+    `${start},total,,3,2,3,4,UTC`,
+    `${start},countries,DE,2,,,,UTC`,
+    `${start},countries,(unknown),1,,,,UTC`,
+    `${start},referrers,t.co,2,,,,UTC`,
+    `${start},referrers,(other),1,,,,UTC`,
     '',
   ])
 })
@@ -29,7 +29,7 @@ test('escapes formulas with an apostrophe', () => {
   for (const value of ['=1+1', '+1', '-x.example', '@x', '\tx', '\rx']) {
     const facts = emptyDay()
     facts.breakdowns.referrers.set(value, 1)
-    const rows = csvRows({ link: 7, domain: 'go.acme.com', alias: 'a', day: 20_000, facts }, shortUrl)
+    const rows = csvRows({ link: 7, domain: 'go.acme.com', alias: 'a', day: 20_000, facts }, shortUrl, 'UTC')
     assert.ok(rows.includes(value.startsWith('\r') ? `,"'${value}",` : `,'${value},`), JSON.stringify(value))
   }
 })

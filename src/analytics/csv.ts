@@ -5,10 +5,14 @@ import { dayText } from './calendar.ts'
 import { addCounts, dimensionsOfLinks, noCounts, other, shownCounts, sortedValues, type Value } from './day.ts'
 import type { NamedLinkDay } from './transfer-store.ts'
 
-export const csvHead = 'day,short_url,link_id,dimension,value,clicks,unique_clicks,bots,previews\r\n'
+export const csvHead = 'day,short_url,link_id,dimension,value,clicks,unique_clicks,bots,previews,time_zone\r\n'
 
-/** Returns the rows for a link day: the total, then each value by dimension. */
-export function csvRows({ link, domain, alias, day, facts }: NamedLinkDay, shortUrl: ShortUrl): string {
+/** Returns the rows for a link day in its time zone: the total, then each value by dimension. */
+export function csvRows(
+  { link, domain, alias, day, facts }: NamedLinkDay,
+  shortUrl: ShortUrl,
+  timeZone: string,
+): string {
   const start = [dayText(day), shortUrl(domain, alias), link]
   const total = noCounts()
   for (const counts of facts.hours.values()) addCounts(total, counts)
@@ -16,7 +20,7 @@ export function csvRows({ link, domain, alias, day, facts }: NamedLinkDay, short
     sortedValues(facts.breakdowns[dimension]).map(([value, clicks]) => [dimension, shown(value), clicks, '', '', '']),
   )
   return [['total', '', ...Object.values(shownCounts(total))], ...values]
-    .map((rest) => rowOf([...start, ...rest]))
+    .map((rest) => rowOf([...start, ...rest, timeZone]))
     .join('')
 }
 

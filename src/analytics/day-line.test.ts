@@ -5,7 +5,8 @@ import { InvalidRecord } from '../transfer/transferable.ts'
 import { clickTransfer } from './transfer.ts'
 
 const hour = { hour: 1, clicks: 2, unique_clicks: 1, bots: 0, previews: 3 }
-const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
+/** Tomorrow in UTC has begun already in some zones. */
+const afterTomorrow = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10)
 const hours = /^hours: An hour has hour, clicks, unique_clicks, bots, previews, and nothing else: /
 const others = /^other: The value is an object of numbers from 1 to 1000000000, by countries, /
 const codes = Array.from({ length: 201 }, (_, n) => [`h${n}.example`, 1])
@@ -13,16 +14,16 @@ const codes = Array.from({ length: 201 }, (_, n) => [`h${n}.example`, 1])
 for (const [members, reason] of [
   [{ link_id: undefined }, /^link_id: The line needs the id that the link has in the file\.$/],
   [{ link_id: '7' }, /^link_id: /],
-  [{ day: '2026-02-30' }, /^day: Days are written in UTC, such as 2026-11-20\.$/],
+  [{ day: '2026-02-30' }, /^day: Days are written such as 2026-11-20\.$/],
   [{ day: '2026-11-20T00:00:00.000Z' }, /^day: Days /],
   [{ day: '1969-12-31' }, /^day: Days /],
   [{ day: 20_000 }, /^day: Days /],
-  [{ day: tomorrow }, /^day: The day is in the future\.$/],
+  [{ day: afterTomorrow }, /^day: The day is in the future\.$/],
   [{ hours: undefined }, /^hours: A day needs the list of its hours\.$/],
   [{ hours: [] }, /^hours: The day has no clicks\. Leave the line out\.$/],
   [{ hours: [hour, hour] }, /^hours: The hour 1 is there twice\.$/],
   [{ hours: [null] }, hours],
-  [{ hours: [{ ...hour, hour: 24 }] }, hours],
+  [{ hours: [{ ...hour, hour: 38.25 }] }, hours],
   [{ hours: [{ ...hour, more: 1 }] }, hours],
   [{ hours: [{ ...hour, bots: -1 }] }, hours],
   [{ hours: [{ ...hour, clicks: 1e9 + 1 }] }, hours],

@@ -78,7 +78,7 @@ function readHours(hours: unknown, { hours: to }: DayFacts): LineError[] {
       return [
         violation(
           'hours',
-          `An hour has ${hourMembers.join(', ')}, and nothing else: the hour from 0 to 23, the others from 0 to ${maxClicks}, and no more unique_clicks than clicks.`,
+          `An hour has ${hourMembers.join(', ')}, and nothing else: the hour from -15 to 38 in quarters, the others from 0 to ${maxClicks}, and no more unique_clicks than clicks.`,
         ),
       ]
     }
@@ -95,11 +95,20 @@ function isHour(value: unknown): value is Hour {
   if (typeof value !== 'object' || value === null || Object.keys(value).length !== hourMembers.length) return false
   const { hour, clicks, unique_clicks, bots, previews } = value as Partial<Hour>
   const areCounts = [clicks, unique_clicks, bots, previews].every((count) => isCount(count, 0))
-  return isCount(hour, 0, 23) && areCounts && Number(unique_clicks) <= Number(clicks)
+  return isStart(hour) && areCounts && Number(unique_clicks) <= Number(clicks)
+}
+
+/** Hours start at a multiple of a quarter of an hour after 00:00 UTC, on dates from UTC+14 to UTC-12: see `calendar.ts`. */
+function isStart(hour: unknown): hour is number {
+  return Number.isInteger(Number(hour) * 4) && isWithin(hour, -15, 38)
 }
 
 function isCount(value: unknown, min: number, max = maxClicks): value is number {
-  return Number.isInteger(value) && Number(value) >= min && Number(value) <= max
+  return Number.isInteger(value) && isWithin(value, min, max)
+}
+
+function isWithin(value: unknown, min: number, max: number): boolean {
+  return typeof value === 'number' && value >= min && value <= max
 }
 
 function unknownMembers(named: Readonly<Record<string, unknown>>): LineError[] {

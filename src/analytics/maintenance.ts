@@ -3,6 +3,7 @@ import { Failure } from '../errors.ts'
 import type { BatchWriter, Db } from '../storage/port.ts'
 import { restorableSince } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
+import { dayOf } from './calendar.ts'
 import { addDay, addPeople, type DayFacts, peopleOf, subtractDay } from './day.ts'
 import {
   type Day,
@@ -31,21 +32,21 @@ const [recordBatchSize, removedDays] = [512, 16]
 /** The pause between transactions, because other writers of SQLite check the lock every 2 ms. Milliseconds. */
 const pauseMs = 5
 
-/** The first days to retain. */
+/** What to retain. `daysBefore` is the first day. */
 export interface Bounds {
-  /** For visitors and salts. */
-  readonly visitorsBefore: number
+  /** Visitors and salts of days that started by this time are deleted. Unix milliseconds. */
+  readonly visitorsUntilMs: number
   /** For daily aggregates. */
   readonly daysBefore: number
 }
 
 /** Returns whether there is work for `ClickMaintenance.run`. Only reads. */
-export async function isMaintenanceDue(db: Db, { visitorsBefore, daysBefore }: Bounds): Promise<boolean> {
+export async function isMaintenanceDue(db: Db, { visitorsUntilMs, daysBefore }: Bounds): Promise<boolean> {
   const [row] = await db.execute(
     query.selectNoFrom(({ exists, or }) =>
       or([
-        exists(query.selectFrom('click_salts').select('day').where('day', '<', visitorsBefore)),
-        exists(query.selectFrom('click_visitors').select('day').where('day', '<', visitorsBefore)),
+        exists(query.selectFrom('click_salts').select('day_start_ms').where('day_start_ms', '<=', visitorsUntilMs)),
+        exists(query.selectFrom('click_visitors').select('day_start_ms').where('day_start_ms', '<=', visitorsUntilMs)),
         ...Object.values(scopes).map((scope) => exists(oldDays(scope, daysBefore))),
         exists(query.selectFrom('click_moves').select('link_id')),
         exists(query.selectFrom('click_removals').select('id')),
@@ -89,10 +90,10 @@ export class ClickMaintenance {
   }
 
   /** Does all due maintenance, the salts first: they must not wait for a slow step. See `runAll`. */
-  async run({ visitorsBefore, daysBefore }: Bounds): Promise<void> {
+  async run({ visitorsUntilMs, daysBefore }: Bounds): Promise<void> {
     await runAll([
-      () => this.#deleteSaltsBefore(visitorsBefore),
-      () => this.#deleteVisitorsBefore(visitorsBefore),
+      () => this.#deleteSaltsUntil(visitorsUntilMs),
+      () => this.#deleteVisitorsUntil(visitorsUntilMs),
       () => this.moveClicks(),
       () => this.deleteRemoved(),
       () => this.deleteDaysBefore(daysBefore),
@@ -158,10 +159,13 @@ export class ClickMaintenance {
   }
 
   /** Deletes salts, and overwrites them where the engine still stores them. */
-  async #deleteSaltsBefore(day: number): Promise<void> {
+  async #deleteSaltsUntil(untilMs: number): Promise<void> {
     // Rows are deleted last: as long as they exist, the next run repeats failed steps.
-    const emptied = query.updateTable('click_salts').set({ salt: new Uint8Array() }).where('day', '<', day)
-    const isDue = (await this.#database.write((tx) => tx.execute(emptied.returning('day')))).length > 0
+    const emptied = query
+      .updateTable('click_salts')
+      .set({ salt: new Uint8Array() })
+      .where('day_start_ms', '<=', untilMs)
+    const isDue = (await this.#database.write((tx) => tx.execute(emptied.returning('day_start_ms')))).length > 0
     try {
       if (isDue) await this.#database.scrub('click_salts')
     } catch (cause) {
@@ -169,27 +173,27 @@ export class ClickMaintenance {
       throw new Error('Deleted salts could not be overwritten.', { cause })
     }
     await this.#database.write(async (tx) => {
-      await tx.execute(query.deleteFrom('click_batches').where('day', '<', day))
-      await tx.execute(query.deleteFrom('click_salts').where('day', '<', day))
+      await tx.execute(query.deleteFrom('click_batches').where('day', '<=', dayOf(untilMs)))
+      await tx.execute(query.deleteFrom('click_salts').where('day_start_ms', '<=', untilMs))
     })
   }
 
-  async #deleteVisitorsBefore(day: number): Promise<void> {
+  async #deleteVisitorsUntil(untilMs: number): Promise<void> {
     await this.#repeat(async (tx) => {
       const visitors = query
         .deleteFrom('click_visitors')
         .where(({ eb, refTuple, selectFrom }) =>
           eb(
-            refTuple('day', 'link_id', 'visitor'),
+            refTuple('day_start_ms', 'link_id', 'visitor'),
             'in',
             selectFrom('click_visitors')
-              .select(['day', 'link_id', 'visitor'])
-              .where('day', '<', day)
+              .select(['day_start_ms', 'link_id', 'visitor'])
+              .where('day_start_ms', '<=', untilMs)
               .limit(rowBatchSize)
-              .$asTuple('day', 'link_id', 'visitor'),
+              .$asTuple('day_start_ms', 'link_id', 'visitor'),
           ),
         )
-      return (await tx.execute(visitors.returning('day'))).length === rowBatchSize
+      return (await tx.execute(visitors.returning('day_start_ms'))).length === rowBatchSize
     })
   }
 
@@ -246,8 +250,8 @@ async function deleteSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
 async function clearTotals(tx: Db, link: number): Promise<void> {
   const none = { clicks: 0, bots: 0, previews: 0, last_clicked_ms: null, forgotten_ms: Date.now() }
   await tx.execute(query.updateTable('link_clicks').set(none).where('link_id', '=', link))
-  const days = query.selectFrom('click_salts').select('day')
-  await tx.execute(query.deleteFrom('click_visitors').where('link_id', '=', link).where('day', 'in', days))
+  const days = query.selectFrom('click_salts').select('day_start_ms')
+  await tx.execute(query.deleteFrom('click_visitors').where('link_id', '=', link).where('day_start_ms', 'in', days))
   const limited = query.selectFrom('links').select('id').where('id', '=', link).where('clicks_limit', 'is not', null)
   if ((await tx.execute(limited)).length === 0) return
   await makeStatusDue(tx, [link])

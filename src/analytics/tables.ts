@@ -35,6 +35,8 @@ export interface LinkTotals {
   lastClickedMs: number | null
   readonly forgottenMs: number | null
   readonly limit: number | null
+  /** The time zones of the account. */
+  readonly timeZones: string
 }
 
 /** Splits a list into parts whose lengths are powers of two, so that engines prepare few statements. */
@@ -65,9 +67,15 @@ export async function lockLinks(tx: Db, ids: Iterable<number>): Promise<Map<numb
       .selectFrom('link_clicks')
       .select(['link_id as link', 'account_id as account', 'domain_id as domain', 'space_id as space'])
       .select(['clicks', 'bots', 'previews', 'last_clicked_ms as lastClickedMs', 'forgotten_ms as forgottenMs'])
+      .select(({ selectFrom }) =>
+        selectFrom('accounts')
+          .whereRef('accounts.id', '=', 'link_clicks.account_id')
+          .select('accounts.time_zones')
+          .as('timeZones'),
+      )
       .where('link_id', 'in', some)
     for (const row of await tx.execute(totals.orderBy('link_id').forUpdate())) {
-      links.set(row.link, { ...row, limit: limits.get(row.link) ?? null })
+      links.set(row.link, { ...row, timeZones: row.timeZones as string, limit: limits.get(row.link) ?? null })
     }
   }
   return links

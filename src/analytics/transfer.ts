@@ -1,3 +1,4 @@
+import { findTimeZones } from '../accounts/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import { exportRecords, type Totals } from '../transfer/export.ts'
@@ -10,7 +11,7 @@ import {
   resultOrInvalid,
   type Target,
 } from '../transfer/transferable.ts'
-import { dayFrom, dayText, today } from './calendar.ts'
+import { calendarOf, dayFrom, dayText, latestDay } from './calendar.ts'
 import { csvHead, csvRows } from './csv.ts'
 import { dayMembers, readDay } from './day-line.ts'
 import {
@@ -67,8 +68,8 @@ function read({ link_id, short_link, day, ...members }: Members): FileDay {
     throw new InvalidRecord('link_id: The line needs the id that the link has in the file.')
   }
   const number = typeof day === 'string' ? dayFrom(day) : undefined
-  if (number === undefined) throw new InvalidRecord('day: Days are written in UTC, such as 2026-11-20.')
-  if (number > today()) throw new InvalidRecord('day: The day is in the future.')
+  if (number === undefined) throw new InvalidRecord('day: Days are written such as 2026-11-20.')
+  if (number > latestDay()) throw new InvalidRecord('day: The day is in the future.')
   const shortLink = typeof short_link === 'string' ? short_link : undefined
   return { link: Number(link_id), shortLink, day: number, facts: checkedRecord(readDay(members)) }
 }
@@ -125,11 +126,12 @@ export async function* clickTexts(
   const from = dayFrom(dates.from ?? '') ?? 0
   const to = dayFrom(dates.to ?? '') ?? Number.POSITIVE_INFINITY
   if (format === 'jsonl') return yield* exportRecords(db, account, [clicksOfPeriod(from, to, true)])
+  const calendar = calendarOf(await findTimeZones(db, account))
   let click_days = 0
   yield csvHead
   for await (const page of daysOfLinks(db, account, { from, to, lastLink: Number.MAX_SAFE_INTEGER })) {
     click_days += page.length
-    yield page.map((day) => csvRows(day, shortUrl)).join('')
+    yield page.map((each) => csvRows(each, shortUrl, calendar.timeZoneOf(each.day))).join('')
   }
   return { click_days }
 }

@@ -1,7 +1,7 @@
 import { createAccount, findAccount, listAccounts } from '../accounts/store.ts'
 import { StartupFailure } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import { flag, program, recordName, required, WrongUse } from './arguments.ts'
+import { flag, optional, program, recordName, required, timeZone, WrongUse } from './arguments.ts'
 import { recordCommand } from './command.ts'
 import { json, table } from './output.ts'
 
@@ -10,12 +10,13 @@ export const accountCommands = {
     summary: 'Create an account and print its ID.',
     arguments: {
       name: required('NAME', 'its name, 1 to 255 characters', recordName),
+      'time-zone': optional('ZONE', 'its time zone, such as Europe/Berlin (default: UTC)', timeZone),
       json: flag('print the full record as JSON'),
     },
     notes: `Like "${program} start" and "${program} migrate", this command creates the database if it doesn't exist.`,
     createsDatabase: true,
-    run: async (db, { name, json: isJson }) => {
-      const account = await createAccount(db, name)
+    run: async (db, { name, 'time-zone': zone, json: isJson }) => {
+      const account = await createAccount(db, name, zone)
       return isJson ? json(account) : String(account.id)
     },
   }),
@@ -26,8 +27,8 @@ export const accountCommands = {
     run: async (db, { json: isJson }) => {
       const accounts = await listAccounts(db)
       if (isJson) return json(accounts)
-      const lines = accounts.map(({ id, name, created_at }) => [String(id), name, created_at])
-      return table([['ID', 'NAME', 'CREATED'], ...lines])
+      const lines = accounts.map(({ id, name, time_zone, created_at }) => [String(id), name, time_zone, created_at])
+      return table([['ID', 'NAME', 'TIME ZONE', 'CREATED'], ...lines])
     },
   }),
 }

@@ -1,6 +1,7 @@
 /** Arguments of commands and their parsers, which throw `WrongUse`. */
 import { dayFrom } from '../analytics/calendar.ts'
 import { isScope, type Scope, scopes } from '../keys/scope.ts'
+import { parseTimeZone } from '../lib/time-zone.ts'
 
 /** The program as users run it in any folder where Waymark is installed. */
 export const program = 'npx waymark'
@@ -77,6 +78,8 @@ export const recordName = parser(
   (name) => (/\p{Cc}/u.test(name) || !name.isWellFormed() || [...name].length > 255 ? undefined : name),
   'must have 1 to 255 characters, and no control characters.',
 )
+
+export const timeZone = parser(parseTimeZone, 'takes the IANA name of a time zone, such as Europe/Berlin.')
 
 /** Parses scopes; `*` includes all others. */
 export const scopeList: Parse<Scope[]> = (text, label) => {

@@ -65,12 +65,25 @@ test('creates, lists, rotates and revokes keys', async (t) => {
   assert.match(dead.stderr, /revoked or has expired\.\n$/)
 })
 
+test('creates an account with a time zone', async (t) => {
+  const { run, say } = onFreshDatabase(t)
+  const zone = ['--time-zone', 'asia/kolkata']
+  const other = JSON.parse(await say('accounts', 'create', '--name', 'Acme', ...zone, '--json'))
+  assert.equal(other.time_zone, 'Asia/Kolkata')
+  const { code, stderr } = await run('accounts', 'create', '--name', 'Other', '--time-zone', '+02:00')
+  assert.equal(code, 2)
+  assert.match(stderr, /--time-zone takes the IANA name of a time zone, such as Europe\/Berlin\./)
+})
+
 test('--json prints the whole record, and the secret of a new key', async (t) => {
   const { say } = onFreshDatabase(t)
   const account = JSON.parse(await say('accounts', 'create', '--name', 'Acme', '--json'))
   assert.deepEqual([account.id, account.name], [1, 'Acme'])
   assert.deepEqual(JSON.parse(await say('accounts', 'list', '--json')), [account])
-  assert.equal(await say('accounts', 'list'), `ID  NAME  CREATED\n1   Acme  ${account.created_at}`)
+  assert.equal(
+    await say('accounts', 'list'),
+    `ID  NAME  TIME ZONE  CREATED\n1   Acme  UTC        ${account.created_at}`,
+  )
   const scoped = ['--scopes', 'spaces:read, domains:read,spaces:read', '--expires', '30s', '--json']
   const key = JSON.parse(await say('keys', 'create', '--name', 'ci', ...scoped))
   assert.deepEqual([key.name, key.scopes], ['ci', ['spaces:read', 'domains:read']])

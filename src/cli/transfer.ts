@@ -2,6 +2,8 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { findTimeZones } from '../accounts/store.ts'
+import { parseTimeZones } from '../accounts/time-zones.ts'
 import { clickTexts, clickTransfer } from '../analytics/transfer.ts'
 import { domainTransfer } from '../domains/transfer.ts'
 import { StartupFailure } from '../errors.ts'
@@ -41,8 +43,11 @@ export const transferCommands = {
     arguments: { operand: exportFile, account, force },
     notes: `The file has a header, one line per record, one line per link and day of clicks, and an end. It contains no API keys and
 no accounts. To export only clicks, use "${program} export clicks".`,
-    run: async (db, { operand: file, account, force }, terminal) =>
-      writeExport(exportRecords(db, await chooseAccount(db, account), transferables), file, force, terminal),
+    run: async (db, { operand: file, account: id, force }, terminal) => {
+      const account = await chooseAccount(db, id)
+      const time_zones = parseTimeZones(await findTimeZones(db, account))
+      return writeExport(exportRecords(db, account, transferables, { time_zones }), file, force, terminal)
+    },
   }),
 
   'export clicks': recordCommand({
@@ -56,7 +61,7 @@ no accounts. To export only clicks, use "${program} export clicks".`,
         'jsonl',
         clickFormat,
       ),
-      from: optional('DAY', 'the first day, such as 2026-11-01, in UTC (default: the oldest)', day),
+      from: optional('DAY', 'the first day, such as 2026-11-01 (default: the oldest)', day),
       to: optional('DAY', 'the last day, inclusive (default: the newest)', day),
       account,
       force,

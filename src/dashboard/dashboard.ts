@@ -6,6 +6,7 @@ import { addHeader, send } from '../http/response.ts'
 import { version } from '../version.ts'
 import { assetHandler } from './assets.ts'
 import { renderFailurePage } from './failure-page.ts'
+import { addAccountPage } from './pages/account.ts'
 import { addDomainPages } from './pages/domains.ts'
 import { addKeyPages } from './pages/keys.ts'
 import { addLinkPages } from './pages/link.ts'
@@ -34,6 +35,7 @@ export function addDashboard(services: Services): void {
   addSpacePages(pages, services)
   addKeyPages(pages, services)
   addSessionPages(pages, services)
+  addAccountPage(pages, services)
   pages.addDismissal()
   addAboutPage(pages)
   router.formatFailuresBelow('/app', renderFailurePage)

@@ -4,7 +4,7 @@ import { type IconName, icon } from '../frame/icons.ts'
 import { type Scheme, schemes } from '../frame/scheme.ts'
 import { type Html, html, type Part } from '../http/html.ts'
 import { assetFolder } from './assets.ts'
-import { hiddenFields } from './parts/buttons.ts'
+import { attributes, hiddenFields } from './parts/buttons.ts'
 
 /** The part of a page that its handler returns. */
 export interface FrameContent {
@@ -27,7 +27,7 @@ interface FramedDocument extends FrameContent {
 }
 
 /** The section of the navigation that a page belongs to. */
-export type Place = keyof typeof mainPlaces | keyof typeof otherPlaces
+export type Place = keyof typeof mainPlaces | keyof typeof otherPlaces | 'account'
 
 const mainPlaces = {
   overview: ['Overview', '/app'],
@@ -89,7 +89,7 @@ function navigation({ place, account, scheme, path }: FramedDocument): Html {
     label: 'Main',
     places: linksTo(mainPlaces),
     more: html`<ul class="others">${linksTo(otherPlaces)}</ul>
-<div class="account"><span class="name" title="${account}"><bdi>${account}</bdi></span>
+<div class="account"><a class="name"${attributes({ href: '/app/account', title: `Account: ${account}`, 'aria-current': place === 'account' ? 'page' : null })}><bdi>${account}</bdi></a>
 <form method="post" action="/app/sign-out"><button class="link-like">Sign out</button></form>
 ${schemeForm(scheme, path)}
 <button type="button" class="link-like needs-script" data-keys>Keyboard shortcuts</button></div>`,

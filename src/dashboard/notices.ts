@@ -75,6 +75,7 @@ const messages = {
   'edit-conflict': () => 'The change wasn’t undone because the link has been changed again since.',
   'edit-alias-taken': () => 'The change couldn’t be undone because another link now has the previous alias.',
   'edit-space-deleted': () => 'The change couldn’t be undone because the previous space was deleted.',
+  'account-saved': () => 'Account saved.',
   'domain-created': () => 'Domain added.',
   'domain-saved': () => 'Domain saved.',
   'domain-deleted': ({ nameOr }) => html`${nameOr('Domain')} deleted.`,

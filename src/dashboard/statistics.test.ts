@@ -28,8 +28,10 @@ test('the table adds up to the figures above it', async (t) => {
   for (const hour of [0, 0.2, 9.3, 9.7, 23.9]) {
     t.mock.timers.setTime((dayOf(Date.now()) + hour / 24) * 86_400_000)
     for (const period of ['2d', '30d', '12m']) {
+      const session = { account: { time_zones: '[["UTC",0]]' } }
+      const request = { account: 1, session, query: { period } }
       const services = { storage: { execute } as unknown as Storage, shortUrl: () => '' }
-      const shown = await new Statistics(services, { account: 1, query: { period } }, subject, '/app').clicksOverTime()
+      const shown = await new Statistics(services, request, subject, '/app').clicksOverTime()
       const [, figure] = shown.text.match(/title="([\d,]+) in the previous period"/) ?? []
       const last = [...shown.text.matchAll(/<td>([\d,]+)<\/td><\/tr>/g)].map(([, clicks = '']) => clicks)
       assert.equal(last.at(-1), figure, `${period} at ${hour}`)

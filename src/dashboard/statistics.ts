@@ -1,7 +1,7 @@
 /** Statistics of a link, a domain, a space or the account over a period, as part of a page. */
-import { dayText, today } from '../analytics/calendar.ts'
+import { type Calendar, calendarOf, dayMs, dayText, hourMs } from '../analytics/calendar.ts'
 import type { DayRange, Interval } from '../analytics/statistics/day-range.ts'
-import type { Counts } from '../analytics/statistics/series.ts'
+import type { Counts, Series } from '../analytics/statistics/series.ts'
 import { rankingOf, seriesOf } from '../analytics/statistics/statistics.ts'
 import { rankingsOf, type Subject } from '../analytics/statistics/store.ts'
 import { validationFailed } from '../errors.ts'
@@ -14,13 +14,13 @@ import { findLink } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import { areaChart, countLabels, totalOf } from './charts/area-chart.ts'
-import { namedPeriod, type PeriodReading, periodQuery, periods, progressOf, readPeriod } from './charts/period.ts'
+import { currentHourOf, namedPeriod, type PeriodReading, periodQuery, periods, readPeriod } from './charts/period.ts'
 import { barChart, valueLabel } from './charts/small-charts.ts'
 import { responseHeaders } from './frame.ts'
 import type { PageRequest, Services } from './pages.ts'
 import { attributes, linkButton, submitButton } from './parts/buttons.ts'
 import { FormState, textField } from './parts/fields.ts'
-import { formatCount, formatDayRange, formatPercent } from './parts/format.ts'
+import { formatCount, formatDay, formatDayRange, formatPercent } from './parts/format.ts'
 import { shortUrlText } from './parts/links.ts'
 import { emptyState } from './parts/messages.ts'
 
@@ -38,22 +38,28 @@ const allBreakdowns = Object.keys(breakdowns) as readonly (keyof typeof breakdow
 /** The number of values in a breakdown, and of links in the ranking. */
 const [shownValues, shownLinks] = [8, 10]
 
+type StatisticsRequest = Pick<PageRequest, 'account' | 'query'> & {
+  readonly session: { readonly account: Pick<PageRequest['session']['account'], 'time_zones'> }
+}
+
 export class Statistics {
   readonly #shortUrl: ShortUrl
   readonly #scope: readonly [db: Db, account: number, subject: Subject]
+  readonly #calendar: Calendar
   readonly #path: string
   readonly #reading: PeriodReading
 
   constructor(
     { storage, shortUrl }: Pick<Services, 'storage' | 'shortUrl'>,
-    { account, query }: Pick<PageRequest, 'account' | 'query'>,
+    { account, session, query }: StatisticsRequest,
     subject: Subject,
     path: string,
   ) {
     this.#shortUrl = shortUrl
     this.#scope = [storage, account, subject]
     this.#path = path
-    this.#reading = readPeriod(query, today())
+    this.#calendar = calendarOf(session.account.time_zones)
+    this.#reading = readPeriod(query, this.#calendar.today())
   }
 
   /** The status of the page: 422 if the period is invalid. */
@@ -64,7 +70,7 @@ export class Statistics {
   /** Returns whether there were visits in the period or in the last twelve months, or the period is invalid. */
   async areWorthShowing(): Promise<boolean> {
     if (this.#reading.violations.length > 0) return true
-    for (const { range } of [this.#reading.period, namedPeriod('12m', today())]) {
+    for (const { range } of [this.#reading.period, namedPeriod('12m', this.#calendar.today())]) {
       const { clicks, bots, previews } = (await this.#seriesOf(range, 'month')).totals
       if (clicks + bots + previews > 0) return true
     }
@@ -72,35 +78,40 @@ export class Statistics {
   }
 
   #seriesOf(range: DayRange, interval: Interval) {
-    return seriesOf(...this.#scope, range, interval)
+    return seriesOf(...this.#scope, this.#calendar, range, interval)
   }
 
   /** Renders the period menu, the figures and the chart. */
   async clicksOverTime(): Promise<Html> {
     const { period } = this.#reading
     const { range, interval, before } = period
-    const progress = progressOf(period, Date.now())
+    const time = Date.now()
+    const currentHour = currentHourOf(period, this.#calendar.localTimeOf(time))
     const now = await this.#seriesOf(range, interval)
     const earlier = before && (await this.#seriesOf(before, interval))
-    const totals = before && earlier && (await this.#totalsUntilNow(before, progress.currentHour, earlier.totals))
+    const totals = before && earlier && (await this.#totalsUntilNow(before, currentHour, earlier.totals))
     const chart = areaChart({
       buckets: now.buckets,
-      ...progress,
+      localStarts: now.localStarts,
+      timeZone: this.#calendar.timeZone,
+      started: now.startedAt(time),
+      currentHour,
       interval,
       title: 'Human clicks over time',
-      ...(earlier && { before: earlier.buckets.map(({ clicks }) => clicks) }),
+      ...(before && earlier && { before: clicksBefore(now, earlier, (range.from - before.from) * dayMs, interval) }),
       ...(totals && { beforeUntilNow: totals.clicks }),
     })
     const [, , { scope }] = this.#scope
     const bar = periodBar(this.#reading, this.#path, scope === 'link')
-    return html`${bar}${figures(now.totals, totals)}${before && comparison(before, progress.currentHour)}${chart}`
+    return html`${bar}${figures(now.totals, totals)}${before && comparison(before, currentHour, this.#calendar)}${chart}<p class="muted">${timeZoneText(this.#calendar)} <a href="/app/account">Change<span class="hidden-text"> the time zone</span></a></p>`
   }
 
   /** Returns the totals of the previous period up to the current hour of its last day. */
   async #totalsUntilNow({ to }: DayRange, currentHour: number | null, totals: Counts): Promise<Counts> {
     if (currentHour === null) return totals
-    const { buckets } = await this.#seriesOf({ from: to, to }, 'hour')
-    const later = totalOf(buckets.slice(currentHour))
+    const { buckets, localStarts } = await this.#seriesOf({ from: to, to }, 'hour')
+    const until = to * dayMs + currentHour * hourMs
+    const later = totalOf(buckets.filter((_, at) => (localStarts[at] as number) >= until))
     return {
       clicks: totals.clicks - later.clicks,
       unique_clicks: totals.unique_clicks - later.unique_clicks,
@@ -143,17 +154,47 @@ export class Statistics {
     if (violations.length > 0) return validationFailed(violations)
     const { buckets } = await this.#seriesOf(period.range, period.interval)
     const lines = buckets.map(({ start_at, clicks, unique_clicks, bots, previews }) =>
-      [start_at, clicks, unique_clicks, bots, previews].join(','),
+      [start_at, clicks, unique_clicks, bots, previews, this.#calendar.timeZone].join(','),
     )
     addHeaders(exchange, { ...responseHeaders, 'content-type': 'text/csv; charset=utf-8' })
     addHeader(exchange, 'content-disposition', dispositionOf('attachment', fileName))
-    return sendText(exchange, 200, `${['start_at,clicks,unique_clicks,bots,previews', ...lines].join('\r\n')}\r\n`)
+    return sendText(
+      exchange,
+      200,
+      `${['start_at,clicks,unique_clicks,bots,previews,time_zone', ...lines].join('\r\n')}\r\n`,
+    )
   }
 }
 
-function comparison({ from, to }: DayRange, currentHour: number | null): Html {
+/** "Days and hours are in Europe/Berlin, since Nov 24, 2026." */
+export function timeZoneText(calendar: Calendar): string {
+  const { timeZone, sinceMs } = calendar
+  const since = sinceMs === 0 ? '' : `, since ${formatDay(calendar.localTimeOf(sinceMs))}`
+  return `Days and hours are in ${timeZone}${since}.`
+}
+
+/**
+ * Returns the clicks of the previous period for each bucket of this one, which starts `shiftMs` later. Hours are compared
+ * by the local time, because one of the periods can have a day of 23 or 25 hours.
+ */
+function clicksBefore(now: Series, earlier: Series, shiftMs: number, interval: Interval): number[] {
+  const { buckets, localStarts } = earlier
+  if (interval !== 'hour') return buckets.map(({ clicks }) => clicks)
+  const sums = now.localStarts.map(() => 0)
+  for (const [at, { clicks }] of buckets.entries()) {
+    const local = (localStarts[at] as number) + shiftMs
+    const place = Math.max(
+      0,
+      now.localStarts.findLastIndex((start) => start <= local),
+    )
+    sums[place] = (sums[place] as number) + clicks
+  }
+  return sums
+}
+
+function comparison({ from, to }: DayRange, currentHour: number | null, { timeZone }: Calendar): Html {
   const span = formatDayRange(dayText(from), dayText(to))
-  const end = currentHour === null ? '' : `, up to ${String(currentHour).padStart(2, '0')}:00 UTC`
+  const end = currentHour === null ? '' : `, up to ${String(currentHour).padStart(2, '0')}:00 ${timeZone}`
   return html`<p class="compared">Compared with ${span}${end}</p>`
 }
 

@@ -55,7 +55,7 @@ test('a sign-in link starts a session for 30 days', async (t) => {
   const session = await findSession(storage, String(begun?.secret), now)
   const times = [now, now, now + 30 * 24 * 60 * minute].map((time) => new Date(time).toISOString())
   assert.deepEqual(session, {
-    ...{ id: 1, account: { id: 2, name: 'Other' }, key_name: null, browser: firefox },
+    ...{ id: 1, account: { id: 2, name: 'Other', time_zones: '[["UTC",0]]' }, key_name: null, browser: firefox },
     ...{ created_at: times[0], last_used_at: times[1], expires_at: times[2] },
   })
 })

@@ -50,7 +50,7 @@ export function statesBefore(migrations: Migrations): MigrationState[] {
 
 /** Returns whether the applied migrations include one that was replaced before the first release. */
 export function isFromDevelopment(applied: ReadonlySet<string>): boolean {
-  return applied.has('0001-first') || applied.has('0001-schema')
+  return ['0001-first', '0001-schema', '0001-tables'].some((name) => applied.has(name))
 }
 
 /** How to keep the records of a database from before the first release. */

@@ -31,7 +31,13 @@ interface OwnedRecord {
 /** Every table with its columns. */
 export interface Database {
   instance: { database_id: string; short_url: string | null; base_url: string | null }
-  accounts: { id: Generated<number>; name: string; created_at: string }
+  accounts: {
+    id: Generated<number>
+    name: string
+    /** JSON: see `accounts/time-zones.ts`. */
+    time_zones: Generated<string>
+    created_at: string
+  }
   keys: {
     id: Generated<number>
     account_id: number
@@ -151,10 +157,10 @@ export interface Database {
     hours: string
     breakdowns: string
   }
-  /** Visitors of each day, as hashes with the salt of the day. */
-  click_visitors: { day: number; link_id: number; visitor: number }
+  /** Visitors of each day, as hashes with the salt of the day. Days start at different times in different zones. */
+  click_visitors: { day_start_ms: number; link_id: number; visitor: number }
   click_salts: {
-    day: number
+    day_start_ms: number
     /** Empty before it is deleted. */
     salt: Uint8Array
   }

@@ -1,4 +1,5 @@
 /** Exports are JSON Lines: a header, a line for each record with its API fields, and a last line with totals. */
+import type { TimeZones } from '../accounts/time-zones.ts'
 import { databaseId } from '../instance/store.ts'
 import type { Db } from '../storage/port.ts'
 import type { Detail, Members, Transferable } from './transferable.ts'
@@ -9,6 +10,11 @@ export const formatVersion = 1
 /** Counts of records by plural name. */
 export type Totals = Readonly<Record<string, number>>
 
+/** Settings of the account in the header of a complete export. */
+interface Settings {
+  readonly time_zones?: TimeZones
+}
+
 /** Records per query. */
 const pageSize = 500
 
@@ -17,11 +23,12 @@ export async function* exportRecords(
   db: Db,
   account: number,
   transferables: readonly (Transferable | Detail)[],
+  settings: Settings = {},
 ): AsyncGenerator<string, Totals> {
   const totals: Record<string, number> = {}
   const last: Record<string, number> = {}
   const exported_at = new Date().toISOString()
-  yield lineOf({ waymark_export: formatVersion, source: await databaseId(db), account, exported_at })
+  yield lineOf({ waymark_export: formatVersion, source: await databaseId(db), account, exported_at, ...settings })
   for (const kind of transferables) {
     const { plural, singular } = kind
     totals[plural] = 0

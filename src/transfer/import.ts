@@ -1,4 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
+import { adoptTimeZones } from '../accounts/store.ts'
+import { readTimeZones, type TimeZones } from '../accounts/time-zones.ts'
 import { StartupFailure } from '../errors.ts'
 import { databaseId } from '../instance/store.ts'
 import type { Db } from '../storage/port.ts'
@@ -51,7 +53,8 @@ export async function importRecords(
   listener: ImportListener,
 ): Promise<Imported> {
   const lines = readLines(file)
-  const source = sourceOf((await lines.next()).value ?? null, transferables)
+  const { source, timeZones } = headerOf((await lines.next()).value ?? null, transferables)
+  await adoptTimeZones(db, account, timeZones)
   const ids = new Ids()
   const idOf: Target['idOf'] = (plural, id) => ids.find(plural, id)
   const target = { account, asNew, source, isOwn: source === (await databaseId(db)), idOf, changed: new Set<number>() }
@@ -172,20 +175,32 @@ class Ids {
   }
 }
 
-/** Returns the source database's id from the header. Throws `StartupFailure`. */
-function sourceOf(header: string | null, transferables: Destination['transferables']): string {
+interface Header {
+  /** The id of the source database. */
+  readonly source: string
+  readonly timeZones: TimeZones | undefined
+}
+
+/** Reads the first line. Throws `StartupFailure`. */
+function headerOf(header: string | null, transferables: Destination['transferables']): Header {
   const failure = (reason: string) => new StartupFailure(`The file ${reason}.`)
   for (const kind of transferables) {
     if ('spreadsheet' in kind && header?.startsWith(kind.spreadsheet.head)) throw failure(kind.spreadsheet.isNone)
   }
-  const { waymark_export: version, source } = objectFrom(header ?? '') ?? {}
+  const { waymark_export: version, source, time_zones } = objectFrom(header ?? '') ?? {}
   if (typeof version !== 'number') throw failure('is not a Waymark export: its first line is not a header')
   if (version !== formatVersion)
     throw failure(`has format ${version}, but this version of Waymark only reads format ${formatVersion}`)
   if (typeof source !== 'string' || !/^[\w.:-]{1,100}$/.test(source)) {
     throw failure('is incomplete: its header has no "source", which identifies the exporting database')
   }
-  return source
+  const timeZones = readTimeZones(time_zones)
+  if (time_zones !== undefined && timeZones === undefined) {
+    throw failure(
+      'names time zones that this server does not know: update Waymark, or correct "time_zones" in its header',
+    )
+  }
+  return { source, timeZones }
 }
 
 /** Reads any other line by the rules of the API. Throws `InvalidRecord`. */

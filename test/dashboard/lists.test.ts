@@ -188,8 +188,8 @@ describe('figures', () => {
     const { data } = await stats(`name=clicks&link_id=${link.id}`)
     const file = await browser.get(`/app/links/${link.id}/clicks.csv`)
     assert.match(String(file.headers['content-disposition']), /^attachment; filename="[\w-]+-clicks\.csv"$/)
-    const lines = data.map((bucket: Json) => Object.values(bucket).join(','))
-    assert.equal(file.text, `${[Object.keys(data[0]).join(','), ...lines].join('\r\n')}\r\n`)
+    const lines = data.map((bucket: Json) => [...Object.values(bucket), 'UTC'].join(','))
+    assert.equal(file.text, `${[[...Object.keys(data[0]), 'time_zone'].join(','), ...lines].join('\r\n')}\r\n`)
     const { text } = await browser.open(`/app/links/${link.id}`)
     for (const words of ['Germany', 'www.google.com', 'Chrome', 'German']) assert.ok(text.includes(words), words)
     for (const query of ['period=1y', 'from=2026-02-30', 'from=2026-02-02&to=2026-02-01', 'from=1960-01-01']) {

@@ -1,4 +1,4 @@
-/** The days that statistics cover, in days since 1970-01-01 in UTC. Pure. */
+/** The days that statistics cover, in days since 1970-01-01. Pure. */
 import { Refusal, type Violation } from '../../violations.ts'
 import { dayFrom } from '../calendar.ts'
 

@@ -20,7 +20,7 @@ import { takeDomainAway } from '../../../test/links.ts'
 import { newPlace, type Place } from '../../../test/links-api.ts'
 import { runs } from '../../../test/runs.ts'
 import { person as browser } from '../../../test/visitors.ts'
-import { dayOf, dayText, startOf } from '../calendar.ts'
+import { dayOf, dayText, timeOfHour } from '../calendar.ts'
 import { dimensions, maxValues, other, peopleOf } from '../day.ts'
 
 const app = await startApp()
@@ -218,7 +218,7 @@ test('returns equal sums by hour, day, month, dimension, class and link', async 
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
       const place = await newPlace(app)
       const links = [await place.link(), await place.link(), await place.link()].map(({ id }) => id as number)
-      for (const link of links) await setCreatedAt(storage, link, startOf(today - 50))
+      for (const link of links) await setCreatedAt(storage, link, new Date(timeOfHour(today - 50, 0)).toISOString())
       let left: { link: number; day: number; click: TestClick }[] = []
       for (const { link, day, click } of steps) {
         if (click === null) assert.equal(await forget(place, links[link] as number), 204)

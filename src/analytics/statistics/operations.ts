@@ -12,6 +12,7 @@ const tag = {
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 const date = (description: string) => Type.String({ format: 'date', description })
+const timeZone = Type.String({ description: 'The account’s time zone.' })
 const number = Type.Integer({ minimum: 0 })
 const url = Type.String({ format: 'uri' })
 const asInLists = 'The same as in other lists.'
@@ -32,6 +33,7 @@ const seriesSchema = Type.Object(
         from: date('The first day.'),
         to: date('The last day.'),
         interval: Type.Enum([...intervals], { description: 'The length of each bucket.' }),
+        time_zone: timeZone,
         ...{ clicks: number, unique_clicks: number, bots: number, previews: number },
       },
       { description: 'The range, and the totals of all buckets.' },
@@ -56,6 +58,7 @@ const valuesSchema = Type.Object(
         ...{ current_page: number, from: orNull(number), last_page: number, path: url, per_page: number },
         ...{ to: orNull(number), total: number, total_is_exact: Type.Boolean() },
         range: Type.Object({ from: date('The first day.'), to: date('The last day.') }),
+        time_zone: timeZone,
         clicks: count('The total clicks of all values.'),
       },
       { description: asInLists },
@@ -73,7 +76,7 @@ const examples = {
     value: {
       data: [{ start_at: '2026-11-22T00:00:00.000Z', clicks: 214, unique_clicks: 180, bots: 31, previews: 7 }],
       meta: {
-        ...{ from: '2026-11-22', to: '2026-11-22', interval: 'day' },
+        ...{ from: '2026-11-22', to: '2026-11-22', interval: 'day', time_zone: 'UTC' },
         ...{ clicks: 214, unique_clicks: 180, bots: 31, previews: 7 },
       },
     },
@@ -88,7 +91,7 @@ const examples = {
       links: { first: `${path}?${query}&page=1`, last: `${path}?${query}&page=1`, prev: null, next: null },
       meta: {
         ...{ current_page: 1, from: 1, last_page: 1, path, per_page: 10, to: 2, total: 2, total_is_exact: true },
-        ...{ range: { from: '2026-11-01', to: '2026-11-30' }, clicks: 214 },
+        ...{ range: { from: '2026-11-01', to: '2026-11-30' }, time_zone: 'UTC', clicks: 214 },
       },
     },
   },
@@ -102,7 +105,7 @@ export const showStats: Operation = {
   summary: 'Show statistics',
   description: `Shows clicks for the account, or for one link, domain or space. \`name\` selects the statistic:
 
-- \`clicks\`: clicks over time, by hour, day or month in UTC, including empty ones. The first and last month contain only days of the range.
+- \`clicks\`: clicks over time, by hour, day or month, including empty ones. The first and last month contain only days of the range.
 - \`countries\` (ISO 3166-1 alpha-2), \`referrers\` (hosts), \`browsers\`, \`operating_systems\`, \`devices\`, \`languages\` and \`links\` (ids): human clicks by value, in pages. Each day stores up to 200 values of each statistic and counts the others as \`other\`. Unknown values are null, including all values of visitors who ask not to be tracked.
 - \`classes\`: clicks by \`person\`, \`bot\` and \`preview\`.
 

@@ -1,3 +1,4 @@
+import { findTimeZones } from '../../accounts/store.ts'
 import { sendContent, sendPage } from '../../api/envelopes.ts'
 import { type Api, idOf } from '../../api/operations.ts'
 import { notFound, validationFailed } from '../../errors.ts'
@@ -6,7 +7,7 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { send } from '../../http/response.ts'
 import type { Db } from '../../storage/port.ts'
 import { Refusal } from '../../violations.ts'
-import { dayText, today } from '../calendar.ts'
+import { calendarOf, dayText } from '../calendar.ts'
 import type { Clicks } from '../clicks.ts'
 import { rangeOf } from './day-range.ts'
 import { deleteLinkClicks, showStats } from './operations.ts'
@@ -19,12 +20,14 @@ export function statsRoutes(api: Api, db: Db, deleteClicks: Clicks['deleteClicks
   api.add(showStats, async (exchange, { caller: { account } }) => {
     const condition = conditionOf(exchange)
     const { subject, ...query } = await readQuery(db, account, exchange.query)
-    const range = rangeOf(query, today())
+    const calendar = calendarOf(await findTimeZones(db, account))
+    const time_zone = calendar.timeZone
+    const range = rangeOf(query, calendar.today())
     const dates = { from: dayText(range.from), to: dayText(range.to) }
     if (query.name === 'clicks') {
       const interval = query.interval ?? 'day'
-      const { buckets, totals } = await seriesOf(db, account, subject, range, interval)
-      return sendContent(exchange, { data: buckets, meta: { ...dates, interval, ...totals } }, condition)
+      const { buckets, totals } = await seriesOf(db, account, subject, calendar, range, interval)
+      return sendContent(exchange, { data: buckets, meta: { ...dates, interval, time_zone, ...totals } }, condition)
     }
     const ranking = await rankingOf(db, account, subject, range, query.name)
     const per_page = query.per_page ?? 10
@@ -35,7 +38,7 @@ export function statsRoutes(api: Api, db: Db, deleteClicks: Clicks['deleteClicks
       limit: per_page,
     })
     const page = { rows, total: ranking.size, totalIsExact: true }
-    const meta = { range: dates, clicks: ranking.total }
+    const meta = { range: dates, time_zone, clicks: ranking.total }
     const path = api.urlOf(exchange, showStats)
     return sendPage(exchange, { per_page, page: query.page, after: null }, page, { path, condition, meta })
   })

@@ -23,10 +23,10 @@ const parameters = {
   link_id: optional(integer({ description: 'Only clicks on this link. Not with `domain_id` or `space_id`.' }), null),
   domain_id: optional(integer({ description: 'Only clicks on this domain.' }), null),
   space_id: optional(integer({ description: 'Only clicks in this space.' }), null),
-  from: optional(day(`The first day, in UTC. Default: ${defaultDays} days up to \`to\`.`), null),
+  from: optional(day(`The first day, in the account’s time zone. Default: ${defaultDays} days up to \`to\`.`), null),
   to: optional(
     day(
-      `The last day, in UTC. A range has at most ${maxDays} days, or ${maxDaysByHour} by hour. Default: today, or the last day that this limit allows.`,
+      `The last day. A range has at most ${maxDays} days, or ${maxDaysByHour} by hour. Default: today, or the last day that this limit allows.`,
     ),
     null,
   ),

@@ -1,4 +1,4 @@
-import { firstDayOf, monthOf, startOf } from '../calendar.ts'
+import { type Calendar, dayMs, firstDayOf, monthOf, timeOfHour } from '../calendar.ts'
 import { addCounts, type HourCounts, noCounts, shownCounts } from '../day.ts'
 import type { DayRange, Interval } from './day-range.ts'
 
@@ -14,13 +14,25 @@ export interface Bucket extends Counts {
 export class Series {
   readonly #range: DayRange
   readonly #interval: Interval
-  readonly #starts: readonly string[]
+  /** In Unix milliseconds, ascending. */
+  readonly #starts: readonly number[]
   readonly #counts: readonly HourCounts[]
+  /** The start of each bucket in local time, as if it was UTC: two hours can have the same. */
+  readonly localStarts: readonly number[]
 
-  constructor(range: DayRange, interval: Interval) {
+  constructor(range: DayRange, interval: Interval, calendar: Calendar) {
     this.#range = range
     this.#interval = interval
-    this.#starts = startsOf(range, interval)
+    if (interval === 'hour') {
+      const starts = calendar.hoursOf(range.from, range.to)
+      // A date that the zone skipped has no hours.
+      this.#starts = starts.length > 0 ? starts : [calendar.startOf(range.from)]
+      this.localStarts = this.#starts.map((start) => calendar.localTimeOf(start))
+    } else {
+      const days = firstDays(range, interval)
+      this.#starts = days.map((day) => calendar.startOf(day))
+      this.localStarts = days.map((day) => day * dayMs)
+    }
     this.#counts = this.#starts.map(noCounts)
   }
 
@@ -29,8 +41,16 @@ export class Series {
     for (const [hour, counts] of hours) addCounts(this.#counts[this.#placeOf(day, hour)] as HourCounts, counts)
   }
 
+  /** Returns the number of buckets that have started at a time in Unix milliseconds. */
+  startedAt(ms: number): number {
+    return this.#starts.filter((start) => start <= ms).length
+  }
+
   get buckets(): Bucket[] {
-    return this.#counts.map((counts, at) => ({ start_at: this.#starts[at] as string, ...shownCounts(counts) }))
+    return this.#counts.map((counts, at) => ({
+      start_at: new Date(this.#starts[at] as number).toISOString(),
+      ...shownCounts(counts),
+    }))
   }
 
   /** The sums of all buckets. */
@@ -43,16 +63,24 @@ export class Series {
   #placeOf(day: number, hour: number): number {
     const { from } = this.#range
     if (this.#interval === 'month') return monthOf(day) - monthOf(from)
-    return this.#interval === 'hour' ? (day - from) * 24 + hour : day - from
+    return this.#interval === 'day' ? day - from : placeAmong(this.#starts, timeOfHour(day, hour))
   }
 }
 
-/** A month starts on its first day, even if the range does not. */
-function startsOf({ from, to }: DayRange, interval: Interval): string[] {
+/** Returns the place of the last start up to a time, or the first. Imported clicks can be of another zone. */
+function placeAmong(starts: readonly number[], ms: number): number {
+  let [low, high] = [0, starts.length - 1]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if ((starts[middle] as number) <= ms) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+/** Returns the first day of each bucket. A month starts on its first day, even if the range does not. */
+function firstDays({ from, to }: DayRange, interval: 'day' | 'month'): number[] {
+  if (interval === 'day') return Array.from({ length: to - from + 1 }, (_, n) => from + n)
   const first = monthOf(from)
-  if (interval === 'month')
-    return Array.from({ length: monthOf(to) - first + 1 }, (_, n) => startOf(firstDayOf(first + n)))
-  const days = Array.from({ length: to - from + 1 }, (_, n) => from + n)
-  if (interval === 'day') return days.map((day) => startOf(day))
-  return days.flatMap((day) => Array.from({ length: 24 }, (_, hour) => startOf(day, hour)))
+  return Array.from({ length: monthOf(to) - first + 1 }, (_, n) => firstDayOf(first + n))
 }

@@ -1,4 +1,5 @@
 import type { Db } from '../../storage/port.ts'
+import { type Calendar, utc } from '../calendar.ts'
 import type { DayRange, Interval } from './day-range.ts'
 import { Ranking } from './ranking.ts'
 import type { StatsQuery } from './schema.ts'
@@ -10,10 +11,11 @@ export async function seriesOf(
   db: Db,
   account: number,
   subject: Subject,
+  calendar: Calendar,
   range: DayRange,
   interval: Interval,
 ): Promise<Series> {
-  const series = new Series(range, interval)
+  const series = new Series(range, interval, calendar)
   for await (const { day, hours } of readHours(db, account, subject.scope, [subject.id], range)) series.add(day, hours)
   return series
 }
@@ -36,7 +38,8 @@ export async function rankingOf(
     return (await rankingsOf(db, account, subject, range, [name]))[name]
   }
   const ranking = new Ranking()
-  const { totals } = await seriesOf(db, account, subject, range, 'month')
+  // Totals of days are the same in every zone.
+  const { totals } = await seriesOf(db, account, subject, utc, range, 'month')
   // A link's own days don't name the link.
   if (name === 'links' && totals.clicks > 0) ranking.add(subject.id, totals.clicks)
   if (name === 'classes') for (const [value, counter] of classes) ranking.add(value, totals[counter])

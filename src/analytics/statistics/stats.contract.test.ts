@@ -57,7 +57,7 @@ describe('clicks over time', () => {
       ['2026-11-22T00:00:00.000Z', 4, 3, 3, 0],
     ])
     assert.deepEqual(meta, {
-      ...{ from: '2026-10-24', to: '2026-11-22', interval: 'day' },
+      ...{ from: '2026-10-24', to: '2026-11-22', interval: 'day', time_zone: 'UTC' },
       ...{ clicks: 5, unique_clicks: 4, bots: 3, previews: 2 },
     })
   })
@@ -160,7 +160,7 @@ describe('clicks by value', () => {
     assert.deepEqual(links, { first, last: first, prev: null, next: null })
     assert.deepEqual(meta, {
       ...{ current_page: 1, from: null, last_page: 1, path, per_page: 10, to: null, total: 0, total_is_exact: true },
-      ...{ range: { from: '2026-01-01', to: '2026-01-31' }, clicks: 0 },
+      ...{ range: { from: '2026-01-01', to: '2026-01-31' }, time_zone: 'UTC', clicks: 0 },
     })
     assert.equal(pairs(await answered('name=classes&from=2026-01-01&to=2026-01-31')), '"preview" 0,"person" 0,"bot" 0')
   })
@@ -225,7 +225,7 @@ describe('pages', async () => {
     assert.deepEqual(body.links, { first: to(1), last: to(3), prev: to(1), next: to(3) })
     assert.deepEqual(body.meta, {
       ...{ current_page: 2, from: 11, last_page: 3, path, per_page: 10, to: 20, total, total_is_exact: true },
-      ...{ range: { from: '2026-10-24', to: '2026-11-22' }, clicks: (total * (total + 1)) / 2 },
+      ...{ range: { from: '2026-10-24', to: '2026-11-22' }, time_zone: 'UTC', clicks: (total * (total + 1)) / 2 },
     })
     assert.equal(
       headers.link,

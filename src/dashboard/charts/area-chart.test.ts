@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { runs } from '../../../test/runs.ts'
 import { assertWellFormed, textsOf } from '../../../test/well-formed.ts'
+import { utc } from '../../analytics/calendar.ts'
 import { type DayRange, type Interval, intervals } from '../../analytics/statistics/day-range.ts'
 import { type Bucket, Series } from '../../analytics/statistics/series.ts'
 import type { Html } from '../../http/html.ts'
@@ -20,7 +21,7 @@ const week = { from: today - 6, to: today }
 
 /** Returns buckets with these clicks, followed by zeros. */
 function bucketsOf(range: DayRange, interval: Interval, clicks: readonly number[]): Bucket[] {
-  return new Series(range, interval).buckets.map((bucket, place) => {
+  return new Series(range, interval, utc).buckets.map((bucket, place) => {
     const people = clicks[place] ?? 0
     return { ...bucket, clicks: people, unique_clicks: people % 7, bots: people % 5, previews: people % 3 }
   })

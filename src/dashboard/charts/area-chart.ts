@@ -87,11 +87,12 @@ function onlyDot({ buckets, started }: ClicksChart, { y }: Axis): Html | null {
   return html`<circle class="chart-dot" cx="${xPercent(0, buckets.length)}%" cy="${rounded(top + y(only.clicks))}" r="4"/>`
 }
 
-function timeLabels({ buckets, interval }: ClicksChart): Html[] {
+function timeLabels(chart: ClicksChart): Html[] {
+  const { buckets, interval } = chart
   return labelIndexes(buckets.length, interval).map((place) => {
     const x = xPercent(place, buckets.length)
     const anchor = x < 5 ? 'start' : x > 95 ? 'end' : 'middle'
-    const date = new Date((buckets[place] as Bucket).start_at)
+    const date = localStart(chart, place)
     // Midnight shows the day.
     const format = short[interval === 'hour' && date.getUTCHours() === 0 ? 'day' : interval]
     return html`<text x="${x}%" y="${height - 6}" text-anchor="${anchor}">${format.format(date)}</text>`
@@ -117,14 +118,14 @@ function columns(chart: ClicksChart, { y }: Axis): Html[] {
 }
 
 function summaryOf(chart: ClicksChart): string {
-  const { buckets, started, interval, title } = chart
-  if (started === 0) return `${title}: ${bucketName((buckets[0] as Bucket).start_at, interval)} hasn’t started yet.`
+  const { buckets, started, title } = chart
+  if (started === 0) return `${title}: ${bucketName(chart, 0)} hasn’t started yet.`
   const all = buckets.slice(0, started)
   const range = started === 1 ? bucketTitle(chart, 0) : `${bucketTitle(chart, 0)} to ${bucketTitle(chart, started - 1)}`
   const total = totalOf(all).clicks
   if (total === 0) return `${title}, ${range}: no clicks.`
   const peak = all.reduce((most, bucket) => (bucket.clicks > most.clicks ? bucket : most))
-  return `${title}, ${range}: ${quantity(total, 'click')}. Peak: ${formatCount(peak.clicks)} (${bucketName(peak.start_at, interval)}).`
+  return `${title}, ${range}: ${quantity(total, 'click')}. Peak: ${formatCount(peak.clicks)} (${bucketName(chart, all.indexOf(peak))}).`
 }
 
 /** The labels of all counts, in the order of figures and table columns. */
@@ -135,10 +136,10 @@ export const countLabels = {
   previews: 'Previews',
 } satisfies Record<keyof Counts, string>
 const names = Object.keys(countLabels) as (keyof Counts)[]
-const firstColumn = { hour: 'Hour (UTC)', day: 'Day', month: 'Month' }
+const firstColumn = { hour: 'Hour', day: 'Day', month: 'Month' }
 
 function chartTable(chart: ClicksChart): Html {
-  const { started, interval, title } = chart
+  const { started, interval, title, timeZone = 'UTC' } = chart
   const before = clicksBefore(chart)
   const buckets = chart.buckets.slice(0, started)
   const columns = [...Object.values(countLabels), ...(before ? ['Clicks in the previous period'] : [])]
@@ -147,7 +148,7 @@ function chartTable(chart: ClicksChart): Html {
       before ? html`<td>${earlier === undefined ? null : formatCount(earlier)}</td>` : null
     }</tr>`
   return html`<details class="chart-table"><summary>Show as table</summary><div class="chart-scroll" tabindex="0" role="group" aria-label="${title}"><table>
-<thead><tr><th scope="col">${firstColumn[interval]}</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
+<thead><tr><th scope="col">${firstColumn[interval]}${interval === 'hour' ? ` (${timeZone})` : null}</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
 <tbody>${buckets.map((bucket, place) => row(bucketTitle(chart, place), bucket, before?.[place]))}</tbody>
 <tfoot>${row('Total', totalOf(buckets), before && sum(before))}</tfoot>
 </table></div></details>`
@@ -165,6 +166,10 @@ function sum(figures: readonly number[]): number {
 export interface ClicksChart {
   /** All buckets of the range, empty ones included; at least one. */
   readonly buckets: readonly Bucket[]
+  /** The start of each bucket in local time, as if it was UTC; in UTC by default. */
+  readonly localStarts?: readonly number[]
+  /** UTC by default. */
+  readonly timeZone?: string
   readonly started: number
   /** The current hour; null unless the last started bucket is still running. */
   readonly currentHour: number | null
@@ -186,12 +191,18 @@ const long = {
 }
 const short = { hour: utc(time), day: utc({ day, month }), month: utc({ month, year }) }
 
-function bucketName(startAt: string, interval: Interval): string {
-  return long[interval].format(new Date(startAt))
+/** Returns the start of a bucket in local time, as if it was UTC. */
+function localStart({ buckets, localStarts }: ClicksChart, place: number): Date {
+  return new Date(localStarts?.[place] ?? (buckets[place] as Bucket).start_at)
 }
 
-function bucketTitle({ buckets, started, currentHour, interval }: ClicksChart, place: number): string {
-  const name = bucketName(buckets[place]?.start_at ?? '', interval)
+function bucketName(chart: ClicksChart, place: number): string {
+  return long[chart.interval].format(localStart(chart, place))
+}
+
+function bucketTitle(chart: ClicksChart, place: number): string {
+  const { started, currentHour } = chart
+  const name = bucketName(chart, place)
   return currentHour !== null && place === started - 1 ? `${name}, so far` : name
 }
 

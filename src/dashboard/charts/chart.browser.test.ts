@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { browserForTests, skip } from '../../../test/dashboard-browser.ts'
+import { utc } from '../../analytics/calendar.ts'
 import { Series } from '../../analytics/statistics/series.ts'
 import { html } from '../../http/html.ts'
 import { areaChart } from './area-chart.ts'
@@ -14,7 +15,7 @@ const origin = 'https://waymark.invalid'
 
 const file = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const today = Date.parse('2026-11-22') / 86_400_000
-const { buckets } = new Series({ from: today - 4, to: today }, 'day')
+const { buckets } = new Series({ from: today - 4, to: today }, 'day', utc)
 for (const [place, bucket] of buckets.entries()) bucket.clicks = place * 10
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'"

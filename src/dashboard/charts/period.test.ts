@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { dayText } from '../../analytics/calendar.ts'
+import { dayText, utc } from '../../analytics/calendar.ts'
 import { type DayRange, rangeFaults } from '../../analytics/statistics/day-range.ts'
 import { Series } from '../../analytics/statistics/series.ts'
 import { type Fields, repeated } from '../../http/form-encoding.ts'
-import { namedPeriod, type Period, periodQuery, periods, progressOf, readPeriod } from './period.ts'
+import { currentHourOf, namedPeriod, type Period, periodQuery, periods, readPeriod } from './period.ts'
 
 const dayOf = (date: string) => Date.parse(date) / 86_400_000
 const today = dayOf('2026-11-22')
@@ -74,7 +74,7 @@ test('the previous period ends before the period starts and has as many buckets'
       if (range.from > today) return assert.equal(before, null)
       assert.ok(before !== null && before.to < range.from && before.from <= before.to)
       const begun = { from: range.from, to: Math.min(range.to, today) }
-      assert.equal(new Series(before, interval).buckets.length, new Series(begun, interval).buckets.length)
+      assert.equal(new Series(before, interval, utc).buckets.length, new Series(begun, interval, utc).buckets.length)
     }),
   )
 })
@@ -91,6 +91,8 @@ test('counts started buckets, and returns the hour of a running period', () => {
     [ofDays(today - 1, today - 1), at('12:00:00'), 24, null],
     [ofDays(today - 4, today + 5), at('12:00:00'), 5, 12],
     [ofDays(today + 4, today + 5), at('12:00:00'), 0, null],
-  ] as const)
-    assert.deepEqual(progressOf(period, now), { started, currentHour })
+  ] as const) {
+    assert.equal(currentHourOf(period, now), currentHour)
+    assert.equal(new Series(period.range, period.interval, utc).startedAt(now), started)
+  }
 })

@@ -1,6 +1,6 @@
 /** Periods of statistics, and their form in URLs. Days are counted from 1970-01-01. Pure. */
 
-import { dayText, firstDayOf, monthOf } from '../../analytics/calendar.ts'
+import { dayMs, dayOf, dayText, firstDayOf, hourMs, monthOf } from '../../analytics/calendar.ts'
 import { type DayRange, type Interval, parseDay, rangeFaults, rangeOf } from '../../analytics/statistics/day-range.ts'
 import { form, optional } from '../../forms/form.ts'
 import { Type } from '../../forms/json-schema.ts'
@@ -13,8 +13,6 @@ const labels = { '2d': '2 days', '7d': '7 days', '30d': '30 days', '90d': '90 da
 type PeriodName = keyof typeof labels
 
 export const periods = Object.entries(labels).map(([name, label]) => ({ name: name as PeriodName, label }))
-
-const [dayMs, hourMs] = [86_400_000, 3_600_000]
 
 export interface Period {
   /** Null for a custom range. */
@@ -66,18 +64,10 @@ export function namedPeriod(name: PeriodName, today: number): Period {
   return { name, ...periodOver(range, today, byMonth ? 'month' : undefined) }
 }
 
-/** Returns the number of started hours, days or months, and the rounded current hour if the period is running. */
-export function progressOf({ range: { from, to }, interval }: Period, now: number) {
-  const day = Math.floor(now / dayMs)
-  const sinceMidnight = now - day * dayMs
-  const isRunning = day >= from && day <= to
-  const last = Math.min(day, to)
-  const begun = {
-    hour: (last - from) * 24 + (isRunning ? Math.floor(sinceMidnight / hourMs) + 1 : 24),
-    day: last - from + 1,
-    month: monthOf(last) - monthOf(from) + 1,
-  }[interval]
-  return { started: day < from ? 0 : begun, currentHour: isRunning ? Math.round(sinceMidnight / hourMs) : null }
+/** Returns the rounded current hour if the period is running. `localNow` is the local time, as if it was UTC. */
+export function currentHourOf({ range: { from, to } }: Period, localNow: number): number | null {
+  const day = dayOf(localNow)
+  return day >= from && day <= to ? Math.round((localNow - day * dayMs) / hourMs) : null
 }
 
 export function periodQuery({ name, range }: Period): string {

@@ -1,4 +1,5 @@
-import { today } from '../../analytics/calendar.ts'
+import { findTimeZones } from '../../accounts/store.ts'
+import { calendarOf } from '../../analytics/calendar.ts'
 import { rankingOf, seriesOf } from '../../analytics/statistics/statistics.ts'
 import type { DomainActions } from '../../domains/actions.ts'
 import { type Domain, domainLabels } from '../../domains/schema.ts'
@@ -111,8 +112,10 @@ const maxClickedLinks = 500
 /** Describes the domain's human clicks in the last 30 days. */
 async function recentClicks(db: Db, account: number, id: number): Promise<Part> {
   const subject = { scope: 'domain', id } as const
-  const range = { from: today() - recentDays + 1, to: today() }
-  const { buckets, totals } = await seriesOf(db, account, subject, range, 'day')
+  const calendar = calendarOf(await findTimeZones(db, account))
+  const today = calendar.today()
+  const range = { from: today - recentDays + 1, to: today }
+  const { buckets, totals } = await seriesOf(db, account, subject, calendar, range, 'day')
   if (totals.clicks === 0) return `It had no clicks in the last ${recentDays} days.`
   const lastDay = range.from + buckets.findLastIndex(({ clicks }) => clicks > 0)
   const clicked = await rankingOf(db, account, subject, { from: lastDay, to: lastDay }, 'links')

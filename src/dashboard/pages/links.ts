@@ -1,4 +1,4 @@
-import { today } from '../../analytics/calendar.ts'
+import { calendarOf } from '../../analytics/calendar.ts'
 import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
 import { Failure, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
@@ -34,14 +34,15 @@ const recentDays = 30
 
 export function addLinkListPages(pages: Pages, services: Services): void {
   const { storage, shortUrl } = services
-  pages.get(home, async ({ account, query }) => {
+  pages.get(home, async ({ account, session, query }) => {
+    const today = calendarOf(session.account.time_zones).today()
     const list = new ListState(home, query, listLinksQuery, resources.links)
     const { rows, ...counts } = await listLinks(storage, account, list.request)
     const ids = rows.map(({ id }) => id)
     const chosen = { domains: [query.domain_id], spaces: [query.space_id, ...rows.map(({ space_id }) => space_id)] }
     const [choices, daily] = await Promise.all([
       loadChoices(storage, account, chosen),
-      dailyClicksOf(storage, account, ids, { from: today() - recentDays + 1, to: today() }),
+      dailyClicksOf(storage, account, ids, { from: today - recentDays + 1, to: today }),
     ])
     const spaces = new Map(choices.spaces.map((space) => [space.id, space]))
     const lines = rows.map((row) => ({

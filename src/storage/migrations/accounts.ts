@@ -16,6 +16,7 @@ export function accountTables({ engine, id, integer, bytes, text, end, keyedEnd 
     `create table accounts (
       id ${id},
       name text not null,
+      time_zones text not null default '[["UTC",0]]',
       created_at text not null
     )${end}`,
 

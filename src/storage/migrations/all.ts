@@ -8,7 +8,7 @@ import { searchIndexes } from './search.ts'
 
 /** The SQL of each migration. Released migrations never change. */
 const all: Readonly<Record<string, (dialect: Dialect) => string[]>> = {
-  '0001-tables': (dialect) =>
+  '0001-initial': (dialect) =>
     [accountTables, recordTables, clickTables, searchIndexes].flatMap((part) => part(dialect)),
 }
 

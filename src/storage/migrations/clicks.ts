@@ -36,12 +36,12 @@ function tables({ integer, bytes, json, text, end, keyedEnd }: Dialect): string[
     )${keyedEnd}`,
     // Hashes of a day's visitors, which use the day's salt. Both are deleted after the day.
     `create table click_visitors (
-      day integer not null,
+      day_start_ms ${integer} not null,
       link_id ${integer} not null,
       visitor ${integer} not null,
-      primary key (day, link_id, visitor)
+      primary key (day_start_ms, link_id, visitor)
     )${keyedEnd}`,
-    `create table click_salts (day integer not null primary key, salt ${bytes} not null)${keyedEnd}`,
+    `create table click_salts (day_start_ms ${integer} not null primary key, salt ${bytes} not null)${keyedEnd}`,
     `create table click_batches (
       writer text not null primary key,
       batch ${integer} not null,
