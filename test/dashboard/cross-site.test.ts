@@ -1,6 +1,7 @@
 /** Forms posted from another site change nothing, on every POST route. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { findAccount } from '../../src/accounts/store.ts'
 import { listKeys } from '../../src/keys/store.ts'
 import { insertLoginToken, listSessions } from '../../src/sessions/store.ts'
 import { startApp, type TestApp } from '../app.ts'
@@ -61,6 +62,7 @@ async function formsFor(app: TestApp, { account, domain, links: [link, edited], 
     '/app/spaces': { name: 'Evil' },
     '/app/spaces/:id': { name: 'Evil' },
     '/app/keys': { name: 'Evil', expires: 'never', '*': 'true' },
+    '/app/account': { name: 'Evil', time_zone: 'Asia/Tokyo' },
   }
   return forms
 }
@@ -70,7 +72,7 @@ async function stateOf(app: TestApp, { account, send }: Furnished): Promise<unkn
   const lists = ['links', 'domains', 'spaces'].map(async (name) => (await send('GET', `/${name}?per_page=100`)).body)
   const keys = (await listKeys(app.storage, account)).map(({ id, revoked_at }) => [id, revoked_at])
   const sessions = (await listSessions(app.storage, account)).map(({ id }) => id)
-  return [await Promise.all(lists), keys, sessions]
+  return [await Promise.all(lists), keys, sessions, await findAccount(app.storage, account)]
 }
 
 /** Sends a form with only these headers and the cookie. */
