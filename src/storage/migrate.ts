@@ -28,7 +28,7 @@ export async function statesOf(db: Kysely<never>, migrations: Migrations, schema
   if (!isMigrated) return statesBefore(migrations)
   const { rows } = await sql<{ name: string }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db)
   const applied = new Set(rows.map(({ name }) => name))
-  if (isFromDevelopment(applied)) {
+  if (isFromDevelopment(applied, migrations)) {
     throw new StartupFailure(
       `The database was created by a development version of Waymark. Nothing was changed. ${wayOutOfDevelopment}`,
     )
@@ -48,9 +48,10 @@ export function statesBefore(migrations: Migrations): MigrationState[] {
     .map((name) => ({ name, isApplied: false }))
 }
 
-/** Returns whether the applied migrations include one that was replaced before the first release. */
-export function isFromDevelopment(applied: ReadonlySet<string>): boolean {
-  return ['0001-first', '0001-schema', '0001-tables'].some((name) => applied.has(name))
+/** Returns whether the first applied migration is unknown. Releases never rename it, but commits before them did. */
+export function isFromDevelopment(applied: ReadonlySet<string>, migrations: Migrations): boolean {
+  const [first] = [...applied].sort()
+  return first !== undefined && !(first in migrations)
 }
 
 /** How to keep the records of a database from before the first release. */

@@ -53,6 +53,10 @@ async function onPostgres(t: TestContext): Promise<Empty> {
 }
 
 const songs: Migration = { up: (db) => db.schema.createTable('songs').addColumn('id', 'integer').execute() }
+/** Creates a table by which Waymark recognizes its databases. */
+const instance: Migration = {
+  up: (db) => db.schema.createTable('instance').addColumn('database_id', 'text').execute(),
+}
 const broken: Migration = {
   up: async (db: Kysely<never>) => {
     await db.schema.createTable('half').addColumn('id', 'integer').execute()
@@ -95,6 +99,25 @@ for (const open of [onSqlite, onPostgres]) {
     await assert.rejects(database.migrate({ '0001-songs': songs }), isStartupFailure(message))
     assert.deepEqual(await database.tables(), before)
   })
+
+  for (const first of ['0001-first', '0001-schema', '0001-tables', '0001-renamed']) {
+    test(`rejects a database that begins with ${first}, and does not change it: ${open.name}`, async (t) => {
+      const database = await open(t)
+      await database.migrate({ [first]: instance, '0002-next': { up: async () => undefined } })
+      const contents = async () => [await database.tables(), await database.query('select * from kysely_migration')]
+      const before = await contents()
+      const starts = [
+        await waymark(t, ['start'], { DATABASE_URL: database.url }),
+        await waymark(t, ['migrate', '--status'], { DATABASE_URL: database.url }),
+      ]
+      for (const { code, stdout, stderr } of starts) {
+        assert.deepEqual([code, stdout], [1, ''])
+        assert.match(stderr, /^The database was created by a development version of Waymark\. Nothing was changed\. /)
+        assert.match(stderr, /"npx waymark export FILE".+"npx waymark import FILE"\.\n$/)
+      }
+      assert.deepEqual(await contents(), before)
+    })
+  }
 
   test(`migrates a new database once if processes start together: ${open.name}`, async (t) => {
     const { url } = await open(t)

@@ -110,12 +110,12 @@ function isExport(file: string): boolean {
 }
 
 function checkVersion(file: string, applied: ReadonlySet<string>): void {
-  if (isFromDevelopment(applied)) {
+  const known = migrationsOf('sqlite')
+  if (isFromDevelopment(applied, known)) {
     throw new StartupFailure(
       `The file ${file} was written by a development version of Waymark. Nothing was replaced. Restore it with the commit that wrote it. ${wayOutOfDevelopment}`,
     )
   }
-  const known = migrationsOf('sqlite')
   if ([...applied].some((name) => !(name in known))) {
     throw new StartupFailure(
       `The file ${file} was written by a newer version of Waymark. Restore it with that version.`,
