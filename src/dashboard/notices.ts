@@ -113,8 +113,8 @@ const warnings: readonly Notice['code'][] = [
 function offerForEdits(named: 0 | 1): Offer {
   const editsIn = ({ ids }: Required<Notice>) => ids.slice(named)
   return {
-    isPossible: async (notice, { storage, account }) =>
-      editsIn(notice).length > 0 && (await hasUndoableEdits(storage, account, editsIn(notice), Date.now())),
+    named,
+    isPossible: (notice, { storage, account }) => hasUndoableEdits(storage, account, editsIn(notice), Date.now()),
     button: (notice, next) => undo('undo', { next, ...selectedRows(editsIn(notice)) }),
   }
 }
@@ -122,11 +122,13 @@ function offerForEdits(named: 0 | 1): Offer {
 /** Codes of changes that can be undone: the button that undoes them, and whether that is still possible. */
 const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
   'link-deleted': {
+    named: 0,
     isPossible: async ({ ids: [id = 0] }, { storage, account }) =>
       (await findRemovedLink(storage, account, id, Date.now())) !== undefined,
     button: ({ ids: [id] }, next) => undo(`${id}/restore`, { next }),
   },
   'links-deleted': {
+    named: 0,
     isPossible: ({ ids }, { storage, account }) => hasRemovedLinks(storage, account, ids, Date.now()),
     button: ({ ids }, next) => undo('selected', { what: 'restore', next, ...selectedRows(ids) }),
   },
@@ -138,6 +140,7 @@ const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
   'links-moved': offerForEdits(1),
   'links-without-space': offerForEdits(0),
   'domain-deleted': {
+    named: 0,
     isPossible: async ({ ids: [id = 0] }, { storage, account }) =>
       (await findRemovedDomain(storage, account, id, Date.now())) !== undefined,
     button: ({ ids: [id] }, next) => undoAt(`/app/domains/${id}/restore`, { next }),
@@ -145,6 +148,8 @@ const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
 }
 
 interface Offer {
+  /** How many of the first ids only name a record. The others can be undone. */
+  readonly named: 0 | 1
   readonly isPossible: (notice: Required<Notice>, context: NoticeContext) => Promise<boolean>
   /** Renders the button, which returns to the page at `next`. */
   readonly button: (notice: Required<Notice>, next: string) => Html
@@ -182,8 +187,14 @@ export function setNotice(exchange: Exchange, notice: Notice, isSecure: boolean)
   const textOf = (some: readonly number[]) => [code, count, failed, ...some].join('.')
   // The other cookie has all the ids.
   setCookie(exchange, noticeCookie, textOf(ids.slice(0, 1)), { isSecure, maxAge })
-  if (code in offers && ids.length > 0) setCookie(exchange, offerCookie, textOf(ids), { isSecure, maxAge })
+  // A change that changed nothing leaves the previous offer.
+  if (canUndo({ code, ids })) setCookie(exchange, offerCookie, textOf(ids), { isSecure, maxAge })
   else if (results.includes(code)) withdrawOffer(exchange, isSecure)
+}
+
+function canUndo({ code, ids }: Pick<Required<Notice>, 'code' | 'ids'>): boolean {
+  const offer = offers[code]
+  return offer !== undefined && ids.length > offer.named
 }
 
 export function withdrawOffer(exchange: Exchange, isSecure: boolean): void {
@@ -204,9 +215,15 @@ export async function consumeNotices(
   const button = offered ? await undoButton(offered, exchange.target, context) : null
   if (offered !== undefined && button === null) withdrawOffer(exchange, isSecure)
   const lines: Html[] = []
-  if (said && (button === null || said.code !== offered?.code)) lines.push(await render(said, context, null))
+  if (said && !(offered && button && isSame(said, offered))) lines.push(await render(said, context, null))
   if (offered && button) lines.push(await render(offered, context, button))
   return lines.length === 0 ? null : html`<div class="notices">${lines}</div>`
+}
+
+/** Returns whether both are about the same change. Notices have only the first id. */
+function isSame(said: Required<Notice>, offered: Required<Notice>): boolean {
+  const textOf = ({ code, count, failed, ids: [id] }: Required<Notice>) => [code, count, failed, id].join('.')
+  return textOf(said) === textOf(offered)
 }
 
 /** Returns undefined without the cookie, and null if its value is invalid. */
@@ -252,7 +269,7 @@ function describeDoubt(doubt: DestinationWarning): Html {
 /** Renders the buttons that undo the change and dismiss the offer. Returns null if the change can't be undone. */
 async function undoButton(offered: Required<Notice>, next: string, context: NoticeContext): Promise<Html | null> {
   const offer = offers[offered.code]
-  if (offer === undefined || offered.ids.length === 0 || !(await offer.isPossible(offered, context))) return null
+  if (offer === undefined || !canUndo(offered) || !(await offer.isPossible(offered, context))) return null
   return html`${offer.button(offered, next)} <form method="post" action="/app/dismiss" data-dismiss>${hiddenFields({ next })}${submitButton({ label: 'Dismiss', weight: 'link-like' })}</form>`
 }
 

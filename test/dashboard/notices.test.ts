@@ -85,6 +85,37 @@ test('keeps an offer to undo a change on the following pages, next to other noti
   assert.deepEqual((await browser.open('/app')).said, [])
 })
 
+test('keeps an offer when a link is saved without a change, or enabled while it is enabled', async () => {
+  const own = await newPlace(app)
+  const browser = await signedIn(app, own.key)
+  const [edited, other] = [await own.link({ alias: 'summer' }), await own.link({ alias: 'winter' })]
+  const space = await own.stored('/spaces', { name: 'Sales' })
+  const pathOf = ({ id }: { id: number }) => `/app/links/${id}`
+  const save = async (path: string, fields = {}) => browser.submit(await browser.open(`${path}/edit`), path, fields)
+  await browser.follow(await save(pathOf(edited), { title: 'New' }))
+  const move = { what: 'move', [`row-${other.id}`]: 'on' }
+  const all = [
+    [() => save(pathOf(edited)), /^Link saved\. The change takes effect immediately\. Undo Dismiss$/],
+    [() => save(pathOf(other)), /^Link saved\. The change takes effect immediately\.,Link saved\..* Undo Dismiss$/],
+    [() => browser.post(`${pathOf(other)}/enable`), /winter enabled\.,Link saved\..* Undo Dismiss$/],
+    [
+      () => browser.post('/app/links/selected', { ...move, space_id: '0' }),
+      /“No space”\.,Link saved\..* Undo Dismiss$/,
+    ],
+  ] as const
+  for (const [change, expected] of all) {
+    const { page } = await browser.follow(await change())
+    assert.match(page.said.join(), expected)
+    assert.ok(page.actions.includes('/app/links/undo'))
+  }
+  const toSales = { ...move, space_id: String(space.id) }
+  await browser.follow(await browser.post('/app/links/selected', toSales))
+  const again = (await browser.follow(await browser.post('/app/links/selected', toSales))).page
+  assert.match(again.said.join(), /^1 link moved to Sales\. Undo Dismiss$/)
+  await browser.submit(again, '/app/links/undo')
+  assert.equal((await own.send('GET', `/links/${other.id}`)).body.data.space_id, null)
+})
+
 test('ends an offer when it is dismissed, used in another window, or a minute old', async (t) => {
   const own = await newPlace(app)
   const [browser, other] = [await signedIn(app, own.key), await signedIn(app, own.key)]
