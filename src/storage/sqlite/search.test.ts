@@ -134,6 +134,16 @@ test('searches by the index of a filter if it has fewer records, and scans if al
       ok(!(await check({ ...cards, sortBy, ...each })).includes('scan'), JSON.stringify(each))
     }
     ok((await check({ ...cards, sortBy, search: ['many'], filter: { is_kept: 1, shelf_id: null } })).includes('scan'))
+    // A hidden record takes as long to compare as a match, and is not counted.
+    const excluded = { column: 'weight', ids: [1] }
+    for (const each of [
+      { search: [], filter: { is_kept: 1 } },
+      { search: ['car'], filter: {} },
+    ]) {
+      costs = []
+      await listPage(lists, { ...cards, sortBy, ...each, excluded })
+      ok(costs.includes('scan'), JSON.stringify(each))
+    }
     for (const filter of [{ is_kept: 1 }, { shelf_id: 1 }, { is_kept: 1, shelf_id: null }]) {
       await check({ ...cards, sortBy, search: [], filter, offset: 5 })
     }

@@ -54,15 +54,16 @@ export class SqliteLists implements ListEngine {
 
   /** Uses the search index or the index of a filter, whichever has the fewest entries. */
   async plan(listing: AnyListing): Promise<Plan> {
-    const { search, filter } = listing
+    const { search, filter, excluded } = listing
     const isIndexed = search.some(hasTrigram)
     const sources = Object.keys(filter).map((column) => (each: AnyListing) => filtered(this, each, column))
     if (isIndexed) sources.push((each) => this.#searched(each))
     const [source] = sources
     if (source === undefined) return { source: (each) => filtered(this, each), cost: 'scan' }
     const cost = isIndexed && (await this.#isBehind(listing)) ? 'scan' : 'search'
-    // If all terms are trigrams, all candidates match, so no more texts are compared than matches are counted.
-    if (sources.length === 1 && areTrigrams(search)) return { source, cost }
+    // If all candidates match, no more texts are compared than matches are counted.
+    const doAllMatch = search.length > 0 && excluded === undefined && areTrigrams(search)
+    if (sources.length === 1 && doAllMatch) return { source, cost }
     const sizes = await this.#sizesOf(listing, isIndexed, cost)
     const size = Math.min(...sizes)
     // The search is the last source. If all sources have too many records to count, it compares the fewest texts.
