@@ -235,6 +235,17 @@ for (const [why, pass] of [
   })
 }
 
+test('reads changed domains in small batches', async (t) => {
+  const { directory, watched, other, account } = await open(t)
+  // One commit, so that a poll sees all of them.
+  await other.write(async (db) => {
+    for (let made = 0; made < 250; made++) await newDomain(db, account, `go${made}.acme.net`)
+  })
+  await directory.domainsChanged()
+  assert.ok(directory.domainNamed('go249.acme.net'))
+  assert.equal(watched.lookups, 3)
+})
+
 test('prunes changes that are older than a minute', async (t) => {
   const tick = stopMonotonicClock(t)
   const nodes = await twoNodes((work) => t.after(work))

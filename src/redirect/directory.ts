@@ -195,6 +195,8 @@ function weightOf({ alias, expiration_url, redirect }: ServedLink): number {
 
 /** Domains that one query reads, few enough not to delay requests. */
 const pageSize = 500
+/** Changed domains that one query reads. Its text is compiled each time, and has a parameter for each of them. */
+const refreshBatchSize = 100
 
 /** All domains of the instance. The caller must not run `load` and `refresh` at the same time. */
 class DomainTable {
@@ -228,9 +230,12 @@ class DomainTable {
 
   /** Reads the domains with these ids again, and drops deleted domains. */
   async refresh(ids: readonly number[]): Promise<void> {
-    const found = await servedDomains(this.#db, ids)
-    for (const id of ids) this.#drop(id)
-    for (const row of found) this.#add(row)
+    for (let from = 0; from < ids.length; from += refreshBatchSize) {
+      const batch = ids.slice(from, from + refreshBatchSize)
+      const found = await servedDomains(this.#db, batch)
+      for (const id of batch) this.#drop(id)
+      for (const row of found) this.#add(row)
+    }
   }
 
   #add(domain: ServedDomain): void {

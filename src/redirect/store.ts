@@ -64,6 +64,6 @@ export function servedDomainsAfter(db: Db, after: number, limit: number): Promis
   return db.execute(domains.where('id', '>', after).orderBy('id').limit(limit))
 }
 
-export async function servedDomains(db: Db, ids: readonly number[]): Promise<ServedDomain[]> {
-  return ids.length === 0 ? [] : db.execute(domains.where('id', 'in', ids))
+export function servedDomains(db: Db, ids: readonly number[]): Promise<ServedDomain[]> {
+  return db.execute(domains.where('id', 'in', ids))
 }
