@@ -260,14 +260,13 @@ function crossSiteFailure({ headers, host }: Exchange, publicUrl: string): Failu
 
 /**
  * Returns the origin with `localhost` if a browser opened a loopback address of a dashboard for this machine, because a
- * session belongs to one host name. Returns '' otherwise.
+ * session belongs to one host name. Returns '' otherwise. The port stays, because only that port certainly responds.
  */
 function localhostOrigin({ host }: Exchange, dashboardUrl: string): string {
   const url = URL.parse(dashboardUrl)
   const isLocal = [host, url?.host ?? ''].every((name) => /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i.test(name))
   if (url === null || !isLocal || /^localhost\b/i.test(host)) return ''
-  url.hostname = 'localhost'
-  return url.origin
+  return `${url.protocol}//localhost${/:\d+$/.exec(host)?.[0] ?? ''}`
 }
 
 function isOwnOrigin(origin: string | undefined, hosts: readonly string[]): boolean {

@@ -343,6 +343,18 @@ test('redirects other names of this machine to localhost, where the session may 
   }
 })
 
+test('keeps the port of the request when it redirects to localhost', async () => {
+  const app = await startApp({ baseUrl: 'http://localhost:3000' })
+  for (const [host, origin] of [
+    ['127.0.0.1:8080', 'http://localhost:8080'],
+    ['[::1]:8081', 'http://localhost:8081'],
+    ['localhost:8080', ''],
+  ] as const) {
+    const { status, headers } = await new Browser(app).get('/app', { headers: { host } })
+    assert.deepEqual([status, headers.location], [303, `${origin}/app/sign-in?next=%2Fapp`])
+  }
+})
+
 test('stays on the host if BASE_URL names another machine', async () => {
   const { port } = await startApp({ baseUrl: 'https://links.example.com' })
   const { status, headers } = await new Browser({ port }).get('/app', { headers: { host: `127.0.0.1:${port}` } })
