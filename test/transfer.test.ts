@@ -315,7 +315,10 @@ test('exits with code 1 for a truncated file and for other files', async (t) => 
     await importOf(`${lines.slice(0, 2).join('')}${lines.at(-1)}`),
     /\nThe file should have 4 records, but it has 1\.\n$/,
   )
-  assert.match(await importOf(lines.slice(0, 3).join('').slice(0, -9)), /^Line 3: .*|truncated/)
+  assert.match(
+    await importOf(lines.slice(0, 3).join('').slice(0, -9)),
+    /^Records stored: 0, .*\nThe file is truncated: .*\nLine 3: The line is not a JSON object with one member: /,
+  )
   assert.equal(await importOf(''), 'The file is not a Waymark export: its first line is not a header.\n')
   assert.equal(await importOf('{"a":1}\n'), 'The file is not a Waymark export: its first line is not a header.\n')
   assert.match(await importOf(text.replace('"waymark_export":1', '"waymark_export":2')), /^The file has format 2, but /)
