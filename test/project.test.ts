@@ -1,11 +1,12 @@
 /** The files around the code: the changelog, the policies, the issue forms and the workflows. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { version } from '../src/version.ts'
+import { newFolder } from './processes.ts'
 import { repository } from './scripts.ts'
 
 const read = (file: string) => readFileSync(join(repository, file), 'utf8')
@@ -105,8 +106,40 @@ test('a release runs the gate before it publishes the package and the image', ()
   assert.equal(jobs['image-for-platform']?.needs, 'test')
   assert.equal(jobs.image?.needs, 'image-for-platform')
   assert.deepEqual(jobs.package?.needs, ['test', 'image'])
+  assert.equal(jobs.latest?.needs, 'package')
   const platforms = jobs['image-for-platform']?.strategy?.matrix.include.map(({ platform }) => platform)
   assert.deepEqual(platforms, ['amd64', 'arm64'])
+})
+
+test('a release tags the image of the highest released version as latest, after everything else', (t) => {
+  const jobs = jobsOf('.github/workflows/release.yml')
+  const tagging = Object.entries(jobs).filter(([, { steps }]) => steps.some(({ run }) => run?.includes(':latest')))
+  assert.deepEqual(
+    tagging.map(([name]) => name),
+    ['latest'],
+  )
+  const folder = newFolder(t)
+  const calls = join(folder, 'calls')
+  const programs = {
+    gh: 'printf "$RELEASES"',
+    docker: `[ "$1" = login ] && cat > '${calls}' || echo "$@" > '${calls}'`,
+  }
+  for (const [name, text] of Object.entries(programs)) {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+  }
+  const script = jobs.latest?.steps.at(-1)?.run ?? ''
+  const tagged = (RELEASES: string) => {
+    writeFileSync(calls, '')
+    const PATH = `${folder}${delimiter}${process.env.PATH}`
+    const env = { PATH, RELEASES, GITHUB_REPOSITORY: 'Acme/Waymark', GITHUB_ACTOR: 'ci', GH_TOKEN: 'secret' }
+    const { status, stderr } = spawnSync('bash', ['-e', '-o', 'pipefail', '-c', script], { env, encoding: 'utf8' })
+    assert.equal(status, 0, stderr)
+    return readFileSync(calls, 'utf8').trimEnd()
+  }
+  const created = 'buildx imagetools create --tag ghcr.io/acme/waymark:latest ghcr.io/acme/waymark'
+  assert.equal(tagged('v0.1.9\\nv0.10.0\\nv0.9.0\\n'), `${created}:0.10.0`)
+  assert.equal(tagged('v0.2.0\\n'), `${created}:0.2.0`)
+  assert.equal(tagged(''), '')
 })
 
 test('the release workflow takes its notes from the changelog', () => {
