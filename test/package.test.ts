@@ -1,6 +1,6 @@
 /** The npm package: packed, and installed from a registry on this machine. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { version } from '../src/version.ts'
@@ -33,6 +33,18 @@ async function installGlobally(t: TestContext, tarball: string): Promise<string>
   return join(prefix, 'bin')
 }
 
+/** Checks that the relative links and pictures of the package's documents have files in the package. */
+function assertLinksExist(content: string): void {
+  const documents = globSync('**/*.md', { cwd: content })
+  assert.ok(documents.length > 30)
+  for (const document of documents) {
+    const text = readFileSync(join(content, document), 'utf8').replace(/```.*?```|`[^`\n]*`/gs, '')
+    for (const [, target = ''] of text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)) {
+      assert.ok(existsSync(join(content, dirname(document), target)), `${document} links to ${target}`)
+    }
+  }
+}
+
 test('the npm package installs as a global command that serves a link', { timeout: 120_000 }, async (t) => {
   const { tarball, content } = await packAndUnpack(t)
   for (const file of ['dist', 'npm-shrinkwrap.json']) assert.equal(existsSync(join(repository, file)), false)
@@ -47,6 +59,8 @@ test('the npm package installs as a global command that serves a link', { timeou
   const listed = packages.map(({ name }: { name: string }) => name)
   const names = expected.slice(1).map((path) => path.replace(/.*node_modules\//, ''))
   assert.deepEqual(new Set(listed), new Set(['waymark', ...names]))
+
+  assertLinksExist(content)
 
   // The hashes are of the packages of the public registry. npm packs the same files differently here.
   rmSync(join(content, 'npm-shrinkwrap.json'))
