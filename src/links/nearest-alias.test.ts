@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { fillLinks, newDomain, newLink } from '../../test/links.ts'
+import { eventually } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import type { Storage } from '../storage/port.ts'
 import { findNearestLink } from './nearest-alias.ts'
@@ -66,7 +67,23 @@ test('finds an old alias among many by its pieces, with a bounded number of cand
     return storage.list(listing)
   }
   const of = { list, execute: (asked) => storage.execute(asked) } as Storage
+  storage.start(assert.ifError)
+  await eventually(async () => (await near('black-frieday')) === 'black-friday')
   assert.equal(await near('black-frieday', { of }), 'black-friday')
   assert.equal(await near('webbinar', { of }), 'webinar')
   assert.ok(limits.slice(0, 4).reduce((sum, limit) => sum + limit, 0) <= 700, limits.join())
+})
+
+test('compares a bounded number of characters, and only aliases of a similar length', async () => {
+  const { account, domain, near } = await accountWith()
+  const [long, wrong] = ['a'.repeat(128), 'b'.repeat(128)]
+  const target = { id: await newLink(storage, { account, domain }, long), alias_folded: long }
+  const find = (others: readonly string[]) => {
+    const rows = [...others.map((alias) => ({ id: 0, alias_folded: alias })), target]
+    const list = async ({ search }: { search: readonly string[] }) => ({ rows: search.length > 0 ? [] : rows })
+    return near(`${long.slice(1)}c`, { of: { list, execute: storage.execute.bind(storage) } as unknown as Storage })
+  }
+  assert.equal(await find(Array(100).fill(wrong)), long)
+  assert.equal(await find(Array(399).fill(wrong)), undefined)
+  assert.equal(await find(Array(399).fill('b'.repeat(80))), long)
 })

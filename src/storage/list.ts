@@ -115,8 +115,9 @@ async function filteredPage(engine: ListEngine, listing: AnyListing): Promise<Pa
 
 /** Reads a page of a search or filter. With more than `countedMatches` matches, walks the sort index instead. */
 async function matchingPage(engine: ListEngine, listing: AnyListing): Promise<Page<Values>> {
-  const { sortBy, offset } = listing
+  const { sortBy, offset, withoutScan } = listing
   const { source, cost } = await engine.plan(listing)
+  if (withoutScan === true && cost === 'scan') return { rows: [], total: 0, totalIsExact: false }
   const found = await engine.select(foundQuery(listing, source({ ...listing, after: null })), cost)
   const counted = totalOf(found)
   if (counted <= countedMatches) {

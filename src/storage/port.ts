@@ -137,6 +137,8 @@ export interface Listing<Row> {
   readonly offset: number
   /** Only records that follow this id in the direction. Requires `sortBy: 'id'` and offset 0. */
   readonly after: number | null
+  /** Returns no rows if a search or several filters would need a scan, for example while the search index is behind. */
+  readonly withoutScan?: boolean
 }
 
 /** The part of a listing that a client chooses. */

@@ -67,8 +67,12 @@ const base = { ...firstPage, of: listables.domains, account: 1 }
 test('scans if many records are still to be indexed, and not afterwards', async () => {
   const search = { ...base, search: ['link-many-1'] }
   ok((await check(search)).includes('scan'))
+  costs = []
+  deepEqual(await listPage(lists, { ...search, withoutScan: true }), { rows: [], total: 0, totalIsExact: false })
+  deepEqual(costs, ['page'])
   indexAll()
   ok(!(await check(search)).includes('scan'))
+  deepEqual(await check({ ...search, withoutScan: true }), ['page', 'search', 'search'])
 })
 
 test('scans only for short terms, deep pages, many candidates, and many matches in another order than by id', async () => {

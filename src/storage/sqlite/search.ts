@@ -61,6 +61,8 @@ export class SqliteLists implements ListEngine {
     const [source] = sources
     if (source === undefined) return { source: (each) => filtered(this, each), cost: 'scan' }
     const cost = isIndexed && (await this.#isBehind(listing)) ? 'scan' : 'search'
+    // Counting candidates in an index that is behind would be a scan, too.
+    if (cost === 'scan' && listing.withoutScan === true) return { source, cost }
     // If all candidates match, no more texts are compared than matches are counted.
     const doAllMatch = search.length > 0 && excluded === undefined && areTrigrams(search)
     if (sources.length === 1 && doAllMatch) return { source, cost }
