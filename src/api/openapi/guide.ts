@@ -19,7 +19,7 @@ curl -H "Authorization: Bearer $KEY" -d url=https://acme.com/summer -d alias=sum
 
 ## Authentication
 
-Every operation of the API needs a key in the header \`Authorization: Bearer wm_…\`. Create keys on the page Keys of the dashboard, or with
+Every operation of the API needs a key in the header \`Authorization: Bearer wm_…\`. Create keys in the dashboard, under API keys, or with
 \`npx waymark keys create\`. A key belongs to one account and has scopes, such as \`links:write\`. A key without the scope of an operation
 gets 403. \`GET ${apiPrefix}/me\` shows the scopes of a key.
 
