@@ -1,5 +1,5 @@
 /** Likely mistakes in the destinations of a stored link. The link is valid, because the destination may exist later. */
-import { unknownTopLevel } from '../names/host-name.ts'
+import { mistypedTopLevel } from '../names/host-name.ts'
 import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import type { LinkRow } from './schema.ts'
@@ -29,7 +29,7 @@ async function warningFor(
   shortUrl: ShortUrl,
 ): Promise<DestinationWarning | null> {
   const host = URL.parse(url)?.hostname ?? ''
-  const last = unknownTopLevel(host)
+  const last = mistypedTopLevel(host)
   const link = await findLinkByShortUrl(db, account, url)
   const own = link && shortUrl(link.domain_name ?? '', link.alias)
   // Another server may use another port of the same host.

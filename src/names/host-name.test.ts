@@ -5,7 +5,7 @@ import { domainToASCII } from 'node:url'
 import fc from 'fast-check'
 import { runs } from '../../test/runs.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { type HostName, isApex, parseHostName, unknownTopLevel } from './host-name.ts'
+import { type HostName, isApex, mistypedTopLevel, parseHostName } from './host-name.ts'
 
 const accepted: readonly (readonly [text: string, name: string, nameUnicode?: string])[] = [
   ['go.acme.com', 'go.acme.com'],
@@ -264,16 +264,31 @@ test('only a registered name is an apex', () => {
     assert.ok(!isApex(name), name)
 })
 
-test('finds top-level domains that do not exist, but not in private names and addresses', () => {
+test('finds likely typos of common top-level domains, but not private names and addresses', () => {
   for (const [host, last] of [
     ['acme.con', 'con'],
     ['www.acme.con.', 'con'],
     ['shop.acme.comm', 'comm'],
-    ['acme.xn--bcher-kva', 'xn--bcher-kva'],
+    ['acme.cmo', 'cmo'],
+    ['acme.or', 'or'],
+    ['acme.ogr', 'ogr'],
+    ['acme.nett', 'nett'],
+    ['acme.dee', 'dee'],
+    ['acme.ioo', 'ioo'],
   ] as const)
-    assert.equal(unknownTopLevel(host), last, host)
-  const known = ['acme.com', 'acme.com.', 'go.acme.co.uk', 'acme.github.io', 'acme.xn--p1ai', 'x.ck', 'acme.dev']
+    assert.equal(mistypedTopLevel(host), last, host)
+  const known = [
+    'acme.com',
+    'acme.com.',
+    'go.acme.co.uk',
+    'acme.github.io',
+    'acme.xn--p1ai',
+    'x.ck',
+    'acme.dev',
+    'acme.cm',
+  ]
   const own = ['localhost', 'wiki', 'con', 'app.localhost', 'nas.local', 'wiki.corp', 'db.internal', 'router.lan']
+  const others = ['wiki.acme', 'foo.k8s', 'x.localdomain', 'api.svc', 'x.db', 'acme.xn--bcher-kva', 'x.intra']
   const special = ['go.example', 'a.test', 'a.onion', 'router.home.arpa', '127.0.0.1', '10.0.0.8', '[::1]', '']
-  for (const host of [...known, ...own, ...special]) assert.equal(unknownTopLevel(host), null, host)
+  for (const host of [...known, ...own, ...others, ...special]) assert.equal(mistypedTopLevel(host), null, host)
 })

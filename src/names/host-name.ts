@@ -1,6 +1,7 @@
 /** The rules of host names, for domains and for the hosts of URLs. */
 import { isIPv6 } from 'node:net'
 import { domainToASCII, domainToUnicode } from 'node:url'
+import { distance } from 'fastest-levenshtein'
 import { parse as splitAtSuffix } from 'tldts'
 import { type CodeWith, Refusal } from '../violations.ts'
 import { blanks, findSpoof } from './spoofing.ts'
@@ -149,20 +150,29 @@ export function isApex(name: string): boolean {
   return domain === null || domain === name
 }
 
-/** Top-level domains of private networks, which are not registered (RFC 6762, appendix G). */
-const privateTopLevels = new Set(['corp', 'home', 'internal', 'intranet', 'lan', 'private'])
+/** The top-level domains with most names, and those that many sites use. */
+const commonTopLevels =
+  'com net org edu gov info biz app dev online shop site store xyz ai at au be br ca ch cn co de dk es eu fr io it jp me nl no pl se tv uk us'.split(
+    ' ',
+  )
 
 /**
- * Returns the last label of a URL's host if it is not a top-level domain, such as `con`; otherwise null. Single labels, IP
- * addresses, and names of special use (RFC 6761) or of private networks return null.
+ * Returns the last label of a URL's host if it is a likely typo of a common top-level domain, such as `con`; otherwise
+ * null. Private networks have top-level domains of their own, such as `wiki.acme`.
  */
-export function unknownTopLevel(hostname: string): string | null {
+export function mistypedTopLevel(hostname: string): string | null {
   const name = withoutRootDot(hostname)
   const last = name.slice(name.lastIndexOf('.') + 1)
-  const isAddress = name.startsWith('[') || ipv4Number.test(last)
-  if (isAddress || last === name || privateTopLevels.has(last)) return null
+  if (last === name || !commonTopLevels.some((common) => isTypoOf(common, last))) return null
   const { isIcann, isPrivate, isSpecialUse } = splitAtSuffix(name, { ...suffixOptions, detectSpecialUse: true })
   return isIcann || isPrivate || isSpecialUse ? null : last
+}
+
+/** Returns whether one letter is missing, added or wrong, or two are swapped. Two letters have too little in common. */
+function isTypoOf(word: string, text: string): boolean {
+  if (text.length + word.length === 4) return false
+  const [one = '', other = ''] = [word, text].map((each) => [...each].sort().join(''))
+  return distance(word, text) === 1 || (one === other && distance(word, text) === 2)
 }
 
 const suffixOptions = { allowPrivateDomains: true, detectIp: false, extractHostname: false, validateHostname: false }

@@ -22,7 +22,7 @@ test('shows a notice once, on the next successful page', async () => {
   assert.deepEqual((await browser.open(String(headers.location))).said, [])
 })
 
-test('warns of an unknown top-level domain and of an own short link when a link is saved', async () => {
+test('warns of a mistyped top-level domain and of an own short link when a link is saved', async () => {
   const own = await newPlace(app)
   const browser = await signedIn(app, own.key)
   const { id: other, short_url } = await own.link({ alias: 'summer' })
