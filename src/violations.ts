@@ -2,7 +2,7 @@
 
 /** Every violation code and what it means; the API's documents are made from this table. */
 export const violationCodes = {
-  required: 'The field is required, with a value.',
+  required: 'The field is required and must have a value.',
   not_a_string: 'The value must be a JSON string.',
   not_single: 'The field was sent twice or as an array. Send one value.',
   control_characters: 'The value contains control characters or malformed Unicode.',
@@ -54,13 +54,13 @@ export const violationCodes = {
   invalid_url: 'The value is not a valid URL.',
 } as const satisfies Readonly<Record<ViolationCode, string>>
 
-const notListed = '“{label}” must be one of the listed options.'
-const notTogether = '“{label}” cannot be combined with the other values.'
-const unknownEntry = 'The form has an entry that Waymark does not know. Open the form again, and try once more.'
+const notListed = '{label} must be one of the listed options.'
+const notTogether = '{label} cannot be combined with the other values.'
+const unknownEntry = 'The form has an entry that Waymark does not know. Open the form again and try again.'
 
 /**
  * The messages by violation code; a code with several messages has several keys, with a word after the code. The sentence
- * for the API has the name of the {field}, and the sentence for a form its {label}. A single sentence is for both.
+ * for the API has the name of the {field}, and the sentence for a form its {label} in quotes. A single sentence is for both.
  */
 export const messages = {
   'has_scheme.host': 'Leave out the scheme ("https://"): write {hint}.',
@@ -98,19 +98,19 @@ export const messages = {
   'invalid_url.url': 'The host or the port is not valid: write {hint}.',
   'bidi_control.url': 'Leave out characters that change the direction of text, or percent-encode them: write {hint}.',
   'invisible_character.url': 'Leave out characters that do not show, or percent-encode them: write {hint}.',
-  required: ['The {field} field is required.', 'Enter {a label}.'],
-  'required.choice': ['The {field} field is required. It must be one of {options}.', 'Choose {a label}.'],
+  required: ['The {field} field is required.', 'Fill in {label}.'],
+  'required.choice': ['The {field} field is required. It must be one of {options}.', 'Choose an option for {label}.'],
   'required.any_domain': [
     'The account has no domain yet. Store one first: POST /api/v1/domains with its name.',
     'Add a domain first.',
   ],
   'required.any_scope': 'The key needs at least one scope.',
   'required.new_space': 'Choose a space to move the links to, or “No space”.',
-  not_a_string: ['The {field} field must be a string.', '“{label}” must be text.'],
-  not_single: ['The {field} field must be sent once, as a single value.', '“{label}” must have a single value.'],
+  not_a_string: ['The {field} field must be a string.', '{label} must be text.'],
+  not_single: ['The {field} field must be sent once, as a single value.', '{label} must have a single value.'],
   control_characters: [
     'The {field} field must not contain control characters or malformed Unicode.',
-    '“{label}” must not contain line breaks, tabs or other control characters.',
+    '{label} must not contain line breaks, tabs or other control characters.',
   ],
   too_long: ['The {field} must be at most {most} characters long.', '{label} must be at most {most} characters long.'],
   'too_long.url': [
@@ -147,7 +147,7 @@ export const messages = {
   'unknown_field.unnamed': ['A field without a name is unknown. {wayOut}', unknownEntry],
   prohibited: [
     'The {field} field cannot be changed: it stays {current}. Store another {record} instead.',
-    '“{label}” cannot be changed: it stays {current}. Create another {record} instead.',
+    '{label} cannot be changed: it stays {current}. Create another {record} instead.',
   ],
   'taken.name': [
     'The name {name} has already been taken. Choose another name.',
@@ -179,17 +179,17 @@ export const messages = {
   unknown_domain: ['There is no domain with the id {id}.', 'This domain does not exist. Choose another domain.'],
   unknown_space: ['There is no space with the id {id}.', 'This space does not exist. Choose another space.'],
   unknown_link: ['There is no link with the id {id}.', 'This link does not exist. Choose another link.'],
-  not_a_boolean: ['The {field} must be true or false.', '“{label}” must be on or off.'],
+  not_a_boolean: ['The {field} must be true or false.', '{label} must be on or off.'],
   invalid_time: [
     'The {field} must be a time such as 2026-11-20T12:00:00Z, or 2026-11-20 12:00 in UTC.',
-    '“{label}” must be a date and a time, such as 2026-11-20 12:00.',
+    '{label} must be a date and a time, such as 2026-11-20 12:00.',
   ],
-  not_after_start: ['The {field} must be after the {start}.', '“{label}” must be after “{startLabel}”.'],
+  not_after_start: ['The {field} must be after the {start}.', '{label} must be after “{startLabel}”.'],
   invalid_date: [
     'The {field} date must be in the calendar, such as 2026-11-22, from 1970-01-01 on.',
-    '“{label}” must be a date from 1970 on, such as 2026-11-22.',
+    '{label} must be a date from 1970 on, such as 2026-11-22.',
   ],
-  before_from: ['The to date must not be before the from date.', '“{label}” must not be before the first day.'],
+  before_from: ['The to date must not be before the from date.', '{label} must not be before the first day.'],
   range_too_long: [
     'The range may have at most {most} days. Send an earlier to, and ask for the rest in another request.',
     'Choose at most {most} days.',
@@ -209,7 +209,7 @@ export type CodeWith<Word extends string> = {
 
 type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
 type ParamsIn<Message> = Message extends readonly [infer ForApi, infer ForForm]
-  ? Exclude<NamesIn<ForApi>, 'field'> | Exclude<NamesIn<ForForm>, 'label' | 'a label'>
+  ? Exclude<NamesIn<ForApi>, 'field'> | Exclude<NamesIn<ForForm>, 'label'>
   : NamesIn<Message>
 type Values = Readonly<Record<string, string | number>>
 /** The parameters of a message by name; none if it has none. */
@@ -245,16 +245,16 @@ export class Refusal<Key extends MessageKey = MessageKey> {
     return { field, code: this.code, message: fill(text, { ...this.#params, field }, String), refusal: this }
   }
 
-  /** Returns the sentence for the form control with this label. */
-  forForm(label: string): string {
+  /** Returns the sentence for the form control with this label, or for a value that no control shows. */
+  forForm(label: string | null): string {
     const text = [messages[this.#key]].flat().at(-1) ?? ''
-    const article = /^[aeiou]/i.test(label) ? 'an' : 'a'
-    return fill(text, { ...this.#params, label, 'a label': `${article} ${label.toLowerCase()}` }, formatValue)
+    const unnamed = text.startsWith('{label}') ? 'This entry' : 'this entry'
+    return fill(text, { ...this.#params, label: label === null ? unnamed : `“${label}”` }, formatValue)
   }
 }
 
 function fill(text: string, values: Values, format: (value: string | number) => string): string {
-  return text.replace(/\{([\w ]+)\}/g, (_, name: string) => format(values[name] ?? ''))
+  return text.replace(/\{(\w+)\}/g, (_, name: string) => format(values[name] ?? ''))
 }
 
 function formatValue(value: string | number): string {

@@ -151,10 +151,10 @@ export function isApex(name: string): boolean {
 }
 
 /** The top-level domains with most names, and those that many sites use. */
-const commonTopLevels =
-  'com net org edu gov info biz app dev online shop site store xyz ai at au be br ca ch cn co de dk es eu fr io it jp me nl no pl se tv uk us'.split(
-    ' ',
-  )
+const commonTopLevels = [
+  ...'com net org edu gov info biz app dev online shop site store xyz'.split(' '),
+  ...'ai at au be br ca ch cn co de dk es eu fr io it jp me nl no pl se tv uk us'.split(' '),
+]
 
 /**
  * Returns the last label of a URL's host if it is a likely typo of a common top-level domain, such as `con`; otherwise

@@ -260,7 +260,7 @@ function sendFingerprint(exchange: Exchange, databaseId: string): Outcome {
 }
 
 function methodNotAllowed(method: string, allow: readonly string[]): Failure {
-  const detail = `This URL doesn’t support ${method}. It supports ${allow.join(', ')}.`
+  const detail = `This URL does not support ${method}. It supports ${allow.join(', ')}.`
   return new Failure('method_not_allowed', detail, { allow })
 }
 

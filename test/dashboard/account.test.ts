@@ -50,8 +50,8 @@ test('returns 422 with errors next to the fields, and changes nothing', async ()
   for (const [field, value, message] of [
     ['time_zone', 'Mars/Olympus', /“Time zone” must be one of the listed options/],
     ['time_zone', '+02:00', /“Time zone” must be one of the listed options/],
-    ['time_zone', '', /Enter a time zone\./],
-    ['name', '', /Enter a name\./],
+    ['time_zone', '', /Fill in “Time zone”\./],
+    ['name', '', /Fill in “Name”\./],
     ['name', 'x'.repeat(256), /at most 255 characters/],
   ] as const) {
     const { status, page } = await browser.post('/app/account', { ...stored, [field]: value })

@@ -33,7 +33,13 @@ test('every message of the catalog has a plain sentence for forms, with every la
     const text = [messages[key]].flat().at(-1) ?? ''
     for (const [, name = ''] of text.matchAll(/\{(\w+)\}/g))
       assert.ok(name === 'label' || name in params, `${key} needs ${name}`)
-    for (const label of labels) assertPlain(refusal.forForm(label))
+    for (const label of labels) {
+      const sentence = refusal.forForm(label)
+      assertPlain(sentence)
+      assert.equal(sentence.includes(`“${label}”`), /\{label\}/.test(text), sentence)
+    }
+    assert.doesNotMatch(text, /“\{label\}”/)
+    assertPlain(refusal.forForm(null))
   }
 })
 
@@ -46,13 +52,17 @@ test('formats sentences with labels', () => {
       linkLabels.active_period_end_at,
     ),
     new Refusal('too_long.url', { most: 8_192, hint: 'x' }).forForm(linkLabels.url),
+    new Refusal('too_long.url', { most: 8_192, hint: 'x' }).forForm(null),
+    new Refusal('required').forForm(null),
   ]
   assert.deepEqual(sentences, [
-    'Click limit must be a whole number from 1 to 1,000,000,000.',
-    'Enter a destination.',
-    'Enter an alias.',
+    '“Click limit” must be a whole number from 1 to 1,000,000,000.',
+    'Fill in “Destination”.',
+    'Fill in “Alias”.',
     '“Stops working on” must be after “Starts working on”.',
-    'Destination must be at most 8,192 characters long.',
+    '“Destination” must be at most 8,192 characters long.',
+    'This entry must be at most 8,192 characters long.',
+    'Fill in this entry.',
   ])
 })
 

@@ -58,7 +58,7 @@ export class FormState {
 
 /** Returns the messages about values that no control shows, each once. */
 export function formMessages(violations: readonly Violation[]): string[] {
-  return [...new Set(violations.map(({ refusal }) => refusal.forForm('This entry')))]
+  return [...new Set(violations.map(({ refusal }) => refusal.forForm(null)))]
 }
 
 export interface Field {

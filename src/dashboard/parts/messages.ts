@@ -71,7 +71,7 @@ export function conflictMessage(differences: readonly Difference[]): Html {
       : table({
           caption: 'Your values and the current values',
           columns: [
-            { label: 'Entry', kind: 'lead', cell: ({ label }: Difference) => label },
+            { label: 'Setting', kind: 'lead', cell: ({ label }: Difference) => label },
             { label: 'Your value', width: 'rest', cell: ({ yours }) => html`<bdi>${yours}</bdi>` },
             { label: 'Current value', width: 'rest', cell: ({ theirs }) => html`<bdi>${theirs}</bdi>` },
           ],
