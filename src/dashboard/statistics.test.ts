@@ -32,6 +32,7 @@ test('the table adds up to the figures above it', async (t) => {
       const request = { account: 1, session, query: { period } }
       const services = { storage: { execute } as unknown as Storage, shortUrl: () => '' }
       const shown = await new Statistics(services, request, subject, '/app').clicksOverTime()
+      assert.match(shown.text, /Unique visitors are counted per link and day, and added up\./)
       const [, figure] = shown.text.match(/title="([\d,]+) in the previous period"/) ?? []
       const last = [...shown.text.matchAll(/<td>([\d,]+)<\/td><\/tr>/g)].map(([, clicks = '']) => clicks)
       assert.equal(last.at(-1), figure, `${period} at ${hour}`)

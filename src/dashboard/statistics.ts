@@ -103,7 +103,7 @@ export class Statistics {
     })
     const [, , { scope }] = this.#scope
     const bar = periodBar(this.#reading, this.#path, scope === 'link')
-    return html`${bar}${figures(now.totals, totals)}${before && comparison(before, currentHour, this.#calendar)}${chart}<p class="muted">${timeZoneText(this.#calendar)} <a href="/app/account">Change<span class="hidden-text"> the time zone</span></a></p>`
+    return html`${bar}${figures(now.totals, totals)}${before && comparison(before, currentHour, this.#calendar)}${chart}<p class="muted">Unique visitors are counted per link and day, and added up. ${timeZoneText(this.#calendar)} <a href="/app/account">Change<span class="hidden-text"> the time zone</span></a></p>`
   }
 
   /** Returns the totals of the previous period up to the current hour of its last day. */

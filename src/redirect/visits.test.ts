@@ -233,8 +233,9 @@ test('returns 405 with Allow for other methods, and accepts POST only for a pass
     const { status, headers } = await visit(`${host}/a`, { method })
     assert.deepEqual([status, headers.allow], [405, 'GET, HEAD'], method)
   }
-  const { status, headers } = await visit(`${host}/p`, { method: 'OPTIONS' })
+  const { status, headers, text } = await visit(`${host}/p`, { method: 'OPTIONS' })
   assert.deepEqual([status, headers.allow], [405, 'GET, HEAD, POST'])
+  assert.match(text, /This URL does not support OPTIONS\. It supports GET, HEAD, POST\./)
 })
 
 test('returns an empty 503 for prefetches, without counting clicks or failures', async () => {

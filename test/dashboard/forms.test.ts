@@ -160,7 +160,7 @@ describe('returns 409 with both versions after someone else saved', () => {
   test('for a link', async () => {
     const { id } = await place.link({ alias: 'clash', redirect_password: 'secret' })
     const [mine, theirs] = ['https://acme.com/mine', 'https://acme.com/theirs']
-    const shown = [mine, theirs, 'Mine', '7']
+    const shown = ['Setting', mine, theirs, 'Mine', '7']
     await clash(`/app/links/${id}`, { url: mine, title: 'Mine' }, { url: theirs, clicks_limit: '7' }, shown)
     const { data } = (await place.send('GET', `/links/${id}`)).body
     assert.deepEqual([data.url, data.title, data.has_redirect_password], [mine, 'Mine', true])
