@@ -9,6 +9,14 @@ export interface SideColumn {
   readonly key: string
 }
 
+/** Records that exist, but not for clients: those whose `column`, which is NOT NULL, is the id of a row of `table` in the account. */
+export interface Hidden {
+  readonly column: string
+  readonly table: string
+  /** The column of `table` with the number of the records that a row hides. */
+  readonly total: string
+}
+
 /** The properties of a resource that other folders use. */
 export interface Resource {
   /** The noun for one record, such as `domain`. */
@@ -26,6 +34,8 @@ export interface Resource {
   readonly searchesWords?: boolean
   /** The filter columns of lists. Each has an index on (`account_id`, column, `id`) named `<resource>_by_<column>`. */
   readonly filters: readonly string[]
+  /** The records that lists leave out; absent if they list all. */
+  readonly hidden?: Hidden
 }
 
 export const resources = {
@@ -47,6 +57,7 @@ export const resources = {
     searched: { alias: 'alias_folded', title: 'coalesce(title_folded, title)', url: 'coalesce(url_folded, url)' },
     searchesWords: true,
     filters: ['domain_id', 'space_id', 'status'],
+    hidden: { column: 'domain_id', table: 'deleted_domains', total: 'links' },
   },
 } as const satisfies Record<string, Resource>
 

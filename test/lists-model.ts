@@ -32,6 +32,7 @@ export const listables = {
     },
     searched: { name: 'name_folded', note: 'note_folded' },
     filters: ['shelf_id', 'is_kept'],
+    hidden: { column: 'weight', table: 'hidden_weights', total: 'cards' },
   },
 } as const satisfies Record<string, Listable<Row>>
 
@@ -110,6 +111,7 @@ const cards = `
     card_id integer primary key, account_id integer not null, shelf_id integer, plays integer not null
   ) strict;
   create index card_plays_by_plays on card_plays (account_id, plays, card_id);
+  create table hidden_weights (id integer not null, account_id integer not null, cards integer not null) strict;
   create trigger cards_stored after insert on cards begin
     insert into record_counts values (new.account_id, 'cards', 1) on conflict do update set total = total + 1;
   end;
@@ -161,6 +163,8 @@ export function damage(path: string, text: string): void {
 export class Records {
   readonly db: DatabaseSync
   readonly all: Known[] = []
+  /** The rows of `hidden_weights`. */
+  #hidden: readonly { readonly account: number; readonly weight: number }[] = []
   #lastId = { domains: 0, spaces: 0, cards: 0 }
 
   /** `template` is a database file without records, which is copied. */
@@ -217,6 +221,22 @@ export class Records {
     return record
   }
 
+  /** Hides the cards of these weights until the next call, and returns the rows of `hidden_weights`. */
+  hide(hidden: readonly { readonly account: number; readonly weight: number }[]): (readonly number[])[] {
+    this.#hidden = hidden
+    const rows = hidden.map(({ account, weight }) => {
+      const cards = this.all.filter((record) => record.account === account && record.sortKeys.weight === weight)
+      return [weight, account, cards.length]
+    })
+    this.db.exec('delete from hidden_weights')
+    for (const row of rows) this.db.prepare('insert into hidden_weights values (?, ?, ?)').run(...row)
+    return rows
+  }
+
+  #isHidden({ account, sortKeys }: Known): boolean {
+    return this.#hidden.some((each) => each.account === account && each.weight === sortKeys.weight)
+  }
+
   /** Deletes the record at a place, modulo the number of records. */
   delete(place: number): void {
     const [record] = this.all.splice(place % Math.max(1, this.all.length), 1)
@@ -251,6 +271,7 @@ export class Records {
       (record) =>
         record.table === of.table &&
         record.account === account &&
+        !this.#isHidden(record) &&
         Object.entries(filter).every(([column, value]) => record.filters[column] === value) &&
         search.every((term) => searchIn.some((name) => record.searched[name]?.includes(term))),
     )

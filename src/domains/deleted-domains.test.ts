@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { keptDays, keptTotals, openClicks } from '../../test/clicks.ts'
-import { newDomain, newSpace, plainLink, twoNodes } from '../../test/links.ts'
+import { firstPage } from '../../test/first-page.ts'
+import { fillLinks, newDomain, newSpace, plainLink, twoNodes } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { removeLinkForNow, restoreLink } from '../links/deleted-links.ts'
-import { findLink, insertLink, listLinks } from '../links/store.ts'
+import { countLinksIn, findLink, insertLink, listLinks, removeLink } from '../links/store.ts'
 import type { Db } from '../storage/port.ts'
 import { finishRemoval, finishRemovals } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
@@ -90,6 +91,44 @@ test('hides the domain and its links immediately, and restores every column', as
   assert.deepEqual(await restoreDomain(other, account, domain, now + minuteMs - 1), domainBefore)
   assert.deepEqual(await stateOf(storage), before)
   assert.deepEqual(await linksOf(all), [3, 'stays', 'winter', 'sale'])
+})
+
+test('lists, exact totals and the counts of spaces leave out its links, with the usual query', async (t) => {
+  const { storage, account, domain, space } = await place(t)
+  const second = await newDomain(storage, account, 'second.acme.com')
+  await storage.execute(fillLinks({ account, domain }, 1, 3))
+  await storage.execute(fillLinks({ account, domain: second }, 1, 10_050))
+  await storage.execute(fillLinks({ account, domain }, 4, 2))
+  await storage.execute(query.updateTable('links').set({ space_id: space }).where('alias', 'in', ['l1', 'l4']))
+  const list = t.mock.method(storage, 'list')
+  const execute = t.mock.method(storage, 'execute')
+  const seen = async () => {
+    const { rows, total, totalIsExact } = await listLinks(storage, account, { ...firstPage, limit: 2 })
+    assert.deepEqual([list.mock.callCount(), execute.mock.callCount()], [1, 0])
+    const inSpaces = await countLinksIn(storage, account, 'space_id', [space])
+    list.mock.resetCalls()
+    execute.mock.resetCalls()
+    return [rows.map(({ domain_id }) => domain_id), total, totalIsExact, inSpaces.get(space)]
+  }
+  assert.deepEqual(await seen(), [[domain, domain], 10_055, true, 4])
+  await removeDomainForNow(storage, account, domain, now)
+  execute.mock.resetCalls()
+  assert.deepEqual(await seen(), [[second, second], 10_050, true, 2])
+  await restoreDomain(storage, account, domain, now)
+  execute.mock.resetCalls()
+  assert.deepEqual(await seen(), [[domain, domain], 10_055, true, 4])
+})
+
+test('rejects new links and deletions of links while the domain is hidden', async (t) => {
+  const all = await place(t)
+  const { storage, account, domain, link } = all
+  const sale = await link('sale')
+  await removeDomainForNow(storage, account, domain, now)
+  const before = await stateOf(storage)
+  await assert.rejects(link('winter'), { code: 'validation_failed' })
+  assert.equal(await removeLink(storage, account, sale, null), false)
+  await assert.rejects(removeLinkForNow(storage, account, sale, null, now), { code: 'not_found' })
+  assert.deepEqual(await stateOf(storage), before)
 })
 
 test('nodes that sweep, stop or restart do not remove it for a minute; afterwards they remove it with its links', async (t) => {

@@ -8,7 +8,7 @@ import { restorableSince } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
 import type { Versioned } from '../storage/version.ts'
 import type { Domain } from './schema.ts'
-import { beginDomainRemoval, domainRecords } from './store.ts'
+import { beginDomainRemoval, countLinks, domainRecords } from './store.ts'
 
 /**
  * Hides the account's domain with its links, so that `restoreDomain` can restore it. Returns false if there is no such
@@ -20,9 +20,10 @@ export function removeDomainForNow(db: Db, account: number, id: number, now: num
     const [found] = await tx.execute(domain.forUpdate())
     if (found === undefined) return false
     const deleted_at = new Date(now).toISOString()
-    await tx.execute(
-      query.insertInto('deleted_domains').values({ id, account_id: account, name: found.name, deleted_at }),
-    )
+    // Lists subtract it from their totals. It stays right, because hidden links can't be stored or deleted.
+    const links = await countLinks(tx, account, id)
+    const { name } = found
+    await tx.execute(query.insertInto('deleted_domains').values({ id, account_id: account, name, links, deleted_at }))
     return beginDomainRemoval(tx, account, id, null)
   })
 }

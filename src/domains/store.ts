@@ -66,7 +66,8 @@ export async function removeDomain(
 /** Links in one count, which takes a few milliseconds. */
 const countBatchSize = 50_000
 
-async function countLinks(db: Db, account: number, domain: number): Promise<number> {
+/** Counts the links of the account's domain, in batches. */
+export async function countLinks(db: Db, account: number, domain: number): Promise<number> {
   let [total, after, counted] = [0, 0, countBatchSize]
   while (counted === countBatchSize) {
     const batch = query

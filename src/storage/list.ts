@@ -17,7 +17,11 @@ export type Values = readonly unknown[]
 export type Cost = 'page' | 'count' | 'search' | 'scan'
 
 /** A listing whose search is folded, without the type of its rows. */
-export type AnyListing = Omit<Listing<unknown>, 'of'> & { readonly of: AnyListable }
+export type AnyListing = Omit<Listing<unknown>, 'of'> & {
+  readonly of: AnyListable
+  /** How many hidden records it leaves out; 0 until a query has found some. */
+  readonly hidden: number
+}
 type AnyListable = Omit<Listable<unknown>, 'columns'> & { readonly columns: readonly string[] }
 
 /** Records to page through, or an index of them. */
@@ -53,33 +57,46 @@ const deep = countedMatches
 
 /** See `Storage.list`. */
 export async function listPage<Row>(engine: ListEngine, asked: Listing<Row>): Promise<Page<Row>> {
-  const listing = { ...asked, search: asked.search.map(foldCase) }
-  const { rows, ...counted } = await readPage(engine, listing)
-  return { rows: rows.map((values) => toRow(asked.of, values)), ...counted }
+  const listing = { ...asked, search: asked.search.map(foldCase), hidden: 0 }
+  const first = await readPage(engine, listing)
+  // Hardly any account has hidden records, so no other query looks for them.
+  const { rows, total, totalIsExact } = isReadAgain(listing, first)
+    ? await readPage(engine, { ...listing, hidden: first.hidden })
+    : first
+  return { rows: rows.map((values) => toRow(asked.of, values)), total, totalIsExact }
 }
 
-/** Returns rows that start with the total and the listed columns. */
-function readPage(engine: ListEngine, listing: AnyListing): Promise<Page<Values>> {
-  const { search, filter, excluded, sortBy } = listing
+/** Returns whether a query has found hidden records that the listing does not leave out. */
+function isReadAgain(listing: AnyListing, { hidden }: Pick<FoundPage, 'hidden'>): boolean {
+  return hidden > 0 && listing.hidden === 0
+}
+
+/** Rows that start with the total, the number of the account's hidden records, and the listed columns. */
+interface FoundPage extends Page<Values> {
+  readonly hidden: number
+}
+
+function readPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
+  const { search, filter, sortBy } = listing
   const filters = Object.keys(filter)
-  if (excluded !== undefined) return matchingPage(engine, listing)
   if (search.length === 0 && filters.length === 0) return plainPage(engine, listing)
   if (search.length === 0 && filters.length === 1 && sortBy === 'id') return filteredPage(engine, listing)
   return matchingPage(engine, listing)
 }
 
 /** Reads a page without a search or filter. Triggers maintain the total. A deep page is read from the nearer end. */
-async function plainPage(engine: ListEngine, listing: AnyListing): Promise<Page<Values>> {
+async function plainPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
   const { offset, limit, after } = listing
-  const walk = async (skipped: number, query: OperationNodeSource): Promise<Page<Values> | null> => {
-    const rows = await engine.select(query, costOf(skipped))
-    return rows.length === 0 ? null : { rows, total: totalOf(rows), totalIsExact: true }
+  const walk = async (skipped: number, query: OperationNodeSource): Promise<FoundPage | null> => {
+    const rows = await engine.select(query, costOf(listing, skipped))
+    return rows.length === 0 ? null : { rows, ...countsOf(rows), totalIsExact: true }
   }
   const near = offset > deep ? null : await walk(offset, firstPages(engine, listing))
   if (near !== null) return near
-  const total = totalOf(await engine.select(sql`select ${recordCount(listing)}`, 'page'))
-  const none = { rows: [], total, totalIsExact: true }
-  if (after !== null || offset >= total) return none
+  const counts = countsOf(await engine.select(sql`select ${countsIn(listing, recordCount(listing))}`, 'page'))
+  const { total } = counts
+  const none = { rows: [], ...counts, totalIsExact: true }
+  if (after !== null || offset >= total || isReadAgain(listing, counts)) return none
   const pageOf = (range: Range) => pageQuery(listing, sorted(engine, listing), recordCount(listing), range)
   const end = Math.min(total, offset + limit)
   if (total - end < offset) {
@@ -93,53 +110,65 @@ async function plainPage(engine: ListEngine, listing: AnyListing): Promise<Page<
 
 /** Selects a page near the start of all records. */
 function firstPages(engine: ListEngine, listing: AnyListing): OperationNodeSource {
-  const { of, account, sortBy, direction, limit, offset, after } = listing
+  const { of, account, sortBy, direction, limit, offset, after, hidden } = listing
   const isFirst = offset === 0 && sortColumn(listing).table === of.table
   const build = isFirst ? firstPageQuery : pageQuery
+  if (hidden > 0) return build(listing, sorted(engine, listing), recordCount(listing))
   const shape = `page ${of.table} ${of.columns} ${sortBy} ${direction} ${limit} ${after !== null} ${isFirst}`
   const skipped = isFirst ? [] : [offset]
-  const parameters = after === null ? [account, account, ...skipped] : [account, account, after, ...skipped]
+  const counted = of.hidden === undefined ? [account] : [account, account]
+  const parameters = after === null ? [...counted, account, ...skipped] : [...counted, account, after, ...skipped]
   return new CachedQuery(shape, parameters, () => build(listing, sorted(engine, listing), recordCount(listing)))
 }
 
 /** Reads a page that the index of one filter has in the right order. */
-async function filteredPage(engine: ListEngine, listing: AnyListing): Promise<Page<Values>> {
+async function filteredPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
   const [column = ''] = Object.keys(listing.filter)
   const all = filtered(engine, { ...listing, after: null }, column)
   const total = sql`(${countQuery(all, countedMatches + 1)})`
-  const cost = listing.offset > deep ? 'scan' : 'count'
-  const rows = await engine.select(pageQuery(listing, filtered(engine, listing, column), total), cost)
-  const counted = rows.length > 0 ? rows : await engine.select(sql`select ${total}`, 'count')
-  return { rows, ...boundedTotal(totalOf(counted)) }
+  const cost = hidesMany(listing) ? 'scan' : 'count'
+  const query = pageQuery(listing, filtered(engine, listing, column), total)
+  const rows = await engine.select(query, listing.offset > deep ? 'scan' : cost)
+  const counted = rows.length > 0 ? rows : await engine.select(sql`select ${countsIn(listing, total)}`, cost)
+  return { rows, ...boundedCounts(counted) }
 }
 
 /** Reads a page of a search or filter. With more than `countedMatches` matches, walks the sort index instead. */
-async function matchingPage(engine: ListEngine, listing: AnyListing): Promise<Page<Values>> {
-  const { sortBy, offset, withoutScan } = listing
-  const { source, cost } = await engine.plan(listing)
-  if (withoutScan === true && cost === 'scan') return { rows: [], total: 0, totalIsExact: false }
+async function matchingPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
+  const { sortBy, offset, withoutScan, hidden } = listing
+  // Candidates are counted with hidden records, because those are read too.
+  const { source, cost: planned } = await engine.plan({ ...listing, hidden: 0 })
+  const cost = hidesMany(listing) ? 'scan' : planned
+  if (withoutScan === true && cost === 'scan') return { rows: [], total: 0, totalIsExact: false, hidden }
   const found = await engine.select(foundQuery(listing, source({ ...listing, after: null })), cost)
-  const counted = totalOf(found)
-  if (counted <= countedMatches) {
-    return { rows: found.filter((values) => values.at(-1) !== null), ...boundedTotal(counted) }
-  }
+  const counts = boundedCounts(found)
+  if (counts.totalIsExact) return { rows: found.filter((values) => values.at(-1) !== null), ...counts }
+  if (isReadAgain(listing, counts)) return { rows: [], ...counts }
   const isById = sortBy === 'id'
-  const query = pageQuery(listing, isById ? source(listing) : sorted(engine, listing), sql.lit(counted))
-  return { rows: await engine.select(query, isById && offset <= deep ? cost : 'scan'), ...boundedTotal(counted) }
+  const query = pageQuery(listing, isById ? source(listing) : sorted(engine, listing), sql.lit(countedMatches))
+  return { rows: await engine.select(query, isById && offset <= deep ? cost : 'scan'), ...counts }
 }
 
-/** Returns the total, with which each row starts. */
-function totalOf(rows: readonly Values[]): number {
-  return Number(rows[0]?.[0])
+/** Returns the numbers with which each row starts: see `countsIn`. */
+function countsOf(rows: readonly Values[]): Pick<FoundPage, 'total' | 'hidden'> {
+  const [total, hidden] = rows[0] ?? []
+  return { total: Number(total), hidden: Number(hidden) }
 }
 
-function costOf(skipped: number): Cost {
-  if (skipped <= shallow) return 'page'
-  return skipped <= deep ? 'count' : 'scan'
+function boundedCounts(rows: readonly Values[]): Omit<FoundPage, 'rows'> {
+  const { total, hidden } = countsOf(rows)
+  return { total: Math.min(total, countedMatches), totalIsExact: total <= countedMatches, hidden }
 }
 
-function boundedTotal(counted: number): Omit<Page<unknown>, 'rows'> {
-  return { total: Math.min(counted, countedMatches), totalIsExact: counted <= countedMatches }
+function costOf(listing: AnyListing, skipped: number): Cost {
+  const read = skipped + listing.hidden
+  if (read <= shallow) return 'page'
+  return skipped <= deep && !hidesMany(listing) ? 'count' : 'scan'
+}
+
+/** Returns whether reading past the hidden records takes long. They may be next to each other. */
+function hidesMany({ hidden }: AnyListing): boolean {
+  return hidden > deep
 }
 
 interface Range {
@@ -149,26 +178,26 @@ interface Range {
 }
 
 /** Selects the first records of a source. PostgreSQL takes a third of its time for `pageQuery`. */
-function firstPageQuery({ of, direction, limit }: AnyListing, { from, id, sortedBy, where }: Source, total: Sql): Sql {
+function firstPageQuery(listing: AnyListing, { from, id, sortedBy, where }: Source, total: Sql): Sql {
+  const { of, direction, limit } = listing
   const order = sql.raw(direction)
-  return sql`select ${total} as total, ${selected(of)} from ${from} where ${all(where)}
+  return sql`select ${countsIn(listing, total)}, ${selected(of)} from ${from} where ${all(where)}
     order by ${sortedBy} ${order}, ${id} ${order} limit ${sql.lit(limit)}`
 }
 
-/** Selects one page of a source. Each row starts with the total. Reads only the records of that page. */
+/** Selects one page of a source. Each row starts with the counts. Reads only the records of that page. */
 function pageQuery(listing: AnyListing, source: Source, total: Sql, range: Range = {}): Sql {
   const { of, direction } = listing
   const { isReversed = false, limit = listing.limit, offset = listing.offset } = range
   const walking = isReversed === (direction === 'asc') ? 'desc' : 'asc'
-  return sql`select ${total} as total, ${selected(of)} from (
+  return sql`select ${countsIn(listing, total)}, ${selected(of)} from (
       select ${source.id} as walked_id, ${source.sortedBy} as walked_by from ${source.from} where ${all(source.where)}
       order by ${order(listing, walking)} limit ${sql.lit(limit)} offset cast(${offset} as bigint)
     ) as walked join ${sql.table(of.table)} on id = walked_id order by ${order(listing, direction)}`
 }
 
 /**
- * Selects the page if the source has at most `countedMatches` records. Each row starts with the number of matches
- * and ends with the id of the record. A page without records is one row whose id is null.
+ * Selects the page if the source has at most `countedMatches` records. Each row starts with the counts, and ends with the id of the record. A page without records is one row whose id is null.
  */
 function foundQuery(listing: AnyListing, source: Source): Sql {
   const { of, direction, limit, offset, after } = listing
@@ -185,7 +214,7 @@ function foundQuery(listing: AnyListing, source: Source): Sql {
       where (select count(*) from found) <= ${sql.lit(countedMatches)} ${following}
       order by ${order(listing, direction)} limit ${sql.lit(limit)} offset cast(${offset} as bigint)
     )
-    select (select count(*) from found) as total, ${selected(of)}, walked_id
+    select ${countsIn(listing, sql`(select count(*) from found)`)}, ${selected(of)}, walked_id
     from (select 1 as one) as always left join page on true left join ${sql.table(of.table)} on id = walked_id
     order by ${order(listing, direction)}`
 }
@@ -196,9 +225,23 @@ export function countQuery({ from, where }: Source, max: number): Sql {
 }
 
 /** Returns the expression for the number of the account's records, which PostgreSQL stores in several parts. */
-function recordCount({ of, account }: AnyListing): Sql {
-  return sql`(select cast(coalesce(sum(total), 0) as bigint) from record_counts
+function recordCount(listing: AnyListing): Sql {
+  const { of, account, hidden } = listing
+  const stored = sql`(select cast(coalesce(sum(total), 0) as bigint) from record_counts
     where account_id = ${account} and resource = ${sql.lit(of.table)})`
+  return hidden === 0 ? stored : sql`${stored} - ${hiddenCount(listing)}`
+}
+
+/** Returns the expressions for a total and for the number of the account's hidden records. */
+function countsIn(listing: AnyListing, total: Sql): Sql {
+  return sql`${total} as total, ${hiddenCount(listing)} as hidden`
+}
+
+function hiddenCount({ of: { hidden }, account }: AnyListing): Sql {
+  if (hidden === undefined) return sql`0`
+  const { total, table } = hidden
+  return sql`(select cast(coalesce(sum(${sql.ref(total)}), 0) as bigint) from ${sql.table(table)}
+    where account_id = ${account})`
 }
 
 /** Returns the records that match, in the order of the listing. */
@@ -235,11 +278,14 @@ function conditionsOf(engine: ListEngine, listing: AnyListing): Sql[] {
   return conditions
 }
 
-export function filtersOf({ filter, excluded }: AnyListing): Sql[] {
+export function filtersOf({ of, account, filter, hidden }: AnyListing): Sql[] {
   const conditions = Object.entries(filter).map(([column, value]) =>
     value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`,
   )
-  if (excluded !== undefined) conditions.push(sql`${sql.ref(excluded.column)} not in (${sql.join(excluded.ids)})`)
+  if (hidden === 0 || of.hidden === undefined) return conditions
+  const { column, table } = of.hidden
+  // A subquery, because records may have become visible since the first query.
+  conditions.push(sql`${sql.ref(column)} not in (select id from ${sql.table(table)} where account_id = ${account})`)
   return conditions
 }
 
@@ -276,9 +322,9 @@ function selected({ columns, computed = {} }: AnyListable): Sql {
   return sql.raw(columns.map((column) => (column in computed ? `${computed[column]} as ${column}` : column)).join(', '))
 }
 
-/** Returns the listed columns of a row that starts with the total. */
+/** Returns the listed columns of a row that starts with the counts. */
 function toRow<Row>({ columns }: Listable<Row>, values: Values): Row {
   const row: Partial<Record<keyof Row, unknown>> = {}
-  for (let at = 0; at < columns.length; at++) row[columns[at] as keyof Row] = values[at + 1]
+  for (let at = 0; at < columns.length; at++) row[columns[at] as keyof Row] = values[at + 2]
   return row as Row
 }

@@ -105,7 +105,7 @@ export interface Meter {
   readonly value: Histogram | (() => number)
 }
 
-/** A table that can be listed. See `Resource` for the last three properties. */
+/** A table that can be listed. See `Resource` for the last four properties. */
 export interface Listable<Row> {
   /** Also its key in `record_counts`, and the prefix of its indexes. */
   readonly table: string
@@ -116,6 +116,7 @@ export interface Listable<Row> {
   readonly sorts: Resource['sorts']
   readonly searched: Resource['searched']
   readonly filters: Resource['filters']
+  readonly hidden?: Resource['hidden']
 }
 
 /** A request for one page of an account's records. */
@@ -128,8 +129,6 @@ export interface Listing<Row> {
   readonly searchIn: readonly string[]
   /** Columns of `of.filters`, and the value that each must have. */
   readonly filter: Readonly<Record<string, string | number | null>>
-  /** Ids that a column must not have. The total then counts as with a filter. */
-  readonly excluded?: { readonly column: string; readonly ids: readonly number[] }
   /** `id`, or one of `of.sorts`. */
   readonly sortBy: string
   readonly direction: 'asc' | 'desc'

@@ -188,8 +188,8 @@ export interface Database {
     version: string
     before: string
   }
-  /** Domains in account 0 that the dashboard can restore for a minute, with their account and name. */
-  deleted_domains: { id: number; account_id: number; name: string; deleted_at: string }
+  /** Domains in account 0 that the dashboard can restore for a minute, with their account and name, and their number of links. */
+  deleted_domains: { id: number; account_id: number; name: string; links: number; deleted_at: string }
   /** Committed changes that the redirect server has to notice. */
   changes: { seq: Generated<number>; resource: string; record_id: number }
 }

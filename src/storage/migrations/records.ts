@@ -109,6 +109,7 @@ function undoTables({ id, integer, text, end }: Pick<Dialect, 'id' | 'integer' |
       id ${integer} not null primary key references domains (id),
       account_id ${integer} not null,
       name ${text} not null,
+      links ${integer} not null,
       deleted_at ${text} not null
     )${end}`,
     'create index deleted_domains_by_account on deleted_domains (account_id)',

@@ -54,7 +54,7 @@ export class SqliteLists implements ListEngine {
 
   /** Uses the search index or the index of a filter, whichever has the fewest entries. */
   async plan(listing: AnyListing): Promise<Plan> {
-    const { search, filter, excluded } = listing
+    const { search, filter } = listing
     const isIndexed = search.some(hasTrigram)
     const sources = Object.keys(filter).map((column) => (each: AnyListing) => filtered(this, each, column))
     if (isIndexed) sources.push((each) => this.#searched(each))
@@ -64,7 +64,7 @@ export class SqliteLists implements ListEngine {
     // Counting candidates in an index that is behind would be a scan, too.
     if (cost === 'scan' && listing.withoutScan === true) return { source, cost }
     // If all candidates match, no more texts are compared than matches are counted.
-    const doAllMatch = search.length > 0 && excluded === undefined && areTrigrams(search)
+    const doAllMatch = search.length > 0 && areTrigrams(search)
     if (sources.length === 1 && doAllMatch) return { source, cost }
     const sizes = await this.#sizesOf(listing, isIndexed, cost)
     const size = Math.min(...sizes)
