@@ -166,6 +166,12 @@ test('sends parameters in the path, query and headers, and omits empty ones', { 
   assert.match(await send(update), /^412/)
 })
 
+test('the guide shows the origin of the server in its example', { skip }, async () => {
+  const { page } = await visit('/docs#getting-started')
+  const example = await page.locator('#getting-started pre').innerText()
+  assert.ok(example.includes(`${app.origin}/api/v1/domains`) && !example.includes('links.example.com'))
+})
+
 test('shows every example in the language that was chosen last, and copies it', { skip }, async () => {
   const { page, context } = await visit('/docs#storeSpace')
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])

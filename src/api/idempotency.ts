@@ -8,6 +8,9 @@ import type { Admitted } from './operations.ts'
 /** The maximum length of an Idempotency-Key. Characters. */
 export const maxIdempotencyKey = 255
 
+/** Matches a valid value of the header. A quoted key can be longer, because quotes and backslashes in it are escaped. */
+export const idempotencyKeyPattern = `^(?:[!#-~][!-~]{0,${maxIdempotencyKey - 1}}|"(?:[!#-\\[\\]-~]|\\\\["\\\\]){1,${maxIdempotencyKey}}")$`
+
 /** Returns the Idempotency-Key of a request, or null if it has none. Throws `malformed_request`. */
 export function idempotencyKeyOf({ headers }: Exchange): string | null {
   const value = headers['idempotency-key']

@@ -44,7 +44,7 @@ const orNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema:
 
 const target = 'The destination: an absolute http or https URL.'
 const expiration =
-  'The destination after the link has expired. Without it, visitors are redirected to the not-found URL of the domain.'
+  'The destination after the link has expired. Without it, visitors are redirected to the not-found URL of the domain, or see the expired page.'
 const start = 'The link works from this time.'
 const end = 'The link expires at this time.'
 

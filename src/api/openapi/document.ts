@@ -1,7 +1,7 @@
 import type { ApiErrorCode } from '../../errors.ts'
 import { idSchema } from '../../forms/json-schema.ts'
 import { version } from '../../version.ts'
-import { maxIdempotencyKey } from '../idempotency.ts'
+import { idempotencyKeyPattern } from '../idempotency.ts'
 import { apiPrefix, type Operation, type Success } from '../operations.ts'
 import { guide } from './guide.ts'
 import { headerReferences, headers, notModified, onApiAnswers, optionalHeaders } from './headers.ts'
@@ -83,8 +83,8 @@ const parameters = {
   ),
   'Idempotency-Key': requestHeader(
     'Idempotency-Key',
-    'Your own name for this request, such as `8e03978e-40d5-43e8-bc93-6894a57f9324`, with or without double quotes. If you repeat the request with the same key within 24 hours, it does not run twice: you get the first response again.',
-    { type: 'string', minLength: 1, maxLength: 2 * maxIdempotencyKey + 2 },
+    'Your own name for this request, such as `8e03978e-40d5-43e8-bc93-6894a57f9324`: 1 to 255 visible ASCII characters, with or without double quotes. If you repeat the request with the same key within 24 hours, it does not run twice: you get the first response again.',
+    { type: 'string', pattern: idempotencyKeyPattern },
   ),
 }
 

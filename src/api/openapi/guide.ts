@@ -51,8 +51,8 @@ requests and 405 responses need no key.
 ## Lists
 
 Use \`page\` for people who browse a list, and \`after\` for programs that read the whole list. \`after=ID\` returns the records after that id,
-in the order of ids, so concurrent changes never repeat or skip a record. Get the first page without \`after\`, then follow
-\`links.next\` with the id of its last record. \`links.next\` keeps using the parameter that you started with.
+in the order of ids, so concurrent changes never repeat or skip a record. Read the first page, request
+\`after=\` with the id of its last record, and then follow \`links.next\`. \`links.next\` keeps using the parameter that you started with.
 
 A list has an **ETag** of its content. With \`If-None-Match\`, the response is 304 while nothing has changed.
 

@@ -70,6 +70,10 @@ function openTarget() {
 addEventListener('hashchange', openTarget)
 if (location.hash !== '') openTarget()
 
+for (const code of all('#guide pre code')) {
+  code.textContent = code.textContent.replaceAll('https://links.example.com', location.origin)
+}
+
 for (const operation of all('.operation')) {
   operation.addEventListener('toggle', () => {
     if (/** @type {HTMLDetailsElement} */ (operation).open) history.replaceState(null, '', `#${operation.id}`)
