@@ -344,7 +344,7 @@ test('exits with code 1 or 2 and a reason for invalid files and arguments', asyn
       1,
       /^Account 7 doesn't exist\. To see all accounts, run "npx waymark accounts list"\.\n$/,
     ],
-    [['import', file, file], 2, /^Too many arguments\.\n\nUsage: npx waymark import /],
+    [['import', file, file], 2, /^Unexpected argument "[^"]+"\.\n\nUsage: npx waymark import /],
   ] as const) {
     const said = await place.say(...args)
     assert.deepEqual([said.code, said.stdout], [code, ''])

@@ -9,6 +9,9 @@ export const program = 'npx waymark'
 /** An invalid command line: the message and the usage are printed, and the exit code is 2. */
 export class WrongUse extends Error {}
 
+/** A command line that names no command, so that no usage fits. */
+export class UnknownCommand extends WrongUse {}
+
 export interface Argument<T> {
   /** The value as the help shows it, such as `NAME`; '' for a flag. */
   readonly placeholder: string

@@ -120,9 +120,8 @@ function parse<A extends Arguments>(known: A, args: readonly string[]): Values<A
   const config = { args: [...args], options: { ...Object.fromEntries(options), help }, allowPositionals: true }
   const { values, positionals } = withUsage([...Object.keys(named), 'help'], () => parseArgs(config))
   if (values.help) return null
-  if (positionals.length > (operand === undefined ? 0 : 1)) {
-    throw new WrongUse('Too many arguments.')
-  }
+  const extra = positionals[operand === undefined ? 0 : 1]
+  if (extra !== undefined) throw unexpected(extra, 'name' in named && !('name' in values))
   const texts: Readonly<Record<string, unknown>> = { ...values, operand: positionals[0] }
   return Object.fromEntries(
     Object.entries(known as Arguments).map(([name, argument]) => {
@@ -131,6 +130,12 @@ function parse<A extends Arguments>(known: A, args: readonly string[]): Values<A
       return [name, argument.parse(text === undefined ? undefined : String(text), label)]
     }),
   ) as Values<A>
+}
+
+/** The message doesn't contain an API key. */
+function unexpected(text: string, lacksName: boolean): WrongUse {
+  if (text.startsWith('wm_')) return new WrongUse('Too many arguments.')
+  return new WrongUse(`Unexpected argument "${text}".${lacksName ? ' Put the name after --name.' : ''}`)
 }
 
 /** Formats the errors of `parseArgs`, which has an error code but no field for the option. */

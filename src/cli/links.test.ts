@@ -46,6 +46,23 @@ for (const engine of ['sqlite', 'postgres'] as const) {
   })
 }
 
+test('create warns on stderr of a destination that is probably wrong', async (t) => {
+  const { run, say } = await newPlace(t)
+  const typo = await run(['create', 'https://acme.con', '--alias', 'typo'])
+  const warning = 'Check the destination: acme.con ends in ".con", which isn\'t a known top-level domain.\n'
+  assert.deepEqual(typo, { code: 0, stdout: 'http://go.acme.com:3080/typo\n', stderr: warning })
+  await say('create', 'https://acme.com', '--alias', 'first')
+  const own = await run(['create', 'http://go.acme.com:3080/first', '--alias', 'second'])
+  assert.equal(own.code, 0)
+  assert.equal(own.stderr, 'Check the destination: http://go.acme.com:3080/first is one of your own short links.\n')
+})
+
+test('returns 1 for a domain that no account can have', async (t) => {
+  const { run } = await newPlace(t)
+  const { code, stderr } = await run(['create', 'https://acme.com', '--domain', ' foo'])
+  assert.deepEqual([code, stderr], [1, '--domain: The account has no domain foo.\n'])
+})
+
 test('create prints only the short URL, or the record with --json', async (t) => {
   const { say } = await newPlace(t)
   assert.match(await say('create', 'https://acme.com/a'), /^http:\/\/go\.acme\.com:3080\/[2-9b-z]{7}$/)

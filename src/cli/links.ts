@@ -5,6 +5,7 @@ import { Failure, StartupFailure } from '../errors.ts'
 import { pageRequestOf } from '../forms/list-query.ts'
 import { findAddresses } from '../instance/store.ts'
 import { checkedValues } from '../links/actions.ts'
+import { type DestinationWarning, destinationWarnings } from '../links/destination-warnings.ts'
 import { statuses } from '../links/link.ts'
 import { type Link, type LinkRow, linkOf, listLinksQuery, storeLink } from '../links/schema.ts'
 import { findLinkByShortUrl, findLinksByAlias, insertLink, listLinks, removeLink } from '../links/store.ts'
@@ -47,7 +48,7 @@ export const linkCommands = {
       account,
       json: flag('print the full record as JSON'),
     },
-    run: async (db, { operand: url, alias, domain, space, title, account: id, json: isJson }) => {
+    run: async (db, { operand: url, alias, domain, space, title, account: id, json: isJson }, { err }) => {
       const account = await chooseAccount(db, id)
       const domain_id = domain === undefined ? undefined : String(await chooseDomain(db, account, domain))
       const space_id = space === undefined ? undefined : String(await chooseSpace(db, account, space))
@@ -57,6 +58,8 @@ export const linkCommands = {
         const shortUrl = await ownShortUrls(db)
         const { domain, values } = await checkedValues(db, account, reading, shortUrl)
         const { record } = await insertLink(db, account, domain, { ...values, redirect_password: null })
+        const warnings = await destinationWarnings(db, account, record, shortUrl)
+        for (const warning of warnings) err.write(`${formatWarning(warning)}\n`)
         const link = linkOf(record, shortUrl)
         return isJson ? json(link) : link.short_url
       } catch (error) {
@@ -146,10 +149,16 @@ const maxNamed = 10
 /** Returns the ID of the domain with this name, in any spelling. Throws `StartupFailure` if the account has none. */
 async function chooseDomain(db: Db, account: number, text: string): Promise<number> {
   const name = parseHostName(text.trim())
+  // No account can have a public suffix.
+  if (name instanceof Refusal && name.code === 'public_suffix') throw noDomain(text.trim())
   if (name instanceof Refusal) throw new WrongUse(formatViolations([name.at('domain')]))
   const domain = await findDomainByName(db, account, name.name)
-  if (domain === undefined) throw new StartupFailure(`--domain: The account has no domain ${name.name}.`)
+  if (domain === undefined) throw noDomain(name.name)
   return domain.id
+}
+
+function noDomain(name: string): StartupFailure {
+  return new StartupFailure(`--domain: The account has no domain ${name}.`)
 }
 
 /** Returns the ID of the space with this ID or name. Throws `StartupFailure` or, for several spaces, `WrongUse`. */
@@ -190,6 +199,14 @@ const argumentNames: Readonly<Record<string, string>> = { url: 'URL', domain_id:
 
 function formatViolations(violations: readonly Violation[]): string {
   return violations.map(({ field, message }) => `${argumentNames[field] ?? `--${field}`}: ${message}`).join('\n')
+}
+
+/** Formats the sentence that the dashboard shows, too. */
+function formatWarning(warning: DestinationWarning): string {
+  if (warning.kind === 'own_short_link')
+    return `Check the destination: ${warning.shortUrl} is one of your own short links.`
+  const { host, last } = warning
+  return `Check the destination: ${host} ends in ".${last}", which isn't a known top-level domain.`
 }
 
 function linkTable(links: readonly Link[]): string {

@@ -184,15 +184,23 @@ test('prints the version for version, --version and -v', async () => {
   }
 })
 
-const wrongUses: [args: string[], sentence: string | RegExp][] = [
-  [[], 'No command given.'],
+const unknownCommandUses: [args: string[], sentence: string][] = [
   [['frob'], 'Unknown command "frob".'],
   [['key'], 'Unknown command "key". Did you mean "keys"?'],
   [['hepl'], 'Unknown command "hepl". Did you mean "help"?'],
   [['help', 'keys', 'creat'], 'Unknown command "creat". Did you mean "create"?'],
   [['toString', 'x'], 'Unknown command "toString".'],
   [['--frob'], 'Unknown option "--frob".'],
-  [['start', 'now'], 'Too many arguments.'],
+]
+const unknownCommands = new Set(unknownCommandUses.map(([args]) => args))
+
+const wrongUses: [args: string[], sentence: string | RegExp][] = [
+  ...unknownCommandUses,
+  [[], 'No command given.'],
+  [['start', 'now'], 'Unexpected argument "now".'],
+  [['keys', 'create', 'mine'], 'Unexpected argument "mine". Put the name after --name.'],
+  [['keys', 'create', 'mine', '--name', 'ci'], 'Unexpected argument "mine".'],
+  [['keys', 'revoke', '1', 'wm_secret'], 'Too many arguments.'],
   [['keys', 'list', '--acount', '1'], 'Unknown option "--acount". Did you mean "--account"?'],
   [['keys', 'create', '-n', 'ci'], 'Unknown option "-n".'],
   [['accounts', 'create'], '--name is required.'],
@@ -223,7 +231,7 @@ const wrongUses: [args: string[], sentence: string | RegExp][] = [
   [['links', 'create'], 'URL is required.'],
   [['links', 'show'], 'ALIAS is required.'],
   [['links', 'delete', ' '], 'ALIAS is required.'],
-  [['links', 'list', 'sale'], 'Too many arguments.'],
+  [['links', 'list', 'sale'], 'Unexpected argument "sale".'],
   [['links', 'list', '--limit', '0'], '--limit must be a number from 1 to 1000.'],
   [['links', 'list', '--limit', '1001'], '--limit must be a number from 1 to 1000.'],
   [['links', 'list', '--limit', 'all'], '--limit must be a number from 1 to 1000.'],
@@ -233,11 +241,12 @@ const wrongUses: [args: string[], sentence: string | RegExp][] = [
 for (const [args, sentence] of wrongUses) {
   test(`returns 2 for "waymark ${args.join(' ').slice(0, 60)}"`, async () => {
     const { code, stdout: out, stderr: err } = await runHere(args)
-    const [message = '', empty, usage = ''] = err.split('\n')
-    assert.deepEqual([code, out, empty], [2, '', ''])
+    const [message = '', ...advice] = err.split('\n')
+    assert.deepEqual([code, out], [2, ''])
     if (typeof sentence === 'string') assert.equal(message, sentence)
     else assert.match(message, sentence)
-    assert.match(usage, /^Usage: npx waymark /)
+    if (unknownCommands.has(args)) assert.deepEqual(advice, ['Run "npx waymark help" to see all commands.', ''])
+    else assert.match(advice.join('\n'), /^\nUsage: npx waymark /)
   })
 }
 

@@ -1,7 +1,7 @@
 import { Failure, StartupFailure, UseOwnTool } from '../errors.ts'
 import { version } from '../version.ts'
 import { accountCommands } from './accounts.ts'
-import { program, WrongUse } from './arguments.ts'
+import { program, UnknownCommand, WrongUse } from './arguments.ts'
 import { type Command, didYouMean, type Terminal } from './command.ts'
 import { databaseCommands } from './database.ts'
 import { keyCommands } from './keys.ts'
@@ -40,7 +40,8 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     return code
   } catch (error) {
     if (error instanceof WrongUse) {
-      terminal.err.write(`${error.message}\n\n${usage}\n`)
+      const advice = error instanceof UnknownCommand ? `Run "${program} help" to see all commands.` : `\n${usage}`
+      terminal.err.write(`${error.message}\n${advice}\n`)
       return 2
     }
     if (!(error instanceof Failure || error instanceof StartupFailure || error instanceof UseOwnTool)) throw error
@@ -99,9 +100,9 @@ function prepareHelp([word]: readonly string[], names: readonly string[]): null 
   throw unknownCommand(word, names)
 }
 
-function unknownCommand(word: string, names: readonly string[]): WrongUse {
+function unknownCommand(word: string, names: readonly string[]): UnknownCommand {
   const what = word.startsWith('-') ? 'option' : 'command'
-  return new WrongUse(`Unknown ${what} "${word}".${didYouMean(word, [...names, 'help', 'version'])}`)
+  return new UnknownCommand(`Unknown ${what} "${word}".${didYouMean(word, [...names, 'help', 'version'])}`)
 }
 
 const hint = `Run "${program} help COMMAND" for help with a command, and "${program} version" for the version. Commands

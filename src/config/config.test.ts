@@ -152,11 +152,15 @@ const bad: [name: string, texts: string[], sentence: RegExp][] = [
   ['PORT', ['65536', '-1', '08', '3e3', '80.0', 'http'], /^PORT must be an integer from 0 to 65535, not "/],
   [
     'DATABASE_URL',
-    'sqlite: sqlite::memory: sqlite:file:a.db?mode=memory sqlite://data/a.db data/a.db mysql://a/b sqlite:a\0b'.split(
-      ' ',
-    ),
+    'sqlite: sqlite::memory: sqlite:file:a.db?mode=memory sqlite://data/a.db mysql://a/b sqlite:a\0b'.split(' '),
     /^DATABASE_URL must be a database file, such as sqlite:data\/waymark\.db /,
   ],
+  [
+    'DATABASE_URL',
+    ['/tmp/a.db'],
+    /^DATABASE_URL must begin with sqlite: or postgres:\/\/\. Write sqlite:\/tmp\/a\.db\.$/,
+  ],
+  ['DATABASE_URL', ['waymark:hunter2@db/a', 'hunter2@db'], /^DATABASE_URL must be a database file(?!.*hunter2)/],
   ['DATABASE_POOL', ['0', '101', '-1', 'many'], /^DATABASE_POOL must be an integer from 1 to 100, not "/],
   [
     'BASE_URL',

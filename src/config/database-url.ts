@@ -37,12 +37,18 @@ export function parseDatabaseUrl(
 ): Exclude<StorageLocation, PostgresLocation> | Omit<PostgresLocation, 'pool'> {
   if (/^postgres(ql)?:/i.test(text)) return { engine: 'postgres', url: checkPostgresUrl(text) }
   const path = /^sqlite:(.+)$/.exec(text)?.[1] ?? ''
-  // Rejects `//host/…` and `file:`, which SQLite would read as a URL with options.
-  const isFile = path !== '' && !/^(\/\/(?!\/)|file:|:memory:$)|[\p{Cc}]/iu.test(path)
-  if (isFile) return { engine: 'sqlite', path: path.replace(/^\/+/, '/') }
+  if (isFilePath(path)) return { engine: 'sqlite', path: path.replace(/^\/+/, '/') }
+  // Without a colon or an at sign, the text can't contain a password.
+  if (isFilePath(text) && !/[:@]/.test(text))
+    throw new Error(`must begin with sqlite: or postgres://. Write sqlite:${text}.`)
   throw new Error(
     'must be a database file, such as sqlite:data/waymark.db or sqlite:/var/lib/waymark/waymark.db, or a PostgreSQL database, such as postgres://user:password@host/waymark.',
   )
+}
+
+/** Rejects `//host/…` and `file:`, which SQLite would read as a URL with options. */
+function isFilePath(path: string): boolean {
+  return path !== '' && !/^(\/\/(?!\/)|file:|:memory:$)|[\p{Cc}]/iu.test(path)
 }
 
 /** Returns the URL unchanged if it is valid. Errors never contain a part that may be a password. */

@@ -181,7 +181,11 @@ const suffixOptions = { allowPrivateDomains: true, detectIp: false, extractHostn
 function hint(problem: HostProblem, text: string): string {
   if (problem === 'invalid_punycode') return exampleHint
   if (problem === 'public_suffix') return shortHint(`go.acme.${text}`, 'a name such as ')
-  return shortHint(withoutMistakes(text.slice(0, maxNameLength)), '')
+  const start = text.slice(0, maxNameLength)
+  const candidate = withoutMistakes(start)
+  // `go acme` doesn't mean the single label `goacme`.
+  const isInvented = !candidate.includes('.') && !fold(start).includes(candidate)
+  return isInvented ? exampleHint : shortHint(candidate, '')
 }
 
 const exampleHint = 'a name such as go.acme.com'

@@ -70,6 +70,23 @@ const badLinks: readonly Form[] = [
   { url: 'nope', alias: 'two words', title: long(256), clicks_limit: 'many' },
 ]
 
+test('the form for a domain accepts a URL without a port, which the API rejects', async () => {
+  const name = 'pasted.acme.com'
+  for (const url of [`https://${name}:8080/`, `https://me@${name}/`, `ftp://${name}`, `https://${name} x`]) {
+    assert.equal((await browser.post('/app/domains', { name: url })).status, 422, url)
+  }
+  for (const [url, stored] of [
+    [` HTTPS://Pasted.Acme.com/ `, name],
+    ['http://bücher.example?a=b', 'xn--bcher-kva.example'],
+  ] as const) {
+    assert.equal((await place.send('POST', '/domains', { form: { name: url } })).status, 422)
+    const { status, headers } = await browser.post('/app/domains', { name: url })
+    assert.equal(status, 303)
+    const id = headers.location?.split('/').at(-1)
+    assert.equal((await place.send('GET', `/domains/${id}`)).body.data.name, stored)
+  }
+})
+
 describe('returns 422 with a message next to each field that the API rejects, and keeps the input', () => {
   test('for a new and for an existing domain', async () => {
     const { domain } = place

@@ -70,7 +70,10 @@ export function addDomainPages(pages: Pages, services: Services): void {
     ],
     isNamed: (domain, text) => isNameOf(domain, text),
     remove: (account, id) => domains.removeForNow(account, id),
-    actions: domains,
+    actions: {
+      ...domains,
+      insertion: (account, fields) => domains.insertion(account, { ...fields, name: hostOfUrl(fields.name) }),
+    },
     initialValues: async () => ({}),
     newControls: newDomainFields,
     editForm: async ({ name_unicode, homepage_url, not_found_url }) => ({
@@ -135,6 +138,12 @@ function isNameOf({ name, name_unicode }: Domain, text: string): boolean {
   if (text === name || text === name_unicode) return true
   const parsed = parseHostName(text)
   return !(parsed instanceof Refusal) && parsed.name === name
+}
+
+/** Returns the host of a pasted URL, and any other value unchanged. A URL with a port or a user name is unchanged, too. */
+function hostOfUrl(text: unknown): unknown {
+  if (typeof text !== 'string') return text
+  return /^\s*https?:\/\/([^/?#:@\\\s]+)(?:[/?#]\S*)?\s*$/i.exec(text)?.[1] ?? text
 }
 
 function newDomainFields(state: FormState): Html {
