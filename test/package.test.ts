@@ -75,6 +75,9 @@ test('the npm package installs as a global command that serves a link', { timeou
   ].join(delimiter)
   const variables = { PATH, HOME: join(cwd, 'home'), PORT: '0', REDIRECT_PORT: String(await freePort()) }
   assert.equal((await startProgram(t, ['waymark', 'version'], variables, { cwd }).ended).stdout, `${version}\n`)
+  const help = await startProgram(t, ['waymark', 'help'], variables, { cwd }).ended
+  assert.match(help.stdout, /^Usage: waymark COMMAND$/m)
+  assert.doesNotMatch(help.stdout, /npx/)
 
   const server = await listening(startProgram(t, ['waymark', 'start'], variables, { cwd }))
   await server.said(new RegExp(`^Data is stored in ${join(cwd, 'data/waymark.db')}$`, 'm'))

@@ -1,7 +1,8 @@
 import { createAccount, findAccount, listAccounts } from '../accounts/store.ts'
 import { StartupFailure } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import { flag, optional, program, recordName, required, timeZone, WrongUse } from './arguments.ts'
+import { program } from '../version.ts'
+import { flag, optional, recordName, required, timeZone, WrongUse } from './arguments.ts'
 import { recordCommand } from './command.ts'
 import { json, table } from './output.ts'
 

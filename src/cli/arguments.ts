@@ -2,9 +2,7 @@
 import { dayFrom } from '../analytics/calendar.ts'
 import { isScope, type Scope, scopes } from '../keys/scope.ts'
 import { parseTimeZone } from '../lib/time-zone.ts'
-
-/** The program as users run it in any folder where Waymark is installed. */
-export const program = 'npx waymark'
+import { program } from '../version.ts'
 
 /** An invalid command line: the message and the usage are printed, and the exit code is 2. */
 export class WrongUse extends Error {}

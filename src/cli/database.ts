@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { backUp, migrationsAt, openStorage, restore } from '../storage/open.ts'
-import { flag, program, requiredFile } from './arguments.ts'
+import { program } from '../version.ts'
+import { flag, requiredFile } from './arguments.ts'
 import { command, locationFor } from './command.ts'
 import { json, type Progress, table, withProgress } from './output.ts'
 

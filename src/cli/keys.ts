@@ -2,6 +2,7 @@ import { StartupFailure } from '../errors.ts'
 import { scopes } from '../keys/scope.ts'
 import { createKey, type IssuedKey, type Key, listKeys, revokeKey, rotateKey, statusOf } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
+import { program } from '../version.ts'
 import { chooseAccount, existingAccount } from './accounts.ts'
 import {
   accountId,
@@ -10,7 +11,6 @@ import {
   keyReference,
   lifetime,
   optional,
-  program,
   recordName,
   required,
   scopeList,

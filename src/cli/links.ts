@@ -14,20 +14,10 @@ import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import { spaceRecords, spacesNamed } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
+import { program } from '../version.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { chooseAccount } from './accounts.ts'
-import {
-  accountId,
-  flag,
-  idFrom,
-  limit,
-  optional,
-  program,
-  required,
-  text,
-  WrongUse,
-  withDefault,
-} from './arguments.ts'
+import { accountId, flag, idFrom, limit, optional, required, text, WrongUse, withDefault } from './arguments.ts'
 import { recordCommand } from './command.ts'
 import { isConfirmed, isTerminal, json, table } from './output.ts'
 

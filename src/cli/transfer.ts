@@ -13,18 +13,9 @@ import { resourceNames } from '../resources.ts'
 import { spaceTransfer } from '../spaces/transfer.ts'
 import { exportRecords, type Totals } from '../transfer/export.ts'
 import { type Imported, importRecords } from '../transfer/import.ts'
+import { program } from '../version.ts'
 import { chooseAccount } from './accounts.ts'
-import {
-  accountId,
-  clickFormat,
-  day,
-  flag,
-  optional,
-  optionalFile,
-  program,
-  WrongUse,
-  withDefault,
-} from './arguments.ts'
+import { accountId, clickFormat, day, flag, optional, optionalFile, WrongUse, withDefault } from './arguments.ts'
 import { recordCommand, type Terminal } from './command.ts'
 import { ownShortUrls } from './links.ts'
 import { isTerminal, json, withProgress } from './output.ts'

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import type { Logger } from 'pino'
 import type { StorageLocation } from '../storage/location.ts'
 import { placeOf } from '../storage/open.ts'
-import { version } from '../version.ts'
+import { program, version } from '../version.ts'
 import type { Access } from './access.ts'
 import type { Listening } from './listen.ts'
 
@@ -23,7 +23,7 @@ export function greeting({ api, redirect, dashboard, storage, access }: Greeting
   const banner = `Waymark ${version} is listening on ${urlsOf(api)} (documentation: /docs)
 ${redirectLine}Data is stored in ${storage.engine === 'postgres' ? 'PostgreSQL at ' : ''}${placeOf(storage)}
 `
-  const signIn = `Dashboard: ${dashboard}  (sign in with an API key, or run: npx waymark login-link)\n`
+  const signIn = `Dashboard: ${dashboard}  (sign in with an API key, or run: ${program} login-link)\n`
   if (access === 'none') return `${banner}${signIn}No API key is active. Create one: ${createKey}\n`
   if (access === 'existing') return `${banner}${signIn}Lost your API key? Create another: ${createKey}\n`
   const link = `Open the dashboard: ${access.signInUrl}  (works once, for 30 minutes)`
@@ -41,7 +41,7 @@ ${examples(api, redirect, access.secret)}
 `
 }
 
-const createKey = 'npx waymark keys create --name mine'
+const createKey = `${program} keys create --name mine`
 
 function urlsOf({ url, isPublic }: Listening): string {
   return isPublic ? `${url} and all other addresses of this machine` : url

@@ -7,6 +7,7 @@ import type { Exchange } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { removeSession, type Session, signInByKey, signInByToken } from '../../sessions/store.ts'
+import { program } from '../../version.ts'
 import { Refusal, type Violation } from '../../violations.ts'
 import { clearSessionCookie, setSessionCookie } from '../cookies.ts'
 import { renderBare } from '../frame.ts'
@@ -85,7 +86,7 @@ function signInPage(
     name: 'token',
     label: 'Sign-in link',
     type: 'password',
-    help: html`Paste the link that the server printed on its first start, or print another link with <code>npx waymark login-link</code>. Each link works once, for 30 minutes.`,
+    help: html`Paste the link that the server printed on its first start, or print another link with <code>${program} login-link</code>. Each link works once, for 30 minutes.`,
     hasFocus: violations.length === 0,
   })
   const key = textField(state, {
