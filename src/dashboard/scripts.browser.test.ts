@@ -78,7 +78,7 @@ test('opens collapsed sections with errors, and focuses the first invalid field'
   await page.locator('summary', { hasText: /^Dates/ }).click()
   await page.getByLabel('Click limit').fill('0')
   await page.getByRole('button', { name: 'Create link' }).click()
-  await page.getByText('Destination must be a complete URL').first().waitFor()
+  await page.getByText('Destination” must be a complete URL').first().waitFor()
   await eventually(async () => (await page.evaluate('document.activeElement.name')) === 'url')
   assert.equal(await page.getByLabel('Click limit').isVisible(), true)
 })

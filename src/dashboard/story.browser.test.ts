@@ -86,7 +86,7 @@ async function isToldWhatIsWrong(page: Page, site: string): Promise<void> {
   await page.getByRole('textbox', { name: 'Destination', exact: true }).fill('//acme.com')
   await page.getByLabel('Alias').fill('Winter')
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('Destination must be a complete URL').waitFor()
+  await page.getByText('Destination” must be a complete URL').waitFor()
   assert.equal(await focused(page), 'url')
   const field = page.getByRole('textbox', { name: 'Destination', exact: true })
   assert.equal(await field.getAttribute('aria-invalid'), 'true')
