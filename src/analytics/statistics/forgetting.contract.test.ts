@@ -18,6 +18,7 @@ import {
 } from '../../../test/days.ts'
 import { takeDomainAway } from '../../../test/links.ts'
 import { newPlace, type Place } from '../../../test/links-api.ts'
+import { eventually } from '../../../test/processes.ts'
 import { runs } from '../../../test/runs.ts'
 import { person as browser } from '../../../test/visitors.ts'
 import { dayOf, dayText, timeOfHour } from '../calendar.ts'
@@ -73,7 +74,8 @@ describe('DELETE /links/{id}/clicks', () => {
     }
     assert.equal(await forget(place, link.id), 204)
     assert.deepEqual(await daysOf(0, link.id), [])
-    assert.deepEqual(await daysOf(3, place.account), [])
+    // If the retention has deleted the oldest days of the link just before, it deletes those of the account just after.
+    await eventually(async () => (await daysOf(3, place.account)).length === 0)
     assert.deepEqual(await totalsOf(storage, link.id), [0, 0, 0, null])
   })
 
