@@ -58,6 +58,14 @@ test('rejects invalid zones of an export', () => {
       ['UTC', 0],
       ['Asia/Kolkata', 0.5],
     ],
+    [
+      ['UTC', 0],
+      ['Europe/Berlin', Number.MAX_SAFE_INTEGER],
+    ],
+    [
+      ['UTC', 0],
+      ['Europe/Berlin', Date.now() + 2 * 86_400_000],
+    ],
     Array.from({ length: 51 }, (_, n) => ['UTC', n]),
   ]) {
     assert.equal(readTimeZones(zones), undefined, JSON.stringify(zones))

@@ -17,13 +17,18 @@ export function parseTimeZones(json: string): TimeZones {
   return JSON.parse(json)
 }
 
-/** Returns the zones of an export; undefined if they are invalid. */
+/** How far the clock of another server may be ahead. */
+const maxAheadMs = 86_400_000
+
+/** Returns the zones of an export; undefined if they are invalid or apply in the future. */
 export function readTimeZones(value: unknown): TimeZones | undefined {
   if (!Array.isArray(value) || value.length === 0 || value.length > maxZones) return undefined
+  const latest = Date.now() + maxAheadMs
   const isValid = value.every((each: unknown, at) => {
     if (!Array.isArray(each) || each.length !== 2) return false
     const [name, sinceMs] = each
     const isLater = at === 0 ? sinceMs === 0 : Number.isSafeInteger(sinceMs) && sinceMs > value[at - 1][1]
+    if (sinceMs > latest) return false
     return isLater && typeof name === 'string' && parseTimeZone(name) === name
   })
   return isValid ? value : undefined
