@@ -11,7 +11,7 @@ import { Refusal } from '../../violations.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { submitButton } from '../parts/buttons.ts'
 import { FormState, selectField, textField } from '../parts/fields.ts'
-import { timeZoneText } from '../statistics.ts'
+import { timeZoneText } from '../statistics/clicks-over-time.ts'
 
 const home = '/app/account'
 

@@ -14,7 +14,9 @@ import { truncateMiddle } from '../parts/links.ts'
 import { confirmation, emptyState } from '../parts/messages.ts'
 import { type Column, table } from '../parts/table.ts'
 import { addRecordForms, newRecordForm, type RecordForms } from '../record-forms.ts'
-import { Statistics } from '../statistics.ts'
+import { breakdownBars, topLinks } from '../statistics/breakdowns.ts'
+import { clicksOverTime } from '../statistics/clicks-over-time.ts'
+import { Statistics } from '../statistics/statistics.ts'
 
 /** The field for the typed name in a confirmation. */
 const nameField = 'name'
@@ -151,7 +153,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
   async #clicksSection(statistics: Statistics): Promise<Html> {
     // Once there have been visits, an empty period is worth showing.
     const parts = (await statistics.areWorthShowing())
-      ? await Promise.all([statistics.clicksOverTime(), statistics.topLinks(), statistics.breakdownBars()])
+      ? await Promise.all([clicksOverTime(statistics), topLinks(statistics), breakdownBars(statistics)])
       : html`<p class="muted">No clicks in the last 12 months.</p>`
     return html`<section id="clicks"><h2>${this.#group.words.statistics}</h2>${parts}</section>`
   }

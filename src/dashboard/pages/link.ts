@@ -13,7 +13,10 @@ import { confirmation, confirmLink } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
 import { attempt } from '../record-forms.ts'
 import { linkListReturnPath, linkReturnPath, undoReturnPath } from '../return-path.ts'
-import { noClicksYet, Statistics } from '../statistics.ts'
+import { breakdownBars } from '../statistics/breakdowns.ts'
+import { clicksOverTime } from '../statistics/clicks-over-time.ts'
+import { sendClicksCsv } from '../statistics/csv.ts'
+import { noClicksYet, Statistics } from '../statistics/statistics.ts'
 import { detourSentence, type LinkContext, linkFacts } from './link-facts.ts'
 
 const home = '/app/links'
@@ -24,7 +27,7 @@ export function addLinkPages(pages: Pages, services: Services): void {
   pages.getFile(`${home}/:id/clicks.csv`, async (request) => {
     const { id, alias } = await requestedLink(request, services)
     const statistics = new Statistics(services, request, { scope: 'link', id }, '')
-    return statistics.sendCsv(request.exchange, `${alias}-clicks.csv`)
+    return sendClicksCsv(statistics, request.exchange, `${alias}-clicks.csv`)
   })
 
   pages.getFile(`${home}/:id/qr`, async (request) => {
@@ -50,7 +53,7 @@ async function showLink(request: PageRequest, services: Services): Promise<PageC
   const isVisited = link.clicks > 0 || (await statistics.areWorthShowing())
   const [context, shown] = await Promise.all([
     contextOf(link, request.account, services),
-    isVisited ? Promise.all([statistics.clicksOverTime(), statistics.breakdownBars()]) : null,
+    isVisited ? Promise.all([clicksOverTime(statistics), breakdownBars(statistics)]) : null,
   ])
   const body = html`${detourSentence(link, context)}
 <div class="identity">${linkFacts(link, context)}${qrSection(link, `${path}/qr`)}</div>

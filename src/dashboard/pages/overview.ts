@@ -9,7 +9,9 @@ import { linkButton } from '../parts/buttons.ts'
 import { quantity } from '../parts/format.ts'
 import { shortUrlLink } from '../parts/links.ts'
 import { emptyState } from '../parts/messages.ts'
-import { inactiveText, Statistics } from '../statistics.ts'
+import { breakdownBars, topLinks } from '../statistics/breakdowns.ts'
+import { clicksOverTime } from '../statistics/clicks-over-time.ts'
+import { inactiveText, Statistics } from '../statistics/statistics.ts'
 import { qrImage } from './link.ts'
 
 export function addOverviewPage(pages: Pages, services: Services): void {
@@ -63,9 +65,9 @@ function waitingForFirstClick({ id, short_url: shortUrl, status }: Link): Html {
 
 async function clicksSections(statistics: Statistics): Promise<Html> {
   const [overTime, top, bars] = await Promise.all([
-    statistics.clicksOverTime(),
-    statistics.topLinks(),
-    statistics.breakdownBars(['countries', 'referrers']),
+    clicksOverTime(statistics),
+    topLinks(statistics),
+    breakdownBars(statistics, ['countries', 'referrers']),
   ])
   return html`<section id="clicks" data-arrived="First click received"><h2>Clicks</h2>${overTime}</section>
 <section id="where"><h2>Top links and sources</h2>${top}${bars}</section>`

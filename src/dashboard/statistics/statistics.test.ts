@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { stopClock } from '../../test/clock.ts'
-import { dayOf } from '../analytics/calendar.ts'
-import { emptyDay, encodeDay, hourOf } from '../analytics/day.ts'
-import type { Storage } from '../storage/port.ts'
-import type { Query } from '../storage/schema.ts'
+import { stopClock } from '../../../test/clock.ts'
+import { dayOf } from '../../analytics/calendar.ts'
+import { emptyDay, encodeDay, hourOf } from '../../analytics/day.ts'
+import type { Storage } from '../../storage/port.ts'
+import type { Query } from '../../storage/schema.ts'
+import { clicksOverTime } from './clicks-over-time.ts'
 import { noClicksYet, Statistics } from './statistics.ts'
 
 test('offers to open an active link without clicks, and explains the status of other links', () => {
@@ -31,7 +32,7 @@ test('the table adds up to the figures above it', async (t) => {
       const session = { account: { time_zones: '[["UTC",0]]' } }
       const request = { account: 1, session, query: { period } }
       const services = { storage: { execute } as unknown as Storage, shortUrl: () => '' }
-      const shown = await new Statistics(services, request, subject, '/app').clicksOverTime()
+      const shown = await clicksOverTime(new Statistics(services, request, subject, '/app'))
       assert.match(shown.text, /Unique visitors are counted per link and day, and added up\./)
       const [, figure] = shown.text.match(/title="([\d,]+) in the previous period"/) ?? []
       const last = [...shown.text.matchAll(/<td>([\d,]+)<\/td><\/tr>/g)].map(([, clicks = '']) => clicks)

@@ -1,0 +1,78 @@
+/** Statistics of a link, a domain, a space or the account over a period, as part of a page. */
+import { type Calendar, calendarOf } from '../../analytics/calendar.ts'
+import type { DayRange, Interval } from '../../analytics/statistics/day-range.ts'
+import { seriesOf } from '../../analytics/statistics/statistics.ts'
+import type { Subject } from '../../analytics/statistics/store.ts'
+import type { Html } from '../../http/html.ts'
+import type { Link } from '../../links/schema.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
+import type { Db } from '../../storage/port.ts'
+import { namedPeriod, type PeriodReading, readPeriod } from '../charts/period.ts'
+import type { PageRequest, Services } from '../pages.ts'
+import { linkButton } from '../parts/buttons.ts'
+import { emptyState } from '../parts/messages.ts'
+
+type StatisticsRequest = Pick<PageRequest, 'account' | 'query'> & {
+  readonly session: { readonly account: Pick<PageRequest['session']['account'], 'time_zones'> }
+}
+
+/** The subject of a page with statistics, and its period. */
+export class Statistics {
+  readonly shortUrl: ShortUrl
+  readonly scope: readonly [db: Db, account: number, subject: Subject]
+  readonly subject: Subject
+  readonly calendar: Calendar
+  /** The path of the page, without its query. */
+  readonly path: string
+  readonly reading: PeriodReading
+
+  constructor(
+    { storage, shortUrl }: Pick<Services, 'storage' | 'shortUrl'>,
+    { account, session, query }: StatisticsRequest,
+    subject: Subject,
+    path: string,
+  ) {
+    this.shortUrl = shortUrl
+    this.scope = [storage, account, subject]
+    this.subject = subject
+    this.path = path
+    this.calendar = calendarOf(session.account.time_zones)
+    this.reading = readPeriod(query, this.calendar.today())
+  }
+
+  /** The status of the page: 422 if the period is invalid. */
+  get status(): number {
+    return this.reading.violations.length > 0 ? 422 : 200
+  }
+
+  /** Returns whether there were visits in the period or in the last twelve months, or the period is invalid. */
+  async areWorthShowing(): Promise<boolean> {
+    if (this.reading.violations.length > 0) return true
+    for (const { range } of [this.reading.period, namedPeriod('12m', this.calendar.today())]) {
+      const { clicks, bots, previews } = (await this.seriesOf(range, 'month')).totals
+      if (clicks + bots + previews > 0) return true
+    }
+    return false
+  }
+
+  /** Returns the clicks over time. */
+  seriesOf(range: DayRange, interval: Interval) {
+    return seriesOf(...this.scope, this.calendar, range, interval)
+  }
+}
+
+/** Explains why a link that isn't active has no clicks. */
+export function inactiveText(status: Link['status']): string {
+  return `This link is ${status}, so visitors can’t reach its destination.`
+}
+
+/** Renders a placeholder for the figures until the first click. A script polls for it. */
+export function noClicksYet({ short_url, status }: Pick<Link, 'short_url' | 'status'>): Html {
+  const title = 'No clicks yet'
+  if (status !== 'active') return emptyState({ title, why: inactiveText(status) })
+  return emptyState({
+    title,
+    why: 'Open the short link. Your click appears here within seconds. Bots and link previews are counted separately.',
+    action: linkButton({ label: 'Open short link', href: short_url, inNewTab: true }),
+  })
+}
