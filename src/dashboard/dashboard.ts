@@ -13,6 +13,7 @@ import { addLinkPages } from './pages/link.ts'
 import { addLinkForms } from './pages/link-form.ts'
 import { addLinkListPages } from './pages/links.ts'
 import { addOverviewPage } from './pages/overview.ts'
+import { addSelectionPages } from './pages/selection.ts'
 import { addSessionPages } from './pages/sessions.ts'
 import { addSignInPages } from './pages/sign-in.ts'
 import { addSpacePages } from './pages/spaces.ts'
@@ -29,6 +30,7 @@ export function addDashboard(services: Services): void {
   addSignInPages(pages, services)
   addOverviewPage(pages, services)
   addLinkListPages(pages, services)
+  addSelectionPages(pages, services)
   addLinkPages(pages, services)
   addLinkForms(pages, services)
   addDomainPages(pages, services)

@@ -10,7 +10,6 @@ import { copyButton, hiddenFields, linkButton, postButton, submitButton } from '
 import { quantity } from '../parts/format.ts'
 import { destination, shortUrlParts, shortUrlText, statusBadge } from '../parts/links.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
-import { selectedRows } from '../parts/table.ts'
 import { attempt } from '../record-forms.ts'
 import { linkListReturnPath, linkReturnPath, undoReturnPath } from '../return-path.ts'
 import { breakdownBars } from '../statistics/breakdowns.ts'
@@ -176,7 +175,7 @@ function deleteStatisticsPage({ id, clicks, short_url }: Link): PageContent {
   })
 }
 
-const undoNote = 'You can undo this for one minute.'
+export const undoNote = 'You can undo this for one minute.'
 
 /** Asks whether to delete the link. `next` is the list to return to; null on the link page. */
 async function deletePage(services: Services, account: number, link: Link, next: string | null): Promise<PageContent> {
@@ -194,34 +193,8 @@ async function deletePage(services: Services, account: number, link: Link, next:
   })
 }
 
-const namedLinks = 5
-
-export async function deleteManyPage(
-  services: Services,
-  account: number,
-  links: readonly Link[],
-  next: string,
-): Promise<PageContent> {
-  const counts = quantity(links.length, 'link')
-  const named = links.toSorted((one, other) => other.clicks - one.clicks).slice(0, namedLinks)
-  const things: Part[] = named.map(
-    ({ short_url, clicks }) => html`<bdi>${shortUrlText(short_url)}</bdi>: ${quantity(clicks, 'click')}`,
-  )
-  if (links.length > namedLinks) things.push(`and ${links.length - namedLinks} more`)
-  return confirmation({
-    title: `Delete ${counts}?`,
-    place: 'links',
-    action: `${home}/selected`,
-    things,
-    consequences: [await describeEffect(services, account, links), undoNote],
-    verb: `Delete ${counts}`,
-    cancel: next,
-    fields: { what: 'delete', confirmed: 'true', next, ...selectedRows(links.map(({ id }) => id)) },
-  })
-}
-
 /** Describes the effect on visitors: a 404, or the domain's not-found page. */
-async function describeEffect({ storage }: Services, account: number, links: readonly Link[]): Promise<Part> {
+export async function describeEffect({ storage }: Services, account: number, links: readonly Link[]): Promise<Part> {
   const ids = new Set(links.map(({ domain_id }) => domain_id))
   const domains = await Promise.all([...ids].map((id) => domainRecords.find(storage, account, id)))
   const [url = null, ...others] = new Set(domains.map((domain) => domain?.record.not_found_url ?? null))
