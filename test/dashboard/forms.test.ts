@@ -333,3 +333,30 @@ test('creates one key if the button is pressed twice, and shows it only once', a
   assert.ok(!text.includes(secret))
   assert.equal(text.match(/<bdi>Twice<\/bdi>/g)?.length, 1)
 })
+
+test('the form for a duplicate has the values of the link, except its alias and password', async () => {
+  const space = await place.stored('/spaces', { name: 'Copied' })
+  const original = await place.link({
+    ...{ url: 'https://acme.com/summer', alias: 'original', title: 'Summer', space_id: space.id, clicks_limit: 9 },
+    ...{ active_period_end_at: '2030-01-01T10:00:00Z', redirect_status: 301, redirect_password: 'secret' },
+  })
+  const path = `/app/links/new?copy=${original.id}`
+  const form = await browser.open(path)
+  assert.match(form.text, /A copy of .*\/original, with another alias\. Its password can’t be copied/)
+  const rejected = await browser.submit(form, '/app/links', { alias: 'original' })
+  assert.equal(rejected.status, 422)
+  assert.match(rejected.page.text, /A copy of /)
+  const { page } = await browser.follow(await browser.submit(rejected.page, '/app/links', { alias: '' }))
+  const id = page.links.map((href) => /^\/app\/links\/(\d+)\/edit$/.exec(href)?.[1]).find(Boolean)
+  const copy = (await place.send('GET', `/links/${id}`)).body.data
+  const { alias, id: _, short_url, created_at, updated_at } = copy
+  assert.notEqual(alias, original.alias)
+  assert.deepEqual(copy, {
+    ...original,
+    ...{ id: copy.id, alias, short_url, created_at, updated_at, has_redirect_password: false },
+  })
+  for (const unknown of ['99999', 'x', ''])
+    assert.equal((await browser.get(`/app/links/new?copy=${unknown}`)).status, 404)
+  const stranger = await signedIn(app, (await newPlace(app)).key)
+  assert.equal((await stranger.get(path)).status, 404)
+})

@@ -1,6 +1,8 @@
 /** Forms for links. Controls are named like API fields, so that each error appears next to its control. */
 
 import type { Domain } from '../../domains/schema.ts'
+import { found } from '../../errors.ts'
+import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Link, type LinkRow, linkLabels, linkOf } from '../../links/schema.ts'
@@ -24,6 +26,11 @@ import { addDomainFirst, type Difference } from '../parts/messages.ts'
 import { addRecordForms, newRecordForm } from '../record-forms.ts'
 
 export function addLinkForms(pages: Pages, { storage, actions: { links }, shortUrl }: Services): void {
+  /** Finds the link that the new link is a copy of. */
+  const findOriginal = async (id: unknown, account: number) => {
+    const original = positiveInteger(String(id))
+    return original === undefined ? undefined : (await findLink(storage, account, original))?.record
+  }
   addRecordForms<LinkRow>(pages, storage, {
     what: 'link',
     actions: {
@@ -36,13 +43,18 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
       },
     },
     initialValues: async ({ account, query }) => {
+      if (query.copy !== undefined) {
+        const original = linkOf(found(await findOriginal(query.copy, account), 'link'), shortUrl)
+        return { ...formValues(original), alias: '', domain_id: String(original.domain_id), copy: query.copy }
+      }
       const { url, space_id, domain_id = (await findLinkDomain(storage, account, null))?.id } = query
       return { url, domain_id, space_id, redirect_status: '302' }
     },
     newPage: async (state, { account }) => {
-      const { domain_id, space_id } = state.values
+      const { domain_id, space_id, copy } = state.values
       const choices = await loadChoices(storage, account, { domains: [domain_id], spaces: [space_id] })
-      return newLinkPage(state, choices, shortUrl)
+      const original = await findOriginal(copy, account)
+      return newLinkPage(state, choices, shortUrl, original && linkOf(original, shortUrl))
     },
     valuesOf: (row) => formValues(linkOf(row, shortUrl)),
     editForm: async (row, { account, fields }) => {
@@ -57,7 +69,8 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
   })
 }
 
-function newLinkPage(state: FormState, choices: Choices, shortUrl: ShortUrl): PageContent {
+/** `original` is the link to duplicate. */
+function newLinkPage(state: FormState, choices: Choices, shortUrl: ShortUrl, original: Link | undefined): PageContent {
   const shown = { title: 'New link', place: 'links' } as const
   if (choices.domains.length === 0) return { ...shown, body: addDomainFirst }
   const url = textField(state, {
@@ -68,8 +81,15 @@ function newLinkPage(state: FormState, choices: Choices, shortUrl: ShortUrl): Pa
     isRequired: true,
     hasFocus: state.violations.length === 0,
   })
-  const controls = html`${url}${address(state, choices, shortUrl)}${linkSections(state, choices)}`
+  const controls = html`${original ? copyNote(original) : null}${url}${address(state, choices, shortUrl)}${linkSections(state, choices)}`
   return { ...shown, body: newRecordForm('/app/links', 'Create link', state.withErrors(controls)) }
+}
+
+/** Names the duplicated link, and says what the copy lacks. */
+function copyNote({ id, short_url, has_redirect_password }: Link): Html {
+  const name = html`<a href="/app/links/${id}"><bdi>${shortUrlText(short_url)}</bdi></a>`
+  const password = ' Its password can’t be copied: set one under “Access” if visitors must enter it.'
+  return html`${hiddenFields({ copy: String(id) })}<p>A copy of ${name}, with another alias.${has_redirect_password ? password : null}</p>`
 }
 
 /** Renders the domain and the alias; a select only if there are several domains. */
@@ -234,7 +254,7 @@ function localTime(text: string): string {
 }
 
 function apiFields(form: Fields): Fields {
-  const { version: _, remove_password, ...sent } = form
+  const { version: _, copy: __, remove_password, ...sent } = form
   const fields: Record<string, unknown> = { ...sent }
   for (const { name, kind } of controls) {
     // Browsers don't send unchecked boxes.

@@ -170,6 +170,7 @@ function rowMenu({ id, short_url, disabled }: Link, list: ListState): Html {
   return menu(`menu-${id}`, `Actions for ${shortUrlText(short_url)}`, [
     { label: 'Edit', href: `${home}/${id}/edit`, icon: 'edit' },
     { label: 'QR code', href: `${home}/${id}#qr`, icon: 'qr' },
+    { label: 'Duplicate', href: `${home}/new?copy=${id}`, icon: 'copy' },
     { ...state, href: `${home}/${id}/${disabled ? 'enable' : 'disable'}`, fields: { next: list.currentHref } },
     { label: 'Delete', href: `${home}/${id}/delete${remove}`, icon: 'remove', isDangerous: true, inDialog: true },
   ])
