@@ -196,6 +196,8 @@ async function searches(page: Page, shot: Shot): Promise<void> {
   await shot('filtered')
   await page.getByRole('link', { name: 'go.acme.com:3080/winter' }).click()
   await page.getByRole('heading', { level: 1, name: /winter/ }).waitFor()
+  await opensQrCode(page)
+  await page.goBack()
   await page.goBack()
   assert.match(page.url(), /status=disabled$/)
   assert.equal(await rows.count(), 2)
@@ -205,6 +207,14 @@ async function searches(page: Page, shot: Shot): Promise<void> {
   await page.getByRole('link', { name: 'Clear all' }).click()
   await page.waitForURL('**/app/links')
   assert.equal(await rows.count(), 4)
+}
+
+/** On a phone, clicks come before the QR code, which a link opens. */
+async function opensQrCode(page: Page): Promise<void> {
+  const code = page.getByRole('img', { name: /^QR code/ })
+  assert.equal(await code.isVisible(), false)
+  await page.evaluate('location.hash = "qr"')
+  await code.waitFor()
 }
 
 async function choosesScheme(page: Page): Promise<void> {

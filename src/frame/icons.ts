@@ -15,6 +15,7 @@ const drawings = {
   about: '<circle cx="8" cy="8" r="6"/><path d="M8 7.5V11M8 5v.1"/>',
   plus: '<path d="M8 3v10M3 8h10"/>',
   copy: '<rect x="5.5" y="5.5" width="8" height="8" rx="1.5"/><path d="M10.5 5.5V4A1.5 1.5 0 0 0 9 2.5H4A1.5 1.5 0 0 0 2.5 4v5A1.5 1.5 0 0 0 4 10.5h1.5"/>',
+  open: '<path d="M9 2.5h4.5V7M13.5 2.5L7.5 8.5M6.5 3.5h-3a1 1 0 0 0-1 1v8a1 1 0 0 0 1 1h8a1 1 0 0 0 1-1v-3"/>',
   done: '<path d="M3 8.5l3.5 3.5L13 4.5"/>',
   search: '<circle cx="7" cy="7" r="4.5"/><path d="M10.5 10.5l3 3"/>',
   warning: '<path d="M8 2.5l6 11H2zM8 6.5v3M8 11.5v.1"/>',

@@ -98,3 +98,25 @@ test('the page of a disabled or scheduled link says where its visitors go', asyn
     'Starts on Jan 1, 2090: until then, visitors are redirected to acme.com/lost, the domain’s URL for unknown links.',
   )
 })
+
+test('the page of a link offers Copy and Edit, and the other actions in a menu', async () => {
+  const link = await place.link()
+  const path = `/app/links/${link.id}`
+  const labels = async () => {
+    const { root } = await browser.open(path)
+    const [head] = allOf(root, 'header', { class: 'head' })
+    const [menu] = allOf(root, 'div', { id: 'link-menu' })
+    assert.ok(head && menu)
+    const pressed = elementsIn(head).filter(({ name, parent }) => /^(?:a|button)$/.test(name) && parent?.name === 'div')
+    return [pressed.map(textOf), allOf(menu, 'li').map(textOf)]
+  }
+  const actions = ['CopyCopied', 'Edit', 'More actions']
+  assert.deepEqual(await labels(), [actions, ['Open', 'Duplicate', 'Disable', 'Delete link']])
+  await clickOn(app.storage, link.id, 1, new Date().toISOString())
+  await browser.post(`${path}/disable`)
+  assert.deepEqual(await labels(), [actions, ['Open', 'Duplicate', 'Enable', 'Delete statistics', 'Delete link']])
+  const { links, root } = await browser.open(path)
+  assert.ok(links.includes(`/app/links/new?copy=${link.id}`))
+  // Without scripts, it replaces the Copy button.
+  assert.deepEqual(allOf(root, 'code', { class: 'without-script' }).map(textOf), [link.short_url])
+})

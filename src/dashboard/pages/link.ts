@@ -1,12 +1,13 @@
 import { domainRecords } from '../../domains/store.ts'
 import { Failure, found, notFound } from '../../errors.ts'
+import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { sendQr } from '../../links/qr.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
-import { copyButton, hiddenFields, linkButton, postButton, submitButton } from '../parts/buttons.ts'
+import { copyButton, hiddenFields, linkButton, type MenuItem, menu, submitButton } from '../parts/buttons.ts'
 import { quantity } from '../parts/format.ts'
 import { destination, shortUrlParts, shortUrlText, statusBadge } from '../parts/links.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
@@ -58,7 +59,13 @@ async function showLink(request: PageRequest, services: Services): Promise<PageC
 <div class="identity">${linkFacts(link, context)}${qrSection(link, `${path}/qr`)}</div>
 ${clicksSection(link, shown)}
 ${deletionSection(link, isVisited)}`
-  return { ...titleAndHeading(link), place: 'links', action: headActions(link), body, status: statistics.status }
+  return {
+    ...titleAndHeading(link),
+    place: 'links',
+    action: headActions(link, isVisited),
+    body,
+    status: statistics.status,
+  }
 }
 
 async function contextOf({ space_id, domain_id }: Link, account: number, { storage }: Services): Promise<LinkContext> {
@@ -76,12 +83,14 @@ function clicksSection(link: Link, statistics: readonly Html[] | null): Html {
   return html`<section id="clicks" data-arrived="${link.clicks > 0 ? 'First click received' : 'First visit received, from a bot or a link preview'}"><h2>Clicks</h2>${statistics}</section>`
 }
 
-/** Renders the deletion links. Confirmation pages name the consequences. */
+/** Renders a row for each deletion. Confirmation pages name the consequences. */
 function deletionSection({ id }: Link, hasStatistics: boolean): Html {
   const path = `${home}/${id}`
-  const statistics = html`<div><p>Resets the click count to 0. The link keeps working.</p>${confirmLink('Delete statistics', `${path}/delete-statistics`)}</div>`
-  return html`<section id="delete"><h2>Delete</h2><div class="removals">${hasStatistics ? statistics : null}
-<div>${confirmLink('Delete link', `${path}/delete`)}</div></div></section>`
+  const row = (name: string, effect: string, verb: string, page: string) =>
+    html`<li><div><h3>${name}</h3><p>${effect}</p></div>${confirmLink(verb, `${path}/${page}`)}</li>`
+  return html`<section id="delete"><h2>Delete</h2><ul class="removals">
+${hasStatistics ? row('Statistics', 'Resets the click count to 0. The link keeps working.', 'Delete statistics', 'delete-statistics') : null}
+${row('Link', `Visitors can no longer open it. ${undoNote}`, 'Delete link', 'delete')}</ul></section>`
 }
 
 /** Returns the title of the document and the heading of the page, which allows a line break after the host. */
@@ -91,25 +100,38 @@ function titleAndHeading({ short_url, status }: Link) {
   return { title: `${path} on ${host}`, heading }
 }
 
-function headActions({ id, short_url, disabled }: Link): Html {
-  const path = `/app/links/${id}`
-  const [label, action] = disabled ? ['Enable', 'enable'] : ['Disable', 'disable']
-  return html`<div class="actions">${copyButton(short_url, 'the short link', 'Copy')}
-${linkButton({ label: 'Open', href: short_url, inNewTab: true })}
-${linkButton({ label: 'Edit', href: `${path}/edit`, weight: 'primary', icon: 'edit' })}
-${postButton({ label, action: `${path}/${action}`, fields: { next: path } })}</div>`
+/** Renders the actions to the right of the heading. Without scripts, the short link to select replaces Copy. */
+function headActions({ id, short_url, disabled }: Link, hasStatistics: boolean): Html {
+  const path = `${home}/${id}`
+  const state = disabled
+    ? ({ label: 'Enable', icon: 'done', href: `${path}/enable` } as const)
+    : ({ label: 'Disable', icon: 'off', href: `${path}/disable` } as const)
+  const deletion = { icon: 'remove', isDangerous: true, inDialog: true } as const
+  const items: MenuItem[] = [
+    { label: 'Open', href: short_url, icon: 'open', inNewTab: true },
+    { label: 'Duplicate', href: `${home}/new?copy=${id}`, icon: 'copy' },
+    { ...state, fields: { next: path } },
+  ]
+  if (hasStatistics) items.push({ label: 'Delete statistics', href: `${path}/delete-statistics`, ...deletion })
+  items.push({ label: 'Delete link', href: `${path}/delete`, ...deletion })
+  return html`<div class="actions"><code class="without-script">${short_url}</code>
+${copyButton(short_url, 'the short link', 'Copy', 'primary')}
+${linkButton({ label: 'Edit', href: `${path}/edit`, icon: 'edit' })}
+${menu('link-menu', 'More actions', items, 'plain')}</div>`
 }
 
 export function qrImage(shortUrl: string, path: string): Html {
   return html`<img src="${path}?format=svg&amp;size=512" width="160" height="160" alt="QR code for ${shortUrl}">`
 }
 
+/** Renders the QR code, folded on phones only. A link to `#qr` opens it. */
 function qrSection({ short_url }: Link, path: string): Html {
-  return html`<section id="qr" class="qr">${qrImage(short_url, path)}
+  return html`<details class="qr-fold"><summary>${icon('chevron', 'chevron')}QR code</summary>
+<section id="qr" class="qr">${qrImage(short_url, path)}
 <div class="stack"><h2>QR code</h2><p><code>${short_url}</code></p>
 <a class="button plain" href="${path}?format=svg&amp;size=1024&amp;download=1">Download SVG</a>
 <form method="get" action="${path}" class="actions">${hiddenFields({ format: 'png', download: '1' })}${submitButton({ label: 'Download PNG', weight: 'plain' })}<label for="qr-size" class="hidden-text">Size of the PNG</label>
-<select id="qr-size" name="size"><option value="256">256 px</option><option value="512" selected>512 px</option><option value="1024">1024 px</option><option value="2048">2048 px</option></select></form></div></section>`
+<select id="qr-size" name="size"><option value="256">256 px</option><option value="512" selected>512 px</option><option value="1024">1024 px</option><option value="2048">2048 px</option></select></form></div></section></details>`
 }
 
 /** Adds the actions on one link. Each returns to the list in its previous state, or to the link page. */

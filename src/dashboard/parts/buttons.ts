@@ -59,9 +59,9 @@ export function onceField(): Html {
 }
 
 /** Renders a button that copies the text. `what` names it: "the short link". Without a label, the button is an icon. */
-export function copyButton(text: string, what: string, label: string | null = null): Html {
+export function copyButton(text: string, what: string, label: string | null = null, weight: Weight = 'plain'): Html {
   const words = label ?? html`<span class="hidden-text">Copy ${what}</span>`
-  const className = label === null ? 'button bare-icon copy' : 'button copy'
+  const className = label === null ? 'button bare-icon copy' : `${classOf(weight)} copy`
   return html`<button type="button" class="${className}" data-copy="${text}">${icon('copy')}${words}<span class="said" aria-hidden="true">Copied</span></button>`
 }
 
@@ -70,15 +70,23 @@ function classOf(weight: Weight): string {
 }
 
 /** A menu item: a link, or with `fields` a button that posts them to `href`. */
-interface MenuItem extends Pick<LinkButton, 'label' | 'href' | 'icon' | 'inDialog'> {
+export interface MenuItem extends Pick<LinkButton, 'label' | 'href' | 'icon' | 'inDialog' | 'inNewTab'> {
   readonly fields?: HiddenFields
   readonly isDangerous?: boolean
   readonly isCurrent?: boolean
 }
 
-/** Renders a menu and the button that opens it. `id` is unique on the page, and `label` names the button. */
-export function menu(id: string, label: string, items: readonly MenuItem[]): Html {
-  return html`<button type="button" class="button bare-icon" popovertarget="${id}">${icon('menu')}<span class="hidden-text">${label}</span></button>
+/**
+ * Renders a menu and the button that opens it. `id` is unique on the page, and `label` names the button, which has no
+ * edge unless its style is `plain`.
+ */
+export function menu(
+  id: string,
+  label: string,
+  items: readonly MenuItem[],
+  style: 'bare-icon' | 'plain' = 'bare-icon',
+): Html {
+  return html`<button type="button" class="button ${style}" popovertarget="${id}">${icon('menu')}<span class="hidden-text">${label}</span></button>
 ${menuItems(id, items)}`
 }
 
@@ -87,12 +95,13 @@ export function menuItems(id: string, items: readonly MenuItem[]): Html {
   return html`<div class="menu" id="${id}" popover><ul class="items">${items.map((item) => html`<li>${entry(item)}</li>`)}</ul></div>`
 }
 
-function entry({ label, href, icon: name, fields, isDangerous, inDialog = false, isCurrent }: MenuItem): Html {
+function entry(item: MenuItem): Html {
+  const { label, href, icon: name, fields, isDangerous, inDialog = false, inNewTab, isCurrent } = item
   const className = isDangerous ? 'danger' : null
   const words = html`${name === undefined ? null : icon(name)}${label}`
   if (fields === undefined) {
     const current = isCurrent ? 'true' : null
-    return html`<a${attributes({ href, class: className, 'data-dialog': inDialog, 'aria-current': current })}>${words}</a>`
+    return html`<a${attributes({ href, class: className, target: inNewTab ? '_blank' : null, 'data-dialog': inDialog, 'aria-current': current })}>${words}</a>`
   }
   return html`<form method="post" action="${href}">${hiddenFields(fields)}<button${attributes({ class: className })}>${words}</button></form>`
 }
