@@ -9,6 +9,7 @@ import { type Html, html, type Part } from '../http/html.ts'
 import { findRemovedLink, hasRemovedLinks } from '../links/deleted-links.ts'
 import { type DestinationWarning, destinationWarnings } from '../links/destination-warnings.ts'
 import { hasUndoableEdits } from '../links/link-edits.ts'
+import type { LinkRow } from '../links/schema.ts'
 import { findLink } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { spaceRecords } from '../spaces/store.ts'
@@ -48,7 +49,8 @@ interface Facts {
 }
 
 const messages = {
-  'link-created': () => 'Link created.',
+  // Scripts copy the short link, and then say so.
+  'link-created': () => html`<span data-created>Link created.</span>`,
   'link-saved': () => 'Link saved. The change takes effect immediately.',
   'link-deleted': ({ nameOr }) => html`${nameOr('Link')} deleted.`,
   'link-restored': ({ nameOr }) => html`${nameOr('Link')} restored.`,
@@ -232,31 +234,39 @@ function noticeIn(exchange: Exchange, cookie: string): Required<Notice> | null |
   return value === undefined ? undefined : parseNotice(value)
 }
 
-async function render(found: Required<Notice>, context: NoticeContext, action: Html | null): Promise<Html> {
+async function render(found: Required<Notice>, context: NoticeContext, undoing: Html | null): Promise<Html> {
   const { code, count, failed } = found
   const name = await findName(found, context)
   const nameOr = (fallback: string) => (name ? html`<bdi>${name}</bdi>` : fallback)
   const text = messages[code]({ count, failed, nameOr })
-  const doubts = await findDoubts(found, context)
-  if (doubts.length > 0) {
-    const edit = linkButton({ label: 'Edit', href: `/app/links/${found.ids[0]}/edit`, weight: 'link-like' })
-    return notice(
-      'warning',
-      html`${text} ${doubts.map(describeDoubt)}`,
-      action === null ? edit : html`${edit} ${action}`,
-    )
-  }
-  const kind = failed > 0 || warnings.includes(code) ? 'warning' : 'done'
-  return notice(kind, text, action)
+  const saved = await findSaved(found, context)
+  const doubts =
+    saved === undefined ? [] : await destinationWarnings(context.storage, context.account, saved, context.shortUrl)
+  const actions: Html[] = []
+  if (saved !== undefined && doubts.length > 0) actions.push(action('Edit', `/app/links/${saved.id}/edit`))
+  if (saved !== undefined && code === 'link-created') actions.push(action('Create another', pathOfAnother(saved)))
+  if (undoing !== null) actions.push(undoing)
+  const kind = failed > 0 || doubts.length > 0 || warnings.includes(code) ? 'warning' : 'done'
+  const words = doubts.length > 0 ? html`${text} ${doubts.map(describeDoubt)}` : text
+  return notice(kind, words, actions.length === 0 ? null : html`${actions.map((each) => html`${each} `)}`)
+}
+
+function action(label: string, href: string): Html {
+  return linkButton({ label, href, weight: 'link-like' })
+}
+
+/** Returns the path of the form for another link on the same domain, in the same space. */
+function pathOfAnother({ domain_id, space_id }: LinkRow): string {
+  const space = space_id === null ? '' : `&space_id=${space_id}`
+  return `/app/links/new?domain_id=${domain_id}${space}`
 }
 
 /** Codes after which the destinations of the link are checked for likely mistakes. */
 const savedCodes: readonly Notice['code'][] = ['link-created', 'link-saved']
 
-async function findDoubts({ code, ids: [id] }: Required<Notice>, { storage, account, shortUrl }: NoticeContext) {
-  if (id === undefined || !savedCodes.includes(code)) return []
-  const link = await findLink(storage, account, id)
-  return link === undefined ? [] : destinationWarnings(storage, account, link.record, shortUrl)
+async function findSaved({ code, ids: [id] }: Required<Notice>, { storage, account }: NoticeContext) {
+  if (id === undefined || !savedCodes.includes(code)) return undefined
+  return (await findLink(storage, account, id))?.record
 }
 
 function describeDoubt(doubt: DestinationWarning): Html {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
-import { browserForTests, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
+import { browserForTests, hasFocus, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
 import { eventually } from '../../test/processes.ts'
 
 const openWindow = browserForTests()
@@ -25,6 +25,23 @@ test('copies the short link, and confirms it on the button', { skip }, async () 
   await page.getByText('Copied').and(page.locator(':visible')).first().waitFor()
   assert.equal(await page.evaluate('navigator.clipboard.readText()'), 'http://go.acme.com:3080/winter')
   await eventually(async () => (await page.locator('.announcer').textContent()) === 'Copied')
+})
+
+test('focuses the Copy button of a new link if the browser does not allow copying', { skip }, async () => {
+  const { page, target } = await openLinks()
+  // Like Firefox, which requires a key or a click on the page.
+  await page.addInitScript(
+    'navigator.clipboard.writeText = () => Promise.reject(new DOMException("", "NotAllowedError"))',
+  )
+  await page.goto(`${app.origin}/app/links/new`)
+  await target.fill('https://acme.com/refused')
+  await target.press('Enter')
+  await page.getByText('Link created.').waitFor()
+  const button = page.getByRole('button', { name: 'Copy', exact: true })
+  await eventually(() => hasFocus(button))
+  assert.equal(await page.getByText('and copied').count(), 0)
+  const [newest] = (await app.send('GET', '/api/v1/links')).body.data
+  await app.send('DELETE', `/api/v1/links/${newest.id}`)
 })
 
 test('asks before leaving a form with changes, but not after they are reverted', { skip }, async () => {
@@ -54,7 +71,7 @@ test('adds https to a URL on blur and on submit', { skip }, async () => {
   assert.equal(await target.inputValue(), 'localhost:3000')
   await target.fill('acme.com/sent')
   await target.press('Enter')
-  await page.getByText('Link created').waitFor()
+  await page.waitForURL(/links\/\d+$/)
   const [newest] = (await app.send('GET', '/api/v1/links')).body.data
   assert.equal(newest.url, 'https://acme.com/sent')
   await app.send('DELETE', `/api/v1/links/${newest.id}`)

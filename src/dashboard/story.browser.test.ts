@@ -15,7 +15,10 @@ type Shot = (step: string) => Promise<void>
 
 test('a desktop creates, visits, counts, changes, deletes and restores a link', { skip }, async () => {
   const app = await startApp()
-  const { page, complaints } = await openWindow({ reducedMotion: 'no-preference' })
+  const { page, complaints } = await openWindow({
+    reducedMotion: 'no-preference',
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
   const shot = (step: string) => shoot(page, `1280-light-${step}`)
   await signsInOnce(app, page)
   await shot('1-welcome')
@@ -60,7 +63,9 @@ async function makesLink(page: Page, target: string): Promise<void> {
   await page.getByLabel('Alias').fill('Summer')
   await page.getByRole('button', { name: 'Create link' }).click()
   await page.waitForURL('**/app/links/1')
-  assert.match(await page.getByRole('status').first().innerText(), /Link created\./)
+  await page.getByText('Link created and copied.').first().waitFor()
+  assert.equal(await page.evaluate('navigator.clipboard.readText()'), 'http://localhost:3080/Summer')
+  assert.equal(await page.getByRole('link', { name: 'Create another' }).count(), 1)
   assert.equal(await page.title(), '/Summer on localhost:3080 · Waymark')
   const code = page.getByRole('img', { name: 'QR code for http://localhost:3080/Summer' })
   await code.scrollIntoViewIfNeeded()

@@ -31,7 +31,7 @@ test('warns of a mistyped top-level domain and of an own short link when a link 
   const { page } = await browser.follow(created)
   assert.equal(
     page.said.join(),
-    'Link created. Check the destination: www.acme.con ends in “.con”, which isn’t a known top-level domain. Edit',
+    'Link created. Check the destination: www.acme.con ends in “.con”, which isn’t a known top-level domain. Edit Create another',
   )
   assert.ok(page.links.includes(`${path}/edit`))
   assert.deepEqual(
@@ -61,7 +61,20 @@ test('does not warn of short links of another account', async () => {
   const { short_url } = await other.link({ alias: 'summer' })
   const browser = await signedIn(app, own.key)
   const created = await browser.post('/app/links', { url: short_url, domain_id: String(own.domain.id) })
-  assert.deepEqual((await browser.follow(created)).page.said, ['Link created.'])
+  assert.deepEqual((await browser.follow(created)).page.said, ['Link created. Create another'])
+})
+
+test('offers to create another link on the same domain, in the same space', async () => {
+  const own = await newPlace(app)
+  const browser = await signedIn(app, own.key)
+  const domain = await own.stored('/domains', { name: `second.${own.domain.name}` })
+  const space = await own.stored('/spaces', { name: 'Sales' })
+  const fields = { url: 'https://acme.com', domain_id: String(domain.id), space_id: String(space.id) }
+  const { page } = await browser.follow(await browser.post('/app/links', fields))
+  const another = `/app/links/new?domain_id=${domain.id}&space_id=${space.id}`
+  assert.ok(page.links.includes(another), page.links.join())
+  const form = (await browser.open(another)).form('/app/links')
+  assert.deepEqual([form.url, form.domain_id, form.space_id], ['', String(domain.id), String(space.id)])
 })
 
 test('keeps an offer to undo a change on the following pages, next to other notices, until it is used', async () => {

@@ -1,4 +1,7 @@
-/** Copies the text of `data-copy` when its button is pressed, and shows "Copied" for two seconds. */
+/**
+ * Copies the text of `data-copy` when its button is pressed, and shows "Copied" for two seconds. Copies the short link
+ * of a new link, whose notice has `data-created`.
+ */
 import { announce } from './page.js'
 
 /** @type {WeakMap<HTMLElement, number>} */
@@ -30,5 +33,21 @@ async function copied(text, button) {
     area.remove()
     button.focus()
     return isDone
+  }
+}
+
+const created = document.querySelector('[data-created]')
+const copyButton = document.querySelector('.head [data-copy]')
+if (created && copyButton instanceof HTMLElement) void copyCreated(created, copyButton)
+
+/** Firefox and Safari allow this only after a key or a click on this page. @type {(notice: Element, button: HTMLElement) => Promise<void>} */
+async function copyCreated(notice, button) {
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy ?? '')
+    notice.textContent = 'Link created and copied.'
+    announce('Link created and copied.')
+  } catch {
+    // The Enter key copies it.
+    button.focus()
   }
 }
