@@ -95,6 +95,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
     dashboardUrl,
     rateLimits,
     shortUrl,
+    clicksRetention: options.clicksRetention,
     deleteClicks,
     actions,
   })

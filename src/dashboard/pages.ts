@@ -73,6 +73,8 @@ export interface Services {
   /** Returns the public URL of the dashboard, without a trailing slash. */
   readonly dashboardUrl: (exchange: Exchange) => string
   readonly rateLimits: RateLimits
+  /** The number of days after which statistics are deleted. 0 means never. */
+  readonly clicksRetention: number
   /** Deletes all of a link's clicks. Returns false if the account has no such link. */
   readonly deleteClicks: (account: number, link: number) => Promise<boolean>
   readonly actions: {

@@ -181,9 +181,14 @@ describe('figures', () => {
     ] as const) {
       const { meta } = await stats(`name=clicks${subject}`)
       const { root } = await browser.open(path)
-      const [list] = allOf(root, 'dl', { class: 'figures' })
-      const figures = list && allOf(list, 'dd').map((each) => Number.parseInt(textOf(each), 10))
-      assert.deepEqual(figures, [meta.clicks, meta.unique_clicks, meta.bots, meta.previews], path)
+      const numbersIn = (name: string, type: string) =>
+        allOf(root, name, { class: type }).flatMap((list) =>
+          allOf(list, 'dd').map((each) => Number.parseInt(textOf(each), 10)),
+        )
+      const allTime = path === `/app/links/${link.id}` ? [meta.clicks] : []
+      assert.deepEqual(numbersIn('dl', 'figures'), [meta.clicks, meta.unique_clicks, ...allTime], path)
+      const [bots, , previews] = numbersIn('details', 'uncounted')
+      assert.deepEqual([bots, previews], [meta.bots, meta.previews], path)
     }
     const { data } = await stats(`name=clicks&link_id=${link.id}`)
     const file = await browser.get(`/app/links/${link.id}/clicks.csv`)

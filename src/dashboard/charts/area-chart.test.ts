@@ -3,18 +3,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { runs } from '../../../test/runs.ts'
 import { assertWellFormed, textsOf } from '../../../test/well-formed.ts'
-import { utc } from '../../analytics/calendar.ts'
+import { calendarOf, utc } from '../../analytics/calendar.ts'
 import { type DayRange, type Interval, intervals } from '../../analytics/statistics/day-range.ts'
 import { type Bucket, Series } from '../../analytics/statistics/series.ts'
 import type { Html } from '../../http/html.ts'
-import {
-  areaChart as areaChartOf,
-  type ClicksChart,
-  createAxis,
-  labelIndexes,
-  plotHeight,
-  plotWidth,
-} from './area-chart.ts'
+import { areaChart as areaChartOf, type ClicksChart } from './area-chart.ts'
+import { createAxis, plotHeight, plotWidth } from './plot.ts'
+import { bucketName, labelIndexes } from './time-axis.ts'
 
 const today = Date.parse('2026-11-22') / 86_400_000
 const week = { from: today - 6, to: today }
@@ -31,6 +26,11 @@ function bucketsOf(range: DayRange, interval: Interval, clicks: readonly number[
 const areaChart = (chart: Partial<ClicksChart> & Pick<ClicksChart, 'buckets' | 'interval' | 'title'>) =>
   areaChartOf({ started: chart.buckets.length, currentHour: null, ...chart })
 
+const comparedWith = (clicks: readonly (number | null)[]) => {
+  const untilNow = clicks.reduce<number>((sum, each) => sum + (each ?? 0), 0)
+  return { phrase: 'previous period', clicks, untilNow }
+}
+
 const weekOf = (...clicks: number[]) => bucketsOf(week, 'day', clicks)
 const titlesOf = (chart: Html) => textsOf(chart, 'title')
 
@@ -45,7 +45,7 @@ const charts = fc
     interval: fc.constantFrom(...intervals),
     days: fc.oneof(fc.constantFrom(1, 2, 7, 30), fc.integer({ min: 1, max: 120 })),
     figures: fc.array(clicks, { maxLength: 40 }),
-    before: fc.option(fc.array(clicks, { maxLength: 40 }), { nil: undefined }),
+    before: fc.option(fc.array(fc.option(clicks), { maxLength: 40 }), { nil: undefined }),
     left: fc.nat(3),
     currentHour: fc.option(fc.nat(24)),
     title: fc.string({ unit: fc.constantFrom('<', '>', '"', "'", '&', ']]>', 'é', '💩', 'a') }),
@@ -54,7 +54,7 @@ const charts = fc
     const buckets = bucketsOf({ from: today - days + 1, to: today }, interval, figures)
     const started = Math.max(0, buckets.length - left)
     const hour = started === 0 ? null : currentHour
-    return { buckets, started, currentHour: hour, interval, title, ...(before && { before }) }
+    return { buckets, started, currentHour: hour, interval, title, ...(before && { before: comparedWith(before) }) }
   })
 
 /** Checks lines, columns and relative positions. */
@@ -122,21 +122,32 @@ test('labels each axis with at most four whole numbers, up to at least the highe
   )
 })
 
-test('the clicks of the previous period add up to its total until now', () => {
+test('the clicks of the earlier period add up to its total until now', () => {
+  const before = { phrase: 'same period last year', clicks: [4, null, 60, 700], untilNow: 29 }
   const chart = {
     buckets: weekOf(1, 2, 3),
     started: 3,
-    before: [4, 5, 60, 700],
+    currentHour: 9,
     interval: 'day',
     title: 'Clicks',
+    before,
   } as const
-  const previousColumn = (some: Partial<ClicksChart>) =>
-    textsOf(areaChart({ ...chart, ...some }), 'td').filter((_, place) => place % 5 === 4)
-  assert.deepEqual(previousColumn({}), ['4', '5', '60', '69'])
-  assert.deepEqual(previousColumn({ currentHour: 9, beforeUntilNow: 29 }), ['4', '5', '20', '29'])
-  assert.ok(
-    titlesOf(areaChart({ ...chart, currentHour: 9, beforeUntilNow: 29 })).includes(
-      'Wed, Nov 18, 2026, so far: 3 clicks (previous period: 20)',
-    ),
+  const cells = textsOf(areaChart(chart), 'td').filter((_, place) => place % 5 === 4)
+  assert.deepEqual(cells, ['4', '', '25', '29'])
+  assert.deepEqual(titlesOf(areaChart(chart)), [
+    'Mon, Nov 16, 2026: 1 click (same period last year: 4)',
+    'Tue, Nov 17, 2026: 2 clicks',
+    'Wed, Nov 18, 2026, so far: 3 clicks (same period last year: 25)',
+  ])
+})
+
+test('names both hours with their offsets when clocks go back', () => {
+  const berlin = calendarOf('[["Europe/Berlin",0]]')
+  const day = Date.parse('2026-10-25') / 86_400_000
+  const { buckets, localStarts } = new Series({ from: day, to: day }, 'hour', berlin)
+  const axis = { buckets, localStarts, started: 25, currentHour: null, interval: 'hour' } as const
+  assert.deepEqual(
+    [1, 2, 3, 4].map((place) => bucketName(axis, place)),
+    ['Oct 25, 2026, 01:00', 'Oct 25, 2026, 02:00 (UTC+2)', 'Oct 25, 2026, 02:00 (UTC+1)', 'Oct 25, 2026, 03:00'],
   )
 })

@@ -8,18 +8,33 @@ import { oneOf } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import type { Violation } from '../../violations.ts'
 
-const labels = { '2d': '2 days', '7d': '7 days', '30d': '30 days', '90d': '90 days', '12m': '12 months' } as const
+const labels = { '1d': 'Today', '7d': '7 days', '30d': '30 days', '90d': '90 days', '12m': '12 months' } as const
 
 type PeriodName = keyof typeof labels
 
 export const periods = Object.entries(labels).map(([name, label]) => ({ name: name as PeriodName, label }))
+
+/** Comparisons, and the phrase for the other period in a sentence. */
+export const comparisons = {
+  none: 'no other period',
+  previous: 'previous period',
+  year: 'same period last year',
+} as const
+
+export type Comparison = keyof typeof comparisons
+
+const defaultComparison = 'previous'
 
 export interface Period {
   /** Null for a custom range. */
   readonly name: PeriodName | null
   readonly range: DayRange
   readonly interval: Interval
-  /** The previous period: as many days as have started, or the same days in earlier months. Null before 1970. */
+  readonly comparison: Comparison
+  /**
+   * The period to compare with. The previous period has as many days as have started, or the same days in earlier months.
+   * Last year has the same dates. Null without a comparison, and before 1970.
+   */
   readonly before: DayRange | null
 }
 
@@ -33,9 +48,15 @@ export interface PeriodReading {
 
 const day = { schema: Type.String({ format: 'date' }), parse: parseDay }
 
-const periodForm = form<{ period: PeriodName | null; from: number | null; to: number | null }>(
+const periodForm = form<{
+  period: PeriodName | null
+  compare: Comparison | null
+  from: number | null
+  to: number | null
+}>(
   {
     period: optional(oneOf(Object.keys(labels) as PeriodName[], 'The period.'), null),
+    compare: optional(oneOf(Object.keys(comparisons) as Comparison[], 'The period to compare with.'), null),
     from: optional(day, null),
     to: optional(day, null),
   },
@@ -43,25 +64,30 @@ const periodForm = form<{ period: PeriodName | null; from: number | null; to: nu
   (wanted) => rangeFaults({ ...wanted, interval: null }),
 )
 
-/** Reads the period from `period`, or from `from` and `to`. Ignores other fields. */
-export function readPeriod({ period, from, to }: Fields, today: number): PeriodReading {
-  const { values, violations } = periodForm.read({ period, from, to })
+/** Reads the period from `period`, or from `from` and `to`, and the comparison from `compare`. Ignores other fields. */
+export function readPeriod({ period, compare, from, to }: Fields, today: number): PeriodReading {
+  const { values, violations } = periodForm.read({ period, compare, from, to })
+  const isValid = violations.length === 0
   const wanted = { from: values.from ?? null, to: values.to ?? null, interval: null }
   const isOwn = values.period === null && (wanted.from !== null || wanted.to !== null)
+  const comparison = (isValid && values.compare) || defaultComparison
   const read =
-    violations.length > 0 || !isOwn
-      ? namedPeriod((violations.length === 0 && values.period) || '30d', today)
-      : { name: null, ...periodOver(rangeOf(wanted, today), today) }
-  const typed = (text: unknown, day: number) =>
-    typeof text === 'string' && violations.length > 0 ? text : dayText(day)
+    isValid && isOwn
+      ? { name: null, ...periodOver(rangeOf(wanted, today), today, comparison) }
+      : namedPeriod((isValid && values.period) || '30d', today, comparison)
+  const typed = (text: unknown, day: number) => (typeof text === 'string' && !isValid ? text : dayText(day))
   return { period: read, violations, typed: { from: typed(from, read.range.from), to: typed(to, read.range.to) } }
 }
 
-export function namedPeriod(name: PeriodName, today: number): Period {
+export function namedPeriod(
+  name: PeriodName,
+  today: number,
+  comparison: Comparison = defaultComparison,
+): Period & { readonly name: PeriodName } {
   const count = Number.parseInt(name, 10)
   const byMonth = name.endsWith('m')
   const range = { from: byMonth ? firstDayOf(monthOf(today) - count + 1) : today - count + 1, to: today }
-  return { name, ...periodOver(range, today, byMonth ? 'month' : undefined) }
+  return { name, ...periodOver(range, today, comparison, byMonth ? 'month' : undefined) }
 }
 
 /** Returns the rounded current hour if the period is running. `localNow` is the local time, as if it was UTC. */
@@ -70,20 +96,40 @@ export function currentHourOf({ range: { from, to } }: Period, localNow: number)
   return day >= from && day <= to ? Math.round((localNow - day * dayMs) / hourMs) : null
 }
 
-export function periodQuery({ name, range }: Period): string {
-  return name === null ? `from=${dayText(range.from)}&to=${dayText(range.to)}` : `period=${name}`
+/** Returns the query that shows the period and its comparison. */
+export function periodQuery({ name, range, comparison }: Period): string {
+  const compare = comparison === defaultComparison ? '' : `&compare=${comparison}`
+  return `${name === null ? `from=${dayText(range.from)}&to=${dayText(range.to)}` : `period=${name}`}${compare}`
 }
 
-function periodOver(range: DayRange, today: number, interval = intervalOf(range)): Omit<Period, 'name'> {
-  const { from } = range
+/** Returns the day of the period that a day of `before` is compared with. */
+export function counterpartOf({ range, comparison, before }: Period, earlier: number): number {
+  if (before === null || comparison === 'none') return earlier
+  if (comparison === 'previous') return earlier + range.from - before.from
+  // If the period starts on Feb 29, the earlier period starts on Feb 28.
+  return Math.max(range.from, monthsEarlier(earlier, -12))
+}
+
+function periodOver(
+  range: DayRange,
+  today: number,
+  comparison: Comparison,
+  interval = intervalOf(range),
+): Omit<Period, 'name'> {
   // Days in the future can't be compared.
-  const to = Math.min(range.to, today)
-  const months = monthOf(to) - monthOf(from) + 1
-  const before =
-    interval === 'month'
-      ? { from: monthsEarlier(from, months), to: monthsEarlier(to, months) }
-      : { from: from - (to - from + 1), to: from - 1 }
-  return { range, interval, before: before.from < 0 || to < from ? null : before }
+  const begun = { from: range.from, to: Math.min(range.to, today) }
+  const before = begun.to < begun.from ? null : periodBefore(begun, interval, comparison)
+  return { range, interval, comparison, before: before !== null && before.from < 0 ? null : before }
+}
+
+function periodBefore({ from, to }: DayRange, interval: Interval, comparison: Comparison): DayRange | null {
+  if (comparison === 'none') return null
+  if (comparison === 'previous' && interval !== 'month') return { from: from - (to - from + 1), to: from - 1 }
+  const months = comparison === 'year' ? 12 : monthOf(to) - monthOf(from) + 1
+  // Whole months are compared with whole months.
+  const isWhole = from === firstDayOf(monthOf(from)) && to + 1 === firstDayOf(monthOf(to) + 1)
+  const end = isWhole ? firstDayOf(monthOf(to) - months + 1) - 1 : monthsEarlier(to, months)
+  return { from: monthsEarlier(from, months), to: end }
 }
 
 function intervalOf({ from, to }: DayRange): Interval {

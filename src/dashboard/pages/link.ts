@@ -53,7 +53,7 @@ async function showLink(request: PageRequest, services: Services): Promise<PageC
   const isVisited = link.clicks > 0 || (await statistics.areWorthShowing())
   const [context, shown] = await Promise.all([
     contextOf(link, request.account, services),
-    isVisited ? Promise.all([clicksOverTime(statistics), breakdownBars(statistics)]) : null,
+    isVisited ? Promise.all([clicksOverTime(statistics, link.clicks), breakdownBars(statistics)]) : null,
   ])
   const body = html`${detourSentence(link, context)}
 <div class="identity">${linkFacts(link, context)}${qrSection(link, `${path}/qr`)}</div>

@@ -1,6 +1,6 @@
 /** Shows the value of a chart under the pointer, under a finger, or with the arrow keys. */
 
-/** @typedef {{ readonly x: number, readonly y: string, readonly text: string }} Point */
+/** @typedef {{ readonly x: number, readonly ys: readonly string[], readonly text: string }} Point */
 
 watchCharts(document)
 
@@ -67,18 +67,19 @@ function pointsOf(plot) {
     const text = title?.textContent ?? ''
     // Browsers show titles as tooltips.
     title?.remove()
-    return { x: parseFloat(column.getAttribute('data-x') ?? '0'), y: column.getAttribute('data-y') ?? '0', text }
+    const ys = (column.getAttribute('data-y') ?? '0').split(' ')
+    return { x: parseFloat(column.getAttribute('data-x') ?? '0'), ys, text }
   })
 }
 
 /** @type {(output: HTMLOutputElement, plot: SVGSVGElement, point: Point) => void} */
-function follow(output, plot, { x, y }) {
+function follow(output, plot, { x, ys }) {
   const drawing = /** @type {HTMLElement} */ (output.parentElement).getBoundingClientRect()
   const { left, width } = plot.getBoundingClientRect()
   const middle = left - drawing.left + (width * x) / 100
   const most = drawing.width - output.offsetWidth
   output.style.left = `${Math.max(0, Math.min(most, middle - output.offsetWidth / 2))}px`
-  output.style.bottom = `${drawing.height - Number(y) + 10}px`
+  output.style.bottom = `${drawing.height - Math.min(...ys.map(Number)) + 10}px`
 }
 
 /** @type {(event: KeyboardEvent, at: number, last: number) => number | undefined} */
@@ -94,9 +95,10 @@ function placeAfter({ key, altKey, ctrlKey, metaKey }, at, last) {
 function mark(plot, point) {
   const visibility = point === null ? 'hidden' : 'visible'
   const x = `${point?.x ?? 0}%`
-  const y = point?.y ?? '0'
   set(plot.querySelector('.chart-cursor'), { visibility, x1: x, x2: x })
-  set(plot.querySelector('.chart-pointed'), { visibility, cx: x, cy: y })
+  for (const [line, dot] of plot.querySelectorAll('.chart-pointed').entries()) {
+    set(dot, { visibility, cx: x, cy: point?.ys[line] ?? '0' })
+  }
 }
 
 /** @type {(element: Element | null, attributes: Readonly<Record<string, string | number | boolean>>) => void} */

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stopClock } from '../../../test/clock.ts'
-import { dayOf } from '../../analytics/calendar.ts'
+import { dayOf } from '../../../test/days.ts'
+import { textsOf } from '../../../test/well-formed.ts'
 import { emptyDay, encodeDay, hourOf } from '../../analytics/day.ts'
+import type { Fields } from '../../http/form-encoding.ts'
 import type { Storage } from '../../storage/port.ts'
 import type { Query } from '../../storage/schema.ts'
 import { clicksOverTime } from './clicks-over-time.ts'
+import { uncounted } from './figures.ts'
 import { noClicksYet, Statistics } from './statistics.ts'
 
 test('offers to open an active link without clicks, and explains the status of other links', () => {
@@ -17,31 +20,93 @@ test('offers to open an active link without clicks, and explains the status of o
   }
 })
 
-test('the table adds up to the figures above it', async (t) => {
-  stopClock(t)
-  const facts = emptyDay()
-  for (let hour = 0; hour < 24; hour++) Object.assign(hourOf(facts, hour), { people: hour + 1, unique: 1 })
-  const { hours } = encodeDay(facts)
+const [subject, facts] = [{ scope: 'account', id: 1 } as const, emptyDay()]
+for (let hour = 0; hour < 24; hour++) Object.assign(hourOf(facts, hour), { people: hour + 1, unique: 1 })
+const { hours } = encodeDay(facts)
+
+/** Returns statistics with 300 clicks a day, from a day on. */
+function statisticsOf(query: Fields, { firstDay = 0, clicksRetention = 0 } = {}): Statistics {
   // The days are among the parameters of the query.
   const execute = async (query: Query<unknown>) =>
-    query.compile().parameters.flatMap((day) => (Number(day) > 10_000 ? [{ day, hours }] : []))
-  const subject = { scope: 'account', id: 1 } as const
-  for (const hour of [0, 0.2, 9.3, 9.7, 23.9]) {
-    t.mock.timers.setTime((dayOf(Date.now()) + hour / 24) * 86_400_000)
-    for (const period of ['2d', '30d', '12m']) {
-      const session = { account: { time_zones: '[["UTC",0]]' } }
-      const request = { account: 1, session, query: { period } }
-      const services = { storage: { execute } as unknown as Storage, shortUrl: () => '' }
-      const shown = await clicksOverTime(new Statistics(services, request, subject, '/app'))
-      assert.match(shown.text, /Unique visitors are counted per link and day, and added up\./)
-      const [, figure] = shown.text.match(/title="([\d,]+) in the previous period"/) ?? []
-      const last = [...shown.text.matchAll(/<td>([\d,]+)<\/td><\/tr>/g)].map(([, clicks = '']) => clicks)
-      assert.equal(last.at(-1), figure, `${period} at ${hour}`)
-      const clicks = last.map((text) => Number(text.replaceAll(',', '')))
-      assert.equal(
-        clicks.slice(0, -1).reduce((sum, each) => sum + each, 0),
-        clicks.at(-1),
-      )
+    query
+      .compile()
+      .parameters.flatMap((day) => (Number(day) > 10_000 && Number(day) >= firstDay ? [{ day, hours }] : []))
+  const services = { storage: { execute } as unknown as Storage, shortUrl: () => '', clicksRetention }
+  return new Statistics(
+    services,
+    { account: 1, session: { account: { time_zones: '[["UTC",0]]' } }, query },
+    subject,
+    '/app',
+  )
+}
+
+test('the table adds up to the figures above it', async (t) => {
+  stopClock(t)
+  for (const date of ['2026-11-23', '2024-02-29', '2025-02-28', '2025-03-31']) {
+    for (const hour of [0.2, 9.3, 9.7, 23.9]) {
+      t.mock.timers.setTime((Date.parse(date) / 86_400_000 + hour / 24) * 86_400_000)
+      for (const [period, compare] of [
+        ['1d', 'previous'],
+        ['30d', 'previous'],
+        ['12m', 'previous'],
+        ['1d', 'year'],
+        ['30d', 'year'],
+        ['12m', 'year'],
+      ] as const) {
+        const shown = await clicksOverTime(statisticsOf({ period, compare }))
+        assert.match(shown.text, /Unique visitors are counted per link and day, and added up\./)
+        const [, figure] = shown.text.match(/title="([\d,]+) in the (?:previous period|same period last year)"/) ?? []
+        const last = [...shown.text.matchAll(/<td>([\d,]*)<\/td><\/tr>/g)].map(([, clicks = '']) => clicks)
+        assert.equal(last.at(-1), figure, `${period} ${compare} on ${date} at ${hour}`)
+        const clicks = last.map((text) => Number(text.replaceAll(',', '')))
+        assert.equal(
+          clicks.slice(0, -1).reduce((sum, each) => sum + each, 0),
+          clicks.at(-1),
+        )
+      }
     }
   }
+})
+
+const today = dayOf('2026-11-23')
+for (const [title, query, options, expected] of [
+  ['a running period', { period: '30d' }, {}, 'vs. Sep 25 – Oct 24, 2026, up to the same hour.'],
+  ['last year', { period: '30d', compare: 'year' }, {}, 'vs. Oct 25 – Nov 23, 2025, up to the same hour.'],
+  ['an earlier period', { from: '2026-03-01', to: '2026-03-31' }, {}, 'vs. Jan 29 – Feb 28, 2026.'],
+  ['no comparison', { period: '30d', compare: 'none' }, {}, undefined],
+  [
+    'a period without visits',
+    { period: '7d' },
+    { firstDay: today - 6 },
+    'vs. Nov 10 – 16, 2026: no visits then, so there is no comparison.',
+  ],
+  [
+    'a deleted period',
+    { period: '7d', compare: 'year' },
+    { firstDay: today - 6, clicksRetention: 90 },
+    'vs. Nov 17 – 23, 2025: these statistics have been deleted, so there is no comparison.',
+  ],
+  [
+    'a partly deleted period',
+    { period: '7d' },
+    { firstDay: today - 10, clicksRetention: 10 },
+    'vs. Nov 10 – 16, 2026, up to the same hour. Statistics from before Nov 13, 2026 have been deleted.',
+  ],
+] as const) {
+  test(`says what the figures are compared with: ${title}`, async (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-11-23T15:00:00Z') })
+    const shown = await clicksOverTime(statisticsOf(query, options))
+    const [sentence] = textsOf(shown, 'p').filter((text) => text.startsWith('vs.'))
+    assert.equal(sentence?.replaceAll('\u2009', ' '), expected)
+    assert.equal(shown.text.includes('class="change"'), expected?.includes('no comparison') === false)
+  })
+}
+
+test('shows the changes of bots and previews in a line that expands', async () => {
+  const before = { clicks: 1, unique_clicks: 1, bots: 2, previews: 0 }
+  const earlier = { phrase: 'previous period', totals: before }
+  const { text } = uncounted({ clicks: 5, unique_clicks: 4, bots: 1_853, previews: 1 }, earlier)
+  assert.match(text, /<summary>1,853 bots and 1 preview not counted<\/summary>/)
+  assert.match(text, /title="2 in the previous period"/)
+  assert.match(uncounted({ ...before, bots: 0 }, null).text, /<summary>No bots or previews<\/summary>/)
 })

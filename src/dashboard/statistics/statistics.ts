@@ -25,9 +25,11 @@ export class Statistics {
   /** The path of the page, without its query. */
   readonly path: string
   readonly reading: PeriodReading
+  /** Earlier days are deleted. 0 means never. */
+  readonly retentionDays: number
 
   constructor(
-    { storage, shortUrl }: Pick<Services, 'storage' | 'shortUrl'>,
+    { storage, shortUrl, clicksRetention }: Pick<Services, 'storage' | 'shortUrl' | 'clicksRetention'>,
     { account, session, query }: StatisticsRequest,
     subject: Subject,
     path: string,
@@ -36,6 +38,7 @@ export class Statistics {
     this.scope = [storage, account, subject]
     this.subject = subject
     this.path = path
+    this.retentionDays = clicksRetention
     this.calendar = calendarOf(session.account.time_zones)
     this.reading = readPeriod(query, this.calendar.today())
   }
