@@ -9,6 +9,15 @@ export interface SideColumn {
   readonly key: string
 }
 
+/** A column by whose range lists are filtered. */
+export interface RangeColumn {
+  readonly column: string | SideColumn
+  /** SQL for a condition that matches meet, too. Its index has only records that meet it. */
+  readonly where?: string
+  /** Whether the column has an index on (`account_id`, column, key), named as for `sorts`. */
+  readonly isIndexed: boolean
+}
+
 /** Records that exist, but not for clients: those whose `column`, which is NOT NULL, is the id of a row of `table` in the account. */
 export interface Hidden {
   readonly column: string
@@ -34,9 +43,14 @@ export interface Resource {
   readonly searchesWords?: boolean
   /** The filter columns of lists. Each has an index on (`account_id`, column, `id`) named `<resource>_by_<column>`. */
   readonly filters: readonly string[]
+  /** The ranges by which lists are filtered, in addition to `filters`. */
+  readonly ranges?: Readonly<Record<string, RangeColumn>>
   /** The records that lists leave out; absent if they list all. */
   readonly hidden?: Hidden
 }
+
+/** 0 if there was no click. */
+const lastClick: SideColumn = { table: 'link_clicks', column: 'clicked_ms', key: 'link_id' }
 
 export const resources = {
   domains: {
@@ -53,10 +67,19 @@ export const resources = {
   },
   links: {
     singular: 'link',
-    sorts: { alias: 'alias_folded', clicks: { table: 'link_clicks', column: 'clicks', key: 'link_id' } },
+    sorts: {
+      alias: 'alias_folded',
+      clicks: { table: 'link_clicks', column: 'clicks', key: 'link_id' },
+      last_clicked_at: lastClick,
+    },
     searched: { alias: 'alias_folded', title: 'coalesce(title_folded, title)', url: 'coalesce(url_folded, url)' },
     searchesWords: true,
     filters: ['domain_id', 'space_id', 'status'],
+    ranges: {
+      end: { column: 'active_period_end_at', where: 'disabled = 0', isIndexed: true },
+      last_clicked_at: { column: lastClick, isIndexed: true },
+      created_at: { column: 'created_at', isIndexed: false },
+    },
     hidden: { column: 'domain_id', table: 'deleted_domains', total: 'links' },
   },
 } as const satisfies Record<string, Resource>

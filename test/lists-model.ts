@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { foldCase } from '../src/lib/fold-case.ts'
 import { resources } from '../src/resources.ts'
 import { searchIndexOf } from '../src/storage/migrations/search.ts'
-import { countedMatches, type Listable, type Listing, type Page } from '../src/storage/port.ts'
+import { countedMatches, type Listable, type Listing, type Page, type ValueRange } from '../src/storage/port.ts'
 import { openSqlite } from '../src/storage/sqlite/open.ts'
 
 export interface Row {
@@ -32,6 +32,12 @@ export const listables = {
     },
     searched: { name: 'name_folded', note: 'note_folded' },
     filters: ['shelf_id', 'is_kept'],
+    ranges: {
+      weight: { column: 'weight', isIndexed: true },
+      kept: { column: 'weight', where: 'is_kept = 1', isIndexed: true },
+      plays: { column: { table: 'card_plays', column: 'plays', key: 'card_id' }, isIndexed: true },
+      shelf: { column: 'shelf_id', isIndexed: false },
+    },
     hidden: { column: 'weight', table: 'hidden_weights', total: 'cards' },
   },
 } as const satisfies Record<string, Listable<Row>>
@@ -83,6 +89,14 @@ export function listingOf(table: Table): fc.Arbitrary<Listing<Row>> {
     }),
   )
   const filter = fc.record({ shelf_id: card.map((each) => each.shelf_id), is_kept: fc.nat(1) }, { requiredKeys: [] })
+  const bounds = { from: fc.nat(4), before: fc.nat(4) }
+  const bounded = fc.oneof(
+    ...[['from'], ['before'], ['from', 'before']].map((requiredKeys) =>
+      fc.record(bounds, { requiredKeys: requiredKeys as ('from' | 'before')[] }),
+    ),
+  )
+  const names = Object.keys(listables.cards.ranges)
+  const ranges = fc.record(Object.fromEntries(names.map((name) => [name, bounded])), { requiredKeys: [] })
   const criteria = fc.record({
     of: fc.constant(of),
     account,
@@ -91,6 +105,7 @@ export function listingOf(table: Table): fc.Arbitrary<Listing<Row>> {
     }),
     searchIn: fc.subarray(Object.keys(of.searched), { minLength: 1 }),
     filter: table === 'cards' ? filter : fc.constant({}),
+    ranges: table === 'cards' ? fc.oneof(fc.constant({}), ranges) : fc.constant({}),
     direction: fc.constantFrom('asc' as const, 'desc' as const),
     limit: fc.integer({ min: 1, max: 100 }),
   })
@@ -107,6 +122,7 @@ const cards = `
   create index cards_by_weight on cards (account_id, weight, id);
   create index cards_by_shelf_id on cards (account_id, shelf_id, id);
   create index cards_by_is_kept on cards (account_id, is_kept, id);
+  create index cards_by_kept on cards (account_id, weight, id) where is_kept = 1;
   create table card_plays (
     card_id integer primary key, account_id integer not null, shelf_id integer, plays integer not null
   ) strict;
@@ -266,13 +282,14 @@ export class Records {
 
   /** Returns the expected page. */
   page(listing: Listing<Row>): Page<Row> {
-    const { of, account, search, searchIn, filter, sortBy, direction, limit, offset, after } = listing
+    const { of, account, search, searchIn, filter, ranges = {}, sortBy, direction, limit, offset, after } = listing
     const matches = this.all.filter(
       (record) =>
         record.table === of.table &&
         record.account === account &&
         !this.#isHidden(record) &&
         Object.entries(filter).every(([column, value]) => record.filters[column] === value) &&
+        Object.entries(ranges).every(([name, range]) => isInRange(record, name, range)) &&
         search.every((term) => searchIn.some((name) => record.searched[name]?.includes(term))),
     )
     const sign = direction === 'asc' ? 1 : -1
@@ -281,10 +298,16 @@ export class Records {
       .filter(({ id }) => after === null || sign * (id - after) > 0)
       .slice(offset, offset + limit)
       .map(({ id, name, created_at }) => ({ id, name, created_at }))
-    const isPlain = search.length === 0 && Object.keys(filter).length === 0
+    const isPlain = search.length + Object.keys(filter).length + Object.keys(ranges).length === 0
     const totalIsExact = isPlain || matches.length <= countedMatches
     return { rows, total: totalIsExact ? matches.length : countedMatches, totalIsExact }
   }
+}
+
+function isInRange({ sortKeys, filters }: Known, name: string, { from = 0, before = 1_000 }: ValueRange): boolean {
+  if (name === 'kept' && filters.is_kept !== 1) return false
+  const value = name === 'shelf' ? filters.shelf_id : Number(sortKeys[name === 'plays' ? 'plays' : 'weight'])
+  return typeof value === 'number' && value >= Number(from) && value < Number(before)
 }
 
 function compare(a?: Buffer | number, b?: Buffer | number): number {

@@ -12,7 +12,7 @@ await runOnPostgres([
   'src/sessions/isolation.test.ts',
   'src/keys/{keyring,store}.test.ts',
   'src/limits/count-sync.test.ts',
-  'src/links/counts.test.ts',
+  'src/links/{counts,link-list}.test.ts',
   'src/redirect/directory.test.ts',
   'test/contract/{after,safe-retries}.test.ts',
   'test/{export-clicks,isolation}.test.ts',

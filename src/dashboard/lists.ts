@@ -6,6 +6,7 @@ import { positiveInteger } from '../forms/rules.ts'
 import { icon } from '../frame/icons.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
+import { linkListQuery, linkRangesOf } from '../links/link-list.ts'
 import { type LinkRow, listLinksQuery } from '../links/schema.ts'
 import { listLinks } from '../links/store.ts'
 import { type Resource, resources } from '../resources.ts'
@@ -24,12 +25,19 @@ export class ListState {
   readonly path: string
   readonly #given: URLSearchParams
 
-  /** Throws `validation_failed` for an invalid query. */
-  constructor(path: string, given: Fields, form: Form<ListQuery>, resource: Resource) {
+  /** `rangesOf` returns the ranges to filter by. Throws `validation_failed` for an invalid query. */
+  constructor(
+    path: string,
+    given: Fields,
+    form: Form<ListQuery>,
+    resource: Resource,
+    rangesOf: (query: ListQuery) => PageRequest['ranges'] = () => undefined,
+  ) {
     const query = form.check({ per_page: String(rowsPerPage), ...given })
     if (query instanceof Failure) throw query
     this.query = query
-    this.request = pageRequestOf(query, resource)
+    const ranges = rangesOf(query)
+    this.request = { ...pageRequestOf(query, resource), ...(ranges && { ranges }) }
     this.path = path
     const filled = Object.entries(given).filter(([, value]) => String(value).trim() !== '')
     this.#given = new URLSearchParams(filled.map(([name, value]) => [name, String(value)]))
@@ -77,6 +85,11 @@ export class ListState {
   emptyPageMessage(): Html {
     return html`<p data-count>This page is empty. <a href="${this.#pageHref(1)}">Go to the first page</a></p>`
   }
+}
+
+/** Returns the state of the list of links, which has more filters than in the API. Throws `validation_failed`. */
+export function linkListState(path: string, given: Fields): ListState {
+  return new ListState(path, given, linkListQuery, resources.links, linkRangesOf)
 }
 
 /** Returns the first ten links for a query, and how many there are. */

@@ -48,19 +48,18 @@ export interface ListQuery {
 /** The filters of a list: a field for each column in `Resource.filters`. Undefined values do not filter. */
 export type Filters = Readonly<Record<string, Field<string | number | null | undefined>>>
 
-/** Returns the form of list parameters. */
+/** Returns the form of list parameters. `sortNote` is a sentence about the sort orders. */
 export function listQueryOf(
   { searched, sorts, searchesWords = false }: Resource,
   filters: Filters = {},
+  sortNote?: string,
 ): Form<ListQuery> {
   const searchable = [...(Object.keys(searched).length > 1 ? ['any'] : []), ...Object.keys(searched)]
+  const order = ['The field to sort by. Ids are in the order of creation.', sortNote].join(' ').trim()
   const fields = {
     search: optional(searchText(searchesWords), null),
     search_by: optional(oneOf(searchable, 'The field to search.'), searchable[0] as string),
-    sort_by: optional(
-      oneOf(['id', ...Object.keys(sorts)], 'The field to sort by. Ids are in the order of creation.'),
-      'id',
-    ),
+    sort_by: optional(oneOf(['id', ...Object.keys(sorts)], order), 'id'),
     sort: optional(oneOf(['desc', 'asc'], 'The sort order: descending or ascending.'), 'desc'),
     per_page: optional(pageSize, 10),
     page: optional(pageNumber, null),

@@ -8,10 +8,12 @@ import type { Precondition, Versioned } from '../storage/version.ts'
 import type { LinkRow } from './schema.ts'
 import { findLink, findLinkForUpdate } from './store.ts'
 
+const totalColumns = ['clicks', 'bots', 'previews', 'last_clicked_ms', 'forgotten_ms'] as const
+
 /** A deleted link as `deleted_links` stores it. */
 interface DeletedLink {
   readonly link: Row<'links'>
-  readonly totals: Omit<Row<'link_clicks'>, 'link_id' | 'account_id' | 'domain_id' | 'space_id'>
+  readonly totals: Pick<Row<'link_clicks'>, (typeof totalColumns)[number]>
   /** Whether its clicks had not yet followed it to its space. */
   readonly isMoving: boolean
 }
@@ -30,11 +32,7 @@ export async function removeLinkForNow(
     const [link] = await tx.execute(query.selectFrom('links').selectAll().where('id', '=', id))
     // Locked, so that no click is counted before the link is gone.
     const [totals] = await tx.execute(
-      query
-        .selectFrom('link_clicks')
-        .select(['clicks', 'bots', 'previews', 'last_clicked_ms', 'forgotten_ms'])
-        .where('link_id', '=', id)
-        .forUpdate(),
+      query.selectFrom('link_clicks').select(totalColumns).where('link_id', '=', id).forUpdate(),
     )
     const moves = await tx.execute(query.selectFrom('click_moves').select('link_id').where('link_id', '=', id))
     const deleted = { link, totals, isMoving: moves.length > 0 } as DeletedLink

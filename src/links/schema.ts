@@ -280,11 +280,19 @@ const spaceFilter: Rule<number | null> = {
   schema: Type.Integer({ minimum: 0, description: 'Only links in this space. 0 means links without a space.' }),
   parse: (text) => (text === '0' ? null : parseInteger(1, Number.MAX_SAFE_INTEGER, text)),
 }
-export const listLinksQuery = listQueryOf(resources.links, {
+
+/** The filters of lists of links. */
+export const linkFilters = {
   domain_id: optional(reference('Only links on this domain.'), undefined),
   space_id: optional(spaceFilter, undefined),
   status: optional(oneOf(statuses, 'Only links in this state.'), undefined),
-})
+}
+
+export const listLinksQuery = listQueryOf(
+  resources.links,
+  linkFilters,
+  'In ascending order of `last_clicked_at`, links that were never clicked come first.',
+)
 
 export const linkOperations = operationsOf('links', {
   description: 'Short links: each redirects an alias on a domain to a URL.',

@@ -78,15 +78,29 @@ export async function findLinkByShortUrl(db: Db, account: number, text: string):
 }
 
 /** Returns the page with only this link, or an empty page if the link does not match the filters or is on another page. */
-function pageOfOne(link: LinkRow, { filter, offset, after, direction }: PageRequest): Page<LinkRow> {
+function pageOfOne(link: LinkRow, { filter, ranges, offset, after, direction }: PageRequest): Page<LinkRow> {
   const now = new Date().toISOString()
   const values: Readonly<Record<string, unknown>> = {
     ...link,
     status: statusOf({ ...link, disabled: link.disabled === 1 }, now),
   }
-  const isMatch = Object.entries(filter).every(([column, value]) => values[column] === value)
+  const isMatch =
+    Object.entries(filter).every(([column, value]) => values[column] === value) && isInRanges(link, ranges)
   const follows = after === null || (direction === 'asc' ? link.id > after : link.id < after)
   return { rows: isMatch && follows && offset === 0 ? [link] : [], total: isMatch ? 1 : 0, totalIsExact: true }
+}
+
+/** Returns whether a link is in all ranges. */
+function isInRanges(link: LinkRow, ranges: PageRequest['ranges'] = {}): boolean {
+  const values: Readonly<Record<string, string | number | null>> = {
+    end: link.disabled === 1 ? null : link.active_period_end_at,
+    last_clicked_at: link.last_clicked_ms ?? 0,
+    created_at: link.created_at,
+  }
+  return Object.entries(ranges).every(([name, { from, before }]) => {
+    const value = values[name] ?? null
+    return value !== null && (from === undefined || value >= from) && (before === undefined || value < before)
+  })
 }
 
 /** Links that one statement updates, so that no request waits for it. */

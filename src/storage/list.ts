@@ -1,7 +1,7 @@
 /** Lists: pages of records in the order of an index, and their number. Engines run the queries and plan searches. */
 import { type OperationNodeSource, type RawBuilder, sql } from 'kysely'
 import { foldCase } from '../lib/fold-case.ts'
-import type { SideColumn } from '../resources.ts'
+import type { RangeColumn, SideColumn } from '../resources.ts'
 import { countedMatches, type Listable, type Listing, type Page } from './port.ts'
 import { CachedQuery } from './schema.ts'
 
@@ -35,8 +35,10 @@ export interface Source {
 
 /** How to find the matches of a listing. */
 export interface Plan {
-  /** Returns the matches of this listing, or of a listing with another `after`, sorted by id. */
+  /** Returns the matches of this listing, or of a listing with another `after`. */
   readonly source: (listing: AnyListing) => Source
+  /** Whether the matches are sorted by id. */
+  readonly isSorted: boolean
   readonly cost: Cost
 }
 
@@ -78,9 +80,10 @@ interface FoundPage extends Page<Values> {
 
 function readPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
   const { search, filter, sortBy } = listing
-  const filters = Object.keys(filter)
+  const filters = [...Object.keys(filter), ...Object.keys(listing.ranges ?? {})]
   if (search.length === 0 && filters.length === 0) return plainPage(engine, listing)
-  if (search.length === 0 && filters.length === 1 && sortBy === 'id') return filteredPage(engine, listing)
+  const isByColumn = search.length === 0 && filters.length === 1 && (filters[0] as string) in filter
+  if (isByColumn && sortBy === 'id') return filteredPage(engine, listing)
   return matchingPage(engine, listing)
 }
 
@@ -137,14 +140,14 @@ async function filteredPage(engine: ListEngine, listing: AnyListing): Promise<Fo
 async function matchingPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
   const { sortBy, offset, withoutScan, hidden } = listing
   // Candidates are counted with hidden records, because those are read too.
-  const { source, cost: planned } = await engine.plan({ ...listing, hidden: 0 })
+  const { source, isSorted, cost: planned } = await engine.plan({ ...listing, hidden: 0 })
   const cost = hidesMany(listing) ? 'scan' : planned
   if (withoutScan === true && cost === 'scan') return { rows: [], total: 0, totalIsExact: false, hidden }
   const found = await engine.select(foundQuery(listing, source({ ...listing, after: null })), cost)
   const counts = boundedCounts(found)
   if (counts.totalIsExact) return { rows: found.filter((values) => values.at(-1) !== null), ...counts }
   if (isReadAgain(listing, counts)) return { rows: [], ...counts }
-  const isById = sortBy === 'id'
+  const isById = sortBy === 'id' && isSorted
   const query = pageQuery(listing, isById ? source(listing) : sorted(engine, listing), sql.lit(countedMatches))
   return { rows: await engine.select(query, isById && offset <= deep ? cost : 'scan'), ...counts }
 }
@@ -278,15 +281,63 @@ function conditionsOf(engine: ListEngine, listing: AnyListing): Sql[] {
   return conditions
 }
 
-export function filtersOf({ of, account, filter, hidden }: AnyListing): Sql[] {
+export function filtersOf(listing: AnyListing): Sql[] {
+  const { of, account, filter, hidden, ranges = {} } = listing
   const conditions = Object.entries(filter).map(([column, value]) =>
     value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`,
   )
+  for (const name of Object.keys(ranges)) conditions.push(...rangeConditions(listing, name))
   if (hidden === 0 || of.hidden === undefined) return conditions
   const { column, table } = of.hidden
   // A subquery, because records may have become visible since the first query.
   conditions.push(sql`${sql.ref(column)} not in (select id from ${sql.table(table)} where account_id = ${account})`)
   return conditions
+}
+
+/** Returns the conditions that a record's value is in a range. */
+function rangeConditions(listing: AnyListing, name: string): Sql[] {
+  const { of, account } = listing
+  const { column, where } = rangeColumn(listing, name)
+  const inRange = [...boundsOf(listing, name), ...(where === undefined ? [] : [sql.raw(where)])]
+  if (typeof column === 'string') return inRange
+  const { table, key } = column
+  const isOwn = sql`${sql.ref(key)} = ${sql.table(of.table)}.id and account_id = ${account}`
+  return [sql`exists (select 1 from ${sql.table(table)} where ${isOwn} and ${all(inRange)})`]
+}
+
+function boundsOf(listing: AnyListing, name: string): Sql[] {
+  const { column } = rangeColumn(listing, name)
+  const { from, before } = listing.ranges?.[name] ?? {}
+  const value = sql.ref(typeof column === 'string' ? column : column.column)
+  return [
+    ...(from === undefined ? [] : [sql`${value} >= ${from}`]),
+    ...(before === undefined ? [] : [sql`${value} < ${before}`]),
+  ]
+}
+
+function rangeColumn({ of }: AnyListing, name: string): RangeColumn {
+  return of.ranges?.[name] as RangeColumn
+}
+
+/** Returns the names of the listing's ranges that have an index. */
+export function indexedRanges(listing: AnyListing): string[] {
+  return Object.keys(listing.ranges ?? {}).filter((name) => rangeColumn(listing, name).isIndexed)
+}
+
+/** Returns the records that match, from the index of a range. */
+export function ranged(engine: ListEngine, listing: AnyListing, name: string): Source {
+  const { of, account, ranges = {} } = listing
+  const { column } = rangeColumn(listing, name)
+  if (typeof column === 'string') return filtered(engine, listing, name)
+  const { [name]: _, ...others } = ranges
+  const entries = sql`${sql.table(column.table)}${engine.indexHint(`${column.table}_by_${name}`)}`
+  const isInRange = all([sql`account_id = ${account}`, ...boundsOf(listing, name)])
+  const where = conditionsOf(engine, { ...listing, ranges: others })
+  const side = sql`(select ${sql.ref(column.key)} as side_id from ${entries} where ${isInRange}) as side`
+  // Without other conditions, the index alone has the answer.
+  if (where.length === 1) return { from: side, id: sql`side_id`, sortedBy: sql`side_id`, where: [] }
+  const from = sql`${side} join ${sql.table(of.table)} on id = side_id`
+  return { from, id: sql`id`, sortedBy: sql`id`, where }
 }
 
 /** Returns the conditions that the searched texts contain each folded term. */

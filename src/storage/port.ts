@@ -105,7 +105,7 @@ export interface Meter {
   readonly value: Histogram | (() => number)
 }
 
-/** A table that can be listed. See `Resource` for the last four properties. */
+/** A table that can be listed. See `Resource` for the last five properties. */
 export interface Listable<Row> {
   /** Also its key in `record_counts`, and the prefix of its indexes. */
   readonly table: string
@@ -116,7 +116,14 @@ export interface Listable<Row> {
   readonly sorts: Resource['sorts']
   readonly searched: Resource['searched']
   readonly filters: Resource['filters']
+  readonly ranges?: Resource['ranges']
   readonly hidden?: Resource['hidden']
+}
+
+/** The values from `from` on, and those before `before`. At least one is given. */
+export interface ValueRange {
+  readonly from?: string | number
+  readonly before?: string | number
 }
 
 /** A request for one page of an account's records. */
@@ -129,6 +136,8 @@ export interface Listing<Row> {
   readonly searchIn: readonly string[]
   /** Columns of `of.filters`, and the value that each must have. */
   readonly filter: Readonly<Record<string, string | number | null>>
+  /** Names of `of.ranges`, and the range that includes the value of each. */
+  readonly ranges?: Readonly<Record<string, ValueRange>>
   /** `id`, or one of `of.sorts`. */
   readonly sortBy: string
   readonly direction: 'asc' | 'desc'

@@ -5,6 +5,7 @@ import {
   createQueryId,
   DummyDriver,
   type Generated,
+  type GeneratedAlways,
   Kysely,
   type OperationNode,
   type OperationNodeSource,
@@ -145,6 +146,8 @@ export interface Database {
     last_clicked_ms: number | null
     /** When the clicks were last deleted. */
     forgotten_ms: number | null
+    /** The time of the last click, or 0. */
+    clicked_ms: GeneratedAlways<number>
   }
   /** Daily aggregates of links, domains, spaces and accounts: see `analytics/day.ts`. */
   click_days: {

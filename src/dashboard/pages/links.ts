@@ -3,14 +3,13 @@ import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
 import { type Html, html } from '../../http/html.ts'
 import { statuses } from '../../links/link.ts'
 import { findNearestLink } from '../../links/nearest-alias.ts'
-import { type Link, linkOf, listLinksQuery } from '../../links/schema.ts'
+import { type Link, linkOf } from '../../links/schema.ts'
 import { listLinks } from '../../links/store.ts'
-import { resources } from '../../resources.ts'
 import type { Space } from '../../spaces/schema.ts'
 import type { Page } from '../../storage/port.ts'
 import { sparkline } from '../charts/small-charts.ts'
 import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'
-import { type Filter, filterBar, ListState } from '../lists.ts'
+import { type Filter, filterBar, type ListState, linkListState } from '../lists.ts'
 import type { PageContent, Pages, Services } from '../pages.ts'
 import { linkButton, menu } from '../parts/buttons.ts'
 import type { Choice } from '../parts/fields.ts'
@@ -28,7 +27,7 @@ export function addLinkListPages(pages: Pages, services: Services): void {
   const { storage, shortUrl } = services
   pages.get(home, async ({ account, session, query }) => {
     const today = calendarOf(session.account.time_zones).today()
-    const list = new ListState(home, query, listLinksQuery, resources.links)
+    const list = linkListState(home, query)
     const { rows, ...counts } = await listLinks(storage, account, list.request)
     const ids = rows.map(({ id }) => id)
     const chosen = { domains: [query.domain_id], spaces: [query.space_id, ...rows.map(({ space_id }) => space_id)] }

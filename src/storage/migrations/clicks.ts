@@ -19,9 +19,11 @@ function tables({ integer, bytes, json, text, end, keyedEnd }: Dialect): string[
       bots ${integer} not null default 0,
       previews ${integer} not null default 0,
       last_clicked_ms ${integer},
-      forgotten_ms ${integer}
+      forgotten_ms ${integer},
+      clicked_ms ${integer} not null generated always as (coalesce(last_clicked_ms, 0)) stored
     )${end}`,
     'create index link_clicks_by_clicks on link_clicks (account_id, clicks, link_id)',
+    'create index link_clicks_by_last_clicked_at on link_clicks (account_id, clicked_ms, link_id)',
     // Shows whether a click can reach a limit.
     'create index links_with_limit on links (id) where clicks_limit is not null',
 

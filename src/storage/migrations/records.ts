@@ -85,6 +85,8 @@ function tables({ engine, id, integer, text, end }: Dialect): string[] {
     'create index links_by_domain_id on links (account_id, domain_id, id)',
     'create index links_by_space_id on links (account_id, space_id, id)',
     'create index links_by_status on links (account_id, status, id)',
+    `create index links_by_end on links (account_id, active_period_end_at, id)
+      where active_period_end_at is not null and disabled = 0`,
     'create index links_by_space on links (space_id, id) where space_id is not null',
     'create index links_by_status_due on links (account_id, status_due_at) where status_due_at is not null',
     ...undoTables({ id, integer, text, end }),

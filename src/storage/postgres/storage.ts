@@ -150,7 +150,7 @@ function listEngine(select: ListEngine['select']): ListEngine {
     select,
     indexHint: () => sql``,
     contains: (text, term) => sql`${text} like ${patternOf(term)}`,
-    plan: async () => ({ source: (listing) => filtered(engine, listing), cost: 'search' }),
+    plan: async () => ({ source: (listing) => filtered(engine, listing), isSorted: true, cost: 'search' }),
   }
   return engine
 }

@@ -141,6 +141,17 @@ test('searches by the index of a filter if it has fewer records, and scans if al
     for (const filter of [{ is_kept: 1 }, { shelf_id: 1 }, { is_kept: 1, shelf_id: null }]) {
       await check({ ...cards, sortBy, search: [], filter, offset: 5 })
     }
+    const [some, most] = [{ from: 2, before: 3 }, { from: 1 }]
+    for (const [ranges, isScan] of [
+      [{ plays: some }, false],
+      [{ kept: some }, false],
+      [{ weight: some, plays: most, shelf: { before: 2 } }, false],
+      [{ plays: { from: 0 }, kept: { from: 0 } }, true],
+      [{ shelf: { from: 1 } }, true],
+    ] as const) {
+      const costs = await check({ ...cards, sortBy, ranges })
+      deepEqual(costs.includes('scan'), isScan, `${JSON.stringify(ranges)} by ${sortBy}`)
+    }
   }
 })
 

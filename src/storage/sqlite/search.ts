@@ -15,13 +15,15 @@ import {
   countQuery,
   filtered,
   filtersOf,
+  indexedRanges,
   type ListEngine,
   type Plan,
+  ranged,
   type Source,
   type Sql,
   searchOf,
 } from '../list.ts'
-import { countedMatches, type Listable } from '../port.ts'
+import { countedMatches, type Listable, type ValueRange } from '../port.ts'
 
 const idBits = 40
 const maxId = 2 ** idBits - 1
@@ -56,30 +58,42 @@ export class SqliteLists implements ListEngine {
   async plan(listing: AnyListing): Promise<Plan> {
     const { search, filter } = listing
     const isIndexed = search.some(hasTrigram)
-    const sources = Object.keys(filter).map((column) => (each: AnyListing) => filtered(this, each, column))
-    if (isIndexed) sources.push((each) => this.#searched(each))
+    const sources: Omit<Plan, 'cost'>[] = [
+      ...Object.keys(filter).map((column) => ({
+        source: (each: AnyListing) => filtered(this, each, column),
+        isSorted: true,
+      })),
+      ...indexedRanges(listing).map((name) => ({
+        source: (each: AnyListing) => ranged(this, each, name),
+        isSorted: false,
+      })),
+    ]
+    if (isIndexed) sources.push({ source: (each) => this.#searched(each), isSorted: true })
     const [source] = sources
-    if (source === undefined) return { source: (each) => filtered(this, each), cost: 'scan' }
+    if (source === undefined) return { source: (each) => filtered(this, each), isSorted: true, cost: 'scan' }
     const cost = isIndexed && (await this.#isBehind(listing)) ? 'scan' : 'search'
     // Counting candidates in an index that is behind would be a scan, too.
-    if (cost === 'scan' && listing.withoutScan === true) return { source, cost }
+    if (cost === 'scan' && listing.withoutScan === true) return { ...source, cost }
     // If all candidates match, no more texts are compared than matches are counted.
     const doAllMatch = search.length > 0 && areTrigrams(search)
-    if (sources.length === 1 && doAllMatch) return { source, cost }
+    if (sources.length === 1 && doAllMatch) return { ...source, cost }
     const sizes = await this.#sizesOf(listing, isIndexed, cost)
     const size = Math.min(...sizes)
     // The search is the last source. If all sources have too many records to count, it compares the fewest texts.
-    return { source: sources[sizes.lastIndexOf(size)] ?? source, cost: size <= countedMatches ? cost : 'scan' }
+    return { ...(sources[sizes.lastIndexOf(size)] ?? source), cost: size <= countedMatches ? cost : 'scan' }
   }
 
-  /** Counts the matches of each filter and then the candidates of the search, each up to `countedMatches` + 1. */
+  /** Counts the matches of each filter and range and then the candidates of the search, each up to `countedMatches` + 1. */
   async #sizesOf(listing: AnyListing, isIndexed: boolean, cost: Cost): Promise<number[]> {
-    const { filter, search } = listing
-    const alone = { ...listing, after: null, search: [] }
+    const { filter, ranges = {}, search } = listing
+    const alone = { ...listing, after: null, search: [], filter: {}, ranges: {} }
     const sources = Object.entries(filter).map(([column, value]) =>
       filtered(this, { ...alone, filter: { [column]: value } }, column),
     )
-    if (isIndexed) sources.push(this.#candidates({ ...alone, search, filter: {} }))
+    for (const name of indexedRanges(listing)) {
+      sources.push(ranged(this, { ...alone, ranges: { [name]: ranges[name] as ValueRange } }, name))
+    }
+    if (isIndexed) sources.push(this.#candidates({ ...alone, search }))
     const counts = sources.map((source) => sql`(${countQuery(source, countedMatches + 1)})`)
     const [row = []] = await this.select(sql`select ${sql.join(counts)}`, cost)
     return row.map(Number)
