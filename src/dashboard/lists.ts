@@ -3,7 +3,7 @@ import { Failure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
 import { type ListQuery, pageRequestOf } from '../forms/list-query.ts'
 import { positiveInteger } from '../forms/rules.ts'
-import { icon } from '../frame/icons.ts'
+import { type IconName, icon } from '../frame/icons.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
 import { linkListQuery, linkRangesOf } from '../links/link-list.ts'
@@ -17,6 +17,8 @@ import { formatCount } from './parts/format.ts'
 import type { Sorting } from './parts/table.ts'
 
 const rowsPerPage = 25
+/** The page sizes that lists offer. The API has others, too. */
+const offeredSizes = [25, 50, 100] as const
 
 /** The state of a list, and the URLs of its other states. */
 export class ListState {
@@ -67,6 +69,12 @@ export class ListState {
     return this.#pageHref(this.page)
   }
 
+  /** The order and the page size, which stay when the filters change. */
+  get preserved(): Readonly<Record<string, string>> {
+    const given = ['sort_by', 'sort', 'per_page'].map((name) => [name, this.filterValue(name)])
+    return Object.fromEntries(given.filter(([, value]) => value !== ''))
+  }
+
   #pageHref(page: number): string {
     return this.href({ page: page === 1 ? null : String(page) })
   }
@@ -77,9 +85,15 @@ export class ListState {
     return { by: sort_by, isDescending: sort === 'desc', href }
   }
 
-  pagination(total: number, totalIsExact: boolean): Html {
+  pagination({ rows, total, totalIsExact }: Page<unknown>): Html {
     const { page, query } = this
-    return pagination({ page, perPage: query.per_page, total, totalIsExact, href: (page) => this.#pageHref(page) })
+    const perPage = query.per_page
+    const href = (page: number) => this.#pageHref(page)
+    // Each page size shows the first row of this page.
+    const pageWith = (size: number) => Math.floor(((page - 1) * perPage) / size) + 1
+    const sizeHref = (size: number) =>
+      this.href({ per_page: String(size), page: pageWith(size) === 1 ? null : String(pageWith(size)) })
+    return pagination({ page, perPage, rows: rows.length, total, totalIsExact, href, sizeHref })
   }
 
   emptyPageMessage(): Html {
@@ -104,36 +118,56 @@ export function slicePage<Row>(all: readonly Row[], path: string, query: Fields)
   const page = Math.min(positiveInteger(String(query.page)) ?? 1, last)
   const href = (to: number) => (to === 1 ? path : `${path}?page=${to}`)
   const rows = all.slice((page - 1) * rowsPerPage, page * rowsPerPage)
-  const pages = { page, perPage: rowsPerPage, total: all.length, totalIsExact: true, href }
+  const pages = { page, perPage: rowsPerPage, rows: rows.length, total: all.length, totalIsExact: true, href }
   return { rows, pages: last === 1 ? html`` : pagination(pages) }
 }
 
 interface Pagination {
   readonly page: number
   readonly perPage: number
+  /** The number of rows on this page. */
+  readonly rows: number
   readonly total: number
   /** Whether there are no more rows than `total`. */
   readonly totalIsExact: boolean
   readonly href: (page: number) => string
+  /** Returns the URL of the list with another page size. Absent if the size is fixed. */
+  readonly sizeHref?: (size: number) => string
 }
 
-/** Renders "1–25 of 214", and links to the previous and next page. */
-export function pagination({ page, perPage, total, totalIsExact, href }: Pagination): Html {
-  const first = Math.min((page - 1) * perPage + 1, total)
-  const last = Math.min(page * perPage, total)
+/** Renders "51–75 of 214", the page sizes, and links to other pages: there is no last page if the total is inexact. */
+export function pagination(list: Pagination): Html {
+  const { page, perPage, rows, total, totalIsExact, href } = list
+  const before = (page - 1) * perPage
   const all = totalIsExact ? formatCount(total) : `more than ${formatCount(total)}`
-  const range = html`<p data-count>${formatCount(first)}–${formatCount(last)} of ${all}</p>`
-  if (page === 1 && last === total && totalIsExact) return html`<div class="pages">${range}</div>`
-  const before = page > 1 ? href(page - 1) : null
-  const after = last < total || !totalIsExact ? href(page + 1) : null
-  return html`<div class="pages">${range}<nav class="actions" aria-label="Pages">
-<a${step(before, 'prev')}>${icon('before')}Previous</a> <a${step(after, 'next')}>Next${icon('chevron')}</a></nav></div>`
+  const range = html`<p data-count>${formatCount(before + 1)}–${formatCount(before + rows)} of ${all}</p>`
+  const isWhole = totalIsExact && total <= perPage
+  const sizes = totalIsExact && total <= offeredSizes[0] ? null : pageSizes(list)
+  if (isWhole) return html`<div class="pages">${range}${sizes}</div>`
+  const last = totalIsExact ? Math.ceil(total / perPage) : null
+  const hasNext = last === null ? rows === perPage : page < last
+  const place = last === null ? `Page ${formatCount(page)}` : `Page ${formatCount(page)} of ${formatCount(last)}`
+  const toFirst = step('First page', 'first', page > 1 ? href(1) : null)
+  const toPrevious = step('Previous page', 'before', page > 1 ? href(page - 1) : null, 'prev')
+  const toNext = step('Next page', 'chevron', hasNext ? href(page + 1) : null, 'next')
+  const toLast = last === null ? null : step('Last page', 'last', page < last ? href(last) : null)
+  return html`<div class="pages">${range}${sizes}<nav class="actions" aria-label="Pages">
+${toFirst}${toPrevious}<span class="place">${place}</span>${toNext}${toLast}</nav></div>`
 }
 
-/** A disabled link stays in place, so that the other one does not move. */
-function step(href: string | null, rel: string): Html {
-  if (href !== null) return attributes({ class: 'button', href, rel })
-  return attributes({ class: 'button', role: 'link', 'aria-disabled': 'true' })
+/** A disabled link stays in place, so that the others do not move. */
+function step(label: string, name: IconName, href: string | null, rel: string | null = null): Html {
+  const state = href === null ? { role: 'link', 'aria-disabled': 'true' } : { href, rel }
+  return html`<a${attributes({ class: 'button', ...state, title: label })}>${icon(name)}<span class="hidden-text">${label}</span></a>`
+}
+
+function pageSizes({ perPage, sizeHref }: Pagination): Html | null {
+  if (sizeHref === undefined) return null
+  const sizes = offeredSizes.map((size) => {
+    const current = size === perPage ? 'true' : null
+    return html`<a${attributes({ href: sizeHref(size), 'aria-current': current })}><span class="hidden-text">Show </span>${size}<span class="hidden-text"> rows per page</span></a>`
+  })
+  return html`<p class="sizes"><span aria-hidden="true">Rows per page</span>${sizes}</p>`
 }
 
 export interface Filter {
@@ -143,13 +177,8 @@ export interface Filter {
   readonly options: readonly Choice[]
 }
 
-/** Renders the form above a list: a search field with the label `search`, filters, and other fields to preserve. */
-export function filterBar(
-  list: ListState,
-  search: string,
-  filters: readonly Filter[],
-  preserved: Readonly<Record<string, string>>,
-): Html {
+/** Renders the form above a list: a search field with the label `search`, and filters. */
+export function filterBar(list: ListState, search: string, filters: readonly Filter[]): Html {
   const selects = filters.map(({ name, label, options }) => {
     const value = list.filterValue(name)
     const all = attributes({ id: `filter-${name}`, name, 'data-set': value !== (options[0]?.value ?? '') })
@@ -158,5 +187,5 @@ export function filterBar(
   return html`<form class="filters" method="get" action="${list.path}" role="search" data-live="results">
 <div class="search">${icon('search')}<label class="hidden-text" for="filter-search">${search}</label>
 <input type="search" id="filter-search" name="search" value="${list.query.search ?? ''}" placeholder="${search}" autocomplete="off" spellcheck="false"></div>
-${selects}${hiddenFields(preserved)}<button class="button plain without-script">Apply</button></form>`
+${selects}${hiddenFields(list.preserved)}<button class="button plain without-script">Apply</button></form>`
 }

@@ -23,6 +23,8 @@ const drawings = {
   bars: '<path d="M2.5 4.5h11M2.5 8h11M2.5 11.5h11"/>',
   chevron: '<path d="M6 3.5L10.5 8 6 12.5"/>',
   before: '<path d="M10 3.5L5.5 8l4.5 4.5"/>',
+  first: '<path d="M12 3.5L7.5 8l4.5 4.5M4 3.5v9"/>',
+  last: '<path d="M4 3.5L8.5 8 4 12.5M12 3.5v9"/>',
   up: '<path d="M8 13V3M4 7l4-4 4 4"/>',
   down: '<path d="M8 3v10M4 9l4 4 4-4"/>',
   clock: '<circle cx="8" cy="8" r="6"/><path d="M8 4.5V8l2.5 1.5"/>',

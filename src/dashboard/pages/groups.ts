@@ -101,7 +101,8 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const { what, words, actions } = this.#group
     const place = this.#place
     const list = new ListState(this.#home, query, actions.operations.list.query, resources[place])
-    const { rows, total, totalIsExact } = await actions.list(account, list.request)
+    const page = await actions.list(account, list.request)
+    const { rows, total } = page
     const action = linkButton({ label: words.add, href: `${this.#home}/new`, weight: 'primary', icon: 'plus' })
     if (total === 0 && list.query.search === null) {
       return { title: words.list, place, body: emptyState({ title: words.none, why: words.why, action }) }
@@ -113,9 +114,8 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
       list.page > 1
         ? list.emptyPageMessage()
         : html`<p data-count>No ${place} match “${truncateMiddle(list.query.search ?? '', 60)}”.</p>`
-    const results = html`${this.#table(listed, list)}${list.pagination(total, totalIsExact)}`
-    const preserved = { sort_by: list.filterValue('sort_by'), sort: list.filterValue('sort') }
-    const body = html`${filterBar(list, `Search ${place}`, [], preserved)}
+    const results = html`${this.#table(listed, list)}${list.pagination(page)}`
+    const body = html`${filterBar(list, `Search ${place}`, [])}
 <div id="results" class="results">${rows.length === 0 ? nothing : results}</div>`
     return { title: words.list, place, action, body }
   }

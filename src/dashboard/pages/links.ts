@@ -1,6 +1,6 @@
 import { calendarOf } from '../../analytics/calendar.ts'
 import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
-import { type Html, html } from '../../http/html.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
 import { statuses } from '../../links/link.ts'
 import { findNearestLink } from '../../links/nearest-alias.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
@@ -73,9 +73,7 @@ async function listPage(
     const why = 'A link redirects a short URL on your domain to any page.'
     return { ...shown, body: emptyState({ title: 'No links yet', why, action }) }
   }
-  const order = ['sort_by', 'sort'].map((name) => [name, list.filterValue(name)])
-  const preserved = Object.fromEntries(order.filter(([, value]) => value !== ''))
-  const body = html`${filterBar(list, 'Search links', filters, preserved)}
+  const body = html`${filterBar(list, 'Search links', filters)}
 <div id="results" class="results">${page.rows.length === 0 ? noRows(list, labels, near) : await results(list, page, labels, choices)}</div>`
   return { ...shown, action, body }
 }
@@ -93,19 +91,15 @@ function filtersFor({ domains, spaces }: Choices): Filter[] {
 
 const noFilters = { domain_id: null, space_id: null, status: null }
 
-async function results(
-  list: ListState,
-  { rows, total, totalIsExact }: Page<Row>,
-  labels: readonly string[],
-  choices: Choices,
-): Promise<Html> {
+async function results(list: ListState, page: Page<Row>, labels: readonly string[], choices: Choices): Promise<Html> {
+  const { rows, total, totalIsExact } = page
   const isWhole = labels.length === 0 && list.query.search === null
   const everything = list.href({ search: null, ...noFilters })
   const clear = isWhole ? null : html`<a class="small" href="${everything}">Clear all</a>`
   const count = `${totalIsExact ? '' : 'More than '}${quantity(total, 'link')}`
   const found = html`<div class="found"><p data-count>${count}</p>${clear}</div>`
   return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list), selectedActions(choices, list))}
-${list.pagination(total, totalIsExact)}`
+${list.pagination(page)}`
 }
 
 function noRows(list: ListState, labels: readonly string[], near: Link | undefined): Html {
@@ -131,12 +125,13 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
   const now = Date.now()
   return longTable({
     caption: 'Links',
+    isFitted: true,
     rows,
     columns: [
       { label: 'Select', kind: 'select', cell: ({ link }: Row) => selectRow(link.id, shortUrlText(link.short_url)) },
       { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => linkCell(link) },
-      { label: 'Space', width: 'large', leaves: 1, isPlain: true, cell: ({ space }) => space && spaceLabel(space) },
-      { label: `Clicks (${recentDays} days)`, kind: 'number', width: 'large', isPlain: true, cell: recentClicks },
+      { label: 'Space', leaves: 1, isPlain: true, cell: ({ space }) => space && spaceLabel(space) },
+      { label: `Clicks (${recentDays} days)`, kind: 'number', isPlain: true, cell: recentClicks },
       {
         label: 'Total clicks',
         kind: 'number',
@@ -144,6 +139,7 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
         sortBy: 'clicks',
         cell: ({ link }) => formatCount(link.clicks),
       },
+      { label: 'Last click', leaves: 0, cell: ({ link }) => lastClick(link, now) },
       { label: 'Created', leaves: 3, sortBy: 'id', cell: ({ link }) => timeAgo(link.created_at, now) },
       { label: 'Actions', kind: 'menu', cell: ({ link }) => rowMenu(link, list) },
     ],
@@ -151,16 +147,24 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
   })
 }
 
+/** The characters of a short link that fit into the list on a screen of 1280 pixels. */
+const roomInList = 38
+
 function linkCell({ id, short_url, title, url, status }: Link): Html {
   const heading = title === null ? null : html`<bdi class="title">${title}</bdi> `
-  return html`${shortUrlLink(short_url, `${home}/${id}`, 'short-url cover')}
-<span class="leads">${statusBadge(status)}${heading}${destination(url, 60)}</span>`
+  const address = shortUrlLink(short_url, `${home}/${id}`, { className: 'short-url cover', room: roomInList })
+  return html`<span class="row-head">${address}${statusBadge(status)}</span>
+<span class="leads">${heading}${destination(url, 60)}</span>`
 }
 
 function recentClicks({ daily }: Row): Html {
   const clicks = daily.reduce((sum, each) => sum + each, 0)
   const words = ` ${clicks === 1 ? 'click' : 'clicks'} in ${recentDays} days`
   return html`<span class="trend">${sparkline(daily)}<span>${formatCount(clicks)}<span class="in-block">${words}</span></span></span>`
+}
+
+function lastClick({ last_clicked_at: at }: Link, now: number): Part {
+  return at === null ? html`<span class="muted">Never</span>` : timeAgo(at, now)
 }
 
 function rowMenu({ id, short_url, disabled }: Link, list: ListState): Html {

@@ -10,10 +10,19 @@ import { capitalize, formatCount, quantity } from './format.ts'
 
 /** The maximum length of a host or a path. */
 const shownPart = 48
+/** The minimum length of a host that is truncated. */
+const minHost = 20
+
+interface ShortUrlLink {
+  readonly className?: string
+  /** The number of characters in a line. A long host leaves as much of it to the path as possible. */
+  readonly room?: number
+}
 
 /** Renders a short link to `href`, with a button that copies its encoded form. */
-export function shortUrlLink(shortUrl: string, href: string, className = 'short-url'): Html {
-  const { host, path } = shortUrlParts(shortUrl)
+export function shortUrlLink(shortUrl: string, href: string, options: ShortUrlLink = {}): Html {
+  const { className = 'short-url', room } = options
+  const { host, path } = shortUrlParts(shortUrl, room)
   // Screen readers would otherwise pause between the host and the path.
   const link = html`<a class="${className}" href="${href}" aria-label="${host}${path}"><bdi dir="ltr"><span class="host">${host}</span><span class="path">${path}</span></bdi></a>`
   return html`<span class="short">${link}${copyButton(shortUrl, 'the short link')}</span>`
@@ -26,9 +35,11 @@ export function shortUrlText(shortUrl: string): string {
 }
 
 /** Returns the decoded host and path in at most 48 characters each. The path includes its slash. */
-export function shortUrlParts(shortUrl: string) {
+export function shortUrlParts(shortUrl: string, room = 2 * shownPart) {
   const { host, path } = partsOf(shortUrl)
-  return { host: truncateMiddle(host, shownPart), path: truncateMiddle(path, shownPart) }
+  const shownPath = truncateMiddle(path, shownPart)
+  const left = Math.max(minHost, room - charactersOf(shownPath).length)
+  return { host: truncateMiddle(host, Math.min(shownPart, left)), path: shownPath }
 }
 
 function partsOf(shortUrl: string) {

@@ -14,8 +14,8 @@ export interface Column<Row> {
   readonly isPlain?: boolean
   /** `rest` shares the remaining width. A lead column has `rest`, other columns the width of their kind. */
   readonly width?: 'small' | 'medium' | 'large' | 'rest'
-  /** The order in which columns are hidden in narrow tables. Only columns with 1 return where rows are blocks. */
-  readonly leaves?: 1 | 2 | 3
+  /** The order in which columns are hidden in narrow tables. Only plain columns return where rows are blocks. */
+  readonly leaves?: 0 | 1 | 2 | 3
 }
 
 export interface Sorting {
@@ -29,6 +29,8 @@ interface Table<Row> {
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly sorting?: Sorting
+  /** Whether columns are as wide as their content, with the remaining width for the lead. By default, widths are fixed. */
+  readonly isFitted?: boolean
 }
 
 /** Renders a table. On narrow screens, each row becomes a block and a menu sorts the list. */
@@ -60,10 +62,12 @@ function lineOf<Row>({ columns }: Table<Row>, row: Row): Html {
   return html`\n<tr role="row">${columns.map((column) => cell(column, row))}</tr>`
 }
 
-function tableWith<Row>({ caption, columns, sorting }: Table<Row>, lines: readonly Html[]): Html {
+function tableWith<Row>(given: Table<Row>, lines: readonly Html[]): Html {
+  const { caption, columns, sorting, isFitted = false } = given
   const heads = columns.map((column) => head(column, sorting))
   // The roles are explicit, because browsers drop table semantics if CSS changes the layout.
-  const layout = columns.some(({ kind }) => kind === 'lead') ? html` class="fixed"` : null
+  const hasLead = columns.some(({ kind }) => kind === 'lead')
+  const layout = hasLead ? attributes({ class: isFitted ? 'fitted' : 'fixed' }) : null
   return html`<div class="table blocks">${sorting === undefined ? null : sortMenu(columns, sorting)}<table role="table"${layout}><caption class="hidden-text">${caption}</caption>
 <thead role="rowgroup"><tr role="row">${heads}</tr></thead>
 <tbody role="rowgroup">${lines}</tbody></table></div>`
@@ -85,7 +89,8 @@ function sortMenu<Row>(columns: readonly Column<Row>[], { by, isDescending, href
     })
   })
   const current = items.find(({ isCurrent }) => isCurrent)?.label ?? 'another order'
-  const className = sorted.some(({ leaves }) => leaves !== undefined) ? 'sort early' : 'sort'
+  const hidden = sorted.flatMap(({ leaves }) => leaves ?? [])
+  const className = hidden.length > 0 ? `sort sort-${Math.min(...hidden)}` : 'sort'
   return html`<div class="${className}"><button type="button" class="button plain" popovertarget="sort-by"><span class="muted">Sort by</span><span>${current}</span>${icon('chevron')}</button>
 ${menuItems('sort-by', items)}</div>`
 }
@@ -115,7 +120,7 @@ function cell<Row>(column: Column<Row>, row: Row): Html {
 const classes = { lead: 'lead-cell', text: null, number: 'number', menu: 'menu-cell', select: 'select-cell' } as const
 
 function classesOf<Row>({ kind = 'text', width, leaves }: Column<Row>): string | null {
-  const all = [classes[kind], width && `width-${width}`, leaves && `leaves-${leaves}`]
+  const all = [classes[kind], width && `width-${width}`, leaves !== undefined && `leaves-${leaves}`]
   return all.filter(Boolean).join(' ') || null
 }
 
