@@ -9,6 +9,7 @@ export const paths: Readonly<Record<string, string>> = {
   links: '/app/links',
   'links-odd': '/app/links?search=odd',
   'links-none': '/app/links?search=nothing+like+it&status=expired',
+  compare: '/app/links/compare?ids=1,2,43',
   'link-new': '/app/links/new',
   link: '/app/links/1',
   'link-odd': '/app/links/43',

@@ -7,6 +7,7 @@ import { version } from '../version.ts'
 import { assetHandler } from './assets.ts'
 import { renderFailurePage } from './failure-page.ts'
 import { addAccountPage } from './pages/account.ts'
+import { addComparePage } from './pages/compare.ts'
 import { addDomainPages } from './pages/domains.ts'
 import { addKeyPages } from './pages/keys.ts'
 import { addLinkPages } from './pages/link.ts'
@@ -32,6 +33,7 @@ export function addDashboard(services: Services): void {
   addLinkListPages(pages, services)
   addSelectionPages(pages, services)
   addLinkPages(pages, services)
+  addComparePage(pages, services)
   addLinkForms(pages, services)
   addDomainPages(pages, services)
   addSpacePages(pages, services)

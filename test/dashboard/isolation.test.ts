@@ -128,6 +128,7 @@ const queryFields = {
   domain_id: idText,
   space_id: idText,
   link_id: idText,
+  ids: fc.array(idText, { maxLength: 6 }).map((ids) => ids.join(',')),
   sort_by: fc.constantFrom('alias', 'name', 'clicks'),
   page: fc.constantFrom('1', '2'),
   after: idText,
@@ -158,6 +159,19 @@ test('no request shows or changes records of another account', async () => {
     { numRuns: runs(300) },
   )
   assert.deepEqual(await theirs.state(), before)
+})
+
+test('leaves links of another account out of a comparison, like deleted links', async () => {
+  const [own, deleted] = mine.ids.links
+  const [other] = theirs.ids.links
+  const pageOf = (ids: readonly unknown[]) => mine.browser.get(`/app/links/compare?ids=${ids}`)
+  const answer = await pageOf([own, other, deleted, own])
+  assert.equal(answer.status, 200)
+  assert.equal(answer.page.heading, 'Compare 1 link')
+  assert.match(answer.page.text, /2 links were left out because they don’t exist\./)
+  assertNothingOf(theirs, answer, 'the comparison')
+  const none = await pageOf([other])
+  assert.equal(none.text.replaceAll(/\d+/g, 'n'), (await pageOf([99_999])).text.replaceAll(/\d+/g, 'n'))
 })
 
 test('rejects a space or a domain of another account for a link', async () => {

@@ -205,6 +205,31 @@ describe('figures', () => {
     }
   })
 
+  test('compare up to five selected links', async () => {
+    const own = await furnish(app)
+    const browser = await signedIn(app, own.key)
+    const [clicked, other] = own.links
+    const selected = (links: readonly Json[]) => Object.fromEntries(links.map(({ id }) => [`row-${id}`, 'on']))
+    const compare = async (links: readonly Json[]) =>
+      browser.follow(await browser.post('/app/links/selected', { ...selected(links), what: 'compare', space_id: '' }))
+    const two = await compare([clicked, other])
+    assert.equal(two.page.heading, 'Compare 2 links')
+    const [total] = allOf(two.page.root, 'tfoot')
+    assert.deepEqual(total && allOf(total, 'td').map(textOf), ['1', '0'])
+    const week = two.page.links.find((link) => link.includes('period=7d'))
+    assert.equal(week, `/app/links/compare?ids=${clicked.id},${other.id}&period=7d`)
+    assert.ok((await browser.open(`${week}&compare=year`)).links.includes(`${week}&compare=none`))
+    assert.equal((await compare(own.links)).page.heading, 'Compare 5 links')
+    const six = await compare([...own.links, await own.link()])
+    assert.deepEqual([six.status, six.page.heading], [422, 'Compare links'])
+    assert.match(six.page.text, /You selected 6 links\. Select at most 5/)
+    for (const query of ['ids=x', 'ids=1,,2', 'ids=1&ids=2', `ids=${clicked.id}&compare=month`]) {
+      assert.equal((await browser.get(`/app/links/compare?${query}`)).status, 422, query)
+    }
+    assert.match((await browser.open('/app/links/compare?ids=99999')).text, /These links no longer exist/)
+    assert.match((await browser.open('/app/links/compare')).text, /Select links to compare/)
+  })
+
   test('returns the same QR code as the API, as an image or a file', async () => {
     const link = await place.link()
     for (const query of ['', '?format=svg', '?format=png&size=256']) {

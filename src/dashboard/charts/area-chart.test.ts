@@ -8,6 +8,7 @@ import { type DayRange, type Interval, intervals } from '../../analytics/statist
 import { type Bucket, Series } from '../../analytics/statistics/series.ts'
 import type { Html } from '../../http/html.ts'
 import { areaChart as areaChartOf, type ClicksChart } from './area-chart.ts'
+import { lineChart, maxLines } from './line-chart.ts'
 import { createAxis, plotHeight, plotWidth } from './plot.ts'
 import { bucketName, labelIndexes } from './time-axis.ts'
 
@@ -80,6 +81,22 @@ test('draws a well-formed chart within its frame for any figures', () => {
       assertWithinFrame(drawn)
     }),
     { numRuns: runs(300) },
+  )
+})
+
+test('draws well-formed lines of links within their frame', () => {
+  fc.assert(
+    fc.property(charts, fc.integer({ min: 1, max: maxLines }), ({ before: _, ...chart }, count) => {
+      const lines = Array.from({ length: count }, () => ({
+        label: chart.title,
+        clicks: chart.buckets.map((bucket) => bucket.clicks),
+      }))
+      const drawn = lineChart({ ...chart, lines })
+      assertWellFormed(drawn)
+      assert.doesNotMatch(drawn.text, /NaN|Infinity|undefined|null/)
+      assert.equal(textsOf(drawn, 'title').length, chart.started)
+    }),
+    { numRuns: 100 },
   )
 })
 

@@ -8,6 +8,7 @@ import { utc } from '../../analytics/calendar.ts'
 import { Series } from '../../analytics/statistics/series.ts'
 import { html } from '../../http/html.ts'
 import { areaChart } from './area-chart.ts'
+import { lineChart } from './line-chart.ts'
 import { barChart } from './small-charts.ts'
 
 const openWindow = browserForTests()
@@ -18,11 +19,14 @@ const today = Date.parse('2026-11-22') / 86_400_000
 const { buckets } = new Series({ from: today - 4, to: today }, 'day', utc)
 for (const [place, bucket] of buckets.entries()) bucket.clicks = place * 10
 
+const series = { buckets, started: 5, currentHour: null, interval: 'day' } as const
+
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'"
 const markup = html`<!doctype html><html lang="en"><meta charset="utf-8"><title>Charts</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="stylesheet" href="/charts.css"><script type="module" src="/chart.js"></script>
-<main><h1>Charts</h1>${areaChart({ buckets, started: 5, currentHour: null, interval: 'day', title: 'Clicks' })}
+<main><h1>Charts</h1>${areaChart({ ...series, title: 'Clicks' })}
+${lineChart({ ...series, title: 'Compared', lines: [...'ab'].map((label, at) => ({ label, clicks: [0, 1, 2, 3, at] })) })}
 ${barChart({ title: 'Countries', rows: [{ label: 'a'.repeat(300), clicks: 3 }], total: 4 })}</main></html>`
 
 const sheets = [
@@ -48,7 +52,7 @@ async function visit(options: BrowserContextOptions = {}): Promise<{ page: Page;
   return { page, complaints }
 }
 
-const reading = (page: Page) => page.locator('.chart-reading').textContent()
+const reading = (page: Page) => page.locator('.chart-reading').first().textContent()
 
 test('arrow keys move from day to day and announce each value', { skip }, async () => {
   const { page, complaints } = await visit()
@@ -76,21 +80,33 @@ test('arrow keys move from day to day and announce each value', { skip }, async 
   assert.deepEqual(complaints, [])
 })
 
+test('reads and marks all lines of a comparison', { skip }, async () => {
+  const { page } = await visit()
+  const plot = page.getByRole('slider', {
+    name: /^Compared, Wed, Nov 18, 2026 to Sun, Nov 22, 2026\. a: 6 clicks, b: 7/,
+  })
+  await plot.focus()
+  await page.keyboard.press('End')
+  assert.equal(await plot.getAttribute('aria-valuetext'), 'Sun, Nov 22, 2026\na: 0\nb: 1')
+  const heights = await Promise.all((await plot.locator('.chart-pointed').all()).map((dot) => dot.getAttribute('cy')))
+  assert.equal(new Set(heights).size, 2)
+})
+
 test('marks and shows the day nearest to the pointer until the pointer leaves', { skip }, async () => {
   const { page } = await visit()
-  const plot = page.locator('.chart-plot')
+  const plot = page.locator('.chart-plot').first()
   const { width } = (await plot.boundingBox()) ?? assert.fail()
   await plot.hover({ position: { x: width * 0.55, y: 100 } })
   assert.equal(await reading(page), 'Fri, Nov 20, 2026: 20 clicks')
-  const said = (await page.locator('.chart-reading').boundingBox()) ?? assert.fail()
-  const drawing = (await page.locator('.chart-drawing').boundingBox()) ?? assert.fail()
+  const said = (await page.locator('.chart-reading').first().boundingBox()) ?? assert.fail()
+  const drawing = (await page.locator('.chart-drawing').first().boundingBox()) ?? assert.fail()
   const pointed = (await plot.boundingBox())?.x ?? assert.fail()
   assert.ok(Math.abs(said.x + said.width / 2 - (pointed + width / 2)) < 2, 'the figure is far from its point')
   await page.keyboard.press('Tab')
-  const last = (await page.locator('.chart-reading').boundingBox()) ?? assert.fail()
+  const last = (await page.locator('.chart-reading').first().boundingBox()) ?? assert.fail()
   assert.ok(last.x + last.width <= drawing.x + drawing.width + 1, 'the figure leaves the chart')
   await plot.hover({ position: { x: width * 0.55, y: 100 } })
-  const mark = page.locator('.chart-pointed')
+  const mark = page.locator('.chart-pointed').first()
   assert.deepEqual([await mark.getAttribute('cx'), await mark.getAttribute('visibility')], ['50%', 'visible'])
   await page.keyboard.press('Tab')
   await page.mouse.move(0, 0)
@@ -99,7 +115,7 @@ test('marks and shows the day nearest to the pointer until the pointer leaves', 
 
 test('keeps the day selected by touch after the finger is lifted', { skip }, async () => {
   const { page } = await visit({ hasTouch: true, viewport: { width: 390, height: 844 } })
-  const plot = page.locator('.chart-plot')
+  const plot = page.locator('.chart-plot').first()
   const { width } = (await plot.boundingBox()) ?? assert.fail()
   await plot.tap({ position: { x: width * 0.27, y: 50 } })
   assert.equal(await reading(page), 'Thu, Nov 19, 2026: 10 clicks')
@@ -107,8 +123,8 @@ test('keeps the day selected by touch after the finger is lifted', { skip }, asy
 
 test('columns have titles and the table expands without scripts', { skip }, async () => {
   const { page } = await visit({ javaScriptEnabled: false })
-  assert.equal(await page.locator('.chart-column title').count(), 5)
+  assert.equal(await page.locator('.chart-column title').count(), 10)
   assert.equal(await page.getByRole('img', { name: /^Clicks/ }).count(), 1)
-  await page.getByText('Show as table').click()
+  await page.getByText('Show as table').first().click()
   assert.equal(await page.getByRole('row').count(), 7)
 })

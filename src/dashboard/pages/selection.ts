@@ -19,6 +19,7 @@ import { confirmation } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
 import { attempt } from '../record-forms.ts'
 import { linkListReturnPath, undoReturnPath } from '../return-path.ts'
+import { comparePath } from './compare.ts'
 import { describeEffect, undoNote } from './link.ts'
 
 const home = '/app/links'
@@ -39,6 +40,7 @@ export function addSelectionPages(pages: Pages, services: Services): void {
     const ids = selectedIn(fields)
     const list = fields.what === 'restore' ? undoReturnPath(fields.next) : linkListReturnPath(fields.next)
     if (ids.length === 0) return new Redirect(list)
+    if (fields.what === 'compare') return new Redirect(comparePath(ids))
     if (fields.what !== 'delete' || fields.confirmed === 'true')
       return new Redirect(list, await applyToAll(ids, request, services))
     const rows = await Promise.all(ids.map((id) => findLink(storage, account, id)))
@@ -77,7 +79,7 @@ export function selectedActions({ spaces }: Choices, list: ListState): Html {
   const what = (value: string, label: string, weight: 'plain' | 'danger' = 'plain') =>
     submitButton({ name: 'what', value, label, weight, needsNothing: value !== 'move' })
   const options = [{ value: '', label: 'Move to…' }, { value: noSpace, label: 'No space' }, ...spaces.map(spaceChoice)]
-  return html`${hiddenFields({ next: list.currentHref })}${what('enable', 'Enable')}${what('disable', 'Disable')}
+  return html`${hiddenFields({ next: list.currentHref })}${what('compare', 'Compare')}${what('enable', 'Enable')}${what('disable', 'Disable')}
 <label class="hidden-text" for="move-to">Space</label><select id="move-to" name="space_id" required>${optionsOf(options, '')}</select>${what('move', 'Move')}
 ${what('delete', 'Delete', 'danger')}`
 }

@@ -1,0 +1,106 @@
+/** One line per link in the same chart. Color, dashes and markers tell the lines apart. */
+import { line, symbol, symbolCircle, symbolCross, symbolDiamond, symbolSquare, symbolTriangle } from 'd3-shape'
+import { type Html, html } from '../../http/html.ts'
+import { formatCount, quantity } from '../parts/format.ts'
+import { tableOfBuckets } from './area-chart.ts'
+import { type Axis, createAxis, plotDrawing, xPercent, xPosition, yPixels } from './plot.ts'
+import { axisHeading, bucketTitle, labelIndexes, startedRange, type TimeAxis } from './time-axis.ts'
+
+export interface LineChart extends TimeAxis {
+  readonly title: string
+  /** At most as many as there are markers. */
+  readonly lines: readonly Line[]
+}
+
+interface Line {
+  readonly label: string
+  /** The clicks in each bucket. */
+  readonly clicks: readonly number[]
+}
+
+const markers = [symbolCircle, symbolSquare, symbolTriangle, symbolDiamond, symbolCross]
+
+/** The number of lines that can be told apart. */
+export const maxLines = markers.length
+
+/** Renders a chart and a table. `scripts/chart.js` shows the values under the pointer. */
+export function lineChart(chart: LineChart): Html {
+  const { lines, title, started } = chart
+  const axis = createAxis(lines.flatMap(({ clicks }) => clicks))
+  const plot = plotDrawing({
+    time: chart,
+    axis,
+    summary: summaryOf(chart),
+    lines: html`${lines.map((each, place) => path(each, place, chart, axis))}`,
+    marks: lines.map((each, place) => marks(each, place, chart, axis)),
+    reading: (bucket) => readingOf(chart, bucket),
+    clicksOf: (bucket) => lines.map(({ clicks }) => clicks[bucket] as number),
+  })
+  const isEmpty = lines.every(({ clicks }) => clicks.every((figure) => figure === 0))
+  const state = started === 0 ? 'This period hasn’t started yet' : isEmpty ? 'No clicks in this period' : null
+  const keys = lines.map(({ label }, place) => html`<span>${lineSample(place)} ${label}</span>`)
+  return html`<figure class="chart">
+<figcaption class="hidden-text">${title}</figcaption>
+<p class="chart-state">${state}</p>
+${plot}
+<p class="chart-key" aria-hidden="true">${keys}</p>
+${table(chart)}
+</figure>`
+}
+
+function path({ clicks }: Line, place: number, { buckets, started }: LineChart, { y }: Axis): Html {
+  const d = line<number>((_, bucket) => xPosition(bucket, buckets.length), y)(clicks.slice(0, started))
+  return html`<path class="chart-line line-${place + 1}" d="${d}"/>`
+}
+
+/** Renders markers at the labels of the axis and at the end of the line. */
+function marks({ clicks }: Line, place: number, { buckets, started, interval }: LineChart, axis: Axis): Html {
+  const labeled = labelIndexes(buckets.length, interval).filter((bucket) => bucket < started)
+  const shown = [...new Set([...labeled, started - 1])].filter((bucket) => bucket >= 0)
+  return html`${shown.map((bucket) => {
+    const [x, y] = [xPercent(bucket, buckets.length), yPixels(axis, clicks[bucket] as number)]
+    return html`<svg class="line-${place + 1}" x="${x}%" y="${y}">${marker(place)}</svg>`
+  })}`
+}
+
+function marker(place: number): Html {
+  return html`<path class="chart-marker" d="${symbol(markers[place], 48).digits(1)()}"/>`
+}
+
+/** Renders the line and the marker of a link, for legends and tables. */
+export function lineSample(place: number): Html {
+  return html`<svg class="line-sample line-${place + 1}" width="32" height="12" aria-hidden="true"><path class="chart-line line-${place + 1}" d="M0,6H32"/><svg x="16" y="6">${marker(place)}</svg></svg>`
+}
+
+function readingOf(chart: LineChart, bucket: number): string {
+  const figures = chart.lines.map(({ label, clicks }) => `${label}: ${formatCount(clicks[bucket] as number)}`)
+  return [bucketTitle(chart, bucket), ...figures].join('\n')
+}
+
+function summaryOf(chart: LineChart): string {
+  const { title, started, lines } = chart
+  if (started === 0) return `${title}: the period hasn’t started yet.`
+  const totals = lines.map(({ label, clicks }) => `${label}: ${quantity(sum(clicks), 'click')}`)
+  return `${title}, ${startedRange(chart)}. ${totals.join(', ')}.`
+}
+
+function table(chart: LineChart): Html {
+  const { title, lines, started } = chart
+  const row = (name: string, figures: readonly number[]) =>
+    html`<tr><th scope="row">${name}</th>${figures.map((figure) => html`<td>${formatCount(figure)}</td>`)}</tr>`
+  const rows = Array.from({ length: started }, (_, bucket) =>
+    row(
+      bucketTitle(chart, bucket),
+      lines.map(({ clicks }) => clicks[bucket] as number),
+    ),
+  )
+  const total = row(
+    'Total',
+    lines.map(({ clicks }) => sum(clicks.slice(0, started))),
+  )
+  return tableOfBuckets(title, [axisHeading(chart), ...lines.map(({ label }) => label)], { rows, total })
+}
+
+function sum(figures: readonly number[]): number {
+  return figures.reduce((total, figure) => total + figure, 0)
+}

@@ -1,0 +1,151 @@
+/** Compares the clicks of up to five links in one chart and one table. */
+import type { Counts, Series } from '../../analytics/statistics/series.ts'
+import { positiveInteger } from '../../forms/rules.ts'
+import { type Html, html } from '../../http/html.ts'
+import { type Link, linkOf } from '../../links/schema.ts'
+import { findLink } from '../../links/store.ts'
+import { lineChart, lineSample, maxLines } from '../charts/line-chart.ts'
+import { currentHourOf } from '../charts/period.ts'
+import type { PageContent, PageRequest, Pages, Services } from '../pages.ts'
+import { linkButton } from '../parts/buttons.ts'
+import { formatCount, formatPercent, quantity, timeAgo } from '../parts/format.ts'
+import { shortUrlLink, shortUrlText } from '../parts/links.ts'
+import { emptyState } from '../parts/messages.ts'
+import { table } from '../parts/table.ts'
+import { timeZoneText } from '../statistics/clicks-over-time.ts'
+import { comparisonText, type Earlier, earlierClicks } from '../statistics/comparison.ts'
+import { changeSince } from '../statistics/figures.ts'
+import { periodBar } from '../statistics/period-bar.ts'
+import { Statistics } from '../statistics/statistics.ts'
+
+const home = '/app/links/compare'
+
+export function addComparePage(pages: Pages, services: Services): void {
+  pages.get(home, (request) => comparePage(request, services))
+}
+
+/** Returns the path of the page that compares the links. */
+export function comparePath(ids: readonly number[]): string {
+  return `${home}?ids=${ids.join(',')}`
+}
+
+interface Compared {
+  readonly link: Link
+  readonly statistics: Statistics
+  readonly series: Series
+  readonly earlier: Earlier | null
+}
+
+async function comparePage(request: PageRequest, services: Services): Promise<PageContent> {
+  const ids = idsIn(request.query.ids)
+  if (ids === null) return unusable('Compare links', 'The address of this page has an invalid list of links.')
+  if (ids.length > maxLines) {
+    const why = `You selected ${ids.length} links. Select at most ${maxLines}, so that their lines can be told apart.`
+    return unusable('Too many links to compare', why)
+  }
+  const { storage, shortUrl } = services
+  const rows = await Promise.all(ids.map((id) => findLink(storage, request.account, id)))
+  const links = rows.flatMap((row) => (row === undefined ? [] : linkOf(row.record, shortUrl)))
+  if (links.length === 0) return { title: 'Compare links', place: 'links', body: nothingToCompare(ids.length) }
+  const compared = await Promise.all(links.map((link) => clicksOf(link, request, services)))
+  const [{ statistics }] = compared as [Compared]
+  const body = html`${leftOutText(ids.length - links.length)}<section id="clicks">${clicks(compared)}</section>`
+  return { title: `Compare ${quantity(links.length, 'link')}`, place: 'links', body, status: statistics.status }
+}
+
+/** Returns the ids of `1,2,3`, each once; null if one of them is invalid. */
+function idsIn(text: unknown): number[] | null {
+  if (text === undefined || text === '') return []
+  const ids = typeof text === 'string' ? text.split(',').map(positiveInteger) : []
+  const valid = ids.filter((id) => id !== undefined)
+  return valid.length === 0 || valid.length < ids.length ? null : [...new Set(valid)]
+}
+
+const list = linkButton({ label: 'Select links', href: '/app/links' })
+
+function unusable(title: string, why: string): PageContent {
+  return { title: 'Compare links', place: 'links', body: emptyState({ title, why, action: list }), status: 422 }
+}
+
+function nothingToCompare(gone: number): Html {
+  const title = gone === 0 ? 'Select links to compare' : 'These links no longer exist'
+  const why = `Select up to ${maxLines} links in the list, then choose Compare.`
+  return emptyState({ title, why, action: list })
+}
+
+function leftOutText(count: number): Html | null {
+  if (count === 0) return null
+  const words =
+    count === 1 ? '1 link was left out because it doesn’t' : `${count} links were left out because they don’t`
+  return html`<p class="attention">${words} exist.</p>`
+}
+
+async function clicksOf(link: Link, request: PageRequest, services: Services): Promise<Compared> {
+  const statistics = new Statistics(services, request, { scope: 'link', id: link.id }, home)
+  const { range, interval } = statistics.reading.period
+  const series = await statistics.seriesOf(range, interval)
+  return { link, statistics, series, earlier: await earlierClicks(statistics) }
+}
+
+function clicks(compared: readonly Compared[]): Html {
+  const [{ statistics, series }] = compared as [Compared]
+  const { reading, calendar } = statistics
+  const { period } = reading
+  const time = Date.now()
+  const ids = compared.map(({ link }) => link.id).join(',')
+  const bar = periodBar({ reading, path: home, fixed: { ids }, file: null })
+  const chart = lineChart({
+    title: 'Clicks over time',
+    buckets: series.buckets,
+    localStarts: series.localStarts,
+    timeZone: calendar.timeZone,
+    started: series.startedAt(time),
+    currentHour: currentHourOf(period, calendar.localTimeOf(time)),
+    interval: period.interval,
+    lines: compared.map(({ link, series: { buckets } }) => ({
+      label: shortUrlText(link.short_url),
+      clicks: buckets.map((bucket) => bucket.clicks),
+    })),
+  })
+  const hasEarlier = compared.some(({ earlier }) => earlier !== null)
+  return html`${bar}${chart}${comparisonTable(compared, time)}${comparisonText(statistics, hasEarlier)}<p class="muted">${timeZoneText(calendar)}</p>`
+}
+
+function comparisonTable(compared: readonly Compared[], now: number): Html {
+  const total = compared.reduce((sum, { series }) => sum + series.totals.clicks, 0)
+  const totalsOf = ({ series }: Compared): Counts => series.totals
+  return table({
+    caption: 'Compared links',
+    rows: compared.map((each, place) => ({ ...each, place })),
+    columns: [
+      {
+        label: 'Link',
+        kind: 'lead',
+        cell: ({ link, place }) =>
+          html`<span class="compared-link">${lineSample(place)}${shortUrlLink(link.short_url, `/app/links/${link.id}`)}</span>`,
+      },
+      { label: 'Clicks', kind: 'number', cell: (row) => formatCount(totalsOf(row).clicks) },
+      {
+        label: 'Unique visitors',
+        kind: 'number',
+        width: 'medium',
+        cell: (row) => formatCount(totalsOf(row).unique_clicks),
+      },
+      {
+        label: 'Change',
+        kind: 'number',
+        cell: ({ series, earlier }) =>
+          earlier && changeSince(series.totals.clicks, earlier.totals.clicks, earlier.phrase),
+      },
+      {
+        label: 'Share',
+        kind: 'number',
+        cell: ({ series }) => (total === 0 ? null : formatPercent(series.totals.clicks / total)),
+      },
+      {
+        label: 'Last click',
+        cell: ({ link }) => (link.last_clicked_at === null ? 'Never' : timeAgo(link.last_clicked_at, now)),
+      },
+    ],
+  })
+}
