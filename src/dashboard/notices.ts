@@ -80,6 +80,8 @@ const messages = {
   'account-saved': () => 'Account saved.',
   'domain-created': () => 'Domain added.',
   'domain-saved': () => 'Domain saved.',
+  'domain-reached': ({ nameOr }) => html`Visitors reach this server at ${nameOr('the domain')}.`,
+  'domain-not-reached': ({ nameOr }) => html`Visitors don’t reach this server at ${nameOr('the domain')}.`,
   'domain-deleted': ({ nameOr }) => html`${nameOr('Domain')} deleted.`,
   'domain-restored': ({ nameOr }) => html`${nameOr('Domain')} restored.`,
   'domain-too-late': () => 'The domain couldn’t be restored because more than a minute has passed.',
@@ -106,6 +108,7 @@ const warnings: readonly Notice['code'][] = [
   'edit-conflict',
   'edit-alias-taken',
   'edit-space-deleted',
+  'domain-not-reached',
   'domain-too-late',
   'domain-name-taken',
   'key-created-before',
@@ -293,11 +296,14 @@ function parseNotice(value: string): Required<Notice> | null {
 /** Codes that name an existing link. */
 const linkCodes: readonly Notice['code'][] = ['link-restored', 'link-enabled', 'link-disabled']
 
+/** Codes that name an existing domain. */
+const domainCodes: readonly Notice['code'][] = ['domain-restored', 'domain-reached', 'domain-not-reached']
+
 async function findName({ code, ids: [id] }: Required<Notice>, { storage: db, account, shortUrl }: NoticeContext) {
   if (id === undefined) return undefined
   if (code === 'links-moved') return (await spaceRecords.find(db, account, id))?.record.name
   if (code === 'domain-deleted') return (await findRemovedDomain(db, account, id, Date.now()))?.name_unicode
-  if (code === 'domain-restored') return (await domainRecords.find(db, account, id))?.record.name_unicode
+  if (domainCodes.includes(code)) return (await domainRecords.find(db, account, id))?.record.name_unicode
   const isDeleted = code === 'link-deleted'
   if (!isDeleted && !linkCodes.includes(code)) return undefined
   const link = isDeleted

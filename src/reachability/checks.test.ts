@@ -38,17 +38,32 @@ async function serve(t: TestContext, answer: (response: ServerResponse) => void)
 test('returns "here" with the DNS records, and "elsewhere" for another instance', async (t) => {
   const [app, other] = [await startApp(), await startApp()]
   assert.equal((await app.send('POST', '/api/v1/domains', { form: { name: 'localhost' } })).status, 201)
-  const shortUrl = shortUrls(`http://{domain}:${app.visitPort}`)
-  const records = [{ type: 'A', name: 'localhost', value: address }]
-  const known = await startDns(t, { localhost: { A: [address] } })
+  const shortUrl = (_: string, alias: string) => `http://localhost:${app.visitPort}/${alias}`
+  const records = [{ type: 'A', name: 'go.test', value: address }]
+  const known = await startDns(t, { 'go.test': { A: [address] } })
   const checks = new DomainChecks({ storage: app.storage, shortUrl, dns: known, probe: patient })
-  assert.deepEqual(await checks.check('localhost'), { records, answer: 'here' })
+  assert.deepEqual(await checks.check('go.test'), { records, answer: 'here' })
   const unknown = await startDns(t, {})
   const again = new DomainChecks({ storage: app.storage, shortUrl, dns: unknown, probe: patient })
-  assert.deepEqual(await again.check('localhost'), { records: 'no records', answer: 'here' })
+  assert.deepEqual(await again.check('go.test'), { records: 'no records', answer: 'here' })
   const mistaken = new DomainChecks({ storage: other.storage, shortUrl, dns: known, probe: patient })
-  assert.deepEqual(await mistaken.check('localhost'), { records, answer: 'elsewhere' })
+  assert.deepEqual(await mistaken.check('go.test'), { records, answer: 'elsewhere' })
   assert.equal(new Map(app.measured.visits.entries()).get('not_found'), 0)
+})
+
+test('checks localhost without the DNS', async (t) => {
+  const dns = await startDns(t, { localhost: { A: [address] } })
+  const port = await serve(t, (response) => void response.end('another'))
+  assert.deepEqual(await checksAt(port, { dns }).check('localhost'), { records: 'no records', answer: 'elsewhere' })
+  assert.equal((await checksAt(await freePort(), { dns }).check('localhost')).answer, 'no answer')
+})
+
+test('returns the public IPv4 addresses of the network interfaces', () => {
+  const [mac, netmask] = ['00:00:00:00:00:00', '255.255.255.0']
+  const named = (address: string) => ({ address, netmask, family: 'IPv4', mac, internal: false, cidr: null }) as const
+  const ipv6 = { ...named('2001:db8::7'), family: 'IPv6', scopeid: 0 } as const
+  const interfaces = () => ({ lo: [named('127.0.0.1')], eth0: [named('10.0.0.7'), named(address), ipv6] })
+  assert.deepEqual(checksAt(1, { interfaces }).publicAddresses(), [address])
 })
 
 test('returns "no DNS" if the name has no address, otherwise "no answer"', async (t) => {
@@ -101,13 +116,11 @@ test('rejects with overloaded during too many checks, and shares active checks',
 
 test('skips the system resolver if the DNS is silent', async (t) => {
   const silence = { A: 'silence', AAAA: 'silence', CNAME: 'silence' } as const
-  const dns = { ...(await startDns(t, { 'silent.test': silence, localhost: silence })), timeoutMs: 50 }
+  const dns = { ...(await startDns(t, { 'silent.test': silence })), timeoutMs: 50 }
   const lookup = t.mock.fn<LookupFunction>()
   const checks = checksAt(await freePort(), { dns, probe: { ...patient, lookup } })
   assert.equal((await checks.check('silent.test')).answer, 'no answer')
   assert.equal(lookup.mock.callCount(), 0)
-  const known = checksAt(await serve(t, (response) => void response.end('another')), { dns, probe: patient })
-  assert.equal((await known.check('localhost')).answer, 'elsewhere')
 })
 
 test('skips address families without records', async (t) => {

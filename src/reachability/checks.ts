@@ -1,11 +1,12 @@
 import { lookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { overloaded } from '../errors.ts'
 import { fingerprintOf, fingerprintPath } from '../instance/fingerprint.ts'
 import { LruCache } from '../lib/lru-cache.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
-import { type DnsOptions, type FoundRecords, findRecords, isPublicName } from './dns.ts'
+import { type DnsOptions, type FoundRecords, findRecords, isPublicAddress, isPublicName } from './dns.ts'
 import { type ProbeOptions, type ProbeResult, probe } from './probe.ts'
 
 /** Whether a domain reaches this instance. */
@@ -21,10 +22,13 @@ export interface CheckOptions {
   readonly dns?: DnsOptions
   readonly probe?: ProbeOptions
   readonly concurrency?: number
+  readonly interfaces?: typeof networkInterfaces
 }
 
-/** Names that every machine resolves without the DNS (RFC 6761 §6.3). */
-const localName = /(?:^|\.)localhost$/
+/** Returns whether every machine resolves the name to itself, without the DNS (RFC 6761 §6.3). */
+export function isLocalName(name: string): boolean {
+  return /(?:^|\.)localhost$/.test(name)
+}
 
 interface Check {
   readonly since: number
@@ -41,6 +45,7 @@ const defaults = {
   dns: { timeoutMs: 2_000, servers: null },
   probe: { timeoutMs: 3_000, httpsPort: 443 },
   concurrency: 8,
+  interfaces: networkInterfaces,
 }
 /** The cache time of checks. Milliseconds. */
 const checkCacheMs = 5_000
@@ -91,6 +96,12 @@ export class DomainChecks {
     return this.#lookups.get(host)?.found ?? []
   }
 
+  /** Returns the public IPv4 addresses of this machine's network interfaces. IPv6 addresses may be temporary. */
+  publicAddresses(): readonly string[] {
+    const all = Object.values(this.#options.interfaces()).flatMap((some) => some ?? [])
+    return all.flatMap(({ family, address }) => (family === 'IPv4' && isPublicAddress(address) ? [address] : []))
+  }
+
   async #lookUp(host: string): Promise<readonly string[]> {
     this.#active += 1
     try {
@@ -106,12 +117,12 @@ export class DomainChecks {
     const { shortUrl, dns, probe: how } = this.#options
     this.#active += 1
     try {
-      const records = await findRecords(name, dns)
+      const records = isLocalName(name) ? 'no records' : await findRecords(name, dns)
       const url = shortUrl(name, fingerprintPath)
       // The system's resolver would block one of its few threads for many seconds.
-      const isSilent = records === 'no answer' && !localName.test(name)
+      const isSilent = records === 'no answer'
       const answer = isSilent ? 'no answer' : await probe(url, fingerprint, this.#counted(how, familyOf(records)))
-      const hasNoAddress = records !== 'no answer' && addressesIn(records).length === 0
+      const hasNoAddress = !isLocalName(name) && records !== 'no answer' && addressesIn(records).length === 0
       return { records, answer: answer === 'no answer' && hasNoAddress ? 'no DNS' : answer }
     } finally {
       this.#active -= 1

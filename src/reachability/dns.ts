@@ -67,7 +67,7 @@ export function isPublicName(host: string): boolean {
   return isIP(host) === 0 && host.includes('.') && !/\.(?:localhost|local)$/.test(host)
 }
 
-function isPublicAddress(address: string): boolean {
+export function isPublicAddress(address: string): boolean {
   const version = isIP(address)
   return version !== 0 && !notPublic.check(address, version === 6 ? 'ipv6' : 'ipv4')
 }

@@ -43,6 +43,8 @@ export interface Database {
     id: Generated<number>
     account_id: number
     name: string
+    /** The name of the session that created the key. */
+    created_by: string | null
     hash: Uint8Array
     /** The first and last characters of the secret, for recognition. */
     first_characters: string
@@ -59,6 +61,10 @@ export interface Database {
   login_tokens: {
     hash: Uint8Array
     account_id: number
+    /** The name of the person who gets the sign-in link. */
+    name: string | null
+    /** The session that created the link; null for the command line. */
+    session_id: number | null
     created_at: string
     expires_at: string
   }
@@ -68,6 +74,8 @@ export interface Database {
     /** Null if a sign-in link started the session. */
     key_id: number | null
     hash: Uint8Array
+    /** The name of the sign-in link. */
+    name: string | null
     browser: string
     created_at: string
     /** Accurate to five minutes. */
@@ -101,6 +109,15 @@ export interface Database {
     search_text: string | null
     homepage_url: string | null
     not_found_url: string | null
+  }
+  /** The last check of each domain: see `reachability/store.ts`. */
+  domain_checks: {
+    domain_id: number
+    account_id: number
+    checked_at: string
+    answer: string
+    /** IP addresses that the DNS returned, separated by spaces. */
+    addresses: string
   }
   spaces: OwnedRecord & { name: string; name_folded: string; color: number }
   /** The record of another database that a space was imported from. */

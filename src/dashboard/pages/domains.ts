@@ -3,24 +3,24 @@ import { calendarOf } from '../../analytics/calendar.ts'
 import { rankingOf, seriesOf } from '../../analytics/statistics/statistics.ts'
 import type { DomainActions } from '../../domains/actions.ts'
 import { type Domain, domainLabels } from '../../domains/schema.ts'
-import { Failure } from '../../errors.ts'
+import { Failure, found } from '../../errors.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import { lastClickOn } from '../../links/store.ts'
+import { countLinksIn, lastClickOn } from '../../links/store.ts'
 import { parseHostName } from '../../names/host-name.ts'
-import { addressesIn, DomainChecks, type Reachability } from '../../reachability/checks.ts'
-import { type DnsRecord, recordsFor } from '../../reachability/dns.ts'
+import { DomainChecks } from '../../reachability/checks.ts'
+import { type DomainCheck, findChecks, findReachedDomain, storeCheck } from '../../reachability/store.ts'
 import type { Db } from '../../storage/port.ts'
 import { Refusal } from '../../violations.ts'
-import { idParam, type Pages, Redirect, type Services } from '../pages.ts'
-import { copyButton, linkButton } from '../parts/buttons.ts'
+import { idParam, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { type FormState, textField } from '../parts/fields.ts'
 import { quantity, timeAgo } from '../parts/format.ts'
 import { destination, linkCount } from '../parts/links.ts'
-import { table } from '../parts/table.ts'
+import type { Column } from '../parts/table.ts'
 import { attempt, differing } from '../record-forms.ts'
 import { returnPath } from '../return-path.ts'
-import { GroupPages } from './groups.ts'
+import { copyableHostName, reachabilityBadge, reachabilitySection } from './domain-reachability.ts'
+import { GroupPages, type Listed } from './groups.ts'
 
 const home = '/app/domains'
 
@@ -28,7 +28,6 @@ export function addDomainPages(pages: Pages, services: Services): void {
   const {
     storage,
     shortUrl,
-    dashboardUrl,
     actions: { domains },
   } = services
   const checks = new DomainChecks({ storage, shortUrl })
@@ -45,24 +44,8 @@ export function addDomainPages(pages: Pages, services: Services): void {
     },
     nameOf: ({ name_unicode }) => name_unicode,
     heading: ({ name_unicode }) => html`<bdi>${name_unicode}</bdi>`,
-    columns: [
-      {
-        label: domainLabels.homepage_url,
-        width: 'rest',
-        leaves: 1,
-        cell: ({ row }) => (row.homepage_url === null ? noHomepage(row) : destination(row.homepage_url, 40)),
-      },
-      {
-        label: 'Links',
-        width: 'small',
-        cell: ({ row, links }) => linkCount(`domain_id=${row.id}`, links),
-        isPlain: true,
-      },
-    ],
-    details: async ({ exchange, query }, domain) => {
-      const publicHost = URL.parse(dashboardUrl(exchange))?.hostname ?? null
-      return dnsSection({ domain, publicHost, checks, isCheckRequested: query.check !== undefined })
-    },
+    columns: (account, rows) => listColumns(storage, account, rows),
+    details: (request, domain, hasClicks) => domainDetails(services, checks, request, domain, hasClicks),
     deletion: async ({ id, name_unicode }, total, links, account) => [
       total === 0 ? `Delete ${name_unicode}?` : `Delete ${name_unicode} and its ${links}?`,
       html`${await recentClicks(storage, account, id)} Visitors will see a 404 immediately.`,
@@ -78,7 +61,7 @@ export function addDomainPages(pages: Pages, services: Services): void {
     newControls: newDomainFields,
     editForm: async ({ name_unicode, homepage_url, not_found_url }) => ({
       name: name_unicode,
-      controls: urlFields,
+      controls: (state) => html`${fixedName(name_unicode)}${urlFields(state)}`,
       differences: (sent) =>
         differing([
           { label: domainLabels.homepage_url, yours: sent.homepage_url, theirs: homepage_url ?? '' },
@@ -87,6 +70,87 @@ export function addDomainPages(pages: Pages, services: Services): void {
     }),
   }).addTo(pages)
   addRestoration(pages, domains)
+
+  addCheck(pages, services, checks)
+}
+
+function addCheck(pages: Pages, { storage, dashboardUrl, actions }: Services, checks: DomainChecks): void {
+  pages.post(`${home}/:id/check`, async (request) => {
+    const { account, exchange } = request
+    const { record } = found(await actions.domains.find(account, idParam(request, 'domain')), 'domain')
+    const host = publicHostOf(dashboardUrl(exchange))
+    // The page then shows the addresses of the public host.
+    const [result] = await Promise.all([checks.check(record.name), checks.addressesOf(host ?? '')])
+    await storeCheck(storage, account, record.id, result)
+    const code = result.answer === 'here' ? 'domain-reached' : 'domain-not-reached'
+    return new Redirect(`${home}/${record.id}`, { code, ids: [record.id] })
+  })
+}
+
+function publicHostOf(dashboardUrl: string): string | null {
+  return URL.parse(dashboardUrl)?.hostname ?? null
+}
+
+async function listColumns(db: Db, account: number, rows: readonly Domain[]): Promise<Column<Listed<Domain>>[]> {
+  const results = await findChecks(
+    db,
+    account,
+    rows.map(({ id }) => id),
+  )
+  return [
+    {
+      label: domainLabels.homepage_url,
+      width: 'rest',
+      leaves: 1,
+      cell: ({ row }) => (row.homepage_url === null ? noHomepage(row) : destination(row.homepage_url, 30)),
+    },
+    { label: 'State', width: 'large', cell: ({ row }) => reachabilityBadge(row.name, results.get(row.id)) },
+    {
+      label: 'Links',
+      width: 'small',
+      cell: ({ row, links }) => linkCount(`domain_id=${row.id}`, links),
+      isPlain: true,
+    },
+  ]
+}
+
+/** Renders the facts of a domain, and whether visitors reach it. */
+async function domainDetails(
+  { storage, dashboardUrl }: Services,
+  checks: DomainChecks,
+  { account, exchange }: PageRequest,
+  domain: Domain,
+  hasClicks: boolean,
+): Promise<Html> {
+  const [links, results, reached] = await Promise.all([
+    countLinksIn(storage, account, 'domain_id', [domain.id]),
+    findChecks(storage, account, [domain.id]),
+    findReachedDomain(storage, account),
+  ])
+  const check = results.get(domain.id)
+  const publicHost = publicHostOf(dashboardUrl(exchange))
+  const facts = domainFacts(domain, links.get(domain.id) ?? 0, check)
+  return html`${facts}${reachabilitySection({ domain, check, publicHost, checks, reached, hasClicks })}`
+}
+
+function domainFacts(domain: Domain, links: number, check: DomainCheck | undefined): Html {
+  const { id, name, name_unicode, homepage_url, not_found_url, created_at } = domain
+  const rows: readonly (readonly [label: string, fact: Part | null])[] = [
+    [domainLabels.homepage_url, homepage_url === null ? noHomepage(domain) : externalLink(homepage_url)],
+    [domainLabels.not_found_url, not_found_url === null ? 'The page “Link not found”' : externalLink(not_found_url)],
+    ['Links', linkCount(`domain_id=${id}`, links)],
+    ['State', reachabilityBadge(name, check)],
+    ['Name in ASCII', name === name_unicode ? null : copyableHostName(name, 'the name in ASCII')],
+    ['Added', timeAgo(created_at, Date.now())],
+  ]
+  const shown = rows.filter(([, fact]) => fact !== null)
+  return html`<dl class="facts">${shown.map(([label, fact]) => html`<dt>${label}</dt><dd>${fact}</dd>`)}</dl>`
+}
+
+const shownUrl = 100
+
+function externalLink(url: string): Html {
+  return html`<a href="${url}" title="${url}" rel="noreferrer">${destination(url, shownUrl)}</a>`
 }
 
 function addRestoration(pages: Pages, domains: DomainActions): void {
@@ -158,6 +222,12 @@ function newDomainFields(state: FormState): Html {
   return html`${name}${urlFields(state)}`
 }
 
+/** Explains why the form has no field for the name. */
+function fixedName(name: string): Html {
+  return html`<div class="field"><strong>${domainLabels.name}</strong><p><bdi>${name}</bdi></p>
+<p class="help">A name can’t be changed, because short links that people already have would stop working. <a href="${home}/new">Add the new name</a> as another domain, then move the links to it.</p></div>`
+}
+
 function urlFields(state: FormState): Html {
   return html`${textField(state, {
     name: 'homepage_url',
@@ -170,76 +240,4 @@ function urlFields(state: FormState): Html {
     type: 'url',
     help: 'Where visitors go when a link doesn’t exist. Leave it empty to show a plain “Link not found” page.',
   })}`
-}
-
-interface DnsQuery {
-  readonly domain: Domain
-  readonly publicHost: string | null
-  readonly checks: DomainChecks
-  readonly isCheckRequested: boolean
-}
-
-const verdicts: Readonly<Record<Reachability['answer'], string>> = {
-  here: 'This domain reaches this server, so its short links work.',
-  elsewhere:
-    'This domain points to another server, or to a proxy that doesn’t forward requests to this one. If you just changed the DNS records, wait until the old ones expire.',
-  'no answer': 'This domain has an IP address, but nothing responds there. Check that this server’s ports are open.',
-  'certificate error':
-    'This domain responds, but its TLS certificate isn’t valid. Install a certificate for this name.',
-  'no DNS':
-    'This domain doesn’t resolve yet. Add the DNS records, then check again. New records can take up to an hour to take effect.',
-}
-
-export async function dnsSection(request: DnsQuery): Promise<Html> {
-  const { domain, checks, isCheckRequested } = request
-  const { id, name } = domain
-  const checked = isCheckRequested ? await checks.check(name) : null
-  const verdict =
-    checked === null
-      ? null
-      : html`<p class="reach ${checked.answer === 'here' ? 'success' : 'warning'}" role="status">${verdicts[checked.answer]}</p>`
-  const advice = isLoopbackName(name)
-    ? html`<p>Every machine uses this name for itself. It needs no DNS records, and its short links work only on this machine.</p>`
-    : dnsAdvice(domain, await recordsToSet(request, checked))
-  return html`<section id="dns"><h2>DNS</h2>${verdict}${advice}
-<div class="actions">${linkButton({ label: checked === null ? 'Check domain' : 'Check again', href: `${home}/${id}?check=now` })}</div></section>`
-}
-
-function dnsAdvice({ name, name_unicode }: Domain, records: readonly DnsRecord[]): Html {
-  const where = html`At the DNS provider for <bdi>${name_unicode}</bdi>`
-  if (records.length > 0)
-    return html`<p>${where}, add ${records.length === 1 ? 'this record' : 'these records'}:</p>${dnsRecords(records)}`
-  return html`<p>${where}, add an A record for <code>${name}</code> with this server’s public IPv4 address. If the server also has a public IPv6 address, add an AAAA record with it.</p>`
-}
-
-/** Returns the records to set. Queries the DNS only for a requested check, because a slow resolver must not delay the page. */
-async function recordsToSet(request: DnsQuery, checked: Reachability | null): Promise<readonly DnsRecord[]> {
-  const { domain, publicHost, checks, isCheckRequested } = request
-  const plain = recordsFor(domain.name, publicHost, [])
-  if (plain.length > 0) return plain
-  const host = publicHost ?? ''
-  const ofHost = isCheckRequested ? await checks.addressesOf(host) : checks.cachedAddressesOf(host)
-  const own = checked?.answer === 'here' ? addressesIn(checked.records) : []
-  return recordsFor(domain.name, publicHost, [...ofHost, ...own])
-}
-
-/** RFC 6761 §6.3. */
-function isLoopbackName(name: string): boolean {
-  return name === 'localhost' || name.endsWith('.localhost')
-}
-
-function dnsRecords(records: readonly DnsRecord[]): Html {
-  return table({
-    caption: 'DNS records',
-    rows: records,
-    columns: [
-      { label: 'Type', cell: ({ type }) => type },
-      { label: 'Name', cell: ({ name }) => copyable(name, 'the name') },
-      { label: 'Value', cell: ({ value }) => copyable(value, 'the value') },
-    ],
-  })
-}
-
-function copyable(text: string, what: string): Html {
-  return html`<span class="short"><code>${text}</code>${copyButton(text, what)}</span>`
 }

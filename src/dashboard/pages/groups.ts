@@ -21,7 +21,7 @@ import { Statistics } from '../statistics/statistics.ts'
 /** The field for the typed name in a confirmation. */
 const nameField = 'name'
 
-type Listed<Row> = { readonly row: Row; readonly links: number }
+export type Listed<Row> = { readonly row: Row; readonly links: number }
 
 interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Row>, 'newPage'> {
   readonly actions: ResourceHandlers<Row>
@@ -40,8 +40,10 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
   readonly newControls: (state: FormState) => Html
   readonly nameOf: (row: Row) => string
   readonly heading: (row: Row) => Html
-  readonly columns: readonly Column<Listed<Row>>[]
-  readonly details: (request: PageRequest, row: Row) => Promise<Html | null>
+  /** Returns the columns of a page of the list, between the name and the creation time. */
+  readonly columns: (account: number, rows: readonly Row[]) => Promise<readonly Column<Listed<Row>>[]>
+  /** Renders the part of a group's page above its clicks. */
+  readonly details: (request: PageRequest, row: Row, hasClicks: boolean) => Promise<Html | null>
   /** Returns the title and the consequences of deleting a group with `total` links, such as "more than 1,000 links". */
   readonly deletion: (row: Row, total: number, links: string, account: number) => Promise<readonly [string, ...Part[]]>
   /** Returns whether the text is the name of the group. Without this function, nobody has to type the name. */
@@ -114,14 +116,15 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
       list.page > 1
         ? list.emptyPageMessage()
         : html`<p data-count>No ${place} match “${truncateMiddle(list.query.search ?? '', 60)}”.</p>`
-    const results = html`${this.#table(listed, list)}${list.pagination(page)}`
+    const columns = await this.#group.columns(account, rows)
+    const results = html`${this.#table(listed, columns, list)}${list.pagination(page)}`
     const body = html`${filterBar(list, `Search ${place}`, [])}
 <div id="results" class="results">${rows.length === 0 ? nothing : results}</div>`
     return { title: words.list, place, action, body }
   }
 
-  #table(rows: readonly Listed<Row>[], list: ListState): Html {
-    const { words, heading, columns } = this.#group
+  #table(rows: readonly Listed<Row>[], columns: readonly Column<Listed<Row>>[], list: ListState): Html {
+    const { words, heading } = this.#group
     const now = Date.now()
     return table({
       caption: words.list,
@@ -144,15 +147,19 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const { what, nameOf, heading, details } = this.#group
     const row = await this.#requested(request)
     const statistics = new Statistics(this.#services, request, { scope: what, id: row.id }, this.#pathOf(row))
-    const [above, clicks] = await Promise.all([details(request, row), this.#clicksSection(statistics)])
+    // Once there have been visits, an empty period is worth showing.
+    const hasClicks = await statistics.areWorthShowing()
+    const [above, clicks] = await Promise.all([
+      details(request, row, hasClicks),
+      this.#clicksSection(statistics, hasClicks),
+    ])
     const body = html`${above}${clicks}`
     const action = this.#headActions(row)
     return { title: nameOf(row), heading: heading(row), place: this.#place, action, body, status: statistics.status }
   }
 
-  async #clicksSection(statistics: Statistics): Promise<Html> {
-    // Once there have been visits, an empty period is worth showing.
-    const parts = (await statistics.areWorthShowing())
+  async #clicksSection(statistics: Statistics, hasClicks: boolean): Promise<Html> {
+    const parts = hasClicks
       ? await Promise.all([clicksOverTime(statistics), topLinks(statistics), breakdownBars(statistics)])
       : html`<p class="muted">No clicks in the last 12 months.</p>`
     return html`<section id="clicks"><h2>${this.#group.words.statistics}</h2>${parts}</section>`

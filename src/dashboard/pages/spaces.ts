@@ -21,7 +21,9 @@ export function addSpacePages(pages: Pages, services: Services): void {
     },
     nameOf: ({ name }) => name,
     heading: spaceLabel,
-    columns: [{ label: 'Links', cell: ({ row, links }) => linkCount(`space_id=${row.id}`, links), isPlain: true }],
+    columns: async () => [
+      { label: 'Links', cell: ({ row, links }) => linkCount(`space_id=${row.id}`, links), isPlain: true },
+    ],
     details: async () => null,
     deletion: async ({ name }, total, links) => [
       `Delete ${name}?`,

@@ -24,6 +24,7 @@ export function accountTables({ engine, id, integer, bytes, text, end, keyedEnd 
       id ${id},
       account_id ${integer} not null references accounts (id),
       name text not null,
+      created_by text,
       hash ${bytes} not null unique,
       first_characters text not null,
       last_characters text not null,
@@ -35,20 +36,13 @@ export function accountTables({ engine, id, integer, bytes, text, end, keyedEnd 
       last_used_at text
     )${end}`,
 
-    `create table login_tokens (
-      hash ${bytes} primary key,
-      account_id ${integer} not null references accounts (id) on delete cascade,
-      created_at ${text} not null,
-      expires_at ${text} not null
-    )${end}`,
-    'create index login_tokens_by_expiry on login_tokens (expires_at)',
-
     // `browser` is the browser's name, not its user agent. `key_id` is set if a key started the session.
     `create table sessions (
       id ${id},
       account_id ${integer} not null references accounts (id) on delete cascade,
       key_id ${integer} references keys (id) on delete cascade,
       hash ${bytes} not null unique,
+      name text,
       browser ${text} not null,
       created_at ${text} not null,
       last_used_at ${text} not null,
@@ -56,6 +50,17 @@ export function accountTables({ engine, id, integer, bytes, text, end, keyedEnd 
     )${end}`,
     'create index sessions_by_account on sessions (account_id, id)',
     'create index sessions_by_expiry on sessions (expires_at)',
+
+    `create table login_tokens (
+      hash ${bytes} primary key,
+      account_id ${integer} not null references accounts (id) on delete cascade,
+      name text,
+      session_id ${integer} references sessions (id) on delete cascade,
+      created_at ${text} not null,
+      expires_at ${text} not null
+    )${end}`,
+    'create index login_tokens_by_expiry on login_tokens (expires_at)',
+    'create index login_tokens_by_session on login_tokens (session_id) where session_id is not null',
 
     `create table stored_responses (
       id ${id},

@@ -32,6 +32,15 @@ function tables({ engine, id, integer, text, end }: Dialect): string[] {
     // On SQLite, with everything that a search by name reads.
     `create index domains_by_name on domains (account_id, name, id ${isSqlite ? ', search_text' : ''})`,
 
+    `create table domain_checks (
+      domain_id ${integer} not null primary key references domains (id) on delete cascade,
+      account_id ${integer} not null,
+      checked_at ${text} not null,
+      answer text not null,
+      addresses text not null
+    )${end}`,
+    'create index domain_checks_by_answer on domain_checks (account_id, answer, checked_at)',
+
     `create table spaces (
       id ${id},
       ${account},

@@ -1,12 +1,17 @@
-/** Deleting a domain in the dashboard: the typed name, the figures, and undo, for its account and its visitors. */
+/** Domains in the dashboard: their facts, checks of their DNS, and deletion with the typed name, the figures and undo. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
 import { domainRemoval } from '../../src/domains/store.ts'
 import { Directory } from '../../src/redirect/directory.ts'
 import { openStorage } from '../../src/storage/open.ts'
 import { finishRemovals } from '../../src/storage/removal.ts'
-import { startApp } from '../app.ts'
+import { startApp, type TestApp } from '../app.ts'
+import { stopMonotonicClock } from '../clock.ts'
 import { type Page, signedIn } from '../dashboard.ts'
+import { allOf, textOf } from '../html-page.ts'
 import { newPlace, type Place } from '../links-api.ts'
 
 const app = await startApp()
@@ -136,4 +141,67 @@ test('another node stops and starts serving the domain at its next look at the c
   assert.equal(await served(), undefined)
   await undo(deleted)
   assert.equal(await served(), id)
+})
+
+/** Returns an app whose short URLs reach its redirect server while `isServing` returns true. */
+async function reachableApp(t: TestContext, isServing: () => boolean): Promise<TestApp> {
+  const server = createServer(async (request, response) => {
+    const { text } = await app.visit(`http://localhost${request.url}`)
+    response.end(isServing() ? text : 'another')
+  }).listen(0, 'localhost')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const app = await startApp({ shortUrl: `http://{domain}:${(server.address() as AddressInfo).port}` })
+  return app
+}
+
+/** Returns the state of a domain in the list, and in the facts of its page. */
+async function statesOf(browser: Awaited<ReturnType<typeof signedIn>>, id: number): Promise<string[]> {
+  const rows = allOf((await browser.open('/app/domains')).root, 'td', { 'data-label': 'State' })
+  const facts = allOf((await browser.open(`/app/domains/${id}`)).root, 'dd')
+  return [...rows, ...facts.slice(3, 4)].map(textOf)
+}
+
+test('does not check a domain of another account', async (t) => {
+  const app = await reachableApp(t, () => assert.fail('The domain was checked.'))
+  const { body } = await app.send('POST', '/api/v1/domains', { form: { name: 'localhost' } })
+  const stranger = await signedIn(app, (await newPlace(app)).key)
+  assert.equal((await stranger.post(`/app/domains/${body.data.id}/check`)).status, 404)
+})
+
+test('shows the facts of a domain, with its name in ASCII to copy, and why the name is fixed', async () => {
+  const { stored, browser } = await place()
+  const urls = { homepage_url: 'https://acme.com/', not_found_url: 'https://acme.com/lost' }
+  const { id } = await stored('/domains', { name: 'straße.example', ...urls })
+  const { root } = await browser.open(`/app/domains/${id}`)
+  const facts = allOf(root, 'dd').map(textOf)
+  assert.deepEqual(facts.slice(0, 4), ['acme.com', 'acme.com/lost', '0 links', 'Not checked'])
+  assert.match(facts[4] ?? '', /^xn--strae-oqa\.example/)
+  const [copy] = allOf(root, 'dd').flatMap((fact) => allOf(fact, 'button'))
+  assert.equal(copy?.attributes.get('data-copy'), 'xn--strae-oqa.example')
+  const edit = await browser.open(`/app/domains/${id}/edit`)
+  assert.match(edit.text, /Host name\s*straße\.example A name can’t be changed.*Add the new name/)
+})
+
+// The last test, because it moves the clock.
+test('remembers the last check of a domain, for its page and the list', async (t) => {
+  let isServing = false
+  const tick = stopMonotonicClock(t)
+  const app = await reachableApp(t, () => isServing)
+  const browser = await signedIn(app)
+  const { body } = await app.send('POST', '/api/v1/domains', { form: { name: 'localhost' } })
+  const { id, updated_at } = body.data
+  const check = `/app/domains/${id}/check`
+  assert.deepEqual(await statesOf(browser, id), ['This machine only', 'This machine only'])
+  const failed = await browser.follow(await browser.submit(await browser.open(`/app/domains/${id}`), check))
+  assert.match(failed.page.said.join(), /Visitors don’t reach this server at localhost\./)
+  assert.match(failed.page.text, /This domain points to another server.* Checked just now\./)
+  assert.deepEqual(await statesOf(browser, id), ['Not reachable', 'Not reachable'])
+
+  isServing = true
+  tick(5_000)
+  const reached = await browser.follow(await browser.submit(failed.page, check))
+  assert.match(reached.page.said.join(), /Visitors reach this server at localhost\./)
+  assert.deepEqual(await statesOf(browser, id), ['This machine only', 'This machine only'])
+  assert.equal((await app.send('GET', `/api/v1/domains/${id}`)).body.data.updated_at, updated_at)
 })

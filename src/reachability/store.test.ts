@@ -1,0 +1,50 @@
+/** The last checks of domains on both engines. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { newStorage } from '../../test/engine.ts'
+import { createAccount } from '../accounts/store.ts'
+import { beginDomainRemoval, domainRemoval, insertDomain } from '../domains/store.ts'
+import { finishRemoval } from '../storage/removal.ts'
+import type { Reachability } from './checks.ts'
+import { findChecks, findReachedDomain, storeCheck } from './store.ts'
+
+const now = Date.parse('2026-11-23T12:00:00.000Z')
+const here = (...values: string[]): Reachability => ({
+  answer: 'here',
+  records: values.map((value) => ({ type: 'A', name: 'x', value })),
+})
+const missing: Reachability = { answer: 'no DNS', records: 'no records' }
+
+for (const engine of ['sqlite', 'postgres'] as const) {
+  test(`stores the last check of each domain of an account: ${engine}`, async (t) => {
+    const storage = await newStorage((work) => t.after(work), engine)
+    const accounts = [await createAccount(storage, 'A'), await createAccount(storage, 'B')].map(({ id }) => id)
+    const [own = 0, other = 0] = accounts
+    const added = async (account: number, name: string) => {
+      const urls = { homepage_url: null, not_found_url: null }
+      return (await insertDomain(storage, account, { name, nameUnicode: name }, urls)).record.id
+    }
+    const [a, b, c] = [await added(own, 'a.example'), await added(own, 'b.example'), await added(other, 'c.example')]
+    const found = async (account: number) => Object.fromEntries(await findChecks(storage, account, [a, b, c]))
+    assert.deepEqual([await found(own), await findReachedDomain(storage, own)], [{}, undefined])
+
+    await storeCheck(storage, own, a, missing, now)
+    await storeCheck(storage, own, a, here('203.0.113.7', '203.0.113.8'), now + 1)
+    await storeCheck(storage, own, b, here(), now + 2)
+    await storeCheck(storage, own, c, here('198.51.100.1'), now + 3)
+    await storeCheck(storage, own, 999, missing, now)
+    assert.deepEqual(await found(own), {
+      [a]: { answer: 'here', addresses: ['203.0.113.7', '203.0.113.8'], checked_at: '2026-11-23T12:00:00.001Z' },
+      [b]: { answer: 'here', addresses: [], checked_at: '2026-11-23T12:00:00.002Z' },
+    })
+    assert.deepEqual(await found(other), {})
+    const reached = { name_unicode: 'a.example', addresses: ['203.0.113.7', '203.0.113.8'] }
+    assert.deepEqual(await findReachedDomain(storage, own), reached)
+    assert.equal(await findReachedDomain(storage, other), undefined)
+
+    assert.ok(await beginDomainRemoval(storage, own, a, null))
+    assert.equal(await findReachedDomain(storage, own), undefined)
+    await finishRemoval(storage, domainRemoval, a)
+    assert.deepEqual(Object.keys(await found(own)), [String(b)])
+  })
+}
