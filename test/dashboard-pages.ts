@@ -6,6 +6,8 @@ import { demoApp, storedIn } from './dashboard-browser.ts'
 export const paths: Readonly<Record<string, string>> = {
   overview: '/app',
   'overview-year': '/app?period=12m',
+  countries: '/app/countries?period=7d&search=e&sort_by=value&sort=asc',
+  'top-links': '/app/domains/1/top-links',
   links: '/app/links',
   'links-odd': '/app/links?search=odd',
   'links-none': '/app/links?search=nothing+like+it&status=expired',

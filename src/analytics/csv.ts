@@ -1,5 +1,6 @@
 /** Clicks for spreadsheets: CSV by RFC 4180, in UTF-8. Pure. */
 
+import { csvRow } from '../lib/csv.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { dayText } from './calendar.ts'
 import { addCounts, dimensionsOfLinks, noCounts, other, shownCounts, sortedValues, type Value } from './day.ts'
@@ -20,22 +21,11 @@ export function csvRows(
     sortedValues(facts.breakdowns[dimension]).map(([value, clicks]) => [dimension, shown(value), clicks, '', '', '']),
   )
   return [['total', '', ...Object.values(shownCounts(total))], ...values]
-    .map((rest) => rowOf([...start, ...rest, timeZone]))
+    .map((rest) => csvRow([...start, ...rest, timeZone]))
     .join('')
 }
 
 /** Values have no brackets. */
 function shown(value: Value): string {
   return value === null ? '(unknown)' : value === other ? '(other)' : String(value)
-}
-
-function rowOf(cells: readonly (string | number)[]): string {
-  return `${cells.map(cellOf).join(',')}\r\n`
-}
-
-function cellOf(value: string | number): string {
-  const text = String(value)
-  // Spreadsheets would run such a text as a formula.
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

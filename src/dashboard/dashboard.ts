@@ -19,6 +19,7 @@ import { addSessionPages } from './pages/sessions.ts'
 import { addSignInPages } from './pages/sign-in.ts'
 import { addSpacePages } from './pages/spaces.ts'
 import { Pages, type Services } from './pages.ts'
+import { addBreakdownPages } from './statistics/breakdown-pages.ts'
 
 export function addDashboard(services: Services): void {
   const { router } = services
@@ -30,6 +31,7 @@ export function addDashboard(services: Services): void {
   pages.publicRoute('GET', '/app/static/:version/:name', assetHandler())
   addSignInPages(pages, services)
   addOverviewPage(pages, services)
+  addBreakdownPages(pages, services)
   addLinkListPages(pages, services)
   addSelectionPages(pages, services)
   addLinkPages(pages, services)

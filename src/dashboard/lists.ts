@@ -31,7 +31,7 @@ export class ListState {
   constructor(
     path: string,
     given: Fields,
-    form: Form<ListQuery>,
+    form: Pick<Form<ListQuery>, 'check'>,
     resource: Resource,
     rangesOf: (query: ListQuery) => PageRequest['ranges'] = () => undefined,
   ) {
@@ -69,9 +69,10 @@ export class ListState {
     return this.#pageHref(this.page)
   }
 
-  /** The order and the page size, which stay when the filters change. */
+  /** The period, the order and the page size, which stay when the filters change. */
   get preserved(): Readonly<Record<string, string>> {
-    const given = ['sort_by', 'sort', 'per_page'].map((name) => [name, this.filterValue(name)])
+    const names = ['period', 'from', 'to', 'compare', 'sort_by', 'sort', 'per_page']
+    const given = names.map((name) => [name, this.filterValue(name)])
     return Object.fromEntries(given.filter(([, value]) => value !== ''))
   }
 

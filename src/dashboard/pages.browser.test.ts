@@ -111,7 +111,7 @@ test('touch targets are 44 pixels high', { skip }, async () => {
 /** Excludes links inside a sentence, boxes with a large label, and links that cover their row. */
 const lowTargets = `[...document.querySelectorAll('a, button, input, select, summary')].flatMap((element) => {
   const isRow = getComputedStyle(element, '::after').position === 'absolute'
-  const pressed = isRow ? element.closest('tr') : /^(checkbox|radio)$/.test(element.type) ? element.labels[0] : element
+  const pressed = isRow ? element.closest('tr, li') : /^(checkbox|radio)$/.test(element.type) ? element.labels[0] : element
   const { height, width } = pressed.getBoundingClientRect()
   const isShown = element.checkVisibility({ visibilityProperty: true }) && element.type !== 'hidden' && width > 1
   const isText = element.matches('p a')

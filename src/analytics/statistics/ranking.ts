@@ -12,7 +12,12 @@ export interface RankingPage {
   readonly direction: 'asc' | 'desc'
   readonly offset: number
   readonly limit: number
+  /** Returns the text that replaces a value when values are sorted. */
+  readonly textOf?: (value: string) => string
 }
+
+/** Values that are compared with a search in one event-loop tick. */
+const filteredTogether = 5_000
 
 /** Values with the sum of their clicks. */
 export class Ranking {
@@ -33,11 +38,32 @@ export class Ranking {
     return this.#clicks.values().reduce((sum, clicks) => sum + clicks, 0)
   }
 
+  /** Returns the clicks of a value. */
+  clicksOf(value: ValueClicks['value']): number {
+    return this.#clicks.get(value) ?? 0
+  }
+
+  /** Returns the values that pass the test, with their clicks. The event loop gets ticks in between. */
+  async filter(passes: (value: ValueClicks['value']) => boolean): Promise<Ranking> {
+    const found = new Ranking()
+    let count = 0
+    for (const [value, clicks] of this.#clicks) {
+      if (++count % filteredTogether === 0) await nextTick()
+      if (passes(value)) found.#clicks.set(value, clicks)
+    }
+    return found
+  }
+
   /** Returns a page of the values, sorted by clicks and then by value. The event loop gets ticks in between. */
-  async page({ sortBy, direction, offset, limit }: RankingPage): Promise<ValueClicks[]> {
+  async page({ sortBy, direction, offset, limit, textOf }: RankingPage): Promise<ValueClicks[]> {
     if (offset >= this.size) return []
     const sign = direction === 'asc' ? 1 : -1
-    const compare = sortBy === 'value' ? byValue : byClicks
+    const named = ({ value, clicks }: ValueClicks) => ({
+      value: typeof value === 'string' && textOf ? textOf(value) : value,
+      clicks,
+    })
+    const byText: Compare = textOf ? (a, b) => byValue(named(a), named(b)) || byValue(a, b) : byValue
+    const compare: Compare = sortBy === 'value' ? byText : byClicks
     const values = Array.from(this.#clicks, ([value, clicks]) => ({ value, clicks }))
     return sortedSlice(values, offset, offset + limit, (a, b) => sign * compare(a, b))
   }

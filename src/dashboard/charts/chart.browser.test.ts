@@ -27,7 +27,7 @@ const markup = html`<!doctype html><html lang="en"><meta charset="utf-8"><title>
 <link rel="stylesheet" href="/charts.css"><script type="module" src="/chart.js"></script>
 <main><h1>Charts</h1>${areaChart({ ...series, title: 'Clicks' })}
 ${lineChart({ ...series, title: 'Compared', lines: [...'ab'].map((label, at) => ({ label, clicks: [0, 1, 2, 3, at] })) })}
-${barChart({ title: 'Countries', rows: [{ label: 'a'.repeat(300), clicks: 3 }], total: 4 })}</main></html>`
+${barChart({ title: 'Countries', rows: [{ label: 'a'.repeat(300), clicks: 3 }], others: 1, allHref: null })}</main></html>`
 
 const sheets = [
   'frame/styles/reset',

@@ -5,57 +5,38 @@ import { formatCount, formatPercent } from '../parts/format.ts'
 
 interface BarChart {
   readonly title: string
+  /** The most clicked first. */
   readonly rows: readonly { readonly label: Part; readonly clicks: number }[]
-  /** The clicks of all values, including values that are not shown. */
-  readonly total: number
+  /** The clicks of all values that have no row. */
+  readonly others: number
+  /** The URL of the page with all values. */
+  readonly allHref: string | null
 }
 
-export function barChart({ title, rows, total }: BarChart): Html {
-  const list = html`<ol>${rows.map(({ label, clicks }) => bar(label, clicks, total))}</ol>`
-  const none = html`<p class="muted">No clicks in this period.</p>`
-  return html`<figure class="bars"><figcaption>${title}</figcaption>${rows.length > 0 ? list : none}</figure>`
-}
-
-function bar(label: Part, clicks: number, total: number): Html {
-  const share = total > 0 ? Math.min(1, clicks / total) : 0
-  return html`<li>
-<span class="bar-label">${label}</span>
-<span class="bar-clicks">${formatCount(clicks)}<span class="hidden-text"> ${clicks === 1 ? 'click' : 'clicks'}, </span></span>
-<span class="bar-share">${formatPercent(share)}</span>
-<svg class="bar" width="100%" height="6" aria-hidden="true"><rect width="${Math.round(share * 1_000) / 10}%" height="6" rx="3"/></svg>
-</li>`
-}
-
-const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
-const languages = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' })
-
-const devices = new Map(Object.entries({ desktop: 'Desktop', mobile: 'Mobile', tablet: 'Tablet', tv: 'TV' }))
-
-export function valueLabel(name: string, value: string | number | null): Part {
-  if (value === null) return name === 'referrers' ? 'Direct or unknown' : 'Unknown'
-  if (typeof value === 'number') return `#${value}`
-  if (value === 'other') return 'Other'
-  if (name === 'languages') return nameIn(languages, value)
-  if (name !== 'countries') return html`<bdi>${(name === 'devices' && devices.get(value)) || value}</bdi>`
-  const flag = countryFlag(value)
-  return html`${flag && html`<span class="flag" aria-hidden="true">${flag}</span> `}${nameIn(regions, value)}`
-}
-
-/** Returns the flag of a two-letter country code; null for other text. */
-function countryFlag(code: string): string | null {
-  if (!/^[A-Z]{2}$/.test(code)) return null
-  const regionalA = 0x1f1e6
-  return String.fromCodePoint(...[...code].map((letter) => regionalA + letter.charCodeAt(0) - 'A'.charCodeAt(0)))
-}
-
-/** `Germany` for `DE`, `German` for `de`; other text unchanged. */
-function nameIn(names: Intl.DisplayNames, code: string): string {
-  try {
-    return names.of(code) ?? code
-  } catch {
-    // `of` throws if the code is malformed.
-    return code
+/** Renders values as rows with a tinted bar, whose length is in proportion to the first row. */
+export function barChart({ title, rows, others, allHref }: BarChart): Html {
+  const total = rows.reduce((sum, { clicks }) => sum + clicks, others)
+  if (total === 0) {
+    return html`<figure class="bars"><figcaption>${title}</figcaption><p class="muted">No clicks in this period.</p></figure>`
   }
+  const most = rows[0]?.clicks ?? 0
+  const rest = others > 0 ? html`<li class="others">${barRow('Others', others, total)}</li>` : null
+  const all =
+    allHref && html`<p><a href="${allHref}">Show all<span class="hidden-text">: ${title.toLowerCase()}</span></a></p>`
+  return html`<figure class="bars"><figcaption>${title}</figcaption>
+<ol>${rows.map(({ label, clicks }) => html`<li>${bar(clicks, most)}${barRow(label, clicks, total)}</li>`)}${rest}</ol>${all}</figure>`
+}
+
+/** Renders the bar behind a row, as wide as its share of the most clicks. */
+export function bar(clicks: number, most: number): Html {
+  const share = most > 0 ? Math.min(1, clicks / most) : 0
+  return html`<svg class="bar" aria-hidden="true"><rect width="${Math.round(share * 1_000) / 10}%" height="100%" rx="4"/></svg>`
+}
+
+function barRow(label: Part, clicks: number, total: number): Html {
+  return html`<span class="bar-label">${label}</span>
+<span class="bar-clicks">${formatCount(clicks)}<span class="hidden-text"> ${clicks === 1 ? 'click' : 'clicks'}, </span></span>
+<span class="bar-share">${formatPercent(clicks / total)}</span>`
 }
 
 const [width, height, edge] = [60, 20, 2]

@@ -69,7 +69,7 @@ export function axisLabel(axis: TimeAxis, place: number): string {
 }
 
 /** Returns the header of the first column in tables. */
-export function axisHeading({ interval, timeZone = 'UTC' }: TimeAxis): string {
+export function axisHeading({ interval, timeZone = 'UTC' }: Pick<TimeAxis, 'interval' | 'timeZone'>): string {
   return { hour: `Hour (${timeZone})`, day: 'Day', month: 'Month' }[interval]
 }
 

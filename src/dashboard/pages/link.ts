@@ -15,7 +15,6 @@ import { attempt } from '../record-forms.ts'
 import { linkListReturnPath, linkReturnPath, undoReturnPath } from '../return-path.ts'
 import { breakdownBars } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
-import { sendClicksCsv } from '../statistics/csv.ts'
 import { noClicksYet, Statistics } from '../statistics/statistics.ts'
 import { detourSentence, type LinkContext, linkFacts } from './link-facts.ts'
 
@@ -23,12 +22,6 @@ const home = '/app/links'
 
 export function addLinkPages(pages: Pages, services: Services): void {
   pages.get(`${home}/:id`, (request) => showLink(request, services))
-
-  pages.getFile(`${home}/:id/clicks.csv`, async (request) => {
-    const { id, alias } = await requestedLink(request, services)
-    const statistics = new Statistics(services, request, { scope: 'link', id }, '')
-    return sendClicksCsv(statistics, request.exchange, `${alias}-clicks.csv`)
-  })
 
   pages.getFile(`${home}/:id/qr`, async (request) => {
     const { alias: name, short_url: shortUrl } = await requestedLink(request, services)

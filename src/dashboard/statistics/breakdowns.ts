@@ -1,51 +1,71 @@
+import type { Ranking, ValueClicks } from '../../analytics/statistics/ranking.ts'
 import { rankingOf } from '../../analytics/statistics/statistics.ts'
 import { rankingsOf } from '../../analytics/statistics/store.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import { findLink } from '../../links/store.ts'
-import { barChart, valueLabel } from '../charts/small-charts.ts'
+import { findLinkNames, type LinkName } from '../../links/names.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
+import { periodQuery } from '../charts/period.ts'
+import { barChart } from '../charts/small-charts.ts'
 import { shortUrlText } from '../parts/links.ts'
 import type { Statistics } from './statistics.ts'
-
-const breakdowns = {
-  countries: 'Countries',
-  referrers: 'Referrers',
-  browsers: 'Browsers',
-  operating_systems: 'Operating systems',
-  devices: 'Devices',
-  languages: 'Languages',
-} as const
-
-const allBreakdowns = Object.keys(breakdowns) as readonly (keyof typeof breakdowns)[]
+import { type BreakdownName, breakdowns, propertyNames, valueLabel } from './values.ts'
 
 /** The number of values in a breakdown, and of links in the ranking. */
 const [shownValues, shownLinks] = [8, 10]
 
-/** Renders breakdowns as bars. Reads the days only once. */
-export async function breakdownBars({ scope, reading }: Statistics, names = allBreakdowns): Promise<Html> {
+/** Renders breakdowns as bars, and a sentence about their limits. Reads the days only once. */
+export async function breakdownBars(statistics: Statistics, names = propertyNames): Promise<Html> {
+  const { scope, reading } = statistics
   const rankings = await rankingsOf(...scope, reading.period.range, names)
   const bars = names.map(async (name) => {
-    const values = await rankings[name].page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: shownValues })
+    const { values, others } = await topValues(rankings[name], shownValues)
     const rows = values.map(({ value, clicks }) => ({ label: valueLabel(name, value), clicks }))
-    return barChart({ title: breakdowns[name], rows, total: rankings[name].total })
+    return barChart({ title: breakdowns[name].title, rows, others, allHref: allHref(statistics, name) })
   })
-  return html`<div class="breakdowns">${await Promise.all(bars)}</div>`
+  return html`<div class="breakdowns">${await Promise.all(bars)}</div><p class="muted small">${unanswered}</p>`
 }
+
+/** Names the question that the stored data can't answer. */
+export const unanswered =
+  'Waymark counts each property separately, so it can’t show which browsers came from which country.'
 
 /** Renders the links with the most clicks as bars. */
 export async function topLinks(statistics: Statistics): Promise<Html> {
-  const { scope, reading } = statistics
+  const { scope, reading, shortUrl } = statistics
+  const [db, account] = scope
   const ranking = await rankingOf(...scope, reading.period.range, 'links')
-  const values = await ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: shownLinks })
-  const rows = values.map(async ({ value, clicks }) => ({ label: await linkLabel(statistics, value), clicks }))
-  return barChart({ title: 'Top links', rows: await Promise.all(rows), total: ranking.total })
+  const { values, others } = await topValues(ranking, shownLinks)
+  const names = await findLinkNames(db, account, linkIds(values))
+  const rows = values.map(({ value, clicks }) => ({ label: linkLabel(names.get(value as number), shortUrl), clicks }))
+  return barChart({ title: breakdowns.links.title, rows, others, allHref: allHref(statistics, 'links') })
 }
 
-async function linkLabel({ scope, shortUrl }: Statistics, link: string | number | null): Promise<Part> {
-  if (typeof link !== 'number') return 'Other links'
-  const [db, account] = scope
-  const found = await findLink(db, account, link)
-  if (found === undefined) return 'Deleted link'
-  const { alias, domain_name } = found.record
-  const text = shortUrlText(shortUrl(domain_name ?? '', alias))
-  return html`<a class="short-url" href="/app/links/${link}"><bdi>${text}</bdi></a>`
+/** Returns the values with the most clicks, and the clicks of all others. One more value needs no more room than "Others". */
+export async function topValues(ranking: Ranking, most: number) {
+  const page = await ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: most + 2 })
+  const named = page.filter(({ value }) => value !== 'other')
+  const { total } = ranking
+  const values = clicksIn(named.slice(0, most + 1)) === total ? named : named.slice(0, most)
+  return { values, others: total - clicksIn(values) }
+}
+
+function clicksIn(values: readonly ValueClicks[]): number {
+  return values.reduce((sum, { clicks }) => sum + clicks, 0)
+}
+
+export function linkIds(values: readonly ValueClicks[]): number[] {
+  return values.flatMap(({ value }) => (typeof value === 'number' ? value : []))
+}
+
+/** Renders the short link and its title; undefined if the link was deleted. */
+export function linkLabel(link: LinkName | undefined, shortUrl: ShortUrl): Part {
+  if (link === undefined) return 'Deleted link'
+  const text = html`<bdi>${shortUrlText(shortUrl(link.domain, link.alias))}</bdi>`
+  const title = link.title === null ? null : html`<bdi class="bar-title">${link.title}</bdi>`
+  if (!link.hasPage) return html`<span class="short-url">${text}</span>${title}`
+  return html`<a class="short-url cover" href="/app/links/${link.id}">${text}</a>${title}`
+}
+
+function allHref({ path, reading }: Statistics, name: BreakdownName): string {
+  return `${path}/${breakdowns[name].path}?${periodQuery(reading.period)}`
 }

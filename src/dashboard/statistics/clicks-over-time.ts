@@ -10,7 +10,7 @@ import type { Statistics } from './statistics.ts'
 
 /** Renders the period menu, the figures and the chart. `allTime` is the number of clicks in all periods, if known. */
 export async function clicksOverTime(statistics: Statistics, allTime?: number): Promise<Html> {
-  const { reading, calendar, path, subject } = statistics
+  const { reading, calendar, path } = statistics
   const { period } = reading
   const { range, interval } = period
   const time = Date.now()
@@ -32,7 +32,7 @@ export async function clicksOverTime(statistics: Statistics, allTime?: number): 
       },
     }),
   })
-  const bar = periodBar({ reading, path, file: subject.scope === 'link' ? `${path}/clicks.csv` : null })
+  const bar = periodBar({ reading, path, file: `${path}/clicks.csv` })
   const compared = comparisonText(statistics, earlier !== null)
   return html`${bar}${figures({ now: now.totals, earlier, allTime })}${compared}${uncounted(now.totals, earlier)}${chart}<p class="muted">Unique visitors are counted per link and day, and added up. ${timeZoneText(calendar)} <a href="/app/account">Change<span class="hidden-text"> the time zone</span></a></p>`
 }

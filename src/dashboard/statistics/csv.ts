@@ -1,23 +1,44 @@
 import { validationFailed } from '../../errors.ts'
 import type { Exchange, Outcome } from '../../http/exchange.ts'
 import { addHeader, addHeaders, dispositionOf, sendText } from '../../http/response.ts'
+import { csvRow } from '../../lib/csv.ts'
+import { countLabels } from '../charts/area-chart.ts'
+import { axisHeading } from '../charts/time-axis.ts'
 import { responseHeaders } from '../frame.ts'
 import type { Statistics } from './statistics.ts'
 
-/** Sends the clicks as CSV (RFC 4180), or returns `validation_failed`. No cell can be a formula. */
+export type CsvRow = Parameters<typeof csvRow>[0]
+
+/** Sends rows as a CSV file (RFC 4180). */
+export function sendCsv(exchange: Exchange, fileName: string, rows: readonly CsvRow[]): undefined {
+  addHeaders(exchange, { ...responseHeaders, 'content-type': 'text/csv; charset=utf-8' })
+  addHeader(exchange, 'content-disposition', dispositionOf('attachment', fileName))
+  return sendText(exchange, 200, rows.map(csvRow).join(''))
+}
+
+/** Returns a share with two decimals, as spreadsheets read it: "42.86%". */
+export function shareText(clicks: number, total: number): string {
+  return `${total === 0 ? 0 : Math.round((clicks / total) * 10_000) / 100}%`
+}
+
+/** Sends the clicks over time as CSV, or returns `validation_failed`. */
 export async function sendClicksCsv(statistics: Statistics, exchange: Exchange, fileName: string): Promise<Outcome> {
   const { calendar, reading } = statistics
   const { period, violations } = reading
   if (violations.length > 0) return validationFailed(violations)
-  const { buckets } = await statistics.seriesOf(period.range, period.interval)
-  const lines = buckets.map(({ start_at, clicks, unique_clicks, bots, previews }) =>
-    [start_at, clicks, unique_clicks, bots, previews, calendar.timeZone].join(','),
-  )
-  addHeaders(exchange, { ...responseHeaders, 'content-type': 'text/csv; charset=utf-8' })
-  addHeader(exchange, 'content-disposition', dispositionOf('attachment', fileName))
-  return sendText(
-    exchange,
-    200,
-    `${['start_at,clicks,unique_clicks,bots,previews,time_zone', ...lines].join('\r\n')}\r\n`,
-  )
+  const { range, interval } = period
+  const { buckets, localStarts } = await statistics.seriesOf(range, interval)
+  const head = [
+    axisHeading({ interval, timeZone: calendar.timeZone }),
+    ...Object.values(countLabels),
+    'Time zone',
+    'Start (UTC)',
+  ]
+  const rows = buckets.map(({ start_at, clicks, unique_clicks, bots, previews }, at) => {
+    const start = new Date(localStarts[at] as number).toISOString()
+    const name =
+      interval === 'hour' ? `${start.slice(0, 10)} ${start.slice(11, 16)}` : start.slice(0, interval === 'day' ? 10 : 7)
+    return [name, clicks, unique_clicks, bots, previews, calendar.timeZone, start_at]
+  })
+  return sendCsv(exchange, fileName, [head, ...rows])
 }

@@ -1,0 +1,220 @@
+/** Pages with all values of a breakdown, and the files of statistics. */
+import { maxValues } from '../../analytics/day.ts'
+import type { Ranking, ValueClicks } from '../../analytics/statistics/ranking.ts'
+import { rankingOf } from '../../analytics/statistics/statistics.ts'
+import type { Subject } from '../../analytics/statistics/store.ts'
+import { Failure, validationFailed } from '../../errors.ts'
+import { form, optional } from '../../forms/form.ts'
+import { type ListQuery, pageSize } from '../../forms/list-query.ts'
+import { boundedText, integer, oneOf } from '../../forms/rules.ts'
+import type { Outcome } from '../../http/exchange.ts'
+import type { Fields } from '../../http/form-encoding.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
+import { foldCase } from '../../lib/fold-case.ts'
+import { findLinkNames, type LinkName } from '../../links/names.ts'
+import type { Resource } from '../../resources.ts'
+import { type Period, periodQuery } from '../charts/period.ts'
+import { bar } from '../charts/small-charts.ts'
+import { filterBar, ListState } from '../lists.ts'
+import type { PageContent, PageRequest, Pages, Services } from '../pages.ts'
+import { formatCount, formatPercent } from '../parts/format.ts'
+import { shortUrlText, truncateMiddle } from '../parts/links.ts'
+import { longTable } from '../parts/table.ts'
+import { linkIds, linkLabel, topValues, unanswered } from './breakdowns.ts'
+import { timeZoneText } from './clicks-over-time.ts'
+import { type CsvRow, sendClicksCsv, sendCsv, shareText } from './csv.ts'
+import { periodBar } from './period-bar.ts'
+import { Statistics } from './statistics.ts'
+import { homes, type NamedSubject, requestedSubject } from './subjects.ts'
+import { type BreakdownName, breakdowns, type PropertyName, valueLabel, valueText } from './values.ts'
+
+const scopes = Object.keys(homes) as Subject['scope'][]
+const names = Object.keys(breakdowns) as BreakdownName[]
+
+/** The links among which a search finds links, and the links of a file. */
+const [searchedLinks, linksInFile] = [1_000, 10_000]
+
+export function addBreakdownPages(pages: Pages, services: Services): void {
+  for (const scope of scopes) {
+    pages.getFile(`${homes[scope]}/clicks.csv`, async (request) => {
+      const named = await requestedSubject(request, services, scope)
+      const statistics = new Statistics(services, request, named.subject, named.path)
+      return sendClicksCsv(statistics, request.exchange, `${named.fileName}clicks.csv`)
+    })
+    for (const name of names.filter((name) => scope !== 'link' || name !== 'links')) {
+      const path = `${homes[scope]}/${breakdowns[name].path}`
+      pages.get(path, (request) => showBreakdown(request, services, scope, name))
+      pages.getFile(`${path}.csv`, (request) => sendBreakdown(request, services, scope, name))
+    }
+  }
+}
+
+const valuesForm = form<Omit<ListQuery, 'search_by' | 'after'>>(
+  {
+    search: optional(boundedText(255, 'The text to find.'), null),
+    sort_by: optional(oneOf(['clicks', 'value'], 'The column to sort by.'), 'clicks'),
+    sort: optional(oneOf(['desc', 'asc'], 'The sort order.'), 'desc'),
+    per_page: optional(pageSize, 25),
+    page: optional(integer({ description: 'The number of the page.' }), null),
+  },
+  ['period', 'from', 'to', 'compare'],
+)
+
+/** The query of a list of values, which is sorted and searched in memory. */
+const valuesQuery = {
+  check: (given: Fields): ListQuery | Failure => {
+    const values = valuesForm.check(given)
+    return values instanceof Failure ? values : { ...values, search_by: 'value', after: null }
+  },
+}
+const values: Resource = { singular: 'value', sorts: {}, searched: {}, filters: [] }
+
+/** What a page of values shows. */
+interface ValueList {
+  readonly statistics: Statistics
+  readonly name: BreakdownName
+  readonly list: ListState
+  readonly all: Ranking
+  /** The values that match the search. */
+  readonly matching: Ranking
+}
+
+async function showBreakdown(
+  request: PageRequest,
+  services: Services,
+  scope: Subject['scope'],
+  name: BreakdownName,
+): Promise<PageContent> {
+  const { title, path } = breakdowns[name]
+  const named = await requestedSubject(request, services, scope)
+  const statistics = new Statistics(services, request, named.subject, `${named.path}/${path}`)
+  const { period } = statistics.reading
+  const list = new ListState(statistics.path, request.query, valuesQuery, values)
+  const all = await rankingOf(...statistics.scope, period.range, name)
+  const { search } = list.query
+  const matching = search === null ? all : await matchesOf(statistics, all, name, search)
+  const body = html`${introduction(named, name, period)}
+${periodBar({ reading: statistics.reading, path: statistics.path, file: `${statistics.path}.csv` })}
+${filterBar(list, `Search ${nounOf(name)}`, [])}
+<div id="results" class="results">${await results({ statistics, name, list, all, matching })}</div>
+<p class="muted small">${noteOn(all, name)} ${timeZoneText(statistics.calendar)}</p>`
+  const where = named.name === null ? title : `${title} of ${named.name}`
+  return { title: where, heading: title, place: named.place, body, status: statistics.status }
+}
+
+/** Returns the noun for several values: "countries", "links". */
+function nounOf(name: BreakdownName): string {
+  return name === 'links' ? 'links' : breakdowns[name].title.toLowerCase()
+}
+
+function introduction({ subject, name, path }: NamedSubject, breakdown: BreakdownName, period: Period): Html {
+  const href = `${path}?${periodQuery(period)}`
+  const what = name === null ? html`<a href="${href}">all links</a>` : html`<a href="${href}"><bdi>${name}</bdi></a>`
+  const by = breakdown === 'links' ? null : ` by ${breakdowns[breakdown].one.toLowerCase()}`
+  return html`<p class="muted">Clicks ${subject.scope === 'space' ? 'in' : 'on'} ${what}${by}.</p>`
+}
+
+function noteOn(all: Ranking, name: BreakdownName): string {
+  const isLimited = all.clicksOf('other') > 0
+  const limit = `Each day stores up to ${maxValues} ${nounOf(name)}. Clicks of the others are counted as Others.`
+  return [...(isLimited ? [limit] : []), ...(name === 'links' ? [] : [unanswered])].join(' ')
+}
+
+/** Returns the values whose text contains the search, among the most clicked links or all other values. */
+async function matchesOf(statistics: Statistics, all: Ranking, name: BreakdownName, search: string): Promise<Ranking> {
+  const text = foldCase(search)
+  if (name !== 'links') return all.filter((value) => foldCase(valueText(name, value)).includes(text))
+  const [db, account] = statistics.scope
+  const top = await all.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: searchedLinks })
+  const links = await findLinkNames(db, account, linkIds(top))
+  return all.filter((value) => {
+    const link = links.get(value as number)
+    if (link === undefined) return false
+    const shown = [shortUrlText(statistics.shortUrl(link.domain, link.alias)), link.title ?? '']
+    return shown.some((each) => foldCase(each).includes(text))
+  })
+}
+
+async function results({ statistics, name, list, all, matching }: ValueList): Promise<Html> {
+  const { search, sort_by, sort } = list.query
+  const rows = await matching.page({
+    sortBy: sort_by as 'clicks' | 'value',
+    direction: sort,
+    offset: list.request.offset,
+    limit: list.request.limit,
+    ...(name !== 'links' && { textOf: (value) => valueText(name, value) }),
+  })
+  if (rows.length > 0) {
+    const searched = search !== null && name === 'links' && all.size > searchedLinks
+    const scope = `Only the ${formatCount(searchedLinks)} links with the most clicks were searched.`
+    const shown = await valuesTable({ statistics, name, list, all, matching }, rows)
+    return html`${shown}${list.pagination({ rows, total: matching.size, totalIsExact: true })}${searched ? html`<p class="muted small">${scope}</p>` : null}`
+  }
+  if (list.page > 1) return list.emptyPageMessage()
+  if (search === null) return html`<p class="muted" data-count>No clicks in this period.</p>`
+  return html`<p data-count>No ${nounOf(name)} match “${truncateMiddle(search, 60)}”.</p>`
+}
+
+async function valuesTable({ statistics, name, list, all }: ValueList, rows: readonly ValueClicks[]): Promise<Html> {
+  const { scope, shortUrl } = statistics
+  const [db, account] = scope
+  const links = name === 'links' ? await findLinkNames(db, account, linkIds(rows)) : new Map<number, LinkName>()
+  const [first] = await all.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: 1 })
+  const label = ({ value }: ValueClicks): Part => {
+    if (name !== 'links') return valueLabel(name, value)
+    return typeof value === 'number' ? linkLabel(links.get(value), shortUrl) : 'Others'
+  }
+  return longTable({
+    caption: breakdowns[name].title,
+    columns: [
+      {
+        label: breakdowns[name].one,
+        kind: 'lead',
+        ...(name !== 'links' && { sortBy: 'value' }),
+        cell: (row: ValueClicks) =>
+          html`${bar(row.clicks, first?.clicks ?? 0)}<span class="bar-label">${label(row)}</span>`,
+      },
+      { label: 'Clicks', kind: 'number', sortBy: 'clicks', cell: ({ clicks }) => formatCount(clicks) },
+      { label: 'Share', kind: 'number', width: 'small', cell: ({ clicks }) => formatPercent(clicks / all.total) },
+    ],
+    rows,
+    sorting: list.sorting,
+  })
+}
+
+/** Sends the values as CSV, the most clicked first, or returns `validation_failed`. */
+async function sendBreakdown(
+  request: PageRequest,
+  services: Services,
+  scope: Subject['scope'],
+  name: BreakdownName,
+): Promise<Outcome> {
+  const named = await requestedSubject(request, services, scope)
+  const statistics = new Statistics(services, request, named.subject, named.path)
+  const { period, violations } = statistics.reading
+  if (violations.length > 0) return validationFailed(violations)
+  const ranking = await rankingOf(...statistics.scope, period.range, name)
+  const rows = name === 'links' ? await linkRows(statistics, ranking) : await valueRows(ranking, name)
+  const head = name === 'links' ? ['Link', 'Title', 'Clicks', 'Share'] : [breakdowns[name].one, 'Clicks', 'Share']
+  return sendCsv(request.exchange, `${named.fileName}${breakdowns[name].path}.csv`, [head, ...rows])
+}
+
+async function valueRows(ranking: Ranking, name: PropertyName): Promise<CsvRow[]> {
+  const values = await ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: ranking.size })
+  const { total } = ranking
+  return values.map(({ value, clicks }) => [valueText(name, value), clicks, shareText(clicks, total)])
+}
+
+/** Returns rows for the links with the most clicks, and one for all others. */
+async function linkRows({ scope, shortUrl }: Statistics, ranking: Ranking): Promise<CsvRow[]> {
+  const [db, account] = scope
+  const { values, others } = await topValues(ranking, linksInFile)
+  const links = await findLinkNames(db, account, linkIds(values))
+  const { total } = ranking
+  const rows: CsvRow[] = values.map(({ value, clicks }) => {
+    const link = links.get(value as number)
+    const text = link === undefined ? 'Deleted link' : shortUrl(link.domain, link.alias)
+    return [text, link?.title ?? null, clicks, shareText(clicks, total)]
+  })
+  return others > 0 ? [...rows, ['Others', null, others, shareText(others, total)]] : rows
+}

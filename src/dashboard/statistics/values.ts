@@ -1,0 +1,60 @@
+/** Breakdowns and their values, as people read them. Pure. */
+import { html, type Part } from '../../http/html.ts'
+
+/** Breakdowns by their name in the API. `path` is the last part of the URL with all values. */
+export const breakdowns = {
+  countries: { title: 'Countries', one: 'Country', path: 'countries' },
+  referrers: { title: 'Referrers', one: 'Referrer', path: 'referrers' },
+  browsers: { title: 'Browsers', one: 'Browser', path: 'browsers' },
+  operating_systems: { title: 'Operating systems', one: 'Operating system', path: 'operating-systems' },
+  devices: { title: 'Devices', one: 'Device', path: 'devices' },
+  languages: { title: 'Languages', one: 'Language', path: 'languages' },
+  links: { title: 'Top links', one: 'Link', path: 'top-links' },
+} as const
+
+export type BreakdownName = keyof typeof breakdowns
+export type PropertyName = Exclude<BreakdownName, 'links'>
+
+/** The breakdowns by a property of visits. */
+export const propertyNames = Object.keys(breakdowns).filter((name): name is PropertyName => name !== 'links')
+
+const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
+const languages = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' })
+
+const devices = new Map(Object.entries({ desktop: 'Desktop', mobile: 'Mobile', tablet: 'Tablet', tv: 'TV' }))
+
+/** Returns the text of a value: `Germany` for `DE`, `German` for `de`. */
+export function valueText(name: PropertyName, value: string | number | null): string {
+  if (value === null) return name === 'referrers' ? 'Direct or unknown' : 'Unknown'
+  const text = String(value)
+  if (text === 'other') return 'Others'
+  if (name === 'countries') return nameIn(regions, text)
+  if (name === 'languages') return nameIn(languages, text)
+  return (name === 'devices' && devices.get(text)) || text
+}
+
+/** Renders the text of a value, and the flag of a country. */
+export function valueLabel(name: PropertyName, value: string | number | null): Part {
+  const text = valueText(name, value)
+  if (value === null || value === 'other' || name === 'languages') return text
+  if (name !== 'countries') return html`<bdi>${text}</bdi>`
+  const flag = countryFlag(String(value))
+  return html`${flag && html`<span class="flag" aria-hidden="true">${flag}</span> `}${text}`
+}
+
+/** Returns the flag of a two-letter country code; null for other text. */
+function countryFlag(code: string): string | null {
+  if (!/^[A-Z]{2}$/.test(code)) return null
+  const regionalA = 0x1f1e6
+  return String.fromCodePoint(...[...code].map((letter) => regionalA + letter.charCodeAt(0) - 'A'.charCodeAt(0)))
+}
+
+/** Returns the English name of a code; other text unchanged. */
+function nameIn(names: Intl.DisplayNames, code: string): string {
+  try {
+    return names.of(code) ?? code
+  } catch {
+    // `of` throws if the code is malformed.
+    return code
+  }
+}
