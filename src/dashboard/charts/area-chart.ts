@@ -1,9 +1,9 @@
 import { area, line } from 'd3-shape'
 import type { Bucket, Counts } from '../../analytics/statistics/series.ts'
-import { type Html, html } from '../../http/html.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
 import { capitalize, formatCount, quantity } from '../parts/format.ts'
 import { type Axis, createAxis, plotDrawing, plotHeight, xPercent, xPosition, yPixels } from './plot.ts'
-import { axisHeading, bucketName, bucketTitle, startedRange, type TimeAxis } from './time-axis.ts'
+import { axisHeading, bucketLink, bucketName, bucketTitle, startedRange, type TimeAxis } from './time-axis.ts'
 
 export interface ClicksChart extends TimeAxis {
   readonly buckets: readonly Bucket[]
@@ -119,12 +119,12 @@ function chartTable(chart: ClicksChart): Html {
   const before = clicksBefore(chart)
   const buckets = chart.buckets.slice(0, started)
   const columns = [...Object.values(countLabels), ...(before ? [`Clicks in the ${chart.before?.phrase}`] : [])]
-  const row = (name: string, counts: Counts, earlier: number | null) =>
+  const row = (name: Part, counts: Counts, earlier: number | null) =>
     html`<tr><th scope="row">${name}</th>${names.map((each) => html`<td>${formatCount(counts[each])}</td>`)}${
       before ? html`<td>${earlier === null ? null : formatCount(earlier)}</td>` : null
     }</tr>`
   return tableOfBuckets(title, [axisHeading(chart), ...columns], {
-    rows: buckets.map((bucket, place) => row(bucketTitle(chart, place), bucket, before?.[place] ?? null)),
+    rows: buckets.map((bucket, place) => row(bucketLink(chart, place), bucket, before?.[place] ?? null)),
     total: row('Total', totalOf(buckets), before ? sum(before) : null),
   })
 }

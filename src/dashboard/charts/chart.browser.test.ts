@@ -25,7 +25,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'"
 const markup = html`<!doctype html><html lang="en"><meta charset="utf-8"><title>Charts</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="stylesheet" href="/charts.css"><script type="module" src="/chart.js"></script>
-<main><h1>Charts</h1>${areaChart({ ...series, title: 'Clicks' })}
+<main><h1>Charts</h1>${areaChart({ ...series, title: 'Clicks', hrefOf: (place) => `/?day=${place}` })}
 ${lineChart({ ...series, title: 'Compared', lines: [...'ab'].map((label, at) => ({ label, clicks: [0, 1, 2, 3, at] })) })}
 ${barChart({ title: 'Countries', rows: [{ label: 'a'.repeat(300), clicks: 3 }], others: 1, allHref: null })}</main></html>`
 
@@ -111,6 +111,19 @@ test('marks and shows the day nearest to the pointer until the pointer leaves', 
   await page.keyboard.press('Tab')
   await page.mouse.move(0, 0)
   assert.deepEqual([await reading(page), await mark.getAttribute('visibility')], ['', 'hidden'])
+})
+
+test('a click and Enter open the page of a day, and so does its link in the table', { skip }, async () => {
+  const { page } = await visit()
+  const plot = page.locator('.chart-plot').first()
+  const { width } = (await plot.boundingBox()) ?? assert.fail()
+  await plot.click({ position: { x: width * 0.55, y: 100 } })
+  await page.waitForURL('**/?day=2')
+  await page.locator('.chart-plot').first().press('Enter')
+  await page.waitForURL('**/?day=4')
+  await page.getByText('Show as table').first().click()
+  await page.getByRole('link', { name: 'Wed, Nov 18, 2026' }).click()
+  await page.waitForURL('**/?day=0')
 })
 
 test('keeps the day selected by touch after the finger is lifted', { skip }, async () => {

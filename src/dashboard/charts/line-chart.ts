@@ -1,10 +1,10 @@
 /** One line per link in the same chart. Color, dashes and markers tell the lines apart. */
 import { line, symbol, symbolCircle, symbolCross, symbolDiamond, symbolSquare, symbolTriangle } from 'd3-shape'
-import { type Html, html } from '../../http/html.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
 import { formatCount, quantity } from '../parts/format.ts'
 import { tableOfBuckets } from './area-chart.ts'
 import { type Axis, createAxis, plotDrawing, xPercent, xPosition, yPixels } from './plot.ts'
-import { axisHeading, bucketTitle, labelIndexes, startedRange, type TimeAxis } from './time-axis.ts'
+import { axisHeading, bucketLink, bucketTitle, labelIndexes, startedRange, type TimeAxis } from './time-axis.ts'
 
 export interface LineChart extends TimeAxis {
   readonly title: string
@@ -86,11 +86,11 @@ function summaryOf(chart: LineChart): string {
 
 function table(chart: LineChart): Html {
   const { title, lines, started } = chart
-  const row = (name: string, figures: readonly number[]) =>
+  const row = (name: Part, figures: readonly number[]) =>
     html`<tr><th scope="row">${name}</th>${figures.map((figure) => html`<td>${formatCount(figure)}</td>`)}</tr>`
   const rows = Array.from({ length: started }, (_, bucket) =>
     row(
-      bucketTitle(chart, bucket),
+      bucketLink(chart, bucket),
       lines.map(({ clicks }) => clicks[bucket] as number),
     ),
   )

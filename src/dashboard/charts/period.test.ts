@@ -6,6 +6,7 @@ import { type DayRange, rangeFaults } from '../../analytics/statistics/day-range
 import { Series } from '../../analytics/statistics/series.ts'
 import { type Fields, repeated } from '../../http/form-encoding.ts'
 import {
+  bucketQuery,
   type Comparison,
   comparisons,
   counterpartOf,
@@ -88,6 +89,14 @@ test('reads a period from its own query string', () => {
       assert.deepEqual(readPeriod(queryOf(period), now).period, period)
     }),
   )
+})
+
+test('each bucket has a query for its days', () => {
+  const { period } = readPeriod({ from: '2026-01-15', to: '2026-07-31' }, today)
+  assert.equal(bucketQuery(period, 0), 'from=2026-01-15&to=2026-01-31')
+  assert.equal(bucketQuery(period, 6), 'from=2026-07-01&to=2026-07-31')
+  const compared = readPeriod({ from: '2026-11-01', to: '2026-11-10', compare: 'year' }, today).period
+  assert.equal(bucketQuery(compared, 9), 'from=2026-11-10&to=2026-11-10&compare=year')
 })
 
 test('the previous period ends before the period starts and has as many buckets', () => {

@@ -102,6 +102,16 @@ export function periodQuery({ name, range, comparison }: Period): string {
   return `${name === null ? `from=${dayText(range.from)}&to=${dayText(range.to)}` : `period=${name}`}${compare}`
 }
 
+/** Returns the query that shows a bucket of the period: a day by hour, or a month by day. Hours have no such query. */
+export function bucketQuery(period: Period, place: number): string {
+  const { from, to } = period.range
+  if (period.interval === 'day')
+    return periodQuery({ ...period, name: null, range: { from: from + place, to: from + place } })
+  const month = monthOf(from) + place
+  const range = { from: Math.max(from, firstDayOf(month)), to: Math.min(to, firstDayOf(month + 1) - 1) }
+  return periodQuery({ ...period, name: null, range })
+}
+
 /** Returns the day of the period that a day of `before` is compared with. */
 export function counterpartOf({ range, comparison, before }: Period, earlier: number): number {
   if (before === null || comparison === 'none') return earlier

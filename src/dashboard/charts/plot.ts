@@ -1,6 +1,7 @@
 /** The frame of a chart over time: grid, axes and columns. Only lines stretch to the available width. */
 import { scaleLinear } from 'd3-scale'
 import { type Html, html } from '../../http/html.ts'
+import { attributes } from '../parts/buttons.ts'
 import { formatShortCount } from '../parts/format.ts'
 import { axisLabel, labelIndexes, type TimeAxis } from './time-axis.ts'
 
@@ -81,15 +82,16 @@ function timeLabels(time: TimeAxis): Html[] {
   })
 }
 
-/** Renders a column for each started bucket. It receives the pointer, and its title shows its values without scripts. */
+/** Renders a column for each started bucket. It receives the pointer, and its title shows its values without scripts. The table has its link. */
 function columns({ time, axis, reading, clicksOf }: Plot): Html[] {
   const { buckets, started } = time
   const width = rounded(plotWidth / Math.max(1, buckets.length - 1))
+  const href = (place: number) => attributes({ 'data-href': time.hrefOf?.(place) ?? null })
   return Array.from({ length: started }, (_, place) => {
     const left = Math.max(0, xPosition(place, buckets.length) - width / 2)
     const right = Math.min(plotWidth, xPosition(place, buckets.length) + width / 2)
     const ys = clicksOf(place).map((clicks) => yPixels(axis, clicks))
-    return html`<rect class="chart-column" x="${rounded(left)}" width="${rounded(right - left)}" height="${plotHeight}" data-x="${xPercent(place, buckets.length)}%" data-y="${ys.join(' ')}"><title>${reading(place)}</title></rect>`
+    return html`<rect class="chart-column" x="${rounded(left)}" width="${rounded(right - left)}" height="${plotHeight}" data-x="${xPercent(place, buckets.length)}%" data-y="${ys.join(' ')}"${href(place)}><title>${reading(place)}</title></rect>`
   })
 }
 

@@ -1,5 +1,6 @@
 /** The hours, days or months of a chart: their names, and the labels of the axis. */
 import type { Interval } from '../../analytics/statistics/day-range.ts'
+import { html, type Part } from '../../http/html.ts'
 
 export interface TimeAxis {
   /** All buckets of the range, empty ones included; at least one. */
@@ -12,6 +13,8 @@ export interface TimeAxis {
   /** The current hour; null unless the last started bucket is still running. */
   readonly currentHour: number | null
   readonly interval: Interval
+  /** Returns the URL of a page about a bucket, if there is one. */
+  readonly hrefOf?: ((place: number) => string) | undefined
 }
 
 const utc = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-US', { timeZone: 'UTC', ...options })
@@ -54,6 +57,12 @@ export function bucketTitle(axis: TimeAxis, place: number): string {
   const { started, currentHour } = axis
   const name = bucketName(axis, place)
   return currentHour !== null && place === started - 1 ? `${name}, so far` : name
+}
+
+/** Renders the title of a bucket as a link to its page. */
+export function bucketLink(axis: TimeAxis, place: number): Part {
+  const title = bucketTitle(axis, place)
+  return axis.hrefOf === undefined ? title : html`<a href="${axis.hrefOf(place)}">${title}</a>`
 }
 
 /** Returns "Wed, Nov 18, 2026 to Sun, Nov 22, 2026, so far": all buckets that have started. */

@@ -5,7 +5,7 @@ import { type Html, html } from '../../http/html.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
 import { lineChart, lineSample, maxLines } from '../charts/line-chart.ts'
-import { currentHourOf } from '../charts/period.ts'
+import { bucketQuery, currentHourOf } from '../charts/period.ts'
 import type { PageContent, PageRequest, Pages, Services } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { formatCount, formatPercent, quantity, timeAgo } from '../parts/format.ts'
@@ -102,6 +102,7 @@ function clicks(compared: readonly Compared[]): Html {
     started: series.startedAt(time),
     currentHour: currentHourOf(period, calendar.localTimeOf(time)),
     interval: period.interval,
+    hrefOf: period.interval === 'hour' ? undefined : (place) => `${home}?ids=${ids}&${bucketQuery(period, place)}`,
     lines: compared.map(({ link, series: { buckets } }) => ({
       label: shortUrlText(link.short_url),
       clicks: buckets.map((bucket) => bucket.clicks),

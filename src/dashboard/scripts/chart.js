@@ -1,6 +1,6 @@
-/** Shows the value of a chart under the pointer, under a finger, or with the arrow keys. */
+/** Shows the value of a chart under the pointer, under a finger, or with the arrow keys. A click or Enter opens its page. */
 
-/** @typedef {{ readonly x: number, readonly ys: readonly string[], readonly text: string }} Point */
+/** @typedef {{ readonly x: number, readonly ys: readonly string[], readonly text: string, readonly href: string | null }} Point */
 
 watchCharts(document)
 
@@ -50,9 +50,18 @@ function makeReadable(plot, output) {
     // On a touch screen, the value stays after the finger is lifted.
     if (event.pointerType === 'mouse' && document.activeElement !== plot) rest()
   })
+  const open = (/** @type {boolean} */ inNewTab) => {
+    const { href = null } = points[at] ?? {}
+    if (href !== null) window.open(href, inNewTab ? '_blank' : '_self')
+  }
+  plot.addEventListener('click', (event) => {
+    // A finger selects a value. The table has links.
+    if (/** @type {PointerEvent} */ (event).pointerType === 'mouse') open(event.ctrlKey || event.metaKey)
+  })
   plot.addEventListener('focus', () => show(at))
   plot.addEventListener('blur', rest)
   plot.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter') open(event.ctrlKey || event.metaKey)
     const place = placeAfter(event, at, last)
     if (place === undefined) return
     event.preventDefault()
@@ -68,7 +77,8 @@ function pointsOf(plot) {
     // Browsers show titles as tooltips.
     title?.remove()
     const ys = (column.getAttribute('data-y') ?? '0').split(' ')
-    return { x: parseFloat(column.getAttribute('data-x') ?? '0'), ys, text }
+    const x = parseFloat(column.getAttribute('data-x') ?? '0')
+    return { x, ys, text, href: column.getAttribute('data-href') }
   })
 }
 

@@ -94,7 +94,7 @@ async function showBreakdown(
   const { search } = list.query
   const matching = search === null ? all : await matchesOf(statistics, all, name, search)
   const body = html`${introduction(named, name, period)}
-${periodBar({ reading: statistics.reading, path: statistics.path, file: `${statistics.path}.csv` })}
+${periodBar({ reading: statistics.reading, path: statistics.path, file: `${statistics.path}.csv`, isCompared: false })}
 ${filterBar(list, `Search ${nounOf(name)}`, [])}
 <div id="results" class="results">${await results({ statistics, name, list, all, matching })}</div>
 <p class="muted small">${noteOn(all, name)} ${timeZoneText(statistics.calendar)}</p>`

@@ -1,7 +1,7 @@
 import type { Calendar } from '../../analytics/calendar.ts'
 import { type Html, html } from '../../http/html.ts'
 import { areaChart } from '../charts/area-chart.ts'
-import { currentHourOf } from '../charts/period.ts'
+import { bucketQuery, currentHourOf } from '../charts/period.ts'
 import { formatDay } from '../parts/format.ts'
 import { clicksByBucket, comparisonText, earlierClicks } from './comparison.ts'
 import { figures, uncounted } from './figures.ts'
@@ -24,6 +24,7 @@ export async function clicksOverTime(statistics: Statistics, allTime?: number): 
     currentHour: currentHourOf(period, calendar.localTimeOf(time)),
     interval,
     title: 'Clicks over time',
+    hrefOf: interval === 'hour' ? undefined : (place) => `${path}?${bucketQuery(period, place)}`,
     ...(earlier && {
       before: {
         phrase: earlier.phrase,

@@ -14,11 +14,13 @@ interface PeriodBar {
   readonly fixed?: Readonly<Record<string, string>>
   /** The path of the CSV file. */
   readonly file: string | null
+  /** Whether the page compares periods; true by default. */
+  readonly isCompared?: boolean
 }
 
 /** Renders the period menu: the named periods, a form for any other, and the comparison. Rejected dates stay visible. */
 export function periodBar(bar: PeriodBar): Html {
-  const { reading, fixed = {}, file } = bar
+  const { reading, fixed = {}, file, isCompared = true } = bar
   const { period, violations } = reading
   const links = periods.map(({ name, label }) => {
     const isCurrent = name === period.name && violations.length === 0
@@ -37,7 +39,10 @@ export function periodBar(bar: PeriodBar): Html {
       label: html`<span class="hidden-text">Download as </span>CSV`,
       href: `${file}?${queryOf(fixed, periodQuery(period))}`,
     })
-  const own = violations.length > 0 ? dates : html`<div class="actions">${chosen}${comparisonMenu(bar)}${csv}</div>`
+  const own =
+    violations.length > 0
+      ? dates
+      : html`<div class="actions">${chosen}${isCompared ? comparisonMenu(bar) : null}${csv}</div>`
   return html`<div class="periods"><nav aria-label="Period">${links}</nav>${own}</div>`
 }
 
