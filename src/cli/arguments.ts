@@ -2,7 +2,9 @@
 import { dayFrom } from '../analytics/calendar.ts'
 import { isScope, type Scope, scopes } from '../keys/scope.ts'
 import { parseTimeZone } from '../lib/time-zone.ts'
+import { parseBoundedText } from '../names/bounded-text.ts'
 import { program } from '../version.ts'
+import { Refusal } from '../violations.ts'
 
 /** An invalid command line: the message and the usage are printed, and the exit code is 2. */
 export class WrongUse extends Error {}
@@ -75,10 +77,11 @@ export function idFrom(text: string): number | undefined {
 
 export const accountId = parser(idFrom, `must be an account ID, as shown by "${program} accounts list".`)
 
-export const recordName = parser(
-  (name) => (/\p{Cc}/u.test(name) || !name.isWellFormed() || [...name].length > 255 ? undefined : name),
-  'must have 1 to 255 characters, and no control characters.',
-)
+/** Parses a name by the rule of the API's names. */
+export const recordName = parser((text) => {
+  const name = parseBoundedText(text.trim(), 255)
+  return name instanceof Refusal || name === '' || /\p{Cc}/u.test(name) || !name.isWellFormed() ? undefined : name
+}, 'must have 1 to 255 characters, and no control characters.')
 
 export const timeZone = parser(parseTimeZone, 'takes the IANA name of a time zone, such as Europe/Berlin.')
 

@@ -6,7 +6,7 @@ import { newPlace } from '../../test/command-line.ts'
 import type { Variables } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import { storeAddresses } from '../instance/store.ts'
-import { signInByToken } from '../sessions/store.ts'
+import { listSessions, signInByToken } from '../sessions/store.ts'
 
 /** Creates a database with these accounts. */
 async function placeWith(t: TestContext, names: readonly string[], engine?: 'postgres') {
@@ -38,6 +38,21 @@ test('--json prints the URL, the account and the expiration in 30 minutes', asyn
   const token = new URL(url).hash.slice(1)
   assert.equal(await signInByToken(storage, token, 'x', madeAt + 30 * 60_000), undefined)
   assert.equal((await signInByToken(storage, token, 'x', madeAt + 30 * 60_000 - 1))?.account_id, 2)
+})
+
+test('--name names the session, trimmed and in NFC', async (t) => {
+  const { storage, run } = await placeWith(t, ['Acme'])
+  const { stdout } = await run(['--name', ' A\u0301na '])
+  await signInByToken(storage, stdout.trim().replace(/^.*#/, ''), 'x')
+  assert.deepEqual(
+    (await listSessions(storage, 1)).map(({ name }) => name),
+    ['Ána'],
+  )
+  for (const name of ['', ' ', 'x'.repeat(256), 'a\u0007']) {
+    const { code, stderr } = await run(['--name', name])
+    assert.equal(code, 2)
+    assert.match(stderr, /^--name must have 1 to 255 characters, and no control characters\./)
+  }
 })
 
 for (const [variables, base] of [
@@ -82,7 +97,7 @@ test('returns 2 if there are several accounts', async (t) => {
   assert.deepEqual([code, stdout], [2, ''])
   assert.match(
     stderr,
-    /^The database has several accounts\. Choose one with --account ID\.[^\n]*\n\nUsage: npx waymark login-link \[--account ID\] \[--json\]\n/,
+    /^The database has several accounts\. Choose one with --account ID\.[^\n]*\n\nUsage: npx waymark login-link \[--account ID\] \[--name NAME\] \[--json\]\n/,
   )
 })
 

@@ -91,6 +91,8 @@ const messages = {
   'space-deleted': () => 'Space deleted. Its links keep working.',
   'key-created-before': () =>
     'The key was created when you first pressed the button, and it’s shown only once. If you didn’t copy it, revoke it and create another key.',
+  'sign-in-link-created-before': () =>
+    'The sign-in link was created when you first pressed the button, and it’s shown only once. If you didn’t copy it, create another one.',
   'key-revoked': () => 'Key revoked.',
   'signed-in': () => 'You’re already signed in. That sign-in link was used or has expired.',
   'session-ended': () => 'Session ended.',
@@ -112,6 +114,7 @@ const warnings: readonly Notice['code'][] = [
   'domain-too-late',
   'domain-name-taken',
   'key-created-before',
+  'sign-in-link-created-before',
 ]
 
 /** Returns the offer to undo edits, whose ids follow the first `named` ids. */

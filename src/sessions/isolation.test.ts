@@ -75,7 +75,7 @@ function actionsOf(model: Model, { who, which }: Pick<Step, 'who' | 'which'>) {
   }
   return {
     createLink: async () => {
-      const token = await insertLoginToken(storage, account, undefined, model.now)
+      const token = await insertLoginToken(storage, account, { now: model.now })
       tokens.push({ owner: account, token, endsAt: model.now + 30 * 60_000, isUsed: false })
     },
     useLink: async () => {

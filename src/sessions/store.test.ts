@@ -6,7 +6,7 @@ import { newStorage } from '../../test/engine.ts'
 import { withMethods } from '../../test/failing-storage.ts'
 import { createAccount } from '../accounts/store.ts'
 import { Failure } from '../errors.ts'
-import { createKey } from '../keys/store.ts'
+import { createKey, revokeOwnKey } from '../keys/store.ts'
 import type { Storage } from '../storage/port.ts'
 import { isRead, query } from '../storage/schema.ts'
 import {
@@ -14,6 +14,8 @@ import {
   insertLoginToken,
   listSessions,
   maxSessions,
+  maxTokens,
+  removeSession,
   sessionLifetimeMs,
   signInByKey,
   signInByToken,
@@ -33,7 +35,12 @@ async function opened(t: TestContext): Promise<Storage> {
 
 /** The secret of a new session of account 1. */
 async function signedIn(storage: Storage, now = start): Promise<string> {
-  const session = await signInByToken(storage, await insertLoginToken(storage, 1, minute, now), firefox, now)
+  const session = await signInByToken(
+    storage,
+    await insertLoginToken(storage, 1, { lifetimeMs: minute, now }),
+    firefox,
+    now,
+  )
   return session?.secret ?? assert.fail('The token was refused.')
 }
 
@@ -55,7 +62,13 @@ test('a sign-in link starts a session for 30 days', async (t) => {
   const session = await findSession(storage, String(begun?.secret), now)
   const times = [now, now, now + 30 * 24 * 60 * minute].map((time) => new Date(time).toISOString())
   assert.deepEqual(session, {
-    ...{ id: 1, account: { id: 2, name: 'Other', time_zones: '[["UTC",0]]' }, key_name: null, browser: firefox },
+    ...{
+      id: 1,
+      account: { id: 2, name: 'Other', time_zones: '[["UTC",0]]' },
+      name: null,
+      key_name: null,
+      browser: firefox,
+    },
     ...{ created_at: times[0], last_used_at: times[1], expires_at: times[2] },
   })
 })
@@ -73,8 +86,8 @@ test('concurrent requests with one sign-in link start one session', async (t) =>
 test('a sign-in link works for 30 minutes or its own lifetime', async (t) => {
   const storage = await opened(t)
   for (const [lifetime, made] of [
-    [30 * minute, await insertLoginToken(storage, 1, undefined, start)],
-    [minute, await insertLoginToken(storage, 1, minute, start)],
+    [30 * minute, await insertLoginToken(storage, 1, { now: start })],
+    [minute, await insertLoginToken(storage, 1, { lifetimeMs: minute, now: start })],
   ] as const) {
     assert.equal(await signInByToken(storage, made, firefox, start + lifetime), undefined)
     assert.notEqual(await signInByToken(storage, made, firefox, start + lifetime - 1), undefined)
@@ -83,7 +96,7 @@ test('a sign-in link works for 30 minutes or its own lifetime', async (t) => {
 
 test('stores only the SHA-256 of secrets', async (t) => {
   const storage = await opened(t)
-  const token = await insertLoginToken(storage, 1, minute, start)
+  const token = await insertLoginToken(storage, 1, { lifetimeMs: minute, now: start })
   assert.deepEqual(await stored(storage, 'login_tokens'), [sha256(token)])
   const secret = await signedIn(storage)
   assert.deepEqual(await stored(storage, 'sessions'), [sha256(secret)])
@@ -102,11 +115,48 @@ test('deletes expired sessions at the next sign-in, and hides them before', asyn
 
 test('deletes expired sign-in links when another is created', async (t) => {
   const storage = await opened(t)
-  await insertLoginToken(storage, 1, minute, start)
-  const other = await insertLoginToken(storage, 2, 2 * minute, start)
-  const next = await insertLoginToken(storage, 1, minute, start + minute)
+  await insertLoginToken(storage, 1, { lifetimeMs: minute, now: start })
+  const other = await insertLoginToken(storage, 2, { lifetimeMs: 2 * minute, now: start })
+  const next = await insertLoginToken(storage, 1, { lifetimeMs: minute, now: start + minute })
   const expected = [other, next].map((token) => sha256(token))
   assert.deepEqual((await stored(storage, 'login_tokens')).sort(), expected.sort())
+})
+
+test('gives the name of a sign-in link to its session', async (t) => {
+  const storage = await opened(t)
+  const token = await insertLoginToken(storage, 1, { name: 'Ana', now: start })
+  const session = await signInByToken(storage, token, firefox, start)
+  assert.equal((await findSession(storage, String(session?.secret), start))?.name, 'Ana')
+  assert.deepEqual(
+    (await listSessions(storage, 1, start)).map(({ name }) => name),
+    ['Ana'],
+  )
+})
+
+test('a sign-in link of a session works only while that session is open', async (t) => {
+  const storage = await opened(t)
+  const key = await newKey(storage, 1)
+  const begun = async () => signInByKey(storage, 1, key, firefox, start)
+  const linkOf = (session: number) => insertLoginToken(storage, 1, { session, now: start })
+  const use = (token: string) => signInByToken(storage, token, firefox, start)
+  const [open, ended, ofKey] = [await begun(), await begun(), await begun()]
+  const [valid, gone, revoked] = [await linkOf(open.id), await linkOf(ended.id), await linkOf(ofKey.id)]
+  assert.notEqual(await use(valid), undefined)
+  await removeSession(storage, 1, ended.id)
+  assert.equal(await use(gone), undefined)
+  await revokeOwnKey(storage, 1, key)
+  assert.equal(await use(revoked), undefined)
+})
+
+test('deletes the account’s oldest sign-in links at the limit', async (t) => {
+  const storage = await opened(t)
+  const other = await insertLoginToken(storage, 2, { now: start })
+  const tokens: string[] = []
+  for (let n = 0; n <= maxTokens; n++) tokens.push(await insertLoginToken(storage, 1, { now: start + n }))
+  assert.equal((await stored(storage, 'login_tokens')).length, maxTokens + 1)
+  const [first = '', second = ''] = tokens
+  assert.equal(await signInByToken(storage, first, firefox, start), undefined)
+  for (const token of [second, other]) assert.notEqual(await signInByToken(storage, token, firefox, start), undefined)
 })
 
 test('finds no session with another account’s key', async (t) => {

@@ -19,23 +19,42 @@ export const loginLifetimeMs = 30 * 60 * 1_000
 export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1_000
 /** Maximum number of open sessions per account. A new session then ends the oldest. */
 export const maxSessions = 500
+/** Maximum number of unused sign-in links per account. */
+export const maxTokens = 100
 /** Uses within this time of the stored use are not stored. Milliseconds. */
 const recordUseEveryMs = 5 * 60 * 1_000
 
-/** Creates a token that signs in to the account once within `lifetimeMs`. Deletes expired tokens. */
-export function insertLoginToken(
-  db: Db,
-  account: number,
-  lifetimeMs = loginLifetimeMs,
-  now = Date.now(),
-): Promise<string> {
+interface LoginOptions {
+  /** The person's name, which their session gets, too. */
+  readonly name?: string | null
+  /** The session that creates the link. The link is valid only while this session is open. */
+  readonly session?: number | null
+  /** Milliseconds. */
+  readonly lifetimeMs?: number
+  readonly now?: number
+}
+
+/** Creates a token that signs in to the account once. Deletes expired tokens, and the account's oldest beyond `maxTokens`. */
+export function insertLoginToken(db: Db, account: number, options: LoginOptions = {}): Promise<string> {
+  const { name = null, session = null, lifetimeMs = loginLifetimeMs, now = Date.now() } = options
   const token = generateToken('login')
   return db.write(async (tx) => {
+    const own = query.deleteFrom('login_tokens').where('account_id', '=', account)
+    const oldest = query
+      .selectFrom('login_tokens')
+      .select('created_at')
+      .where('account_id', '=', account)
+      .orderBy('created_at', 'desc')
+      .limit(1)
+      .offset(maxTokens - 1)
     await tx.execute(query.deleteFrom('login_tokens').where('expires_at', '<=', timeOf(now)))
+    await tx.execute(own.where('created_at', '<=', oldest))
     await tx.execute(
       query.insertInto('login_tokens').values({
         hash: hashToken(token),
         account_id: account,
+        name,
+        session_id: session,
         created_at: timeOf(now),
         expires_at: timeOf(now + lifetimeMs),
       }),
@@ -44,7 +63,10 @@ export function insertLoginToken(
   })
 }
 
-/** Starts a session with a token, and deletes the token. Returns undefined if the token is unknown, used or expired. */
+/**
+ * Starts a session with a token, and deletes the token. Returns undefined if the token is unknown, used or expired, or if
+ * the session that created it has ended.
+ */
 export async function signInByToken(
   db: Db,
   token: string,
@@ -59,9 +81,12 @@ export async function signInByToken(
         .deleteFrom('login_tokens')
         .where('hash', '=', hashToken(token))
         .where('expires_at', '>', timeOf(now))
-        .returning('account_id'),
+        .returning(['account_id', 'name', 'session_id']),
     )
-    return used && startSession(tx, used.account_id, { key: null, browser, now })
+    if (used === undefined) return undefined
+    const { account_id, name, session_id } = used
+    if (session_id !== null && !(await isOpen(tx, account_id, session_id, now))) return undefined
+    return startSession(tx, account_id, { key: null, name, browser, now })
   })
 }
 
@@ -73,7 +98,12 @@ export function signInByKey(
   browser: string,
   now = Date.now(),
 ): Promise<NewSession> {
-  return db.write((tx) => startSession(tx, account, { key, browser, now }))
+  return db.write((tx) => startSession(tx, account, { key, name: null, browser, now }))
+}
+
+async function isOpen(tx: Db, account: number, session: number, now: number): Promise<boolean> {
+  const own = openAt(now).where('sessions.id', '=', session).where('sessions.account_id', '=', account)
+  return (await tx.execute(own)).length > 0
 }
 
 /** Finds the open session with this secret, and stores its use if possible. Must not run in a transaction. */
@@ -110,6 +140,7 @@ function openAt(now: number) {
     )
     .select([
       'sessions.id',
+      'sessions.name',
       'keys.name as key_name',
       'sessions.browser',
       'sessions.created_at',
@@ -147,12 +178,15 @@ export async function removeSessions(db: Db, account: number, except: number | n
   return (await db.execute(others.returning('id'))).length
 }
 
+interface StartOptions {
+  readonly key: number | null
+  readonly name: string | null
+  readonly browser: string
+  readonly now: number
+}
+
 /** Starts a session. Deletes expired sessions, and the account's oldest sessions beyond `maxSessions`. */
-async function startSession(
-  tx: Db,
-  account: number,
-  { key, browser, now }: { readonly key: number | null; readonly browser: string; readonly now: number },
-): Promise<NewSession> {
+async function startSession(tx: Db, account: number, { key, name, browser, now }: StartOptions): Promise<NewSession> {
   const secret = generateToken('session')
   await tx.execute(query.deleteFrom('sessions').where('expires_at', '<=', timeOf(now)))
   const oldest = query
@@ -170,6 +204,7 @@ async function startSession(
         account_id: account,
         key_id: key,
         hash: hashToken(secret),
+        name,
         browser,
         created_at: timeOf(now),
         last_used_at: timeOf(now),

@@ -10,7 +10,7 @@ import { allOf, textOf } from '../html-page.ts'
 
 const app = await startApp()
 const browser = () => new Browser(app)
-const token = (lifetime?: number) => insertLoginToken(app.storage, app.account, lifetime)
+const token = (lifetimeMs?: number) => insertLoginToken(app.storage, app.account, { ...(lifetimeMs && { lifetimeMs }) })
 const signIn = '/app/sign-in'
 
 /** Returns the cookies of a response by name. */

@@ -22,13 +22,19 @@ export function addKeyPages(pages: Pages, { storage: db }: Services): void {
 
   pages.get(`${home}/new`, async () => newPage(new FormState({ '*': 'true', expires: 'never' })))
 
-  pages.post(home, async ({ account, fields }) => {
+  pages.post(home, async ({ account, session, fields }) => {
     const values = keyForm.check(fields)
     if (values instanceof Failure) {
       return { ...newPage(new FormState(fields, values.facts.violations)), status: 422 }
     }
     const { name, expires } = values
-    const issued = await createKey(db, { account, name, scopes: grantedScopes(values), lifetimeMs: lifetimes[expires] })
+    const issued = await createKey(db, {
+      account,
+      name,
+      scopes: grantedScopes(values),
+      lifetimeMs: lifetimes[expires],
+      createdBy: session.name,
+    })
     // The secret is not stored, so a repeat cannot show it again.
     return { ...issuedPage(issued), status: 201, repeatRedirect: new Redirect(home, { code: 'key-created-before' }) }
   })
@@ -76,9 +82,10 @@ function keyTable(keys: readonly Key[]): Html {
   })
 }
 
-function nameCell({ name, first_characters: first, last_characters: last }: Key): Html {
+function nameCell({ name, created_by, first_characters: first, last_characters: last }: Key): Html {
+  const creator = created_by && html`<span class="target">Created by <bdi>${created_by}</bdi></span>`
   return html`<strong><bdi>${name}</bdi></strong>
-<code class="target">${first}…${last}</code>`
+<code class="target">${first}…${last}</code>${creator}`
 }
 
 function statusCell(key: Key, now: number): Html {

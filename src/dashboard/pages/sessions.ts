@@ -1,18 +1,25 @@
-import { notFound } from '../../errors.ts'
+/** Session pages: the list, and sign-in links for other people. */
+import { Failure, notFound } from '../../errors.ts'
+import { form, optional } from '../../forms/form.ts'
+import { boundedText } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
-import { listSessions, removeSession, removeSessions } from '../../sessions/store.ts'
+import { insertLoginToken, listSessions, loginLifetimeMs, removeSession, removeSessions } from '../../sessions/store.ts'
+import { signInUrl } from '../../sessions/token.ts'
 import { clearSessionCookie } from '../cookies.ts'
 import { slicePage } from '../lists.ts'
 import { idParam, type PageContent, type Pages, Redirect, type Services } from '../pages.ts'
-import { postButton } from '../parts/buttons.ts'
+import { copyButton, linkButton, onceField, postButton, submitButton } from '../parts/buttons.ts'
+import { FormState, textField } from '../parts/fields.ts'
 import { timeAgo } from '../parts/format.ts'
+import { truncateMiddle } from '../parts/links.ts'
 import { table } from '../parts/table.ts'
 
 const home = '/app/sessions'
 type Listed = Awaited<ReturnType<typeof listSessions>>[number]
 
-export function addSessionPages(pages: Pages, { storage: db }: Services): void {
+export function addSessionPages(pages: Pages, services: Services): void {
+  const { storage: db } = services
   pages.get(home, async ({ account, session, query }) => {
     return listPage(await listSessions(db, account), session.id, query)
   })
@@ -36,6 +43,59 @@ export function addSessionPages(pages: Pages, { storage: db }: Services): void {
     const ended = await removeSessions(db, account, session.id)
     return new Redirect(home, { code: 'sessions-ended', count: ended })
   })
+  addSignInLinks(pages, services)
+}
+
+const nameRule = boundedText(255, 'The name of the person who gets the link.')
+const linkForm = form({ name: optional(nameRule, null) })
+
+function addSignInLinks(pages: Pages, { storage: db, dashboardUrl }: Services): void {
+  pages.get(`${home}/new`, async () => newLinkPage(new FormState({})))
+
+  pages.post(home, async ({ exchange, account, session, fields }) => {
+    const values = linkForm.check(fields)
+    if (values instanceof Failure) {
+      return { ...newLinkPage(new FormState(fields, values.facts.violations)), status: 422 }
+    }
+    const { name } = values
+    const url = signInUrl(dashboardUrl(exchange), await insertLoginToken(db, account, { name, session: session.id }))
+    // The secret is not stored, so a repeat cannot show it again.
+    const repeatRedirect = new Redirect(home, { code: 'sign-in-link-created-before' })
+    return { ...createdLinkPage(url, name), status: 201, repeatRedirect }
+  })
+}
+
+function newLinkPage(state: FormState): PageContent {
+  const name = textField(state, {
+    name: 'name',
+    label: 'Name (optional)',
+    help: 'The person who gets the link, such as Ana. Their session and the API keys that they create show this name.',
+    hasFocus: true,
+  })
+  const body = html`<form method="post" action="${home}" class="form" novalidate>${onceField()}
+<p>A sign-in link gives full access to this account: to all links, statistics, API keys and sessions. To take the access away, end the session.</p>
+${state.withErrors(name)}
+<div class="actions">${submitButton({ label: 'Create sign-in link' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
+  return { title: 'New sign-in link', place: 'sessions', body }
+}
+
+function createdLinkPage(url: string, name: string | null): PageContent {
+  const person = name === null ? 'the person who gets it' : html`<bdi>${name}</bdi>`
+  const localHint = /^https?:\/\/(?:[^/]*\.)?localhost[:/]/.test(url)
+    ? html`<p class="attention">This link works only on this machine. For other machines, set <code>BASE_URL</code> to the public URL of the dashboard.</p>`
+    : null
+  const minutes = loginLifetimeMs / 60_000
+  const body = html`<p>Copy this link now, because it’s shown only once. Send it only to ${person}: it gives full access to this account.</p>
+<p class="secret"><code>${url}</code>${copyButton(url, 'the sign-in link', 'Copy link')}</p>${localHint}
+<p class="muted">The link works once, within ${minutes} minutes, while you stay signed in.</p>
+<div class="actions">${linkButton({ label: 'Done', href: home, weight: 'primary' })}</div>`
+  if (name === null) return { title: 'Sign-in link', place: 'sessions', body }
+  return {
+    title: `Sign-in link for ${name}`,
+    heading: html`Sign-in link for <bdi>${name}</bdi>`,
+    place: 'sessions',
+    body,
+  }
 }
 
 function listPage(sessions: readonly Listed[], own: number, query: Fields): PageContent {
@@ -47,8 +107,8 @@ function listPage(sessions: readonly Listed[], own: number, query: Fields): Page
       {
         label: 'Browser',
         kind: 'lead',
-        cell: ({ id, browser }: Listed) =>
-          html`${browser}${id === own ? html` <span class="muted">(this browser)</span>` : null}`,
+        cell: (each: Listed) =>
+          html`${nameAndBrowser(each)}${each.id === own ? html` <span class="muted">(this browser)</span>` : null}`,
       },
       { label: 'Signed in', width: 'large', cell: (each) => signedIn(each, now) },
       { label: 'Last used', cell: ({ last_used_at }) => timeAgo(last_used_at, now) },
@@ -65,8 +125,19 @@ function listPage(sessions: readonly Listed[], own: number, query: Fields): Page
   const others =
     sessions.length > 1 ? postButton({ action: `${home}/end-others`, label: 'End all other sessions' }) : null
   const all = postButton({ action: `${home}/end-all`, label: 'Sign out everywhere' })
-  const body = html`<p>Browsers signed in to this account. Sessions end after 30 days.</p>${list}${pages}`
-  return { title: 'Sessions', place: 'sessions', action: html`<div class="actions">${others}${all}</div>`, body }
+  const body = html`<p>Browsers signed in to this account. Sessions end after 30 days.</p>${list}${pages}
+<div class="actions">${others}${all}</div>`
+  const action = linkButton({ label: 'New sign-in link', href: `${home}/new`, weight: 'primary', icon: 'plus' })
+  return { title: 'Sessions', place: 'sessions', action, body }
+}
+
+const shownName = 40
+
+/** Renders "Ana · Chrome on Linux". */
+function nameAndBrowser({ name, browser }: Listed): Html {
+  return name === null
+    ? html`${browser}`
+    : html`<bdi title="${name}">${truncateMiddle(name, shownName)}</bdi> · ${browser}`
 }
 
 /** Renders the sign-in time and the key, because the session ends with its key. */
