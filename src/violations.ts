@@ -105,7 +105,7 @@ export const messages = {
     'Add a domain first.',
   ],
   'required.any_scope': 'The key needs at least one scope.',
-  'required.new_space': 'Choose a space to move the links to, or “No space”.',
+  'required.new_space': 'Choose a space or domain to move the links to.',
   not_a_string: ['The {field} field must be a string.', '{label} must be text.'],
   not_single: ['The {field} field must be sent once, as a single value.', '{label} must have a single value.'],
   control_characters: [

@@ -19,7 +19,7 @@ export async function openClicks(location: StorageLocation, later: Later) {
   return { database, store, maintenance }
 }
 
-/** Two nodes on a database with two spaces and three links, two of them on one domain. */
+/** Two nodes on a database with two domains, two spaces and three links, two of them on one domain. */
 export async function newClickPlace(later: Later) {
   const { storage, account, domain } = await twoNodes(later)
   const other = await newDomain(storage, account, 'other.acme.com')
@@ -29,7 +29,15 @@ export async function newClickPlace(later: Later) {
     await newLink(storage, { account, domain }, 'two'),
     await newLink(storage, { account, domain: other }, 'three'),
   ]
-  return { storage, account, domain, spaces, links, ...(await openClicks(storage.location, later)) }
+  return {
+    storage,
+    account,
+    domain,
+    domains: [domain, other],
+    spaces,
+    links,
+    ...(await openClicks(storage.location, later)),
+  }
 }
 
 let visitors = 0
@@ -65,7 +73,7 @@ export async function keptDays(db: Db): Promise<KeptDay[]> {
 export async function keptTotals(db: Db) {
   const totals = query
     .selectFrom('link_clicks')
-    .select(['link_id', 'clicks', 'bots', 'previews', 'space_id', 'last_clicked_ms'])
+    .select(['link_id', 'clicks', 'bots', 'previews', 'domain_id', 'space_id', 'last_clicked_ms'])
   return (await db.execute(totals.orderBy('link_id'))).map((row) => ({ ...row }))
 }
 

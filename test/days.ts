@@ -67,7 +67,7 @@ export async function addClicks(db: Db, link: number, day: number, facts: DayFac
     const people = peopleOf(facts)
     const days = new Days(tx)
     const [ofLink] = (await days.read([{ scope: scopes.link, day, id: link }])) as [Day]
-    ofLink.space = own.space
+    Object.assign(ofLink, { domain: own.domain, space: own.space })
     addDay(ofLink.facts, facts)
     for (const group of await days.read(groupKeys(own, ofLink))) {
       addDay(group.facts, facts)

@@ -39,7 +39,8 @@ const childrenOf: Readonly<Record<string, ReadonlySet<string>>> = {
   ul: setOf('li'),
   ol: setOf('li'),
   dl: setOf('dt dd div'),
-  select: setOf('option'),
+  select: setOf('option optgroup'),
+  optgroup: setOf('option'),
 }
 /** Elements whose content is not read as markup: there must be none. */
 const raw = setOf('script style iframe noscript template xmp plaintext')

@@ -106,6 +106,10 @@ export async function newSpace(db: Db, account: number, name: string): Promise<n
 export const setSpace = ({ id, space }: { id: number; space: number | null }) =>
   query.updateTable('links').set({ space_id: space }).where('id', '=', id)
 
+/** Sets the domain of a link. */
+export const setDomain = ({ id, domain }: { id: number; domain: number }) =>
+  query.updateTable('links').set({ domain_id: domain }).where('id', '=', id)
+
 export const dueOf = ({ id }: { id: number }) => query.selectFrom('links').select('status_due_at').where('id', '=', id)
 
 /** Selects `columns` for each `i` from 1 to `last`. */

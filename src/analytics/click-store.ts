@@ -201,7 +201,7 @@ async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void>
   const groups = new Map<string, DayClicks>()
   await changeDays(tx, [...links.values()].map(dayOfLink), (day, own) => {
     const [{ link }] = own as [CountedClick]
-    if (day.facts.hours.size === 0) day.space = link.space
+    if (day.facts.hours.size === 0) Object.assign(day, { domain: link.domain, space: link.space })
     for (const each of own) addClick(day.facts, each)
     for (const key of groupKeys(link, day)) addTo(groups, key, own)
   })

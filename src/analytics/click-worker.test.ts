@@ -78,7 +78,7 @@ test('uses the same memory for a batch that changes many days', async (t) => {
   await storage.execute(fillLinks({ account, domain }, link + 1, count))
   const full = encodeDay(fullDay())
   const ids = Array.from({ length: count }, (_, n) => link + 1 + n)
-  const rows = ids.map((id) => ({ scope: scopes.link, day: 0, id, space_id: null, ...full }))
+  const rows = ids.map((id) => ({ scope: scopes.link, day: 0, id, domain_id: null, space_id: null, ...full }))
   for (const some of parts(rows)) await storage.execute(query.insertInto('click_days').values(some))
   const worker = new ClickWorker(
     { location: storage.location, geoipDb: null, clicksSink: null },

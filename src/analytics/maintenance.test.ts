@@ -11,7 +11,7 @@ import {
   newClickPlace,
   sumsOf,
 } from '../../test/clicks.ts'
-import { deleteLink, setSpace } from '../../test/links.ts'
+import { deleteLink, setDomain, setSpace } from '../../test/links.ts'
 import { databaseUnavailable } from '../errors.ts'
 import { removeSpace } from '../spaces/store.ts'
 import { query } from '../storage/schema.ts'
@@ -242,7 +242,14 @@ const steps = fc.array(
       }),
     },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('forget' as const), link: fc.nat(2), day: fc.constant(0) }) },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant('move' as const), link: fc.nat(2), day: fc.nat(2) }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        do: fc.constantFrom('move' as const, 'move' as const, 'redomain' as const),
+        link: fc.nat(2),
+        day: fc.nat(2),
+      }),
+    },
     {
       weight: 2,
       arbitrary: fc.record({
@@ -259,7 +266,7 @@ test('keeps groups equal to the sums of their links after any clicks, deletions 
   await fc.assert(
     fc.asyncProperty(steps, async (taken) => {
       await using ending = new AsyncDisposableStack()
-      const { storage, account, links, spaces, database, store, maintenance } = await newClickPlace(
+      const { storage, account, links, domains, spaces, database, store, maintenance } = await newClickPlace(
         (work) => void ending.defer(async () => void (await work())),
       )
       // More days than one step moves or deletes.
@@ -273,6 +280,7 @@ test('keeps groups equal to the sums of their links after any clicks, deletions 
           click: () => store.write(at + 2, [click(id, day)]),
           forget: () => maintenance.deleteClicks(account, id),
           move: () => storage.execute(setSpace({ id, space: spaces[day] ?? null })),
+          redomain: () => storage.execute(setDomain({ id, domain: domains[day % 2] as number })),
           settle: () => maintenance.moveClicks(),
           step: () => database.write((tx) => moveSomeClicks(tx, id)),
         }
@@ -285,6 +293,10 @@ test('keeps groups equal to the sums of their links after any clicks, deletions 
       for (const space of spaces) {
         const own = totals.filter(({ space_id }) => space_id === space)
         assert.equal(peopleIn(days, scopes.space, space), clicksOf(own))
+      }
+      for (const domain of domains) {
+        const own = totals.filter(({ domain_id }) => domain_id === domain)
+        assert.equal(peopleIn(days, scopes.domain, domain), clicksOf(own))
       }
       assert.equal(peopleIn(days, scopes.account, account), clicksOf(totals))
       for (const { facts } of days.filter(({ scope }) => scope !== scopes.link)) {

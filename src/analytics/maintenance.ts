@@ -17,6 +17,7 @@ import {
   lockAccounts,
   lockLinks,
   makeStatusDue,
+  movableKeys,
   parts,
   type Scope,
   saveTotals,
@@ -113,7 +114,7 @@ export class ClickMaintenance {
     return isFound
   }
 
-  /** Moves clicks to the space of their links. See `runAll`. */
+  /** Moves clicks to the domain and the space of their links. See `runAll`. */
   async moveClicks(): Promise<void> {
     const next = query.selectFrom('click_moves').select('link_id').orderBy('link_id').limit(recordBatchSize)
     for (;;) {
@@ -137,8 +138,8 @@ export class ClickMaintenance {
       for (;;) {
         const ids = (await this.#database.write((tx) => tx.execute(next))).map(({ id }) => id)
         if (ids.length === 0) break
-        // All links have left a deleted space, but some of their clicks may not have followed yet.
-        if (scope === scopes.space) await this.moveClicks()
+        // All links have left a deleted domain or space, but some of their clicks may not have followed yet.
+        if (scope !== scopes.link) await this.moveClicks()
         await this.#deleteAllDays(scope, ids)
       }
     }
@@ -230,7 +231,7 @@ async function deleteSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
   const deleted = await regroup(
     tx,
     totals,
-    some.map(({ day, space_id: space }) => ({ day, from: groupKeys(totals, { day, space }), to: [] })),
+    some.map((own) => ({ day: own.day, from: groupKeys(totals, own), to: [] })),
   )
   for (const { hours } of deleted) {
     for (const { people, bots, previews } of hours.values()) {
@@ -258,7 +259,7 @@ async function clearTotals(tx: Db, link: number): Promise<void> {
   await tx.execute(query.insertInto('changes').values({ resource: 'links', record_id: link }))
 }
 
-/** Moves some of the clicks that are in another space than their link. Returns whether there are more. */
+/** Moves some of the clicks that are on another domain or in another space than their link. Returns whether there are more. */
 export async function moveSomeClicks(tx: Db, link: number): Promise<boolean> {
   const totals = (await lockLinks(tx, [link])).get(link)
   const isMore = totals !== undefined && (await moveNewestDays(tx, totals))
@@ -267,14 +268,20 @@ export async function moveSomeClicks(tx: Db, link: number): Promise<boolean> {
 }
 
 async function moveNewestDays(tx: Db, totals: LinkTotals): Promise<boolean> {
-  const left = (await daysOfLink(tx, totals.link)).filter(({ space_id }) => space_id !== totals.space)
-  const keys = (day: number, space: number | null): DayKey[] =>
-    space === null ? [] : [{ scope: scopes.space, day, id: space }]
-  const moves = left
-    .slice(-dayBatchSize)
-    .map(({ day, space_id }) => ({ day, from: keys(day, space_id), to: keys(day, totals.space) }))
+  const isElsewhere = ({ domain, space }: Pick<Day, 'domain' | 'space'>) =>
+    domain !== totals.domain || space !== totals.space
+  const left = (await daysOfLink(tx, totals.link)).filter(isElsewhere)
+  const moves = left.slice(-dayBatchSize).map((own) => {
+    const [from, to] = [movableKeys(own), movableKeys({ ...totals, day: own.day })]
+    return { day: own.day, from: without(to, from), to: without(from, to) }
+  })
   await regroup(tx, totals, moves)
   return left.length > dayBatchSize
+}
+
+/** Returns the keys that are not among the others. */
+function without(others: readonly DayKey[], keys: readonly DayKey[]): DayKey[] {
+  return keys.filter(({ scope, id }) => !others.some((other) => other.scope === scope && other.id === id))
 }
 
 /** A day of a link whose clicks move from the days of some groups to the days of others. */
@@ -284,14 +291,14 @@ interface Move {
   readonly to: readonly DayKey[]
 }
 
-/** Moves a link's clicks between groups, and its days to its space. Returns these days. */
+/** Moves a link's clicks between groups, and its days to its domain and space. Returns these days. */
 async function regroup(tx: Db, totals: LinkTotals, moves: readonly Move[]): Promise<DayFacts[]> {
   await lockAccounts(tx, [totals.account])
   const days = new Days(tx)
   const all = await days.read(moves.map(({ day }): DayKey => ({ scope: scopes.link, day, id: totals.link })))
   for (const [at, { from, to }] of moves.entries()) {
     const own = all[at] as Day
-    own.space = totals.space
+    Object.assign(own, { domain: totals.domain, space: totals.space })
     const share = shareOf(own.facts, totals.link)
     for (const { facts } of await days.read(from)) subtractDay(facts, share)
     for (const { facts } of await days.read(to)) addDay(facts, share)

@@ -18,7 +18,8 @@ export interface DayKey {
 }
 
 export interface Day extends DayKey {
-  /** For a link's day, the space that counts its clicks. Null for other scopes. */
+  /** For a link's day, the domain and the space that count its clicks. Null for other scopes. */
+  domain: number | null
   space: number | null
   facts: DayFacts
 }
@@ -148,7 +149,7 @@ export class Days {
   async read(keys: readonly DayKey[]): Promise<Day[]> {
     // Days without a row stay as they are created here: empty.
     const unread = keys.filter((key) => !this.#days.has(nameOf(key)))
-    for (const key of unread) this.#days.set(nameOf(key), { ...key, space: null, facts: emptyDay() })
+    for (const key of unread) this.#days.set(nameOf(key), { ...key, domain: null, space: null, facts: emptyDay() })
     for (const group of Map.groupBy(unread, ({ scope, day }) => `${scope} ${day}`).values()) {
       const ids = [...new Set(group.map(({ id }) => id))].sort((a, b) => a - b)
       for (const some of parts(ids)) await this.#readSome(group[0] as DayKey, some)
@@ -164,10 +165,10 @@ export class Days {
       storedTogether,
     )) {
       const rows: Row<'click_days'>[] = []
-      for (const { scope, day, id, space, facts } of some) {
+      for (const { scope, day, id, domain, space, facts } of some) {
         limitValues(facts)
         const json = encodeDay(facts)
-        rows.push({ scope, day, id, space_id: space, ...json })
+        rows.push({ scope, day, id, domain_id: domain, space_id: space, ...json })
         if (this.#isTickDue(json)) await nextTick()
       }
       await this.#tx.execute(
@@ -176,6 +177,7 @@ export class Days {
           .values(rows)
           .onConflict((conflict) =>
             conflict.columns(['scope', 'day', 'id']).doUpdateSet(({ ref }) => ({
+              domain_id: ref('excluded.domain_id'),
               space_id: ref('excluded.space_id'),
               hours: ref('excluded.hours'),
               breakdowns: ref('excluded.breakdowns'),
@@ -198,6 +200,7 @@ export class Days {
     for (const row of await this.#tx.execute(stored.orderBy('id').forUpdate())) {
       if (this.#isTickDue(row)) await nextTick()
       const found = this.#days.get(nameOf({ scope, day, id: row.id })) as Day
+      found.domain = row.domain_id
       found.space = row.space_id
       found.facts = decodeDay(row)
     }
@@ -222,12 +225,17 @@ export async function deleteDays(tx: Db, scope: Scope, days: readonly number[], 
 }
 
 /** Returns the keys of the group days that count the clicks of a link's day. */
-export function groupKeys({ account, domain }: LinkTotals, { day, space }: Pick<Day, 'day' | 'space'>): DayKey[] {
-  const keys: DayKey[] = [
+export function groupKeys({ account }: LinkTotals, day: Pick<Day, 'day' | 'domain' | 'space'>): DayKey[] {
+  return [...movableKeys(day), { scope: scopes.account, day: day.day, id: account }]
+}
+
+/** Returns the keys of the days of the domain and the space that count the clicks of a link's day. */
+export function movableKeys({ day, domain, space }: Pick<Day, 'day' | 'domain' | 'space'>): DayKey[] {
+  const keys = [
     { scope: scopes.domain, day, id: domain },
-    { scope: scopes.account, day, id: account },
+    { scope: scopes.space, day, id: space },
   ]
-  return space === null ? keys : [...keys, { scope: scopes.space, day, id: space }]
+  return keys.flatMap(({ id, ...key }) => (id === null ? [] : [{ ...key, id }]))
 }
 
 /** Returns the stored days of a scope, the oldest first. Searches once per day, regardless of the number of rows. */
@@ -259,12 +267,12 @@ export async function daysOfScope(tx: Db, scope: Scope): Promise<number[]> {
 }
 
 /** Returns a link's stored days, the oldest first, without their clicks. */
-export async function daysOfLink(tx: Db, link: number): Promise<{ day: number; space_id: number | null }[]> {
-  const found: { day: number; space_id: number | null }[] = []
+export async function daysOfLink(tx: Db, link: number): Promise<Pick<Day, 'day' | 'domain' | 'space'>[]> {
+  const found: Pick<Day, 'day' | 'domain' | 'space'>[] = []
   for (const some of parts(await daysOfScope(tx, scopes.link))) {
     const days = query
       .selectFrom('click_days')
-      .select(['day', 'space_id'])
+      .select(['day', 'domain_id as domain', 'space_id as space'])
       .where('scope', '=', scopes.link)
       .where('day', 'in', some)
       .where('id', '=', link)

@@ -132,7 +132,7 @@ function keyOf({ link, day }: LinkDay): DayKey {
 
 async function addToDays(days: Days, totals: LinkTotals, day: LinkDay): Promise<void> {
   const [own] = (await days.read([keyOf(day)])) as [Day]
-  own.space = totals.space
+  Object.assign(own, { domain: totals.domain, space: totals.space })
   addDay(own.facts, day.facts)
   const people = peopleOf(day.facts)
   for (const { facts } of await days.read(groupKeys(totals, own))) {

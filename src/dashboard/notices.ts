@@ -1,4 +1,5 @@
 /** Notices about completed changes and offers to undo them. Cookies have only a code and numbers, so they can't inject text. */
+import { randomUUID } from 'node:crypto'
 import { domainToUnicode } from 'node:url'
 import { findRemovedDomain } from '../domains/deleted-domains.ts'
 import { domainRecords } from '../domains/store.ts'
@@ -6,9 +7,9 @@ import { positiveInteger } from '../forms/rules.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { type Html, html, type Part } from '../http/html.ts'
-import { findRemovedLink, hasRemovedLinks } from '../links/deleted-links.ts'
+import { findRemovedLink, linksDeletedBy } from '../links/deleted-links.ts'
 import { type DestinationWarning, destinationWarnings } from '../links/destination-warnings.ts'
-import { hasUndoableEdits } from '../links/link-edits.ts'
+import { isUndoable } from '../links/link-edits.ts'
 import type { LinkRow } from '../links/schema.ts'
 import { findLink } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
@@ -18,20 +19,19 @@ import { hiddenFields, linkButton, postButton, submitButton } from './parts/butt
 import { quantity } from './parts/format.ts'
 import { shortUrlText, truncateMiddle } from './parts/links.ts'
 import { notice } from './parts/messages.ts'
-import { selectedRows } from './parts/table.ts'
 
 const noticeCookie = 'waymark_notice'
 const offerCookie = 'waymark_undo'
 const maxAge = 60
-/** A code, two numbers and ids, separated by dots. */
-const cookieFormat = /^([a-z-]+)\.(\d{1,15})\.(\d{1,15})((?:\.\d{1,16}){0,200})$/
+/** A code, two numbers and up to two ids, separated by dots. */
+const cookieFormat = /^([a-z-]+)\.(\d{1,15})\.(\d{1,15})((?:\.\d{1,16}){0,2})$/
 
 export interface Notice {
   readonly code: keyof typeof messages
   readonly count?: number
   /** The number of records that could not be changed. */
   readonly failed?: number
-  /** The record to name, and the records or edits to restore. */
+  /** The record to name, and the edit to undo. */
   readonly ids?: readonly number[]
 }
 
@@ -63,6 +63,9 @@ const messages = {
   'links-disabled': ({ count, failed }) => `${quantity(count, 'link')} disabled.${failures(failed, 'disabled')}`,
   'links-moved': ({ count, failed, nameOr }) =>
     html`${quantity(count, 'link')} moved to ${nameOr('another space')}.${failures(failed, 'moved')}`,
+  'links-on-domain': ({ count, failed, nameOr }) =>
+    html`${quantity(count, 'link')} moved to ${nameOr('another domain')}.${failures(failed, 'moved')}`,
+  'links-not-moved': () => 'No link was moved because all are on the domain already, or their aliases are taken there.',
   'links-without-space': ({ count, failed }) =>
     `${quantity(count, 'link')} moved to “No space”.${failures(failed, 'moved')}`,
   'links-deleted': ({ count, failed }) => `${quantity(count, 'link')} deleted.${failures(failed, 'deleted')}`,
@@ -77,6 +80,7 @@ const messages = {
   'edit-conflict': () => 'The change wasn’t undone because the link has been changed again since.',
   'edit-alias-taken': () => 'The change couldn’t be undone because another link now has the previous alias.',
   'edit-space-deleted': () => 'The change couldn’t be undone because the previous space was deleted.',
+  'edit-domain-deleted': () => 'The change couldn’t be undone because the previous domain was deleted.',
   'account-saved': () => 'Account saved.',
   'domain-created': () => 'Domain added.',
   'domain-saved': () => 'Domain saved.',
@@ -104,12 +108,14 @@ const warnings: readonly Notice['code'][] = [
   'too-late',
   'alias-taken',
   'links-gone',
+  'links-not-moved',
   'links-not-restored',
   'edits-not-undone',
   'edit-too-late',
   'edit-conflict',
   'edit-alias-taken',
   'edit-space-deleted',
+  'edit-domain-deleted',
   'domain-not-reached',
   'domain-too-late',
   'domain-name-taken',
@@ -117,13 +123,13 @@ const warnings: readonly Notice['code'][] = [
   'sign-in-link-created-before',
 ]
 
-/** Returns the offer to undo edits, whose ids follow the first `named` ids. */
+/** Returns the offer to undo an edit, whose id follows the first `named` ids. */
 function offerForEdits(named: 0 | 1): Offer {
-  const editsIn = ({ ids }: Required<Notice>) => ids.slice(named)
+  const editIn = ({ ids }: Required<Notice>) => ids[named] ?? 0
   return {
     named,
-    isPossible: (notice, { storage, account }) => hasUndoableEdits(storage, account, editsIn(notice), Date.now()),
-    button: (notice, next) => undo('undo', { next, ...selectedRows(editsIn(notice)) }),
+    isPossible: (notice, { storage, account }) => isUndoable(storage, account, editIn(notice), Date.now()),
+    button: (notice, next) => undo('undo', { next, edit: String(editIn(notice)) }),
   }
 }
 
@@ -137,8 +143,10 @@ const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
   },
   'links-deleted': {
     named: 0,
-    isPossible: ({ ids }, { storage, account }) => hasRemovedLinks(storage, account, ids, Date.now()),
-    button: ({ ids }, next) => undo('selected', { what: 'restore', next, ...selectedRows(ids) }),
+    isPossible: async ({ ids: [edit = 0] }, { storage, account }) =>
+      (await linksDeletedBy(storage, account, edit, Date.now(), 1)).length > 0,
+    button: ({ ids: [edit], count }, next) =>
+      undo('undo', { what: 'restore', edit: String(edit), count: String(count), next, once: randomUUID() }),
   },
   'link-saved': offerForEdits(1),
   'link-enabled': offerForEdits(1),
@@ -146,6 +154,7 @@ const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
   'links-enabled': offerForEdits(0),
   'links-disabled': offerForEdits(0),
   'links-moved': offerForEdits(1),
+  'links-on-domain': offerForEdits(1),
   'links-without-space': offerForEdits(0),
   'domain-deleted': {
     named: 0,
@@ -184,6 +193,7 @@ const results: readonly Notice['code'][] = [
   'edit-conflict',
   'edit-alias-taken',
   'edit-space-deleted',
+  'edit-domain-deleted',
   'domain-restored',
   'domain-too-late',
   'domain-name-taken',
@@ -193,7 +203,7 @@ const results: readonly Notice['code'][] = [
 export function setNotice(exchange: Exchange, notice: Notice, isSecure: boolean): void {
   const { code, count = 0, failed = 0, ids = [] } = notice
   const textOf = (some: readonly number[]) => [code, count, failed, ...some].join('.')
-  // The other cookie has all the ids.
+  // The other cookie has the edit to undo.
   setCookie(exchange, noticeCookie, textOf(ids.slice(0, 1)), { isSecure, maxAge })
   // A change that changed nothing leaves the previous offer.
   if (canUndo({ code, ids })) setCookie(exchange, offerCookie, textOf(ids), { isSecure, maxAge })
@@ -300,7 +310,12 @@ function parseNotice(value: string): Required<Notice> | null {
 const linkCodes: readonly Notice['code'][] = ['link-restored', 'link-enabled', 'link-disabled']
 
 /** Codes that name an existing domain. */
-const domainCodes: readonly Notice['code'][] = ['domain-restored', 'domain-reached', 'domain-not-reached']
+const domainCodes: readonly Notice['code'][] = [
+  'domain-restored',
+  'domain-reached',
+  'domain-not-reached',
+  'links-on-domain',
+]
 
 async function findName({ code, ids: [id] }: Required<Notice>, { storage: db, account, shortUrl }: NoticeContext) {
   if (id === undefined) return undefined

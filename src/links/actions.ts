@@ -7,7 +7,7 @@ import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { removeLinkForNow, restoreLink } from './deleted-links.ts'
-import { recordEdit, undoEdit } from './link-edits.ts'
+import { newEdit, recordEdit, undoEdit } from './link-edits.ts'
 import { hashPassword } from './password.ts'
 import {
   type LinkChange,
@@ -25,6 +25,7 @@ import {
   hasSpace,
   insertLink,
   type LinkDomain,
+  lockDomain,
   removeLink,
   unknownDomain,
   unknownSpace,
@@ -72,9 +73,18 @@ export class LinkActions {
     return (await this.#change(account, id, fields, precondition)).link
   }
 
-  /** Changes a link as `change` does. `edit` is the id with which `undoEdit` can undo that for a minute, if anything changed. */
-  changeForNow(account: number, id: number, fields: Fields, precondition: Precondition | null): Promise<EditedLink> {
-    return this.#change(account, id, fields, precondition, true)
+  /**
+   * Changes a link as `change` does, as part of an edit that `undoEdit` can undo for a minute. The result's `edit` is null
+   * if nothing was changed.
+   */
+  changeForNow(
+    account: number,
+    id: number,
+    fields: Fields,
+    precondition: Precondition | null,
+    edit = newEdit(),
+  ): Promise<EditedLink> {
+    return this.#change(account, id, fields, precondition, edit)
   }
 
   async #change(
@@ -82,25 +92,46 @@ export class LinkActions {
     id: number,
     fields: Fields,
     precondition: Precondition | null,
-    isUndoable = false,
+    edit: number | null = null,
   ): Promise<EditedLink> {
     const reading = updateLink.read(fields)
     const password = reading.violations.length > 0 ? null : reading.values.redirect_password
     const redirect_password = await hashed(account, password)
-    const edited = await this.#storage.write(async (tx) => {
+    return this.#store(async (tx) => {
       const before = found(await findLinkForUpdate(tx, account, id), 'link')
       precondition?.check(before.version)
       const change = await checkedChange(tx, account, before.record, reading, this.#parts.shortUrl)
       const link = found(await changeLink(tx, account, id, { ...change, redirect_password }), 'link')
-      return { link, edit: isUndoable ? await recordEdit(tx, account, { before, after: link }, Date.now()) : null }
+      return { link, edit: edit === null ? null : await recorded(tx, account, edit, before, link) }
     })
+  }
+
+  /**
+   * Moves the account's link to its domain with this id, as part of an edit that `undoEdit` can undo for a minute. Clicks
+   * follow the link. Throws `alias_taken`, and `validation_failed` if the domain is gone or the link would redirect to itself.
+   */
+  async moveToDomainForNow(account: number, id: number, domainId: number, edit: number): Promise<EditedLink> {
+    return this.#store(async (tx) => {
+      const before = found(await findLinkForUpdate(tx, account, id), 'link')
+      const domain = await lockDomain(tx, account, domainId)
+      if (domain === undefined) throw validationFailed([unknownDomain(domainId)])
+      const { url, alias } = before.record
+      const violations = loopViolations(url, this.#parts.shortUrl(domain.name, alias))
+      if (violations.length > 0) throw validationFailed(violations)
+      const link = found(await changeLink(tx, account, id, { domain_id: domainId }), 'link')
+      return { link, edit: await recorded(tx, account, edit, before, link) }
+    })
+  }
+
+  async #store(change: (tx: Db) => Promise<EditedLink>): Promise<EditedLink> {
+    const edited = await this.#storage.write(change)
     this.onStored(edited.link.record)
     return edited
   }
 
-  /** Undoes the account's edit as `undoEdit` of `link-edits.ts` does. */
-  async undoEdit(account: number, edit: number): Promise<Versioned<LinkRow> | undefined> {
-    const link = await undoEdit(this.#storage, account, edit, Date.now())
+  /** Undoes the change of a link by the account's edit as `undoEdit` of `link-edits.ts` does. */
+  async undoEdit(account: number, edit: number, id: number, now = Date.now()): Promise<Versioned<LinkRow> | undefined> {
+    const link = await undoEdit(this.#storage, account, edit, id, now)
     if (link !== undefined) this.onStored(link.record)
     return link
   }
@@ -112,16 +143,16 @@ export class LinkActions {
   }
 
   /** Deletes the account's link as `remove` does, but so that `restore` can restore it for a minute. */
-  async removeForNow(account: number, id: number, precondition: Precondition | null): Promise<void> {
+  async removeForNow(account: number, id: number, precondition: Precondition | null, edit = newEdit()): Promise<void> {
     // Clicks that are written later find no link.
     await this.#parts.flush()
-    await removeLinkForNow(this.#storage, account, id, precondition, Date.now())
+    await removeLinkForNow(this.#storage, account, id, precondition, Date.now(), edit)
     this.#parts.onChange(id, 0, '')
   }
 
   /** Restores the account's link as `restoreLink` does. Throws `alias_taken` if another link has the alias by now. */
-  async restore(account: number, id: number): Promise<Versioned<LinkRow> | undefined> {
-    const link = await restoreLink(this.#storage, account, id, Date.now())
+  async restore(account: number, id: number, now = Date.now()): Promise<Versioned<LinkRow> | undefined> {
+    const link = await restoreLink(this.#storage, account, id, now)
     if (link !== undefined) this.onStored(link.record)
     return link
   }
@@ -135,6 +166,17 @@ export class LinkActions {
 interface EditedLink {
   readonly link: Versioned<LinkRow>
   readonly edit: number | null
+}
+
+/** Returns the edit, or null if it has not changed the link. */
+async function recorded(
+  tx: Db,
+  account: number,
+  edit: number,
+  before: Versioned<LinkRow>,
+  after: Versioned<LinkRow>,
+): Promise<number | null> {
+  return (await recordEdit(tx, account, edit, { before, after }, Date.now())) ? edit : null
 }
 
 interface CheckedLink {

@@ -5,6 +5,7 @@ import type { Db } from '../storage/port.ts'
 import { restorableSince } from '../storage/removal.ts'
 import { query, type Row } from '../storage/schema.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
+import { newEdit } from './link-edits.ts'
 import type { LinkRow } from './schema.ts'
 import { findLink, findLinkForUpdate } from './store.ts'
 
@@ -18,13 +19,14 @@ interface DeletedLink {
   readonly isMoving: boolean
 }
 
-/** Deletes the account's link as `removeLink` does, but so that `restoreLink` can restore it. Throws `not_found`. */
+/** Deletes the account's link as `removeLink` does, but so that `restoreLink` can undo this edit. Throws `not_found`. */
 export async function removeLinkForNow(
   db: Db,
   account: number,
   id: number,
   precondition: Precondition | null,
   now: number,
+  edit = newEdit(),
 ): Promise<void> {
   await db.write(async (tx) => {
     const { version } = found(await findLinkForUpdate(tx, account, id), 'link')
@@ -40,6 +42,7 @@ export async function removeLinkForNow(
       query.insertInto('deleted_links').values({
         id,
         account_id: account,
+        edit_id: edit,
         deleted_at: new Date(now).toISOString(),
         clicks: deleted.totals.clicks + deleted.totals.bots + deleted.totals.previews,
         link: JSON.stringify(deleted),
@@ -65,15 +68,23 @@ export async function findRemovedLink(
   return domain && { alias, domain_name: domain.name }
 }
 
-/** Returns whether any of the account's links with these ids can be restored at `now`, in Unix milliseconds. */
-export async function hasRemovedLinks(db: Db, account: number, ids: readonly number[], now: number): Promise<boolean> {
+/** Returns the links that the account's edit has deleted and that can be restored at `now`, in Unix milliseconds. */
+export async function linksDeletedBy(
+  db: Db,
+  account: number,
+  edit: number,
+  now: number,
+  limit?: number,
+): Promise<number[]> {
   const removed = query
     .selectFrom('deleted_links')
     .select('id')
-    .where('id', 'in', ids)
+    .where('edit_id', '=', edit)
     .where('account_id', '=', account)
     .where('deleted_at', '>', restorableSince(now))
-  return (await db.execute(removed.limit(1))).length > 0
+    .orderBy('id')
+  const links = await db.execute(limit === undefined ? removed : removed.limit(limit))
+  return links.map(({ id }) => id)
 }
 
 /**

@@ -7,7 +7,7 @@ import { scopes } from '../analytics/tables.ts'
 import { removeSpace } from '../spaces/store.ts'
 import { query } from '../storage/schema.ts'
 import { LinkActions } from './actions.ts'
-import { deleteExpiredEdits, hasUndoableEdits, undoEdit } from './link-edits.ts'
+import { deleteExpiredEdits, isUndoable, undoEdit } from './link-edits.ts'
 import type { LinkRow, LinkValues } from './schema.ts'
 import { findLink, insertLink } from './store.ts'
 
@@ -44,14 +44,14 @@ test('restores all values in a new version, once, and on every node', async (t) 
     ...{ forward_query: 'true', redirect_status: '301' },
   })
   assert.notDeepEqual((await findLink(storage, account, id))?.record.url, before.record.url)
-  const undone = await Promise.all([storage, other].map((db) => undoEdit(db, account, edit, Date.now())))
+  const undone = await Promise.all([storage, other].map((db) => undoEdit(db, account, edit, id, Date.now())))
   const [back, ...others] = undone.filter((each) => each !== undefined)
   assert.ok(back)
   assert.deepEqual(others, [])
   assert.deepEqual(valuesOf(back.record), valuesOf(before.record))
   assert.notEqual(back.version, before.version)
   assert.deepEqual(await findLink(storage, account, id), back)
-  assert.equal(await hasUndoableEdits(storage, account, [edit], Date.now()), false)
+  assert.equal(await isUndoable(storage, account, edit, Date.now()), false)
 })
 
 test('an edit that changes nothing cannot be undone', async (t) => {
@@ -69,8 +69,8 @@ test('an edit through the API is not stored, and one in the dashboard is deleted
   const edit = await change(id, { title: 'Sale' })
   const [stored] = await storage.execute(edits)
   const editedAt = Date.parse(stored?.edited_at ?? '')
-  assert.equal(await hasUndoableEdits(storage, account, [edit], editedAt + minuteMs - 1), true)
-  assert.equal(await undoEdit(storage, account, edit, editedAt + minuteMs), undefined)
+  assert.equal(await isUndoable(storage, account, edit, editedAt + minuteMs - 1), true)
+  assert.equal(await undoEdit(storage, account, edit, id, editedAt + minuteMs), undefined)
   await deleteExpiredEdits(storage, editedAt + minuteMs - 1)
   assert.equal((await storage.execute(edits)).length, 1)
   await deleteExpiredEdits(storage, editedAt + minuteMs)
@@ -80,17 +80,18 @@ test('an edit through the API is not stored, and one in the dashboard is deleted
 
 test('another account cannot undo an edit', async (t) => {
   const { storage, account, link, change } = await place(t)
-  const edit = await change((await link('sale')).record.id, { title: 'Sale' })
-  assert.equal(await hasUndoableEdits(storage, account + 1, [edit], Date.now()), false)
-  assert.equal(await undoEdit(storage, account + 1, edit, Date.now()), undefined)
-  assert.equal((await undoEdit(storage, account, edit, Date.now()))?.record.title, null)
+  const { id } = (await link('sale')).record
+  const edit = await change(id, { title: 'Sale' })
+  assert.equal(await isUndoable(storage, account + 1, edit, Date.now()), false)
+  assert.equal(await undoEdit(storage, account + 1, edit, id, Date.now()), undefined)
+  assert.equal((await undoEdit(storage, account, edit, id, Date.now()))?.record.title, null)
 })
 
 test('changes nothing if the link was changed or deleted, or its alias or space is gone', async (t) => {
   const { storage, account, spaces, actions, link, change } = await place(t)
   const [red] = spaces
   const { id } = (await link('sale', { space_id: red })).record
-  const undo = (edit: number) => undoEdit(storage, account, edit, Date.now())
+  const undo = (edit: number) => undoEdit(storage, account, edit, id, Date.now())
   const first = await change(id, { title: 'First' })
   const second = await change(id, { title: 'Second' })
   await assert.rejects(undo(first), { code: 'precondition_failed' })
@@ -122,7 +123,7 @@ test('clicks follow a link to another space and back, and totals stay exact', as
   const edit = await change(id, { space_id: String(blue) })
   await maintenance.moveClicks()
   await click(2)
-  await undoEdit(storage, account, edit, Date.now())
+  await undoEdit(storage, account, edit, id, Date.now())
   await click(3)
   await maintenance.moveClicks()
   const ofSpaces = (await keptDays(storage)).filter(({ scope }) => scope === scopes.space)

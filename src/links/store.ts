@@ -224,6 +224,15 @@ export async function hasSpace(db: Db, account: number, id: number): Promise<boo
   return (await db.execute(spaces)).length > 0
 }
 
+/**
+ * Finds the account's domain, which then can't be removed until the end of the transaction. Unlike `for update`, this lets
+ * other transactions store and move links.
+ */
+export async function lockDomain(tx: Db, account: number, id: number): Promise<LinkDomain | undefined> {
+  const domain = query.selectFrom('domains').select(['id', 'name']).where('id', '=', id)
+  return (await tx.execute(domain.where('account_id', '=', account).forKeyShare()))[0]
+}
+
 /** Returns the violation for a domain that the account does not have, whether or not another account has it. */
 export function unknownDomain(id: number): Violation {
   return new Refusal('unknown_domain', { id }).at('domain_id')
@@ -321,12 +330,15 @@ function dueAt(link: Lifetime, now: string): string | null {
   return status === 'active' ? link.active_period_end_at : null
 }
 
-/** Changes the account's link, as `Records.change` does. Throws `alias_taken`, or `validation_failed` if the space is gone. */
+/**
+ * Changes the account's link, as `Records.change` does. Throws `alias_taken`, or `validation_failed` if the space is gone. The
+ * caller has locked a new domain.
+ */
 export async function changeLink(
   db: Db,
   account: number,
   id: number,
-  change: LinkChange,
+  change: LinkChange & { readonly domain_id?: number },
 ): Promise<Versioned<LinkRow> | undefined> {
   const flags = { disabled: numeric(change.disabled), forward_query: numeric(change.forward_query) }
   const affectsStatus = lifetimeFields.some((field) => change[field] !== undefined)

@@ -172,7 +172,8 @@ export interface Database {
     scope: number
     day: number
     id: number
-    /** For a link, the space whose aggregate contains its clicks. */
+    /** For a link, the domain and the space whose aggregates contain its clicks. */
+    domain_id: number | null
     space_id: number | null
     hours: string
     breakdowns: string
@@ -186,7 +187,7 @@ export interface Database {
   }
   /** The last batch that each process has written. */
   click_batches: { writer: string; batch: number; day: number }
-  /** Links whose clicks must follow them to another space. */
+  /** Links whose clicks must follow them to another domain or space. */
   click_moves: { link_id: number }
   /** Deleted records whose days must be deleted. */
   click_removals: { scope: number; id: number }
@@ -194,13 +195,16 @@ export interface Database {
   deleted_links: {
     id: number
     account_id: number
+    /** The edit that deleted it: see `link_edits`. */
+    edit_id: number
     deleted_at: string
     clicks: number
     link: string
   }
-  /** Edits of links that the dashboard can undo for a minute. `before` is JSON of the changed columns. */
+  /** Changes of links that the dashboard can undo for a minute. `before` is JSON of the changed columns. */
   link_edits: {
-    id: Generated<number>
+    /** The changes that a user made, and can undo, together. */
+    edit_id: number
     account_id: number
     link_id: number
     edited_at: string

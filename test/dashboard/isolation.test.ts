@@ -180,7 +180,7 @@ test('rejects a space or a domain of another account for a link', async () => {
   for (const [path, form] of [
     ['/app/links', { url: 'https://acme.com/', domain_id: String(theirs.ids.domains[0]) }],
     ['/app/links', { url: 'https://acme.com/', space_id: String(theirs.ids.spaces[0]) }],
-    ['/app/links/selected', { [`row-${link}`]: 'on', what: 'move', space_id: String(theirs.ids.spaces[0]) }],
+    ['/app/links/selected', { [`row-${link}`]: 'on', what: 'move', to: `space-${theirs.ids.spaces[0]}` }],
   ] as const) {
     const answer = await mine.browser.post(path, form)
     assert.equal(answer.status, 422)

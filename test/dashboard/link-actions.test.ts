@@ -28,12 +28,12 @@ describe('selected links', () => {
     const space = await place.stored('/spaces', { name: 'Sales' })
     const act = async (form: Form) =>
       (await after(await browser.post(selected, { ...rows(one, two), ...form }))).said.join()
-    assert.match(await act({ what: 'disable', space_id: '' }), /2 links disabled\./)
+    assert.match(await act({ what: 'disable', to: '' }), /2 links disabled\./)
     assert.deepEqual([(await shown(one)).disabled, (await shown(other)).disabled], [true, false])
-    assert.match(await act({ what: 'enable', space_id: '' }), /2 links enabled\./)
-    assert.match(await act({ what: 'move', space_id: String(space.id) }), /2 links moved to Sales\./)
+    assert.match(await act({ what: 'enable', to: '' }), /2 links enabled\./)
+    assert.match(await act({ what: 'move', to: `space-${space.id}` }), /2 links moved to Sales\./)
     assert.deepEqual([(await shown(two)).space_id, (await shown(other)).space_id], [space.id, null])
-    assert.match(await act({ what: 'move', space_id: '0' }), /2 links moved to “No space”\./)
+    assert.match(await act({ what: 'move', to: 'space-0' }), /2 links moved to “No space”\./)
     assert.equal((await shown(two)).space_id, null)
   })
 
@@ -41,17 +41,18 @@ describe('selected links', () => {
     const space = await place.stored('/spaces', { name: 'Kept' })
     const link = await place.link({ space_id: space.id })
     const list = await browser.open('/app/links')
-    assert.deepEqual([list.form(selected).space_id, list.control('space_id').attributes.has('required')], ['', false])
+    assert.deepEqual([list.form(selected).to, list.control('to').attributes.has('required')], ['', true])
     for (const [form, words] of [
-      [{ space_id: '' }, /Choose a space to move the links to/],
-      [{}, /Choose a space to move the links to/],
-      [{ space_id: '99999' }, /This space does not exist/],
-      [{ space_id: 'x' }, /Choose a space to move the links to/],
+      [{ to: '' }, /Choose a space or domain to move the links to/],
+      [{}, /Choose a space or domain to move the links to/],
+      [{ to: 'space-99999' }, /This space does not exist/],
+      [{ to: 'domain-0' }, /Choose a space or domain to move the links to/],
+      [{ to: 'x' }, /Choose a space or domain to move the links to/],
     ] as const) {
       const { status, page } = await browser.post(selected, { ...rows(link), what: 'move', ...form })
       assert.deepEqual([status, words.test(page.text)], [422, true], page.text)
     }
-    const twice = `row-${link.id}=on&what=move&space_id=0&space_id=0`
+    const twice = `row-${link.id}=on&what=move&to=space-0&to=space-0`
     assert.equal((await browser.post(selected, {}, { form: twice })).status, 422)
     assert.equal((await shown(link)).space_id, space.id)
   })
@@ -115,13 +116,13 @@ describe('selected links', () => {
       after(await browser.post(selected, { ...rows(...links), what: 'delete', confirmed: 'true', next }))
     const deleted = await remove(one, two, three)
     assert.match(deleted.said.join(), /3 links deleted\./)
-    const back = await browser.submit(deleted, selected)
+    const back = await browser.submit(deleted, '/app/links/undo')
     assert.equal(back.headers.location, next)
     assert.match((await after(back)).said.join(), /3 links restored\./)
     for (const link of [one, two, three]) assert.deepEqual(await shown(link), link)
     const again = await remove(one, two)
     await place.link({ alias: 'together' })
-    const { said } = await after(await browser.submit(again, selected))
+    const { said } = await after(await browser.submit(again, '/app/links/undo'))
     assert.match(said.join(), /1 link restored\. 1 other couldn’t be restored because more than a minute/)
     assert.deepEqual([await shown(one), await shown(two)], [undefined, two])
     const single = await remove(two)
@@ -134,7 +135,7 @@ describe('selected links', () => {
     await browser.submit(many, selected)
     const twice = await after(await browser.submit(many, selected))
     assert.match(twice.said.join(), /2 links deleted\./)
-    assert.match((await after(await browser.submit(twice, selected))).said.join(), /2 links restored\./)
+    assert.match((await after(await browser.submit(twice, '/app/links/undo'))).said.join(), /2 links restored\./)
     const path = `/app/links/${one.id}/delete`
     const single = await browser.open(path)
     await browser.submit(single, path)
@@ -145,10 +146,13 @@ describe('selected links', () => {
   test('that no longer exist cause a notice that nothing was changed', async () => {
     const gone = { id: 999_999 }
     const said = async (form: Form) => (await after(await browser.post(selected, { ...rows(gone), ...form }))).said
-    for (const form of [{ what: 'disable' }, { what: 'move', space_id: '0' }, { what: 'delete', confirmed: 'true' }]) {
+    for (const form of [{ what: 'disable' }, { what: 'move', to: 'space-0' }, { what: 'delete', confirmed: 'true' }]) {
       assert.match((await said(form)).join(), /Nothing was changed because the links no longer exist\./)
     }
-    assert.match((await said({ what: 'restore' })).join(), /^1 link couldn’t be restored/)
+    const undo = async (form: Form) => (await after(await browser.post('/app/links/undo', form))).said.join()
+    assert.match(await undo({ what: 'restore', edit: '999999', count: '2' }), /^2 links couldn’t be restored/)
+    assert.match(await undo({ what: 'restore' }), /^1 link couldn’t be restored/)
+    assert.match(await undo({ edit: 'x' }), /more than a minute has passed/)
   })
 
   test('are changed until an error; the notice counts them and can restore them', async () => {
@@ -173,7 +177,7 @@ describe('selected links', () => {
     left = Number.POSITIVE_INFINITY
     const { page } = await browser.follow(answer)
     assert.match(page.said.join(), /1 link deleted\. 2 others couldn’t be deleted\./)
-    const back = await browser.follow(await browser.submit(page, selected))
+    const back = await browser.follow(await browser.submit(page, '/app/links/undo'))
     assert.match(back.page.said.join(), /1 link restored\./)
     for (const { id } of links) assert.equal((await ofOwn.send('GET', `/links/${id}`)).status, 200)
   })
@@ -204,8 +208,8 @@ describe('selected links', () => {
     const space = await place.stored('/spaces', { name: 'Old' })
     const [one, two, three] = [await place.link({ space_id: space.id }), await place.link(), await place.link()]
     const other = await place.stored('/spaces', { name: 'New' })
-    const move = async (space_id: string) =>
-      after(await browser.post(selected, { ...rows(one, two, three), what: 'move', space_id }))
+    const move = async (space: string) =>
+      after(await browser.post(selected, { ...rows(one, two, three), what: 'move', to: `space-${space}` }))
     const moved = await move(String(other.id))
     assert.match(moved.said.join(), /3 links moved to New\. Undo Dismiss$/)
     await place.send('PATCH', `/links/${three.id}`, { form: { title: 'Changed' } })

@@ -112,7 +112,7 @@ test('keeps an offer when a link is saved without a change, or enabled while it 
     [() => save(pathOf(other)), /^Link saved\. The change takes effect immediately\.,Link saved\..* Undo Dismiss$/],
     [() => browser.post(`${pathOf(other)}/enable`), /winter enabled\.,Link saved\..* Undo Dismiss$/],
     [
-      () => browser.post('/app/links/selected', { ...move, space_id: '0' }),
+      () => browser.post('/app/links/selected', { ...move, to: 'space-0' }),
       /“No space”\.,Link saved\..* Undo Dismiss$/,
     ],
   ] as const
@@ -121,7 +121,7 @@ test('keeps an offer when a link is saved without a change, or enabled while it 
     assert.match(page.said.join(), expected)
     assert.ok(page.actions.includes('/app/links/undo'))
   }
-  const toSales = { ...move, space_id: String(space.id) }
+  const toSales = { ...move, to: `space-${space.id}` }
   await browser.follow(await browser.post('/app/links/selected', toSales))
   const again = (await browser.follow(await browser.post('/app/links/selected', toSales))).page
   assert.match(again.said.join(), /^1 link moved to Sales\. Undo Dismiss$/)

@@ -209,7 +209,11 @@ async function deletePage(services: Services, account: number, link: Link, next:
 }
 
 /** Describes the effect on visitors: a 404, or the domain's not-found page. */
-export async function describeEffect({ storage }: Services, account: number, links: readonly Link[]): Promise<Part> {
+export async function describeEffect(
+  { storage }: Services,
+  account: number,
+  links: readonly Pick<Link, 'domain_id'>[],
+): Promise<Part> {
   const ids = new Set(links.map(({ domain_id }) => domain_id))
   const domains = await Promise.all([...ids].map((id) => domainRecords.find(storage, account, id)))
   const [url = null, ...others] = new Set(domains.map((domain) => domain?.record.not_found_url ?? null))

@@ -17,7 +17,7 @@ import { capitalize, formatCount, quantity, timeAgo } from '../parts/format.ts'
 import { destination, shortUrlLink, shortUrlText, spaceLabel, statusBadge, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, emptyState } from '../parts/messages.ts'
 import { longTable, selectable, selectRow } from '../parts/table.ts'
-import { noSpace, selectedActions } from './selection.ts'
+import { matchingBox, noSpace, selectedActions } from './selection.ts'
 
 const home = '/app/links'
 /** The number of days in the sparkline and in the click count of a row. */
@@ -98,7 +98,7 @@ async function results(list: ListState, page: Page<Row>, labels: readonly string
   const clear = isWhole ? null : html`<a class="small" href="${everything}">Clear all</a>`
   const count = `${totalIsExact ? '' : 'More than '}${quantity(total, 'link')}`
   const found = html`<div class="found"><p data-count>${count}</p>${clear}</div>`
-  return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list), selectedActions(choices, list))}
+  return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list), selectedActions(choices, list), matchingBox(total, rows.length, totalIsExact))}
 ${list.pagination(page)}`
 }
 

@@ -1,195 +1,299 @@
-/** Actions on the selected links of the list. */
-import { Failure, validationFailed } from '../../errors.ts'
+/** Actions on several links: those that are selected in the list, or all that match it. */
+import { Failure, overloaded, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
-import { type Html, html, type Part } from '../../http/html.ts'
+import { type Html, html } from '../../http/html.ts'
+import { Semaphore } from '../../lib/semaphore.ts'
 import type { LinkActions } from '../../links/actions.ts'
-import { type Link, linkOf } from '../../links/schema.ts'
-import { findLink } from '../../links/store.ts'
+import { findBulkLinks, matchingLinks, maxBulkLinks, planMove } from '../../links/bulk.ts'
+import { linksDeletedBy } from '../../links/deleted-links.ts'
+import { linksChangedBy, newEdit } from '../../links/link-edits.ts'
+import { findLinkDomain, unknownDomain } from '../../links/store.ts'
 import { Refusal } from '../../violations.ts'
-import { type Choices, spaceChoice } from '../choices.ts'
-import type { ListState } from '../lists.ts'
+import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'
+import { type ListState, linkListState } from '../lists.ts'
 import type { Notice } from '../notices.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
-import { hiddenFields, submitButton } from '../parts/buttons.ts'
-import { optionsOf } from '../parts/fields.ts'
-import { quantity } from '../parts/format.ts'
-import { shortUrlText } from '../parts/links.ts'
-import { confirmation } from '../parts/messages.ts'
-import { selectedRows } from '../parts/table.ts'
+import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
+import { type Choice, optionsOf } from '../parts/fields.ts'
+import { formatCount, quantity } from '../parts/format.ts'
+import { emptyState } from '../parts/messages.ts'
 import { attempt } from '../record-forms.ts'
 import { linkListReturnPath, undoReturnPath } from '../return-path.ts'
 import { comparePath } from './compare.ts'
-import { describeEffect, undoNote } from './link.ts'
+import { askAbout, type Destination, type LinkAction, type Selection } from './selection-questions.ts'
 
 const home = '/app/links'
+/** Links that are changed at the same time, because pending transactions share a commit. */
+const concurrency = 16
+/** Actions under way. Each account has one, so that the others don't wait for it. */
+const running = new Semaphore({
+  ...{ concurrency: 4, concurrencyPerKey: 1, maxQueue: 64, maxQueuePerKey: 4 },
+  rejection: () => overloaded('Too many changes of several links are under way. Try again in a few seconds.'),
+})
 
 export function addSelectionPages(pages: Pages, services: Services): void {
-  const { storage, shortUrl } = services
-
   // Changing the color scheme on the confirmation page returns to this path.
   pages.get(`${home}/selected`, async () => new Redirect(home))
 
+  pages.get(`${home}/move`, (request) => movePage(request, services))
+
   pages.post(`${home}/undo`, async ({ account, fields }) => {
-    const notice = await undoEdits(selectedIn(fields), account, services.actions.links)
+    const notice = await running.run(() => undo(fields, account, services), String(account))
     return new Redirect(undoReturnPath(fields.next), notice)
   })
 
   pages.post(`${home}/selected`, async (request) => {
     const { account, fields } = request
-    const ids = selectedIn(fields)
-    const list = fields.what === 'restore' ? undoReturnPath(fields.next) : linkListReturnPath(fields.next)
+    const list = linkListReturnPath(fields.next)
+    const ids = await selectedIn(fields, list, account, services)
+    if (ids === null) return tooManyPage(list)
     if (ids.length === 0) return new Redirect(list)
     if (fields.what === 'compare') return new Redirect(comparePath(ids))
-    if (fields.what !== 'delete' || fields.confirmed === 'true')
-      return new Redirect(list, await applyToAll(ids, request, services))
-    const rows = await Promise.all(ids.map((id) => findLink(storage, account, id)))
-    const links = rows.flatMap((row) => (row === undefined ? [] : linkOf(row.record, shortUrl)))
-    return links.length === 0 ? new Redirect(list) : deleteManyPage(services, account, links, list)
+    const selection: Selection = { ids, isMatching: fields.matching !== undefined, next: list, fields }
+    const action = actionFrom(fields, account, services.actions.links)
+    const isConfirmed = fields.confirmed === 'true' || !(action.asks || selection.isMatching)
+    if (!isConfirmed) return (await askAbout(selection, action, services, request)) ?? new Redirect(list)
+    const notice = await running.run(() => applyToAll(ids, action, account, services), String(account))
+    return new Redirect(list, notice)
   })
 }
 
-const namedLinks = 5
-
-export async function deleteManyPage(
-  services: Services,
-  account: number,
-  links: readonly Link[],
-  next: string,
-): Promise<PageContent> {
-  const counts = quantity(links.length, 'link')
-  const named = links.toSorted((one, other) => other.clicks - one.clicks).slice(0, namedLinks)
-  const things: Part[] = named.map(
-    ({ short_url, clicks }) => html`<bdi>${shortUrlText(short_url)}</bdi>: ${quantity(clicks, 'click')}`,
-  )
-  if (links.length > namedLinks) things.push(`and ${links.length - namedLinks} more`)
-  return confirmation({
-    title: `Delete ${counts}?`,
-    place: 'links',
-    action: `${home}/selected`,
-    things,
-    consequences: [await describeEffect(services, account, links), undoNote],
-    verb: `Delete ${counts}`,
-    cancel: next,
-    fields: { what: 'delete', confirmed: 'true', next, ...selectedRows(links.map(({ id }) => id)) },
-  })
-}
-
-export function selectedActions({ spaces }: Choices, list: ListState): Html {
+/** Renders the controls for the selected links. More actions can be added here and in `actionFrom`. */
+export function selectedActions({ spaces, domains }: Choices, list: ListState): Html {
   const what = (value: string, label: string, weight: 'plain' | 'danger' = 'plain') =>
     submitButton({ name: 'what', value, label, weight, needsNothing: value !== 'move' })
-  const options = [{ value: '', label: 'Move to…' }, { value: noSpace, label: 'No space' }, ...spaces.map(spaceChoice)]
   return html`${hiddenFields({ next: list.currentHref })}${what('compare', 'Compare')}${what('enable', 'Enable')}${what('disable', 'Disable')}
-<label class="hidden-text" for="move-to">Space</label><select id="move-to" name="space_id" required>${optionsOf(options, '')}</select>${what('move', 'Move')}
+<label class="hidden-text" for="move-to">Space or domain</label><select id="move-to" name="to" required>${destinationsOf(spaces, domains.length > 1 ? domains : [])}</select>${what('move', 'Move')}
 ${what('delete', 'Delete', 'danger')}`
 }
 
-/** The form value for "no space"; an empty value means no choice. */
+/** Renders the box that selects all links on all pages, if there are several. */
+export function matchingBox(total: number, shown: number, isExact: boolean): Html | null {
+  if (total <= shown) return null
+  if (!isExact || total > maxBulkLinks)
+    return html`<span class="muted small">To select all, filter the list to ${formatCount(maxBulkLinks)} links.</span>`
+  return html`<label><input type="checkbox" name="matching" value="1" data-select-matching="${total}"> All ${formatCount(total)} that match</label>`
+}
+
+/** The id for "no space" in forms. */
 export const noSpace = '0'
 
-function selectedIn(fields: Fields): number[] {
-  return Object.keys(fields).flatMap((name) => /^row-([1-9]\d{0,15})$/.exec(name)?.slice(1).map(Number) ?? [])
-}
-
-async function applyToAll(
-  ids: readonly number[],
-  { account, fields }: PageRequest,
-  { actions }: Services,
-): Promise<Notice> {
-  const action = actionFrom(fields, account, actions.links)
-  const done: number[] = []
-  for (const id of ids) {
-    try {
-      if ((await action.apply(id)) !== false) done.push(id)
-    } catch (error) {
-      if (error instanceof Failure && error.code === 'not_found') continue
-      // Completed changes must be reported, because they can be undone.
-      if (done.length > 0 && error instanceof Failure) break
-      throw error
-    }
+function destinationsOf(spaces: Choices['spaces'], domains: Choices['domains']): Html {
+  const group = (label: string, prefix: string, choices: readonly Choice[]) => {
+    const options = choices.map((choice) => ({ ...choice, value: `${prefix}-${choice.value}` }))
+    return html`<optgroup label="${label}">${optionsOf(options, '')}</optgroup>`
   }
-  if (done.length > 0) return noticeFor(action, done, ids.length - done.length)
-  return fields.what === 'restore' ? { code: 'links-not-restored', count: ids.length } : { code: 'links-gone' }
+  const inSpace = group('Space', 'space', [{ value: noSpace, label: 'No space' }, ...spaces.map(spaceChoice)])
+  const onDomain = domains.length === 0 ? null : group('Domain', 'domain', domains.map(domainChoice))
+  return html`<option value="">Move to…</option>${inSpace}${onDomain}`
 }
 
-function noticeFor(action: LinkAction, done: readonly number[], failed: number): Notice {
-  const { single, several, edits, space } = action
-  const undoable = edits ?? done
-  if (single !== undefined && done.length === 1 && failed === 0) {
-    return { code: single, ids: edits === undefined ? done : [...done, ...edits] }
+/** Asks where to move all links that match the query, such as those on a domain. */
+async function movePage({ account, query }: PageRequest, { storage }: Services): Promise<PageContent> {
+  const list = linkListState(home, query)
+  const ids = await matchingLinks(storage, account, list.request)
+  if (ids === null) return tooManyPage(list.currentHref)
+  const { spaces, domains } = await loadChoices(storage, account, {})
+  const others = domains.filter(({ id }) => String(id) !== query.domain_id)
+  const body = html`<form method="post" action="${home}/selected" class="form">${hiddenFields({ what: 'move', matching: '1', next: list.currentHref })}
+<p>This moves all <a href="${list.currentHref}">${quantity(ids.length, 'link')}</a>. Before anything changes, the next page shows the consequences.</p>
+<div class="field"><label for="move-to">Space or domain</label><select id="move-to" name="to" required>${destinationsOf(spaces, others)}</select></div>
+<div class="actions">${submitButton({ label: 'Continue' })}${linkButton({ label: 'Cancel', href: list.currentHref })}</div></form>`
+  return { title: 'Move links', place: 'links', body }
+}
+
+function tooManyPage(list: string): PageContent {
+  const why = `One action changes up to ${formatCount(maxBulkLinks)} links. Narrow the search or the filters, then try again.`
+  const action = linkButton({ label: 'Back to the list', href: list })
+  return {
+    title: 'Too many links',
+    place: 'links',
+    body: emptyState({ title: 'Too many links match', why, action }),
+    status: 422,
   }
-  return { code: several, ids: space === undefined ? undoable : [space, ...undoable], count: done.length, failed }
 }
 
-interface LinkAction {
-  /** Returns false if the action was not possible. */
-  readonly apply: (id: number) => Promise<unknown>
-  readonly single?: Notice['code']
-  readonly several: Notice['code']
-  /** The edits so far, with which the action can be undone. */
-  readonly edits?: readonly number[]
-  readonly space?: number
+/** Returns the ids of the selected links: those that match the list at `next`, or the checked ones. Null for too many. */
+async function selectedIn(
+  fields: Fields,
+  next: string,
+  account: number,
+  { storage }: Services,
+): Promise<readonly number[] | null> {
+  if (fields.matching === undefined)
+    return Object.keys(fields).flatMap((name) => /^row-([1-9]\d{0,15})$/.exec(name)?.slice(1).map(Number) ?? [])
+  const query = Object.fromEntries(new URL(next, 'http://own.invalid').searchParams)
+  return matchingLinks(storage, account, linkListState(home, query).request)
 }
 
-function actionFrom({ what, space_id }: Fields, account: number, links: LinkActions): LinkAction {
-  const change = (fields: Fields): Pick<LinkAction, 'apply' | 'edits'> => {
-    const edits: number[] = []
-    const apply = async (id: number) => {
-      const { edit } = await links.changeForNow(account, id, fields, null)
-      if (edit !== null) edits.push(edit)
-    }
-    return { apply, edits }
-  }
+function actionFrom({ what, to }: Fields, account: number, links: LinkActions): LinkAction {
+  const change = (fields: Fields) => async (id: number, edit: number) =>
+    resultOf(await links.changeForNow(account, id, fields, null, edit))
   switch (what) {
     case 'enable':
-      return { ...change({ disabled: 'false' }), single: 'link-enabled', several: 'links-enabled' }
-    case 'disable':
-      return { ...change({ disabled: 'true' }), single: 'link-disabled', several: 'links-disabled' }
-    case 'move': {
-      const space = requestedSpace(space_id)
-      if (space === null) return { ...change({ space_id: '' }), several: 'links-without-space' }
-      return { ...change({ space_id: String(space) }), several: 'links-moved', space }
-    }
-    case 'delete':
-      return { apply: (id) => links.removeForNow(account, id, null), single: 'link-deleted', several: 'links-deleted' }
-    case 'restore':
       return {
-        apply: async (id) => {
-          const link = await attempt(() => links.restore(account, id))
-          return link !== undefined && !(link instanceof Failure)
-        },
-        several: 'links-restored',
+        what,
+        asks: false,
+        apply: change({ disabled: 'false' }),
+        single: 'link-enabled',
+        several: 'links-enabled',
       }
+    case 'disable':
+      return {
+        what,
+        asks: false,
+        apply: change({ disabled: 'true' }),
+        single: 'link-disabled',
+        several: 'links-disabled',
+      }
+    case 'move':
+      return moveTo(destinationFrom(to), change, account, links)
+    case 'delete': {
+      const apply = async (id: number, edit: number) => {
+        await links.removeForNow(account, id, null, edit)
+        return 'changed' as const
+      }
+      return { what, asks: true, apply, single: 'link-deleted', several: 'links-deleted' }
+    }
     default:
       throw new Failure('malformed_body', 'The form doesn’t say what to do. Open the list of links and try again.')
   }
 }
 
-/** Undoes edits of the account's links, each unless its link has been changed since. */
-async function undoEdits(edits: readonly number[], account: number, links: LinkActions): Promise<Notice> {
-  const results: Notice['code'][] = []
-  for (const edit of edits) {
-    const link = await attempt(() => links.undoEdit(account, edit))
-    if (link instanceof Failure) results.push(undoFailures[link.code] ?? 'edit-too-late')
-    else results.push(link === undefined ? 'edit-too-late' : 'edits-undone')
+function moveTo(
+  to: Destination,
+  change: (fields: Fields) => LinkAction['apply'],
+  account: number,
+  links: LinkActions,
+): LinkAction {
+  const { kind, id: place } = to
+  if (kind === 'space') {
+    const several = place === 0 ? 'links-without-space' : 'links-moved'
+    return { what: 'move', asks: false, apply: change({ space_id: place === 0 ? '' : String(place) }), several, to }
   }
-  const [only = 'edit-too-late', ...others] = results
-  if (others.length === 0) return { code: only, count: 1 }
-  const count = results.filter((code) => code === 'edits-undone').length
-  if (count === 0) return { code: 'edits-not-undone', count: results.length }
-  return { code: 'edits-undone', count, failed: results.length - count }
+  const apply = async (id: number, edit: number) => {
+    const moved = await attempt(() => links.moveToDomainForNow(account, id, place, edit))
+    return moved instanceof Failure ? 'impossible' : resultOf(moved)
+  }
+  return { what: 'move', asks: true, apply, several: 'links-on-domain', to }
 }
 
-const undoFailures: Readonly<Record<string, Notice['code']>> = {
-  precondition_failed: 'edit-conflict',
-  alias_taken: 'edit-alias-taken',
-  validation_failed: 'edit-space-deleted',
+function resultOf({ edit }: { readonly edit: number | null }) {
+  return edit === null ? 'unchanged' : 'changed'
 }
 
-/** Returns the selected space; null means no space. Throws `validation_failed`. */
-function requestedSpace(text: unknown): number | null {
-  if (text === noSpace) return null
-  const id = positiveInteger(String(text))
-  if (id !== undefined) return id
+/** Returns where to move links. Throws `validation_failed`. */
+function destinationFrom(text: unknown): Destination {
+  const [, kind, id = ''] = /^(space|domain)-(\d{1,16})$/.exec(String(text)) ?? []
+  if (kind === 'space' && id === noSpace) return { kind, id: 0 }
+  const place = positiveInteger(id)
+  if ((kind === 'space' || kind === 'domain') && place !== undefined) return { kind, id: place }
   throw validationFailed([new Refusal('required.new_space').at('space_id')])
+}
+
+async function applyToAll(
+  ids: readonly number[],
+  action: LinkAction,
+  account: number,
+  services: Services,
+): Promise<Notice> {
+  const edit = newEdit()
+  const possible = action.to?.kind === 'domain' ? await movableTo(action.to.id, ids, account, services) : ids
+  let isChanged = false
+  const { done, failed } = await forEach(possible, async (id) => {
+    const result = await action.apply(id, edit)
+    if (result === 'changed') isChanged = true
+    return result !== 'impossible'
+  })
+  const { what, single, several, to } = action
+  const [count, stuck] = [done.length, failed + ids.length - possible.length]
+  if (count === 0) return { code: to?.kind === 'domain' ? 'links-not-moved' : 'links-gone' }
+  const undoable = isChanged ? [edit] : []
+  if (single !== undefined && count === 1 && stuck === 0) {
+    return { code: single, ids: what === 'delete' ? done : [...done, ...undoable] }
+  }
+  return { code: several, ids: to === undefined || to.id === 0 ? undoable : [to.id, ...undoable], count, failed: stuck }
+}
+
+/** Returns those of the account's links that can move to its domain. Throws `validation_failed` if the domain is gone. */
+async function movableTo(
+  domainId: number,
+  ids: readonly number[],
+  account: number,
+  { storage, shortUrl }: Services,
+): Promise<readonly number[]> {
+  const domain = await findLinkDomain(storage, account, domainId)
+  if (domain === undefined) throw validationFailed([unknownDomain(domainId)])
+  const links = await findBulkLinks(storage, account, ids)
+  return (await planMove(storage, account, links, domain, shortUrl)).moving.map(({ id }) => id)
+}
+
+/** Undoes the edit of the form: each of its changes, unless that is no longer possible. */
+async function undo({ edit: text, what, count: named }: Fields, account: number, services: Services): Promise<Notice> {
+  const now = Date.now()
+  const edit = positiveInteger(String(text)) ?? 0
+  const {
+    storage,
+    actions: { links },
+  } = services
+  if (what === 'restore') {
+    const ids = await linksDeletedBy(storage, account, edit, now)
+    const restore = (id: number) => attempt(() => links.restore(account, id, now))
+    const { done, failed } = await forEach(ids, async (id) => isDone(await restore(id)))
+    if (done.length > 0) return { code: 'links-restored', count: done.length, failed }
+    return { code: 'links-not-restored', count: ids.length || (positiveInteger(String(named)) ?? 1) }
+  }
+  const ids = await linksChangedBy(storage, account, edit, now)
+  const failures: Failure[] = []
+  const { done, failed } = await forEach(ids, async (id) => {
+    const link = await attempt(() => links.undoEdit(account, edit, id, now))
+    if (link instanceof Failure) failures.push(link)
+    return isDone(link)
+  })
+  if (done.length > 0) return { code: 'edits-undone', count: done.length, failed }
+  if (ids.length > 1) return { code: 'edits-not-undone', count: ids.length }
+  return { code: undoFailure(failures[0]) }
+}
+
+function isDone(result: object | undefined): boolean {
+  return result !== undefined && !(result instanceof Failure)
+}
+
+function undoFailure(failure: Failure | undefined): Notice['code'] {
+  if (failure?.code === 'precondition_failed') return 'edit-conflict'
+  if (failure?.code === 'alias_taken') return 'edit-alias-taken'
+  if (failure?.code !== 'validation_failed') return 'edit-too-late'
+  const isDomain = failure.facts.violations?.some(({ field }) => field === 'domain_id')
+  return isDomain ? 'edit-domain-deleted' : 'edit-space-deleted'
+}
+
+/**
+ * Does work for each link, several at a time. It returns whether it was possible; links that no longer exist count as failed.
+ * After any other error, no more work begins, because what is done must be reported to be undone. Throws the error if
+ * nothing is done.
+ */
+async function forEach(
+  ids: readonly number[],
+  work: (id: number) => Promise<boolean>,
+): Promise<{ readonly done: readonly number[]; readonly failed: number }> {
+  const done: number[] = []
+  let error: Failure | undefined
+  const attemptOne = async (id: number) => {
+    try {
+      if (await work(id)) done.push(id)
+    } catch (thrown) {
+      if (!(thrown instanceof Failure)) throw thrown
+      if (thrown.code !== 'not_found') error ??= thrown
+    }
+  }
+  const left = ids.values()
+  const run = async () => {
+    for (const id of left) {
+      if (error === undefined) await attemptOne(id)
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, run))
+  if (done.length === 0 && error !== undefined) throw error
+  return { done, failed: ids.length - done.length }
 }

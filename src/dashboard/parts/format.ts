@@ -26,8 +26,8 @@ export function capitalize(text: string): string {
 }
 
 /** "1 link", "214 links". */
-export function quantity(value: number, one: string): string {
-  return `${formatCount(value)} ${one}${value === 1 ? '' : 's'}`
+export function quantity(value: number, one: string, several = `${one}s`): string {
+  return `${formatCount(value)} ${value === 1 ? one : several}`
 }
 
 const exactFormat = new Intl.DateTimeFormat('en-US', {

@@ -33,22 +33,25 @@ interface Confirmation {
   /** The consequences with figures, one sentence each. */
   readonly consequences: readonly Part[]
   readonly things?: readonly Part[]
+  /** What does not change, before the consequences. */
+  readonly notes?: Html | null
   /** The action and its object: "Delete go.acme.com". */
   readonly verb: string
   readonly cancel: string
   readonly fields?: Readonly<Record<string, string>>
   /** Controls after the consequences. */
   readonly controls?: Html | null
+  readonly weight?: 'danger' | 'primary'
 }
 
-/** Returns a page that asks for confirmation of a destructive action. */
+/** Returns a page that asks for confirmation, usually of a destructive action. */
 export function confirmation({ title, place, things = [], ...question }: Confirmation) {
-  const { action, consequences, verb, cancel, fields = {}, controls = null } = question
+  const { action, consequences, verb, cancel, fields = {}, notes = null, controls = null, weight = 'danger' } = question
   const sentences = consequences.map((each) => html`<p>${each}</p>`)
   const list =
     things.length === 0 ? null : html`<ul class="things">${things.map((each) => html`<li>${each}</li>`)}</ul>`
-  const body = html`<form method="post" action="${action}" class="form">${onceField()}${hiddenFields(fields)}<div class="stack">${list}${sentences}</div>${controls}
-<div class="actions">${submitButton({ label: verb, weight: 'danger' })}<a class="button plain" href="${cancel}" data-close>Cancel</a></div></form>`
+  const body = html`<form method="post" action="${action}" class="form">${onceField()}${hiddenFields(fields)}<div class="stack">${list}${notes}${sentences}</div>${controls}
+<div class="actions">${submitButton({ label: verb, weight })}<a class="button plain" href="${cancel}" data-close>Cancel</a></div></form>`
   return { title, place, body }
 }
 

@@ -1,4 +1,4 @@
-/** Lists: search forms update their results while people type, without moving the focus; selected rows are counted. */
+/** Lists: search forms update their results while people type, without moving the focus. */
 import { announce, fetchPage } from './page.js'
 
 /** Milliseconds without a key press before the list is fetched. */
@@ -66,18 +66,3 @@ function addressOf(form) {
   address.search = String(new URLSearchParams(/** @type {[string, string][]} */ (filled)))
   return address
 }
-
-document.addEventListener('change', ({ target }) => {
-  const list = target instanceof HTMLInputElement ? target.closest('[data-select]') : null
-  if (!(target instanceof HTMLInputElement) || list === null) return
-  const all = list.querySelector('[data-select-all]')
-  const rows = /** @type {NodeListOf<HTMLInputElement>} */ (list.querySelectorAll('tbody input[type="checkbox"]'))
-  if (target === all) for (const row of rows) row.checked = target.checked
-  const selected = [...rows].filter(({ checked }) => checked).length
-  if (all instanceof HTMLInputElement) {
-    all.checked = selected === rows.length
-    all.indeterminate = selected > 0 && selected < rows.length
-  }
-  const words = list.querySelector('[data-number-of]')
-  if (words !== null) words.textContent = `${selected} selected`
-})

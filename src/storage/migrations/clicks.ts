@@ -31,6 +31,7 @@ function tables({ integer, bytes, json, text, end, keyedEnd }: Dialect): string[
       scope integer not null,
       day integer not null,
       id ${integer} not null,
+      domain_id ${integer},
       space_id ${integer},
       hours ${json} not null,
       breakdowns ${json} not null,
@@ -56,11 +57,13 @@ function tables({ integer, bytes, json, text, end, keyedEnd }: Dialect): string[
     `create table deleted_links (
       id ${integer} not null primary key,
       account_id ${integer} not null,
+      edit_id ${integer} not null,
       deleted_at ${text} not null,
       clicks ${integer} not null,
       link text not null
     )${end}`,
     'create index deleted_links_by_time on deleted_links (deleted_at)',
+    'create index deleted_links_by_edit on deleted_links (edit_id)',
   ]
 }
 
@@ -84,13 +87,13 @@ function triggers({ trigger }: Dialect): string[] {
     // The totals follow the link immediately. Its days follow in the background.
     ...trigger(
       'link_moved',
-      'after update of space_id on links',
+      'after update of domain_id, space_id on links',
       [
-        'update link_clicks set space_id = new.space_id where link_id = new.id',
+        `update link_clicks set domain_id = new.domain_id, space_id = new.space_id where link_id = new.id`,
         `insert into click_moves (link_id) select link_id from link_clicks
           where link_id = new.id and clicks + bots + previews > 0 on conflict do nothing`,
       ],
-      'new.space_id is distinct from old.space_id',
+      'new.domain_id is distinct from old.domain_id or new.space_id is distinct from old.space_id',
     ),
     ...trigger('domain_uncounted', 'after delete on domains', [enqueueRemoval(`values (${ofDomain}, old.id)`)]),
     ...trigger('space_uncounted', 'after delete on spaces', [enqueueRemoval(`values (${ofSpace}, old.id)`)]),

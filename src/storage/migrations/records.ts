@@ -10,7 +10,8 @@ export function recordTables(dialect: Dialect): string[] {
   return [...tables(dialect), ...(isSqlite ? countersOfSqlite() : countersOfPostgres()), ...changeLog(dialect)]
 }
 
-function tables({ engine, id, integer, text, end }: Dialect): string[] {
+function tables(dialect: Dialect): string[] {
+  const { engine, id, integer, text, end } = dialect
   const isSqlite = engine === 'sqlite'
   // Without a foreign key on PostgreSQL: checking it would lock the account's row for every record, which is a fifth of
   // the cost of storing one. A key proves that its account exists, and accounts are never deleted.
@@ -98,21 +99,22 @@ function tables({ engine, id, integer, text, end }: Dialect): string[] {
       where active_period_end_at is not null and disabled = 0`,
     'create index links_by_space on links (space_id, id) where space_id is not null',
     'create index links_by_status_due on links (account_id, status_due_at) where status_due_at is not null',
-    ...undoTables({ id, integer, text, end }),
+    ...undoTables(dialect),
   ]
 }
 
 /** Returns the tables of changes that the dashboard can undo for a minute. */
-function undoTables({ id, integer, text, end }: Pick<Dialect, 'id' | 'integer' | 'text' | 'end'>): string[] {
+function undoTables({ integer, text, end, keyedEnd }: Dialect): string[] {
   return [
     `create table link_edits (
-      id ${id},
+      edit_id ${integer} not null,
       account_id ${integer} not null,
       link_id ${integer} not null,
       edited_at ${text} not null,
       version text not null,
-      before text not null
-    )${end}`,
+      before text not null,
+      primary key (edit_id, link_id)
+    )${keyedEnd}`,
     'create index link_edits_by_time on link_edits (edited_at)',
 
     // A row that is deleted lets the removal of its domain begin: see `domains/deleted-domains.ts`.

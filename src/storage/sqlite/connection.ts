@@ -90,7 +90,7 @@ function valuesOf(statement: StatementSync, parameters: readonly unknown[]): SQL
   return statement.all(...(parameters as SQLInputValue[])) as unknown as SQLOutputValue[][]
 }
 
-const locks: ReadonlySet<string> = new Set(['ForUpdate', 'ForNoKeyUpdate'])
+const locks: ReadonlySet<string> = new Set(['ForUpdate', 'ForNoKeyUpdate', 'ForKeyShare'])
 
 /** Ignores row locks, because SQLite has only one writer at a time. */
 class Compiler extends SqliteQueryCompiler {

@@ -1,0 +1,224 @@
+/** The pages that ask before an action on several links. */
+import { calendarOf } from '../../analytics/calendar.ts'
+import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
+import { domainRecords } from '../../domains/store.ts'
+import { validationFailed } from '../../errors.ts'
+import type { Fields } from '../../http/form-encoding.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
+import { type BulkLink, findBulkLinks, type MoveConflict, type MovePlan, planMove } from '../../links/bulk.ts'
+import { unknownDomain, unknownSpace } from '../../links/store.ts'
+import { spaceRecords } from '../../spaces/store.ts'
+import type { Notice } from '../notices.ts'
+import type { PageContent, PageRequest, Services } from '../pages.ts'
+import { linkButton } from '../parts/buttons.ts'
+import { formatCount, quantity } from '../parts/format.ts'
+import { shortUrlText } from '../parts/links.ts'
+import { confirmation, emptyState } from '../parts/messages.ts'
+import { selectedRows } from '../parts/table.ts'
+import { describeEffect, undoNote } from './link.ts'
+
+/** What a user does with links, and the notices about it. */
+export interface LinkAction {
+  readonly what: 'enable' | 'disable' | 'move' | 'delete'
+  /** Whether the action needs a confirmation even for checked links. */
+  readonly asks: boolean
+  /** Changes a link as part of an edit. */
+  readonly apply: (id: number, edit: number) => Promise<'changed' | 'unchanged' | 'impossible'>
+  readonly single?: Notice['code']
+  readonly several: Notice['code']
+  readonly to?: Destination
+}
+
+/** Where links move to. The id 0 stands for no space. */
+export interface Destination {
+  readonly kind: 'space' | 'domain'
+  readonly id: number
+}
+
+/** The links that a form selects. */
+export interface Selection {
+  readonly ids: readonly number[]
+  /** Whether these are all links that match the list at `next`. */
+  readonly isMatching: boolean
+  readonly next: string
+  readonly fields: Fields
+}
+
+/** Links and conflicts that a page names. */
+const [namedLinks, namedConflicts] = [5, 20]
+/** The days of the click count, and the links for which it is quick. */
+const [recentDays, maxRecentLinks] = [30, 500]
+
+/** Returns the page that asks whether to apply the action. Returns null if none of the links exists. */
+export async function askAbout(
+  selection: Selection,
+  action: LinkAction,
+  services: Services,
+  request: Pick<PageRequest, 'account' | 'session'>,
+): Promise<PageContent | null> {
+  const links = await findBulkLinks(services.storage, request.account, selection.ids)
+  if (links.length === 0) return null
+  const question = { selection, links, services, request }
+  if (action.what === 'delete') return askToDelete(question)
+  if (action.to?.kind === 'domain') return askToChangeDomain(question, action.to.id)
+  return askToChange(question, action)
+}
+
+interface Question {
+  readonly selection: Selection
+  readonly links: readonly BulkLink[]
+  readonly services: Services
+  readonly request: Pick<PageRequest, 'account' | 'session'>
+}
+
+async function askToDelete({ selection, links, services, request }: Question): Promise<PageContent> {
+  const counts = quantity(links.length, 'link')
+  const named = links.toSorted((one, other) => other.clicks - one.clicks).slice(0, namedLinks)
+  const things: Part[] = named.map((link) => html`${nameOf(link, services)}: ${quantity(link.clicks, 'click')}`)
+  if (links.length > namedLinks) things.push(`and ${formatCount(links.length - namedLinks)} more`)
+  return confirmation({
+    ...common(selection),
+    title: `Delete ${counts}?`,
+    things,
+    consequences: [await effectOf(links, services, request.account), undoNote],
+    verb: `Delete ${counts}`,
+  })
+}
+
+/** Asks before all matching links are enabled, disabled or moved to a space. */
+async function askToChange(
+  { selection, links, services, request }: Question,
+  { what, to }: LinkAction,
+): Promise<PageContent> {
+  const counts = quantity(links.length, 'link')
+  if (what === 'move') {
+    const name = await spaceName(services, request.account, to?.id ?? 0)
+    return confirmation({
+      ...common(selection),
+      title: `Move ${counts} to ${name}?`,
+      consequences: ['The short links stay the same. Clicks move with the links.', undoNote],
+      verb: `Move ${counts}`,
+      weight: 'primary',
+    })
+  }
+  const [verb, effect] =
+    what === 'enable'
+      ? ['Enable', 'Visitors will be redirected immediately, unless a link is scheduled or has expired.']
+      : ['Disable', await effectOf(links, services, request.account)]
+  return confirmation({
+    ...common(selection),
+    title: `${verb} ${counts}?`,
+    consequences: [effect, undoNote],
+    verb: `${verb} ${counts}`,
+    weight: 'primary',
+  })
+}
+
+/** Asks before links move to another domain. Lists the links that can't move. Throws `validation_failed` without the domain. */
+async function askToChangeDomain(question: Question, domainId: number): Promise<PageContent> {
+  const { selection, links, services, request } = question
+  const found = await domainRecords.find(services.storage, request.account, domainId)
+  if (found === undefined) throw validationFailed([unknownDomain(domainId)])
+  const { name_unicode: name } = found.record
+  const plan = await planMove(services.storage, request.account, links, found.record, services.shortUrl)
+  const remarks = remarksOn(plan, links.length, name)
+  if (plan.moving.length === 0) {
+    const action = linkButton({ label: 'Back to the list', href: selection.next })
+    const why = html`${remarks.map((each) => html`<p>${each}</p>`)}${conflictList(plan.conflicts, services)}`
+    const body = emptyState({ title: 'Nothing to move', why, action })
+    return { title: `Move to ${name}`, place: 'links', body }
+  }
+  const counts = quantity(plan.moving.length, 'link')
+  const effect = await effectOf(plan.moving, services, request.account)
+  return confirmation({
+    ...common(selection),
+    title: `Move ${counts} to ${name}?`,
+    notes: html`${remarks.map((each) => html`<p>${each}</p>`)}${conflictList(plan.conflicts, services)}`,
+    consequences: [
+      html`The current short links stop working. ${effect} ${await clicksOn(plan.moving, services, request)}`,
+      'Clicks move with the links, so the statistics of the domains change.',
+      undoNote,
+    ],
+    verb: `Move ${counts}`,
+  })
+}
+
+/** Returns sentences about the links that stay where they are. */
+function remarksOn({ conflicts, there }: MovePlan, all: number, domain: string): Part[] {
+  const count = (reason: MoveConflict['reason']) => conflicts.filter((each) => each.reason === reason).length
+  const of = (some: number) => `${formatCount(some)} of ${quantity(all, 'alias', 'aliases')}`
+  const [taken, repeated, looping] = [count('taken'), count('repeated'), count('loops')]
+  return [
+    ...(there > 0
+      ? [html`${quantity(there, 'link')} ${there === 1 ? 'is' : 'are'} already on <bdi>${domain}</bdi>.`]
+      : []),
+    ...(taken > 0 ? [html`${of(taken)} ${taken === 1 ? 'is' : 'are'} taken on <bdi>${domain}</bdi>.`] : []),
+    ...(repeated > 0
+      ? [`${of(repeated)} ${repeated === 1 ? 'belongs' : 'belong'} to several of these links, and the first one moves.`]
+      : []),
+    ...(looping > 0
+      ? [
+          html`${quantity(looping, 'link')} would redirect to ${looping === 1 ? 'itself' : 'themselves'} on <bdi>${domain}</bdi>.`,
+        ]
+      : []),
+    ...(conflicts.length > 0 ? ['These links stay where they are:'] : []),
+  ]
+}
+
+function conflictList(conflicts: readonly MoveConflict[], services: Services): Html | null {
+  if (conflicts.length === 0) return null
+  const named = conflicts.slice(0, namedConflicts)
+  const items: Part[] = named.map(({ link }) => html`<a href="/app/links/${link.id}">${nameOf(link, services)}</a>`)
+  if (conflicts.length > named.length) items.push(`and ${formatCount(conflicts.length - named.length)} more`)
+  return html`<ul class="things">${items.map((each) => html`<li>${each}</li>`)}</ul>`
+}
+
+function nameOf({ alias, domainName }: BulkLink, { shortUrl }: Services): Html {
+  return html`<bdi>${shortUrlText(shortUrl(domainName, alias))}</bdi>`
+}
+
+function effectOf(links: readonly BulkLink[], services: Services, account: number): Promise<Part> {
+  return describeEffect(
+    services,
+    account,
+    links.map(({ domainId }) => ({ domain_id: domainId })),
+  )
+}
+
+/** Describes the human clicks on the links, in the last days if there are not too many links. */
+async function clicksOn(
+  links: readonly BulkLink[],
+  { storage }: Services,
+  { account, session }: Question['request'],
+): Promise<string> {
+  if (links.length > maxRecentLinks) {
+    const clicks = links.reduce((sum, each) => sum + each.clicks, 0)
+    return `They had ${quantity(clicks, 'click')} in all.`
+  }
+  const today = calendarOf(session.account.time_zones).today()
+  const ids = links.map(({ id }) => id)
+  const daily = await dailyClicksOf(storage, account, ids, { from: today - recentDays + 1, to: today })
+  const clicks = [...daily.values()].flat().reduce((sum, each) => sum + each, 0)
+  return `They had ${quantity(clicks, 'click')} in the last ${recentDays} days.`
+}
+
+/** Throws `validation_failed` if the account does not have the space. */
+async function spaceName({ storage }: Services, account: number, id: number): Promise<string> {
+  if (id === 0) return '“No space”'
+  const space = await spaceRecords.find(storage, account, id)
+  if (space === undefined) throw validationFailed([unknownSpace(id)])
+  return space.record.name
+}
+
+/** Returns what all confirmations have in common. The form repeats the selection, not the ids of all matching links. */
+function common({ ids, isMatching, next, fields }: Selection) {
+  const { what, to } = fields
+  const selected = isMatching ? { matching: '1' } : selectedRows(ids)
+  const action = { what: String(what), ...(to !== undefined && { to: String(to) }), confirmed: 'true' }
+  return {
+    place: 'links',
+    action: '/app/links/selected',
+    cancel: next,
+    fields: { ...action, next, ...selected },
+  } as const
+}

@@ -1,0 +1,120 @@
+/** Several links of an account: those that a list shows, their figures, and what prevents them from moving. */
+import { setImmediate as nextTick } from 'node:timers/promises'
+import { parts } from '../analytics/tables.ts'
+import type { ShortUrl } from '../names/short-url.ts'
+import type { Db, PageRequest, Storage } from '../storage/port.ts'
+import { query } from '../storage/schema.ts'
+import { loopViolations } from './actions.ts'
+import { type LinkDomain, listLinks } from './store.ts'
+
+/** The links that one action may change, so that a request takes seconds at most. */
+export const maxBulkLinks = 5_000
+/** Links that one query reads. */
+const batchSize = 256
+
+/**
+ * Returns the ids of the account's links that match a list, on all of its pages, in ascending order. Returns null if there
+ * are more than `maxBulkLinks`.
+ */
+export async function matchingLinks(
+  storage: Storage,
+  account: number,
+  list: PageRequest,
+): Promise<readonly number[] | null> {
+  const ids: number[] = []
+  const page = { ...list, sortBy: 'id', direction: 'asc', limit: batchSize, offset: 0 } as const
+  for (;;) {
+    await nextTick()
+    const { rows } = await listLinks(storage, account, { ...page, after: ids.at(-1) ?? 0 })
+    ids.push(...rows.map(({ id }) => id))
+    if (ids.length > maxBulkLinks) return null
+    if (rows.length < batchSize) return ids
+  }
+}
+
+export interface BulkLink {
+  readonly id: number
+  readonly alias: string
+  readonly aliasFolded: string
+  readonly url: string
+  readonly domainId: number
+  readonly domainName: string
+  readonly clicks: number
+}
+
+/** Returns those of these links that the account has, in the order of `ids`. */
+export async function findBulkLinks(db: Db, account: number, ids: readonly number[]): Promise<BulkLink[]> {
+  const found: BulkLink[] = []
+  for (const some of parts(ids, batchSize)) {
+    await nextTick()
+    const rows = await db.execute(
+      query
+        .selectFrom('links')
+        .innerJoin('domains', 'domains.id', 'links.domain_id')
+        .innerJoin('link_clicks', 'link_clicks.link_id', 'links.id')
+        .select(['links.id', 'alias', 'alias_folded as aliasFolded', 'url', 'clicks'])
+        .select(['links.domain_id as domainId', 'domains.name as domainName'])
+        .where('links.id', 'in', some)
+        .where('links.account_id', '=', account)
+        .where('domains.account_id', '=', account),
+    )
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    found.push(...some.flatMap((id) => byId.get(id) ?? []))
+  }
+  return found
+}
+
+export interface MoveConflict {
+  readonly link: BulkLink
+  /** `repeated`: another of the links has the same alias. */
+  readonly reason: 'taken' | 'repeated' | 'loops'
+}
+
+/** What happens to links that move to a domain. */
+export interface MovePlan {
+  readonly moving: readonly BulkLink[]
+  readonly conflicts: readonly MoveConflict[]
+  /** The number of links that are on the domain already. */
+  readonly there: number
+}
+
+/** Returns which of the account's links can move to its domain. Nothing stops the domain from changing meanwhile. */
+export async function planMove(
+  db: Db,
+  account: number,
+  links: readonly BulkLink[],
+  domain: LinkDomain,
+  shortUrl: ShortUrl,
+): Promise<MovePlan> {
+  const leaving = links.filter(({ domainId }) => domainId !== domain.id)
+  const moving = new Map<string, BulkLink>()
+  const conflicts: MoveConflict[] = []
+  for (const some of parts(leaving, batchSize)) {
+    await nextTick()
+    const taken = await takenAliases(db, account, some, domain.id)
+    for (const link of some) {
+      const { alias, aliasFolded, url } = link
+      if (taken.has(aliasFolded)) conflicts.push({ link, reason: 'taken' })
+      else if (moving.has(aliasFolded)) conflicts.push({ link, reason: 'repeated' })
+      else if (loopViolations(url, shortUrl(domain.name, alias)).length > 0) conflicts.push({ link, reason: 'loops' })
+      else moving.set(aliasFolded, link)
+    }
+  }
+  return { moving: [...moving.values()], conflicts, there: links.length - leaving.length }
+}
+
+async function takenAliases(
+  db: Db,
+  account: number,
+  links: readonly BulkLink[],
+  domain: number,
+): Promise<ReadonlySet<string>> {
+  const aliases = links.map(({ aliasFolded }) => aliasFolded)
+  const onDomain = query
+    .selectFrom('links')
+    .select('alias_folded')
+    .where('account_id', '=', account)
+    .where('domain_id', '=', domain)
+  const taken = await db.execute(onDomain.where('alias_folded', 'in', aliases))
+  return new Set(taken.map(({ alias_folded }) => alias_folded))
+}
