@@ -77,6 +77,25 @@ test('adds https to a URL on blur and on submit', { skip }, async () => {
   await app.send('DELETE', `/api/v1/links/${newest.id}`)
 })
 
+test('keeps the destination and the campaign fields in step', { skip }, async () => {
+  const { page, target, complaints } = await openLinks()
+  await page.goto(`${app.origin}/app/links/new`)
+  await page.locator('summary', { hasText: /^Campaign/ }).click()
+  const [source, medium] = [page.getByLabel('Source'), page.getByLabel('Medium')]
+  await source.fill('spring mail')
+  assert.equal(await target.inputValue(), '')
+  await target.pressSequentially('acme.com/?utm_medium=sms#top')
+  assert.deepEqual([await source.inputValue(), await medium.inputValue()], ['spring mail', 'sms'])
+  await target.blur()
+  assert.equal(await target.inputValue(), 'https://acme.com/?utm_medium=sms&utm_source=spring%20mail#top')
+  await medium.fill('')
+  assert.equal(await target.inputValue(), 'https://acme.com/?utm_source=spring%20mail#top')
+  await target.fill('https://acme.com/winter')
+  assert.equal(await source.inputValue(), '')
+  assert.deepEqual(complaints, [])
+  await target.fill('')
+})
+
 test('selects rows, ranges with Shift, and all rows; row menus have their own forms', { skip }, async () => {
   const { page } = await openLinks()
   const box = (alias: string) => page.getByLabel(`Select go.acme.com:3080/${alias}`)

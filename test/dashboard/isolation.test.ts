@@ -34,7 +34,8 @@ async function owner(mark: string): Promise<Owner> {
   }
   const domain = await stored('/domains', { name: `${mark}.example.com`, homepage_url: `https://acme.com/${mark}` })
   const space = await stored('/spaces', { name: `Space ${mark}` })
-  const link = await stored('/links', { url: `https://acme.com/${mark}`, alias: mark, title: mark, space_id: space.id })
+  const url = `https://acme.com/${mark}?utm_source=${mark}`
+  const link = await stored('/links', { url, alias: mark, title: mark, space_id: space.id })
   const deleted = await stored('/links', { url: `https://acme.com/${mark}`, alias: `${mark}-deleted` })
   await app.actions.links.removeForNow(account, deleted.id, null)
   const deletedDomain = await stored('/domains', { name: `${mark}.deleted.example.com` })

@@ -24,6 +24,7 @@ import { exactTime, formatDay, quantity } from '../parts/format.ts'
 import { shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, type Difference } from '../parts/messages.ts'
 import { addRecordForms, newRecordForm } from '../record-forms.ts'
+import { campaignSection, campaignValues, loadSuggestions, mergeCampaign, type Suggestions } from './campaign-fields.ts'
 
 export function addLinkForms(pages: Pages, { storage, actions: { links }, shortUrl }: Services): void {
   /** Finds the link that the new link is a copy of. */
@@ -48,29 +49,40 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
         return { ...formValues(original), alias: '', domain_id: String(original.domain_id), copy: query.copy }
       }
       const { url, space_id, domain_id = (await findLinkDomain(storage, account, null))?.id } = query
-      return { url, domain_id, space_id, redirect_status: '302' }
+      return { url, ...campaignValues(url), domain_id, space_id, redirect_status: '302' }
     },
     newPage: async (state, { account }) => {
       const { domain_id, space_id, copy } = state.values
-      const choices = await loadChoices(storage, account, { domains: [domain_id], spaces: [space_id] })
-      const original = await findOriginal(copy, account)
-      return newLinkPage(state, choices, shortUrl, original && linkOf(original, shortUrl))
+      const [choices, suggestions, original] = await Promise.all([
+        loadChoices(storage, account, { domains: [domain_id], spaces: [space_id] }),
+        loadSuggestions(storage, account),
+        findOriginal(copy, account),
+      ])
+      return newLinkPage(state, { ...choices, suggestions }, shortUrl, original && linkOf(original, shortUrl))
     },
     valuesOf: (row) => formValues(linkOf(row, shortUrl)),
     editForm: async (row, { account, fields }) => {
       const link = linkOf(row, shortUrl)
-      const choices = await loadChoices(storage, account, { spaces: [link.space_id, fields.space_id] })
+      const [choices, suggestions] = await Promise.all([
+        loadChoices(storage, account, { spaces: [link.space_id, fields.space_id] }),
+        loadSuggestions(storage, account),
+      ])
       return {
         name: shortUrlText(link.short_url),
-        controls: (state) => existingLinkControls(state, choices, link.has_redirect_password),
+        controls: (state) => existingLinkControls(state, { ...choices, suggestions }, link.has_redirect_password),
         differences: (sent) => linkDifferences(sent, link, choices),
       }
     },
   })
 }
 
+/** Domains and spaces to choose from, and campaign values that were used before. */
+interface Offered extends Choices {
+  readonly suggestions: Suggestions
+}
+
 /** `original` is the link to duplicate. */
-function newLinkPage(state: FormState, choices: Choices, shortUrl: ShortUrl, original: Link | undefined): PageContent {
+function newLinkPage(state: FormState, choices: Offered, shortUrl: ShortUrl, original: Link | undefined): PageContent {
   const shown = { title: 'New link', place: 'links' } as const
   if (choices.domains.length === 0) return { ...shown, body: addDomainFirst }
   const url = textField(state, {
@@ -109,7 +121,7 @@ function address(state: FormState, { domains }: Choices, shortUrl: ShortUrl): Ht
   return html`<div class="joined">${domain}${alias}</div>`
 }
 
-function existingLinkControls(state: FormState, choices: Choices, hasPassword: boolean): Html {
+function existingLinkControls(state: FormState, choices: Offered, hasPassword: boolean): Html {
   const url = textField(state, { name: 'url', label: linkLabels.url, type: 'url', isRequired: true })
   const alias = textField(state, { name: 'alias', label: linkLabels.alias, isCode: true, isRequired: true })
   return html`${url}${alias}${linkSections(state, choices, hasPassword)}`
@@ -193,8 +205,8 @@ const redirects: readonly Choice[] = [
 ]
 
 /** Renders the collapsible sections. Sections with errors are open; the others summarize their values. */
-function linkSections(state: FormState, choices: Choices, hasPassword = false): Html {
-  return html`${Object.entries(sections).map(([title, controls]) => {
+function linkSections(state: FormState, choices: Offered, hasPassword = false): Html {
+  return html`${campaignSection(state, choices.suggestions)}${Object.entries(sections).map(([title, controls]) => {
     const set = controls.flatMap((control) => summarizeControl(control, state, choices, hasPassword))
     const body = html`${controls.map((control) => renderControl(control, state, choices, hasPassword))}`
     const isOpen = controls.some(({ name }) => state.field(name).isInvalid)
@@ -245,7 +257,7 @@ function formValues(link: Link): Fields {
     const text = String(link[name as keyof Link] ?? '')
     return [name, kind === 'datetime-local' ? localTime(text) : text]
   })
-  return Object.fromEntries(values)
+  return { ...Object.fromEntries(values), ...campaignValues(link.url) }
 }
 
 /** Formats a time for a date control, without zero seconds, so that unedited times stay the same. */
@@ -254,7 +266,7 @@ function localTime(text: string): string {
 }
 
 function apiFields(form: Fields): Fields {
-  const { version: _, copy: __, remove_password, ...sent } = form
+  const { version: _, copy: __, remove_password, ...sent } = mergeCampaign(form)
   const fields: Record<string, unknown> = { ...sent }
   for (const { name, kind } of controls) {
     // Browsers don't send unchecked boxes.

@@ -80,10 +80,13 @@ interface TextField extends Field {
   /** Uses the monospace font of short links and code. */
   readonly isCode?: boolean
   readonly prefix?: string
+  /** Values that the browser suggests. */
+  readonly suggestions?: readonly string[]
 }
 
 export function textField(state: FormState, field: TextField): Html {
-  const { type = 'text', placeholder = null, autocomplete = 'off', prefix } = field
+  const { type = 'text', placeholder = null, autocomplete = 'off', prefix, suggestions = [] } = field
+  const listId = suggestions.length === 0 ? null : `${controlId(field.name)}-suggestions`
   const { value, error } = state.control(field)
   const isCode = field.isCode === true || type === 'url'
   const isLiteral = isCode || type === 'password'
@@ -98,7 +101,8 @@ export function textField(state: FormState, field: TextField): Html {
     spellcheck: isLiteral ? 'false' : null,
     autocapitalize: isLiteral ? 'none' : null,
     inputmode: type === 'number' ? 'numeric' : null,
-  })}>`
+    list: listId,
+  })}>${listId && html`<datalist id="${listId}">${suggestions.map((value) => html`<option value="${value}"></option>`)}</datalist>`}`
   if (prefix === undefined) return withLabel(field, error, input)
   const prefixed = html`<div class="prefixed"><span class="prefix"><bdi>${prefix}</bdi></span>${input}</div>`
   return withLabel(field, error, prefixed)

@@ -1,4 +1,5 @@
 /** Forms: warns about unsaved changes, prevents double submission, completes URLs, and signs in by link. */
+import { campaignParameters, readCampaign, writeCampaign } from './campaign.js'
 import { withHttps } from './web-address.js'
 
 document.addEventListener('submit', (event) => {
@@ -59,6 +60,45 @@ function completeUrl(field) {
   if (!(field instanceof HTMLInputElement) || field.type !== 'url') return
   const whole = withHttps(field.value)
   if (whole !== field.value) field.value = whole
+}
+
+/** The campaign fields that were edited before there was a destination. @type {Set<HTMLInputElement>} */
+const early = new Set()
+
+// The destination and the fields of its campaign show the same values.
+document.addEventListener('input', ({ target }) => {
+  if (!(target instanceof HTMLInputElement) || !target.form) return
+  const { form, name, value } = target
+  const url = fieldOf(form, 'url')
+  if (url === null) return
+  if (target === url) return showCampaign(form, readCampaign(value))
+  if (!campaignParameters.some((each) => each === name)) return
+  if (url.value === '') early.add(target)
+  else url.value = writeCampaign(url.value, { [name]: value })
+})
+document.addEventListener('change', ({ target }) => {
+  if (!(target instanceof HTMLInputElement) || target.name !== 'url' || target.value === '') return
+  for (const { form, name, value } of early) {
+    if (form === target.form) target.value = writeCampaign(target.value, { [name]: value })
+  }
+  early.clear()
+})
+
+/** @type {(form: HTMLFormElement, campaign: import('./campaign.js').Campaign) => void} */
+function showCampaign(form, campaign) {
+  for (const name of campaignParameters) {
+    const field = fieldOf(form, name)
+    const value = campaign[name]
+    if (field === null || (early.has(field) && value === '')) continue
+    early.delete(field)
+    if (field.value.trim() !== value) field.value = value
+  }
+}
+
+/** @type {(form: HTMLFormElement, name: string) => HTMLInputElement | null} */
+function fieldOf(form, name) {
+  const field = form.elements.namedItem(name)
+  return field instanceof HTMLInputElement ? field : null
 }
 
 // A sign-in link may be opened in a window that shows the sign-in page already.
