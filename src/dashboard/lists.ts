@@ -6,7 +6,7 @@ import { positiveInteger } from '../forms/rules.ts'
 import { type IconName, icon } from '../frame/icons.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
-import { linkListQuery, linkRangesOf } from '../links/link-list.ts'
+import { linkListQuery, linkPageRequest } from '../links/link-list.ts'
 import { type LinkRow, listLinksQuery } from '../links/schema.ts'
 import { listLinks } from '../links/store.ts'
 import { type Resource, resources } from '../resources.ts'
@@ -27,19 +27,18 @@ export class ListState {
   readonly path: string
   readonly #given: URLSearchParams
 
-  /** `rangesOf` returns the ranges to filter by. Throws `validation_failed` for an invalid query. */
+  /** `requestOf` returns the page to read from storage. Throws `validation_failed` for an invalid query. */
   constructor(
     path: string,
     given: Fields,
     form: Pick<Form<ListQuery>, 'check'>,
     resource: Resource,
-    rangesOf: (query: ListQuery) => PageRequest['ranges'] = () => undefined,
+    requestOf: (query: ListQuery, resource: Resource) => PageRequest = pageRequestOf,
   ) {
     const query = form.check({ per_page: String(rowsPerPage), ...given })
     if (query instanceof Failure) throw query
     this.query = query
-    const ranges = rangesOf(query)
-    this.request = { ...pageRequestOf(query, resource), ...(ranges && { ranges }) }
+    this.request = requestOf(query, resource)
     this.path = path
     const filled = Object.entries(given).filter(([, value]) => String(value).trim() !== '')
     this.#given = new URLSearchParams(filled.map(([name, value]) => [name, String(value)]))
@@ -104,7 +103,7 @@ export class ListState {
 
 /** Returns the state of the list of links, which has more filters than in the API. Throws `validation_failed`. */
 export function linkListState(path: string, given: Fields): ListState {
-  return new ListState(path, given, linkListQuery, resources.links, linkRangesOf)
+  return new ListState(path, given, linkListQuery, resources.links, (query) => linkPageRequest(query))
 }
 
 /** Returns the first ten links for a query, and how many there are. */

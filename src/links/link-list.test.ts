@@ -4,9 +4,8 @@ import { newStorage } from '../../test/engine.ts'
 import { newDomain, plainLink, takeDomainAway } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { Failure } from '../errors.ts'
-import { type ListQuery, pageRequestOf } from '../forms/list-query.ts'
-import { resources } from '../resources.ts'
-import { findEndingLinks, linkListQuery, linkRangesOf } from './link-list.ts'
+import type { ListQuery } from '../forms/list-query.ts'
+import { findEndingLinks, linkListQuery, linkPageRequest } from './link-list.ts'
 import { findLinkDomain, insertLink, type LinkDomain, listLinks } from './store.ts'
 
 const dayMs = 86_400_000
@@ -24,9 +23,11 @@ async function store(
     disabled = false,
     created = 0,
     clicked = null,
-  }: Partial<Record<'end' | 'clicked', number | null>> & { disabled?: boolean; created?: number },
+    limit = null,
+  }: Partial<Record<'end' | 'clicked' | 'limit', number | null>> & { disabled?: boolean; created?: number },
 ): Promise<void> {
-  const values = { ...plainLink, alias, disabled, active_period_end_at: end === null ? null : timeOf(end) }
+  const active_period_end_at = end === null ? null : timeOf(end)
+  const values = { ...plainLink, alias, disabled, active_period_end_at, clicks_limit: limit }
   const clicks = clicked === null ? 0 : 1
   const times = { created_at: timeOf(created), updated_at: timeOf(created) }
   const last_clicked_ms = clicked === null ? null : now + clicked * dayMs
@@ -42,9 +43,7 @@ async function newAccount() {
       await newDomain(storage, account, `${name}${account}.example`),
     )) as LinkDomain
   const aliases = async (query: Record<string, string>) => {
-    const checked = linkListQuery.check(query) as ListQuery
-    const request = { ...pageRequestOf(checked, resources.links), ranges: linkRangesOf(checked) }
-    const { rows } = await listLinks(storage, account, request)
+    const { rows } = await listLinks(storage, account, linkPageRequest(linkListQuery.check(query) as ListQuery))
     return rows.map(({ alias }) => alias)
   }
   return { account, domainOf, domain: await domainOf('go'), aliases }
@@ -61,24 +60,22 @@ test('lists idle links, and links that end soon, in any order and with other fil
   await store(account, domain, 'off', { created: -10, end: 2, disabled: true })
   await store(account, domain, 'over', { created: -10, end: -2 })
   for (const [query, found] of [
-    [{ activity: 'idle' }, ['asleep', 'forgotten']],
-    [{ activity: 'idle', sort: 'asc' }, ['forgotten', 'asleep']],
-    [{ activity: 'idle', sort_by: 'last_clicked_at' }, ['asleep', 'forgotten']],
-    [{ activity: 'idle', status: 'active' }, ['asleep', 'forgotten']],
-    [{ activity: 'idle', status: 'disabled' }, []],
-    [{ activity: 'idle', search: 'sleep' }, ['asleep']],
-    [{ ends: 'soon' }, ['asleep']],
-    [{ ends: 'soon', activity: 'idle', sort_by: 'clicks' }, ['asleep']],
-    [{ ends: 'soon', domain_id: String(other.domain.id) }, []],
-    [{ ends: 'soon', search: `${domain.name}/asleep` }, ['asleep']],
-    [{ ends: 'soon', search: `${domain.name}/off` }, []],
-    [{ activity: 'idle', search: `${domain.name}/busy` }, []],
+    [{ status: 'idle' }, ['asleep', 'forgotten']],
+    [{ status: 'idle', sort: 'asc' }, ['forgotten', 'asleep']],
+    [{ status: 'idle', sort_by: 'last_clicked_at' }, ['asleep', 'forgotten']],
+    [{ status: 'idle', search: 'sleep' }, ['asleep']],
+    [{ status: 'ending' }, ['asleep']],
+    [{ status: 'ending', sort_by: 'clicks' }, ['asleep']],
+    [{ status: 'ending', domain_id: String(other.domain.id) }, []],
+    [{ status: 'ending', search: `${domain.name}/asleep` }, ['asleep']],
+    [{ status: 'ending', search: `${domain.name}/off` }, []],
+    [{ status: 'idle', search: `${domain.name}/busy` }, []],
     [{ sort_by: 'last_clicked_at' }, ['busy', 'asleep', 'over', 'off', 'forgotten', 'fresh']],
     [{ sort_by: 'last_clicked_at', sort: 'asc' }, ['fresh', 'forgotten', 'off', 'over', 'asleep', 'busy']],
   ] as const) {
     assert.deepEqual(await aliases(query), found, JSON.stringify(query))
   }
-  assert.ok(linkListQuery.check({ activity: 'busy' }) instanceof Failure)
+  assert.ok(linkListQuery.check({ status: 'busy' }) instanceof Failure)
 })
 
 test('finds the enabled links that end next or ended last, only in the account', async () => {
@@ -91,8 +88,44 @@ test('finds the enabled links that end next or ended last, only in the account',
   await store(account, domain, 'none', {})
   await store(account, removed, 'hidden', { end: 1 })
   await storage.execute(takeDomainAway({ id: removed.id, name: 'gone.example' }))
-  const { ending, ended } = await findEndingLinks(storage, account, now, 3)
-  const shown = ({ links, total }: typeof ending) => [links.map(({ alias }) => alias), total]
-  assert.deepEqual(shown(ending), [['end1', 'end2', 'end3'], 4])
-  assert.deepEqual(shown(ended), [['end-1', 'end-6.9'], 2])
+  const { ending, ended } = await findEndingLinks(storage, account, { now, dismissedAt: 0, limit: 3 })
+  assert.deepEqual(namesOf(ending), [['end1', 'end2', 'end3'], 4])
+  assert.deepEqual(namesOf(ended), [['end-1', 'end-6.9'], 2])
+})
+
+function namesOf({ links, total }: Awaited<ReturnType<typeof findEndingLinks>>['ending']) {
+  return [links.map(({ link }) => link.alias), total]
+}
+
+test('finds the links with a used-up click limit, at the time of their last click', async () => {
+  const { account, domain } = await newAccount()
+  const stranger = await newAccount()
+  await store(stranger.account, stranger.domain, 'theirs', { clicked: -1, limit: 1 })
+  await store(account, domain, 'used-up', { clicked: -2, limit: 1 })
+  await store(account, domain, 'used-up-before-its-end', { clicked: -1, limit: 1, end: 2 })
+  await store(account, domain, 'used-up-and-over', { clicked: -3, limit: 1, end: -1.5 })
+  await store(account, domain, 'long-ago', { clicked: -7.1, limit: 1 })
+  await store(account, domain, 'left', { clicked: -1, limit: 2 })
+  await store(account, domain, 'off', { clicked: -1, limit: 1, disabled: true })
+  const { ending, ended } = await findEndingLinks(storage, account, { now, dismissedAt: 0, limit: 3 })
+  assert.deepEqual(namesOf(ending), [[], 0])
+  assert.deepEqual(namesOf(ended), [['used-up-before-its-end', 'used-up-and-over', 'used-up'], 3])
+  assert.deepEqual(
+    ended.links.map(({ end }) => end),
+    [now - dayMs, now - 1.5 * dayMs, now - 2 * dayMs],
+  )
+})
+
+test('leaves out dismissed links, unless they changed later', async () => {
+  const { account, domain } = await newAccount()
+  const dismissedAt = now - 3 * dayMs
+  await store(account, domain, 'dismissed', { created: -10, end: 3.9 })
+  await store(account, domain, 'dismissed-and-over', { created: -10, end: -1 })
+  await store(account, domain, 'later', { created: -10, end: 4.1 })
+  await store(account, domain, 'new', { created: -1, end: 1 })
+  await store(account, domain, 'used-up-before', { created: -10, clicked: -4, limit: 1 })
+  await store(account, domain, 'used-up-since', { created: -10, clicked: -2, limit: 1 })
+  const { ending, ended } = await findEndingLinks(storage, account, { now, dismissedAt, limit: 3 })
+  assert.deepEqual(namesOf(ending), [['new', 'later'], 2])
+  assert.deepEqual(namesOf(ended), [['used-up-since'], 1])
 })

@@ -1,12 +1,13 @@
 /** What the dashboard lists in addition to the API: idle links, and links that end soon or ended recently. */
 import { optional } from '../forms/form.ts'
-import { type ListQuery, listQueryOf } from '../forms/list-query.ts'
+import { type ListQuery, listQueryOf, pageRequestOf } from '../forms/list-query.ts'
 import { oneOf } from '../forms/rules.ts'
 import { resources } from '../resources.ts'
-import type { Db, ValueRange } from '../storage/port.ts'
+import type { Db, PageRequest, ValueRange } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
+import { type Status, statuses } from './link.ts'
 import { type LinkRow, linkFilters } from './schema.ts'
-import { findLink } from './store.ts'
+import { findLink, settleStatuses } from './store.ts'
 
 /** After how many days without a click a link is idle, and how many days before its end it ends soon. */
 export const [idleDays, endingDays] = [90, 7]
@@ -14,73 +15,108 @@ export const [idleDays, endingDays] = [90, 7]
 const dayMs = 86_400_000
 
 interface LinkListQuery extends ListQuery {
-  /** `idle`: without a click in the last `idleDays`, and older than that. */
-  readonly activity?: 'idle'
-  /** `soon`: enabled, and ends within `endingDays`. */
-  readonly ends?: 'soon'
+  /**
+   * A status, or `idle`: without a click in the last `idleDays`, and older than that, or `ending`: enabled, and ends within
+   * `endingDays`.
+   */
+  readonly status?: Status | 'idle' | 'ending'
 }
 
 /** The query of the dashboard's list. */
 export const linkListQuery = listQueryOf(resources.links, {
   ...linkFilters,
-  activity: optional(oneOf(['idle'], `Only links without clicks in the last ${idleDays} days.`), undefined),
-  ends: optional(oneOf(['soon'], `Only links that end within ${endingDays} days.`), undefined),
+  status: optional(oneOf([...statuses, 'idle', 'ending'], 'The status or the activity.'), undefined),
 })
 
-export type LinkRanges = Partial<Record<keyof typeof resources.links.ranges, ValueRange>>
-
-/** Returns the ranges of a checked `linkListQuery` at `now`, in Unix milliseconds. */
-export function linkRangesOf({ activity, ends }: LinkListQuery, now = Date.now()): LinkRanges {
+/** Returns the page to read for a checked `linkListQuery` at `now`, in Unix milliseconds. */
+export function linkPageRequest(query: LinkListQuery, now = Date.now()): PageRequest {
+  const { status } = query
+  if (status !== 'idle' && status !== 'ending') return pageRequestOf(query, resources.links)
   const idleSince = now - idleDays * dayMs
-  return {
-    ...(activity === 'idle' && { last_clicked_at: { before: idleSince }, created_at: { before: rfc3339(idleSince) } }),
-    ...(ends === 'soon' && { end: { from: rfc3339(now), before: rfc3339(now + endingDays * dayMs) } }),
-  }
+  const ranges: LinkRanges =
+    status === 'idle'
+      ? { last_clicked_at: { before: idleSince }, created_at: { before: rfc3339(idleSince) } }
+      : { end: { from: rfc3339(now), before: rfc3339(now + endingDays * dayMs) } }
+  const { status: _, ...others } = query
+  return { ...pageRequestOf(others, resources.links), ranges }
 }
 
-/** Enabled links with an end, the links next to now first. */
+type LinkRanges = Partial<Record<keyof typeof resources.links.ranges, ValueRange>>
+
+/** Enabled links and when they end or ended, the links next to now first. */
 interface EndingLinks {
-  readonly links: readonly LinkRow[]
+  readonly links: readonly EndingLink[]
   /** Up to `maxEndingLinks`, which means this number or more. */
   readonly total: number
 }
 
+interface EndingLink {
+  readonly link: LinkRow
+  /** In Unix milliseconds. */
+  readonly end: number
+}
+
 export const maxEndingLinks = 1_000
 
+interface EndingQuery {
+  /** In Unix milliseconds. */
+  readonly now: number
+  /** The time of the last dismissal, which leaves out the links of its notice. In Unix milliseconds; 0 for none. */
+  readonly dismissedAt: number
+  /** The maximum number of ending links, and of ended links. */
+  readonly limit: number
+}
+
 /**
- * Finds the account's enabled links that end within `endingDays` after `now`, and those that ended within as many days before
- * it. Returns up to `limit` of each. `now` is in Unix milliseconds.
+ * Finds the account's enabled links that end within `endingDays` or ended in the last `endingDays`. A used-up click limit
+ * ends a link at its last click, and is found among the newest `maxUsedUpLinks` expired links.
  */
 export async function findEndingLinks(
   db: Db,
   account: number,
-  now: number,
-  limit: number,
+  { now, dismissedAt, limit }: EndingQuery,
 ): Promise<{ readonly ending: EndingLinks; readonly ended: EndingLinks }> {
-  const find = async (from: number, before: number, order: 'asc' | 'desc') => {
-    const range = endsBetween(account, from, before)
-    const found = await db.execute(
-      range.orderBy('active_period_end_at', order).orderBy('id', order).limit(maxEndingLinks),
-    )
-    const links = await Promise.all(found.slice(0, limit).map(({ id }) => findLink(db, account, id)))
-    return { links: links.flatMap((link) => (link === undefined ? [] : [link.record])), total: found.length }
-  }
   const days = endingDays * dayMs
-  const [ending, ended] = await Promise.all([find(now, now + days, 'asc'), find(now - days, now, 'desc')])
-  return { ending, ended }
+  await settleStatuses(db, account)
+  const read = async (range: ReturnType<typeof endsBetween>, order: 'asc' | 'desc') => {
+    const rows = await db.execute(range.orderBy('end', order).orderBy('id', order).limit(maxEndingLinks))
+    return rows.map(({ id, end }) => ({ id, end: Date.parse(end as string) }))
+  }
+  const nearest = async (found: readonly { id: number; end: number }[]): Promise<EndingLinks> => {
+    const links = await Promise.all(
+      found.slice(0, limit).map(async ({ id, end }) => {
+        const link = (await findLink(db, account, id))?.record
+        return link === undefined ? [] : { link, end }
+      }),
+    )
+    return { links: links.flat(), total: Math.min(found.length, maxEndingLinks) }
+  }
+  const [ending, over, usedUp] = await Promise.all([
+    read(endsBetween(account, now, now + days, dismissedAt).where('status', '!=', 'expired'), 'asc'),
+    read(endsBetween(account, now - days, now, dismissedAt), 'desc'),
+    findUsedUp(db, account, Math.max(now - days, dismissedAt), rfc3339(now)),
+  ])
+  const ended = [...over, ...usedUp].sort((one, other) => other.end - one.end)
+  return { ending: await nearest(ending), ended: await nearest(ended) }
 }
 
-/** Selects the account's enabled links that end from `from` on and before `before`, in Unix milliseconds. */
-function endsBetween(account: number, from: number, before: number) {
+/** Selects the account's enabled links that end from `from` on and before `before`, without dismissed links. */
+function endsBetween(account: number, from: number, before: number, dismissedAt: number) {
   return (
     query
       .selectFrom('links')
-      .select('id')
+      .select(['id', 'active_period_end_at as end'])
       .where('account_id', '=', account)
       // A parameter would keep SQLite from using the index of enabled links.
       .where(({ eb, lit }) => eb('disabled', '=', lit(0)))
       .where('active_period_end_at', '>=', rfc3339(from))
       .where('active_period_end_at', '<', rfc3339(before))
+      .where(({ or, eb }) =>
+        or([
+          eb('active_period_end_at', '>=', rfc3339(dismissedAt + endingDays * dayMs)),
+          eb('updated_at', '>', rfc3339(dismissedAt)),
+        ]),
+      )
       .where(({ exists, selectFrom }) =>
         exists(
           selectFrom('domains')
@@ -90,6 +126,37 @@ function endsBetween(account: number, from: number, before: number) {
         ),
       )
   )
+}
+
+/** How many expired links are searched for used-up click limits, so that the search takes at most a millisecond. */
+const maxUsedUpLinks = 500
+
+/** Finds links whose click limit was reached after `since` and before their end. `end` is the time of their last click. */
+async function findUsedUp(db: Db, account: number, since: number, now: string): Promise<{ id: number; end: number }[]> {
+  const expired = query
+    .selectFrom('links')
+    .select(['id', 'clicks_limit', 'active_period_end_at'])
+    .where('account_id', '=', account)
+    .where('status', '=', 'expired')
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('domains')
+          .select('domains.id')
+          .whereRef('domains.id', '=', 'links.domain_id')
+          .where('domains.account_id', '=', account),
+      ),
+    )
+    .orderBy('id', 'desc')
+    .limit(maxUsedUpLinks)
+  const usedUp = query
+    .selectFrom(expired.as('expired'))
+    .innerJoin('link_clicks', 'link_clicks.link_id', 'expired.id')
+    .select(['expired.id', 'link_clicks.last_clicked_ms as end'])
+    .whereRef('link_clicks.clicks', '>=', 'expired.clicks_limit')
+    .where('link_clicks.last_clicked_ms', '>', since)
+    .where(({ or, eb }) => or([eb('active_period_end_at', 'is', null), eb('active_period_end_at', '>', now)]))
+  const rows = await db.execute(usedUp)
+  return rows.map(({ id, end }) => ({ id, end: Number(end) }))
 }
 
 function rfc3339(ms: number): string {

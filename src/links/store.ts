@@ -107,7 +107,7 @@ function isInRanges(link: LinkRow, ranges: PageRequest['ranges'] = {}): boolean 
 const settleBatchSize = 200
 
 /** Updates the statuses of the account's links that changed with time, in batches. */
-async function settleStatuses(db: Db, account: number): Promise<void> {
+export async function settleStatuses(db: Db, account: number): Promise<void> {
   const now = new Date().toISOString()
   const due = query.selectFrom('links').select('id').where('account_id', '=', account).where('status_due_at', '<=', now)
   // Usually nothing is due, and a read does not wait for writers.

@@ -138,6 +138,23 @@ describe('lists', () => {
     assert.match((await browser.open('/app/links?search=webnar&status=active')).text, /Did you mean/)
   })
 
+  test('filter by the end of links and by idle links, and keep the page size', async () => {
+    const own = await newPlace(app)
+    const browser = await signedIn(app, own.key)
+    const { id } = await own.link({ active_period_end_at: new Date(Date.now() + 86_400_000).toISOString() })
+    await own.link()
+    const page = await browser.open('/app/links?status=ending&per_page=50')
+    assert.match(page.text, /1 linkClear all/)
+    assert.ok(page.links.includes(`/app/links/${id}`))
+    const [preserved] = allOf(page.root, 'input', { name: 'per_page' })
+    assert.equal(preserved?.attributes.get('value'), '50')
+    const selected = allOf(page.root, 'option').filter(({ attributes }) => attributes.has('selected'))
+    assert.ok(selected.some((option) => textOf(option) === 'Ends within 7 days'))
+    assert.match((await browser.open('/app/links?status=idle')).text, /No links match these filters/)
+    assert.equal((await browser.get('/app/links?status=soon')).status, 422)
+    assert.equal((await browser.get('/app/links?per_page=26')).status, 422)
+  })
+
   test('search, filter, sort and paginate like the API', async () => {
     const own = await newPlace(app)
     const space = await own.stored('/spaces', { name: 'Sales' })

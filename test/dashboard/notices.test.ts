@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../app.ts'
 import { Browser, signedIn } from '../dashboard.ts'
-import { allOf } from '../html-page.ts'
+import { allOf, textOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
 
 const app = await startApp()
@@ -227,4 +227,49 @@ test('keeps the color scheme, on the sign-in page too, and ignores unknown value
     assert.equal((await browser.post('/app/scheme', { scheme: 'dark', next })).headers.location, '/app')
   }
   assert.equal((await browser.post('/app/scheme', {}, { form: 'scheme=%zz' })).status, 400)
+})
+
+test('names the links that end soon or ended recently, until dismissed; a later end shows the notice again', async () => {
+  const [own, other] = [await newPlace(app), await newPlace(app)]
+  const browser = await signedIn(app, own.key)
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
+  const endsIn = async (days: number, alias: string) =>
+    (await own.link({ alias, active_period_end_at: inDays(days) })).id as number
+  const noticeOf = async (path = '/app') => {
+    const { root } = await browser.open(path)
+    const [section] = allOf(root, 'section').filter(({ attributes }) =>
+      /\bending\b/.test(attributes.get('class') ?? ''),
+    )
+    return section && textOf(section).replaceAll(/go\d+\.example(:\d+)?/g, '')
+  }
+  await other.link({ active_period_end_at: inDays(1) })
+  await own.link({ alias: 'later', active_period_end_at: inDays(8) })
+  assert.equal(await noticeOf(), undefined)
+  const first = await endsIn(1.1, 'first')
+  assert.equal(await noticeOf(), '1 link ends within 7 days: /first in 1 day. Dismiss')
+  for (const day of [5.1, 3.1, 4.1]) await endsIn(day, `in-${Math.floor(day)}`)
+  for (const day of [2.1, 6.1]) await endsIn(-day, `over-${Math.floor(day)}`)
+  assert.equal(
+    await noticeOf('/app?period=7d'),
+    '4 links end within 7 days: /first in 1 day, /in-3 in 3 days, /in-4 in 4 days, and 1 more.' +
+      '2 links ended in the last 7 days: /over-2 2 days ago, /over-6 6 days ago. Dismiss',
+  )
+  const page = await browser.open('/app?period=7d')
+  assert.ok([`/app/links/${first}`, '/app/links?status=ending'].every((href) => page.links.includes(href)))
+  const dismissed = await browser.submit(page, '/app/dismiss-ending')
+  assert.equal(dismissed.headers.location, '/app?period=7d')
+  assert.equal(await noticeOf(), undefined)
+  await endsIn(2.1, 'new')
+  assert.equal(await noticeOf(), '1 link ends within 7 days: /new in 2 days. Dismiss')
+  // A time in the future would hide later links.
+  await browser.post('/app/dismiss-ending', { shown_at: '9'.repeat(15) })
+  await endsIn(2.2, 'newest')
+  assert.equal(await noticeOf(), '1 link ends within 7 days: /newest in 2 days. Dismiss')
+  const { body } = await other.send('GET', '/me')
+  for (const value of [`${body.data.account.id}.${Date.now()}`, `${'9'.repeat(15)}.${'9'.repeat(15)}`, 'x']) {
+    browser.cookies.set('waymark_endings', value)
+    assert.match((await noticeOf()) ?? '', /^6 links/, value)
+  }
+  await browser.post('/app/dismiss-ending', { shown_at: 'x' })
+  assert.match((await noticeOf()) ?? '', /^6 links/)
 })

@@ -1,7 +1,9 @@
 import { calendarOf } from '../../analytics/calendar.ts'
 import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
+import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { statuses } from '../../links/link.ts'
+import { endingDays, idleDays } from '../../links/link-list.ts'
 import { findNearestLink } from '../../links/nearest-alias.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { listLinks } from '../../links/store.ts'
@@ -82,10 +84,14 @@ function filtersFor({ domains, spaces }: Choices): Filter[] {
   const any = (label: string): Choice => ({ value: '', label })
   const withoutSpace = { value: noSpace, label: 'No space' }
   const states = statuses.map((value) => ({ value, label: capitalize(value) }))
+  const activities = [
+    { value: 'idle', label: `No clicks in ${idleDays} days` },
+    { value: 'ending', label: `Ends within ${endingDays} days` },
+  ]
   return [
     { name: 'domain_id', label: 'Domain', options: [any('All domains'), ...domains.map(domainChoice)] },
     { name: 'space_id', label: 'Space', options: [any('All spaces'), withoutSpace, ...spaces.map(spaceChoice)] },
-    { name: 'status', label: 'Status', options: [any('Any status'), ...states] },
+    { name: 'status', label: 'Status', options: [any('Any status'), ...states, ...activities] },
   ]
 }
 
@@ -123,13 +129,14 @@ ${linkButton({ label: 'New link', href: `${home}/new` })}</div>`
 
 function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
   const now = Date.now()
+  const isAboutLastClick = list.query.sort_by === 'last_clicked_at' || list.filterValue('status') === 'idle'
   return longTable({
     caption: 'Links',
     isFitted: true,
     rows,
     columns: [
       { label: 'Select', kind: 'select', cell: ({ link }: Row) => selectRow(link.id, shortUrlText(link.short_url)) },
-      { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => linkCell(link) },
+      { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => linkCell(link, now) },
       { label: 'Space', leaves: 1, isPlain: true, cell: ({ space }) => space && spaceLabel(space) },
       { label: `Clicks (${recentDays} days)`, kind: 'number', isPlain: true, cell: recentClicks },
       {
@@ -139,8 +146,18 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
         sortBy: 'clicks',
         cell: ({ link }) => formatCount(link.clicks),
       },
-      { label: 'Last click', leaves: 0, cell: ({ link }) => lastClick(link, now) },
-      { label: 'Created', leaves: 3, sortBy: 'id', cell: ({ link }) => timeAgo(link.created_at, now) },
+      {
+        label: 'Last click',
+        leaves: isAboutLastClick ? undefined : 0,
+        sortBy: 'last_clicked_at',
+        cell: ({ link }) => lastClick(link, now),
+      },
+      {
+        label: 'Created',
+        leaves: isAboutLastClick ? 0 : 3,
+        sortBy: 'id',
+        cell: ({ link }) => timeAgo(link.created_at, now),
+      },
       { label: 'Actions', kind: 'menu', cell: ({ link }) => rowMenu(link, list) },
     ],
     sorting: list.sorting,
@@ -150,11 +167,19 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
 /** The characters of a short link that fit into the list on a screen of 1280 pixels. */
 const roomInList = 38
 
-function linkCell({ id, short_url, title, url, status }: Link): Html {
+function linkCell(link: Link, now: number): Html {
+  const { id, short_url, title, url } = link
   const heading = title === null ? null : html`<bdi class="title">${title}</bdi> `
   const address = shortUrlLink(short_url, `${home}/${id}`, { className: 'short-url cover', room: roomInList })
-  return html`<span class="row-head">${address}${statusBadge(status)}</span>
+  return html`<span class="row-head">${address}${rowStatus(link, now)}</span>
 <span class="leads">${heading}${destination(url, 60)}</span>`
+}
+
+/** Returns null for an active link that does not end soon. */
+function rowStatus({ status, active_period_end_at: end }: Link, now: number): Html | null {
+  const endsSoon = end !== null && Date.parse(end) - now < endingDays * 86_400_000
+  if (status !== 'active' || !endsSoon) return statusBadge(status)
+  return html`<span class="state">${icon('clock')}Ends ${timeAgo(end, now)}</span>`
 }
 
 function recentClicks({ daily }: Row): Html {

@@ -2,20 +2,20 @@
 import { type Html, html } from '../../http/html.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { findLinkDomain } from '../../links/store.ts'
-import type { Storage } from '../../storage/port.ts'
 import { firstLinks } from '../lists.ts'
 import type { PageContent, PageRequest, Pages, Services } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
-import { quantity } from '../parts/format.ts'
 import { shortUrlLink } from '../parts/links.ts'
 import { emptyState } from '../parts/messages.ts'
 import { breakdownBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { inactiveText, Statistics } from '../statistics/statistics.ts'
+import { addEndingNoticeDismissal, endingNotice } from './ending-notice.ts'
 import { qrImage } from './link.ts'
 
 export function addOverviewPage(pages: Pages, services: Services): void {
   pages.get('/app', (request) => showOverview(request, services))
+  addEndingNoticeDismissal(pages)
 }
 
 async function showOverview(request: PageRequest, services: Services): Promise<PageContent> {
@@ -24,7 +24,7 @@ async function showOverview(request: PageRequest, services: Services): Promise<P
   const statistics = new Statistics(services, request, { scope: 'account', id: account }, '/app')
   const shown = { title: 'Overview', place: 'overview' } as const
   if (await statistics.areWorthShowing()) {
-    const warning = await expiredLinksWarning(storage, account)
+    const warning = await endingNotice(request, services)
     const body = html`${warning}${await clicksSections(statistics)}`
     return { ...shown, action: newLink, body, status: statistics.status }
   }
@@ -33,7 +33,7 @@ async function showOverview(request: PageRequest, services: Services): Promise<P
     const hasDomain = (await findLinkDomain(storage, account, null)) !== undefined
     return { ...shown, heading: 'Welcome', body: hasDomain ? firstLink : firstDomain }
   }
-  const warning = await expiredLinksWarning(storage, account)
+  const warning = await endingNotice(request, services)
   return { ...shown, action: newLink, body: html`${warning}${waitingForFirstClick(linkOf(newest, shortUrl))}` }
 }
 
@@ -71,11 +71,4 @@ async function clicksSections(statistics: Statistics): Promise<Html> {
   ])
   return html`<section id="clicks" data-arrived="First click received"><h2>Clicks</h2>${overTime}</section>
 <section id="where"><h2>Top links and sources</h2>${top}${bars}</section>`
-}
-
-async function expiredLinksWarning(storage: Storage, account: number): Promise<Html | null> {
-  const { total, totalIsExact } = await firstLinks(storage, account, { status: 'expired' })
-  if (total === 0) return null
-  const words = `${totalIsExact ? '' : 'More than '}${quantity(total, 'link')}`
-  return html`<p class="attention"><a href="/app/links?status=expired">${words}</a> ${total === 1 ? 'has' : 'have'} expired.</p>`
 }

@@ -15,7 +15,7 @@ export interface Column<Row> {
   /** `rest` shares the remaining width. A lead column has `rest`, other columns the width of their kind. */
   readonly width?: 'small' | 'medium' | 'large' | 'rest'
   /** The order in which columns are hidden in narrow tables. Only plain columns return where rows are blocks. */
-  readonly leaves?: 0 | 1 | 2 | 3
+  readonly leaves?: 0 | 1 | 2 | 3 | undefined
 }
 
 export interface Sorting {
@@ -103,8 +103,8 @@ function head<Row>(column: Column<Row>, sorting: Sorting | undefined): Html {
   if (kind === 'menu') return html`<th${all}><span class="hidden-text">${label}</span></th>`
   if (kind === 'select') return html`<th${all}>${selectPage(label)}</th>`
   if (sorting === undefined || sortBy === undefined) return html`<th${all}>${label}</th>`
-  // Numbers are sorted from the highest first.
-  const isDescendingNext = isSorted ? !sorting.isDescending : kind === 'number'
+  // Numbers are sorted from the highest first, times from the newest.
+  const isDescendingNext = isSorted ? !sorting.isDescending : kind !== 'lead'
   const arrow = isSorted ? icon(sorting.isDescending ? 'down' : 'up') : null
   return html`<th${all}><a href="${sorting.href(sortBy, isDescendingNext)}">${label}${arrow}</a><span class="in-block">${label}</span></th>`
 }
