@@ -151,11 +151,11 @@ test('prints figures and dates without controls', { skip }, async () => {
   for (const name of ['overview', 'links', 'link']) {
     await page.goto(app.origin + paths[name])
     const pressed = page
-      .locator('button:not(.periods button), select, input, summary, a.button, nav')
+      .locator('button:not(.periods button), select, input, summary:not(.uncounted summary), a.button, nav')
       .locator('visible=true')
     assert.equal(await pressed.count(), 0, name)
   }
-  assert.equal(await page.locator('.periods [popovertarget]').isVisible(), true)
+  assert.equal(await page.locator('.periods [popovertarget=dates]').isVisible(), true)
   assert.equal(await page.evaluate('getComputedStyle(document.documentElement).backgroundImage'), 'none')
 })
 

@@ -7,9 +7,10 @@ import { Failure, found, overloaded } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { readScheme } from '../frame/scheme.ts'
 import { receiveBody } from '../http/body.ts'
+import { addEntityTag, conditionOf } from '../http/conditions.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { type Fields, noFields, parseForm } from '../http/form-encoding.ts'
-import { addHeaders, send, sendText } from '../http/response.ts'
+import { addHeaders, send, sendNotModified, sendText } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import { Semaphore } from '../lib/semaphore.ts'
@@ -21,6 +22,7 @@ import type { Storage } from '../storage/port.ts'
 import { readSessionCookie } from './cookies.ts'
 import { failureContent, renderFailurePage } from './failure-page.ts'
 import { type FrameContent, pageHeaders, renderFramed, responseHeaders } from './frame.ts'
+import { fingerprintOf, isRefresh } from './live.ts'
 import { consumeNotices, type Notice, setNotice, withdrawOffer } from './notices.ts'
 import { returnPath, shortReturnPath } from './return-path.ts'
 import { Submissions } from './submissions.ts'
@@ -207,10 +209,20 @@ export class Pages {
     const path = shortReturnPath(exchange.target)
     const names = { ...this.#services, account: request.account }
     // Notices wait for a successful page that is shown.
-    const isShown = status < 400 && exchange.method !== 'HEAD'
+    const isShown = status < 400 && exchange.method !== 'HEAD' && !isRefresh(exchange)
     const notice = isShown ? await consumeNotices(exchange, names, this.isSecure(exchange)) : null
     const frame = { account: session.account.name, scheme: readScheme(exchange), path, notice }
-    return this.send(exchange, status, renderFramed({ ...rest, ...frame }))
+    const text = renderFramed({ ...rest, ...frame })
+    return isRefresh(exchange) && status === 200
+      ? this.#sendIfChanged(exchange, text)
+      : this.send(exchange, status, text)
+  }
+
+  /** Sends a page to its script. The response for an unchanged page is 304. */
+  #sendIfChanged(exchange: Exchange, text: string): undefined {
+    if (!addEntityTag(exchange, fingerprintOf(text), conditionOf(exchange))) return this.send(exchange, 200, text)
+    addHeaders(exchange, responseHeaders)
+    return sendNotModified(exchange)
   }
 }
 

@@ -1,8 +1,10 @@
 /** Scripts of the dashboard in a real browser: copying, forms, row menus and local times. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Request } from 'playwright-core'
 import { startApp } from '../../test/app.ts'
 import { browserForTests, hasFocus, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
+import { addClicks, dayWith } from '../../test/days.ts'
 import { eventually } from '../../test/processes.ts'
 
 const openWindow = browserForTests()
@@ -185,5 +187,84 @@ test('shows and edits times in the time zone of the browser, and stores them in 
   await page.locator('[aria-invalid="true"]').waitFor()
   assert.equal(await stops?.inputValue(), '12026-11-22T10:00')
   assert.equal((await stored()).active_period_end_at, null)
+  assert.deepEqual(complaints, [])
+})
+
+test('statistics are refreshed every ten seconds, unless the page is hidden or in use', { skip }, async () => {
+  const { page, context, complaints } = await openWindow()
+  await signIn(app, page)
+  const click = async () => {
+    const [day, hour] = [Math.floor(Date.now() / 86_400_000), new Date().getUTCHours()]
+    await addClicks(app.storage, 2, day, dayWith([{ hour, kind: 'people', isFirst: true }]))
+  }
+  await click()
+  const isRefresh = (request: Request) => request.headers()['x-refresh'] === '1'
+  const statuses: number[] = []
+  let asked = 0
+  page.on('request', (request) => {
+    if (isRefresh(request)) asked += 1
+  })
+  page.on('response', (response) => {
+    if (isRefresh(response.request())) statuses.push(response.status())
+  })
+  await page.clock.install()
+  await page.clock.pauseAt(Date.now() + 60_000)
+  await page.goto(`${app.origin}/app/links/2`)
+  const clicks = page.locator('.figure').first()
+  const after = async (ms: number) => {
+    const count = statuses.length
+    await page.clock.runFor(ms)
+    await eventually(() => Promise.resolve(statuses.length > count))
+  }
+  const isQuiet = async () => {
+    const count = asked
+    await page.clock.runFor(30_000)
+    // A refresh would be sent before this request.
+    await page.evaluate('fetch("/app/about").then((answer) => answer.text())')
+    return asked === count
+  }
+
+  // Expanded sections and the focus stay.
+  await page.locator('.chart-table summary').click()
+  await page.locator('.uncounted summary').click()
+  const tab = page.getByRole('link', { name: '7 days' })
+  await tab.focus()
+  await click()
+  await after(10_000)
+  await clicks.filter({ hasText: /^2$/ }).waitFor()
+  assert.deepEqual([await page.locator('details[open]').count(), await hasFocus(tab)], [2, true])
+  await page.getByRole('slider', { name: /: 2 clicks\./ }).waitFor()
+  assert.equal(await page.locator('.announcer').count(), 0)
+
+  await after(10_000)
+  await after(10_000)
+  assert.equal(statuses.at(-1), 304, 'an unchanged page has no body')
+
+  await click()
+  await page.getByRole('slider').focus()
+  assert.ok(await isQuiet(), 'somebody reads the chart')
+  await page.keyboard.press('Tab')
+  await page.getByRole('button', { name: /^Compare/ }).click()
+  assert.ok(await isQuiet(), 'a menu is open')
+  await page.keyboard.press('Escape')
+  await page.evaluate("getSelection().selectAllChildren(document.querySelector('.figures'))")
+  assert.ok(await isQuiet(), 'text is selected')
+  await page.evaluate('getSelection().removeAllRanges()')
+  await page.evaluate("Object.defineProperty(document, 'hidden', { configurable: true, value: true })")
+  assert.ok(await isQuiet(), 'the page is hidden')
+  assert.equal(await clicks.textContent(), '2')
+  await page.evaluate("delete document.hidden, document.dispatchEvent(new Event('visibilitychange'))")
+  await clicks.filter({ hasText: /^3$/ }).waitFor()
+
+  await page.goto(`${app.origin}/app/links/2?from=2026-01-01&to=2026-01-31`)
+  assert.ok(await isQuiet(), 'the period is over')
+  await page.goto(`${app.origin}/app/links/compare?ids=2`)
+  await click()
+  await after(10_000)
+  await page.getByRole('cell', { name: '4', exact: true }).first().waitFor()
+  await context.clearCookies()
+  await after(10_000)
+  assert.ok(await isQuiet(), 'the session has ended')
+  assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'Compare 1 link')
   assert.deepEqual(complaints, [])
 })

@@ -22,6 +22,22 @@ test('shows a notice once, on the next successful page', async () => {
   assert.deepEqual((await browser.open(String(headers.location))).said, [])
 })
 
+test('a page that refreshes itself shows no notice, and gets 304 while it is unchanged', async () => {
+  const browser = await signedIn(app)
+  await browser.post('/app/spaces', { name: 'Refreshed' })
+  const headers = { 'x-refresh': '1' }
+  const { status, headers: sent, page } = await browser.get('/app', { headers })
+  const etag = String(sent.etag)
+  assert.deepEqual([status, page.said], [200, []])
+  const same = await browser.get('/app', { headers: { ...headers, 'if-none-match': etag } })
+  assert.deepEqual([same.status, same.text], [304, ''])
+  const other = await browser.get('/app?period=7d', { headers: { ...headers, 'if-none-match': '"other"' } })
+  assert.equal(other.status, 200)
+  assert.equal((await browser.get('/app', { headers: { 'if-none-match': etag } })).status, 200)
+  assert.equal((await browser.get('/app', { headers: { ...headers, 'if-none-match': 'x' } })).status, 400)
+  assert.ok(!browser.cookies.has(notice))
+})
+
 test('warns of a mistyped top-level domain and of an own short link when a link is saved', async () => {
   const own = await newPlace(app)
   const browser = await signedIn(app, own.key)

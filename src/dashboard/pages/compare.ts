@@ -75,8 +75,7 @@ function nothingToCompare(gone: number): Html {
 
 function leftOutText(count: number): Html | null {
   if (count === 0) return null
-  const words =
-    count === 1 ? '1 link was left out because it doesn’t' : `${count} links were left out because they don’t`
+  const words = count === 1 ? '1 link isn’t shown because it doesn’t' : `${count} links aren’t shown because they don’t`
   return html`<p class="attention">${words} exist.</p>`
 }
 
@@ -109,7 +108,8 @@ function clicks(compared: readonly Compared[]): Html {
     })),
   })
   const hasEarlier = compared.some(({ earlier }) => earlier !== null)
-  return html`${bar}${chart}${comparisonTable(compared, time)}${comparisonText(statistics, hasEarlier)}<p class="muted">${timeZoneText(calendar)}</p>`
+  const figures = html`${comparisonTable(compared, time)}${comparisonText(statistics, hasEarlier)}`
+  return html`${statistics.live('period', bar)}${statistics.live('chart', chart)}${statistics.live('figures', figures)}<p class="muted">${timeZoneText(calendar)}</p>`
 }
 
 function comparisonTable(compared: readonly Compared[], now: number): Html {
@@ -123,7 +123,7 @@ function comparisonTable(compared: readonly Compared[], now: number): Html {
         label: 'Link',
         kind: 'lead',
         cell: ({ link, place }) =>
-          html`<span class="compared-link">${lineSample(place)}${shortUrlLink(link.short_url, `/app/links/${link.id}`)}</span>`,
+          html`<span class="compared-link">${lineSample(place)}${shortUrlLink(link.short_url, `/app/links/${link.id}`, { className: 'short-url cover' })}</span>`,
       },
       { label: 'Clicks', kind: 'number', cell: (row) => formatCount(totalsOf(row).clicks) },
       {

@@ -7,7 +7,7 @@ import { resources } from '../../resources.ts'
 import { Refusal } from '../../violations.ts'
 import { filterBar, firstLinks, ListState } from '../lists.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
-import { linkButton, menu } from '../parts/buttons.ts'
+import { attributes, linkButton, menu } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
 import { quantity, timeAgo } from '../parts/format.ts'
 import { truncateMiddle } from '../parts/links.ts'
@@ -162,7 +162,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const parts = hasClicks
       ? await Promise.all([clicksOverTime(statistics), topLinks(statistics), breakdownBars(statistics)])
       : html`<p class="muted">No clicks in the last 12 months.</p>`
-    return html`<section id="clicks"><h2>${this.#group.words.statistics}</h2>${parts}</section>`
+    return html`<section id="clicks"${attributes({ 'data-refresh': !hasClicks, 'data-arrived': 'First click received' })}><h2>${this.#group.words.statistics}</h2>${parts}</section>`
   }
 
   #headActions(row: Row): Html {

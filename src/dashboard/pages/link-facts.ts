@@ -25,9 +25,7 @@ const redirects: Readonly<Record<(typeof redirectStatuses)[number], string>> = {
 
 export function linkFacts(link: Link, context: LinkContext): Html {
   const rows = factRows(link, context, Date.now())
-  return html`<dl id="facts" class="facts" data-with="clicks">${rows.map(
-    ([label, fact]) => html`<dt>${label}</dt><dd>${fact}</dd>`,
-  )}</dl>`
+  return html`<dl id="facts" class="facts">${rows.map(([label, fact]) => html`<dt>${label}</dt><dd>${fact}</dd>`)}</dl>`
 }
 
 function factRows(link: Link, context: LinkContext, now: number): (readonly [label: string, fact: Part])[] {

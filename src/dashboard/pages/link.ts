@@ -49,7 +49,7 @@ async function showLink(request: PageRequest, services: Services): Promise<PageC
     isVisited ? Promise.all([clicksOverTime(statistics, link.clicks), breakdownBars(statistics)]) : null,
   ])
   const body = html`${detourSentence(link, context)}
-<div class="identity">${linkFacts(link, context)}${qrSection(link, `${path}/qr`)}</div>
+<div class="identity">${statistics.live('facts', linkFacts(link, context))}${qrSection(link, `${path}/qr`)}</div>
 ${clicksSection(link, shown)}
 ${deletionSection(link, isVisited)}`
   return {

@@ -13,10 +13,15 @@ const exact = new Intl.DateTimeFormat('en-US', {
 const day = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium' })
 
 for (const field of dateFieldsIn(document)) makeLocal(field)
-for (const time of document.querySelectorAll('time[data-local]')) {
-  if (time instanceof HTMLTimeElement) {
-    const shown = time.dataset.local === 'day' ? day : exact
-    time.textContent = shown.format(new Date(time.dateTime))
+showLocalTimes(document)
+
+/** @type {(within: ParentNode) => void} */
+export function showLocalTimes(within) {
+  for (const time of within.querySelectorAll('time[data-local]')) {
+    if (time instanceof HTMLTimeElement) {
+      const shown = time.dataset.local === 'day' ? day : exact
+      time.textContent = shown.format(new Date(time.dateTime))
+    }
   }
 }
 

@@ -22,7 +22,8 @@ export async function breakdownBars(statistics: Statistics, names = propertyName
     const rows = values.map(({ value, clicks }) => ({ label: valueLabel(name, value), clicks }))
     return barChart({ title: breakdowns[name].title, rows, others, allHref: allHref(statistics, name) })
   })
-  return html`<div class="breakdowns">${await Promise.all(bars)}</div><p class="muted small">${unanswered}</p>`
+  const shown = statistics.live('breakdowns', html`<div class="breakdowns">${await Promise.all(bars)}</div>`)
+  return html`${shown}<p class="muted small">${unanswered}</p>`
 }
 
 /** Names the question that the stored data can't answer. */
@@ -37,7 +38,8 @@ export async function topLinks(statistics: Statistics): Promise<Html> {
   const { values, others } = await topValues(ranking, shownLinks)
   const names = await findLinkNames(db, account, linkIds(values))
   const rows = values.map(({ value, clicks }) => ({ label: linkLabel(names.get(value as number), shortUrl), clicks }))
-  return barChart({ title: breakdowns.links.title, rows, others, allHref: allHref(statistics, 'links') })
+  const chart = barChart({ title: breakdowns.links.title, rows, others, allHref: allHref(statistics, 'links') })
+  return statistics.live('top-links', chart)
 }
 
 /** Returns the values with the most clicks, and the clicks of all others. One more value needs no more room than "Others". */

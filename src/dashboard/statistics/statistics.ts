@@ -8,6 +8,7 @@ import type { Link } from '../../links/schema.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import type { Db } from '../../storage/port.ts'
 import { namedPeriod, type PeriodReading, readPeriod } from '../charts/period.ts'
+import { livePart } from '../live.ts'
 import type { PageRequest, Services } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { emptyState } from '../parts/messages.ts'
@@ -56,6 +57,11 @@ export class Statistics {
       if (clicks + bots + previews > 0) return true
     }
     return false
+  }
+
+  /** Renders a part of the page that is current while the page is open, unless the period is over. */
+  live(id: string, content: Html): Html {
+    return this.reading.period.range.to < this.calendar.today() ? content : livePart(id, content)
   }
 
   /** Returns the clicks over time. */

@@ -1,0 +1,19 @@
+/** Parts of a page that `scripts/refresh.js` replaces while the page is open. */
+import { createHash } from 'node:crypto'
+import type { Exchange } from '../http/exchange.ts'
+import { type Html, html } from '../http/html.ts'
+
+/** Renders a part that is replaced when its fingerprint changes. `id` is unique on the page. */
+export function livePart(id: string, content: Html): Html {
+  return html`<div class="live" id="live-${id}" data-part="${fingerprintOf(content.text)}">${content}</div>`
+}
+
+/** Returns a short hash of the text. */
+export function fingerprintOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16)
+}
+
+/** Returns whether the request comes from the script of an open page, so that nobody may see the response. */
+export function isRefresh({ headers }: Exchange): boolean {
+  return headers['x-refresh'] === '1'
+}
