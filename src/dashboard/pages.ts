@@ -10,6 +10,7 @@ import { receiveBody } from '../http/body.ts'
 import { addEntityTag, conditionOf } from '../http/conditions.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { type Fields, noFields, parseForm } from '../http/form-encoding.ts'
+import { isMultipart, parseMultipart } from '../http/multipart.ts'
 import { addHeaders, send, sendNotModified, sendText } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import type { Keyring } from '../keys/keyring.ts'
@@ -29,6 +30,8 @@ import { Submissions } from './submissions.ts'
 
 /** The maximum form size in bytes. A link's URLs have up to 10,240 characters, of up to 12 bytes when encoded. */
 const maxFormBytes = 160 * 1024
+/** The maximum size of a form with files in bytes. Larger than its files may be, so that the form can show the error. */
+const maxUploadBytes = 1024 * 1024
 /** The maximum form size in bytes without a session: a secret and a return path. */
 const maxPublicFormBytes = 4 * 1024
 /** The maximum number of fields in a form: a checkbox for each row, and a few others. */
@@ -127,12 +130,17 @@ export class Pages {
 
   /** Adds a page for a form. */
   post(path: string, page: PageHandler): void {
-    this.#addForm(path, page, true)
+    this.#addForm(path, page, readPlainForm)
+  }
+
+  /** Adds a page for a form with files, whose values are `UploadedFile`. */
+  postFiles(path: string, page: PageHandler): void {
+    this.#addForm(path, page, readFormWithFiles)
   }
 
   /** Adds a page for a form that ends a session. It has no rate limit, so that a stolen session can always be ended. */
   postUnlimited(path: string, page: PageHandler): void {
-    this.#addForm(path, page, false)
+    this.#addForm(path, page, readPlainForm, false)
   }
 
   /** Adds the form that dismisses the offer to undo a change, and returns to its page. */
@@ -147,12 +155,12 @@ export class Pages {
     return this.#services.rateLimits.countRequest('session', session.id, exchange)
   }
 
-  #addForm(path: string, page: PageHandler, isLimited: boolean): void {
+  #addForm(path: string, page: PageHandler, read: FormReader, isLimited = true): void {
     this.publicRoute('POST', path, async (exchange) => {
       const session = await this.sessionOf(exchange)
       if (session === undefined) return this.redirect(exchange, new Redirect('/app/sign-in'))
       const spent = isLimited ? this.#countRequest(session, exchange) : undefined
-      const form = spent ?? (await readForm(exchange, maxFormBytes))
+      const form = spent ?? (await read(exchange))
       if (form instanceof Failure) return form
       const { once, ...fields } = form
       const sent = { session: session.id, path: exchange.target, once }
@@ -251,6 +259,17 @@ function requestOf(exchange: Exchange, session: Session, fields: Fields): PageRe
 /** Returns the `{id}` of the path. Throws `not_found` if it is not an id. */
 export function idParam({ exchange }: PageRequest, what: string): number {
   return found(positiveInteger(exchange.params.id ?? ''), what)
+}
+
+type FormReader = (exchange: Exchange) => Promise<Fields | Failure>
+
+const readPlainForm: FormReader = (exchange) => readForm(exchange, maxFormBytes)
+
+const readFormWithFiles: FormReader = async (exchange) => {
+  const type = exchange.headers['content-type']
+  if (!isMultipart(type)) return readPlainForm(exchange)
+  const bytes = await receiveBody(exchange, maxUploadBytes)
+  return bytes instanceof Failure ? bytes : parseMultipart(bytes, type, maxFormFields)
 }
 
 async function readForm(exchange: Exchange, maxBytes: number): Promise<Fields | Failure> {
