@@ -143,6 +143,14 @@ export const messages = {
   'not_allowed.secret': '{reason}',
   /** For a confirmation, which only a page asks for. */
   'not_allowed.confirmation': 'Type {name} to delete it.',
+  /** For the QR codes of a domain. */
+  'not_allowed.color': 'Enter a color such as #0b5c6b.',
+  'not_allowed.inverted':
+    'Scanners expect a dark code on a light background. Choose a darker code color, or swap the two colors.',
+  'not_allowed.pale':
+    'Scanners need a contrast of at least 4:1, and these colors have {ratio}:1. Choose a darker code color or a lighter background.',
+  'not_allowed.dim': 'The background is too dark for scanners. Choose a lighter one.',
+  'not_allowed.logo': '{reason}',
   unknown_field: ['The {field} field is unknown. {wayOut}', unknownEntry],
   'unknown_field.unnamed': ['A field without a name is unknown. {wayOut}', unknownEntry],
   prohibited: [

@@ -13,7 +13,7 @@ const layers: readonly (readonly string[])[] = [
   ['storage/', 'http/'],
   ['names/', 'frame/'],
   ['forms/', 'accounts/', 'instance/', 'keys/', 'sessions/', 'limits/', 'idempotency/'],
-  ['api/', 'reachability/'],
+  ['api/', 'reachability/', 'qr/'],
   ['transfer/'],
   ['analytics/'],
   ['domains/', 'spaces/', 'links/'],
@@ -35,6 +35,8 @@ const layers: readonly (readonly string[])[] = [
 const packages: readonly (readonly [packages: RegExp, files: RegExp])[] = [
   [/^(find-my-way|@fastify\/.*)$/, /^http\//],
   [/^(kysely(\/.*)?|node:sqlite)$/, /^storage\/|(^|\/)(store|statements)\.ts$/],
+  // It parses untrusted files, so only a process without permissions runs it.
+  [/^@resvg\//, /^qr\/logo(-reader)?\.ts$/],
   // It exports the environment. Everything else in it is in the global `process` too.
   [/^(node:)?process$/, /^$/],
 ]

@@ -172,6 +172,7 @@ test('exits with code 1 and reasons for rejected lines, and stores the others', 
   const file = join(newFolder(t), 'export.jsonl')
   const space = (members: object) => JSON.stringify({ space: { id: 7, name: 'New', color: 2, ...members } })
   const domain = (members: object) => JSON.stringify({ domain: { name: 'new.example.com', ...members } })
+  const qr_style = { dark: '#0b5c6b', background: '#fff4e0', margin: 2 }
   const [yesterday, tomorrow] = [-1, 1].map((days) => new Date(Date.now() + days * 86_400_000).toISOString())
   const lines: (readonly [line: string | Buffer, said?: RegExp])[] = [
     [JSON.stringify({ waymark_export: 1, source: 'elsewhere' })],
@@ -187,6 +188,26 @@ test('exits with code 1 and reasons for rejected lines, and stores the others', 
     [domain({ name: 'late.example.com', created_at: '2026-02-30T00:00:00.000Z' }), /^created_at and updated_at: /],
     [domain({ name: 'late.example.com', updated_at: '2026-02-03T00:00:00.000Z' }), /^created_at and updated_at: /],
     [domain({ name: 'late.example.com', created_at: tomorrow }), /^created_at: The time is in the future\.$/],
+    [domain({ name: 'style.example.com', qr_style: 1 }), /^qr_style: The value is not an object\.$/],
+    [
+      domain({ name: 'style.example.com', qr_style: { dark: '#fff', margin: 99, logo: '' } }),
+      /^qr_style\.dark: .* qr_style\.background: .* qr_style\.margin: /,
+    ],
+    [
+      domain({ name: 'style.example.com', qr_style: { ...qr_style, dark: '#ffffff' } }),
+      /^qr_style\.dark: Scanners expect a dark code/,
+    ],
+    [
+      domain({ name: 'style.example.com', qr_style: { ...qr_style, logo: 'PHN2Zz4=' } }),
+      /^qr_style\.logo: The value is not a logo that Waymark exported\. Set it to null\.$/,
+    ],
+    [domain({ qr_style })],
+    [domain({ qr_style })],
+    [
+      domain({ qr_style: { ...qr_style, margin: 3 } }),
+      /^qr_style: The domain already has QR codes in another style; its id is \d+\.$/,
+    ],
+    [domain({})],
     [space({ id: 9, created_at: yesterday, updated_at: tomorrow }), /^updated_at: The time is in the future\.$/],
     [space({ id: 9, created_at: tomorrow, updated_at: yesterday }), /^updated_at: The time is before created_at\.$/],
     [space({})],
@@ -221,7 +242,7 @@ test('exits with code 1 and reasons for rejected lines, and stores the others', 
     assert.equal(Number(number), line)
     assert.match(sentence, reason)
   }
-  assert.deepEqual([code, stdout], [1, `Records stored: 3, already present: 2, rejected: ${expected.length}.\n`])
+  assert.deepEqual([code, stdout], [1, `Records stored: 3, already present: 5, rejected: ${expected.length}.\n`])
   const { domains, spaces } = await recordsOf(to)
   assert.deepEqual(
     domains.map(({ name }) => name),

@@ -8,6 +8,7 @@ import { assetHandler } from './assets.ts'
 import { renderFailurePage } from './failure-page.ts'
 import { addAccountPage } from './pages/account.ts'
 import { addComparePage } from './pages/compare.ts'
+import { addDomainQrPages } from './pages/domain-qr.ts'
 import { addDomainPages } from './pages/domains.ts'
 import { addKeyPages } from './pages/keys.ts'
 import { addLinkPages } from './pages/link.ts'
@@ -38,6 +39,7 @@ export function addDashboard(services: Services): void {
   addComparePage(pages, services)
   addLinkForms(pages, services)
   addDomainPages(pages, services)
+  addDomainQrPages(pages, services)
   addSpacePages(pages, services)
   addKeyPages(pages, services)
   addSessionPages(pages, services)

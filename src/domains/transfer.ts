@@ -1,5 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Failure } from '../errors.ts'
+import { isLogo } from '../qr/code.ts'
+import { findQrStyle, qrStylesOf, storeQrStyle } from '../qr/store.ts'
+import { type QrStyle, qrStyleForm } from '../qr/style.ts'
 import { resources } from '../resources.ts'
+import type { Db } from '../storage/port.ts'
 import {
   checkedRecord,
   InvalidRecord,
@@ -17,24 +22,61 @@ export const domainTransfer: Transferable = {
   singular: resources.domains.singular,
   after: async (db, account, after, limit) => {
     const domains = await domainRecords.listAfter(db, account, after, limit)
-    return domains.map(({ name_unicode: _, ...line }) => line)
+    const ids = domains.map(({ id }) => id)
+    const styles = ids.length === 0 ? new Map() : await qrStylesOf(db, account, ids)
+    return domains.map(({ name_unicode: _, ...line }) => {
+      const style = styles.get(line.id)
+      return style === undefined ? line : { ...line, qr_style: qrStyleLine(style) }
+    })
   },
   read: readDomain,
 }
 
-function readDomain(members: Members): Store {
+function readDomain({ qr_style, ...members }: Members): Store {
   const { name, ...urls } = checkedRecord(storeDomain.read(members))
   const times = timesOf(members)
+  const style = qr_style === undefined ? undefined : readQrStyle(qr_style)
   return async (tx, { account }) => {
     try {
-      return { became: 'stored', id: (await insertDomain(tx, account, name, urls, times)).record.id }
+      const { id } = (await insertDomain(tx, account, name, urls, times)).record
+      if (style !== undefined) await storeQrStyle(tx, account, id, style)
+      return { became: 'stored', id }
     } catch (error) {
       if (!(error instanceof Failure && error.code === 'name_taken')) throw error
       const existing = await findDomainByName(tx, account, name.name)
       if (existing === undefined) throw new InvalidRecord(`name: ${error.message}`)
       const isSame = existing.homepage_url === urls.homepage_url && existing.not_found_url === urls.not_found_url
-      if (isSame) return { became: 'known', id: existing.id }
+      if (isSame) return { became: 'known', id: await adoptStyle(tx, account, existing.id, style) }
       throw new InvalidRecord(`name: ${name.name} is there already, with other URLs; its id is ${existing.id}.`)
     }
   }
+}
+
+/** Stores the style unless the domain already has one. Returns the domain's id. Throws `InvalidRecord` for another style. */
+async function adoptStyle(tx: Db, account: number, id: number, style: QrStyle | undefined): Promise<number> {
+  if (style === undefined) return id
+  const existing = await findQrStyle(tx, account, id)
+  if (existing === undefined) await storeQrStyle(tx, account, id, style)
+  else if (!isDeepStrictEqual(existing, style)) {
+    throw new InvalidRecord(`qr_style: The domain already has QR codes in another style; its id is ${id}.`)
+  }
+  return id
+}
+
+/** Returns the style for a file, with the logo in Base64. */
+function qrStyleLine({ logo, ...style }: QrStyle) {
+  return { ...style, logo: logo === null ? null : logo.toString('base64') }
+}
+
+/** Reads a style of a file by the rules of the form. Throws `InvalidRecord`. */
+function readQrStyle(line: unknown): QrStyle {
+  if (typeof line !== 'object' || line === null) throw new InvalidRecord('qr_style: The value is not an object.')
+  const { logo = null, margin, ...colors } = line as Members
+  const { values, violations } = qrStyleForm.read({ ...colors, margin: String(margin) })
+  const named = violations.map(({ field, message }) => ({ field: `qr_style.${field}`, message }))
+  const style = checkedRecord<Omit<QrStyle, 'logo'>>({ values, violations: named })
+  if (logo === null) return { ...style, logo }
+  const png = typeof logo === 'string' ? Buffer.from(logo, 'base64') : Buffer.alloc(0)
+  if (isLogo(png)) return { ...style, logo: png }
+  throw new InvalidRecord('qr_style.logo: The value is not a logo that Waymark exported. Set it to null.')
 }

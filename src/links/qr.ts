@@ -1,8 +1,5 @@
 /** QR codes of short URLs (ISO/IEC 18004), as SVG and PNG. */
 import { hash } from 'node:crypto'
-import { promisify } from 'node:util'
-import { crc32, deflate } from 'node:zlib'
-import encodeQR from 'qr'
 import { type Api, idOf, type Operation } from '../api/operations.ts'
 import { Failure, found, validationFailed } from '../errors.ts'
 import { form, optional } from '../forms/form.ts'
@@ -13,19 +10,12 @@ import type { Exchange, Outcome } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { addHeader, dispositionOf, send } from '../http/response.ts'
 import type { ShortUrl } from '../names/short-url.ts'
+import { capacity, drawPng, drawSvg, encodeModules, type Frame, type Level, levels, type Modules } from '../qr/code.ts'
+import { plainStyle, type QrStyle } from '../qr/style.ts'
 import type { Storage } from '../storage/port.ts'
 import { Refusal } from '../violations.ts'
 import { linkOperations } from './schema.ts'
 import { findLink } from './store.ts'
-
-/** Error correction levels: about 7, 15, 25 and 30 % of a code may be damaged. */
-const levels = ['L', 'M', 'Q', 'H'] as const
-type Level = (typeof levels)[number]
-
-const names = { L: 'low', M: 'medium', Q: 'quartile', H: 'high' } as const
-
-/** The bytes in the largest code (table 7 of the standard). */
-const capacity: Readonly<Record<Level, number>> = { L: 2953, M: 2331, Q: 1663, H: 1273 }
 
 const size = 'Width and height in pixels. Each module needs at least one.'
 const margin = 'The white margin on each side, in modules (the squares of the code).'
@@ -83,6 +73,8 @@ interface QrRequest {
   readonly query: Fields
   /** Whether a browser shows or downloads the image. */
   readonly disposition: 'inline' | 'attachment'
+  /** The style of the code, whose margin the query can change; plain by default. */
+  readonly style?: QrStyle | undefined
   /** Headers of a successful response. */
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -90,22 +82,29 @@ interface QrRequest {
 /** Sends the QR code that the query describes, or 304 if the client has it. Returns `validation_failed`. */
 export async function sendQr(
   exchange: Exchange,
-  { name: file, shortUrl, query: sent, disposition, headers = {} }: QrRequest,
+  { name: file, shortUrl, query: sent, disposition, headers = {}, ...request }: QrRequest,
   condition: Condition | null,
 ): Promise<Outcome> {
-  const query = qrQuery.check(sent)
+  const style = fittingStyle(request.style ?? plainStyle, shortUrl)
+  const query = qrQuery.check({ margin: String(style.margin), ...sent, ...(style.logo !== null && { level: 'H' }) })
   if (query instanceof Failure) return query
   const modules = encodeFitting(shortUrl, query)
   if (modules instanceof Failure) return modules
   for (const name in headers) addHeader(exchange, name, headers[name] as string)
   const isSvg = query.format === 'svg'
-  const picture = isSvg ? drawSvg(modules, query) : await drawPng(modules, query)
+  const picture = isSvg ? drawSvg(modules, query, style) : await drawPng(modules, query, style)
   if (addEntityTag(exchange, hash('sha1', picture, 'base64url'), condition)) return send(exchange, 304)
   addHeader(exchange, 'content-type', isSvg ? 'image/svg+xml' : 'image/png')
   addHeader(exchange, 'content-disposition', dispositionOf(disposition, `${file}.${query.format}`))
   // A browser runs scripts in an SVG document that it opens directly.
-  addHeader(exchange, 'content-security-policy', "default-src 'none'; sandbox")
+  const images = style.logo === null ? '' : ' img-src data:;'
+  addHeader(exchange, 'content-security-policy', `default-src 'none';${images} sandbox`)
   return send(exchange, 200, picture)
+}
+
+/** Returns the style without its logo if the short URL is too long for the level that a logo needs. */
+function fittingStyle(style: QrStyle, shortUrl: string): QrStyle {
+  return shortUrl.length > capacity.H ? { ...style, logo: null } : style
 }
 
 /** Encodes the short URL. Returns `validation_failed` if it exceeds the level, or the image lacks a pixel per module. */
@@ -119,86 +118,4 @@ function encodeFitting(shortUrl: string, { level, ...frame }: Frame & { readonly
   const smallest = modules.length + 2 * frame.margin
   if (frame.size >= smallest) return modules
   return validationFailed([new Refusal('out_of_range.size', { least: smallest }).at('size')])
-}
-
-/** The modules of a code, row by row, without its margin: true is dark. */
-type Modules = readonly (readonly boolean[])[]
-
-/** Encodes an ASCII text, which must fit into the level's capacity. */
-export function encodeModules(text: string, level: Level): Modules {
-  const framed = encodeQR(text, 'raw', { ecc: names[level], encoding: 'byte', border: 1 })
-  return framed.slice(1, -1).map((row) => row.slice(1, -1))
-}
-
-/** The size of the image in pixels, and the smallest white margin on each side in modules. */
-interface Frame {
-  readonly size: number
-  readonly margin: number
-}
-
-/** Draws the code as an SVG document. */
-function drawSvg(modules: Modules, { size, margin }: Frame): string {
-  const side = modules.length + 2 * margin
-  const path = modules.map((row, y) => drawRow(row, margin, y + margin)).join('')
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}" viewBox="0 0 ${side} ${side}"`,
-    ` shape-rendering="crispEdges"><rect width="${side}" height="${side}" fill="#fff"/><path d="${path}"/></svg>`,
-  ].join('')
-}
-
-/** Returns an SVG path with one rectangle per run of dark modules. */
-function drawRow(row: readonly boolean[], left: number, y: number): string {
-  let path = ''
-  for (let x = row.indexOf(true); x >= 0; x = row.indexOf(true, x)) {
-    const light = row.indexOf(false, x)
-    const end = light < 0 ? row.length : light
-    path += `M${x + left} ${y}h${end - x}v1h${x - end}z`
-    x = end
-  }
-  return path
-}
-
-/** Draws the code as a PNG. Each module has the same whole number of pixels, and the rest widens the margin. */
-export function drawPng(modules: Modules, { size, margin }: Frame): Promise<Buffer> {
-  const scale = Math.floor(size / (modules.length + 2 * margin))
-  const start = Math.floor((size - scale * modules.length) / 2)
-  const white = Buffer.alloc(Math.ceil(size / 8), 0xff)
-  const lines: Buffer[] = Array(size).fill(white)
-  for (const [y, row] of modules.entries()) {
-    lines.fill(drawLine(row, scale, start, white), start + y * scale, start + (y + 1) * scale)
-  }
-  return encodePng(size, lines)
-}
-
-/** Draws a row, in which each module has `scale` pixels. The first begins at the pixel `start`. */
-function drawLine(row: readonly boolean[], scale: number, start: number, white: Buffer): Buffer {
-  const line = Buffer.from(white)
-  for (let x = 0; x < row.length * scale; x++) {
-    const bit = start + x
-    if (row[Math.floor(x / scale)]) line[bit >> 3] = (line[bit >> 3] as number) & ~(0x80 >> (bit & 7))
-  }
-  return line
-}
-
-const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
-/** One bit per pixel, grayscale, and the only methods that exist. */
-const imageHeader = [1, 0, 0, 0, 0]
-
-/** Encodes an image as PNG (ISO/IEC 15948). Lines are padded to whole bytes and have one bit per pixel, 1 for white. */
-async function encodePng(width: number, lines: readonly Buffer[]): Promise<Buffer> {
-  const header = Buffer.alloc(13)
-  header.writeUInt32BE(width, 0)
-  header.writeUInt32BE(lines.length, 4)
-  header.set(imageHeader, 8)
-  const unfiltered = Buffer.of(0)
-  const data = await promisify(deflate)(Buffer.concat(lines.flatMap((line) => [unfiltered, line])))
-  return Buffer.concat([pngSignature, chunk('IHDR', header), chunk('IDAT', data), chunk('IEND', Buffer.alloc(0))])
-}
-
-function chunk(type: string, data: Buffer): Buffer {
-  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
-  const named = Buffer.concat([Buffer.from(type), data])
-  length.writeUInt32BE(data.length)
-  sum.writeUInt32BE(crc32(named))
-  return Buffer.concat([length, named, sum])
 }

@@ -119,6 +119,15 @@ export interface Database {
     /** IP addresses that the DNS returned, separated by spaces. */
     addresses: string
   }
+  /** How the QR codes of domains look. `logo` is a PNG. A domain without a row has the plain style. */
+  qr_styles: {
+    domain_id: number
+    account_id: number
+    dark: string
+    background: string
+    margin: number
+    logo: Uint8Array | null
+  }
   spaces: OwnedRecord & { name: string; name_folded: string; color: number }
   /** The record of another database that a space was imported from. */
   space_origins: {

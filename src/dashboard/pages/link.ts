@@ -5,6 +5,7 @@ import { type Html, html, type Part } from '../../http/html.ts'
 import { sendQr } from '../../links/qr.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
+import { findQrStyle } from '../../qr/store.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyButton, hiddenFields, linkButton, type MenuItem, menu, submitButton } from '../parts/buttons.ts'
@@ -24,11 +25,12 @@ export function addLinkPages(pages: Pages, services: Services): void {
   pages.get(`${home}/:id`, (request) => showLink(request, services))
 
   pages.getFile(`${home}/:id/qr`, async (request) => {
-    const { alias: name, short_url: shortUrl } = await requestedLink(request, services)
+    const { alias: name, short_url: shortUrl, domain_id } = await requestedLink(request, services)
+    const style = await findQrStyle(services.storage, request.account, domain_id)
     const { download, ...query } = request.query
     const disposition = download === undefined ? 'inline' : 'attachment'
     const headers = { 'cache-control': 'no-store' }
-    return sendQr(request.exchange, { name, shortUrl, query, disposition, headers }, null)
+    return sendQr(request.exchange, { name, shortUrl, query, style, disposition, headers }, null)
   })
 
   addLinkActions(pages, services)
@@ -118,13 +120,14 @@ export function qrImage(shortUrl: string, path: string): Html {
 }
 
 /** Renders the QR code, folded on phones only. A link to `#qr` opens it. */
-function qrSection({ short_url }: Link, path: string): Html {
+function qrSection({ short_url, domain_id }: Link, path: string): Html {
   return html`<details class="qr-fold"><summary>${icon('chevron', 'chevron')}QR code</summary>
 <section id="qr" class="qr">${qrImage(short_url, path)}
 <div class="stack"><h2>QR code</h2><p><code>${short_url}</code></p>
 <a class="button plain" href="${path}?format=svg&amp;size=1024&amp;download=1">Download SVG</a>
 <form method="get" action="${path}" class="actions">${hiddenFields({ format: 'png', download: '1' })}${submitButton({ label: 'Download PNG', weight: 'plain' })}<label for="qr-size" class="hidden-text">Size of the PNG</label>
-<select id="qr-size" name="size"><option value="256">256 px</option><option value="512" selected>512 px</option><option value="1024">1024 px</option><option value="2048">2048 px</option></select></form></div></section></details>`
+<select id="qr-size" name="size"><option value="256">256 px</option><option value="512" selected>512 px</option><option value="1024">1024 px</option><option value="2048">2048 px</option></select></form>
+<p><a href="/app/domains/${domain_id}/qr">Change colors and logo</a></p></div></section></details>`
 }
 
 /** Adds the actions on one link. Each returns to the list in its previous state, or to the link page. */

@@ -108,6 +108,23 @@ export function textField(state: FormState, field: TextField): Html {
   return withLabel(field, error, prefixed)
 }
 
+/** Renders a control for a color such as #0b5c6b. */
+export function colorField(state: FormState, field: Field): Html {
+  const { value, error } = state.control(field)
+  return withLabel(
+    field,
+    error,
+    html`<input${attributes({ type: 'color', ...commonAttributes(field, error), value })}>`,
+  )
+}
+
+/** Renders a control for a file. Browsers keep no file when a form is shown again. */
+export function fileField(state: FormState, field: Field & { readonly accept: string }): Html {
+  const { error } = state.control(field)
+  const all = { type: 'file', ...commonAttributes(field, error), accept: field.accept }
+  return withLabel(field, error, html`<input${attributes(all)}>`)
+}
+
 export interface Choice<Label = string> {
   readonly value: string
   readonly label: Label

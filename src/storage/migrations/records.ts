@@ -11,7 +11,7 @@ export function recordTables(dialect: Dialect): string[] {
 }
 
 function tables(dialect: Dialect): string[] {
-  const { engine, id, integer, text, end } = dialect
+  const { engine, id, integer, bytes, text, end } = dialect
   const isSqlite = engine === 'sqlite'
   // Without a foreign key on PostgreSQL: checking it would lock the account's row for every record, which is a fifth of
   // the cost of storing one. A key proves that its account exists, and accounts are never deleted.
@@ -41,6 +41,15 @@ function tables(dialect: Dialect): string[] {
       addresses text not null
     )${end}`,
     'create index domain_checks_by_answer on domain_checks (account_id, answer, checked_at)',
+
+    `create table qr_styles (
+      domain_id ${integer} primary key references domains (id) on delete cascade,
+      account_id ${integer} not null references accounts (id),
+      dark text not null,
+      background text not null,
+      margin integer not null,
+      logo ${bytes}
+    )${end}`,
 
     `create table spaces (
       id ${id},

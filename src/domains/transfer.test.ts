@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { deflateSync } from 'node:zlib'
+import { newLocation } from '../../test/engine.ts'
+import { createAccount } from '../accounts/store.ts'
+import { encodePng } from '../qr/png.ts'
+import { findQrStyle, storeQrStyle } from '../qr/store.ts'
+import { openStorage } from '../storage/open.ts'
+import { exportRecords } from '../transfer/export.ts'
+import { importRecords } from '../transfer/import.ts'
+import { findDomainByName, insertDomain } from './store.ts'
+import { domainTransfer } from './transfer.ts'
+
+async function place(t: TestContext) {
+  const storage = await openStorage(await newLocation((work) => t.after(work)))
+  t.after(() => storage.close())
+  return { storage, account: (await createAccount(storage, 'Acme')).id }
+}
+
+test('an export has the QR style of each domain, and an import stores it', async (t) => {
+  const [from, to] = [await place(t), await place(t)]
+  const urls = { homepage_url: null, not_found_url: null }
+  const data = deflateSync(Buffer.from([0, 1, 2, 3, 4]))
+  const logo = encodePng({ width: 1, height: 1, format: 'rgba', data })
+  const styles = [
+    null,
+    { dark: '#0b5c6b', background: '#fff4e0', margin: 2, logo },
+    { dark: '#000000', background: '#ffffff', margin: 0, logo: null },
+  ]
+  for (const [index, style] of styles.entries()) {
+    const name = `${index}.example`
+    const { record } = await insertDomain(from.storage, from.account, { name, nameUnicode: name }, urls)
+    if (style !== null) assert.ok(await storeQrStyle(from.storage, from.account, record.id, style))
+  }
+  const lines = await Array.fromAsync(exportRecords(from.storage, from.account, [domainTransfer]))
+  const refused: string[] = []
+  const listener = { refused: (_: number, reason: string) => refused.push(reason), progressed: () => undefined }
+  async function* file() {
+    yield Buffer.from(lines.join(''))
+  }
+  const target = { account: to.account, asNew: false, transferables: [domainTransfer] }
+  for (const outcome of [
+    { stored: 3, known: 0 },
+    { stored: 0, known: 3 },
+  ]) {
+    const { stored, known } = await importRecords(to.storage, target, file(), listener)
+    assert.deepEqual([{ stored, known }, refused], [outcome, []])
+  }
+  for (const [index, style] of styles.entries()) {
+    const domain = await findDomainByName(to.storage, to.account, `${index}.example`)
+    assert.deepEqual(await findQrStyle(to.storage, to.account, domain?.id ?? 0), style ?? undefined)
+  }
+})
+
+test('no style is stored for a domain of another account', async (t) => {
+  const { storage, account } = await place(t)
+  const { id: stranger } = await createAccount(storage, 'Other')
+  const urls = { homepage_url: null, not_found_url: null }
+  const { record } = await insertDomain(storage, account, { name: 'a.example', nameUnicode: 'a.example' }, urls)
+  const style = { dark: '#000000', background: '#ffffff', margin: 0, logo: null }
+  assert.equal(await storeQrStyle(storage, stranger, record.id, style), false)
+  assert.equal(await findQrStyle(storage, account, record.id), undefined)
+})

@@ -1,0 +1,73 @@
+/** Logos of QR codes, which a process without permissions reads from files. */
+import { execFile } from 'node:child_process'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { overloaded } from '../errors.ts'
+import { Semaphore } from '../lib/semaphore.ts'
+import type { Look } from './code.ts'
+
+/** Why a file can't be a logo. */
+export type LogoProblem = 'type' | 'size' | 'damaged' | 'empty' | 'unreadable'
+
+/** A request to the process, as JSON. */
+export interface LogoRequest extends Pick<Look, 'dark' | 'background'> {
+  /** The file, in Base64. */
+  readonly file: string
+  /** A short URL, whose code must be readable with the logo. */
+  readonly text: string
+}
+
+/** The response of the process, as JSON. `logo` is a PNG in Base64. */
+export type LogoResponse = { readonly logo: string } | { readonly problem: LogoProblem }
+
+/** The maximum file size in bytes. */
+export const maxLogoFileBytes = 256 * 1024
+/** How long reading a file may take. Milliseconds. */
+const timeoutMs = 10_000
+
+const module = fileURLToPath(new URL('./logo-process.ts', import.meta.url))
+
+/** The options of Node: the process may only read its own code, and has little memory, also for WebAssembly (64 KiB pages). */
+const options = [
+  '--permission',
+  ...[import.meta.url, import.meta.resolve('qr'), import.meta.resolve('@resvg/resvg-wasm')].map(
+    (url) => `--allow-fs-read=${dirname(fileURLToPath(url))}/*`,
+  ),
+  '--max-old-space-size=128',
+  '--wasm-max-mem-pages=4096',
+]
+
+const processes = new Semaphore({
+  concurrency: 1,
+  maxQueue: 16,
+  maxQueuePerKey: 2,
+  maxWaitMs: 15_000,
+  rejection: () => overloaded('Too many logos are being read. Try again in a minute.'),
+})
+
+type LogoFile = Omit<LogoRequest, 'file'> & { readonly file: Buffer }
+
+/** Reads a logo as `encodePng` writes it with the format `rgba`. Throws `overloaded`. */
+export function readLogo(account: number, request: LogoFile, timeout = timeoutMs): Promise<Buffer | LogoProblem> {
+  const input = JSON.stringify({ ...request, file: request.file.toString('base64') } satisfies LogoRequest)
+  return processes.run(async () => {
+    const output = await runProcess(input, timeout)
+    const response: LogoResponse = output === null ? { problem: 'damaged' } : JSON.parse(output)
+    return 'problem' in response ? response.problem : Buffer.from(response.logo, 'base64')
+  }, String(account))
+}
+
+/** Returns the output of the process; null if it fails, takes too long or needs too much memory. */
+function runProcess(input: string, timeout: number): Promise<string | null> {
+  return new Promise((resolve, reject) => {
+    const settings = { env: {}, timeout, killSignal: 'SIGKILL' } as const
+    const child = execFile(process.execPath, [...options, module], settings, (error, stdout) => {
+      if (error === null) resolve(stdout)
+      // The code is text if the process could not start.
+      else if (typeof error.code === 'string') reject(overloaded('The logo can’t be read now. Try again in a minute.'))
+      else resolve(null)
+    })
+    // The process may end before it reads everything.
+    child.stdin?.on('error', () => undefined).end(input)
+  })
+}

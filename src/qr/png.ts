@@ -1,0 +1,91 @@
+/** PNG images (ISO/IEC 15948). */
+import { crc32, inflateSync } from 'node:zlib'
+import type { Raster } from './raster.ts'
+
+const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+
+/** Bit depth and color type. Lines are padded to whole bytes. */
+const formats = {
+  /** One bit per pixel, 1 for white. */
+  bilevel: [1, 0],
+  /** One bit per pixel: an index of two colors. */
+  palette: [1, 3],
+  rgb: [8, 2],
+  rgba: [8, 6],
+} as const
+
+interface PngImage {
+  readonly width: number
+  readonly height: number
+  readonly format: keyof typeof formats
+  /** The colors of a palette, three bytes each. */
+  readonly palette?: Buffer
+  /** The compressed lines, each after a zero byte: without a filter. */
+  readonly data: Buffer
+}
+
+export function encodePng({ width, height, format, palette, data }: PngImage): Buffer {
+  const colors = palette === undefined ? [] : [chunk('PLTE', palette)]
+  const header = chunk('IHDR', headerOf(width, height, format))
+  return Buffer.concat([signature, header, ...colors, chunk('IDAT', data), chunk('IEND', Buffer.alloc(0))])
+}
+
+function headerOf(width: number, height: number, format: PngImage['format']): Buffer {
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(height, 4)
+  header.set(formats[format], 8)
+  return header
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
+  const named = Buffer.concat([Buffer.from(type), data])
+  length.writeUInt32BE(data.length)
+  sum.writeUInt32BE(crc32(named))
+  return Buffer.concat([length, named, sum])
+}
+
+const unfiltered = Buffer.of(0)
+
+/** Returns the data of an image before compression. */
+export function withFilterTypes(lines: readonly Buffer[]): Buffer {
+  return Buffer.concat(lines.flatMap((line) => [unfiltered, line]))
+}
+
+/** The positions of the parts of a PNG from `encodePng` with the format `rgba`. */
+const [dataAt, endBytes] = [signature.length + 25, 12]
+
+/** Decodes a PNG that `encodePng` wrote with the format `rgba`. Returns null for any other bytes, or a wider or higher image. */
+export function decodeRgbaPng(png: Buffer, maxSide: number): Raster | null {
+  if (png.length < dataAt + 12 + endBytes) return null
+  const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)]
+  if (![width, height].every((side) => side >= 1 && side <= maxSide)) return null
+  const packed = png.subarray(dataAt + 8, png.length - endBytes - 4)
+  if (!encodePng({ width, height, format: 'rgba', data: packed }).equals(png)) return null
+  const lines = inflateExactly(packed, height * (1 + 4 * width))
+  if (lines === null) return null
+  const data = new Uint8Array(4 * width * height)
+  for (let y = 0; y < height; y++) {
+    const start = y * (1 + 4 * width)
+    if (lines[start] !== 0) return null
+    data.set(lines.subarray(start + 1, start + 1 + 4 * width), 4 * width * y)
+  }
+  return { width, height, data }
+}
+
+/** Returns the inflated bytes; null if they have another length, or if other bytes follow the packed ones. */
+function inflateExactly(packed: Buffer, length: number): Buffer | null {
+  try {
+    const { buffer, engine } = inflateSync(packed, { maxOutputLength: length, info: true }) as unknown as Inflated
+    return buffer.length === length && engine.bytesWritten === packed.length ? buffer : null
+  } catch {
+    return null
+  }
+}
+
+/** The result of zlib with the option `info`. */
+interface Inflated {
+  readonly buffer: Buffer
+  readonly engine: { readonly bytesWritten: number }
+}

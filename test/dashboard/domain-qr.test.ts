@@ -1,0 +1,160 @@
+/** The style of a domain's QR codes: the form, its files, and the codes of links. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findQrStyle } from '../../src/qr/store.ts'
+import { startApp } from '../app.ts'
+import { signedIn } from '../dashboard.ts'
+import { newPlace } from '../links-api.ts'
+
+const app = await startApp()
+
+const colors = { dark: '#0b5c6b', background: '#fff4e0', margin: '2' }
+const svg =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><script>alert(1)</script><circle cx="4" cy="4" r="4"/></svg>'
+
+type Typed = Readonly<Record<string, string | readonly File[]>>
+
+function filledForm({ logo, ...fields }: Typed): FormData {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.append(name, String(value))
+  const files = Array.isArray(logo) ? logo : [new File([], '')]
+  for (const file of files) form.append('logo', file)
+  return form
+}
+
+/** Returns the width of a code with its margin, in modules. */
+function sideOf(image: string): number {
+  return Number(/viewBox="0 0 (\d+) /.exec(image)?.[1])
+}
+
+async function place() {
+  const own = await newPlace(app)
+  const browser = await signedIn(app, own.key)
+  const path = `/app/domains/${own.domain.id}/qr`
+  /** Sends the form as a browser does, with its files. */
+  const send = async (typed: Typed) => {
+    const shown = await browser.open(path)
+    const request = new Request('http://localhost/', {
+      method: 'POST',
+      body: filledForm({ ...shown.form(path), ...typed }),
+    })
+    const headers = { 'sec-fetch-site': 'same-origin', 'content-type': request.headers.get('content-type') ?? '' }
+    return browser.ask('POST', path, { body: Buffer.from(await request.arrayBuffer()), headers })
+  }
+  const { id } = await own.link({ alias: 'sale' })
+  const code = async (query = '') => (await browser.get(`/app/links/${id}/qr${query}`)).text
+  const stored = () => findQrStyle(app.storage, own.account, own.domain.id)
+  return { ...own, browser, path, form: send, link: id, code, stored }
+}
+
+test('every code of the domain has its colors and quiet zone immediately; the API returns plain codes', async () => {
+  const { browser, path, form, code, send, link } = await place()
+  const plain = (await send('GET', `/links/${link}/qr`)).text
+  assert.equal(await code(), plain)
+  const saved = await browser.follow(await form(colors))
+  assert.deepEqual(saved.page.said, ['QR code style saved. Codes that you downloaded before keep working.'])
+  const { dark, background, margin } = saved.page.form(path)
+  assert.deepEqual({ dark, background, margin }, colors)
+  for (const text of [await code(), (await browser.get(`${path}/example`)).text]) {
+    assert.match(text.slice(0, 200), /<rect [^>]*fill="#fff4e0"\/><path fill="#0b5c6b" /)
+  }
+  assert.equal(sideOf(await code()), sideOf(plain) - 4)
+  assert.equal(sideOf(await code('?margin=4')), sideOf(plain))
+  assert.equal((await send('GET', `/links/${link}/qr`)).text, plain)
+  const reset = await browser.follow(await browser.submit(saved.page, `${path}/reset`))
+  assert.deepEqual(reset.page.said, ['QR codes are black on white again.'])
+  assert.equal(reset.page.actions.includes(`${path}/reset`), false)
+  assert.equal(await code(), plain)
+})
+
+test('a logo is stored as a raster, stays when colors change, and can be replaced and removed', async () => {
+  const { browser, link, form, code, stored } = await place()
+  assert.equal((await form({ ...colors, logo: [new File([svg], 'logo.gif')] })).status, 303)
+  const first = (await stored())?.logo
+  assert.equal(first?.toString('latin1', 1, 4), 'PNG')
+  assert.equal(first?.includes('script'), false)
+  assert.match(await code('?level=L'), /<image [^>]*href="data:image\/png;base64,/)
+  const { headers } = await browser.get(`/app/links/${link}/qr`)
+  assert.equal(headers['content-security-policy'], "default-src 'none'; img-src data:; sandbox")
+  assert.equal((await form({ dark: '#000000' })).status, 303)
+  assert.deepEqual(await stored(), { dark: '#000000', background: '#fff4e0', margin: 2, logo: first })
+  const other = svg.replace('circle', 'circle fill="#a00"')
+  assert.equal((await form({ remove_logo: 'true', logo: [new File([other], 'x.svg')] })).status, 303)
+  assert.notDeepEqual((await stored())?.logo, first)
+  assert.equal((await form({ remove_logo: 'true' })).status, 303)
+  assert.equal((await stored())?.logo, null)
+  assert.doesNotMatch(await code(), /<image/)
+})
+
+test('422 for colors that scanners cannot read, and asks for the file again', async () => {
+  const { form, stored } = await place()
+  const { status, page } = await form({ ...colors, dark: '#cccccc', margin: '11', logo: [new File([svg], 'x.svg')] })
+  assert.equal(status, 422)
+  assert.deepEqual(page.refused, ['margin', 'logo'])
+  assert.equal(page.value('dark'), '#cccccc')
+  assert.match(page.errorOf('logo'), /^Choose the file again/)
+  const pale = await form({ ...colors, dark: '#cccccc' })
+  assert.equal(pale.status, 422)
+  assert.match(pale.page.errorOf('dark'), /^Scanners need a contrast of at least 4:1, and these colors have 1\.4:1\./)
+  assert.equal(await stored(), undefined)
+})
+
+test('422 for files that can’t be a logo, with the reason next to the field', async () => {
+  const { form, stored, browser, path } = await place()
+  const file = (bytes: number | string, name = 'x.png') =>
+    new File([typeof bytes === 'string' ? bytes : Buffer.alloc(bytes, 'x')], name)
+  for (const [logo, reason] of [
+    [[file('')], 'The file is empty. Choose another file.'],
+    [[file(256 * 1024 + 1)], 'The file is larger than 256 KB. Choose a smaller one.'],
+    [[file(svg), file(svg)], 'Choose a single file.'],
+    [[file(256 * 1024)], 'Choose a PNG, JPEG or SVG file.'],
+    [[file('\x89PNG\r\n\x1a\n')], 'Choose a PNG, JPEG or SVG file.'],
+    [
+      [file('<svg>', 'x.svg')],
+      'The file can’t be read as an image. Save the image again as PNG, and choose that file.',
+    ],
+  ] as const) {
+    const { status, page } = await form({ ...colors, logo })
+    assert.equal(status, 422)
+    assert.ok(page.errorOf('logo').startsWith(reason), page.errorOf('logo'))
+  }
+  // Without a multipart body, browsers send the file name.
+  const named = await browser.post(path, { ...colors, logo: 'x.png' })
+  assert.match(named.page.errorOf('logo'), /^Choose a single file\./)
+  assert.equal(await stored(), undefined)
+})
+
+test('400 for a broken form, 413 for a body over 1 MiB, and 403 for a form of another site', async () => {
+  const { form, path, browser, stored } = await place()
+  const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'multipart/form-data; boundary=b' }
+  assert.equal((await browser.ask('POST', path, { body: '--b\r\nnonsense', headers })).status, 400)
+  assert.equal((await form({ ...colors, logo: [new File([Buffer.alloc(1024 * 1024)], 'x')] })).status, 413)
+  const foreign = { ...headers, 'sec-fetch-site': 'cross-site' }
+  assert.equal((await browser.ask('POST', path, { body: '--b--', headers: foreign })).status, 403)
+  // Other forms take no files.
+  assert.equal((await browser.ask('POST', `${path}/reset`, { body: `--b\r\n%`, headers })).status, 400)
+  const empty = await browser.ask('POST', path, { body: '--b--', headers })
+  assert.deepEqual([empty.status, empty.page.refused], [422, ['dark', 'background', 'margin']])
+  assert.equal((await browser.post(path, { ...colors, more: '1' })).status, 422)
+  assert.equal(await stored(), undefined)
+})
+
+test('a restored domain still has its style; the API deletes both', async () => {
+  const { browser, path, form, stored, domain, send, account } = await place()
+  await form(colors)
+  const before = await stored()
+  const page = `/app/domains/${domain.id}`
+  await browser.submit(await browser.open(`${page}/delete`), `${page}/delete`, { name: domain.name })
+  assert.equal((await browser.get(path)).status, 404)
+  assert.equal((await browser.post(path, colors)).status, 404)
+  await browser.post(`${page}/restore`)
+  assert.deepEqual(await stored(), before)
+  assert.equal((await send('DELETE', `/domains/${domain.id}?links=delete`)).status, 204)
+  assert.equal(await findQrStyle(app.storage, account, domain.id), undefined)
+})
+
+test('no style of another account is found', async () => {
+  const { form, domain } = await place()
+  await form(colors)
+  assert.equal(await findQrStyle(app.storage, await app.createAccount(), domain.id), undefined)
+})
