@@ -7,6 +7,7 @@ export const paths: Readonly<Record<string, string>> = {
   overview: '/app',
   'overview-year': '/app?period=12m',
   countries: '/app/countries?period=7d&search=e&sort_by=value&sort=asc',
+  referrer: '/app/referrers/t.co/links',
   'top-links': '/app/domains/1/top-links',
   links: '/app/links',
   'links-odd': '/app/links?search=odd',

@@ -21,6 +21,7 @@ import { addSignInPages } from './pages/sign-in.ts'
 import { addSpacePages } from './pages/spaces.ts'
 import { Pages, type Services } from './pages.ts'
 import { addBreakdownPages } from './statistics/breakdown-pages.ts'
+import { addReferrerPages } from './statistics/referrer-links.ts'
 
 export function addDashboard(services: Services): void {
   const { router } = services
@@ -33,6 +34,7 @@ export function addDashboard(services: Services): void {
   addSignInPages(pages, services)
   addOverviewPage(pages, services)
   addBreakdownPages(pages, services)
+  addReferrerPages(pages, services)
   addLinkListPages(pages, services)
   addSelectionPages(pages, services)
   addLinkPages(pages, services)

@@ -35,6 +35,11 @@ export function transactionOf(execute: Db['execute']): Db {
 export interface Storage extends Db {
   /** Returns one page of an account's records, and the total. Sees only committed data. */
   list<Row>(listing: Listing<Row>): Promise<Page<Row>>
+  /**
+   * Runs a long `select` for an account outside of the event loop, and returns the values of its rows. Sees only committed
+   * data. Accounts take turns. Throws `overloaded` if too many such queries wait.
+   */
+  scan(account: number, query: Query<unknown>): Promise<readonly (readonly unknown[])[]>
   /** Starts background work, such as indexing, when the server listens. `onProblem` gets its errors. */
   start(onProblem: (error: unknown) => void): void
   /**

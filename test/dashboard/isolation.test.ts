@@ -88,13 +88,13 @@ test("returns 404 for every page and form with another account's id", async () =
   for (const { method, template } of withId) {
     const ask = (path: string) => (method === 'GET' ? mine.browser.get(path) : mine.browser.post(path, form))
     for (const id of idsFor(template)) {
-      const path = template.replace(':id', String(id))
+      const path = template.replace(':id', String(id)).replace(':host', `${mine.mark}.example`)
       const answer = await ask(path)
       // Deleted records look like records that never existed.
       if (template.endsWith('/restore')) assert.equal(answer.headers.location, `/app/${template.split('/')[2]}`)
       else assert.equal(answer.status, 404, `${method} ${path}`)
       assertNothingOf(theirs, answer, path)
-      const same = await ask(template.replace(':id', '99999'))
+      const same = await ask(path.replace(/\/\d+(?=\/|$)/, '/99999'))
       const told = (each: Visited) => each.text.replaceAll(/\d+/g, 'n')
       assert.deepEqual([same.status, told(same)], [answer.status, told(answer)], path)
     }
@@ -110,7 +110,7 @@ test('every page shows only the records of its account', async () => {
     const pages = routes.filter(({ method, template }) => method === 'GET' && !/selected$|static/.test(template))
     for (const { method, template } of pages) {
       const id = own.ids[template.split('/')[2] as keyof Owner['ids']]?.[0]
-      const path = template.replace(':id', String(id))
+      const path = template.replace(':id', String(id)).replace(':host', `${own.mark}.example`)
       const answer = await own.browser.ask(method, path, {})
       assert.equal(answer.status, 200, path)
       assertNothingOf(other, answer, path)

@@ -1,4 +1,4 @@
-/** Lists, their figures, and actions with a confirmation. */
+/** Lists, and actions with a confirmation. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { maxChoices } from '../../src/dashboard/choices.ts'
@@ -8,7 +8,6 @@ import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
-import { addClicks, manyPeople } from '../days.ts'
 import { allOf, textOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
 
@@ -185,187 +184,21 @@ describe('lists', () => {
   })
 })
 
-describe('figures', () => {
-  test('equal the API, on pages and in the CSV file', async () => {
-    const own = await furnish(app)
-    const browser = await signedIn(app, own.key)
-    const [link] = own.links
-    const stats = async (query: string) => (await own.send('GET', `/stats?${query}`)).body
-    for (const [path, subject] of [
-      ['/app', ''],
-      [`/app/links/${link.id}`, `&link_id=${link.id}`],
-      [`/app/domains/${own.domain.id}`, `&domain_id=${own.domain.id}`],
-      [`/app/spaces/${own.space.id}`, `&space_id=${own.space.id}`],
-    ] as const) {
-      const { meta } = await stats(`name=clicks${subject}`)
-      const { root } = await browser.open(path)
-      const numbersIn = (name: string, type: string) =>
-        allOf(root, name, { class: type }).flatMap((list) =>
-          allOf(list, 'dd').map((each) => Number.parseInt(textOf(each), 10)),
-        )
-      const allTime = path === `/app/links/${link.id}` ? [meta.clicks] : []
-      assert.deepEqual(numbersIn('dl', 'figures'), [meta.clicks, meta.unique_clicks, ...allTime], path)
-      const [bots, , previews] = numbersIn('details', 'uncounted')
-      assert.deepEqual([bots, previews], [meta.bots, meta.previews], path)
-    }
-    const { data } = await stats(`name=clicks&link_id=${link.id}`)
-    const file = await browser.get(`/app/links/${link.id}/clicks.csv`)
-    assert.match(String(file.headers['content-disposition']), /^attachment; filename="[\w-]+-clicks\.csv"$/)
-    const lines = data.map(({ start_at, ...counts }: Json) =>
-      [start_at.slice(0, 10), ...Object.values(counts), 'UTC', start_at].join(','),
-    )
-    const head = 'Day,Clicks,Unique visitors,Bots,Previews,Time zone,Start (UTC)'
-    assert.equal(file.text, `${[head, ...lines].join('\r\n')}\r\n`)
-    const { text } = await browser.open(`/app/links/${link.id}`)
-    for (const words of ['Germany', 'www.google.com', 'Chrome', 'German']) assert.ok(text.includes(words), words)
-    for (const query of ['period=1y', 'from=2026-02-30', 'from=2026-02-02&to=2026-02-01', 'from=1960-01-01']) {
-      const ofGroups = [`/app/domains/${own.domain.id}`, `/app/spaces/${own.space.id}`]
-      for (const path of ['/app', `/app/links/${link.id}`, `/app/links/${link.id}/clicks.csv`, ...ofGroups]) {
-        assert.equal((await browser.get(`${path}?${query}`)).status, 422, `${path}?${query}`)
-      }
-    }
-  })
-
-  test('compare up to five selected links', async () => {
-    const own = await furnish(app)
-    const browser = await signedIn(app, own.key)
-    const [clicked, other] = own.links
-    const selected = (links: readonly Json[]) => Object.fromEntries(links.map(({ id }) => [`row-${id}`, 'on']))
-    const compare = async (links: readonly Json[]) =>
-      browser.follow(await browser.post('/app/links/selected', { ...selected(links), what: 'compare', space_id: '' }))
-    const two = await compare([clicked, other])
-    assert.equal(two.page.heading, 'Compare 2 links')
-    const [total] = allOf(two.page.root, 'tfoot')
-    assert.deepEqual(total && allOf(total, 'td').map(textOf), ['1', '0'])
-    const week = two.page.links.find((link) => link.includes('period=7d'))
-    assert.equal(week, `/app/links/compare?ids=${clicked.id},${other.id}&period=7d`)
-    assert.ok((await browser.open(`${week}&compare=year`)).links.includes(`${week}&compare=none`))
-    assert.equal((await compare(own.links)).page.heading, 'Compare 5 links')
-    const six = await compare([...own.links, await own.link()])
-    assert.deepEqual([six.status, six.page.heading], [422, 'Compare links'])
-    assert.match(six.page.text, /You selected 6 links\. Select at most 5/)
-    for (const query of ['ids=x', 'ids=1,,2', 'ids=1&ids=2', `ids=${clicked.id}&compare=month`]) {
-      assert.equal((await browser.get(`/app/links/compare?${query}`)).status, 422, query)
-    }
-    assert.match((await browser.open('/app/links/compare?ids=99999')).text, /These links no longer exist/)
-    assert.match((await browser.open('/app/links/compare')).text, /Select links to compare/)
-  })
-
-  test('returns the same QR code as the API, as an image or a file', async () => {
-    const link = await place.link()
-    for (const query of ['', '?format=svg', '?format=png&size=256']) {
-      const [of, same] = [
-        await browser.get(`/app/links/${link.id}/qr${query}`),
-        await place.send('GET', `/links/${link.id}/qr${query}`),
-      ]
-      assert.deepEqual([of.status, of.headers['content-type'], of.text], [200, same.headers['content-type'], same.text])
-      assert.match(String(of.headers['content-disposition']), /^inline/)
-    }
-    const file = await browser.get(`/app/links/${link.id}/qr?download=1`)
-    assert.equal(file.headers['content-disposition'], `attachment; filename="${link.alias}.svg"`)
-    const { status, page } = await browser.get(`/app/links/${link.id}/qr?size=0`)
-    assert.equal(status, 422)
-    assert.match(page.text, /size/)
-  })
-})
-
-describe('breakdowns', async () => {
-  const own = await newPlace(app)
-  const browser = await signedIn(app, own.key)
-  const space = await own.stored('/spaces', { name: 'Summer' })
-  const leaving = await own.stored('/domains', { name: `leaving.${own.domain.name}` })
-  const links = [
-    await own.link({ title: '=Summer sale', space_id: space.id }),
-    await own.link({ domain_id: leaving.id }),
-    await own.link(),
-  ]
-  const today = Math.floor(Date.now() / 86_400_000)
-  const countries = ['DE', 'ES', 'FR', 'GB', 'IT', 'NL', 'PL', 'PT', 'SE', 'US', 'AT', 'BE']
-  for (const [at, country] of countries.entries()) {
-    await addClicks(app.storage, links[0].id, today, manyPeople(20 - at, 'countries', country))
+test('returns the same QR code as the API, as an image or a file', async () => {
+  const link = await place.link()
+  for (const query of ['', '?format=svg', '?format=png&size=256']) {
+    const [of, same] = [
+      await browser.get(`/app/links/${link.id}/qr${query}`),
+      await place.send('GET', `/links/${link.id}/qr${query}`),
+    ]
+    assert.deepEqual([of.status, of.headers['content-type'], of.text], [200, same.headers['content-type'], same.text])
+    assert.match(String(of.headers['content-disposition']), /^inline/)
   }
-  for (const [at, { id }] of links.entries()) {
-    await addClicks(app.storage, id, today, manyPeople(50 - at, 'referrers', '-x.example'))
-  }
-  await app.actions.domains.removeForNow(own.account, leaving.id)
-  assert.equal((await own.send('DELETE', `/links/${links[2].id}`)).status, 204)
-  const rowsOf = (page: Page, name = 'tr') =>
-    allOf(page.root, name).map((row) => textOf(row).replace(/\s+/g, ' ').trim())
-
-  test('show eight values, and the others in one row', async () => {
-    const rows = rowsOf(await browser.open(`/app/links/${links[0].id}`), 'li')
-    const at = rows.findIndex((row) => row.includes('Unknown'))
-    assert.match(rows[at] ?? '', /50 clicks, /)
-    assert.match(rows[at + 8] ?? '', /Others 55 clicks, /)
-  })
-
-  test('are listed whole in pages, which can be sorted and searched', async () => {
-    const listed = async (query: string) => rowsOf(await browser.open(`/app/countries?${query}`)).slice(1)
-    assert.equal((await listed('')).length, 13)
-    assert.equal((await listed('per_page=10&page=2')).length, 3)
-    assert.deepEqual(
-      (await listed('sort_by=value&sort=asc'))
-        .slice(0, 3)
-        .join()
-        .match(/[A-Z][a-z]+/g),
-      ['Austria', 'Belgium', 'France'],
-    )
-    assert.match((await listed('search=GERM')).join(), /^\S* ?Germany206\.2%$/)
-    const none = await browser.open(`/app/spaces/${space.id}/countries?search=atlantis&period=7d`)
-    assert.match(none.text, /No countries match “atlantis”\./)
-    assert.match(none.text, /can’t show which browsers came from which country/)
-    assert.match((await browser.open('/app/countries?page=9')).text, /This page is empty/)
-    assert.match((await browser.open('/app/countries?from=2020-01-01&to=2020-01-02')).text, /No clicks in this period/)
-  })
-
-  test('of links name links, their titles, and links without a page', async () => {
-    const page = await browser.open('/app/top-links')
-    const [, first, second, third] = rowsOf(page)
-    assert.match(first ?? '', /=Summer sale/)
-    assert.match(second ?? '', new RegExp(`leaving\\.${own.domain.name}`))
-    assert.match(third ?? '', /Deleted link4815%/)
-    const hrefs = allOf(page.root, 'a', { class: 'short-url cover' }).map(({ attributes }) => attributes.get('href'))
-    assert.deepEqual(hrefs, [`/app/links/${links[0].id}`])
-    assert.equal(rowsOf(await browser.open('/app/top-links?search=SUMMER')).length, 2)
-    assert.match((await browser.open(`/app/domains/${own.domain.id}/top-links?search=leaving`)).text, /No links match/)
-  })
-
-  test('are files with the labels of the page and no formula', async () => {
-    const file = async (path: string) => (await browser.get(path)).text.split('\r\n')
-    assert.deepEqual((await file(`/app/links/${links[0].id}/countries.csv`)).slice(0, 3), [
-      'Country,Clicks,Share',
-      'Unknown,50,22.32%',
-      'Germany,20,8.93%',
-    ])
-    assert.deepEqual(await file(`/app/spaces/${space.id}/referrers.csv`), [
-      'Referrer,Clicks,Share',
-      'Direct or unknown,174,77.68%',
-      "'-x.example,50,22.32%",
-      '',
-    ])
-    const [head, first, ...others] = await file('/app/top-links.csv')
-    assert.deepEqual([head, others.slice(1)], ['Link,Title,Clicks,Share', ['Deleted link,,48,14.95%', '']])
-    assert.match(first ?? '', /,'=Summer sale,224,69/)
-  })
-
-  test('422 for an invalid period or query, 404 for an unknown breakdown or record', async () => {
-    const path = `/app/domains/${own.domain.id}`
-    for (const query of ['period=1y', 'from=2026-02-30', 'sort_by=id', 'page=0', 'after=1', 'zzz=1']) {
-      assert.equal((await browser.get(`${path}/browsers?${query}`)).status, 422, query)
-    }
-    for (const file of ['clicks', 'browsers']) {
-      assert.equal((await browser.get(`${path}/${file}.csv?period=1y`)).status, 422)
-      assert.equal((await browser.get(`/app/domains/${place.domain.id}/${file}.csv`)).status, 404)
-    }
-    for (const unknown of [
-      `${path}/cities`,
-      '/app/cities.csv',
-      `/app/links/${links[0].id}/top-links`,
-      '/app/spaces/0/browsers',
-    ]) {
-      assert.equal((await browser.get(unknown)).status, 404, unknown)
-    }
-  })
+  const file = await browser.get(`/app/links/${link.id}/qr?download=1`)
+  assert.equal(file.headers['content-disposition'], `attachment; filename="${link.alias}.svg"`)
+  const { status, page } = await browser.get(`/app/links/${link.id}/qr?size=0`)
+  assert.equal(status, 422)
+  assert.match(page.text, /size/)
 })
 
 test('selects keep a selected domain or space beyond their limit', async () => {

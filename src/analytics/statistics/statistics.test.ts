@@ -5,6 +5,7 @@ import { addClicks, dayOf, dayWith, manyPeople, storeDay, type TestClick } from 
 import { newPlace } from '../../../test/links-api.ts'
 import { dimensions, emptyDay, hourOf, maxValues } from '../day.ts'
 import { dailyClicksOf } from './statistics.ts'
+import { linksOfReferrer } from './store.ts'
 
 const app = await startApp()
 const db = app.storage
@@ -55,6 +56,25 @@ test('accepts no links, many links and any range', async () => {
   for (const [n, id] of ids.entries()) assert.deepEqual(clicks.get(id), none.with(29 - (n % 30), n + 1))
   assert.deepEqual((await dailyClicksOf(db, account, ids, { from: last, to: last })).get(ids[0] as number), [1])
   assert.equal((await dailyClicksOf(db, account, [], range)).size, 0)
+})
+
+test('returns the links with clicks from a referrer, without links of other accounts', async () => {
+  const [own, other] = [await newPlace(app), await newPlace(app)]
+  const links = [(await own.link()).id, (await own.link()).id, (await own.link()).id, (await other.link()).id]
+  for (const [n, id] of links.entries()) {
+    await addClicks(db, id, last, manyPeople(n + 1, 'referrers', n === 2 ? null : 'news.example'))
+    await addClicks(db, id, range.from, manyPeople(10, 'referrers', 'news.example.org'))
+    await addClicks(db, id, range.from - 1, manyPeople(100, 'referrers', 'news.example'))
+  }
+  await addClicks(db, links[0], last - 1, manyPeople(5, 'referrers', 'news.example'))
+  const named = (host: string, of = links) => linksOfReferrer(db, own.account, of, range, host)
+  assert.deepEqual(await named('news.example'), [
+    { value: links[0], clicks: 6 },
+    { value: links[1], clicks: 2 },
+  ])
+  assert.deepEqual(await named('news.example', links.slice(1, 2)), [{ value: links[1], clicks: 2 }])
+  for (const host of ['news', '7', 'a_b-c', '-x.example', '.']) assert.deepEqual(await named(host), [], host)
+  assert.deepEqual(await named('news.example', []), [])
 })
 
 test('reads the largest possible day', async () => {

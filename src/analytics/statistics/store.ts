@@ -1,11 +1,11 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
-import type { Db } from '../../storage/port.ts'
+import type { Db, Storage } from '../../storage/port.ts'
 import { query } from '../../storage/schema.ts'
 import { type Dimension, decodeBreakdown, decodeHours, dimensions, type HourCounts } from '../day.ts'
 import { parts, scopes } from '../tables.ts'
 import type { DayRange } from './day-range.ts'
-import { Ranking } from './ranking.ts'
+import { Ranking, type ValueClicks } from './ranking.ts'
 
 /** A link, a domain or a space of the account, or the whole account, whose id is not read. */
 export interface Subject {
@@ -83,6 +83,31 @@ export async function rankingsOf<Name extends Dimension>(
     }
   }
   return rankings
+}
+
+/**
+ * Returns the account's links among these ids with clicks from a referrer, the most clicked first. `host` has no brackets.
+ * Reads up to one day for each link and day, so the caller bounds the number of links.
+ */
+export async function linksOfReferrer(
+  storage: Storage,
+  account: number,
+  links: readonly number[],
+  { from, to }: DayRange,
+  host: string,
+): Promise<ValueClicks[]> {
+  if (links.length === 0) return []
+  const days = Array.from({ length: to - from + 1 }, (_, n) => from + n)
+  const count = sql`breakdowns -> ${sql.lit(dimensions.indexOf('referrers'))} ->> cast(${host} as text)`
+  const clicks = sql`sum(cast(${count} as bigint))`
+  const stored = daysAmong(account, 'link', links, days)
+    .select(['id', clicks.as('clicks')])
+    .groupBy('id')
+    .having(clicks, '>', 0)
+    .orderBy(clicks, 'desc')
+    .orderBy('id', 'desc')
+  const rows = await storage.scan(account, stored)
+  return rows.map(([id, clicks]) => ({ value: Number(id), clicks: Number(clicks) }))
 }
 
 /** Returns the days of the range in batches, each in its own event-loop tick. */

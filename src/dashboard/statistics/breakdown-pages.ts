@@ -9,24 +9,22 @@ import { type ListQuery, pageSize } from '../../forms/list-query.ts'
 import { boundedText, integer, oneOf } from '../../forms/rules.ts'
 import type { Outcome } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
-import { type Html, html, type Part } from '../../http/html.ts'
+import { type Html, html } from '../../http/html.ts'
 import { foldCase } from '../../lib/fold-case.ts'
-import { findLinkNames, type LinkName } from '../../links/names.ts'
+import { findLinkNames } from '../../links/names.ts'
 import type { Resource } from '../../resources.ts'
-import { type Period, periodQuery } from '../charts/period.ts'
-import { bar } from '../charts/small-charts.ts'
 import { filterBar, ListState } from '../lists.ts'
 import type { PageContent, PageRequest, Pages, Services } from '../pages.ts'
-import { formatCount, formatPercent } from '../parts/format.ts'
+import { formatCount } from '../parts/format.ts'
 import { shortUrlText, truncateMiddle } from '../parts/links.ts'
-import { longTable } from '../parts/table.ts'
-import { linkIds, linkLabel, topValues, unanswered } from './breakdowns.ts'
+import { linkIds, topValues, unanswered, valueCell } from './breakdowns.ts'
 import { timeZoneText } from './clicks-over-time.ts'
 import { type CsvRow, sendClicksCsv, sendCsv, shareText } from './csv.ts'
 import { periodBar } from './period-bar.ts'
 import { Statistics } from './statistics.ts'
-import { homes, type NamedSubject, requestedSubject } from './subjects.ts'
-import { type BreakdownName, breakdowns, type PropertyName, valueLabel, valueText } from './values.ts'
+import { homes, requestedSubject } from './subjects.ts'
+import { fileOfLinks, introduction, rowsOfLinks, valueTable } from './value-table.ts'
+import { type BreakdownName, breakdowns, type PropertyName, valueText } from './values.ts'
 
 const scopes = Object.keys(homes) as Subject['scope'][]
 const names = Object.keys(breakdowns) as BreakdownName[]
@@ -72,6 +70,8 @@ const values: Resource = { singular: 'value', sorts: {}, searched: {}, filters: 
 /** What a page of values shows. */
 interface ValueList {
   readonly statistics: Statistics
+  /** The path of the subject. */
+  readonly path: string
   readonly name: BreakdownName
   readonly list: ListState
   readonly all: Ranking
@@ -93,10 +93,10 @@ async function showBreakdown(
   const all = await rankingOf(...statistics.scope, period.range, name)
   const { search } = list.query
   const matching = search === null ? all : await matchesOf(statistics, all, name, search)
-  const body = html`${introduction(named, name, period)}
+  const body = html`${introduction(named, statistics, name === 'links' ? null : ` by ${breakdowns[name].one.toLowerCase()}`)}
 ${periodBar({ reading: statistics.reading, path: statistics.path, file: `${statistics.path}.csv`, isCompared: false })}
 ${filterBar(list, `Search ${nounOf(name)}`, [])}
-<div id="results" class="results">${await results({ statistics, name, list, all, matching })}</div>
+<div id="results" class="results">${await results({ statistics, path: named.path, name, list, all, matching })}</div>
 <p class="muted small">${noteOn(all, name)} ${timeZoneText(statistics.calendar)}</p>`
   const where = named.name === null ? title : `${title} of ${named.name}`
   return { title: where, heading: title, place: named.place, body, status: statistics.status }
@@ -105,13 +105,6 @@ ${filterBar(list, `Search ${nounOf(name)}`, [])}
 /** Returns the noun for several values: "countries", "links". */
 function nounOf(name: BreakdownName): string {
   return name === 'links' ? 'links' : breakdowns[name].title.toLowerCase()
-}
-
-function introduction({ subject, name, path }: NamedSubject, breakdown: BreakdownName, period: Period): Html {
-  const href = `${path}?${periodQuery(period)}`
-  const what = name === null ? html`<a href="${href}">all links</a>` : html`<a href="${href}"><bdi>${name}</bdi></a>`
-  const by = breakdown === 'links' ? null : ` by ${breakdowns[breakdown].one.toLowerCase()}`
-  return html`<p class="muted">Clicks ${subject.scope === 'space' ? 'in' : 'on'} ${what}${by}.</p>`
 }
 
 function noteOn(all: Ranking, name: BreakdownName): string {
@@ -135,8 +128,13 @@ async function matchesOf(statistics: Statistics, all: Ranking, name: BreakdownNa
   })
 }
 
-async function results({ statistics, name, list, all, matching }: ValueList): Promise<Html> {
+async function results(values: ValueList): Promise<Html> {
+  const { name, list, all, matching } = values
   const { search, sort_by, sort } = list.query
+  const isLimited = search !== null && name === 'links' && all.size > searchedLinks
+  const limits = isLimited
+    ? html`<p class="muted small">Only the ${formatCount(searchedLinks)} links with the most clicks were searched.</p>`
+    : null
   const rows = await matching.page({
     sortBy: sort_by as 'clicks' | 'value',
     direction: sort,
@@ -145,40 +143,27 @@ async function results({ statistics, name, list, all, matching }: ValueList): Pr
     ...(name !== 'links' && { textOf: (value) => valueText(name, value) }),
   })
   if (rows.length > 0) {
-    const searched = search !== null && name === 'links' && all.size > searchedLinks
-    const scope = `Only the ${formatCount(searchedLinks)} links with the most clicks were searched.`
-    const shown = await valuesTable({ statistics, name, list, all, matching }, rows)
-    return html`${shown}${list.pagination({ rows, total: matching.size, totalIsExact: true })}${searched ? html`<p class="muted small">${scope}</p>` : null}`
+    const pages = list.pagination({ rows, total: matching.size, totalIsExact: true })
+    return html`${await pageTable(values, rows)}${pages}${limits}`
   }
   if (list.page > 1) return list.emptyPageMessage()
   if (search === null) return html`<p class="muted" data-count>No clicks in this period.</p>`
-  return html`<p data-count>No ${nounOf(name)} match “${truncateMiddle(search, 60)}”.</p>`
+  return html`<p data-count>No ${nounOf(name)} match “${truncateMiddle(search, 60)}”.</p>${limits}`
 }
 
-async function valuesTable({ statistics, name, list, all }: ValueList, rows: readonly ValueClicks[]): Promise<Html> {
-  const { scope, shortUrl } = statistics
-  const [db, account] = scope
-  const links = name === 'links' ? await findLinkNames(db, account, linkIds(rows)) : new Map<number, LinkName>()
+async function pageTable(values: ValueList, rows: readonly ValueClicks[]): Promise<Html> {
+  const { statistics, path, name, list, all } = values
   const [first] = await all.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: 1 })
-  const label = ({ value }: ValueClicks): Part => {
-    if (name !== 'links') return valueLabel(name, value)
-    return typeof value === 'number' ? linkLabel(links.get(value), shortUrl) : 'Others'
-  }
-  return longTable({
+  const ofProperty = (name: PropertyName) =>
+    rows.map(({ value, clicks }) => ({ label: valueCell(statistics, path, name, value), clicks }))
+  return valueTable({
     caption: breakdowns[name].title,
-    columns: [
-      {
-        label: breakdowns[name].one,
-        kind: 'lead',
-        ...(name !== 'links' && { sortBy: 'value' }),
-        cell: (row: ValueClicks) =>
-          html`${bar(row.clicks, first?.clicks ?? 0)}<span class="bar-label">${label(row)}</span>`,
-      },
-      { label: 'Clicks', kind: 'number', sortBy: 'clicks', cell: ({ clicks }) => formatCount(clicks) },
-      { label: 'Share', kind: 'number', width: 'small', cell: ({ clicks }) => formatPercent(clicks / all.total) },
-    ],
-    rows,
+    lead: breakdowns[name].one,
+    rows: name === 'links' ? await rowsOfLinks(statistics, rows) : ofProperty(name),
+    most: first?.clicks ?? 0,
+    total: all.total,
     sorting: list.sorting,
+    sortsByValue: name !== 'links',
   })
 }
 
@@ -195,26 +180,18 @@ async function sendBreakdown(
   if (violations.length > 0) return validationFailed(violations)
   const ranking = await rankingOf(...statistics.scope, period.range, name)
   const rows = name === 'links' ? await linkRows(statistics, ranking) : await valueRows(ranking, name)
-  const head = name === 'links' ? ['Link', 'Title', 'Clicks', 'Share'] : [breakdowns[name].one, 'Clicks', 'Share']
-  return sendCsv(request.exchange, `${named.fileName}${breakdowns[name].path}.csv`, [head, ...rows])
+  return sendCsv(request.exchange, `${named.fileName}${breakdowns[name].path}.csv`, rows)
 }
 
 async function valueRows(ranking: Ranking, name: PropertyName): Promise<CsvRow[]> {
   const values = await ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: ranking.size })
   const { total } = ranking
-  return values.map(({ value, clicks }) => [valueText(name, value), clicks, shareText(clicks, total)])
+  const rows = values.map(({ value, clicks }) => [valueText(name, value), clicks, shareText(clicks, total)])
+  return [[breakdowns[name].one, 'Clicks', 'Share'], ...rows]
 }
 
-/** Returns rows for the links with the most clicks, and one for all others. */
-async function linkRows({ scope, shortUrl }: Statistics, ranking: Ranking): Promise<CsvRow[]> {
-  const [db, account] = scope
+/** Returns the links with the most clicks, and the clicks of all others. */
+async function linkRows(statistics: Statistics, ranking: Ranking): Promise<CsvRow[]> {
   const { values, others } = await topValues(ranking, linksInFile)
-  const links = await findLinkNames(db, account, linkIds(values))
-  const { total } = ranking
-  const rows: CsvRow[] = values.map(({ value, clicks }) => {
-    const link = links.get(value as number)
-    const text = link === undefined ? 'Deleted link' : shortUrl(link.domain, link.alias)
-    return [text, link?.title ?? null, clicks, shareText(clicks, total)]
-  })
-  return others > 0 ? [...rows, ['Others', null, others, shareText(others, total)]] : rows
+  return fileOfLinks(statistics, values, others)
 }

@@ -8,7 +8,7 @@ import { periodQuery } from '../charts/period.ts'
 import { barChart } from '../charts/small-charts.ts'
 import { shortUrlText } from '../parts/links.ts'
 import type { Statistics } from './statistics.ts'
-import { type BreakdownName, breakdowns, propertyNames, valueLabel } from './values.ts'
+import { type BreakdownName, breakdowns, type PropertyName, propertyNames, referrerPath, valueLabel } from './values.ts'
 
 /** The number of values in a breakdown, and of links in the ranking. */
 const [shownValues, shownLinks] = [8, 10]
@@ -19,11 +19,26 @@ export async function breakdownBars(statistics: Statistics, names = propertyName
   const rankings = await rankingsOf(...scope, reading.period.range, names)
   const bars = names.map(async (name) => {
     const { values, others } = await topValues(rankings[name], shownValues)
-    const rows = values.map(({ value, clicks }) => ({ label: valueLabel(name, value), clicks }))
+    const rows = values.map(({ value, clicks }) => ({
+      label: valueCell(statistics, statistics.path, name, value),
+      clicks,
+    }))
     return barChart({ title: breakdowns[name].title, rows, others, allHref: allHref(statistics, name) })
   })
   const shown = statistics.live('breakdowns', html`<div class="breakdowns">${await Promise.all(bars)}</div>`)
   return html`${shown}<p class="muted small">${unanswered}</p>`
+}
+
+/** Renders a value. A referrer opens the links visited from it. `path` is the path of the subject. */
+export function valueCell(
+  { subject, reading }: Statistics,
+  path: string,
+  name: PropertyName,
+  value: ValueClicks['value'],
+): Part {
+  const label = valueLabel(name, value)
+  const page = name === 'referrers' && subject.scope !== 'link' ? referrerPath(path, value) : null
+  return page === null ? label : html`<a class="cover" href="${page}?${periodQuery(reading.period)}">${label}</a>`
 }
 
 /** Names the question that the stored data can't answer. */

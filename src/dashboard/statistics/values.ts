@@ -1,4 +1,5 @@
 /** Breakdowns and their values, as people read them. Pure. */
+import { isHost } from '../../analytics/capture/referrer.ts'
 import { html, type Part } from '../../http/html.ts'
 
 /** Breakdowns by their name in the API. `path` is the last part of the URL with all values. */
@@ -40,6 +41,15 @@ export function valueLabel(name: PropertyName, value: string | number | null): P
   if (name !== 'countries') return html`<bdi>${text}</bdi>`
   const flag = countryFlag(String(value))
   return html`${flag && html`<span class="flag" aria-hidden="true">${flag}</span> `}${text}`
+}
+
+/**
+ * Returns the path of the page with the links visited from a host, below the path of the subject. Returns null for other
+ * values, and for IPv6 addresses, which have no page.
+ */
+export function referrerPath(path: string, host: string | number | null): string | null {
+  if (typeof host !== 'string' || host === 'other' || !isHost(host) || host.startsWith('[')) return null
+  return `${path}/referrers/${host}/links`
 }
 
 /** Returns the flag of a two-letter country code; null for other text. */

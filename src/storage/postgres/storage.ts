@@ -66,6 +66,10 @@ export class PostgresStorage implements Storage {
     return this.#awaited(listPage(engine, listing))
   }
 
+  scan(account: number, query: Query<unknown>): Promise<Values[]> {
+    return this.#awaited(this.#select(query, 'scan', account))
+  }
+
   start(onProblem: (error: unknown) => void): void {
     makeTextIndexes(this.#url, resources).catch(onProblem)
   }

@@ -55,6 +55,10 @@ export class SqliteStorage implements Storage {
     return listPage(lists, listing)
   }
 
+  scan(account: number, query: Query<unknown>): Promise<Values[]> {
+    return this.#select(query, 'scan', account)
+  }
+
   start(onProblem: (error: unknown) => void): void {
     this.#onProblem = onProblem
     try {
