@@ -18,10 +18,20 @@ async function keepsOffer(page: Page, origin: string): Promise<void> {
   await page.goto(`${origin}/app/links/2/delete`)
   await page.getByRole('button', { name: /^Delete / }).click()
   await page.getByText(/ deleted\./).waitFor()
+  await page.goto(`${origin}/app/links`)
+  assert.equal(await page.evaluate(isUndoOnTop), true, 'the table covers the offer')
   await page.goto(`${origin}/app/spaces`)
   await page.getByRole('button', { name: 'Undo' }).waitFor()
   assert.deepEqual(await layout(page), before, 'the offer moves the page')
 }
+
+/** Scrolls down, and returns whether the first button of the offer can be pressed. */
+const isUndoOnTop = `(() => {
+  scrollTo(0, 800)
+  const button = document.querySelector('.notices button')
+  const { x, y, width, height } = button.getBoundingClientRect()
+  return scrollY > 0 && document.elementFromPoint(x + width / 2, y + height / 2) === button
+})()`
 
 for (const [name, options] of [
   ['on a desktop', {}],

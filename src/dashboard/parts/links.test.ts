@@ -34,3 +34,14 @@ test('shows a decoded short link without a scheme, and copies its encoded form',
   assert.equal(shortUrlText('https://a.b/%ff'), 'a.b/%ff')
   assert.equal(shortUrlText(`https://go.acme.com/${'x'.repeat(60)}`), `go.acme.com/${'x'.repeat(18)}…${'x'.repeat(29)}`)
 })
+
+test('a line shortens a long host for its path, which stays whole', () => {
+  const partsOf = (shortUrl: string) => {
+    const { text } = shortUrlLink(shortUrl, '/app/links/1', { room: 38 })
+    return /<span class="host">(.*?)<\/span><span class="path">(.*?)<\/span>/.exec(text)?.slice(1)
+  }
+  const path = `/${'p'.repeat(128)}`
+  assert.deepEqual(partsOf(`https://go.acme.com${path}`), ['go.acme.com', path])
+  assert.deepEqual(partsOf(`https://${'h'.repeat(60)}.com${path}`), [`${'h'.repeat(10)}…${'h'.repeat(5)}.com`, path])
+  assert.deepEqual(partsOf(`https://${'h'.repeat(30)}.com/sale`), [`${'h'.repeat(16)}…${'h'.repeat(12)}.com`, '/sale'])
+})

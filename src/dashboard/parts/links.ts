@@ -10,19 +10,19 @@ import { capitalize, formatCount, quantity } from './format.ts'
 
 /** The maximum length of a host or a path. */
 const shownPart = 48
-/** The minimum length of a host that is truncated. */
+/** The minimum length of a truncated host. */
 const minHost = 20
 
 interface ShortUrlLink {
   readonly className?: string
-  /** The number of characters in a line. A long host leaves as much of it to the path as possible. */
+  /** The number of characters in a line, where the page truncates the end of the path. */
   readonly room?: number
 }
 
 /** Renders a short link to `href`, with a button that copies its encoded form. */
 export function shortUrlLink(shortUrl: string, href: string, options: ShortUrlLink = {}): Html {
   const { className = 'short-url', room } = options
-  const { host, path } = shortUrlParts(shortUrl, room)
+  const { host, path } = room === undefined ? shortUrlParts(shortUrl) : partsInLine(shortUrl, room)
   // Screen readers would otherwise pause between the host and the path.
   const link = html`<a class="${className}" href="${href}" aria-label="${host}${path}"><bdi dir="ltr"><span class="host">${host}</span><span class="path">${path}</span></bdi></a>`
   return html`<span class="short">${link}${copyButton(shortUrl, 'the short link')}</span>`
@@ -35,11 +35,16 @@ export function shortUrlText(shortUrl: string): string {
 }
 
 /** Returns the decoded host and path in at most 48 characters each. The path includes its slash. */
-export function shortUrlParts(shortUrl: string, room = 2 * shownPart) {
+export function shortUrlParts(shortUrl: string) {
   const { host, path } = partsOf(shortUrl)
-  const shownPath = truncateMiddle(path, shownPart)
-  const left = Math.max(minHost, room - charactersOf(shownPath).length)
-  return { host: truncateMiddle(host, Math.min(shownPart, left)), path: shownPath }
+  return { host: truncateMiddle(host, shownPart), path: truncateMiddle(path, shownPart) }
+}
+
+/** Returns the decoded host and the whole path. A host that would take the place of the path is truncated. */
+function partsInLine(shortUrl: string, room: number) {
+  const { host, path } = partsOf(shortUrl)
+  const left = Math.max(minHost, room - charactersOf(path).length)
+  return { host: truncateMiddle(host, Math.min(shownPart, left)), path }
 }
 
 function partsOf(shortUrl: string) {
