@@ -1,6 +1,7 @@
 /** The fields of the link form that write the campaign (UTM) parameters of the destination. */
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
+import { maxTargetLength } from '../../links/link.ts'
 import { resources } from '../../resources.ts'
 import type { Listable, Storage } from '../../storage/port.ts'
 import { hiddenFields } from '../parts/buttons.ts'
@@ -59,7 +60,9 @@ export function mergeCampaign(form: Fields): Fields {
     delete fields[shownName(name)]
   }
   const url = typeof fields.url === 'string' ? fields.url.trim() : ''
-  return url === '' || Object.keys(edited).length === 0 ? fields : { ...fields, url: writeCampaign(url, edited) }
+  // A longer URL is rejected anyway.
+  const isMerged = url !== '' && url.length <= maxTargetLength && Object.keys(edited).length > 0
+  return isMerged ? { ...fields, url: writeCampaign(url, edited) } : fields
 }
 
 /** Returns the name of the hidden field with the value that the page showed. */
@@ -75,6 +78,8 @@ const destinations: Listable<{ readonly id: number; readonly url: string }> = {
 
 /** The newest links whose values are suggested. */
 const maxLinks = 300
+/** Characters of destinations that are read, which takes a few milliseconds. */
+const maxRead = 60_000
 const maxSuggestions = 20
 const maxLength = 100
 
@@ -86,7 +91,11 @@ export async function loadSuggestions(storage: Storage, account: number): Promis
   const list = async (search: string[]) => (await storage.list({ ...newest, account, search })).rows
   const found = await list(['utm_'])
   const rows = found.length > 0 ? found : await list([])
-  const campaigns = rows.flatMap(({ url }) => (/utm(?:_|%5F)/i.test(url) ? readCampaign(url) : []))
+  let read = 0
+  const campaigns = rows.flatMap(({ url }) => {
+    read += url.length
+    return read <= maxRead ? readCampaign(url) : []
+  })
   const values = campaignParameters.map((name) => {
     const used = campaigns.map((campaign) => campaign[name]).filter(({ length }) => length > 0 && length <= maxLength)
     return [name, [...new Set(used)].slice(0, maxSuggestions)]

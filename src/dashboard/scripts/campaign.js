@@ -13,10 +13,11 @@ export const campaignParameters = /** @type {const} */ ([
 
 /** Returns the first value of each parameter; '' for a missing one. The text need not be a valid URL. @type {(url: string) => Campaign} */
 export function readCampaign(url) {
-  const pieces = split(url).pieces.map((piece) => piece.split('='))
+  const { pieces } = split(url)
+  const names = pieces.map(nameOf)
   const values = campaignParameters.map((name) => {
-    const [, ...value] = pieces.find(([key = '']) => decoded(key) === name) ?? []
-    return [name, clean(decoded(value.join('=')))]
+    const piece = pieces[names.indexOf(name)] ?? ''
+    return [name, piece.includes('=') ? clean(decoded(piece.slice(piece.indexOf('=') + 1))) : '']
   })
   return Object.fromEntries(values)
 }
@@ -37,14 +38,19 @@ export function writeCampaign(url, values) {
 
 /** @type {(pieces: string[], name: string, value: string) => string[]} */
 function withParameter(pieces, name, value) {
-  const isOther = (/** @type {string} */ piece) => decoded(piece.split('=')[0] ?? '') !== name
-  const others = pieces.filter(isOther)
+  const others = pieces.filter((piece) => nameOf(piece) !== name)
   if (value === '') return others
   const piece = `${name}=${encodeURIComponent(value.toWellFormed())}`
-  const at = pieces.findIndex((each) => !isOther(each))
+  const at = pieces.findIndex((each) => nameOf(each) === name)
   if (at !== -1) return others.toSpliced(at, 0, piece)
   // After "?" alone, or "&" at the end.
   return others.at(-1) === '' ? others.with(-1, piece) : [...others, piece]
+}
+
+/** Decodes ASCII only: `decodeURIComponent` takes long to reject a malformed name. @type {(piece: string) => string} */
+function nameOf(piece) {
+  const [name = ''] = piece.split('=', 1)
+  return name.replace(/%([2-7][0-9a-f])/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
 /** @type {(url: string) => { start: string, pieces: string[], fragment: string }} */
