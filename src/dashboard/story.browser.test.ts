@@ -52,7 +52,7 @@ async function makesDomain(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Add domain' }).click()
   await page.getByRole('heading', { level: 1, name: 'localhost' }).waitFor()
   assert.match(await page.getByRole('status').first().innerText(), /Domain added\./)
-  assert.equal(await page.getByText('It needs no DNS records').count(), 1)
+  assert.equal(await page.getByText('Only this machine reaches localhost').count(), 1)
 }
 
 async function makesLink(page: Page, target: string): Promise<void> {
@@ -103,9 +103,11 @@ async function isToldWhatIsWrong(page: Page, site: string): Promise<void> {
 }
 
 async function savesIt(page: Page, site: string): Promise<void> {
+  await page.locator('summary', { hasText: /^Campaign/ }).click()
+  await page.getByLabel('Source').fill('flyer')
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Link saved').waitFor()
-  assert.equal(await page.getByRole('link', { name: `${site}/winter` }).count(), 1)
+  assert.equal(await page.getByRole('link', { name: `${site}/winter?utm_source=flyer` }).count(), 1)
 }
 
 /** A conflict: the page shows both values, and saving again keeps the input. */
@@ -122,22 +124,24 @@ async function collides(app: TestApp, page: Page, site: string): Promise<void> {
   assert.equal(await hasFocus(alert), true, 'what happened is out of sight')
   assert.match(await alert.innerText(), /changed while you were editing[\s\S]*Mine[\s\S]*Theirs/)
   assert.equal(await page.getByLabel('Title').inputValue(), 'Mine')
-  assert.equal(await page.getByRole('textbox', { name: 'Destination', exact: true }).inputValue(), `${site}/winter`)
+  const target = page.getByRole('textbox', { name: 'Destination', exact: true })
+  assert.equal(await target.inputValue(), `${site}/winter?utm_source=flyer`)
 }
 
 async function deletesAndRestores(page: Page, shot: Shot): Promise<void> {
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Link saved').waitFor()
-  const button = page.getByRole('link', { name: 'Delete link' })
-  await button.click()
+  const menu = page.getByRole('button', { name: 'More actions' })
+  await menu.click()
+  await page.locator('.menu:popover-open').getByRole('link', { name: 'Delete link' }).click()
   const dialog = page.getByRole('dialog', { name: 'Delete localhost:3080/Winter?' })
   await dialog.waitFor()
   assert.match(await dialog.innerText(), /The link has 1 click\./)
   await shot('7-dialog')
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
-  assert.equal(await hasFocus(button), true, 'the focus is lost')
-  await button.click()
+  assert.equal(await hasFocus(menu), true, 'the focus is lost')
+  await page.getByRole('link', { name: 'Delete link' }).click()
   await dialog.getByRole('button', { name: 'Delete localhost:3080/Winter' }).click()
   await page.getByText('localhost:3080/Winter deleted').waitFor()
   await shot('8-deleted')
