@@ -102,6 +102,7 @@ async function listColumns(db: Db, account: number, rows: readonly Domain[]): Pr
       label: domainLabels.homepage_url,
       width: 'rest',
       leaves: 1,
+      isPlain: true,
       cell: ({ row }) => (row.homepage_url === null ? noHomepage(row) : destination(row.homepage_url, 30)),
     },
     { label: 'State', width: 'large', cell: ({ row }) => reachabilityBadge(row.name, results.get(row.id)) },

@@ -12,8 +12,8 @@ import { Refusal, type Violation } from '../../violations.ts'
 import { clearSessionCookie, setSessionCookie } from '../cookies.ts'
 import { renderBare } from '../frame.ts'
 import { type Pages, Redirect, type Services } from '../pages.ts'
-import { hiddenFields, submitButton } from '../parts/buttons.ts'
-import { FormState, textField } from '../parts/fields.ts'
+import { copyButton, hiddenFields, submitButton } from '../parts/buttons.ts'
+import { collapsibleSection, FormState, textField } from '../parts/fields.ts'
 import { shortReturnPath } from '../return-path.ts'
 
 export function addSignInPages(pages: Pages, { storage: db, keyring, rateLimits }: Services): void {
@@ -73,7 +73,9 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, rateLimits 
 const linkUsedOrExpired = 'This sign-in link was already used or has expired. Use a new link.'
 const lacksScope = 'This API key lacks the * scope. Sign in with a key that has it.'
 
-/** Renders both forms. A script asks first in a signed-in browser: a link must not silently switch the account. */
+const command = `${program} login-link`
+
+/** Renders the command that prints a sign-in link, and both forms. A script asks first in a signed-in browser: a link must not silently switch the account. */
 function signInPage(
   exchange: Exchange,
   next: string,
@@ -86,7 +88,7 @@ function signInPage(
     name: 'token',
     label: 'Sign-in link',
     type: 'password',
-    help: html`Paste the link that the server printed on its first start, or print another link with <code>${program} login-link</code>. Each link works once, for 30 minutes.`,
+    help: 'Open the link, or paste it here. It works once, for 30 minutes.',
     hasFocus: violations.length === 0,
   })
   const key = textField(state, {
@@ -95,14 +97,16 @@ function signInPage(
     type: 'password',
     help: 'The key needs the * scope, which grants access to everything.',
   })
+  const keyForm = html`<form method="post" action="/app/sign-in" class="form" novalidate>${hiddenFields({ next })}
+${key}<div class="actions">${submitButton({ label: 'Sign in with API key', weight: 'plain' })}</div></form>`
   return renderBare({
     title: 'Sign in',
     scheme: readScheme(exchange),
-    body: html`${account === null ? null : alreadySignedIn(account, next)}<form method="post" action="/app/sign-in" class="form" data-sign-in="${account === null ? 'now' : 'ask'}" novalidate>${hiddenFields({ next })}
-${link}<div class="actions">${submitButton({ label: 'Sign in with link' })}</div></form>
-<p class="or">or</p>
-<form method="post" action="/app/sign-in" class="form" novalidate>${hiddenFields({ next })}
-${key}<div class="actions">${submitButton({ label: 'Sign in with API key', weight: 'plain' })}</div></form>`,
+    body: html`${account === null ? null : alreadySignedIn(account, next)}<p>Run this command on the server. It prints a sign-in link.</p>
+<p class="secret"><code>${command}</code>${copyButton(command, 'the command', 'Copy')}</p>
+<form method="post" action="/app/sign-in" class="form" data-sign-in="${account === null ? 'now' : 'ask'}" novalidate>${hiddenFields({ next })}
+${link}<div class="actions">${submitButton({ label: 'Sign in' })}</div></form>
+${collapsibleSection('Use an API key', '', state.field('api_key').isInvalid, keyForm)}`,
   })
 }
 
