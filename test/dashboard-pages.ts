@@ -1,4 +1,7 @@
 /** All dashboard pages, and an account with data for each of them. */
+import { createKey } from '../src/keys/store.ts'
+import { storeCheck } from '../src/reachability/store.ts'
+import { insertLoginToken, signInByToken } from '../src/sessions/store.ts'
 import type { TestApp } from './app.ts'
 import { demoApp, storedIn } from './dashboard-browser.ts'
 
@@ -21,6 +24,8 @@ export const paths: Readonly<Record<string, string>> = {
   domains: '/app/domains',
   'domain-new': '/app/domains/new',
   domain: '/app/domains/1',
+  'domain-unicode': '/app/domains/3',
+  'domain-odd': '/app/domains/4',
   'domain-edit': '/app/domains/1/edit',
   'domain-delete': '/app/domains/1/delete',
   spaces: '/app/spaces',
@@ -32,6 +37,8 @@ export const paths: Readonly<Record<string, string>> = {
   'key-new': '/app/keys/new',
   'key-revoke': '/app/keys/1/revoke',
   sessions: '/app/sessions',
+  'session-new': '/app/sessions/new',
+  account: '/app/account',
   about: '/app/about',
   'not-found': '/app/nothing',
 }
@@ -48,6 +55,12 @@ async function storeOddities(app: TestApp): Promise<void> {
   const long = 'ä'.repeat(255)
   const label = `${'x'.repeat(60)}.`
   const { id: domain_id } = await stored('/domains', { name: `${label.repeat(3)}example.com` })
+  const { storage, account } = app
+  const records = [{ type: 'A', name: 'go.acme.com', value: '203.0.113.7' }] as const
+  await storeCheck(storage, account, 1, { answer: 'here', records })
+  await storeCheck(storage, account, domain_id, { answer: 'elsewhere', records })
+  await signInByToken(storage, await insertLoginToken(storage, account, { name: long }), 'Firefox on Linux')
+  await createKey(storage, { account, name: long, scopes: ['*'], lifetimeMs: null, createdBy: long })
   for (const [name, alias] of [
     [long, 'x'.repeat(128)],
     ['מבצע קיץ של החברה', 'קיץ-odd'],

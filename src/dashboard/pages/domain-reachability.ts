@@ -72,7 +72,7 @@ function collapsed(of: Reachability, kind: 'success' | 'neutral', sentence: Html
 function checkedAt(check: DomainCheck | undefined): Part {
   return check === undefined
     ? null
-    : html` <span class="muted">Checked ${timeAgo(check.checked_at, Date.now())}.</span>`
+    : html` Checked ${timeAgo(check.checked_at, Date.now())}.`
 }
 
 function problem(check: DomainCheck | undefined): Html | null {
