@@ -70,9 +70,7 @@ function collapsed(of: Reachability, kind: 'success' | 'neutral', sentence: Html
 }
 
 function checkedAt(check: DomainCheck | undefined): Part {
-  return check === undefined
-    ? null
-    : html` Checked ${timeAgo(check.checked_at, Date.now())}.`
+  return check === undefined ? null : html` Checked ${timeAgo(check.checked_at, Date.now())}.`
 }
 
 function problem(check: DomainCheck | undefined): Html | null {
