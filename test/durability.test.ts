@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { openStorage } from '../src/storage/open.ts'
+import { query } from '../src/storage/schema.ts'
 import { type Json, sendRequest } from './client.ts'
-import { newDatabase, type RunningServer, startServer } from './processes.ts'
+import { signedIn } from './dashboard.ts'
+import { fillLinks } from './links.ts'
+import { eventually, newDatabase, type RunningServer, startServer } from './processes.ts'
 import { runs } from './runs.ts'
 
 /** The number of kills during writes, and of concurrent writers. */
@@ -209,3 +213,31 @@ function checkFile(path: string, { rows }: Ledger): void {
 function assertHas(row: Row, values: Row): void {
   assert.deepEqual({ ...row, ...values }, row)
 }
+
+test('SIGKILL during a move of many links leaves each link moved or not, and its undo with it', async (t) => {
+  const { path, variables } = newDatabase(t)
+  const server = await startServer(t, { ...variables, LOG_LEVEL: 'warn' })
+  const storage = await openStorage({ engine: 'sqlite', path })
+  t.after(() => storage.close())
+  const domainOf = async (name: string) =>
+    (await server.send('POST', '/api/v1/domains', { json: { name } })).body.data.id
+  const [from, to] = [await domainOf('from.acme.com'), await domainOf('to.acme.com')]
+  await storage.execute(fillLinks({ account: 1, domain: from }, 1, 3_000))
+  const moved = query.selectFrom('links').select('id').where('domain_id', '=', to).orderBy('id')
+  const browser = await signedIn(server)
+  const form = { what: 'move', to: `domain-${to}`, matching: '1', confirmed: 'true', next: '/app/links' }
+  const moving = browser.post('/app/links/selected', form).catch(whenCut)
+  await eventually(async () => (await storage.execute(moved.limit(1))).length > 0)
+  server.child.kill('SIGKILL')
+  await Promise.all([moving, server.ended])
+  const ids = (await storage.execute(moved)).map(({ id }) => id)
+  assert.ok(ids.length > 0)
+  const undoable = query.selectFrom('link_edits').select('link_id').orderBy('link_id')
+  const counted = query.selectFrom('link_clicks').select('link_id').where('domain_id', '=', to).orderBy('link_id')
+  for (const rows of [await storage.execute(undoable), await storage.execute(counted)]) {
+    assert.deepEqual(
+      rows.map(({ link_id }) => link_id),
+      ids,
+    )
+  }
+})

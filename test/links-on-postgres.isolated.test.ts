@@ -7,5 +7,6 @@ await runOnPostgres([
   'src/links/store.test.ts',
   'src/links/{deleted-links,link-edits,nearest-alias}.test.ts',
   'src/domains/deleted-domains.test.ts',
+  'test/dashboard/bulk.test.ts',
   'test/removals.test.ts',
 ])

@@ -17,5 +17,5 @@ await runOnPostgres([
   'src/redirect/directory.test.ts',
   'test/contract/{after,safe-retries}.test.ts',
   'test/{export-clicks,isolation}.test.ts',
-  'test/dashboard/{domain-deletion,isolation,link-actions}.test.ts',
+  'test/dashboard/{domains,isolation,link-actions}.test.ts',
 ])

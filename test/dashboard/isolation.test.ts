@@ -182,6 +182,8 @@ test('rejects a space or a domain of another account for a link', async () => {
     ['/app/links', { url: 'https://acme.com/', domain_id: String(theirs.ids.domains[0]) }],
     ['/app/links', { url: 'https://acme.com/', space_id: String(theirs.ids.spaces[0]) }],
     ['/app/links/selected', { [`row-${link}`]: 'on', what: 'move', to: `space-${theirs.ids.spaces[0]}` }],
+    ['/app/links/selected', { [`row-${link}`]: 'on', what: 'move', to: `domain-${theirs.ids.domains[0]}` }],
+    ['/app/links/selected', { matching: '1', what: 'move', to: `domain-${theirs.ids.domains[0]}`, confirmed: 'true' }],
   ] as const) {
     const answer = await mine.browser.post(path, form)
     assert.equal(answer.status, 422)

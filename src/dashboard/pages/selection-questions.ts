@@ -45,7 +45,7 @@ export interface Selection {
 }
 
 /** Links and conflicts that a page names. */
-const [namedLinks, namedConflicts] = [5, 20]
+const [namedLinks, namedConflicts] = [5, 10]
 /** The days of the click count, and the links for which it is quick. */
 const [recentDays, maxRecentLinks] = [30, 500]
 

@@ -94,13 +94,25 @@ async function movePage({ account, query }: PageRequest, { storage }: Services):
   const list = linkListState(home, query)
   const ids = await matchingLinks(storage, account, list.request)
   if (ids === null) return tooManyPage(list.currentHref)
+  if (ids.length === 0) return noLinksPage
   const { spaces, domains } = await loadChoices(storage, account, {})
   const others = domains.filter(({ id }) => String(id) !== query.domain_id)
   const body = html`<form method="post" action="${home}/selected" class="form">${hiddenFields({ what: 'move', matching: '1', next: list.currentHref })}
 <p>This moves all <a href="${list.currentHref}">${quantity(ids.length, 'link')}</a>. Before anything changes, the next page shows the consequences.</p>
 <div class="field"><label for="move-to">Space or domain</label><select id="move-to" name="to" required>${destinationsOf(spaces, others)}</select></div>
+${others.length === 0 ? html`<p>To move them to another domain, <a href="/app/domains/new">add it first</a>.</p>` : null}
 <div class="actions">${submitButton({ label: 'Continue' })}${linkButton({ label: 'Cancel', href: list.currentHref })}</div></form>`
   return { title: 'Move links', place: 'links', body }
+}
+
+const noLinksPage: PageContent = {
+  title: 'Move links',
+  place: 'links',
+  body: emptyState({
+    title: 'No links to move',
+    why: 'Nothing matches any more.',
+    action: linkButton({ label: 'View all links', href: home }),
+  }),
 }
 
 function tooManyPage(list: string): PageContent {

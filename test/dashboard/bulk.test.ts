@@ -1,0 +1,215 @@
+/** Actions on all links that match the list, and moves to another domain. */
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { maxBulkLinks } from '../../src/links/bulk.ts'
+import { startApp } from '../app.ts'
+import { openClicks } from '../clicks.ts'
+import type { Json } from '../client.ts'
+import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
+import { fillLinks } from '../links.ts'
+import { newPlace, type Place } from '../links-api.ts'
+import { runs } from '../runs.ts'
+
+const app = await startApp()
+const { maintenance } = await openClicks(app.storage.location, after)
+const selected = '/app/links/selected'
+const undoPath = '/app/links/undo'
+
+async function newOwner() {
+  const place = await newPlace(app)
+  const browser = await signedIn(app, place.key)
+  const follow = async (answer: Visited): Promise<Page> => (await browser.follow(answer)).page
+  /** Confirms the action of the form, and returns the page with its notice. */
+  const confirm = async (form: Form): Promise<Page> => {
+    const { page } = await browser.post(selected, form)
+    return follow(await browser.submit(page, selected))
+  }
+  const undo = async (page: Page) => (await follow(await browser.submit(page, undoPath))).said.join()
+  const shown = async ({ id }: Json) => (await place.send('GET', `/links/${id}`)).body.data
+  const other = await place.stored('/domains', { name: `other.${place.domain.name}` })
+  return { ...place, browser, follow, confirm, undo, shown, other }
+}
+
+/** Returns all links of the account without the times of their changes. */
+async function linksOf({ send }: Place, query = ''): Promise<Json[]> {
+  const { data, meta } = (await send('GET', `/links?per_page=100&${query}`)).body
+  assert.ok(meta.total <= 100)
+  return data.map(({ updated_at: _, ...link }: Json) => link)
+}
+
+type Owner = Awaited<ReturnType<typeof newOwner>>
+
+const words = ['summer', 'winter', 'sale']
+const someLink = fc.record({
+  title: fc.subarray(words).map((some) => some.join(' ')),
+  disabled: fc.boolean(),
+  /** 0 stands for no space. */
+  space: fc.nat(2),
+  domain: fc.nat(1),
+})
+const someFilter = fc.record({ search: fc.constantFrom('', ...words), space: fc.nat(3), disabled: fc.boolean() })
+const actions = ['enable', 'disable', 'space', 'domain', 'delete'] as const
+
+/** Stores the links on two domains. Returns the ids that stand for their spaces. */
+async function furnish({ stored, domain, other }: Owner, links: readonly Json[]): Promise<number[]> {
+  const spaces = [0, (await stored('/spaces', { name: 'Red' })).id, (await stored('/spaces', { name: 'Blue' })).id]
+  for (const { title, disabled, space, domain: at } of links) {
+    const place = { domain_id: [domain, other][at].id, space_id: spaces[space] || null }
+    await stored('/links', { url: 'https://acme.com', title, disabled, ...place })
+  }
+  return spaces
+}
+
+type Filter = typeof someFilter extends fc.Arbitrary<infer Value> ? Value : never
+
+function queryOf({ search, space, disabled }: Filter, spaces: readonly number[]): URLSearchParams {
+  const query = new URLSearchParams(search === '' ? {} : { search })
+  if (space < 3) query.set('space_id', String(spaces[space]))
+  if (disabled) query.set('status', 'disabled')
+  return query
+}
+
+/** Returns a link after an action; nothing if it is deleted. */
+function changed(link: Json, what: (typeof actions)[number], space: number, domain: Json): Json[] {
+  if (what === 'delete') return []
+  if (what === 'space') return [{ ...link, space_id: space }]
+  if (what === 'domain') {
+    const short_url = link.short_url.replace(/(?<=\/\/)[^/:]+/, domain.name)
+    return [{ ...link, domain_id: domain.id, short_url }]
+  }
+  const disabled = what === 'disable'
+  return [{ ...link, disabled, status: disabled ? 'disabled' : 'active' }]
+}
+
+describe('all links that match', () => {
+  test('are changed, and no others; undo restores all of them', async () => {
+    const given = [fc.array(someLink, { minLength: 1, maxLength: 8 }), someFilter, fc.constantFrom(...actions)] as const
+    await fc.assert(
+      fc.asyncProperty(...given, async (links, filter, what) => {
+        const [own, stranger] = [await newOwner(), await newOwner()]
+        const spaces = await furnish(own, links)
+        await furnish(stranger, links)
+        const query = queryOf(filter, spaces)
+        const [before, theirs] = [await linksOf(own), await linksOf(stranger)]
+        const matching = new Set((await linksOf(own, String(query))).map(({ id }) => id))
+        const moves = { space: `space-${spaces[2]}`, domain: `domain-${own.other.id}` }
+        const action = what in moves ? { what: 'move', to: moves[what as keyof typeof moves] } : { what }
+        const form = { ...action, matching: '1', next: `/app/links?${query}` }
+        const asked = await own.browser.post(selected, form)
+        assert.deepEqual(await linksOf(own), before)
+        if (matching.size === 0) return void assert.equal(asked.status, 303)
+        const page = await own.confirm(form)
+        const expected = before.flatMap((each) =>
+          matching.has(each.id) ? changed(each, what, spaces[2] as number, own.other) : [each],
+        )
+        assert.deepEqual(await linksOf(own), expected)
+        // A single deleted link has its own button, and an action that changes nothing has none.
+        const path = page.actions.find((each) => each === undoPath || each.endsWith('/restore'))
+        if (path !== undefined) await own.browser.submit(page, path)
+        assert.deepEqual(await linksOf(own), before)
+        assert.deepEqual(await linksOf(stranger), theirs)
+      }),
+      { numRuns: runs(10) },
+    )
+  })
+
+  test('are counted on a page that asks first', async () => {
+    const { domain, link, browser, stored, confirm } = await newOwner()
+    const space = await stored('/spaces', { name: 'Sales' })
+    for (let at = 0; at < 3; at++) await link({ title: 'sale' })
+    await link({ title: 'other' })
+    const all = { matching: '1', next: '/app/links?search=sale' }
+    for (const [form, heading, sentence] of [
+      [{ what: 'disable' }, 'Disable 3 links?', /Visitors will see a 404 immediately\./],
+      [{ what: 'enable' }, 'Enable 3 links?', /Visitors will be redirected immediately/],
+      [{ what: 'move', to: `space-${space.id}` }, 'Move 3 links to Sales?', /The short links stay the same\./],
+      [{ what: 'move', to: 'space-0' }, 'Move 3 links to “No space”?', /Clicks move with the links\./],
+      [{ what: 'delete' }, 'Delete 3 links?', /Visitors will see a 404 immediately\./],
+    ] as const) {
+      const { status, page } = await browser.post(selected, { ...all, ...form })
+      assert.deepEqual([status, page.heading], [200, heading])
+      assert.match(page.text, sentence)
+      assert.match(page.text, /You can undo this for one minute\./)
+      assert.ok(page.links.includes(all.next))
+    }
+    // Only what matches when the action begins is changed.
+    const { page } = await browser.post(selected, { ...all, what: 'disable' })
+    await link({ title: 'sale' })
+    const { said } = (await browser.follow(await browser.submit(page, selected))).page
+    assert.match(said.join(), /^4 links disabled\. Undo/)
+    assert.match(
+      (await confirm({ ...all, next: '/app/links?search=other', what: 'disable' })).said.join(),
+      / disabled\./,
+    )
+    for (const [form, status] of [
+      [{ what: 'move', to: 'space-99999' }, 422],
+      [{ what: 'move', to: 'domain-99999' }, 422],
+      [{ what: 'move', to: 'domain-99999', confirmed: 'true' }, 422],
+      [{ what: 'explode' }, 400],
+      [{ what: 'disable', next: '/app/links?status=wrong' }, 422],
+      [{ what: 'disable', next: '/app/links?search=nothing' }, 303],
+    ] as const) {
+      assert.equal((await browser.post(selected, { ...all, ...form })).status, status, JSON.stringify(form))
+    }
+    assert.equal((await browser.get(`/app/links/move?domain_id=${domain.id}`)).status, 200)
+  })
+
+  test('are rejected above the limit', async () => {
+    const { account, domain, browser } = await newOwner()
+    await app.storage.execute(fillLinks({ account, domain: domain.id }, 1, maxBulkLinks + 1))
+    const next = `/app/links?domain_id=${domain.id}`
+    const list = await browser.open(next)
+    assert.match(list.text, /To select all, filter the list to 5,000 links\./)
+    for (const answer of [
+      await browser.post(selected, { what: 'disable', matching: '1', confirmed: 'true', next }),
+      await browser.get(`/app/links/move?domain_id=${domain.id}`),
+    ]) {
+      assert.equal(answer.status, 422)
+      assert.match(answer.page.text, /One action changes up to 5,000 links\. Narrow the search or the filters/)
+    }
+  })
+})
+
+describe('a move to another domain', () => {
+  test('lists conflicts first, moves the other links with their clicks, and can be undone', async () => {
+    const { domain, other, link, browser, follow, undo, shown, send } = await newOwner()
+    const [summer, winter, taken] = [
+      await link({ alias: 'summer', clicks_limit: 9 }),
+      await link({ alias: 'winter' }),
+      await link({ alias: 'Taken' }),
+    ]
+    const there = await link({ alias: 'taken', domain_id: other.id })
+    const looping = await link({ alias: 'loops', url: `http://${other.name}/loops` })
+    assert.equal((await app.visit(`http://${domain.name}/summer`)).status, 302)
+    const ask = await browser.open(`/app/links/move?domain_id=${domain.id}`)
+    assert.match(ask.text, /This moves all 4 links\./)
+    const { page } = await browser.submit(ask, selected, { to: `domain-${other.id}` })
+    assert.equal(page.heading, `Move 2 links to ${other.name}?`)
+    assert.match(page.text, new RegExp(`1 of 4 aliases is taken on ${other.name}\\.`))
+    assert.match(page.text, new RegExp(`1 link would redirect to itself on ${other.name}\\.`))
+    assert.match(
+      page.text,
+      /The current short links stop working\. Visitors will see a 404 immediately\. They had 1 click/,
+    )
+    for (const { id } of [taken, looping]) assert.ok(page.links.includes(`/app/links/${id}`))
+    assert.equal((await shown(winter)).domain_id, domain.id)
+
+    const moved = await follow(await browser.submit(page, selected))
+    assert.match(moved.said.join(), new RegExp(`^2 links moved to ${other.name}\\. 2 others couldn’t be moved\\. Undo`))
+    const places = async () =>
+      Promise.all([summer, winter, taken, looping, there].map(async (each) => (await shown(each)).domain_id))
+    assert.deepEqual(await places(), [other.id, other.id, domain.id, domain.id, other.id])
+    assert.equal((await app.visit(`http://${domain.name}/summer`)).status, 404)
+    assert.equal((await app.visit(`http://${other.name}/summer`)).status, 302)
+    const clicksOn = async ({ id }: Json) => (await send('GET', `/stats?name=clicks&domain_id=${id}`)).body.meta.clicks
+    await maintenance.moveClicks()
+    assert.deepEqual([await clicksOn(domain), await clicksOn(other)], [0, 2])
+
+    assert.equal(await undo(moved), '2 changes undone.')
+    assert.deepEqual(await places(), [domain.id, domain.id, domain.id, domain.id, other.id])
+    assert.equal((await app.visit(`http://${other.name}/summer`)).status, 404)
+    assert.equal((await app.visit(`http://${domain.name}/summer`)).status, 302)
+    assert.equal((await shown(summer)).clicks, 3)
+  })
+})
