@@ -58,21 +58,32 @@ describe('figures', () => {
     const browser = await signedIn(app, own.key)
     const [clicked, other] = own.links
     const selected = (links: readonly Json[]) => Object.fromEntries(links.map(({ id }) => [`row-${id}`, 'on']))
-    const compare = async (links: readonly Json[]) =>
-      browser.follow(await browser.post('/app/links/selected', { ...selected(links), what: 'compare', space_id: '' }))
+    const compare = async (links: readonly Json[]) => {
+      const answer = await browser.post('/app/links/selected', { ...selected(links), what: 'compare', to: '' })
+      return answer.status === 303 ? browser.follow(answer) : answer
+    }
     const two = await compare([clicked, other])
     assert.equal(two.page.heading, 'Compare 2 links')
     const [total] = allOf(two.page.root, 'tfoot')
     assert.deepEqual(total && allOf(total, 'td').map(textOf), ['1', '0'])
     const week = two.page.links.find((link) => link.includes('period=7d'))
     assert.equal(week, `/app/links/compare?ids=${clicked.id},${other.id}&period=7d`)
+    const file = await browser.get(`/app/links/compare/clicks.csv?ids=${clicked.id},${other.id}&period=7d`)
+    assert.match(String(file.headers['content-disposition']), /filename="comparison\.csv"/)
+    const [head, ...rows] = file.text.trimEnd().split('\r\n')
+    const names = [clicked, other].map(({ short_url }) => short_url.replace('http://', ''))
+    assert.equal(head, `Day,${names},Time zone,Start (UTC)`)
+    assert.deepEqual([rows.length, rows.at(-1)?.replace(/^[^,]+,|,UTC.*/g, '')], [7, '1,0'])
     assert.ok((await browser.open(`${week}&compare=year`)).links.includes(`${week}&compare=none`))
     assert.equal((await compare(own.links)).page.heading, 'Compare 5 links')
     const six = await compare([...own.links, await own.link()])
     assert.deepEqual([six.status, six.page.heading], [422, 'Compare links'])
+    const all = own.links.map(({ id }) => id).join(',')
+    assert.equal((await browser.get(`/app/links/compare?ids=${all},99999`)).status, 422)
     assert.match(six.page.text, /You selected 6 links\. Select at most 5/)
     for (const query of ['ids=x', 'ids=1,,2', 'ids=1&ids=2', `ids=${clicked.id}&compare=month`]) {
       assert.equal((await browser.get(`/app/links/compare?${query}`)).status, 422, query)
+      assert.equal((await browser.get(`/app/links/compare/clicks.csv?${query}`)).status, 422, query)
     }
     assert.match((await browser.open('/app/links/compare?ids=99999')).text, /These links no longer exist/)
     assert.match((await browser.open('/app/links/compare')).text, /Select links to compare/)

@@ -1,12 +1,14 @@
 /** Compares the clicks of up to five links in one chart and one table. */
-import type { Counts, Series } from '../../analytics/statistics/series.ts'
+import { type Counts, Series } from '../../analytics/statistics/series.ts'
+import { Failure, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
+import type { Outcome } from '../../http/exchange.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
 import { lineChart, lineSample, maxLines } from '../charts/line-chart.ts'
 import { bucketQuery, currentHourOf } from '../charts/period.ts'
-import type { PageContent, PageRequest, Pages, Services } from '../pages.ts'
+import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { formatCount, formatPercent, quantity, timeAgo } from '../parts/format.ts'
 import { shortUrlLink, shortUrlText } from '../parts/links.ts'
@@ -14,6 +16,7 @@ import { emptyState } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
 import { timeZoneText } from '../statistics/clicks-over-time.ts'
 import { comparisonText, type Earlier, earlierClicks } from '../statistics/comparison.ts'
+import { sendBuckets } from '../statistics/csv.ts'
 import { changeSince } from '../statistics/figures.ts'
 import { periodBar } from '../statistics/period-bar.ts'
 import { Statistics } from '../statistics/statistics.ts'
@@ -22,11 +25,12 @@ const home = '/app/links/compare'
 
 export function addComparePage(pages: Pages, services: Services): void {
   pages.get(home, (request) => comparePage(request, services))
+  pages.getFile(`${home}/clicks.csv`, (request) => sendComparison(request, services))
 }
 
-/** Returns the path of the page that compares the links. */
-export function comparePath(ids: readonly number[]): string {
-  return `${home}?ids=${ids.join(',')}`
+/** Returns the page for the links that people selected in the list. */
+export function compareSelected(ids: readonly number[], listPath: string): Redirect | PageContent {
+  return ids.length > maxLines ? tooMany(ids.length, listPath) : new Redirect(`${home}?ids=${ids.join(',')}`)
 }
 
 interface Compared {
@@ -38,19 +42,42 @@ interface Compared {
 
 async function comparePage(request: PageRequest, services: Services): Promise<PageContent> {
   const ids = idsIn(request.query.ids)
-  if (ids === null) return unusable('Compare links', 'The address of this page has an invalid list of links.')
-  if (ids.length > maxLines) {
-    const why = `You selected ${ids.length} links. Select at most ${maxLines}, so that their lines can be told apart.`
-    return unusable('Too many links to compare', why)
-  }
-  const { storage, shortUrl } = services
-  const rows = await Promise.all(ids.map((id) => findLink(storage, request.account, id)))
-  const links = rows.flatMap((row) => (row === undefined ? [] : linkOf(row.record, shortUrl)))
+  if (ids === null)
+    return unusable('Invalid list of links', 'The URL of this page must end in ?ids= and link ids, such as 1,2,3.')
+  if (ids.length > maxLines) return tooMany(ids.length)
+  const links = await findLinks(ids, request, services)
   if (links.length === 0) return { title: 'Compare links', place: 'links', body: nothingToCompare(ids.length) }
   const compared = await Promise.all(links.map((link) => clicksOf(link, request, services)))
   const [{ statistics }] = compared as [Compared]
   const body = html`${leftOutText(ids.length - links.length)}<section id="clicks">${clicks(compared)}</section>`
   return { title: `Compare ${quantity(links.length, 'link')}`, place: 'links', body, status: statistics.status }
+}
+
+/** Sends the clicks of each link as CSV, or returns `validation_failed`. */
+async function sendComparison(request: PageRequest, services: Services): Promise<Outcome> {
+  const ids = idsIn(request.query.ids)
+  if (ids === null || ids.length > maxLines)
+    return new Failure('validation_failed', `The ids must be 1 to ${maxLines} link ids, such as 1,2,3.`)
+  const statistics = new Statistics(services, request, { scope: 'link', id: 0 }, home)
+  const { reading, calendar } = statistics
+  if (reading.violations.length > 0) return validationFailed(reading.violations)
+  const compared = await Promise.all(
+    (await findLinks(ids, request, services)).map((link) => clicksOf(link, request, services)),
+  )
+  const { range, interval } = reading.period
+  const series = compared[0]?.series ?? new Series(range, interval, calendar)
+  const labels = compared.map(({ link }) => shortUrlText(link.short_url))
+  const clicks = compared.map((each) => each.series.buckets.map((bucket) => bucket.clicks))
+  return sendBuckets(request.exchange, 'comparison.csv', { series, interval, calendar }, labels, (at) =>
+    clicks.map((figures) => figures[at] as number),
+  )
+}
+
+/** Finds the links that the account has. */
+async function findLinks(ids: readonly number[], { account }: PageRequest, services: Services): Promise<Link[]> {
+  const { storage, shortUrl } = services
+  const rows = await Promise.all(ids.map((id) => findLink(storage, account, id)))
+  return rows.flatMap((row) => (row === undefined ? [] : linkOf(row.record, shortUrl)))
 }
 
 /** Returns the ids of `1,2,3`, each once; null if one of them is invalid. */
@@ -61,16 +88,20 @@ function idsIn(text: unknown): number[] | null {
   return valid.length === 0 || valid.length < ids.length ? null : [...new Set(valid)]
 }
 
-const list = linkButton({ label: 'Select links', href: '/app/links' })
+function tooMany(count: number, listPath = '/app/links'): PageContent {
+  const why = `You selected ${formatCount(count)} links. Select at most ${maxLines}, so that their lines can be told apart.`
+  return unusable('Too many links to compare', why, listPath)
+}
 
-function unusable(title: string, why: string): PageContent {
-  return { title: 'Compare links', place: 'links', body: emptyState({ title, why, action: list }), status: 422 }
+function unusable(title: string, why: string, listPath = '/app/links'): PageContent {
+  const action = linkButton({ label: 'Select links', href: listPath })
+  return { title: 'Compare links', place: 'links', body: emptyState({ title, why, action }), status: 422 }
 }
 
 function nothingToCompare(gone: number): Html {
   const title = gone === 0 ? 'Select links to compare' : 'These links no longer exist'
   const why = `Select up to ${maxLines} links in the list, then choose Compare.`
-  return emptyState({ title, why, action: list })
+  return emptyState({ title, why, action: linkButton({ label: 'Select links', href: '/app/links' }) })
 }
 
 function leftOutText(count: number): Html | null {
@@ -92,7 +123,7 @@ function clicks(compared: readonly Compared[]): Html {
   const { period } = reading
   const time = Date.now()
   const ids = compared.map(({ link }) => link.id).join(',')
-  const bar = periodBar({ reading, path: home, fixed: { ids }, file: null })
+  const bar = periodBar({ reading, path: home, fixed: { ids }, file: `${home}/clicks.csv` })
   const chart = lineChart({
     title: 'Clicks over time',
     buckets: series.buckets,
@@ -109,7 +140,7 @@ function clicks(compared: readonly Compared[]): Html {
   })
   const hasEarlier = compared.some(({ earlier }) => earlier !== null)
   const figures = html`${comparisonTable(compared, time)}${comparisonText(statistics, hasEarlier)}`
-  return html`${statistics.live('period', bar)}${statistics.live('chart', chart)}${statistics.live('figures', figures)}<p class="muted">${timeZoneText(calendar)}</p>`
+  return html`${statistics.live('period', bar)}${statistics.live('chart', chart)}${statistics.live('figures', figures)}<p class="muted small">Unique visitors are counted per link and day, and added up. ${timeZoneText(calendar)}</p>`
 }
 
 function comparisonTable(compared: readonly Compared[], now: number): Html {

@@ -20,7 +20,7 @@ import { formatCount, quantity } from '../parts/format.ts'
 import { emptyState } from '../parts/messages.ts'
 import { attempt } from '../record-forms.ts'
 import { linkListReturnPath, undoReturnPath } from '../return-path.ts'
-import { comparePath } from './compare.ts'
+import { compareSelected } from './compare.ts'
 import { askAbout, type Destination, type LinkAction, type Selection } from './selection-questions.ts'
 
 const home = '/app/links'
@@ -49,7 +49,7 @@ export function addSelectionPages(pages: Pages, services: Services): void {
     const ids = await selectedIn(fields, list, account, services)
     if (ids === null) return tooManyPage(list)
     if (ids.length === 0) return new Redirect(list)
-    if (fields.what === 'compare') return new Redirect(comparePath(ids))
+    if (fields.what === 'compare') return compareSelected(ids, list)
     const selection: Selection = { ids, isMatching: fields.matching !== undefined, next: list, fields }
     const action = actionFrom(fields, account, services.actions.links)
     const isConfirmed = fields.confirmed === 'true' || !(action.asks || selection.isMatching)

@@ -36,7 +36,7 @@ export async function clicksOverTime(statistics: Statistics, allTime?: number): 
   const bar = periodBar({ reading, path, file: `${path}/clicks.csv` })
   const compared = comparisonText(statistics, earlier !== null)
   const totals = html`${figures({ now: now.totals, earlier, allTime })}${compared}${uncounted(now.totals, earlier)}`
-  return html`${statistics.live('period', bar)}${statistics.live('figures', totals)}${statistics.live('chart', chart)}<p class="muted">Unique visitors are counted per link and day, and added up. ${timeZoneText(calendar)} <a href="/app/account">Change<span class="hidden-text"> the time zone</span></a></p>`
+  return html`${statistics.live('period', bar)}${statistics.live('figures', totals)}${statistics.live('chart', chart)}<p class="muted small">Unique visitors are counted per link and day, and added up. ${timeZoneText(calendar)} <a href="/app/account">Change<span class="hidden-text"> the time zone</span></a></p>`
 }
 
 /** "Days and hours are in Europe/Berlin, since Nov 24, 2026." */

@@ -1,3 +1,6 @@
+import type { Calendar } from '../../analytics/calendar.ts'
+import type { Interval } from '../../analytics/statistics/day-range.ts'
+import type { Bucket, Series } from '../../analytics/statistics/series.ts'
 import { validationFailed } from '../../errors.ts'
 import type { Exchange, Outcome } from '../../http/exchange.ts'
 import { addHeader, addHeaders, dispositionOf, sendText } from '../../http/response.ts'
@@ -21,24 +24,40 @@ export function shareText(clicks: number, total: number): string {
   return `${total === 0 ? 0 : Math.round((clicks / total) * 10_000) / 100}%`
 }
 
+interface Buckets {
+  readonly series: Series
+  readonly interval: Interval
+  readonly calendar: Calendar
+}
+
+/** Sends a row of figures for each hour, day or month as CSV. */
+export function sendBuckets(
+  exchange: Exchange,
+  fileName: string,
+  { series: { buckets, localStarts }, interval, calendar: { timeZone } }: Buckets,
+  labels: readonly string[],
+  figuresOf: (place: number) => readonly number[],
+): undefined {
+  const head = [axisHeading({ interval, timeZone }), ...labels, 'Time zone', 'Start (UTC)']
+  const rows = buckets.map(({ start_at }, at) => {
+    const start = new Date(localStarts[at] as number).toISOString()
+    const name =
+      interval === 'hour' ? `${start.slice(0, 10)} ${start.slice(11, 16)}` : start.slice(0, interval === 'day' ? 10 : 7)
+    return [name, ...figuresOf(at), timeZone, start_at]
+  })
+  return sendCsv(exchange, fileName, [head, ...rows])
+}
+
 /** Sends the clicks over time as CSV, or returns `validation_failed`. */
 export async function sendClicksCsv(statistics: Statistics, exchange: Exchange, fileName: string): Promise<Outcome> {
   const { calendar, reading } = statistics
   const { period, violations } = reading
   if (violations.length > 0) return validationFailed(violations)
   const { range, interval } = period
-  const { buckets, localStarts } = await statistics.seriesOf(range, interval)
-  const head = [
-    axisHeading({ interval, timeZone: calendar.timeZone }),
-    ...Object.values(countLabels),
-    'Time zone',
-    'Start (UTC)',
-  ]
-  const rows = buckets.map(({ start_at, clicks, unique_clicks, bots, previews }, at) => {
-    const start = new Date(localStarts[at] as number).toISOString()
-    const name =
-      interval === 'hour' ? `${start.slice(0, 10)} ${start.slice(11, 16)}` : start.slice(0, interval === 'day' ? 10 : 7)
-    return [name, clicks, unique_clicks, bots, previews, calendar.timeZone, start_at]
+  const series = await statistics.seriesOf(range, interval)
+  const { buckets } = series
+  return sendBuckets(exchange, fileName, { series, interval, calendar }, Object.values(countLabels), (at) => {
+    const { clicks, unique_clicks, bots, previews } = buckets[at] as Bucket
+    return [clicks, unique_clicks, bots, previews]
   })
-  return sendCsv(exchange, fileName, [head, ...rows])
 }
