@@ -28,6 +28,7 @@ export const paths: Readonly<Record<string, string>> = {
   'domain-odd': '/app/domains/4',
   'domain-edit': '/app/domains/1/edit',
   'domain-delete': '/app/domains/1/delete',
+  'domain-qr': '/app/domains/1/qr',
   spaces: '/app/spaces',
   'space-new': '/app/spaces/new',
   space: '/app/spaces/1',

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { findAccount } from '../../src/accounts/store.ts'
 import { listKeys } from '../../src/keys/store.ts'
+import { findQrStyle, storeQrStyle } from '../../src/qr/store.ts'
+import { plainStyle } from '../../src/qr/style.ts'
 import { insertLoginToken, listSessions } from '../../src/sessions/store.ts'
 import { query } from '../../src/storage/schema.ts'
 import { startApp, type TestApp } from '../app.ts'
@@ -27,6 +29,7 @@ async function target(app = usual) {
   const forms = await formsFor(app, own)
   const removedDomain = await own.stored('/domains', { name: `removed.${own.domain.name}` })
   await app.actions.domains.removeForNow(own.account, removedDomain.id)
+  await storeQrStyle(app.storage, own.account, own.domain.id, { ...plainStyle, margin: 1 })
   const pathOf = await pathsFor(app, own, { links: removed.id, domains: removedDomain.id })
   const routes = app.router.declared.filter(
     ({ method, template }) => method === 'POST' && /^\/app(?:\/|$)/.test(template),
@@ -60,6 +63,7 @@ async function formsFor(app: TestApp, { account, domain, links: [link, edited], 
     '/app/domains': { name: 'evil.example.com' },
     '/app/domains/:id/delete': { name: domain.name },
     '/app/domains/:id': { homepage_url: 'https://evil.example/' },
+    '/app/domains/:id/qr': { dark: '#000000', background: '#ffffff', margin: '2' },
     '/app/spaces': { name: 'Evil' },
     '/app/spaces/:id': { name: 'Evil' },
     '/app/sessions': { name: 'Evil' },
@@ -70,13 +74,14 @@ async function formsFor(app: TestApp, { account, domain, links: [link, edited], 
 }
 
 /** Returns all records of the account. */
-async function stateOf(app: TestApp, { account, send }: Furnished): Promise<unknown> {
+async function stateOf(app: TestApp, { account, domain, send }: Furnished): Promise<unknown> {
   const lists = ['links', 'domains', 'spaces'].map(async (name) => (await send('GET', `/${name}?per_page=100`)).body)
   const keys = (await listKeys(app.storage, account)).map(({ id, revoked_at }) => [id, revoked_at])
   const sessions = (await listSessions(app.storage, account)).map(({ id }) => id)
   const tokens = query.selectFrom('login_tokens').select('created_at').where('account_id', '=', account)
   const links = await app.storage.execute(tokens)
-  return [await Promise.all(lists), keys, sessions, links, await findAccount(app.storage, account)]
+  const style = await findQrStyle(app.storage, account, domain.id)
+  return [await Promise.all(lists), keys, sessions, links, style, await findAccount(app.storage, account)]
 }
 
 /** Sends a form with only these headers and the cookie. */

@@ -61,14 +61,17 @@ test('every code of the domain has its colors and quiet zone immediately; the AP
   assert.equal(sideOf(await code()), sideOf(plain) - 4)
   assert.equal(sideOf(await code('?margin=4')), sideOf(plain))
   assert.equal((await send('GET', `/links/${link}/qr`)).text, plain)
-  const reset = await browser.follow(await browser.submit(saved.page, `${path}/reset`))
+  assert.ok(saved.page.links.includes(`${path}/reset`))
+  const asked = await browser.open(`${path}/reset`)
+  assert.match(asked.text, /become black on white\. Printed codes keep working\. You can’t undo this\./)
+  const reset = await browser.follow(await browser.submit(asked, `${path}/reset`))
   assert.deepEqual(reset.page.said, ['QR codes are black on white again.'])
-  assert.equal(reset.page.actions.includes(`${path}/reset`), false)
+  assert.equal(reset.page.links.includes(`${path}/reset`), false)
   assert.equal(await code(), plain)
 })
 
 test('a logo is stored as a raster, stays when colors change, and can be replaced and removed', async () => {
-  const { browser, link, form, code, stored } = await place()
+  const { browser, path, link, form, code, stored } = await place()
   assert.equal((await form({ ...colors, logo: [new File([svg], 'logo.gif')] })).status, 303)
   const first = (await stored())?.logo
   assert.equal(first?.toString('latin1', 1, 4), 'PNG')
@@ -76,6 +79,7 @@ test('a logo is stored as a raster, stays when colors change, and can be replace
   assert.match(await code('?level=L'), /<image [^>]*href="data:image\/png;base64,/)
   const { headers } = await browser.get(`/app/links/${link}/qr`)
   assert.equal(headers['content-security-policy'], "default-src 'none'; img-src data:; sandbox")
+  assert.match((await browser.open(`${path}/reset`)).text, /This deletes the logo\./)
   assert.equal((await form({ dark: '#000000' })).status, 303)
   assert.deepEqual(await stored(), { dark: '#000000', background: '#fff4e0', margin: 2, logo: first })
   const other = svg.replace('circle', 'circle fill="#a00"')

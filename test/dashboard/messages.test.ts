@@ -23,7 +23,14 @@ function assertPlain(message: string): void {
 
 /** A value for each parameter of the catalog that a form shows. */
 const samples = { hint: 'go.acme.com', most: 1_000, least: 1, current: 'go.acme.com', record: 'domain' }
-const others = { name: 'go.acme.com', alias: 'summer', links: '2 links', them: 'them', reason: 'The key is unknown.' }
+const others = {
+  name: 'go.acme.com',
+  alias: 'summer',
+  links: '2 links',
+  them: 'them',
+  reason: 'The key is unknown.',
+  ratio: 1.9,
+}
 const params = { ...samples, ...others, startLabel: linkLabels.active_period_start_at }
 
 test('every message of the catalog has a plain sentence for forms, with every label', () => {

@@ -10,8 +10,9 @@ import { findQrStyle, removeQrStyle, storeQrStyle } from '../../qr/store.ts'
 import { plainStyle, type QrStyle, qrStyleForm, qrStyleLabels } from '../../qr/style.ts'
 import { Refusal, type Violation } from '../../violations.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
-import { linkButton, postButton, submitButton } from '../parts/buttons.ts'
+import { linkButton, submitButton } from '../parts/buttons.ts'
 import { checkbox, colorField, FormState, fileField, textField } from '../parts/fields.ts'
+import { confirmation, confirmLink } from '../parts/messages.ts'
 
 /** The alias of the code that the page shows. Generated aliases are as long. */
 const exampleAlias = 'example'
@@ -35,6 +36,11 @@ export function addDomainQrPages(pages: Pages, services: Services): void {
     }
     found((await storeQrStyle(storage, request.account, domain.id, saved)) || undefined, 'domain')
     return new Redirect(pathOf(domain), { code: 'qr-saved' })
+  })
+
+  pages.get(`${path}/reset`, async (request) => {
+    const { domain, style } = await requested(request, services)
+    return resetPage(domain, style?.logo != null)
   })
 
   pages.post(`${path}/reset`, async (request) => {
@@ -103,12 +109,12 @@ function fileOf(sent: unknown): Buffer | Refusal | null {
 
 function stylePage(domain: Domain, stored: QrStyle | undefined, state: FormState): PageContent {
   const path = pathOf(domain)
-  const reset = postButton({ label: 'Reset to black on white', action: `${path}/reset` })
+  const reset = confirmLink('Reset to black on white', `${path}/reset`)
   const body = html`<div class="qr-style">${preview(domain)}
 <div class="stack"><form method="post" action="${path}" enctype="multipart/form-data" class="form" data-guard novalidate>
 ${state.withErrors(controls(state, stored?.logo != null))}
 <div class="actions">${submitButton({ label: 'Save' })}${linkButton({ label: 'Cancel', href: `/app/domains/${domain.id}` })}</div></form>
-${stored === undefined ? null : reset}</div></div>`
+${stored === undefined ? null : html`<div class="actions">${reset}</div>`}</div></div>`
   const heading = html`QR codes of <bdi>${domain.name_unicode}</bdi>`
   return { title: `QR codes of ${domain.name_unicode}`, heading, place: 'domains', body }
 }
@@ -136,4 +142,19 @@ function preview({ id, name_unicode }: Domain): Html {
   return html`<section class="stack"><h2>Saved style</h2>
 <img src="/app/domains/${id}/qr/example" width="240" height="240" alt="QR code for an example link on ${name_unicode}">
 <p class="muted">An example code. Every link on this domain uses this style. The API returns plain codes.</p></section>`
+}
+
+function resetPage(domain: Domain, hasLogo: boolean): PageContent {
+  const name = domain.name_unicode
+  const loss = hasLogo ? 'This deletes the logo. ' : ''
+  return confirmation({
+    title: `Reset the QR codes of ${name}?`,
+    place: 'domains',
+    action: `${pathOf(domain)}/reset`,
+    consequences: [
+      `${loss}Codes on link pages and in downloads become black on white. Printed codes keep working. You can’t undo this.`,
+    ],
+    verb: 'Reset QR codes',
+    cancel: pathOf(domain),
+  })
 }
