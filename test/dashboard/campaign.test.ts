@@ -86,6 +86,8 @@ test('writes campaign fields into the query, even if the form was rejected first
   assert.equal(data.url, 'https://acme.com/?a=1&utm_source=spring%20mail&utm_medium=e%26mail#top')
   const edit = await browser.open(`${path}/edit`)
   assert.deepEqual([edit.value('utm_source'), edit.value('utm_medium')], ['spring mail', 'e&mail'])
+  const copy = await browser.open(`/app/links/new?copy=${data.id}`)
+  assert.deepEqual([copy.value('url'), copy.value('utm_source')], [data.url, 'spring mail'])
   const long = await browser.submit(edit, path, { utm_term: 'x'.repeat(9_000) })
   assert.match(long.page.errorOf('url'), /“Destination”.*8,?192/)
   assert.match((await browser.submit(page, '/app/links', { utm_source: 'x' })).page.errorOf('url'), /Destination/)
