@@ -182,7 +182,7 @@ function measured(page: Page): Promise<Measures> {
     return {
       height: Math.max(...boxes.map(({ height }) => height)),
       lead: document.querySelector('tbody .lead-cell').getBoundingClientRect().width,
-      heads: heads.map(({ innerText }) => innerText),
+      heads: heads.map((head) => (head.querySelector('span') ?? head).innerText),
     }
   })()`)
 }

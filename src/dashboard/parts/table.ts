@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises'
 import { icon } from '../../frame/icons.ts'
-import { type Html, html, type Part } from '../../http/html.ts'
+import { Html, html, type Part } from '../../http/html.ts'
 import { attributes, menuItems } from './buttons.ts'
 
 export interface Column<Row> {
@@ -35,8 +35,7 @@ interface Table<Row> {
 
 /** Renders a table. On narrow screens, each row becomes a block and a menu sorts the list. */
 export function table<Row>(given: Table<Row>): Html {
-  const lines = given.rows.map((row) => lineOf(given, row))
-  return tableWith(given, lines)
+  return tableWith(given, given.rows.map(rowRenderer(given)))
 }
 
 /** The number of rows rendered in one event-loop tick, which take about a millisecond. */
@@ -47,19 +46,22 @@ let lastTick: Promise<unknown> = Promise.resolve()
 /** Renders a long table over several event-loop ticks, so that other requests need not wait. */
 export async function longTable<Row>(given: Table<Row>): Promise<Html> {
   const lines: Html[] = []
+  const renderRow = rowRenderer(given)
   for (const [at, row] of given.rows.entries()) {
     if (at % rowsPerTick === 0) {
       // Waits for a tick in which no other long table is rendered.
       lastTick = lastTick.then(() => immediate())
       await lastTick
     }
-    lines.push(lineOf(given, row))
+    lines.push(renderRow(row))
   }
   return tableWith(given, lines)
 }
 
-function lineOf<Row>({ columns }: Table<Row>, row: Row): Html {
-  return html`\n<tr role="row">${columns.map((column) => cell(column, row))}</tr>`
+/** Returns a function that renders a row. The tags of its cells are built once. */
+function rowRenderer<Row>({ columns }: Table<Row>): (row: Row) => Html {
+  const cells = columns.map(cellRenderer)
+  return (row) => html`\n<tr role="row">${cells.map((render) => render(row))}</tr>`
 }
 
 function tableWith<Row>(given: Table<Row>, lines: readonly Html[]): Html {
@@ -109,13 +111,20 @@ function head<Row>(column: Column<Row>, sorting: Sorting | undefined): Html {
   return html`<th${all}><a href="${sorting.href(sortBy, isDescendingNext)}">${label}${arrow}</a><span class="in-block">${label}</span></th>`
 }
 
-function cell<Row>(column: Column<Row>, row: Row): Html {
+function cellRenderer<Row>(column: Column<Row>): (row: Row) => Html {
   const { label, kind = 'text', isPlain = false } = column
-  const shown = html`${column.cell(row)}`
-  const hasLabel = (kind === 'text' || kind === 'number') && !isPlain && shown.text !== ''
-  const all = { class: classesOf(column), 'data-label': hasLabel ? label : null }
-  if (kind === 'lead') return html`<th${attributes({ scope: 'row', role: 'rowheader', ...all })}>${shown}</th>`
-  return html`<td${attributes({ role: 'cell', ...all })}>${shown}</td>`
+  const hasLabel = (kind === 'text' || kind === 'number') && !isPlain
+  const roles = kind === 'lead' ? { scope: 'row', role: 'rowheader' } : { role: 'cell' }
+  const openingTag = (label: string | null) => {
+    const all = attributes({ ...roles, class: classesOf(column), 'data-label': label })
+    return kind === 'lead' ? html`<th${all}>` : html`<td${all}>`
+  }
+  const [labeled, unlabeled] = [openingTag(hasLabel ? label : null), openingTag(null)]
+  const end = new Html(kind === 'lead' ? '</th>' : '</td>')
+  return (row) => {
+    const shown = html`${column.cell(row)}`
+    return html`${shown.text === '' ? unlabeled : labeled}${shown}${end}`
+  }
 }
 
 const classes = { lead: 'lead-cell', text: null, number: 'number', menu: 'menu-cell', select: 'select-cell' } as const
