@@ -122,7 +122,7 @@ async function writeAll(): Promise<number> {
       batch += 1
       await store.write(batch, some)
     }
-    await maintenance.run({ visitorsUntilMs: (first + day) * 86_400_000, daysBefore: 0 })
+    await maintenance.run({ visitorsUntilMs: (first + day) * 86_400_000, daysBefore: 0, nowMs: 0 })
     if (day % 20 === 0) process.stderr.write(`Day ${day} of ${days}\n`)
   }
   await database.close()

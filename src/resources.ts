@@ -55,13 +55,13 @@ const lastClick: SideColumn = { table: 'link_clicks', column: 'clicked_ms', key:
 export const resources = {
   domains: {
     singular: 'domain',
-    sorts: { name: 'name' },
+    sorts: { name: 'name', clicks_30d: { table: 'domain_clicks', column: 'clicks_30d', key: 'id' } },
     searched: { name: 'coalesce(search_text, name)' },
     filters: [],
   },
   spaces: {
     singular: 'space',
-    sorts: { name: 'name_folded' },
+    sorts: { name: 'name_folded', clicks_30d: { table: 'space_clicks', column: 'clicks_30d', key: 'id' } },
     searched: { name: 'name_folded' },
     filters: [],
   },
@@ -70,6 +70,7 @@ export const resources = {
     sorts: {
       alias: 'alias_folded',
       clicks: { table: 'link_clicks', column: 'clicks', key: 'link_id' },
+      clicks_30d: { table: 'link_clicks', column: 'clicks_30d', key: 'link_id' },
       last_clicked_at: lastClick,
     },
     searched: { alias: 'alias_folded', title: 'coalesce(title_folded, title)', url: 'coalesce(url_folded, url)' },

@@ -63,17 +63,17 @@ export async function addClicks(db: Db, link: number, day: number, facts: DayFac
   await db.write(async (tx) => {
     const own = (await lockLinks(tx, [link])).get(link)
     assert.ok(own)
-    await lockAccounts(tx, [own.account])
+    const places = await lockAccounts(tx, [own.account])
     const people = peopleOf(facts)
     const days = new Days(tx)
-    const [ofLink] = (await days.read([{ scope: scopes.link, day, id: link }])) as [Day]
+    const [ofLink] = (await days.read([{ account: own.account, scope: scopes.link, day, id: link }])) as [Day]
     Object.assign(ofLink, { domain: own.domain, space: own.space })
     addDay(ofLink.facts, facts)
     for (const group of await days.read(groupKeys(own, ofLink))) {
       addDay(group.facts, facts)
       if (people > 0) addPeople(group.facts.breakdowns.links, link, people)
     }
-    await days.save()
+    await days.save(places, new Map([[link, own]]))
     own.clicks += people
     own.bots += sumOf(facts, 'bots')
     own.previews += sumOf(facts, 'previews')

@@ -2,6 +2,7 @@
  * An account as it may look after two months: what pictures and pages are made of. The same numbers each time, up to today.
  */
 import { addDay, type DayFacts, type Dimension, emptyDay, hourOf, type Value } from '../src/analytics/day.ts'
+import { recountRecent } from '../src/analytics/recent.ts'
 import type { Db } from '../src/storage/port.ts'
 import type { Json } from './client.ts'
 import { setCreatedAt, setTotals, storeDay } from './days.ts'
@@ -139,6 +140,7 @@ interface Owners {
 
 /** Days of links, and what they come to for their owners, written once. */
 class Book {
+  #account = 0
   readonly #days = new Map<string, { scope: number; day: number; id: number; space: number | null; facts: DayFacts }>()
   readonly #totals = new Map<
     number,
@@ -146,6 +148,7 @@ class Book {
   >()
 
   add({ link, domain, space, account }: Owners, day: number, facts: DayFacts): void {
+    this.#account = account
     this.#add(0, day, link, facts, space)
     const people = [...facts.hours.values()].reduce((sum, counts) => sum + counts.people, 0)
     const ofLink = new Map<Value, number>(people > 0 ? [[link, people]] : [])
@@ -168,6 +171,11 @@ class Book {
       [...this.#days.values()].map(({ scope, day, id, space, facts }) => storeDay(db, scope, day, id, facts, space)),
     )
     await Promise.all([...this.#totals].map(([link, total]) => setTotals(db, link, total)))
+    const records = [...this.#days.values()].flatMap(({ scope, id }) => (scope < 3 ? [`${scope}/${id}`] : []))
+    for (const record of new Set(records)) {
+      const [scope, id] = record.split('/').map(Number) as [0 | 1 | 2, number]
+      await db.write((tx) => recountRecent(tx, this.#account, scope, id))
+    }
   }
 
   #add(scope: number, day: number, id: number, facts: DayFacts, space: number | null = null): void {

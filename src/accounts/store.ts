@@ -15,7 +15,9 @@ interface Account {
 export async function createAccount(db: Db, name: string, timeZone?: string): Promise<Account> {
   const created_at = new Date().toISOString()
   const time_zones = JSON.stringify(initialTimeZones(timeZone))
-  const inserted = query.insertInto('accounts').values({ name, time_zones, created_at }).returningAll()
+  // Earlier days are not recent in any zone.
+  const recent_day = Math.floor(Date.now() / 86_400_000) - 31
+  const inserted = query.insertInto('accounts').values({ name, time_zones, recent_day, created_at }).returningAll()
   return accountOf((await db.execute(inserted))[0] as Row<'accounts'>)
 }
 
@@ -46,14 +48,14 @@ export async function updateAccount(
     const [locked] = await tx.execute(accounts.where('id', '=', id).forNoKeyUpdate())
     if (locked === undefined) return
     const time_zones = JSON.stringify(withTimeZone(parseTimeZones(locked.time_zones), time_zone, now))
-    await tx.execute(query.updateTable('accounts').set({ name, time_zones }).where('id', '=', id))
+    await tx.execute(query.updateTable('accounts').set({ name, time_zones, recent_until_ms: 0 }).where('id', '=', id))
   })
 }
 
 /** Gives an account the time zones of an export, if it has any, unless its own zone was ever set. */
 export async function adoptTimeZones(db: Db, id: number, zones: TimeZones | undefined): Promise<void> {
   if (zones === undefined) return
-  const set = query.updateTable('accounts').set({ time_zones: JSON.stringify(zones) })
+  const set = query.updateTable('accounts').set({ time_zones: JSON.stringify(zones), recent_until_ms: 0 })
   await db.execute(set.where('id', '=', id).where('time_zones', '=', JSON.stringify(initialTimeZones())))
 }
 

@@ -196,16 +196,18 @@ async function saltsOf(tx: Db, all: readonly number[]): Promise<ReadonlyMap<numb
 /** Adds clicks to all days that include them: link, domain, space and account. */
 async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
   const accounts = clicks.map(({ link }) => link.account)
-  await lockAccounts(tx, accounts)
+  const places = await lockAccounts(tx, accounts)
+  const totals = new Map(clicks.map(({ link }) => [link.link, link]))
   const links = Map.groupBy(clicks, ({ click, at }) => `${at.day} ${click.link}`)
   const groups = new Map<string, DayClicks>()
-  await changeDays(tx, [...links.values()].map(dayOfLink), (day, own) => {
+  const save = (days: Days) => days.save(places, totals)
+  await changeDays(tx, save, [...links.values()].map(dayOfLink), (day, own) => {
     const [{ link }] = own as [CountedClick]
     if (day.facts.hours.size === 0) Object.assign(day, { domain: link.domain, space: link.space })
     for (const each of own) addClick(day.facts, each)
     for (const key of groupKeys(link, day)) addTo(groups, key, own)
   })
-  await changeDays(tx, [...groups.values()], ({ facts }, own) => {
+  await changeDays(tx, save, [...groups.values()], ({ facts }, own) => {
     for (const each of own) {
       const { click, link } = each
       addClick(facts, each)
@@ -221,8 +223,8 @@ interface DayClicks {
 }
 
 function dayOfLink(clicks: CountedClick[]): DayClicks {
-  const [{ click, at }] = clicks as [CountedClick]
-  return { key: { scope: scopes.link, day: at.day, id: click.link }, clicks }
+  const [{ click, at, link }] = clicks as [CountedClick]
+  return { key: { account: link.account, scope: scopes.link, day: at.day, id: click.link }, clicks }
 }
 
 function addTo(days: Map<string, DayClicks>, key: DayKey, clicks: readonly CountedClick[]): void {
@@ -235,6 +237,7 @@ function addTo(days: Map<string, DayClicks>, key: DayKey, clicks: readonly Count
 /** Reads, changes and stores days in the order of the table, a bounded number at a time. */
 async function changeDays(
   tx: Db,
+  save: (days: Days) => Promise<void>,
   changed: readonly DayClicks[],
   change: (day: Day, clicks: readonly CountedClick[]) => void,
 ): Promise<void> {
@@ -243,7 +246,7 @@ async function changeDays(
     const days = new Days(tx)
     const read = await days.read(some.map(({ key }) => key))
     for (const [at, { clicks }] of some.entries()) change(read[at] as Day, clicks)
-    await days.save()
+    await save(days)
   }
 }
 

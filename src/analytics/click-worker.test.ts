@@ -100,7 +100,7 @@ test('takes clicks up to the limit, and deletes them', async (t) => {
   assert.deepEqual(asked.sort(), [false, true])
   assert.equal(await worker.deleteClicks(account, sale), true)
   assert.equal(await worker.deleteClicks(account + 1, sale), false)
-  await worker.maintain({ visitorsUntilMs: 0, daysBefore: 0 })
+  await worker.maintain({ visitorsUntilMs: 0, daysBefore: 0, nowMs: 0 })
   assert.equal(await worker.take(visit(sale)), true)
 })
 
@@ -120,10 +120,13 @@ test('rejects with the errors of all failing steps of the maintenance', async (t
   if (location.engine !== 'sqlite') return
   using database = new DatabaseSync(location.path)
   database.exec('drop table click_visitors; drop table click_moves')
-  await assert.rejects(worker.maintain({ visitorsUntilMs: 0, daysBefore: 0 }), ({ errors }: AggregateError) => {
-    assert.match(errors.map(String).join(), /click_visitors.*click_moves/)
-    return true
-  })
+  await assert.rejects(
+    worker.maintain({ visitorsUntilMs: 0, daysBefore: 0, nowMs: 0 }),
+    ({ errors }: AggregateError) => {
+      assert.match(errors.map(String).join(), /click_visitors.*click_moves/)
+      return true
+    },
+  )
 })
 
 test('rejects with database_unavailable after close', async (t) => {

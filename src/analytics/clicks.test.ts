@@ -142,11 +142,11 @@ test('deletes the salt six hours after its day, and aggregates after the retenti
   assert.deepEqual(asked, [])
   await clicks(1).maintain(now)
   await clicks(1).maintain(now)
-  assert.deepEqual(asked, [{ visitorsUntilMs: 100 * dayMs, daysBefore: 100 }])
+  assert.deepEqual(asked, [{ visitorsUntilMs: 100 * dayMs, daysBefore: 100, nowMs: now }])
   await clicks(0).maintain(102 * dayMs)
   assert.equal(asked.length, 1)
   await clicks(1).maintain(102 * dayMs)
-  assert.deepEqual(asked.at(-1), { visitorsUntilMs: 100 * dayMs + 18 * hourMs, daysBefore: 101 })
+  assert.deepEqual(asked.at(-1), { visitorsUntilMs: 100 * dayMs + 18 * hourMs, daysBefore: 101, nowMs: 102 * dayMs })
   assert.deepEqual(problems, [])
 })
 

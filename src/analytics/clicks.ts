@@ -6,6 +6,7 @@ import type { Visit } from './capture/visit.ts'
 import { ClickQueue } from './click-queue.ts'
 import { ClickWorker, type ClickWorkerOptions, type OnProblem } from './click-worker.ts'
 import { type Bounds, deleteExpiredLinks, isMaintenanceDue, runAll } from './maintenance.ts'
+import { skipDaysWithoutClicks } from './recent.ts'
 
 export interface ClickOptions extends Omit<ClickWorkerOptions, 'location'> {
   /** Days for which daily aggregates are retained; 0 for no limit. */
@@ -94,11 +95,14 @@ export class Clicks {
   async maintain(now = Date.now()): Promise<void> {
     const { clicksRetention } = this.#options
     const bounds: Bounds = {
+      nowMs: now,
       visitorsUntilMs: now - visitorsMs,
       daysBefore: clicksRetention === 0 ? 0 : dayOf(now) - clicksRetention,
     }
     await runAll([
       () => deleteExpiredLinks(this.#storage, now),
+      // Here, because most servers without clicks never start the thread.
+      () => skipDaysWithoutClicks(this.#storage, bounds),
       async () => {
         if (await isMaintenanceDue(this.#storage, bounds)) await this.#worker.maintain(bounds)
       },

@@ -176,7 +176,7 @@ test('deletes old visitors and salts in steps, and aggregates beyond the retenti
     },
   })
   await store.write(1, [...Array.from({ length: 1_200 }, () => click(one, 100)), telling(click(one, 101))])
-  await maintenance.run({ visitorsUntilMs: 100 * dayMs, daysBefore: 0 })
+  await maintenance.run({ visitorsUntilMs: 100 * dayMs, daysBefore: 0, nowMs: 0 })
   assert.deepEqual(
     [
       (await keptSalts(storage)).map(({ day_start_ms }) => day_start_ms),
@@ -185,7 +185,7 @@ test('deletes old visitors and salts in steps, and aggregates beyond the retenti
     [[101 * dayMs], [101 * dayMs]],
   )
   await store.write(2, [telling(click(one, 101))])
-  await maintenance.run({ visitorsUntilMs: 101 * dayMs, daysBefore: 0 })
+  await maintenance.run({ visitorsUntilMs: 101 * dayMs, daysBefore: 0, nowMs: 0 })
   await store.write(3, [telling(click(one, 101))])
   assert.equal(salts[0], salts[1])
   assert.notEqual(salts[1], salts[2])
@@ -200,7 +200,7 @@ test('reports a failing step of the maintenance, and runs the others', async (t)
   await store.write(1, [click(one), click(two, 101)])
   await storage.execute(deleteLink({ id: two }))
   const [scrub, move] = [databaseUnavailable(new Error('being read')), new Error('move')]
-  const bounds = { visitorsUntilMs: 101 * dayMs, daysBefore: 101 }
+  const bounds = { visitorsUntilMs: 101 * dayMs, daysBefore: 101, nowMs: 0 }
   t.mock.method(database, 'scrub', () => Promise.reject(scrub), { times: 1 })
   const moves = t.mock.method(maintenance, 'moveClicks', async () => {
     assert.deepEqual(await keptVisitors(storage), [])

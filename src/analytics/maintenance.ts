@@ -4,7 +4,8 @@ import type { BatchWriter, Db } from '../storage/port.ts'
 import { restorableSince } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
 import { dayOf } from './calendar.ts'
-import { addDay, addPeople, type DayFacts, peopleOf, subtractDay } from './day.ts'
+import { addDay, addPeople, type DayFacts, emptyDay, peopleOf, subtractDay } from './day.ts'
+import { accountsDue, subtractOldDays } from './recent.ts'
 import {
   type Day,
   type DayKey,
@@ -39,16 +40,18 @@ export interface Bounds {
   readonly visitorsUntilMs: number
   /** For daily aggregates. */
   readonly daysBefore: number
+  readonly nowMs: number
 }
 
 /** Returns whether there is work for `ClickMaintenance.run`. Only reads. */
-export async function isMaintenanceDue(db: Db, { visitorsUntilMs, daysBefore }: Bounds): Promise<boolean> {
+export async function isMaintenanceDue(db: Db, { visitorsUntilMs, daysBefore, nowMs }: Bounds): Promise<boolean> {
   const [row] = await db.execute(
     query.selectNoFrom(({ exists, or }) =>
       or([
         exists(query.selectFrom('click_salts').select('day_start_ms').where('day_start_ms', '<=', visitorsUntilMs)),
         exists(query.selectFrom('click_visitors').select('day_start_ms').where('day_start_ms', '<=', visitorsUntilMs)),
         ...Object.values(scopes).map((scope) => exists(oldDays(scope, daysBefore))),
+        exists(accountsDue({ nowMs, daysBefore })),
         exists(query.selectFrom('click_moves').select('link_id')),
         exists(query.selectFrom('click_removals').select('id')),
       ]).as('isDue'),
@@ -91,13 +94,17 @@ export class ClickMaintenance {
   }
 
   /** Does all due maintenance, the salts first: they must not wait for a slow step. See `runAll`. */
-  async run({ visitorsUntilMs, daysBefore }: Bounds): Promise<void> {
+  async run({ visitorsUntilMs, ...recent }: Bounds): Promise<void> {
     await runAll([
       () => this.#deleteSaltsUntil(visitorsUntilMs),
       () => this.#deleteVisitorsUntil(visitorsUntilMs),
       () => this.moveClicks(),
       () => this.deleteRemoved(),
-      () => this.deleteDaysBefore(daysBefore),
+      async () => {
+        // First, so that deleted days are no longer included in the clicks of the last 30 days.
+        await this.#repeat((tx) => subtractOldDays(tx, recent))
+        await this.deleteDaysBefore(recent.daysBefore)
+      },
     ])
   }
 
@@ -231,7 +238,7 @@ async function deleteSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
   const deleted = await regroup(
     tx,
     totals,
-    some.map((own) => ({ day: own.day, from: groupKeys(totals, own), to: [] })),
+    some.map((own) => ({ day: own.day, from: groupKeys(totals, own), to: 'nowhere' })),
   )
   for (const { hours } of deleted) {
     for (const { people, bots, previews } of hours.values()) {
@@ -240,8 +247,6 @@ async function deleteSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
       totals.previews = Math.max(0, totals.previews - previews)
     }
   }
-  const days = some.map(({ day }) => day)
-  if (days.length > 0) await deleteDays(tx, scopes.link, days, [totals.link])
   if (all.length <= dayBatchSize) await clearTotals(tx, totals.link)
   else await saveTotals(tx, [totals])
   return all.length > dayBatchSize
@@ -249,7 +254,7 @@ async function deleteSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
 
 /** Clears the totals and visitors of a link. A link that reached its click limit works again. */
 async function clearTotals(tx: Db, link: number): Promise<void> {
-  const none = { clicks: 0, bots: 0, previews: 0, last_clicked_ms: null, forgotten_ms: Date.now() }
+  const none = { clicks: 0, bots: 0, previews: 0, clicks_30d: 0, last_clicked_ms: null, forgotten_ms: Date.now() }
   await tx.execute(query.updateTable('link_clicks').set(none).where('link_id', '=', link))
   const days = query.selectFrom('click_salts').select('day_start_ms')
   await tx.execute(query.deleteFrom('click_visitors').where('link_id', '=', link).where('day_start_ms', 'in', days))
@@ -268,11 +273,12 @@ export async function moveSomeClicks(tx: Db, link: number): Promise<boolean> {
 }
 
 async function moveNewestDays(tx: Db, totals: LinkTotals): Promise<boolean> {
+  const { account } = totals
   const isElsewhere = ({ domain, space }: Pick<Day, 'domain' | 'space'>) =>
     domain !== totals.domain || space !== totals.space
   const left = (await daysOfLink(tx, totals.link)).filter(isElsewhere)
   const moves = left.slice(-dayBatchSize).map((own) => {
-    const [from, to] = [movableKeys(own), movableKeys({ ...totals, day: own.day })]
+    const [from, to] = [movableKeys(account, own), movableKeys(account, { ...totals, day: own.day })]
     return { day: own.day, from: without(to, from), to: without(from, to) }
   })
   await regroup(tx, totals, moves)
@@ -288,23 +294,27 @@ function without(others: readonly DayKey[], keys: readonly DayKey[]): DayKey[] {
 interface Move {
   readonly day: number
   readonly from: readonly DayKey[]
-  readonly to: readonly DayKey[]
+  /** `nowhere` deletes the day. */
+  readonly to: readonly DayKey[] | 'nowhere'
 }
 
-/** Moves a link's clicks between groups, and its days to its domain and space. Returns these days. */
+/** Moves a link's clicks between groups, and its days to its domain and space, or deletes them. Returns these days. */
 async function regroup(tx: Db, totals: LinkTotals, moves: readonly Move[]): Promise<DayFacts[]> {
-  await lockAccounts(tx, [totals.account])
+  const { account, link: id } = totals
+  const places = await lockAccounts(tx, [account])
   const days = new Days(tx)
-  const all = await days.read(moves.map(({ day }): DayKey => ({ scope: scopes.link, day, id: totals.link })))
+  const own = await days.read(moves.map(({ day }): DayKey => ({ account, scope: scopes.link, day, id })))
+  const moved = own.map(({ facts }) => facts)
   for (const [at, { from, to }] of moves.entries()) {
-    const own = all[at] as Day
-    Object.assign(own, { domain: totals.domain, space: totals.space })
-    const share = shareOf(own.facts, totals.link)
+    const day = own[at] as Day
+    Object.assign(day, { domain: totals.domain, space: totals.space })
+    const share = shareOf(day.facts, id)
     for (const { facts } of await days.read(from)) subtractDay(facts, share)
-    for (const { facts } of await days.read(to)) addDay(facts, share)
+    if (to === 'nowhere') day.facts = emptyDay()
+    else for (const { facts } of await days.read(to)) addDay(facts, share)
   }
-  await days.save()
-  return all.map(({ facts }) => facts)
+  await days.save(places, new Map([[id, totals]]))
+  return moved
 }
 
 /** Returns a link's day as groups count it. */

@@ -6,12 +6,13 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Db } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
-import { type DayFacts, type DayJson, decodeDay, emptyDay, encodeDay, limitValues } from './day.ts'
+import { type DayFacts, type DayJson, decodeDay, emptyDay, encodeDay, limitValues, peopleOf } from './day.ts'
 
 export const scopes = { link: 0, domain: 1, space: 2, account: 3 } as const
 export type Scope = (typeof scopes)[keyof typeof scopes]
 
 export interface DayKey {
+  readonly account: number
   readonly scope: Scope
   readonly day: number
   readonly id: number
@@ -33,6 +34,8 @@ export interface LinkTotals {
   clicks: number
   bots: number
   previews: number
+  /** Human clicks in the last 30 days. */
+  recent: number
   lastClickedMs: number | null
   readonly forgottenMs: number | null
   readonly limit: number | null
@@ -67,7 +70,14 @@ export async function lockLinks(tx: Db, ids: Iterable<number>): Promise<Map<numb
     const totals = query
       .selectFrom('link_clicks')
       .select(['link_id as link', 'account_id as account', 'domain_id as domain', 'space_id as space'])
-      .select(['clicks', 'bots', 'previews', 'last_clicked_ms as lastClickedMs', 'forgotten_ms as forgottenMs'])
+      .select([
+        'clicks',
+        'bots',
+        'previews',
+        'clicks_30d as recent',
+        'last_clicked_ms as lastClickedMs',
+        'forgotten_ms as forgottenMs',
+      ])
       .select(({ selectFrom }) =>
         selectFrom('accounts')
           .whereRef('accounts.id', '=', 'link_clicks.account_id')
@@ -92,6 +102,7 @@ export async function saveTotals(tx: Db, links: readonly LinkTotals[]): Promise<
       clicks: totals.clicks,
       bots: totals.bots,
       previews: totals.previews,
+      clicks_30d: totals.recent,
       last_clicked_ms: totals.lastClickedMs,
     }))
     await tx.execute(
@@ -103,6 +114,7 @@ export async function saveTotals(tx: Db, links: readonly LinkTotals[]): Promise<
             clicks: ref('excluded.clicks'),
             bots: ref('excluded.bots'),
             previews: ref('excluded.previews'),
+            clicks_30d: ref('excluded.clicks_30d'),
             last_clicked_ms: ref('excluded.last_clicked_ms'),
           })),
         ),
@@ -123,10 +135,50 @@ export async function makeStatusDue(tx: Db, links: readonly number[]): Promise<v
   }
 }
 
+/** A place in an account's days, which are sorted by day, scope and id. */
+export interface Place {
+  readonly day: number
+  readonly scope: number
+  readonly id: number
+}
+
+/** By account, the place after which days are included in the clicks of the last 30 days: see `recent.ts`. */
+export type RecentPlaces = ReadonlyMap<number, Place>
+
 /** Locks all days of accounts. */
-export async function lockAccounts(tx: Db, ids: Iterable<number>): Promise<void> {
+export async function lockAccounts(tx: Db, ids: Iterable<number>): Promise<RecentPlaces> {
+  const places = new Map<number, Place>()
   for (const some of parts([...new Set(ids)].sort((a, b) => a - b))) {
-    await tx.execute(query.selectFrom('accounts').select('id').where('id', 'in', some).orderBy('id').forNoKeyUpdate())
+    const accounts = query
+      .selectFrom('accounts')
+      .select(['id as account', 'recent_day as day', 'recent_scope as scope', 'recent_id as id'])
+      .where('id', 'in', some)
+    for (const { account, ...place } of await tx.execute(accounts.orderBy('id').forNoKeyUpdate())) {
+      places.set(account, place)
+    }
+  }
+  return places
+}
+
+/** Returns whether the clicks of the last 30 days include the day. */
+export function isRecent({ account, day, scope, id }: DayKey, places: RecentPlaces): boolean {
+  const place = places.get(account)
+  if (place === undefined) return false
+  if (day !== place.day) return day > place.day
+  return scope > place.scope || (scope === place.scope && id > place.id)
+}
+
+/** The tables for the recent clicks of domains and spaces. */
+export const groupTables = { [scopes.domain]: 'domain_clicks', [scopes.space]: 'space_clicks' } as const
+
+/** Adds to the recent clicks of domains or spaces, by id. */
+export async function addToRecent(tx: Db, scope: 1 | 2, changes: ReadonlyMap<number, number>): Promise<void> {
+  const table = groupTables[scope]
+  for (const [change, ids] of Map.groupBy(changes.keys(), (id) => changes.get(id) as number)) {
+    for (const some of parts(ids.sort((a, b) => a - b))) {
+      const clicks = query.updateTable(table).set(({ eb }) => ({ clicks_30d: eb('clicks_30d', '+', change) }))
+      await tx.execute(clicks.where('id', 'in', some))
+    }
   }
 }
 
@@ -139,6 +191,8 @@ const storedTogether = 64
 export class Days {
   readonly #tx: Db
   readonly #days = new Map<string, Day>()
+  /** The stored human clicks, by `nameOf` the day. */
+  readonly #people = new Map<string, number>()
   #characters = 0
 
   constructor(tx: Db) {
@@ -157,9 +211,13 @@ export class Days {
     return keys.map((key) => this.#days.get(nameOf(key)) as Day)
   }
 
-  /** Stores all days. Deletes the empty ones. */
-  async save(): Promise<void> {
+  /**
+   * Stores all days. Deletes the empty ones. Adds the differences to the recent clicks of domains and spaces, and of `links`,
+   * which the caller stores.
+   */
+  async save(places: RecentPlaces, links: Pick<ReadonlyMap<number, LinkTotals>, 'get'>): Promise<void> {
     const days = [...this.#days.values()]
+    await this.#addToRecent(days, places, links)
     for (const some of parts(
       days.filter(({ facts }) => facts.hours.size > 0),
       storedTogether,
@@ -190,6 +248,25 @@ export class Days {
     }
   }
 
+  async #addToRecent(
+    days: readonly Day[],
+    places: RecentPlaces,
+    links: Pick<ReadonlyMap<number, LinkTotals>, 'get'>,
+  ): Promise<void> {
+    const groups = { [scopes.domain]: new Map<number, number>(), [scopes.space]: new Map<number, number>() }
+    for (const day of days) {
+      if (day.scope === scopes.account || !isRecent(day, places)) continue
+      const change = peopleOf(day.facts) - (this.#people.get(nameOf(day)) ?? 0)
+      if (change === 0) continue
+      if (day.scope === scopes.link) {
+        const link = links.get(day.id)
+        if (link !== undefined) link.recent += change
+      } else groups[day.scope].set(day.id, (groups[day.scope].get(day.id) ?? 0) + change)
+    }
+    await addToRecent(this.#tx, scopes.domain, groups[scopes.domain])
+    await addToRecent(this.#tx, scopes.space, groups[scopes.space])
+  }
+
   async #readSome({ scope, day }: DayKey, ids: readonly number[]): Promise<void> {
     const stored = query
       .selectFrom('click_days')
@@ -199,10 +276,12 @@ export class Days {
       .where('id', 'in', ids)
     for (const row of await this.#tx.execute(stored.orderBy('id').forUpdate())) {
       if (this.#isTickDue(row)) await nextTick()
-      const found = this.#days.get(nameOf({ scope, day, id: row.id })) as Day
+      const name = nameOf({ scope, day, id: row.id })
+      const found = this.#days.get(name) as Day
       found.domain = row.domain_id
       found.space = row.space_id
       found.facts = decodeDay(row)
+      this.#people.set(name, peopleOf(found.facts))
     }
   }
 
@@ -214,7 +293,7 @@ export class Days {
   }
 }
 
-function nameOf({ scope, day, id }: DayKey): string {
+function nameOf({ scope, day, id }: Omit<DayKey, 'account'>): string {
   return `${scope} ${day} ${id}`
 }
 
@@ -226,14 +305,14 @@ export async function deleteDays(tx: Db, scope: Scope, days: readonly number[], 
 
 /** Returns the keys of the group days that count the clicks of a link's day. */
 export function groupKeys({ account }: LinkTotals, day: Pick<Day, 'day' | 'domain' | 'space'>): DayKey[] {
-  return [...movableKeys(day), { scope: scopes.account, day: day.day, id: account }]
+  return [...movableKeys(account, day), { account, scope: scopes.account, day: day.day, id: account }]
 }
 
 /** Returns the keys of the days of the domain and the space that count the clicks of a link's day. */
-export function movableKeys({ day, domain, space }: Pick<Day, 'day' | 'domain' | 'space'>): DayKey[] {
+export function movableKeys(account: number, { day, domain, space }: Pick<Day, 'day' | 'domain' | 'space'>): DayKey[] {
   const keys = [
-    { scope: scopes.domain, day, id: domain },
-    { scope: scopes.space, day, id: space },
+    { account, scope: scopes.domain, day, id: domain },
+    { account, scope: scopes.space, day, id: space },
   ]
   return keys.flatMap(({ id, ...key }) => (id === null ? [] : [{ ...key, id }]))
 }

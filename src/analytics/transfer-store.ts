@@ -102,8 +102,8 @@ export type DayStored = 'stored' | 'known' | 'other' | 'gone'
 export async function storeDays(tx: Db, account: number, days: readonly LinkDay[]): Promise<DayStored[]> {
   const ids = days.map(({ link }) => link)
   const links = await lockOwnLinks(tx, account, ids)
-  await lockAccounts(tx, [account])
-  const before = await new Days(tx).read(days.map(keyOf))
+  const places = await lockAccounts(tx, [account])
+  const before = await new Days(tx).read(days.map((day) => keyOf(account, day)))
   const added = new Days(tx)
   const sums = new Sums()
   const outcomes: DayStored[] = []
@@ -121,17 +121,17 @@ export async function storeDays(tx: Db, account: number, days: readonly LinkDay[
       outcomes.push('stored')
     }
   }
-  await added.save()
+  await added.save(places, links)
   await raise(tx, links, sums)
   return outcomes
 }
 
-function keyOf({ link, day }: LinkDay): DayKey {
-  return { scope: scopes.link, day, id: link }
+function keyOf(account: number, { link, day }: LinkDay): DayKey {
+  return { account, scope: scopes.link, day, id: link }
 }
 
 async function addToDays(days: Days, totals: LinkTotals, day: LinkDay): Promise<void> {
-  const [own] = (await days.read([keyOf(day)])) as [Day]
+  const [own] = (await days.read([keyOf(totals.account, day)])) as [Day]
   Object.assign(own, { domain: totals.domain, space: totals.space })
   addDay(own.facts, day.facts)
   const people = peopleOf(day.facts)
@@ -176,18 +176,20 @@ class Sums extends Map<number, Record<(typeof counters)[number], number>> {
   }
 }
 
-/** Raises the totals of locked links that are lower than the sums. */
+/** Raises the totals of locked links that are lower than the sums, and stores the totals of these links. */
 async function raise(tx: Db, links: ReadonlyMap<number, LinkTotals>, sums: Sums): Promise<void> {
-  const raised: LinkTotals[] = []
+  const raised: number[] = []
+  const stored: LinkTotals[] = []
   for (const [id, sum] of sums) {
     const totals = links.get(id)
-    if (totals === undefined || counters.every((name) => sum[name] <= totals[name])) continue
+    if (totals === undefined) continue
+    stored.push(totals)
+    if (counters.every((name) => sum[name] <= totals[name])) continue
     for (const name of counters) totals[name] = Math.max(totals[name], sum[name])
-    raised.push(totals)
+    raised.push(id)
   }
-  const ids = raised.map(({ link }) => link)
-  await saveTotals(tx, raised)
-  await makeStatusDue(tx, ids)
+  await saveTotals(tx, stored)
+  await makeStatusDue(tx, raised)
 }
 
 /** Locks the account's links among these. Rows of other accounts must not be locked. */

@@ -2,6 +2,8 @@
  * Domains that were deleted in the dashboard, and can be restored for a minute. They are in account 0 with all their links,
  * as during a removal in steps. The removal begins when the row in `deleted_domains` is deleted: see `storage/removal.ts`.
  */
+import { recountRecent } from '../analytics/recent.ts'
+import { scopes } from '../analytics/tables.ts'
 import { nameTaken, UniqueViolation } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { restorableSince } from '../storage/removal.ts'
@@ -67,6 +69,7 @@ export async function restoreDomain(
             .where('id', '=', id)
             .where('account_id', '=', 0),
         )
+        await recountRecent(tx, account, scopes.domain, id)
         await tx.execute(query.deleteFrom('deleted_domains').where('id', '=', id).where('account_id', '=', account))
       }
       return domainRecords.find(tx, account, id)

@@ -55,7 +55,8 @@ export function listQueryOf(
   sortNote?: string,
 ): Form<ListQuery> {
   const searchable = [...(Object.keys(searched).length > 1 ? ['any'] : []), ...Object.keys(searched)]
-  const order = ['The field to sort by. Ids are in the order of creation.', sortNote].join(' ').trim()
+  const recent = '`clicks_30d` counts human clicks today and on the 29 days before, in the account’s time zone.'
+  const order = ['The field to sort by. Ids are in the order of creation.', recent, sortNote].join(' ').trim()
   const fields = {
     search: optional(searchText(searchesWords), null),
     search_by: optional(oneOf(searchable, 'The field to search.'), searchable[0] as string),

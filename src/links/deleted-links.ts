@@ -1,4 +1,5 @@
 /** Links that were deleted in the dashboard, and can be restored for a minute. */
+import { recountRecent } from '../analytics/recent.ts'
 import { scopes } from '../analytics/tables.ts'
 import { aliasTaken, found } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
@@ -112,6 +113,7 @@ export async function restoreLink(
       )
       if (inserted.length === 0) throw aliasTaken(link.alias)
       await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', id))
+      await recountRecent(tx, account, scopes.link, id)
       if (isMoving || restored.space_id !== link.space_id) {
         await tx.execute(query.insertInto('click_moves').values({ link_id: id }))
       }

@@ -291,7 +291,7 @@ export const linkFilters = {
 export const listLinksQuery = listQueryOf(
   resources.links,
   linkFilters,
-  'In ascending order of `last_clicked_at`, links that were never clicked come first.',
+  'In ascending order of `last_clicked_at`, links without clicks are first.',
 )
 
 export const linkOperations = operationsOf('links', {

@@ -29,6 +29,12 @@ interface OwnedRecord {
   revision: Generated<number>
 }
 
+interface RecentClicks {
+  id: number
+  account_id: number
+  clicks_30d: Generated<number>
+}
+
 /** Every table with its columns. */
 export interface Database {
   instance: { database_id: string; short_url: string | null; base_url: string | null }
@@ -37,6 +43,12 @@ export interface Database {
     name: string
     /** JSON: see `accounts/time-zones.ts`. */
     time_zones: Generated<string>
+    /** `clicks_30d` includes the days after this place, in the order of day, scope and id: see `analytics/recent.ts`. */
+    recent_day: Generated<number>
+    recent_scope: Generated<number>
+    recent_id: Generated<number>
+    /** When the next day leaves `clicks_30d`. */
+    recent_until_ms: Generated<number>
     created_at: string
   }
   keys: {
@@ -169,12 +181,16 @@ export interface Database {
     clicks: Generated<number>
     bots: Generated<number>
     previews: Generated<number>
+    clicks_30d: Generated<number>
     last_clicked_ms: number | null
     /** When the clicks were last deleted. */
     forgotten_ms: number | null
     /** The time of the last click, or 0. */
     clicked_ms: GeneratedAlways<number>
   }
+  /** Human clicks of domains and of spaces in the last 30 days. Triggers create and delete the rows. */
+  domain_clicks: RecentClicks
+  space_clicks: RecentClicks
   /** Daily aggregates of links, domains, spaces and accounts: see `analytics/day.ts`. */
   click_days: {
     /** 0 link, 1 domain, 2 space, 3 account. */

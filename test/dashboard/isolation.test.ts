@@ -130,7 +130,7 @@ const queryFields = {
   space_id: idText,
   link_id: idText,
   ids: fc.array(idText, { maxLength: 6 }).map((ids) => ids.join(',')),
-  sort_by: fc.constantFrom('alias', 'name', 'clicks'),
+  sort_by: fc.constantFrom('alias', 'name', 'clicks', 'clicks_30d', 'last_clicked_at'),
   page: fc.constantFrom('1', '2'),
   after: idText,
 }

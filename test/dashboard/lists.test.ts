@@ -1,6 +1,7 @@
 /** Lists, and actions with a confirmation. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { today } from '../../src/analytics/calendar.ts'
 import { maxChoices } from '../../src/dashboard/choices.ts'
 import { scopes } from '../../src/keys/scope.ts'
 import { createKey } from '../../src/keys/store.ts'
@@ -8,6 +9,7 @@ import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
+import { addClicks, manyPeople } from '../days.ts'
 import { allOf, textOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
 
@@ -51,6 +53,34 @@ describe('deletes', () => {
     const bare = await place.stored('/spaces', { name: 'Bare' })
     assert.match((await browser.open(`/app/spaces/${bare.id}/delete`)).text, /This space has no links/)
   })
+})
+
+test('lists of domains and spaces show their clicks in 30 days, and sort by them like the API', async () => {
+  const own = await newPlace(app)
+  const browser = await signedIn(app, own.key)
+  const others = [await own.stored('/domains', { name: `two.${own.domain.name}` }), own.domain]
+  for (const [at, clicks] of [4_000, 70].entries()) {
+    const space = await own.stored('/spaces', { name: `Space ${at}` })
+    const { id } = await own.link({ domain_id: others[at]?.id, space_id: space.id })
+    await addClicks(app.storage, id, today(), manyPeople(clicks, 'devices', 'desktop'))
+    await addClicks(app.storage, id, today() - 29, manyPeople(1, 'devices', 'desktop'))
+    await addClicks(app.storage, id, today() - 40, manyPeople(9_000, 'devices', 'desktop'))
+  }
+  await own.stored('/spaces', { name: 'Unclicked' })
+  for (const list of ['domains', 'spaces']) {
+    for (const sort of ['asc', 'desc']) {
+      const page = await browser.open(`/app/${list}?sort_by=clicks_30d&sort=${sort}`)
+      const shown = allOf(page.root, 'td').map(textOf)
+      const clicks = shown.filter((text) => ['4,001', '71'].includes(text))
+      assert.deepEqual(clicks, sort === 'asc' ? ['71', '4,001'] : ['4,001', '71'], `${list} ${sort}`)
+      const { data } = (await own.send('GET', `/${list}?sort_by=clicks_30d&sort=${sort}`)).body
+      const ids = page.links.flatMap((link) => new RegExp(`^/app/${list}/(\\d+)$`).exec(link)?.slice(1) ?? [])
+      assert.deepEqual(
+        [...new Set(ids.map(Number))],
+        data.map(({ id }: Json) => id),
+      )
+    }
+  }
 })
 
 test('the list of domains names those without a homepage, and links to their form', async () => {
@@ -161,7 +191,13 @@ describe('lists', () => {
       await own.link({ alias: `a${100 + at}`, title: at % 2 ? 'Odd' : null, ...(at % 3 ? {} : { space_id: space.id }) })
     }
     const other = await signedIn(app, own.key)
-    const queries = `page=2 search=odd search=odd&page=1 space_id=${space.id} space_id=0 status=active status=expired
+    await addClicks(
+      app.storage,
+      (await own.link({ alias: 'clicked' })).id,
+      today(),
+      manyPeople(3, 'devices', 'desktop'),
+    )
+    const queries = `sort_by=clicks_30d sort_by=clicks_30d&sort=asc&search=odd sort_by=last_clicked_at page=2 search=odd search=odd&page=1 space_id=${space.id} space_id=0 status=active status=expired
       sort_by=alias&sort=asc sort_by=clicks per_page=10&page=3 domain_id=${own.domain.id} search=nothing+like+it page=9
       space_id=${space.id}&search=odd&sort_by=alias&sort=asc&per_page=10`
     for (const query of ['', ...queries.split(/\s+/)]) {

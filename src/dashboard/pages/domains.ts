@@ -1,5 +1,6 @@
 import { findTimeZones } from '../../accounts/store.ts'
 import { calendarOf } from '../../analytics/calendar.ts'
+import { recentDays } from '../../analytics/recent.ts'
 import { rankingOf, seriesOf } from '../../analytics/statistics/statistics.ts'
 import type { DomainActions } from '../../domains/actions.ts'
 import { type Domain, domainLabels } from '../../domains/schema.ts'
@@ -172,8 +173,6 @@ function noHomepage({ id, name_unicode }: Domain): Html {
   return html`<span class="pair"><span class="state expired">${icon('warning')}No homepage</span> ${action}</span>`
 }
 
-/** The days of the click count in a confirmation. */
-const recentDays = 30
 /** The links of a day among which the last click is looked for, most clicked first. */
 const maxClickedLinks = 500
 

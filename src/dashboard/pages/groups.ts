@@ -1,4 +1,5 @@
 /** Pages for domains and spaces, which group links: lists, statistics and deletion. */
+import { recentClicksOf, recentDays } from '../../analytics/recent.ts'
 import type { ResourceHandlers } from '../../api/operations.ts'
 import { found } from '../../errors.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
@@ -9,7 +10,7 @@ import { filterBar, firstLinks, ListState } from '../lists.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { attributes, linkButton, menu } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
-import { quantity, timeAgo } from '../parts/format.ts'
+import { formatCount, quantity, timeAgo } from '../parts/format.ts'
 import { truncateMiddle } from '../parts/links.ts'
 import { confirmation, emptyState } from '../parts/messages.ts'
 import { type Column, table } from '../parts/table.ts'
@@ -21,7 +22,7 @@ import { Statistics } from '../statistics/statistics.ts'
 /** The field for the typed name in a confirmation. */
 const nameField = 'name'
 
-export type Listed<Row> = { readonly row: Row; readonly links: number }
+export type Listed<Row> = { readonly row: Row; readonly links: number; readonly clicks: number }
 
 interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Row>, 'newPage'> {
   readonly actions: ResourceHandlers<Row>
@@ -110,8 +111,11 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
       return { title: words.list, place, body: emptyState({ title: words.none, why: words.why, action }) }
     }
     const ids = rows.map(({ id }) => id)
-    const links = await countLinksIn(this.#services.storage, account, `${what}_id`, ids)
-    const listed = rows.map((row) => ({ row, links: links.get(row.id) ?? 0 }))
+    const [links, clicks] = await Promise.all([
+      countLinksIn(this.#services.storage, account, `${what}_id`, ids),
+      recentClicksOf(this.#services.storage, account, place, ids),
+    ])
+    const listed = rows.map((row) => ({ row, links: links.get(row.id) ?? 0, clicks: clicks.get(row.id) ?? 0 }))
     const nothing =
       list.page > 1
         ? list.emptyPageMessage()
@@ -136,6 +140,13 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
           cell: ({ row }) => html`<a class="cover" href="${this.#pathOf(row)}">${heading(row)}</a>`,
         },
         ...columns,
+        {
+          label: `Clicks (${recentDays} days)`,
+          kind: 'number',
+          width: 'large',
+          sortBy: 'clicks_30d',
+          cell: ({ clicks }) => formatCount(clicks),
+        },
         { label: words.created, sortBy: 'id', cell: ({ row }) => timeAgo(row.created_at, now) },
       ],
       rows,

@@ -1,4 +1,5 @@
 import { calendarOf } from '../../analytics/calendar.ts'
+import { recentDays } from '../../analytics/recent.ts'
 import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
@@ -22,8 +23,6 @@ import { longTable, selectable, selectRow } from '../parts/table.ts'
 import { matchingBox, noSpace, selectedActions } from './selection.ts'
 
 const home = '/app/links'
-/** The number of days in the sparkline and in the click count of a row. */
-const recentDays = 30
 
 export function addLinkListPages(pages: Pages, services: Services): void {
   const { storage, shortUrl } = services
@@ -138,7 +137,13 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
       { label: 'Select', kind: 'select', cell: ({ link }: Row) => selectRow(link.id, shortUrlText(link.short_url)) },
       { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => linkCell(link, now) },
       { label: 'Space', leaves: 1, isPlain: true, cell: ({ space }) => space && spaceLabel(space) },
-      { label: `Clicks (${recentDays} days)`, kind: 'number', isPlain: true, cell: recentClicks },
+      {
+        label: `Clicks (${recentDays} days)`,
+        kind: 'number',
+        isPlain: true,
+        sortBy: 'clicks_30d',
+        cell: recentClicks,
+      },
       {
         label: 'Total clicks',
         kind: 'number',

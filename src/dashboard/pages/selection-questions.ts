@@ -1,5 +1,7 @@
 /** The pages that ask before an action on several links. */
+
 import { calendarOf } from '../../analytics/calendar.ts'
+import { recentDays } from '../../analytics/recent.ts'
 import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { validationFailed } from '../../errors.ts'
@@ -46,8 +48,8 @@ export interface Selection {
 
 /** Links and conflicts that a page names. */
 const [namedLinks, namedConflicts] = [5, 10]
-/** The days of the click count, and the links for which it is quick. */
-const [recentDays, maxRecentLinks] = [30, 500]
+/** The number of links whose recent clicks are read quickly. */
+const maxRecentLinks = 500
 
 /** Returns the page that asks whether to apply the action. Returns null if none of the links exists. */
 export async function askAbout(

@@ -17,8 +17,14 @@ export function accountTables({ engine, id, integer, bytes, text, end, keyedEnd 
       id ${id},
       name text not null,
       time_zones text not null default '[["UTC",0]]',
+      recent_day integer not null default 0,
+      recent_scope integer not null default 0,
+      recent_id ${integer} not null default 0,
+      recent_until_ms ${integer} not null default 0,
       created_at text not null
     )${end}`,
+    'create index accounts_by_recent_day on accounts (recent_day)',
+    'create index accounts_by_recent_until on accounts (recent_until_ms)',
 
     `create table keys (
       id ${id},

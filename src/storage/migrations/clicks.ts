@@ -3,7 +3,7 @@ import type { Dialect } from './dialect.ts'
 /** Scopes of `click_days`, in the order in which transactions lock its rows. */
 const [ofLink, ofDomain, ofSpace] = [0, 1, 2]
 
-/** Returns the tables for clicks, and the triggers that create and delete the totals along with links. */
+/** Returns the tables for clicks, and the triggers that create and delete the totals along with links, domains and spaces. */
 export function clickTables(dialect: Dialect): string[] {
   return [...tables(dialect), ...triggers(dialect)]
 }
@@ -18,12 +18,22 @@ function tables({ integer, bytes, json, text, end, keyedEnd }: Dialect): string[
       clicks ${integer} not null default 0,
       bots ${integer} not null default 0,
       previews ${integer} not null default 0,
+      clicks_30d ${integer} not null default 0,
       last_clicked_ms ${integer},
       forgotten_ms ${integer},
       clicked_ms ${integer} not null generated always as (coalesce(last_clicked_ms, 0)) stored
     )${end}`,
     'create index link_clicks_by_clicks on link_clicks (account_id, clicks, link_id)',
+    'create index link_clicks_by_clicks_30d on link_clicks (account_id, clicks_30d, link_id)',
     'create index link_clicks_by_last_clicked_at on link_clicks (account_id, clicked_ms, link_id)',
+    ...['domain', 'space'].flatMap((group) => [
+      `create table ${group}_clicks (
+        id ${integer} primary key,
+        account_id ${integer} not null,
+        clicks_30d ${integer} not null default 0
+      )${end}`,
+      `create index ${group}_clicks_by_clicks_30d on ${group}_clicks (account_id, clicks_30d, id)`,
+    ]),
     // Shows whether a click can reach a limit.
     'create index links_with_limit on links (id) where clicks_limit is not null',
 
@@ -95,8 +105,18 @@ function triggers({ trigger }: Dialect): string[] {
       ],
       'new.domain_id is distinct from old.domain_id or new.space_id is distinct from old.space_id',
     ),
-    ...trigger('domain_uncounted', 'after delete on domains', [enqueueRemoval(`values (${ofDomain}, old.id)`)]),
-    ...trigger('space_uncounted', 'after delete on spaces', [enqueueRemoval(`values (${ofSpace}, old.id)`)]),
+    ...(['domain', 'space'] as const).flatMap((group) => [
+      ...trigger(`${group}_counted`, `after insert on ${group}s`, [
+        `insert into ${group}_clicks (id, account_id) values (new.id, new.account_id)`,
+      ]),
+      ...trigger(`${group}_clicks_moved`, `after update of account_id on ${group}s`, [
+        `update ${group}_clicks set account_id = new.account_id where id = new.id`,
+      ]),
+      ...trigger(`${group}_uncounted`, `after delete on ${group}s`, [
+        `delete from ${group}_clicks where id = old.id`,
+        enqueueRemoval(`values (${group === 'domain' ? ofDomain : ofSpace}, old.id)`),
+      ]),
+    ]),
     ...trigger('deleted_link_gone', 'after delete on deleted_links', [
       enqueueRemoval(
         `select ${ofLink}, old.id where old.clicks > 0 and not exists (select 1 from links where id = old.id)`,

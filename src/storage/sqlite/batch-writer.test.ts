@@ -24,7 +24,7 @@ test('leaves a deleted salt in no file, even if the log was being read', async (
   assert.ok(holds())
   using reader = new DatabaseSync(location.path, { readOnly: true })
   reader.exec('begin; select * from click_salts')
-  const forgotten = maintenance.run({ visitorsUntilMs: 0, daysBefore: 0 })
+  const forgotten = maintenance.run({ visitorsUntilMs: 0, daysBefore: 0, nowMs: 0 })
   await wait(50)
   reader.exec('commit')
   await forgotten

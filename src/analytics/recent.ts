@@ -1,0 +1,209 @@
+/**
+ * Human clicks in the last 30 days: the columns `clicks_30d`, by which lists are sorted. They are sums of stored days, and
+ * change in the transactions that change these days. When a day ends in an account's time zone, the oldest day is
+ * subtracted, some records at a time. An account's place says how far that is: days after it are included.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { Db } from '../storage/port.ts'
+import { query } from '../storage/schema.ts'
+import { calendarOf, hourMs } from './calendar.ts'
+import { decodeHours, peopleOf } from './day.ts'
+import {
+  addToRecent,
+  daysOfScope,
+  groupTables,
+  isRecent,
+  type LinkTotals,
+  lockAccounts,
+  lockLinks,
+  type Place,
+  parts,
+  type Scope,
+  saveTotals,
+  scopes,
+} from './tables.ts'
+
+/** The current day of the account's time zone and the days before. */
+export const recentDays = 30
+
+/** Records in one transaction. Looking up their days takes a few milliseconds. */
+const maxBatch = 1_000
+
+/** The tables of records with clicks in the last 30 days. */
+const tables = { [scopes.link]: 'links', [scopes.domain]: 'domains', [scopes.space]: 'spaces' } as const
+
+/** The time, and the first day that is retained. */
+export interface RecentBounds {
+  readonly nowMs: number
+  readonly daysBefore: number
+}
+
+/** Selects the accounts with a day that ended, or whose days are about to be deleted. */
+export function accountsDue({ nowMs, daysBefore }: RecentBounds) {
+  return query
+    .selectFrom('accounts')
+    .select('id')
+    .where(({ eb, or }) => or([eb('recent_until_ms', '<=', nowMs), eb('recent_day', '<', daysBefore)]))
+}
+
+interface DueAccount {
+  readonly account: number
+  readonly time_zones: string
+  readonly place: Place
+  /** The first day to include. */
+  readonly firstDay: number
+  /** The next day with clicks to subtract. */
+  readonly oldDay: number | undefined
+}
+
+/** Finds the first due account with an id above `after`. */
+async function findDueAccount(db: Db, bounds: RecentBounds, after: number): Promise<DueAccount | undefined> {
+  const columns = ['time_zones', 'recent_day', 'recent_scope', 'recent_id'] as const
+  const due = accountsDue(bounds).select(columns).where('id', '>', after)
+  const [found] = await db.execute(due.orderBy('id').limit(1))
+  if (found === undefined) return undefined
+  const { id: account, time_zones, recent_day: day, recent_scope: scope, recent_id: id } = found
+  const today = calendarOf(time_zones).dayOf(bounds.nowMs)
+  const firstDay = Math.max(today - recentDays + 1, bounds.daysBefore)
+  const oldDay = await nextDayWithClicks(db, account, day, firstDay)
+  return { account, time_zones, place: { day, scope, id }, firstDay, oldDay }
+}
+
+/** Returns the account's first day with clicks from `from` on and before `until`. */
+async function nextDayWithClicks(db: Db, account: number, from: number, until: number): Promise<number | undefined> {
+  const all = Array.from({ length: Math.max(0, until - from) }, (_, n) => from + n)
+  // Each day is named, because the key has the day before the account.
+  for (const some of parts(all)) {
+    const days = query
+      .selectFrom('click_days')
+      .select('day')
+      .where('scope', '=', scopes.account)
+      .where('day', 'in', some)
+    const [next] = await db.execute(days.where('id', '=', account).orderBy('day').limit(1))
+    if (next !== undefined) return next.day
+  }
+  return undefined
+}
+
+/** Lets days without clicks end. Then only accounts are due that have days to subtract. */
+export async function skipDaysWithoutClicks(db: Db, bounds: RecentBounds): Promise<void> {
+  for (let after = -1; ; ) {
+    const due = await findDueAccount(db, bounds, after)
+    if (due === undefined) return
+    if (due.oldDay === undefined) await finish(db, due, bounds.nowMs)
+    after = due.account
+  }
+}
+
+/** Subtracts days of one account that are no longer included. Returns whether there may be more. */
+export async function subtractOldDays(tx: Db, bounds: RecentBounds, batchSize = maxBatch): Promise<boolean> {
+  const due = await findDueAccount(tx, bounds, -1)
+  if (due === undefined) return false
+  const { place, oldDay } = due
+  if (oldDay === undefined) await finish(tx, due, bounds.nowMs)
+  else await subtractSome(tx, due, oldDay === place.day ? place : startOf(oldDay), batchSize)
+  return true
+}
+
+/** Returns the place before all records of a day. */
+function startOf(day: number): Place {
+  return { day, scope: scopes.link, id: 0 }
+}
+
+/** Moves the place of an account without days to subtract. It is due again when its next day starts. */
+async function finish(db: Db, due: DueAccount, nowMs: number): Promise<void> {
+  const place = due.firstDay > due.place.day ? startOf(due.firstDay) : due.place
+  const nextMs = calendarOf(due.time_zones).startOf(place.day + recentDays)
+  // After a change to a zone in the west, a day that has started is there again.
+  await move(db, due, place, nextMs > nowMs ? nextMs : nowMs + hourMs / 4)
+}
+
+/** Subtracts a day from the next records after a place of that day, unless another process has done that. */
+async function subtractSome(
+  tx: Db,
+  due: DueAccount,
+  { day, scope, id: last }: Place,
+  batchSize: number,
+): Promise<void> {
+  const { account } = due
+  const records = query
+    .selectFrom(tables[scope as keyof typeof tables])
+    .select('id')
+    .where('account_id', '=', account)
+  const ids = (await tx.execute(records.where('id', '>', last).orderBy('id').limit(batchSize))).map(({ id }) => id)
+  // Links are locked before their account.
+  const links = scope === scopes.link ? await lockLinks(tx, (await peopleOn(tx, scope, day, ids)).keys()) : undefined
+  const place = (await lockAccounts(tx, [account])).get(account)
+  if (place === undefined || !isDeepStrictEqual(place, due.place)) return
+  const people = await peopleOn(tx, scope as Scope, day, ids)
+  if (links === undefined) await addToRecent(tx, scope as 1 | 2, new Map(people.entries().map(([id, n]) => [id, -n])))
+  // A link was deleted, or an import has stored its day. The next attempt locks the right links.
+  else if (people.keys().some((id) => !links.has(id))) return
+  else {
+    for (const [id, clicks] of people) (links.get(id) as LinkTotals).recent -= clicks
+    await saveTotals(tx, [...links.values()])
+  }
+  if (ids.length === batchSize) await move(tx, due, { day, scope, id: ids.at(-1) as number })
+  else await move(tx, due, scope === scopes.space ? startOf(day + 1) : { day, scope: scope + 1, id: 0 })
+}
+
+/** Returns the stored human clicks of records on a day, by id. Records without a stored day are missing. */
+async function peopleOn(tx: Db, scope: Scope, day: number, ids: readonly number[]): Promise<Map<number, number>> {
+  const people = new Map<number, number>()
+  for (const some of parts(ids)) {
+    const days = query
+      .selectFrom('click_days')
+      .select(['id', 'hours'])
+      .where('scope', '=', scope)
+      .where('day', '=', day)
+    for (const { id, hours } of await tx.execute(days.where('id', 'in', some))) {
+      people.set(id, peopleOf({ hours: new Map(decodeHours(hours)) }))
+    }
+  }
+  return people
+}
+
+/** Moves the place of an account, unless that or the time zone has changed. It is due again at `untilMs`. */
+async function move(db: Db, { account, time_zones, place }: DueAccount, to: Place, untilMs?: number): Promise<void> {
+  const until = untilMs === undefined ? {} : { recent_until_ms: untilMs }
+  await db.execute(
+    query
+      .updateTable('accounts')
+      .set({ recent_day: to.day, recent_scope: to.scope, recent_id: to.id, ...until })
+      .where('id', '=', account)
+      .where('time_zones', '=', time_zones)
+      .where('recent_day', '=', place.day)
+      .where('recent_scope', '=', place.scope)
+      .where('recent_id', '=', place.id),
+  )
+}
+
+/** Returns the human clicks of the last 30 days on the account's domains or spaces, by id. */
+export async function recentClicksOf(
+  db: Db,
+  account: number,
+  table: 'domains' | 'spaces',
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  if (ids.length === 0) return new Map()
+  const sums = query
+    .selectFrom(groupTables[table === 'domains' ? scopes.domain : scopes.space])
+    .select(['id', 'clicks_30d'])
+  const rows = await db.execute(sums.where('id', 'in', ids).where('account_id', '=', account))
+  return new Map(rows.map(({ id, clicks_30d }) => [id, Number(clicks_30d)]))
+}
+
+/** Sums the days of a record that the account has restored. Days may have been subtracted from others while it was deleted. */
+export async function recountRecent(tx: Db, account: number, scope: 0 | 1 | 2, id: number): Promise<void> {
+  const places = await lockAccounts(tx, [account])
+  let sum = 0
+  for (const day of await daysOfScope(tx, scope)) {
+    if (!isRecent({ account, scope, day, id }, places)) continue
+    sum += (await peopleOn(tx, scope, day, [id])).get(id) ?? 0
+  }
+  const set =
+    scope === scopes.link
+      ? query.updateTable('link_clicks').set({ clicks_30d: sum }).where('link_id', '=', id)
+      : query.updateTable(groupTables[scope]).set({ clicks_30d: sum }).where('id', '=', id)
+  await tx.execute(set)
+}
