@@ -68,6 +68,15 @@ test('the table adds up to the figures above it', async (t) => {
   }
 })
 
+test('compares days by date: Feb 29 has no counterpart, and joins Feb 28 of the next year', async () => {
+  const columnOf = async (from: string, to: string) => {
+    const shown = await clicksOverTime(statisticsOf({ from, to, compare: 'year' }))
+    return textsOf(shown, 'td').filter((_, place) => place % 5 === 4)
+  }
+  assert.deepEqual(await columnOf('2024-02-28', '2024-03-01'), ['300', '', '300', '600'])
+  assert.deepEqual(await columnOf('2025-02-27', '2025-03-01'), ['300', '600', '300', '1,200'])
+})
+
 const today = dayOf('2026-11-23')
 for (const [title, query, options, expected] of [
   ['a running period', { period: '30d' }, {}, 'vs. Sep 25 – Oct 24, 2026, up to the same hour.'],
