@@ -147,7 +147,7 @@ describe('returns 403 and changes nothing', () => {
 describe('done', () => {
   test('every form of our own pages', async () => {
     const { posts: all } = await target()
-    const harmless = ['/app/sign-in', '/app/scheme', '/app/dismiss']
+    const harmless = ['/app/sign-in', '/app/scheme', '/app/dismiss', '/app/dismiss-ending']
     for (const [index, [template]] of all.entries()) {
       // It queries the DNS. domains.test.ts tests it.
       if (template === '/app/domains/:id/check') continue
