@@ -99,7 +99,8 @@ test('an SVG has the colors, and the logo in the free center', () => {
   const look: Look = { dark: '#0b5c6b', background: '#fff4e0', logo }
   const svg = drawSvg(modules, { size: 600, margin: 2 }, look)
   assert.match(svg, /<rect width="33" height="33" fill="#fff4e0"\/><path fill="#0b5c6b" d="M/)
-  const image = `<image x="13.5" y="13.5" width="6" height="6" href="data:image/png;base64,${logo.toString('base64')}"/></svg>`
+  const image = `<image x="13.5" y="13.5" width="6" height="6" xlink:href="data:image/png;base64,${logo.toString('base64')}"/></svg>`
+  assert.ok(svg.startsWith('<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width'))
   assert.ok(svg.endsWith(image))
   const covered = [...svg.matchAll(/M(\d+) (\d+)h(\d+)v/g)].filter(
     ([, x, y, width]) => Number(y) >= 13 && Number(y) < 20 && Number(x) < 20 && Number(x) + Number(width) > 13,

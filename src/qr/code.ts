@@ -78,11 +78,14 @@ export function drawSvg(code: Modules, { size, margin }: Frame, { dark, backgrou
   const path = modules.map((row, y) => drawRow(row, margin, y + margin)).join('')
   const fill = dark === plainLook.dark ? '' : ` fill="${dark}"`
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}" viewBox="0 0 ${side} ${side}"`,
+    `<svg xmlns="http://www.w3.org/2000/svg"${logo === null ? '' : xlink} width="${size}" height="${size}" viewBox="0 0 ${side} ${side}"`,
     ` shape-rendering="crispEdges"><rect width="${side}" height="${side}" fill="${shortColor(background)}"/>`,
     `<path${fill} d="${path}"/>${logo === null ? '' : drawLogo(logo, side, logoSide(modules.length))}</svg>`,
   ].join('')
 }
+
+/** Design tools that read SVG 1.1 only know `xlink:href`. */
+const xlink = ' xmlns:xlink="http://www.w3.org/1999/xlink"'
 
 function shortColor(color: string): string {
   return color === plainLook.background ? '#fff' : color
@@ -91,7 +94,7 @@ function shortColor(color: string): string {
 function drawLogo(logo: Buffer, side: number, hole: number): string {
   const start = (side - hole) / 2 + logoMargin
   const place = `x="${start}" y="${start}" width="${hole - 2 * logoMargin}" height="${hole - 2 * logoMargin}"`
-  return `<image ${place} href="data:image/png;base64,${logo.toString('base64')}"/>`
+  return `<image ${place} xlink:href="data:image/png;base64,${logo.toString('base64')}"/>`
 }
 
 /** Returns an SVG path with one rectangle per run of dark modules. */

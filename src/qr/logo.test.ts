@@ -1,11 +1,14 @@
 /** Logos from files, some of which are attacks. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 import { deflateSync } from 'node:zlib'
 import { isLogo } from './code.ts'
-import { readLogo } from './logo.ts'
+import { processOptions, readLogo } from './logo.ts'
 import { respond } from './logo-reader.ts'
 import { decodeRgbaPng, encodePng } from './png.ts'
 
@@ -140,6 +143,21 @@ test('rejects SVGs that grow without end, in time and in memory', async () => {
   const slow = '<filter id="f"><feTurbulence baseFrequency=".5" numOctaves="2000000000"/></filter>'
   const endless = svg(`${slow}<g filter="url(#f)">${square}</g>`)
   assert.equal(await readLogo(1, { ...look, file: endless }, 2_000), 'damaged')
+})
+
+test('the process can only read its own code', async () => {
+  const run = promisify(execFile)
+  for (const code of [
+    `fs.readFileSync(${JSON.stringify(join(import.meta.dirname, '../main.js'))})`,
+    'fs.writeFileSync("x", "")',
+    'new net.Socket().connect(9, "127.0.0.1").on("error", (error) => { throw error })',
+    'dns.lookup("localhost", (error) => { throw error })',
+    'child_process.execFileSync("true")',
+    'new worker_threads.Worker("", { eval: true })',
+  ]) {
+    const ended = run(process.execPath, [...processOptions, '--eval', code], { env: {} })
+    await assert.rejects(ended, /ERR_ACCESS_DENIED/, code)
+  }
 })
 
 test('throws overloaded when an account sends more files than wait for it', async () => {

@@ -28,7 +28,7 @@ const timeoutMs = 10_000
 const module = fileURLToPath(new URL('./logo-process.ts', import.meta.url))
 
 /** The options of Node: the process may only read its own code, and has little memory, also for WebAssembly (64 KiB pages). */
-const options = [
+export const processOptions: readonly string[] = [
   '--permission',
   ...[import.meta.url, import.meta.resolve('qr'), import.meta.resolve('@resvg/resvg-wasm')].map(
     (url) => `--allow-fs-read=${dirname(fileURLToPath(url))}/*`,
@@ -61,7 +61,7 @@ export function readLogo(account: number, request: LogoFile, timeout = timeoutMs
 function runProcess(input: string, timeout: number): Promise<string | null> {
   return new Promise((resolve, reject) => {
     const settings = { env: {}, timeout, killSignal: 'SIGKILL' } as const
-    const child = execFile(process.execPath, [...options, module], settings, (error, stdout) => {
+    const child = execFile(process.execPath, [...processOptions, module], settings, (error, stdout) => {
       if (error === null) resolve(stdout)
       // The code is text if the process could not start.
       else if (typeof error.code === 'string') reject(overloaded('The logo can’t be read now. Try again in a minute.'))

@@ -76,7 +76,7 @@ test('a logo is stored as a raster, stays when colors change, and can be replace
   const first = (await stored())?.logo
   assert.equal(first?.toString('latin1', 1, 4), 'PNG')
   assert.equal(first?.includes('script'), false)
-  assert.match(await code('?level=L'), /<image [^>]*href="data:image\/png;base64,/)
+  assert.match(await code('?level=L'), /<image [^>]* xlink:href="data:image\/png;base64,/)
   const { headers } = await browser.get(`/app/links/${link}/qr`)
   assert.equal(headers['content-security-policy'], "default-src 'none'; img-src data:; sandbox")
   assert.match((await browser.open(`${path}/reset`)).text, /This deletes the logo\./)
