@@ -180,6 +180,7 @@ test('shows the facts of a domain, with its name in ASCII to copy, and why the n
   const [copy] = allOf(root, 'dd').flatMap((fact) => allOf(fact, 'button'))
   assert.equal(copy?.attributes.get('data-copy'), 'xn--strae-oqa.example')
   const edit = await browser.open(`/app/domains/${id}/edit`)
+  assert.ok(edit.links.includes(`/app/links/move?domain_id=${id}`))
   assert.match(edit.text, /Host name\s*straße\.example A name can’t be changed.*Add the new name/)
 })
 

@@ -60,9 +60,9 @@ export function addDomainPages(pages: Pages, services: Services): void {
     },
     initialValues: async () => ({}),
     newControls: newDomainFields,
-    editForm: async ({ name_unicode, homepage_url, not_found_url }) => ({
+    editForm: async ({ id, name_unicode, homepage_url, not_found_url }) => ({
       name: name_unicode,
-      controls: (state) => html`${fixedName(name_unicode)}${urlFields(state)}`,
+      controls: (state) => html`${fixedName(id, name_unicode)}${urlFields(state)}`,
       differences: (sent) =>
         differing([
           { label: domainLabels.homepage_url, yours: sent.homepage_url, theirs: homepage_url ?? '' },
@@ -223,9 +223,9 @@ function newDomainFields(state: FormState): Html {
 }
 
 /** Explains why the form has no field for the name. */
-function fixedName(name: string): Html {
+function fixedName(id: number, name: string): Html {
   return html`<div class="field"><strong>${domainLabels.name}</strong><p><bdi>${name}</bdi></p>
-<p class="help">A name can’t be changed, because short links that people already have would stop working. <a href="${home}/new">Add the new name</a> as another domain, then move the links to it.</p></div>`
+<p class="help">A name can’t be changed, because short links that people already have would stop working. <a href="${home}/new">Add the new name</a> as another domain, then <a href="/app/links/move?domain_id=${id}">move the links</a> to it.</p></div>`
 }
 
 function urlFields(state: FormState): Html {

@@ -186,6 +186,7 @@ ${linkButton({ label: 'New link', href: `/app/links/new?${filter}`, weight: 'pri
 ${menu(`${what}-menu`, `More actions for ${nameOf(row)}`, [
   { label: 'Move links to…', href: `/app/links/move?${filter}`, icon: 'links' },
   ...(what === 'domain' ? [{ label: 'QR code style', href: `${path}/qr`, icon: 'qr' } as const] : []),
+  { label: 'Move links', href: `/app/links/move?${filter}`, icon: 'links' },
   { label: 'Delete', href: `${path}/delete`, icon: 'remove', isDangerous: true, inDialog: true },
 ])}</div>`
   }

@@ -21,7 +21,7 @@ import {
   textField,
 } from '../parts/fields.ts'
 import { exactTime, formatDay, quantity } from '../parts/format.ts'
-import { shortUrlText, truncateMiddle } from '../parts/links.ts'
+import { shortUrlParts, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, type Difference } from '../parts/messages.ts'
 import { addRecordForms, newRecordForm } from '../record-forms.ts'
 import { campaignSection, campaignValues, loadSuggestions, mergeCampaign, type Suggestions } from './campaign-fields.ts'
@@ -69,7 +69,7 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
       ])
       return {
         name: shortUrlText(link.short_url),
-        controls: (state) => existingLinkControls(state, { ...choices, suggestions }, link.has_redirect_password),
+        controls: (state) => existingLinkControls(state, { ...choices, suggestions }, link),
         differences: (sent) => linkDifferences(sent, link, choices),
       }
     },
@@ -121,10 +121,14 @@ function address(state: FormState, { domains }: Choices, shortUrl: ShortUrl): Ht
   return html`<div class="joined">${domain}${alias}</div>`
 }
 
-function existingLinkControls(state: FormState, choices: Offered, hasPassword: boolean): Html {
+function existingLinkControls(state: FormState, choices: Offered, link: Link): Html {
+  const { short_url, has_redirect_password } = link
+  const inList = `/app/links?search=${encodeURIComponent(short_url)}`
+  const move = html` To change the domain, <a href="${inList}">select the link in the list</a> and move it.`
+  const help = html`On <bdi>${shortUrlParts(short_url).host}</bdi>.${choices.domains.length > 1 ? move : null}`
   const url = textField(state, { name: 'url', label: linkLabels.url, type: 'url', isRequired: true })
-  const alias = textField(state, { name: 'alias', label: linkLabels.alias, isCode: true, isRequired: true })
-  return html`${url}${alias}${linkSections(state, choices, hasPassword)}`
+  const alias = textField(state, { name: 'alias', label: linkLabels.alias, isCode: true, isRequired: true, help })
+  return html`${url}${alias}${linkSections(state, choices, has_redirect_password)}`
 }
 
 interface Control extends Pick<Field, 'help'> {
