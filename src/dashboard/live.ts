@@ -8,9 +8,13 @@ export function livePart(id: string, content: Html): Html {
   return html`<div class="live" id="live-${id}" data-part="${fingerprintOf(content.text)}">${content}</div>`
 }
 
-/** Returns a short hash of the text. */
-export function fingerprintOf(text: string): string {
+function fingerprintOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 16)
+}
+
+/** Returns a fingerprint of all such parts of a page. Other parts, such as ages and forms, may differ in each response. */
+export function fingerprintOfParts(page: string): string {
+  return fingerprintOf([...page.matchAll(/ data-(?:part="[^"]*"|refresh\b)/g)].join())
 }
 
 /** Returns whether the request comes from the script of an open page, so that nobody may see the response. */

@@ -23,7 +23,7 @@ import type { Storage } from '../storage/port.ts'
 import { readSessionCookie } from './cookies.ts'
 import { failureContent, renderFailurePage } from './failure-page.ts'
 import { type FrameContent, pageHeaders, renderFramed, responseHeaders } from './frame.ts'
-import { fingerprintOf, isRefresh } from './live.ts'
+import { fingerprintOfParts, isRefresh } from './live.ts'
 import { consumeNotices, type Notice, setNotice, withdrawOffer } from './notices.ts'
 import { returnPath, shortReturnPath } from './return-path.ts'
 import { Submissions } from './submissions.ts'
@@ -228,7 +228,7 @@ export class Pages {
 
   /** Sends a page to its script. The response for an unchanged page is 304. */
   #sendIfChanged(exchange: Exchange, text: string): undefined {
-    if (!addEntityTag(exchange, fingerprintOf(text), conditionOf(exchange))) return this.send(exchange, 200, text)
+    if (!addEntityTag(exchange, fingerprintOfParts(text), conditionOf(exchange))) return this.send(exchange, 200, text)
     addHeaders(exchange, responseHeaders)
     return sendNotModified(exchange)
   }

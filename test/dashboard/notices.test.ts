@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../app.ts'
 import { Browser, signedIn } from '../dashboard.ts'
+import { furnish } from '../dashboard-records.ts'
+import { addClicks, dayWith } from '../days.ts'
 import { allOf, textOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
 
@@ -31,6 +33,16 @@ test('a page that refreshes itself shows no notice, and gets 304 while it is unc
   assert.deepEqual([status, page.said], [200, []])
   const same = await browser.get('/app', { headers: { ...headers, 'if-none-match': etag } })
   assert.deepEqual([same.status, same.text], [304, ''])
+  const own = await furnish(app)
+  const busy = await signedIn(app, own.key)
+  const path = `/app/links/${own.links[0].id}`
+  const clicked = await busy.get(path, { headers })
+  const isSame = async (path: string) =>
+    (await busy.get(path, { headers: { ...headers, 'if-none-match': String(clicked.headers.etag) } })).status === 304
+  assert.deepEqual([await isSame(path), await isSame(`${path}?period=7d`)], [true, false])
+  const today = Math.floor(Date.now() / 86_400_000)
+  await addClicks(app.storage, own.links[0].id, today, dayWith([{ hour: 0, kind: 'bots' }]))
+  assert.equal(await isSame(path), false)
   const other = await browser.get('/app?period=7d', { headers: { ...headers, 'if-none-match': '"other"' } })
   assert.equal(other.status, 200)
   assert.equal((await browser.get('/app', { headers: { 'if-none-match': etag } })).status, 200)
