@@ -12,6 +12,7 @@ import { addDomainQrPages } from './pages/domain-qr.ts'
 import { addDomainPages } from './pages/domains.ts'
 import { addKeyPages } from './pages/keys.ts'
 import { addLinkPages } from './pages/link.ts'
+import { addLinkFile } from './pages/link-file.ts'
 import { addLinkForms } from './pages/link-form.ts'
 import { addLinkListPages } from './pages/links.ts'
 import { addOverviewPage } from './pages/overview.ts'
@@ -36,6 +37,7 @@ export function addDashboard(services: Services): void {
   addBreakdownPages(pages, services)
   addReferrerPages(pages, services)
   addLinkListPages(pages, services)
+  addLinkFile(pages, services)
   addSelectionPages(pages, services)
   addLinkPages(pages, services)
   addComparePage(pages, services)

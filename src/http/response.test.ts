@@ -7,8 +7,9 @@ import fc from 'fast-check'
 import { startApp, type TestApp } from '../../test/app.ts'
 import { withMethods } from '../../test/failing-storage.ts'
 import { eventually } from '../../test/processes.ts'
+import { notFound } from '../errors.ts'
 import type { Storage } from '../storage/port.ts'
-import { dispositionOf, send } from './response.ts'
+import { dispositionOf, send, sendParts } from './response.ts'
 
 const path = '/api/v1/domains'
 
@@ -49,6 +50,64 @@ async function slowReader(t: TestContext, app: TestApp): Promise<Connection> {
 function endedAnswers({ logs }: TestApp): (boolean | undefined)[] {
   return logs.filter(({ route }) => route === '/large').map(({ aborted }) => aborted as boolean | undefined)
 }
+
+test('creates the parts of a text as the client reads them', async (t) => {
+  const app = await startApp()
+  let created = 0
+  async function* parts() {
+    for (; created < 50; created++) yield 'x'.repeat(1_000_000)
+  }
+  app.router.add('GET', '/large', (exchange) => sendParts(exchange, parts()))
+  const { client, server } = await bothEnds(t, app)
+  client.write('GET /large HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n')
+  await eventually(async () => server.writableLength > 0)
+  assert.ok(created < 50)
+  assert.deepEqual(endedAnswers(app), [])
+  let bytes = 0
+  client.on('data', (data) => {
+    bytes += data.length
+  })
+  await once(client, 'end')
+  assert.ok(bytes > 50_000_000)
+  await eventually(async () => endedAnswers(app).length === 1)
+  assert.deepEqual(endedAnswers(app), [undefined])
+})
+
+test('creates no more parts when the client has left', async (t) => {
+  const app = await startApp()
+  let created = 0
+  async function* parts() {
+    for (;;) {
+      created += 1
+      yield 'x'.repeat(1_000_000)
+    }
+  }
+  app.router.add('GET', '/large', (exchange) => sendParts(exchange, parts()))
+  const { client, server } = await bothEnds(t, app)
+  client.write('GET /large HTTP/1.1\r\nHost: here\r\n\r\n')
+  await eventually(async () => server.writableLength > 0)
+  client.destroy()
+  await eventually(async () => endedAnswers(app).length === 1)
+  assert.deepEqual([endedAnswers(app), created < 50], [[true], true])
+})
+
+test('responds with the error of the first part, and closes the connection after an error of a later part', async (t) => {
+  const app = await startApp()
+  async function* parts(good: number) {
+    for (let n = 0; n < good; n++) yield 'part'
+    throw notFound('part')
+  }
+  app.router.add('GET', '/none', (exchange) => sendParts(exchange, parts(0)))
+  app.router.add('GET', '/large', (exchange) => sendParts(exchange, parts(1)))
+  assert.equal((await app.send('GET', '/none')).status, 404)
+  const { client } = await bothEnds(t, app)
+  client.write('GET /large HTTP/1.1\r\nHost: here\r\n\r\n')
+  client.resume()
+  await once(client, 'close')
+  await eventually(async () => endedAnswers(app).length === 1)
+  assert.deepEqual(endedAnswers(app), [true])
+  assert.equal((await app.send('HEAD', '/large')).status, 200)
+})
 
 test('sends responses to a slow client, and logs them when it has read them', async (t) => {
   const app = await startApp()

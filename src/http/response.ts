@@ -50,6 +50,46 @@ function awaitReader(exchange: Exchange): void {
   context.unread.hold(request.socket, bytes)
 }
 
+/**
+ * Sends 200 with text in parts. Creates the next part when the client has read the previous ones, so that memory does not
+ * grow with the text. An error after the first part closes the connection, so that clients notice the missing rest.
+ */
+export async function sendParts(exchange: Exchange, parts: AsyncGenerator<string>): Promise<undefined> {
+  const { headerFields, response, context } = exchange
+  let part = await parts.next()
+  if (response.destroyed) {
+    context.observer.ended(exchange, true)
+    return
+  }
+  response.setTimeout(readTimeoutMs)
+  response.on('close', () => context.observer.ended(exchange, !response.writableFinished))
+  response.writeHead(200, headerFields)
+  try {
+    while (!part.done && !response.destroyed && exchange.method !== 'HEAD') {
+      if (!response.write(part.value)) await drained(exchange)
+      part = await parts.next()
+    }
+    response.end()
+  } catch (error) {
+    response.destroy()
+    throw error
+  }
+}
+
+/** Resolves when the client has read the response so far, or has left. */
+function drained({ request, response, context }: Exchange): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const bytes = response.writableLength
+  const end = () => {
+    response.off('drain', end).off('close', end)
+    context.unread.release(request.socket, bytes)
+    resolve()
+  }
+  response.on('drain', end).on('close', end)
+  context.unread.hold(request.socket, bytes)
+  return promise
+}
+
 /** Shorter text is not compressed. Characters. */
 const minCompressed = 1_024
 

@@ -184,6 +184,27 @@ describe('lists', () => {
     assert.equal((await browser.get('/app/links?per_page=26')).status, 422)
   })
 
+  test('are files with all links that match, and the labels of the page', async () => {
+    const own = await newPlace(app)
+    const browser = await signedIn(app, own.key)
+    const space = await own.stored('/spaces', { name: '+Summer' })
+    const link = await own.link({ space_id: space.id, title: 'Sale, "big"' })
+    for (let n = 0; n < 10; n++) await Promise.all(Array.from({ length: 12 }, () => own.link({ disabled: true })))
+    const file = async (query: string) => (await browser.get(`/app/links.csv${query}`)).text.split('\r\n')
+    const [head, first, ...others] = await file('?sort_by=clicks')
+    assert.equal(head, 'Link,Title,Destination,Space,Status,Clicks (30 days),Total clicks,Last click,Created')
+    assert.match(first ?? '', /^http:.*,,https:\/\/acme\.com,,Disabled,0,0,,20/)
+    assert.equal(new Set([first, ...others]).size, 122)
+    const row = `${link.short_url},"Sale, ""big""",https://acme.com,'+Summer,Active,0,0,,${link.created_at}`
+    assert.deepEqual([others.at(-2), others.at(-1)], [row, ''])
+    const page = await browser.open('/app/links?search=big&status=active&page=1')
+    const hrefs = allOf(page.root, 'a').map(({ attributes }) => attributes.get('href') ?? '')
+    const href = hrefs.find((each) => each.startsWith('/app/links.csv')) ?? ''
+    assert.deepEqual(await file(href.replace('/app/links.csv', '')), [head, row, ''])
+    assert.deepEqual(await file('?search=nothing'), [head, ''])
+    assert.equal((await browser.get('/app/links.csv?status=lost')).status, 422)
+  })
+
   test('search, filter, sort and paginate like the API', async () => {
     const own = await newPlace(app)
     const space = await own.stored('/spaces', { name: 'Sales' })

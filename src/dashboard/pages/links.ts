@@ -20,6 +20,7 @@ import { capitalize, formatCount, quantity, timeAgo } from '../parts/format.ts'
 import { destination, shortUrlLink, shortUrlText, spaceLabel, statusBadge, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, emptyState } from '../parts/messages.ts'
 import { longTable, selectable, selectRow } from '../parts/table.ts'
+import { linkFileHref } from './link-file.ts'
 import { matchingBox, noSpace, selectedActions } from './selection.ts'
 
 const home = '/app/links'
@@ -102,7 +103,8 @@ async function results(list: ListState, page: Page<Row>, labels: readonly string
   const everything = list.href({ search: null, ...noFilters })
   const clear = isWhole ? null : html`<a class="small" href="${everything}">Clear all</a>`
   const count = `${totalIsExact ? '' : 'More than '}${quantity(total, 'link')}`
-  const found = html`<div class="found"><p data-count>${count}</p>${clear}</div>`
+  const file = html`<a class="small" href="${linkFileHref(list)}"><span class="hidden-text">Download as </span>CSV</a>`
+  const found = html`<div class="found"><p data-count>${count}</p>${clear}${file}</div>`
   return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list), selectedActions(choices, list), matchingBox(total, rows.length, totalIsExact))}
 ${list.pagination(page)}`
 }

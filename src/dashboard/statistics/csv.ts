@@ -3,7 +3,7 @@ import type { Interval } from '../../analytics/statistics/day-range.ts'
 import type { Bucket, Series } from '../../analytics/statistics/series.ts'
 import { validationFailed } from '../../errors.ts'
 import type { Exchange, Outcome } from '../../http/exchange.ts'
-import { addHeader, addHeaders, dispositionOf, sendText } from '../../http/response.ts'
+import { addHeaders, dispositionOf, sendText } from '../../http/response.ts'
 import { csvRow } from '../../lib/csv.ts'
 import { countLabels } from '../charts/area-chart.ts'
 import { axisHeading } from '../charts/time-axis.ts'
@@ -12,10 +12,18 @@ import type { Statistics } from './statistics.ts'
 
 export type CsvRow = Parameters<typeof csvRow>[0]
 
-/** Sends rows as a CSV file (RFC 4180). */
+/** Returns the headers of a CSV file (RFC 4180). */
+export function csvHeaders(fileName: string): Readonly<Record<string, string>> {
+  return {
+    ...responseHeaders,
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': dispositionOf('attachment', fileName),
+  }
+}
+
+/** Sends rows as a CSV file. */
 export function sendCsv(exchange: Exchange, fileName: string, rows: readonly CsvRow[]): undefined {
-  addHeaders(exchange, { ...responseHeaders, 'content-type': 'text/csv; charset=utf-8' })
-  addHeader(exchange, 'content-disposition', dispositionOf('attachment', fileName))
+  addHeaders(exchange, csvHeaders(fileName))
   return sendText(exchange, 200, rows.map(csvRow).join(''))
 }
 
