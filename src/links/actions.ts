@@ -7,7 +7,7 @@ import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { removeLinkForNow, restoreLink } from './deleted-links.ts'
-import { newEdit, recordEdit, undoEdit } from './link-edits.ts'
+import { type Edit, newEdit, recordEdit, undoEdit } from './link-edits.ts'
 import { hashPassword } from './password.ts'
 import {
   type LinkChange,
@@ -74,8 +74,8 @@ export class LinkActions {
   }
 
   /**
-   * Changes a link as `change` does, as part of an edit that `undoEdit` can undo for a minute. The result's `edit` is null
-   * if nothing was changed.
+   * Changes a link as `change` does, as part of an edit that `undoEdit` can undo for a minute. The result's `edit` is its id,
+   * or null if nothing was changed.
    */
   changeForNow(
     account: number,
@@ -92,7 +92,7 @@ export class LinkActions {
     id: number,
     fields: Fields,
     precondition: Precondition | null,
-    edit: number | null = null,
+    edit: Edit | null = null,
   ): Promise<EditedLink> {
     const reading = updateLink.read(fields)
     const password = reading.violations.length > 0 ? null : reading.values.redirect_password
@@ -110,7 +110,7 @@ export class LinkActions {
    * Moves the account's link to its domain with this id, as part of an edit that `undoEdit` can undo for a minute. Clicks
    * follow the link. Throws `alias_taken`, and `validation_failed` if the domain is gone or the link would redirect to itself.
    */
-  async moveToDomainForNow(account: number, id: number, domainId: number, edit: number): Promise<EditedLink> {
+  async moveToDomainForNow(account: number, id: number, domainId: number, edit: Edit): Promise<EditedLink> {
     return this.#store(async (tx) => {
       const before = found(await findLinkForUpdate(tx, account, id), 'link')
       const domain = await lockDomain(tx, account, domainId)
@@ -146,7 +146,7 @@ export class LinkActions {
   async removeForNow(account: number, id: number, precondition: Precondition | null, edit = newEdit()): Promise<void> {
     // Clicks that are written later find no link.
     await this.#parts.flush()
-    await removeLinkForNow(this.#storage, account, id, precondition, Date.now(), edit)
+    await removeLinkForNow(this.#storage, account, id, precondition, edit.at, edit.id)
     this.#parts.onChange(id, 0, '')
   }
 
@@ -168,15 +168,15 @@ interface EditedLink {
   readonly edit: number | null
 }
 
-/** Returns the edit, or null if it has not changed the link. */
+/** Returns the id of the edit, or null if it has not changed the link. */
 async function recorded(
   tx: Db,
   account: number,
-  edit: number,
+  edit: Edit,
   before: Versioned<LinkRow>,
   after: Versioned<LinkRow>,
 ): Promise<number | null> {
-  return (await recordEdit(tx, account, edit, { before, after }, Date.now())) ? edit : null
+  return (await recordEdit(tx, account, edit, { before, after })) ? edit.id : null
 }
 
 interface CheckedLink {

@@ -1,4 +1,4 @@
-/** Several links of an account: those that a list shows, their figures, and what prevents them from moving. */
+/** Bulk actions: the links that match a list, their figures, and what prevents them from moving. */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { parts } from '../analytics/tables.ts'
 import type { ShortUrl } from '../names/short-url.ts'
@@ -42,7 +42,7 @@ export interface BulkLink {
   readonly clicks: number
 }
 
-/** Returns those of these links that the account has, in the order of `ids`. */
+/** Finds the account's links with these ids, in their order. */
 export async function findBulkLinks(db: Db, account: number, ids: readonly number[]): Promise<BulkLink[]> {
   const found: BulkLink[] = []
   for (const some of parts(ids, batchSize)) {

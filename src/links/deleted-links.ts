@@ -27,7 +27,7 @@ export async function removeLinkForNow(
   id: number,
   precondition: Precondition | null,
   now: number,
-  edit = newEdit(),
+  edit = newEdit().id,
 ): Promise<void> {
   await db.write(async (tx) => {
     const { version } = found(await findLinkForUpdate(tx, account, id), 'link')

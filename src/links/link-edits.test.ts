@@ -1,13 +1,17 @@
 /** Edits of links that can be undone for a minute, and only by their account. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { keptDays, openClicks } from '../../test/clicks.ts'
-import { newSpace, plainLink, twoNodes } from '../../test/links.ts'
+import { keptDays, newClick, openClicks } from '../../test/clicks.ts'
+import { newDomain, newSpace, plainLink, twoNodes } from '../../test/links.ts'
+import { createAccount } from '../accounts/store.ts'
+import { peopleOf } from '../analytics/day.ts'
+import { moveSomeClicks } from '../analytics/maintenance.ts'
 import { scopes } from '../analytics/tables.ts'
+import { removeDomainForNow } from '../domains/deleted-domains.ts'
 import { removeSpace } from '../spaces/store.ts'
 import { query } from '../storage/schema.ts'
 import { LinkActions } from './actions.ts'
-import { deleteExpiredEdits, isUndoable, undoEdit } from './link-edits.ts'
+import { deleteExpiredEdits, isUndoable, newEdit, undoEdit } from './link-edits.ts'
 import type { LinkRow, LinkValues } from './schema.ts'
 import { findLink, insertLink } from './store.ts'
 
@@ -132,4 +136,48 @@ test('clicks follow a link to another space and back, and totals stay exact', as
     [[red, [3]]],
   )
   assert.equal((await findLink(storage, account, id))?.record.clicks, 3)
+})
+
+test('a link moves to another domain of its account with its clicks, and back', async (t) => {
+  const { storage, account, domain, actions, link } = await place(t)
+  const { database, store, maintenance } = await openClicks(storage.location, (work) => t.after(work))
+  const other = await newDomain(storage, account, 'other.acme.com')
+  const { id } = (await link('sale')).record
+  const move = async (to: number) => (await actions.moveToDomainForNow(account, id, to, newEdit())).edit
+  const clicksOn = async () => {
+    const days = (await keptDays(storage)).filter(({ scope }) => scope === scopes.domain)
+    return days.map((day) => [day.id, peopleOf(day.facts)])
+  }
+  await store.write(1, [newClick(id, 100 * 86_400_000)])
+  const edit = await move(other)
+  assert.ok(edit !== null)
+  assert.equal(await move(other), null)
+  // Clicks stay together until they have moved.
+  await store.write(2, [newClick(id, 100 * 86_400_000)])
+  assert.deepEqual(await clicksOn(), [[domain, 2]])
+  await database.write((tx) => moveSomeClicks(tx, id))
+  assert.deepEqual(await clicksOn(), [[other, 2]])
+  assert.equal((await undoEdit(storage, account, edit, id, Date.now()))?.record.domain_id, domain)
+  await maintenance.moveClicks()
+  assert.deepEqual(await clicksOn(), [[domain, 2]])
+})
+
+test('a link stays on its domain if the alias is taken, it would loop, or the domain is not its account’s', async (t) => {
+  const { storage, account, domain, actions, link } = await place(t)
+  const other = await newDomain(storage, account, 'other.acme.com')
+  const theirs = await newDomain(storage, (await createAccount(storage, 'Other')).id, 'theirs.acme.com')
+  const { id } = (await link('sale', { url: 'http://gone.acme.com/SALE' })).record
+  const move = (to: number, of = account) => actions.moveToDomainForNow(of, id, to, newEdit())
+  await insertLink(storage, account, { id: other, name: 'other.acme.com' }, { ...plainLink, alias: 'Sale' })
+  await assert.rejects(move(other), { code: 'alias_taken' })
+  await assert.rejects(move(theirs), { code: 'validation_failed' })
+  await assert.rejects(move(99_999), { code: 'validation_failed' })
+  await assert.rejects(move(other, account + 1), { code: 'not_found' })
+  const gone = await newDomain(storage, account, 'gone.acme.com')
+  await assert.rejects(move(gone), { code: 'validation_failed' })
+  await actions.change(account, id, { url: 'https://acme.com' }, null)
+  const { edit } = await move(gone)
+  await removeDomainForNow(storage, account, domain, Date.now())
+  await assert.rejects(undoEdit(storage, account, edit ?? 0, id, Date.now()), { code: 'validation_failed' })
+  assert.equal((await findLink(storage, account, id))?.record.domain_id, gone)
 })

@@ -11,31 +11,33 @@ import { changeLink, findLinkForUpdate, hasSpace, lockDomain, unknownDomain, unk
 /** The columns of the values that an edit can change. */
 const columns = Object.keys(updateLink.fields) as (keyof LinkChange)[]
 
-/** Returns a new id for an edit, which may change several links. */
-export function newEdit(): number {
-  return randomInt(1, 2 ** 48 - 1)
+/** What a user changes, and can undo, together. */
+export interface Edit {
+  readonly id: number
+  /** The start of its minute, in Unix milliseconds: the same for all links, so that they are undone together. */
+  readonly at: number
 }
 
-/**
- * Records the change of a link by the account's edit, in the transaction of the change. Returns whether anything changed.
- * `now` is in Unix milliseconds.
- */
+export function newEdit(): Edit {
+  return { id: randomInt(1, 2 ** 48 - 1), at: Date.now() }
+}
+
+/** Records the change of a link by the account's edit, in the transaction of the change. Returns whether anything changed. */
 export async function recordEdit(
   tx: Db,
   account: number,
-  edit: number,
+  edit: Edit,
   { before, after }: { readonly before: Versioned<LinkRow>; readonly after: Versioned<LinkRow> },
-  now: number,
 ): Promise<boolean> {
   if (before.version === after.version) return false
   const changed = columns.filter((column) => before.record[column] !== after.record[column])
   const values = Object.fromEntries(changed.map((column) => [column, before.record[column]]))
   await tx.execute(
     query.insertInto('link_edits').values({
-      edit_id: edit,
+      edit_id: edit.id,
       account_id: account,
       link_id: after.record.id,
-      edited_at: new Date(now).toISOString(),
+      edited_at: new Date(edit.at).toISOString(),
       version: after.version,
       before: JSON.stringify(values),
     }),

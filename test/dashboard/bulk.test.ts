@@ -98,11 +98,12 @@ describe('all links that match', () => {
         const form = { ...action, matching: '1', next: `/app/links?${query}` }
         const asked = await own.browser.post(selected, form)
         assert.deepEqual(await linksOf(own), before)
-        if (matching.size === 0) return void assert.equal(asked.status, 303)
-        const page = await own.confirm(form)
         const expected = before.flatMap((each) =>
           matching.has(each.id) ? changed(each, what, spaces[2] as number, own.other) : [each],
         )
+        const isOffered = asked.status === 200 && asked.page.actions.includes(selected)
+        if (!isOffered) return assert.deepEqual(expected, before)
+        const page = await own.confirm(form)
         assert.deepEqual(await linksOf(own), expected)
         // A single deleted link has its own button, and an action that changes nothing has none.
         const path = page.actions.find((each) => each === undoPath || each.endsWith('/restore'))
@@ -211,5 +212,25 @@ describe('a move to another domain', () => {
     assert.equal((await app.visit(`http://${other.name}/summer`)).status, 404)
     assert.equal((await app.visit(`http://${domain.name}/summer`)).status, 302)
     assert.equal((await shown(summer)).clicks, 3)
+  })
+
+  test('says why nothing moves, or why a move can’t be undone', async () => {
+    const { domain, other, link, browser, confirm, undo, follow } = await newOwner()
+    const [here, there] = [await link({ alias: 'same' }), await link({ alias: 'same', domain_id: other.id })]
+    const form = { what: 'move', to: `domain-${other.id}` }
+    const { page } = await browser.post(selected, { ...form, [`row-${here.id}`]: 'on', [`row-${there.id}`]: 'on' })
+    assert.match(page.text, /Nothing to move to other\./)
+    assert.match(page.text, /1 link is already on other\..*1 of 2 aliases is taken on other\./)
+    assert.ok(!page.actions.includes(selected))
+    const both = { ...form, [`row-${here.id}`]: 'on', [`row-${there.id}`]: 'on', confirmed: 'true' }
+    assert.match((await follow(await browser.post(selected, both))).said.join(), /^No link was moved because/)
+    const gone = await browser.post(selected, { ...form, 'row-99999': 'on' })
+    assert.equal(gone.headers.location, '/app/links')
+    const moving = await link({ alias: 'moving' })
+    const moved = await confirm({ ...form, [`row-${moving.id}`]: 'on' })
+    await browser.post(`/app/domains/${domain.id}/delete`, { name: domain.name })
+    assert.match(await undo(moved), /couldn’t be undone because the previous domain was deleted/)
+    const empty = await browser.get(`/app/links/move?domain_id=99999`)
+    assert.match(empty.page.text, /No links to move/)
   })
 })

@@ -8,6 +8,7 @@ import { validationFailed } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { type BulkLink, findBulkLinks, type MoveConflict, type MovePlan, planMove } from '../../links/bulk.ts'
+import type { Edit } from '../../links/link-edits.ts'
 import { unknownDomain, unknownSpace } from '../../links/store.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import type { Notice } from '../notices.ts'
@@ -15,7 +16,7 @@ import type { PageContent, PageRequest, Services } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { formatCount, quantity } from '../parts/format.ts'
 import { shortUrlText } from '../parts/links.ts'
-import { confirmation, emptyState } from '../parts/messages.ts'
+import { confirmation } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
 import { describeEffect, undoNote } from './link.ts'
 
@@ -25,7 +26,7 @@ export interface LinkAction {
   /** Whether the action needs a confirmation even for checked links. */
   readonly asks: boolean
   /** Changes a link as part of an edit. */
-  readonly apply: (id: number, edit: number) => Promise<'changed' | 'unchanged' | 'impossible'>
+  readonly apply: (id: number, edit: Edit) => Promise<'changed' | 'unchanged' | 'impossible'>
   readonly single?: Notice['code']
   readonly several: Notice['code']
   readonly to?: Destination
@@ -123,19 +124,22 @@ async function askToChangeDomain(question: Question, domainId: number): Promise<
   if (found === undefined) throw validationFailed([unknownDomain(domainId)])
   const { name_unicode: name } = found.record
   const plan = await planMove(services.storage, request.account, links, found.record, services.shortUrl)
-  const remarks = remarksOn(plan, links.length, name)
+  const remarks = remarksOn(plan, links.length, name).map((each) => html`<p>${each}</p>`)
+  const notes = html`${remarks}${conflictList(plan.conflicts, services)}`
   if (plan.moving.length === 0) {
     const action = linkButton({ label: 'Back to the list', href: selection.next })
-    const why = html`${remarks.map((each) => html`<p>${each}</p>`)}${conflictList(plan.conflicts, services)}`
-    const body = emptyState({ title: 'Nothing to move', why, action })
-    return { title: `Move to ${name}`, place: 'links', body }
+    return {
+      title: `Nothing to move to ${name}`,
+      place: 'links',
+      body: html`<div class="stack">${notes}${action}</div>`,
+    }
   }
   const counts = quantity(plan.moving.length, 'link')
   const effect = await effectOf(plan.moving, services, request.account)
   return confirmation({
     ...common(selection),
     title: `Move ${counts} to ${name}?`,
-    notes: html`${remarks.map((each) => html`<p>${each}</p>`)}${conflictList(plan.conflicts, services)}`,
+    notes,
     consequences: [
       html`The current short links stop working. ${effect} ${await clicksOn(plan.moving, services, request)}`,
       'Clicks move with the links, so the statistics of the domains change.',

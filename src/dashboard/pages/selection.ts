@@ -1,4 +1,4 @@
-/** Actions on several links: those that are selected in the list, or all that match it. */
+/** Actions on the selected links of the list, or on all links that match it. */
 import { Failure, overloaded, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
@@ -7,7 +7,7 @@ import { Semaphore } from '../../lib/semaphore.ts'
 import type { LinkActions } from '../../links/actions.ts'
 import { findBulkLinks, matchingLinks, maxBulkLinks, planMove } from '../../links/bulk.ts'
 import { linksDeletedBy } from '../../links/deleted-links.ts'
-import { linksChangedBy, newEdit } from '../../links/link-edits.ts'
+import { type Edit, linksChangedBy, newEdit } from '../../links/link-edits.ts'
 import { findLinkDomain, unknownDomain } from '../../links/store.ts'
 import { Refusal } from '../../violations.ts'
 import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'
@@ -89,7 +89,7 @@ function destinationsOf(spaces: Choices['spaces'], domains: Choices['domains']):
   return html`<option value="">Move to…</option>${inSpace}${onDomain}`
 }
 
-/** Asks where to move all links that match the query, such as those on a domain. */
+/** Asks where to move all links that match the query, such as all links on a domain. */
 async function movePage({ account, query }: PageRequest, { storage }: Services): Promise<PageContent> {
   const list = linkListState(home, query)
   const ids = await matchingLinks(storage, account, list.request)
@@ -126,7 +126,7 @@ function tooManyPage(list: string): PageContent {
   }
 }
 
-/** Returns the ids of the selected links: those that match the list at `next`, or the checked ones. Null for too many. */
+/** Returns the ids of the checked links, or of all links that match the list at `next`. Null for too many. */
 async function selectedIn(
   fields: Fields,
   next: string,
@@ -140,7 +140,7 @@ async function selectedIn(
 }
 
 function actionFrom({ what, to }: Fields, account: number, links: LinkActions): LinkAction {
-  const change = (fields: Fields) => async (id: number, edit: number) =>
+  const change = (fields: Fields) => async (id: number, edit: Edit) =>
     resultOf(await links.changeForNow(account, id, fields, null, edit))
   switch (what) {
     case 'enable':
@@ -162,7 +162,7 @@ function actionFrom({ what, to }: Fields, account: number, links: LinkActions): 
     case 'move':
       return moveTo(destinationFrom(to), change, account, links)
     case 'delete': {
-      const apply = async (id: number, edit: number) => {
+      const apply = async (id: number, edit: Edit) => {
         await links.removeForNow(account, id, null, edit)
         return 'changed' as const
       }
@@ -184,7 +184,7 @@ function moveTo(
     const several = place === 0 ? 'links-without-space' : 'links-moved'
     return { what: 'move', asks: false, apply: change({ space_id: place === 0 ? '' : String(place) }), several, to }
   }
-  const apply = async (id: number, edit: number) => {
+  const apply = async (id: number, edit: Edit) => {
     const moved = await attempt(() => links.moveToDomainForNow(account, id, place, edit))
     return moved instanceof Failure ? 'impossible' : resultOf(moved)
   }
@@ -221,14 +221,14 @@ async function applyToAll(
   const { what, single, several, to } = action
   const [count, stuck] = [done.length, failed + ids.length - possible.length]
   if (count === 0) return { code: to?.kind === 'domain' ? 'links-not-moved' : 'links-gone' }
-  const undoable = isChanged ? [edit] : []
+  const undoIds = isChanged ? [edit.id] : []
   if (single !== undefined && count === 1 && stuck === 0) {
-    return { code: single, ids: what === 'delete' ? done : [...done, ...undoable] }
+    return { code: single, ids: what === 'delete' ? done : [...done, ...undoIds] }
   }
-  return { code: several, ids: to === undefined || to.id === 0 ? undoable : [to.id, ...undoable], count, failed: stuck }
+  return { code: several, ids: to === undefined || to.id === 0 ? undoIds : [to.id, ...undoIds], count, failed: stuck }
 }
 
-/** Returns those of the account's links that can move to its domain. Throws `validation_failed` if the domain is gone. */
+/** Returns the ids of the links that can move to the account's domain. Throws `validation_failed` if the domain is gone. */
 async function movableTo(
   domainId: number,
   ids: readonly number[],
@@ -281,9 +281,9 @@ function undoFailure(failure: Failure | undefined): Notice['code'] {
 }
 
 /**
- * Does work for each link, several at a time. It returns whether it was possible; links that no longer exist count as failed.
- * After any other error, no more work begins, because what is done must be reported to be undone. Throws the error if
- * nothing is done.
+ * Does work for each link, several at a time. `work` returns whether it was possible. Missing links count as failed. After
+ * any other error, no more work begins, and the result still has the finished links, so that users can undo them. Throws
+ * the error if no link is finished.
  */
 async function forEach(
   ids: readonly number[],

@@ -138,7 +138,7 @@ function classesOf<Row>({ kind = 'text', width, leaves }: Column<Row>): string |
 const formId = 'selection'
 const actionsId = 'selection-actions'
 
-/** Renders the checkbox that selects all rows of the page. It needs scripts; without them, the header is only a label. */
+/** Renders the header of the column with checkboxes: a checkbox that needs scripts, for all rows of the page. */
 function selectPage(label: string): Html {
   return html`<span class="hidden-text">${label}</span><label class="needs-script"><input type="checkbox" data-select-all><span class="hidden-text">Select all on this page</span></label>`
 }
