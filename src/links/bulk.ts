@@ -40,6 +40,8 @@ export interface BulkLink {
   readonly domainId: number
   readonly domainName: string
   readonly clicks: number
+  /** In the last 30 days. */
+  readonly recentClicks: number
 }
 
 /** Finds the account's links with these ids, in their order. */
@@ -52,7 +54,7 @@ export async function findBulkLinks(db: Db, account: number, ids: readonly numbe
         .selectFrom('links')
         .innerJoin('domains', 'domains.id', 'links.domain_id')
         .innerJoin('link_clicks', 'link_clicks.link_id', 'links.id')
-        .select(['links.id', 'alias', 'alias_folded as aliasFolded', 'url', 'clicks'])
+        .select(['links.id', 'alias', 'alias_folded as aliasFolded', 'url', 'clicks', 'clicks_30d as recentClicks'])
         .select(['links.domain_id as domainId', 'domains.name as domainName'])
         .where('links.id', 'in', some)
         .where('links.account_id', '=', account)

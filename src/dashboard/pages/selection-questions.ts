@@ -1,8 +1,6 @@
 /** The pages that ask before an action on several links. */
 
-import { calendarOf } from '../../analytics/calendar.ts'
 import { recentDays } from '../../analytics/recent.ts'
-import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { validationFailed } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'
@@ -12,7 +10,7 @@ import type { Edit } from '../../links/link-edits.ts'
 import { unknownDomain, unknownSpace } from '../../links/store.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import type { Notice } from '../notices.ts'
-import type { PageContent, PageRequest, Services } from '../pages.ts'
+import type { PageContent, Services } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { formatCount, quantity } from '../parts/format.ts'
 import { shortUrlText } from '../parts/links.ts'
@@ -49,19 +47,17 @@ export interface Selection {
 
 /** Links and conflicts that a page names. */
 const [namedLinks, namedConflicts] = [5, 10]
-/** The number of links whose recent clicks are read quickly. */
-const maxRecentLinks = 500
 
 /** Returns the page that asks whether to apply the action. Returns null if none of the links exists. */
 export async function askAbout(
   selection: Selection,
   action: LinkAction,
   services: Services,
-  request: Pick<PageRequest, 'account' | 'session'>,
+  account: number,
 ): Promise<PageContent | null> {
-  const links = await findBulkLinks(services.storage, request.account, selection.ids)
+  const links = await findBulkLinks(services.storage, account, selection.ids)
   if (links.length === 0) return null
-  const question = { selection, links, services, request }
+  const question = { selection, links, services, account }
   if (action.what === 'delete') return askToDelete(question)
   if (action.to?.kind === 'domain') return askToChangeDomain(question, action.to.id)
   return askToChange(question, action)
@@ -71,10 +67,10 @@ interface Question {
   readonly selection: Selection
   readonly links: readonly BulkLink[]
   readonly services: Services
-  readonly request: Pick<PageRequest, 'account' | 'session'>
+  readonly account: number
 }
 
-async function askToDelete({ selection, links, services, request }: Question): Promise<PageContent> {
+async function askToDelete({ selection, links, services, account }: Question): Promise<PageContent> {
   const counts = quantity(links.length, 'link')
   const named = links.toSorted((one, other) => other.clicks - one.clicks).slice(0, namedLinks)
   const things: Part[] = named.map((link) => html`${nameOf(link, services)}: ${quantity(link.clicks, 'click')}`)
@@ -83,19 +79,19 @@ async function askToDelete({ selection, links, services, request }: Question): P
     ...common(selection),
     title: `Delete ${counts}?`,
     things,
-    consequences: [await effectOf(links, services, request.account), undoNote],
+    consequences: [await effectOf(links, services, account), undoNote],
     verb: `Delete ${counts}`,
   })
 }
 
 /** Asks before all matching links are enabled, disabled or moved to a space. */
 async function askToChange(
-  { selection, links, services, request }: Question,
+  { selection, links, services, account }: Question,
   { what, to }: LinkAction,
 ): Promise<PageContent> {
   const counts = quantity(links.length, 'link')
   if (what === 'move') {
-    const name = await spaceName(services, request.account, to?.id ?? 0)
+    const name = await spaceName(services, account, to?.id ?? 0)
     return confirmation({
       ...common(selection),
       title: `Move ${counts} to ${name}?`,
@@ -107,7 +103,7 @@ async function askToChange(
   const [verb, effect] =
     what === 'enable'
       ? ['Enable', 'Visitors will be redirected immediately, unless a link is scheduled or has expired.']
-      : ['Disable', await effectOf(links, services, request.account)]
+      : ['Disable', await effectOf(links, services, account)]
   return confirmation({
     ...common(selection),
     title: `${verb} ${counts}?`,
@@ -119,11 +115,11 @@ async function askToChange(
 
 /** Asks before links move to another domain. Lists the links that can't move. Throws `validation_failed` without the domain. */
 async function askToChangeDomain(question: Question, domainId: number): Promise<PageContent> {
-  const { selection, links, services, request } = question
-  const found = await domainRecords.find(services.storage, request.account, domainId)
+  const { selection, links, services, account } = question
+  const found = await domainRecords.find(services.storage, account, domainId)
   if (found === undefined) throw validationFailed([unknownDomain(domainId)])
   const { name_unicode: name } = found.record
-  const plan = await planMove(services.storage, request.account, links, found.record, services.shortUrl)
+  const plan = await planMove(services.storage, account, links, found.record, services.shortUrl)
   const remarks = remarksOn(plan, links.length, name).map((each) => html`<p>${each}</p>`)
   const notes = html`${remarks}${conflictList(plan.conflicts, services)}`
   if (plan.moving.length === 0) {
@@ -135,13 +131,14 @@ async function askToChangeDomain(question: Question, domainId: number): Promise<
     }
   }
   const counts = quantity(plan.moving.length, 'link')
-  const effect = await effectOf(plan.moving, services, request.account)
+  const effect = await effectOf(plan.moving, services, account)
+  const clicks = plan.moving.reduce((sum, { recentClicks }) => sum + recentClicks, 0)
   return confirmation({
     ...common(selection),
     title: `Move ${counts} to ${name}?`,
     notes,
     consequences: [
-      html`The current short links stop working. ${effect} ${await clicksOn(plan.moving, services, request)}`,
+      html`The current short links stop working. ${effect} They had ${quantity(clicks, 'click')} in the last ${recentDays} days.`,
       'Clicks move with the links, so the statistics of the domains change.',
       undoNote,
     ],
@@ -189,23 +186,6 @@ function effectOf(links: readonly BulkLink[], services: Services, account: numbe
     account,
     links.map(({ domainId }) => ({ domain_id: domainId })),
   )
-}
-
-/** Describes the human clicks on the links, in the last days if there are not too many links. */
-async function clicksOn(
-  links: readonly BulkLink[],
-  { storage }: Services,
-  { account, session }: Question['request'],
-): Promise<string> {
-  if (links.length > maxRecentLinks) {
-    const clicks = links.reduce((sum, each) => sum + each.clicks, 0)
-    return `They had ${quantity(clicks, 'click')} in all.`
-  }
-  const today = calendarOf(session.account.time_zones).today()
-  const ids = links.map(({ id }) => id)
-  const daily = await dailyClicksOf(storage, account, ids, { from: today - recentDays + 1, to: today })
-  const clicks = [...daily.values()].flat().reduce((sum, each) => sum + each, 0)
-  return `They had ${quantity(clicks, 'click')} in the last ${recentDays} days.`
 }
 
 /** Throws `validation_failed` if the account does not have the space. */

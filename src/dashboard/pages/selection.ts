@@ -53,7 +53,7 @@ export function addSelectionPages(pages: Pages, services: Services): void {
     const selection: Selection = { ids, isMatching: fields.matching !== undefined, next: list, fields }
     const action = actionFrom(fields, account, services.actions.links)
     const isConfirmed = fields.confirmed === 'true' || !(action.asks || selection.isMatching)
-    if (!isConfirmed) return (await askAbout(selection, action, services, request)) ?? new Redirect(list)
+    if (!isConfirmed) return (await askAbout(selection, action, services, account)) ?? new Redirect(list)
     const notice = await running.run(() => applyToAll(ids, action, account, services), String(account))
     return new Redirect(list, notice)
   })
