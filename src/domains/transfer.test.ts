@@ -61,3 +61,18 @@ test('no style is stored for a domain of another account', async (t) => {
   assert.equal(await storeQrStyle(storage, stranger, record.id, style), false)
   assert.equal(await findQrStyle(storage, account, record.id), undefined)
 })
+
+test('a stored logo stays when a style without a logo is stored', async (t) => {
+  const { storage, account } = await place(t)
+  const urls = { homepage_url: null, not_found_url: null }
+  const { record } = await insertDomain(storage, account, { name: 'a.example', nameUnicode: 'a.example' }, urls)
+  const [style, logo] = [{ dark: '#000000', background: '#ffffff', margin: 0 }, Buffer.from('logo')]
+  await storeQrStyle(storage, account, record.id, style)
+  for (const change of [
+    { ...style, logo },
+    { ...style, margin: 2 },
+  ]) {
+    await storeQrStyle(storage, account, record.id, change)
+    assert.deepEqual(await findQrStyle(storage, account, record.id), { ...change, logo })
+  }
+})

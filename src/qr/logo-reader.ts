@@ -10,7 +10,7 @@ import { encodePng, withFilterTypes } from './png.ts'
 import { type Raster, resize } from './raster.ts'
 
 /** The longest side of a PNG or JPEG in pixels. */
-const maxImageSide = 4096
+const maxImageSide = 2048
 /** The sides that a logo may have, the first of which that fits into `maxLogoBytes` is used. */
 const sides = [maxLogoSide, 192, 128, 96]
 

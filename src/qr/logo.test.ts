@@ -81,8 +81,8 @@ test('rejects other files, empty images, and images with too many pixels', () =>
   assert.equal(read(svg('')), 'empty')
   assert.equal(read(svg('<text y="9">Acme</text>')), 'empty')
   assert.equal(read(plainPng(10_000, 10_000, 1)), 'size')
-  assert.equal(read(plainPng(4_097, 1)), 'size')
-  assert.deepEqual((read(plainPng(4_096, 1)) as number[]).slice(0, 2), [256, 1])
+  assert.equal(read(plainPng(2_049, 1)), 'size')
+  assert.deepEqual((read(plainPng(2_048, 1)) as number[]).slice(0, 2), [256, 1])
   const damaged = [
     plainPng(9, 9).subarray(0, 60),
     plainPng(9, 9).subarray(0, 12),

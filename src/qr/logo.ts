@@ -33,8 +33,8 @@ export const processOptions: readonly string[] = [
   ...[import.meta.url, import.meta.resolve('qr'), import.meta.resolve('@resvg/resvg-wasm')].map(
     (url) => `--allow-fs-read=${dirname(fileURLToPath(url))}/*`,
   ),
-  '--max-old-space-size=128',
-  '--wasm-max-mem-pages=4096',
+  '--max-old-space-size=64',
+  '--wasm-max-mem-pages=2048',
 ]
 
 const processes = new Semaphore({

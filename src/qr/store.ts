@@ -23,10 +23,13 @@ export async function qrStylesOf(
   )
 }
 
+/** A style; without a logo, the stored logo stays. */
+export type QrStyleChange = Omit<QrStyle, 'logo'> & Partial<Pick<QrStyle, 'logo'>>
+
 /** Stores the style of the account's domain. Returns false if the account has no such domain. */
-export async function storeQrStyle(db: Db, account: number, domain: number, style: QrStyle): Promise<boolean> {
+export async function storeQrStyle(db: Db, account: number, domain: number, style: QrStyleChange): Promise<boolean> {
   const { dark, background, margin, logo } = style
-  const changed = { dark, background, margin, logo }
+  const changed = { dark, background, margin, ...(logo !== undefined && { logo }) }
   return db.write(async (tx) => {
     const own = query.selectFrom('domains').select('id').where('id', '=', domain).where('account_id', '=', account)
     // The lock keeps the domain from being deleted at the same time.
@@ -34,7 +37,7 @@ export async function storeQrStyle(db: Db, account: number, domain: number, styl
     await tx.execute(
       query
         .insertInto('qr_styles')
-        .values({ domain_id: domain, account_id: account, ...changed })
+        .values({ domain_id: domain, account_id: account, logo: null, ...changed })
         .onConflict((conflict) => conflict.column('domain_id').doUpdateSet(changed)),
     )
     return true

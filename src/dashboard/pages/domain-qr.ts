@@ -6,7 +6,7 @@ import { type Html, html } from '../../http/html.ts'
 import { UploadedFile } from '../../http/multipart.ts'
 import { sendQr } from '../../links/qr.ts'
 import { type LogoProblem, maxLogoFileBytes, readLogo } from '../../qr/logo.ts'
-import { findQrStyle, removeQrStyle, storeQrStyle } from '../../qr/store.ts'
+import { findQrStyle, type QrStyleChange, removeQrStyle, storeQrStyle } from '../../qr/store.ts'
 import { plainStyle, type QrStyle, qrStyleForm, qrStyleLabels } from '../../qr/style.ts'
 import { Refusal, type Violation } from '../../violations.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
@@ -71,22 +71,23 @@ async function readStyle(
   { account, fields: { logo: sent, remove_logo, ...fields } }: PageRequest,
   before: QrStyle,
   text: string,
-): Promise<QrStyle | Violation[]> {
+): Promise<QrStyleChange | Violation[]> {
   const { values, violations } = qrStyleForm.read(fields)
   const file = fileOf(sent)
   if (file instanceof Refusal) return [...violations, file.at('logo')]
   if (violations.length > 0) return file === null ? [...violations] : [...violations, chooseAgain.at('logo')]
-  const style = { ...plainStyle, ...values }
+  const { logo: _, ...style } = { ...plainStyle, ...values }
   const kept = remove_logo === 'true' ? null : before.logo
-  if (file === null && kept === null) return style
+  if (file === null && kept === null) return before.logo === null ? style : { ...style, logo: null }
   const read = await readLogo(account, { ...style, file: file ?? (kept as Buffer), text })
   if (typeof read === 'string') return [logoRefusal(problems[read]).at('logo')]
-  return { ...style, logo: file === null ? kept : read }
+  // Someone else may have stored another logo meanwhile.
+  return file === null ? style : { ...style, logo: read }
 }
 
 const problems: Readonly<Record<LogoProblem, string>> = {
   type: 'Choose a PNG, JPEG or SVG file.',
-  size: 'The image has too many pixels. Choose one with at most 4,096 × 4,096 pixels.',
+  size: 'The image has too many pixels. Choose one with at most 2,048 × 2,048 pixels.',
   damaged: 'The file can’t be read as an image. Save the image again as PNG, and choose that file.',
   empty: 'The image shows nothing. If it is an SVG with text, convert the text to paths.',
   unreadable: 'Scanners can’t read the code with this logo. Choose a simpler logo.',
