@@ -43,7 +43,7 @@ export interface Resource {
   readonly searchesWords?: boolean
   /** The filter columns of lists. Each has an index on (`account_id`, column, `id`) named `<resource>_by_<column>`. */
   readonly filters: readonly string[]
-  /** The ranges by which lists are filtered, in addition to `filters`. */
+  /** The ranges by which lists are filtered, in addition to `filters`. A range and a sort order of one name have one column. */
   readonly ranges?: Readonly<Record<string, RangeColumn>>
   /** The records that lists leave out; absent if they list all. */
   readonly hidden?: Hidden

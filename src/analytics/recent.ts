@@ -27,7 +27,7 @@ import {
 export const recentDays = 30
 
 /** Records in one transaction. Looking up their days takes a few milliseconds. */
-const maxBatch = 1_000
+const maxBatch = 500
 
 /** The tables of records with clicks in the last 30 days. */
 const tables = { [scopes.link]: 'links', [scopes.domain]: 'domains', [scopes.space]: 'spaces' } as const

@@ -249,20 +249,23 @@ function hiddenCount({ of: { hidden }, account }: AnyListing): Sql {
 
 /** Returns the records that match, in the order of the listing. */
 function sorted(engine: ListEngine, listing: AnyListing): Source {
-  const { of, account, sortBy } = listing
+  const { of, account, sortBy, ranges = {} } = listing
   const { table, column, key } = sortColumn(listing)
   const index = sortBy === 'id' ? `${table}_by_account` : `${table}_by_${sortBy}`
   const entries = sql`${sql.table(table)}${engine.indexHint(index)}`
   const own = { id: sql.ref(key), sortedBy: sql.ref(column) }
   if (table === of.table) return { from: entries, where: conditionsOf(engine, listing), ...own }
-  const isOwned = sql`account_id = ${account}`
-  if (conditionsOf(engine, listing).length === 1) return { from: entries, where: [isOwned], ...own }
-  const side = sql`select ${own.id} as side_id, ${own.sortedBy} as side_by from ${entries} where ${isOwned}`
+  // A range of the sorted column limits the index. Otherwise its matches could be at the end.
+  const { [sortBy]: range, ...others } = ranges
+  const isInRange = [sql`account_id = ${account}`, ...(range === undefined ? [] : boundsOf(listing, sortBy))]
+  const where = conditionsOf(engine, { ...listing, ranges: others })
+  if (where.length === 1) return { from: entries, where: isInRange, ...own }
+  const side = sql`select ${own.id} as side_id, ${own.sortedBy} as side_by from ${entries} where ${all(isInRange)}`
   return {
     from: sql`(${side}) as side join ${sql.table(of.table)} on id = side_id`,
     id: sql`side_id`,
     sortedBy: sql`side_by`,
-    where: conditionsOf(engine, listing),
+    where,
   }
 }
 
@@ -297,21 +300,23 @@ export function filtersOf(listing: AnyListing): Sql[] {
 /** Returns the conditions that a record's value is in a range. */
 function rangeConditions(listing: AnyListing, name: string): Sql[] {
   const { of, account } = listing
-  const { column, where } = rangeColumn(listing, name)
-  const inRange = [...boundsOf(listing, name), ...(where === undefined ? [] : [sql.raw(where)])]
+  const { column } = rangeColumn(listing, name)
+  const inRange = boundsOf(listing, name)
   if (typeof column === 'string') return inRange
   const { table, key } = column
   const isOwn = sql`${sql.ref(key)} = ${sql.table(of.table)}.id and account_id = ${account}`
   return [sql`exists (select 1 from ${sql.table(table)} where ${isOwn} and ${all(inRange)})`]
 }
 
+/** Returns the conditions for the table of a range's column. */
 function boundsOf(listing: AnyListing, name: string): Sql[] {
-  const { column } = rangeColumn(listing, name)
+  const { column, where } = rangeColumn(listing, name)
   const { from, before } = listing.ranges?.[name] ?? {}
   const value = sql.ref(typeof column === 'string' ? column : column.column)
   return [
     ...(from === undefined ? [] : [sql`${value} >= ${from}`]),
     ...(before === undefined ? [] : [sql`${value} < ${before}`]),
+    ...(where === undefined ? [] : [sql.raw(where)]),
   ]
 }
 
