@@ -58,7 +58,7 @@ ${submitButton({ label: 'Show', weight: 'plain' })}</form>`
 
 const comparisonLabels: Readonly<Record<Comparison, readonly [item: string, chosen: string]>> = {
   none: ['No comparison', 'No comparison'],
-  previous: ['Previous period', 'vs. previous period'],
+  previous: ['Previous period', 'vs. previous'],
   year: ['Same period last year', 'vs. last year'],
 }
 
