@@ -138,7 +138,13 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
     columns: [
       { label: 'Select', kind: 'select', cell: ({ link }: Row) => selectRow(link.id, shortUrlText(link.short_url)) },
       { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => linkCell(link, now) },
-      { label: 'Space', leaves: 1, isPlain: true, cell: ({ space }) => space && spaceLabel(space) },
+      {
+        label: 'Space',
+        width: spaceWidth(rows),
+        leaves: 1,
+        isPlain: true,
+        cell: ({ space }) => space && spaceLabel(space),
+      },
       {
         label: `Clicks (${recentDays} days)`,
         kind: 'number',
@@ -155,12 +161,14 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
       },
       {
         label: 'Last click',
+        width: 'medium',
         leaves: isAboutLastClick ? undefined : 0,
         sortBy: 'last_clicked_at',
         cell: ({ link }) => lastClick(link, now),
       },
       {
         label: 'Created',
+        width: 'medium',
         leaves: isAboutLastClick ? 0 : 3,
         sortBy: 'id',
         cell: ({ link }) => timeAgo(link.created_at, now),
@@ -169,6 +177,14 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
     ],
     sorting: list.sorting,
   })
+}
+
+/** Returns the width for the longest name on the page, so that the column does not grow while the rows arrive. */
+function spaceWidth(rows: readonly Row[]) {
+  const longest = Math.max(...rows.map(({ space }) => space?.name.length ?? 0))
+  if (longest === 0) return undefined
+  if (longest <= 6) return 'small'
+  return longest <= 8 ? 'medium' : 'large'
 }
 
 /** The characters of a short link that fit into the list on a screen of 1280 pixels. */

@@ -13,7 +13,7 @@ export interface Column<Row> {
   /** Whether the value has no label where rows are blocks. */
   readonly isPlain?: boolean
   /** `rest` shares the remaining width. A lead column has `rest`, other columns the width of their kind. */
-  readonly width?: 'small' | 'medium' | 'large' | 'rest'
+  readonly width?: 'small' | 'medium' | 'large' | 'rest' | undefined
   /** The order in which columns are hidden in narrow tables. Only plain columns return where rows are blocks. */
   readonly leaves?: 0 | 1 | 2 | 3 | undefined
 }
