@@ -120,6 +120,26 @@ describe('breakdowns', async () => {
     assert.match(rows[at + 8] ?? '', /Others 55 clicks, /)
   })
 
+  test('of the overview have spaces, links without one, and domains', async () => {
+    const own = await newPlace(app)
+    const other = await own.stored('/domains', { name: `other.${own.domain.name}` })
+    const [space, empty] = [
+      await own.stored('/spaces', { name: 'Busy' }),
+      await own.stored('/spaces', { name: 'Idle' }),
+    ]
+    for (const [at, fields] of [{ space_id: space.id }, {}, { domain_id: other.id }].entries()) {
+      await addClicks(app.storage, (await own.link(fields)).id, today, manyPeople(at + 1, 'devices', 'mobile'))
+    }
+    const page = await (await signedIn(app, own.key)).open('/app?period=7d')
+    const rows = rowsOf(page, 'li').join()
+    assert.match(rows, /Busy 1 click, 17%,No space 5 clicks, 83%,go\S+ 3 clicks, 50%,other\.\S+ 3 clicks, 50%/)
+    const hrefs = allOf(page.root, 'a', { class: 'cover' }).map(({ attributes }) => attributes.get('href'))
+    assert.ok(
+      hrefs.includes(`/app/spaces/${space.id}?period=7d`) && hrefs.includes(`/app/domains/${other.id}?period=7d`),
+    )
+    assert.ok(!hrefs.includes(`/app/spaces/${empty.id}?period=7d`))
+  })
+
   test('are listed whole in pages, which can be sorted and searched', async () => {
     const listed = async (query: string) => rowsOf(await browser.open(`/app/countries?${query}`)).slice(1)
     assert.equal((await listed('')).length, 13)

@@ -9,18 +9,20 @@ interface BarChart {
   readonly rows: readonly { readonly label: Part; readonly clicks: number }[]
   /** The clicks of all values that have no row. */
   readonly others: number
+  /** "Others" by default. */
+  readonly othersLabel?: string
   /** The URL of the page with all values. */
   readonly allHref: string | null
 }
 
 /** Renders values as rows with a tinted bar, whose length is in proportion to the first row. */
-export function barChart({ title, rows, others, allHref }: BarChart): Html {
+export function barChart({ title, rows, others, othersLabel = 'Others', allHref }: BarChart): Html {
   const total = rows.reduce((sum, { clicks }) => sum + clicks, others)
   if (total === 0) {
     return html`<figure class="bars"><figcaption>${title}</figcaption><p class="muted">No clicks in this period.</p></figure>`
   }
   const most = rows[0]?.clicks ?? 0
-  const rest = others > 0 ? html`<li class="others">${barRow('Others', others, total)}</li>` : null
+  const rest = others > 0 ? html`<li class="others">${barRow(othersLabel, others, total)}</li>` : null
   const all =
     allHref && html`<p><a href="${allHref}">Show all<span class="hidden-text">: ${title.toLowerCase()}</span></a></p>`
   return html`<figure class="bars"><figcaption>${title}</figcaption>

@@ -9,6 +9,7 @@ import { shortUrlLink } from '../parts/links.ts'
 import { emptyState } from '../parts/messages.ts'
 import { breakdownBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
+import { groupBars } from '../statistics/group-bars.ts'
 import { inactiveText, Statistics } from '../statistics/statistics.ts'
 import { addEndingNoticeDismissal, endingNotice } from './ending-notice.ts'
 import { qrImage } from './link.ts'
@@ -64,11 +65,12 @@ function waitingForFirstClick({ id, short_url: shortUrl, status }: Link): Html {
 }
 
 async function clicksSections(statistics: Statistics): Promise<Html> {
-  const [overTime, top, bars] = await Promise.all([
+  const [overTime, top, groups, bars] = await Promise.all([
     clicksOverTime(statistics),
     topLinks(statistics),
+    groupBars(statistics),
     breakdownBars(statistics, ['countries', 'referrers']),
   ])
   return html`<section id="clicks" data-arrived="First click received"><h2>Clicks</h2>${overTime}</section>
-<section id="where"><h2>Top links and sources</h2>${top}${bars}</section>`
+<section id="where"><h2>Top links and sources</h2>${top}${groups}${bars}</section>`
 }
