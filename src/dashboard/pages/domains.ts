@@ -45,6 +45,8 @@ export function addDomainPages(pages: Pages, services: Services): void {
     },
     nameOf: ({ name_unicode }) => name_unicode,
     heading: ({ name_unicode }) => html`<bdi>${name_unicode}</bdi>`,
+    underName: (domain) =>
+      domain.homepage_url === null ? noHomepage(domain) : destination(domain.homepage_url, shownHomepage),
     columns: (account, rows) => listColumns(storage, account, rows),
     details: (request, domain, hasClicks) => domainDetails(services, checks, request, domain, hasClicks),
     deletion: async ({ id, name_unicode }, total, links, account) => [
@@ -99,13 +101,6 @@ async function listColumns(db: Db, account: number, rows: readonly Domain[]): Pr
     rows.map(({ id }) => id),
   )
   return [
-    {
-      label: domainLabels.homepage_url,
-      width: 'rest',
-      leaves: 1,
-      isPlain: true,
-      cell: ({ row }) => (row.homepage_url === null ? noHomepage(row) : destination(row.homepage_url, 30)),
-    },
     { label: 'State', width: 'large', cell: ({ row }) => reachabilityBadge(row.name, results.get(row.id)) },
     {
       label: 'Links',
@@ -150,6 +145,7 @@ function domainFacts(domain: Domain, links: number, check: DomainCheck | undefin
 }
 
 const shownUrl = 100
+const shownHomepage = 48
 
 function externalLink(url: string): Html {
   return html`<a href="${url}" title="${url}" rel="noreferrer">${destination(url, shownUrl)}</a>`

@@ -41,6 +41,8 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
   readonly newControls: (state: FormState) => Html
   readonly nameOf: (row: Row) => string
   readonly heading: (row: Row) => Html
+  /** Renders the second line of a row, under the name. */
+  readonly underName?: (row: Row) => Html
   /** Returns the columns of a page of the list, between the name and the creation time. */
   readonly columns: (account: number, rows: readonly Row[]) => Promise<readonly Column<Listed<Row>>[]>
   /** Renders the part of a group's page above its clicks. */
@@ -128,7 +130,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
   }
 
   #table(rows: readonly Listed<Row>[], columns: readonly Column<Listed<Row>>[], list: ListState): Html {
-    const { words, heading } = this.#group
+    const { words, heading, underName } = this.#group
     const now = Date.now()
     return table({
       caption: words.list,
@@ -137,7 +139,8 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
           label: 'Name',
           kind: 'lead',
           sortBy: 'name',
-          cell: ({ row }) => html`<a class="cover" href="${this.#pathOf(row)}">${heading(row)}</a>`,
+          cell: ({ row }) =>
+            html`<a class="cover" href="${this.#pathOf(row)}">${heading(row)}</a>${underName?.(row) ?? null}`,
         },
         ...columns,
         {
