@@ -112,6 +112,17 @@ for (const [what, typed, expected] of [
   })
 }
 
+test('leaves a long value to the destination', async () => {
+  const url = `https://acme.com/?utm_source=mail&utm_content=${'x'.repeat(251)}`
+  const link = await place.link({ url })
+  const path = `/app/links/${link.id}`
+  const edit = await browser.open(`${path}/edit`)
+  assert.deepEqual([edit.value('utm_source'), edit.value('utm_content')], ['mail', ''])
+  await browser.submit(edit, path, { utm_source: 'sms' })
+  const { data } = (await place.send('GET', `/links/${link.id}`)).body
+  assert.equal(data.url, url.replace('mail', 'sms'))
+})
+
 test('suggests campaign values from the destinations of the account, newest first', async () => {
   const own = await newPlace(app)
   const browser = await signedIn(app, own.key)

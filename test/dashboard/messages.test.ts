@@ -111,9 +111,11 @@ test('no form of the dashboard shows an API name', async () => {
     for (const name of (await browser.open(path)).controls().map(({ attributes }) => attributes.get('name') ?? ''))
       if (!names.includes(name) && !/^(once|version|scheme|next)?$/.test(name)) names.push(name)
     const typed = fc.dictionary(fc.constantFrom(...names), fc.constantFrom(...bad), { minKeys: 1 })
-    const allAlike = bad.map(
-      (value) => [Object.fromEntries(names.map((name) => [name, value]))] as [Record<string, string>],
-    )
+    // With the longest value in the campaign fields too, the form would be too large.
+    const allAlike = bad.map((value) => {
+      const some = names.filter((name) => value.length < 9_000 || !name.includes('utm_'))
+      return [Object.fromEntries(some.map((name) => [name, value]))] as [Record<string, string>]
+    })
     await fc.assert(
       fc.asyncProperty(typed, async (input) => {
         const answer = await browser.submit(await browser.open(path), action, input)

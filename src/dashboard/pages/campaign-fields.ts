@@ -2,6 +2,7 @@
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { maxTargetLength } from '../../links/link.ts'
+import { parseWebUrl } from '../../names/web-url.ts'
 import { resources } from '../../resources.ts'
 import type { Listable, Storage } from '../../storage/port.ts'
 import { hiddenFields } from '../parts/buttons.ts'
@@ -23,12 +24,14 @@ const controls: Readonly<Record<Parameter, { readonly label: string; readonly he
 }
 
 const maxSummaryCharacters = 24
+/** Longer values stay in the destination. The fields repeat what the destination has, and forms are limited to 160 KiB. */
+const maxValueLength = 250
 
 /** Renders the fields. Scripts keep them in step with the destination. */
 export function campaignSection(state: FormState, suggestions: Suggestions): Html {
   const set = campaignParameters.map((name) => state.field(name).value).filter((value) => value !== '')
   const fields = campaignParameters.map((name) =>
-    textField(state, { name, ...controls[name], suggestions: suggestions[name] }),
+    textField(state, { name, ...controls[name], maxLength: maxValueLength, suggestions: suggestions[name] }),
   )
   // A rejected form keeps the values that it was opened with.
   const shown = campaignParameters.map((name) => {
@@ -43,7 +46,8 @@ export function campaignSection(state: FormState, suggestions: Suggestions): Htm
 
 /** Returns the form values of the fields for this destination. */
 export function campaignValues(url: unknown): Fields {
-  return typeof url === 'string' ? readCampaign(url) : {}
+  const campaign = Object.entries(readCampaign(typeof url === 'string' ? url : ''))
+  return Object.fromEntries(campaign.filter(([, value]) => value.length <= maxValueLength))
 }
 
 /**
@@ -60,9 +64,9 @@ export function mergeCampaign(form: Fields): Fields {
     delete fields[shownName(name)]
   }
   const url = typeof fields.url === 'string' ? fields.url.trim() : ''
-  // A longer URL is rejected anyway.
-  const isMerged = url !== '' && url.length <= maxTargetLength && Object.keys(edited).length > 0
-  return isMerged ? { ...fields, url: writeCampaign(url, edited) } : fields
+  // The error about an invalid destination names what people typed.
+  const isValid = typeof parseWebUrl(url, maxTargetLength) === 'string'
+  return isValid && Object.keys(edited).length > 0 ? { ...fields, url: writeCampaign(url, edited) } : fields
 }
 
 /** Returns the name of the hidden field with the value that the page showed. */
@@ -81,7 +85,7 @@ const maxLinks = 300
 /** Characters of destinations that are read, which takes a few milliseconds. */
 const maxRead = 60_000
 const maxSuggestions = 20
-const maxLength = 100
+const maxSuggestionLength = 100
 
 /**
  * Returns the values in the newest destinations of the account that have parameters. Where the search index can't find
@@ -97,7 +101,9 @@ export async function loadSuggestions(storage: Storage, account: number): Promis
     return read <= maxRead ? readCampaign(url) : []
   })
   const values = campaignParameters.map((name) => {
-    const used = campaigns.map((campaign) => campaign[name]).filter(({ length }) => length > 0 && length <= maxLength)
+    const used = campaigns
+      .map((campaign) => campaign[name])
+      .filter(({ length }) => length > 0 && length <= maxSuggestionLength)
     return [name, [...new Set(used)].slice(0, maxSuggestions)]
   })
   return Object.fromEntries(values)

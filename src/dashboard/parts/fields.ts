@@ -80,6 +80,8 @@ interface TextField extends Field {
   /** Uses the monospace font of short links and code. */
   readonly isCode?: boolean
   readonly prefix?: string
+  /** The most UTF-16 code units that people can type. */
+  readonly maxLength?: number
   /** Values that the browser suggests. */
   readonly suggestions?: readonly string[]
 }
@@ -101,6 +103,7 @@ export function textField(state: FormState, field: TextField): Html {
     spellcheck: isLiteral ? 'false' : null,
     autocapitalize: isLiteral ? 'none' : null,
     inputmode: type === 'number' ? 'numeric' : null,
+    maxlength: field.maxLength ?? null,
     list: listId,
   })}>${listId && html`<datalist id="${listId}">${suggestions.map((value) => html`<option value="${value}"></option>`)}</datalist>`}`
   if (prefix === undefined) return withLabel(field, error, input)
