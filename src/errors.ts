@@ -109,6 +109,10 @@ export function nameTaken(name: string): Failure {
   return failureOf('name_taken', new Refusal('taken.name', { name }).at('name'))
 }
 
+export function tagTaken(name: string): Failure {
+  return failureOf('name_taken', new Refusal('taken.tag', { name }).at('name'))
+}
+
 export function aliasTaken(alias: string): Failure {
   return failureOf('alias_taken', new Refusal('taken.alias', { alias }).at('alias'))
 }

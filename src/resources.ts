@@ -26,6 +26,23 @@ export interface Hidden {
   readonly total: string
 }
 
+/** A table with a row for each record and each group that has it. Its primary key is (group, `account_id`, key). */
+export interface Groups {
+  readonly table: string
+  readonly group: string
+  readonly key: string
+}
+
+/** Records that lists leave out by default. */
+export interface Archived {
+  /** 1 for these records, otherwise 0. It is also in `filters`. */
+  readonly column: string
+  /** The key of their number in `record_counts`. */
+  readonly count: string
+  /** The column of the table of `Hidden` with the number of these records that a row hides. */
+  readonly hidden: string
+}
+
 /** The properties of a resource that other folders use. */
 export interface Resource {
   /** The noun for one record, such as `domain`. */
@@ -45,8 +62,11 @@ export interface Resource {
   readonly filters: readonly string[]
   /** The ranges by which lists are filtered, in addition to `filters`. A range and a sort order of one name have one column. */
   readonly ranges?: Readonly<Record<string, RangeColumn>>
+  /** The groups by which lists are filtered. */
+  readonly groups?: Readonly<Record<string, Groups>>
   /** The records that lists leave out; absent if they list all. */
   readonly hidden?: Hidden
+  readonly archived?: Archived
 }
 
 /** 0 if there was no click. */
@@ -65,6 +85,12 @@ export const resources = {
     searched: { name: 'name_folded' },
     filters: [],
   },
+  tags: {
+    singular: 'tag',
+    sorts: { name: 'name_folded' },
+    searched: { name: 'name_folded' },
+    filters: [],
+  },
   links: {
     singular: 'link',
     sorts: {
@@ -75,13 +101,15 @@ export const resources = {
     },
     searched: { alias: 'alias_folded', title: 'coalesce(title_folded, title)', url: 'coalesce(url_folded, url)' },
     searchesWords: true,
-    filters: ['domain_id', 'space_id', 'status'],
+    filters: ['domain_id', 'space_id', 'status', 'archived'],
+    groups: { tag_id: { table: 'link_tags', group: 'tag_id', key: 'link_id' } },
     ranges: {
       end: { column: 'active_period_end_at', where: 'disabled = 0', isIndexed: true },
       last_clicked_at: { column: lastClick, isIndexed: true },
       created_at: { column: 'created_at', isIndexed: false },
     },
     hidden: { column: 'domain_id', table: 'deleted_domains', total: 'links' },
+    archived: { column: 'archived', count: 'archived_links', hidden: 'archived_links' },
   },
 } as const satisfies Record<string, Resource>
 

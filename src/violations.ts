@@ -19,6 +19,8 @@ export const violationCodes = {
   unknown_domain: 'The account has no such domain.',
   unknown_space: 'The account has no such space.',
   unknown_link: 'The account has no such link.',
+  unknown_tag: 'The account has no such tag, and the key may not create tags.',
+  too_many: 'The list has more values than the field allows.',
   not_a_boolean: 'The value must be true or false.',
   invalid_time: 'The value is neither an RFC 3339 time nor "YYYY-MM-DD HH:MM" in UTC.',
   not_after_start: 'The end of the period is not after its start.',
@@ -161,6 +163,10 @@ export const messages = {
     'The name {name} has already been taken. Choose another name.',
     'The domain {name} has already been added. Enter another host name.',
   ],
+  'taken.tag': [
+    'The name {name} has already been taken. Choose another name.',
+    'There is already a tag {name}. Choose another name.',
+  ],
   'taken.alias': 'The alias {alias} has already been taken on this domain. Choose another alias.',
   'in_use.domain': [
     'The domain has {links}. Delete {them} first, or send ?links=delete to delete the domain and its links.',
@@ -187,6 +193,17 @@ export const messages = {
   unknown_domain: ['There is no domain with the id {id}.', 'This domain does not exist. Choose another domain.'],
   unknown_space: ['There is no space with the id {id}.', 'This space does not exist. Choose another space.'],
   unknown_link: ['There is no link with the id {id}.', 'This link does not exist. Choose another link.'],
+  unknown_tag: ['There is no tag with the id {id}.', 'This tag does not exist. Choose another tag.'],
+  'unknown_tag.name': [
+    'There is no tag {name}, and the key lacks the scope tags:write to create it.',
+    'There is no tag {name}.',
+  ],
+  too_many: ['The {field} field takes at most {most} values.', '{label} takes at most {most} values.'],
+  'invalid_character.comma': [
+    'The {field} must not contain a comma, which separates tags.',
+    '{label} must not contain a comma, which separates tags.',
+  ],
+  'not_allowed.itself': ['A tag cannot be merged into itself. Send the id of another tag.', 'Choose another tag.'],
   not_a_boolean: ['The {field} must be true or false.', '{label} must be on or off.'],
   invalid_time: [
     'The {field} must be a time such as 2026-11-20T12:00:00Z, or 2026-11-20 12:00 in UTC.',

@@ -16,7 +16,7 @@ const layers: readonly (readonly string[])[] = [
   ['api/', 'reachability/', 'qr/'],
   ['transfer/'],
   ['analytics/'],
-  ['domains/', 'spaces/', 'links/'],
+  ['domains/', 'spaces/', 'tags/', 'links/'],
   ['redirect/', 'dashboard/', 'ops/'],
   ['config/', 'config-strangers.ts', 'config-reading.ts'],
   ['config-listeners.ts', 'config-postgres.ts'],

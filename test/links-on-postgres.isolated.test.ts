@@ -4,6 +4,7 @@ import { runOnPostgres } from './on-postgres.ts'
 await runOnPostgres([
   'src/links/{links,links-list,links-safety,undo}.contract.test.ts',
   'src/analytics/statistics/{forgetting,stats}.contract.test.ts',
+  'src/tags/tags.contract.test.ts',
   'src/links/store.test.ts',
   'src/links/{deleted-links,link-edits,nearest-alias}.test.ts',
   'src/domains/deleted-domains.test.ts',

@@ -1,11 +1,11 @@
-import { type ApiErrorCode, Failure, found } from '../errors.ts'
+import { type ApiErrorCode, Failure, found, preconditionFailed } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
 import { type TSchema, Type } from '../forms/json-schema.ts'
 import type { ListQuery } from '../forms/list-query.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import type { Caller, NeededScope } from '../keys/scope.ts'
+import type { Caller, NeededScope, Scope } from '../keys/scope.ts'
 import { type ResourceName, resources } from '../resources.ts'
 import type { Db, Page, PageRequest } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
@@ -122,17 +122,43 @@ export interface ResourceHandlers<Shown> {
   readonly operations: Operations
   list(account: number, page: PageRequest): Promise<Page<Shown>>
   find(account: number, id: number): Promise<Versioned<Shown> | undefined>
-  /** Validates the fields, and returns a function that inserts the record in a transaction. Throws `validation_failed`. */
-  insertion(account: number, fields: Fields): Insertion<Shown> | Promise<Insertion<Shown>>
+  /**
+   * Validates the fields, and returns a function that inserts the record in a transaction. `scopes` are the scopes of the
+   * caller, by default all. Throws `validation_failed`.
+   */
+  insertion(account: number, fields: Fields, scopes?: readonly Scope[]): Insertion<Shown> | Promise<Insertion<Shown>>
   /** Called after the record is stored and before the response. */
   onStored?(record: Shown): unknown
   /**
    * Changes the record. Omitted fields stay unchanged. Throws `not_found`, `validation_failed` and the failure of the
    * precondition.
    */
-  change(account: number, id: number, fields: Fields, condition: Precondition | null): Promise<Versioned<Shown>>
+  change(
+    account: number,
+    id: number,
+    fields: Fields,
+    condition: Precondition | null,
+    scopes?: readonly Scope[],
+  ): Promise<Versioned<Shown>>
   /** Deletes the record. Throws `not_found` and the failure of the precondition. */
   remove(account: number, id: number, query: Fields, condition: Precondition | null): Promise<void>
+}
+
+/**
+ * Runs a change of a record whose shown version has more than the stored one. If its precondition fails, the response has the
+ * shown version, which `find` returns.
+ */
+export async function withShownVersion<T>(
+  find: () => Promise<Versioned<unknown> | undefined>,
+  what: string,
+  change: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await change()
+  } catch (error) {
+    if (!(error instanceof Failure && error.code === 'precondition_failed')) throw error
+    throw preconditionFailed(found(await find(), what).version)
+  }
 }
 
 export type Insertion<Shown> = (db: Db) => Promise<Versioned<Shown>>

@@ -34,7 +34,8 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
 
   api.add(store, async (exchange, admitted) => {
     const key = idempotencyKeyOf(exchange)
-    const insert = await handlers.insertion(admitted.caller.account, admitted.fields)
+    const { account, scopes } = admitted.caller
+    const insert = await handlers.insertion(account, admitted.fields, scopes)
     const claim = claimOf(exchange, admitted, key, store.body.form)
     let stored: Shown | undefined
     const response = await idempotentRequests.run(claim, async (db) => {
@@ -50,7 +51,7 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
   api.add([put, patch], async (exchange, { caller, fields }) => {
     const condition = conditionOf(exchange)
     const id = idOf(exchange, resource.singular)
-    return sendRecord(exchange, await handlers.change(caller.account, id, fields, condition))
+    return sendRecord(exchange, await handlers.change(caller.account, id, fields, condition, caller.scopes))
   })
 
   api.add(remove, async (exchange, { caller }) => {

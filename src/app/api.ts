@@ -39,6 +39,9 @@ import { spaceOperations } from '../spaces/schema.ts'
 import { spaceRemoval } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
 import { finishRemovals } from '../storage/removal.ts'
+import { tagActions, tagMergeRoute } from '../tags/actions.ts'
+import { mergeTag, tagOperations } from '../tags/schema.ts'
+import { tagRemoval } from '../tags/store.ts'
 
 /** The configuration without what only the process needs. */
 export interface AppOptions
@@ -64,6 +67,8 @@ export interface Shared {
 export const operations: readonly Operation[] = [
   ...Object.values(domainOperations),
   ...Object.values(spaceOperations),
+  ...Object.values(tagOperations),
+  mergeTag,
   ...Object.values(linkOperations),
   showLinkQr,
   showStats,
@@ -101,6 +106,8 @@ export function buildApi(options: AppOptions, shared: Shared) {
   })
   resourceRoutes(api, idempotentRequests, actions.domains)
   resourceRoutes(api, idempotentRequests, actions.spaces)
+  resourceRoutes(api, idempotentRequests, actions.tags)
+  tagMergeRoute(api, actions.tags)
   resourceRoutes(api, idempotentRequests, linkHandlers(storage, actions.links, shortUrl))
   linkQrRoute(api, storage, shortUrl)
   statsRoutes(api, storage, deleteClicks)
@@ -132,6 +139,7 @@ function buildActions(storage: Storage, removals: Removals, shortUrl: ShortUrl, 
   return {
     domains: domainActions(storage, { removals, onChange: () => directory.domainsChanged() }),
     spaces: spaceActions(storage, removals),
+    tags: tagActions(storage, removals),
     links: new LinkActions(storage, { shortUrl, onChange: onLinkChange, flush: () => clicks.flush() }),
   }
 }
@@ -151,7 +159,7 @@ function buildRemovals(storage: Storage, logger: Logger): Removals {
     finish: async (isStopped) => {
       await deleteExpiredEdits(storage, Date.now())
       await expireRemovedDomains(storage, Date.now())
-      const removals = [domainRemoval, spaceRemoval]
+      const removals = [domainRemoval, spaceRemoval, tagRemoval]
       await Promise.all(removals.map((removal) => finishRemovals(storage, removal, isStopped)))
     },
     onProblem: (error) => logger.warn({ err: error }, 'deletion interrupted; will resume'),

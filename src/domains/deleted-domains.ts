@@ -24,8 +24,9 @@ export function removeDomainForNow(db: Db, account: number, id: number, now: num
     const deleted_at = new Date(now).toISOString()
     // Lists subtract it from their totals. It stays right, because hidden links can't be stored or deleted.
     const links = await countLinks(tx, account, id)
-    const { name } = found
-    await tx.execute(query.insertInto('deleted_domains').values({ id, account_id: account, name, links, deleted_at }))
+    const archived_links = await countLinks(tx, account, id, 'archived')
+    const hidden = { id, account_id: account, name: found.name, links, archived_links, deleted_at }
+    await tx.execute(query.insertInto('deleted_domains').values(hidden))
     return beginDomainRemoval(tx, account, id, null)
   })
 }

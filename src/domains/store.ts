@@ -66,13 +66,13 @@ export async function removeDomain(
 /** Links in one count, which takes a few milliseconds. */
 const countBatchSize = 50_000
 
-/** Counts the links of the account's domain, in batches. */
-export async function countLinks(db: Db, account: number, domain: number): Promise<number> {
+/** Counts the links of the account's domain, or only its archived links, in batches. */
+export async function countLinks(db: Db, account: number, domain: number, which?: 'archived'): Promise<number> {
   let [total, after, counted] = [0, 0, countBatchSize]
   while (counted === countBatchSize) {
     const batch = query
       .selectFrom('links')
-      .select('id')
+      .select(['id', 'archived'])
       .where('account_id', '=', account)
       .where('domain_id', '=', domain)
       .where('id', '>', after)
@@ -81,11 +81,15 @@ export async function countLinks(db: Db, account: number, domain: number): Promi
     const [next] = await db.execute(
       query
         .selectFrom(batch.as('batch'))
-        .select((e) => [e.fn.countAll<number>().as('counted'), e.fn.max('id').as('last')]),
+        .select(({ fn }) => [
+          fn.countAll<number>().as('counted'),
+          fn.sum<number>('archived').as('archived'),
+          fn.max('id').as('last'),
+        ]),
     )
     counted = Number(next?.counted)
     after = Number(next?.last)
-    total += counted
+    total += which === 'archived' ? Number(next?.archived) : counted
   }
   return total
 }
@@ -122,13 +126,13 @@ const removed = query
 /** Removes a domain together with its links. */
 export const domainRemoval: Removal = {
   // In the order of an index, because PostgreSQL would otherwise read past all rows that were deleted before.
-  detachLinks: (id) => {
+  detachLinks: async (db, id) => {
     const links = query.selectFrom('links').select('id').where('domain_id', '=', id)
-    return query
+    const deletion = query
       .deleteFrom('links')
       .where('id', 'in', links.orderBy('alias_folded').limit(detachBatchSize))
       .where((e) => e.exists(removed.where('id', '=', id)))
-      .returning('id')
+    return (await db.execute(deletion.returning('id'))).length
   },
   selectLink: (id) => query.selectFrom('links').select('id').where('domain_id', '=', id).limit(1),
   deleteRemoved: (id) =>

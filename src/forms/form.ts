@@ -2,16 +2,19 @@
 import { distance } from 'fastest-levenshtein'
 import { type Failure, validationFailed } from '../errors.ts'
 import { type Fields, repeated } from '../http/form-encoding.ts'
+import { foldCase } from '../lib/fold-case.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import type { TSchema } from './json-schema.ts'
+import { type TSchema, Type } from './json-schema.ts'
 
-/** Parses a value. The text is trimmed, well-formed, not empty, and free of control characters. */
+/** Parses a value. The text is trimmed, well-formed, not empty, and has only the control characters that the rule allows. */
 export interface Rule<T> {
   readonly schema: TSchema
   /** Whether JSON may carry the value as a number. */
   readonly number?: boolean
   /** Whether JSON may carry the value as a boolean. */
   readonly boolean?: boolean
+  /** Whether the text may have tabs and line feeds. CR LF becomes LF. */
+  readonly multiline?: boolean
   parse(text: string): T | Refusal
 }
 
@@ -20,6 +23,8 @@ export interface Field<T> extends Omit<Rule<T>, 'parse'> {
   readonly required: boolean
   /** Whether the value may be empty text, or null in JSON. */
   readonly acceptsEmpty: boolean
+  /** Whether the value is a list: an array in JSON, or text with commas between the values. */
+  readonly list?: boolean
   read(raw: unknown): T | Refusal
 }
 
@@ -62,6 +67,54 @@ export function change<T>(rule: Rule<T>): Field<T | undefined> {
 /** A field of a change: undefined if absent, and null, which clears it, if empty. */
 export function clearable<T>(rule: Rule<T>): Field<T | null | undefined> {
   return { ...fieldOf<T | null | undefined>(rule, unsent, () => null), acceptsEmpty: true }
+}
+
+/** The bounds of a list. */
+interface ListOptions {
+  readonly most: number
+  readonly description: string
+}
+
+/** A field with a list of texts, which is `absent` if it is absent. Of texts that differ only in case, the first one counts. */
+export function list<const Absent>(
+  rule: Rule<string>,
+  { most, description }: ListOptions,
+  absent: Absent,
+): Field<readonly string[] | Absent> {
+  const { description: _, ...items } = rule.schema as TSchema & { description?: string }
+  const schema = Type.Array(items as TSchema, { maxItems: most, description })
+  const read = (raw: unknown) => {
+    if (raw === undefined) return absent
+    const values = raw === null ? [] : valuesIn(raw, rule)
+    return Array.isArray(values) && values.length > most ? new Refusal('too_many', { most }) : values
+  }
+  return { schema, required: false, acceptsEmpty: true, list: true, read }
+}
+
+/** Returns the values of a list, without those that differ from an earlier one only in case. */
+function valuesIn(raw: unknown, rule: Rule<string>): string[] | Refusal {
+  const texts = textsOf(raw)
+  if (texts instanceof Refusal) return texts
+  const values = new Map<string, string>()
+  for (const text of texts) {
+    const value = rule.parse(text)
+    if (value instanceof Refusal) return value
+    const folded = foldCase(value)
+    if (!values.has(folded)) values.set(folded, value)
+  }
+  return [...values.values()]
+}
+
+/** Returns the texts of a list that are not empty. */
+function textsOf(raw: unknown): string[] | Refusal {
+  const texts: string[] = []
+  for (const item of Array.isArray(raw) ? raw : [raw]) {
+    const text = textOf(item, {})
+    if (text instanceof Refusal) return text
+    if (Array.isArray(raw) && text.includes(',')) return new Refusal('invalid_character.comma')
+    texts.push(...text.split(',').map((part) => part.trim()))
+  }
+  return texts.filter((text) => text !== '')
 }
 
 /** A field that cannot change but may be sent back. The value is the text, for a comparison; undefined if absent. */
@@ -121,7 +174,7 @@ function unknownFieldViolations(input: Fields, names: readonly string[], ignored
   })
 }
 
-function textOf(raw: unknown, { number, boolean }: Omit<Rule<unknown>, 'parse'>): string | Refusal {
+function textOf(raw: unknown, { number, boolean, multiline }: Partial<Rule<unknown>>): string | Refusal {
   if (raw === repeated || Array.isArray(raw)) return notSingle
   if (typeof raw !== 'string') {
     if (!(number || boolean)) return new Refusal('not_a_string')
@@ -129,8 +182,9 @@ function textOf(raw: unknown, { number, boolean }: Omit<Rule<unknown>, 'parse'>)
     // Converting an object would run its own toString. The name of its type is text that no rule accepts.
     return isAccepted ? String(raw) : typeof raw
   }
-  const text = raw.trim()
-  return !/\p{Cc}/u.test(text) && text.isWellFormed() ? text : new Refusal('control_characters')
+  const text = (multiline ? raw.replaceAll('\r\n', '\n') : raw).trim()
+  const controls = multiline ? /[^\P{Cc}\t\n]/u : /\p{Cc}/u
+  return !controls.test(text) && text.isWellFormed() ? text : new Refusal('control_characters')
 }
 
 const notSingle = new Refusal('not_single')

@@ -1,5 +1,5 @@
 import type { Resource } from '../resources.ts'
-import type { PageRequest } from '../storage/port.ts'
+import type { GroupIds, PageRequest } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { type Field, type Form, form, optional, type Rule } from './form.ts'
 import { Type } from './json-schema.ts'
@@ -46,7 +46,7 @@ export interface ListQuery {
 }
 
 /** The filters of a list: a field for each column in `Resource.filters`. Undefined values do not filter. */
-export type Filters = Readonly<Record<string, Field<string | number | null | undefined>>>
+export type Filters = Readonly<Record<string, Field<string | number | readonly number[] | null | undefined>>>
 
 /** Returns the form of list parameters. `sortNote` is a sentence about the sort orders. */
 export function listQueryOf(
@@ -71,14 +71,26 @@ export function listQueryOf(
 }
 
 /** Returns the page to read from storage. With `after`, it has one more record, which shows whether there is a next page. */
-export function pageRequestOf(query: ListQuery, { filters, searched, searchesWords }: Resource): PageRequest {
+export function pageRequestOf(query: ListQuery, resource: Resource): PageRequest {
+  const { filters, searched, searchesWords, groups = {}, archived } = resource
   const { search, search_by, sort_by, sort, per_page, page, after } = query
   const given = query as unknown as Readonly<Record<string, string | number | null | undefined>>
-  const filter = filters.filter((column) => given[column] !== undefined).map((column) => [column, given[column]])
+  const columns = filters.filter((column) => given[column] !== undefined && column !== archived?.column)
+  const filter = columns.map((column) => [column, given[column]])
+  // See `archivedFilter`.
+  const isArchived = archived && given[archived.column]
+  if (isArchived === 'true') filter.push([archived?.column, 1])
+  const lists = query as unknown as Readonly<Record<string, readonly number[] | undefined>>
+  const named = Object.keys(groups).flatMap((name) => {
+    const ids = lists[name]?.map((id): GroupIds => [id])
+    return ids === undefined ? [] : [[name, ids] as const]
+  })
   return {
     search: search === null ? [] : searchesWords ? [...new Set(search.split(/\s+/))] : [search],
     searchIn: searched[search_by] === undefined ? Object.keys(searched) : [search_by],
     filter: Object.fromEntries(filter),
+    ...(named.length > 0 && { groups: Object.fromEntries(named) }),
+    withoutArchived: isArchived === 'false',
     sortBy: sort_by,
     direction: sort,
     limit: after === null ? per_page : per_page + 1,

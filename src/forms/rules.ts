@@ -60,6 +60,36 @@ export function boundedText(maxLength: number, description: string): Rule<string
   }
 }
 
+/** The names of the colors 1 to 6. */
+export const colors = ['green', 'red', 'amber', 'blue', 'dark', 'brand']
+
+export const colorSchema = Type.Integer({
+  enum: colors.map((_, index) => index + 1),
+  'x-enum-varnames': colors,
+  description: `The color: ${colors.map((color, index) => `${index + 1} ${color}`).join(', ')}.`,
+})
+
+/** A rule for one of the six colors. */
+export const color: Rule<number> = {
+  schema: colorSchema,
+  number: true,
+  parse: (text) => parseInteger(1, colors.length, text, 'out_of_range.option'),
+}
+
+/** In code points. */
+const maxTagName = 50
+
+/** A rule for the name of a tag. Commas separate tags. */
+export const tagName: Rule<string> = {
+  schema: Type.String({
+    minLength: 1,
+    maxLength: maxTagName,
+    pattern: '^[^,]*$',
+    description: 'The name, which is unique in the account. Case-insensitive.',
+  }),
+  parse: (text) => (text.includes(',') ? new Refusal('invalid_character.comma') : parseBoundedText(text, maxTagName)),
+}
+
 /** URLs are stored unchanged. The URL Standard allows letters of any script, unlike RFC 3986 and so `uri`. */
 const schemasOf = (maxLength: number) =>
   [

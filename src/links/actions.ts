@@ -8,6 +8,7 @@ import type { Precondition, Versioned } from '../storage/version.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { removeLinkForNow, restoreLink } from './deleted-links.ts'
 import { type Edit, newEdit, recordEdit, undoEdit } from './link-edits.ts'
+import type { UnknownTags } from './link-tags.ts'
 import { hashPassword } from './password.ts'
 import {
   type LinkChange,
@@ -50,7 +51,11 @@ export class LinkActions {
   }
 
   /** See `ResourceHandlers.insertion`. Throws `validation_failed` first if fields are invalid by themselves. */
-  async insertion(account: number, fields: Fields): Promise<(db: Db) => Promise<Versioned<LinkRow>>> {
+  async insertion(
+    account: number,
+    fields: Fields,
+    unknownTags: UnknownTags = 'create',
+  ): Promise<(db: Db) => Promise<Versioned<LinkRow>>> {
     const { shortUrl } = this.#parts
     const reading = storeLink.read(fields)
     if (reading.violations.length > 0) await checkedValues(this.#storage, account, reading, shortUrl)
@@ -59,7 +64,7 @@ export class LinkActions {
     // The domain is checked only here, because a repeated request gets its response even if the domain is gone by now.
     return async (db) => {
       const { domain, values } = await checkedValues(db, account, reading, shortUrl)
-      return insertLink(db, account, domain, { ...values, redirect_password })
+      return insertLink(db, account, domain, { ...values, redirect_password }, undefined, unknownTags)
     }
   }
 
@@ -69,8 +74,9 @@ export class LinkActions {
     id: number,
     fields: Fields,
     precondition: Precondition | null,
+    unknownTags: UnknownTags = 'create',
   ): Promise<Versioned<LinkRow>> {
-    return (await this.#change(account, id, fields, precondition)).link
+    return (await this.#change(account, id, fields, precondition, { unknownTags })).link
   }
 
   /**
@@ -84,7 +90,7 @@ export class LinkActions {
     precondition: Precondition | null,
     edit = newEdit(),
   ): Promise<EditedLink> {
-    return this.#change(account, id, fields, precondition, edit)
+    return this.#change(account, id, fields, precondition, { edit })
   }
 
   async #change(
@@ -92,7 +98,7 @@ export class LinkActions {
     id: number,
     fields: Fields,
     precondition: Precondition | null,
-    edit: Edit | null = null,
+    { edit, unknownTags }: { readonly edit?: Edit; readonly unknownTags?: UnknownTags } = {},
   ): Promise<EditedLink> {
     const reading = updateLink.read(fields)
     const password = reading.violations.length > 0 ? null : reading.values.redirect_password
@@ -101,8 +107,9 @@ export class LinkActions {
       const before = found(await findLinkForUpdate(tx, account, id), 'link')
       precondition?.check(before.version)
       const change = await checkedChange(tx, account, before.record, reading, this.#parts.shortUrl)
-      const link = found(await changeLink(tx, account, id, { ...change, redirect_password }), 'link')
-      return { link, edit: edit === null ? null : await recorded(tx, account, edit, before, link) }
+      const changed = await changeLink(tx, account, id, { ...change, redirect_password }, unknownTags)
+      const link = found(changed, 'link')
+      return { link, edit: edit === undefined ? null : await recorded(tx, account, edit, before, link) }
     })
   }
 

@@ -5,7 +5,8 @@ import type { ShortUrl } from '../names/short-url.ts'
 import type { Db, PageRequest, Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { loopViolations } from './actions.ts'
-import { type LinkDomain, listLinks } from './store.ts'
+import { listLinks } from './link-list.ts'
+import type { LinkDomain } from './store.ts'
 
 /** The links that one action may change, so that a request takes seconds at most. */
 export const maxBulkLinks = 5_000

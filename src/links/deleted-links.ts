@@ -7,6 +7,7 @@ import { restorableSince } from '../storage/removal.ts'
 import { query, type Row } from '../storage/schema.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
 import { newEdit } from './link-edits.ts'
+import { addTags } from './link-tags.ts'
 import type { LinkRow } from './schema.ts'
 import { findLink, findLinkForUpdate } from './store.ts'
 
@@ -16,6 +17,8 @@ const totalColumns = ['clicks', 'bots', 'previews', 'last_clicked_ms', 'forgotte
 interface DeletedLink {
   readonly link: Row<'links'>
   readonly totals: Pick<Row<'link_clicks'>, (typeof totalColumns)[number]>
+  /** The ids of its tags. */
+  readonly tags: readonly number[]
   /** Whether its clicks had not yet followed it to its space. */
   readonly isMoving: boolean
 }
@@ -38,7 +41,8 @@ export async function removeLinkForNow(
       query.selectFrom('link_clicks').select(totalColumns).where('link_id', '=', id).forUpdate(),
     )
     const moves = await tx.execute(query.selectFrom('click_moves').select('link_id').where('link_id', '=', id))
-    const deleted = { link, totals, isMoving: moves.length > 0 } as DeletedLink
+    const tags = await tx.execute(query.selectFrom('link_tags').select('tag_id').where('link_id', '=', id))
+    const deleted = { link, totals, isMoving: moves.length > 0, tags: tags.map(({ tag_id }) => tag_id) } as DeletedLink
     await tx.execute(
       query.insertInto('deleted_links').values({
         id,
@@ -89,7 +93,7 @@ export async function linksDeletedBy(
 }
 
 /**
- * Restores the account's link, without its space if that is gone. `now` is in Unix milliseconds. Returns the link, even if it
+ * Restores the account's link, without its space and tags if those are gone. `now` is in Unix milliseconds. Returns the link, even if it
  * was restored before; undefined if it can't be restored any more, never existed, or its domain is gone. Throws
  * `alias_taken` if another link has the alias by now.
  */
@@ -102,7 +106,7 @@ export async function restoreLink(
   return db.write(async (tx) => {
     const [deleted] = await tx.execute(restorable(account, id, now).forUpdate())
     if (deleted !== undefined) {
-      const { link, totals, isMoving }: DeletedLink = JSON.parse(deleted.link)
+      const { link, totals, isMoving, tags }: DeletedLink = JSON.parse(deleted.link)
       // Locked, so that it is not deleted before the link is restored.
       const [domain] = await tx.execute(owned('domains', account, link.domain_id).select('id').forUpdate())
       if (domain === undefined) return undefined
@@ -114,6 +118,7 @@ export async function restoreLink(
       if (inserted.length === 0) throw aliasTaken(link.alias)
       await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', id))
       await recountRecent(tx, account, scopes.link, id)
+      await addTags(tx, account, id, tags)
       if (isMoving || restored.space_id !== link.space_id) {
         await tx.execute(query.insertInto('click_moves').values({ link_id: id }))
       }

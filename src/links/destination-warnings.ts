@@ -2,8 +2,8 @@
 import { mistypedTopLevel } from '../names/host-name.ts'
 import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
+import { findLinkByShortUrl } from './link-list.ts'
 import type { LinkRow } from './schema.ts'
-import { findLinkByShortUrl } from './store.ts'
 
 /** `last` is the label after the last dot of the host, in ASCII. */
 export type DestinationWarning =

@@ -5,7 +5,7 @@ import type { Db } from '../storage/port.ts'
 import { restorableSince } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
 import type { Versioned } from '../storage/version.ts'
-import { type LinkChange, type LinkRow, updateLink } from './schema.ts'
+import { type LinkChange, type LinkRow, tagsOf, updateLink } from './schema.ts'
 import { changeLink, findLinkForUpdate, hasSpace, lockDomain, unknownDomain, unknownSpace } from './store.ts'
 
 /** The columns of the values that an edit can change. */
@@ -75,15 +75,13 @@ export function undoEdit(
     const link = recorded && (await findLinkForUpdate(tx, account, id))
     if (recorded === undefined || link === undefined) return undefined
     if (link.version !== recorded.version) throw preconditionFailed(link.version)
-    const { disabled, forward_query, ...others } = JSON.parse(recorded.before)
-    const space: number | null = others.space_id ?? null
+    const values = valuesBefore(recorded.before)
+    const { space_id: space = null, domain_id: domain = null } = values
     if (space !== null && !(await hasSpace(tx, account, space))) throw validationFailed([unknownSpace(space)])
-    const domain: number | null = others.domain_id ?? null
     if (domain !== null && !(await lockDomain(tx, account, domain))) throw validationFailed([unknownDomain(domain)])
-    const flags = { disabled: booleanOf(disabled), forward_query: booleanOf(forward_query) }
     const own = query.deleteFrom('link_edits').where('edit_id', '=', edit).where('link_id', '=', id)
     await tx.execute(own.where('account_id', '=', account))
-    return changeLink(tx, account, id, { ...others, ...flags })
+    return changeLink(tx, account, id, values, 'ignore')
   })
 }
 
@@ -102,6 +100,18 @@ function undoable(account: number, edit: number, now: number) {
     .where('edit_id', '=', edit)
     .where('account_id', '=', account)
     .where('edited_at', '>', restorableSince(now))
+}
+
+/** Returns the changed values that a link had before an edit, from their JSON. */
+function valuesBefore(json: string): LinkChange & { readonly domain_id?: number } {
+  const { disabled, forward_query, archived, tags, ...others } = JSON.parse(json)
+  return {
+    ...others,
+    disabled: booleanOf(disabled),
+    forward_query: booleanOf(forward_query),
+    archived: booleanOf(archived),
+    tags: tags === undefined ? undefined : tagsOf({ tags }),
+  }
 }
 
 function booleanOf(flag: number | undefined): boolean | undefined {

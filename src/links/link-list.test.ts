@@ -5,8 +5,8 @@ import { newDomain, plainLink, takeDomainAway } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { Failure } from '../errors.ts'
 import type { ListQuery } from '../forms/list-query.ts'
-import { findEndingLinks, linkListQuery, linkPageRequest } from './link-list.ts'
-import { findLinkDomain, insertLink, type LinkDomain, listLinks } from './store.ts'
+import { findEndingLinks, linkListQuery, linkPageRequest, listLinks } from './link-list.ts'
+import { findLinkDomain, insertLink, type LinkDomain } from './store.ts'
 
 const dayMs = 86_400_000
 const storage = await newStorage(after)

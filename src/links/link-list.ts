@@ -1,13 +1,15 @@
-/** What the dashboard lists in addition to the API: idle links, and links that end soon or ended recently. */
+/** Lists of links. The dashboard also lists idle links, and links that end soon or ended recently. */
 import { optional } from '../forms/form.ts'
 import { type ListQuery, listQueryOf, pageRequestOf } from '../forms/list-query.ts'
 import { oneOf } from '../forms/rules.ts'
+import { parseShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
-import type { Db, PageRequest, ValueRange } from '../storage/port.ts'
+import type { Db, Page, PageRequest, Storage, ValueRange } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import { type Status, statuses } from './link.ts'
+import { type Status, statuses, statusOf } from './link.ts'
+import { hasTags, withMergingTags } from './link-tags.ts'
 import { type LinkRow, linkFilters } from './schema.ts'
-import { findLink, settleStatuses } from './store.ts'
+import { findLink, linkRecords, settleStatuses } from './store.ts'
 
 /** After how many days without a click a link is idle, and how many days before its end it ends soon. */
 export const [idleDays, endingDays] = [90, 7]
@@ -42,6 +44,74 @@ export function linkPageRequest(query: LinkListQuery, now = Date.now()): PageReq
 }
 
 type LinkRanges = Partial<Record<keyof typeof resources.links.ranges, ValueRange>>
+
+/** Lists the account's links on domains that are not being removed. Only the last page with `after` may be short. */
+export async function listLinks(storage: Storage, account: number, asked: PageRequest): Promise<Page<LinkRow>> {
+  const page = await withMergingTags(storage, account, asked)
+  if (page === null) return { rows: [], total: 0, totalIsExact: true }
+  const [text = '', ...words] = page.search
+  if (words.length === 0 && page.searchIn.includes('alias')) {
+    const link = await findLinkByShortUrl(storage, account, text)
+    if (link !== undefined) return pageOfOne(storage, link, account, page)
+  }
+  if ('status' in page.filter) await settleStatuses(storage, account)
+  const isServed = ({ domain_name }: LinkRow) => domain_name !== null
+  let { rows, ...counted } = await linkRecords.list(storage, account, page)
+  const rowsBefore = rows.length
+  const served = rows.filter(isServed)
+  while (page.after !== null && rows.length === page.limit && served.length < page.limit) {
+    const after = rows.at(-1)?.id ?? page.after
+    rows = (await linkRecords.list(storage, account, { ...page, after })).rows
+    served.push(...rows.filter(isServed))
+  }
+  return { rows: served.slice(0, page.limit), rowsBefore, ...counted }
+}
+
+/** Finds the account's link with this short URL, as people paste it. */
+export async function findLinkByShortUrl(db: Db, account: number, text: string): Promise<LinkRow | undefined> {
+  const pasted = parseShortUrl(text)
+  if (pasted === null) return undefined
+  const { domain, aliasFolded } = pasted
+  const onDomain = query.selectFrom('domains').select('id').where('account_id', '=', account).where('name', '=', domain)
+  const found = query
+    .selectFrom('links')
+    .select('id')
+    .where('account_id', '=', account)
+    .where('domain_id', '=', onDomain)
+    .where('alias_folded', '=', aliasFolded)
+  const [link] = await db.execute(found)
+  return link && (await findLink(db, account, link.id))?.record
+}
+
+/** Returns the page with only this link, or an empty page if the link does not match the filters or is on another page. */
+async function pageOfOne(db: Db, link: LinkRow, account: number, page: PageRequest): Promise<Page<LinkRow>> {
+  const { filter, ranges, groups = {}, offset, after, direction, withoutArchived } = page
+  const now = new Date().toISOString()
+  const values: Readonly<Record<string, unknown>> = {
+    ...link,
+    status: statusOf({ ...link, disabled: link.disabled === 1 }, now),
+  }
+  const isMatch =
+    Object.entries(filter).every(([column, value]) => values[column] === value) &&
+    isInRanges(link, ranges) &&
+    !(withoutArchived === true && link.archived === 1) &&
+    (await hasTags(db, account, link.id, groups.tag_id ?? []))
+  const follows = after === null || (direction === 'asc' ? link.id > after : link.id < after)
+  return { rows: isMatch && follows && offset === 0 ? [link] : [], total: isMatch ? 1 : 0, totalIsExact: true }
+}
+
+/** Returns whether a link is in all ranges. */
+function isInRanges(link: LinkRow, ranges: PageRequest['ranges'] = {}): boolean {
+  const values: Readonly<Record<string, string | number | null>> = {
+    end: link.disabled === 1 ? null : link.active_period_end_at,
+    last_clicked_at: link.last_clicked_ms ?? 0,
+    created_at: link.created_at,
+  }
+  return Object.entries(ranges).every(([name, { from, before }]) => {
+    const value = values[name] ?? null
+    return value !== null && (from === undefined || value >= from) && (before === undefined || value < before)
+  })
+}
 
 /** Enabled links and when they end or ended, the links next to now first. */
 interface EndingLinks {

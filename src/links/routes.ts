@@ -1,10 +1,12 @@
-import type { ResourceHandlers } from '../api/operations.ts'
-import { Failure, found, preconditionFailed } from '../errors.ts'
+import { type ResourceHandlers, withShownVersion } from '../api/operations.ts'
+import { allows, type Scope } from '../keys/scope.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
 import type { LinkActions } from './actions.ts'
+import { listLinks } from './link-list.ts'
+import type { UnknownTags } from './link-tags.ts'
 import { type Link, linkOf, linkOperations, shownLink } from './schema.ts'
-import { findLink, listLinks } from './store.ts'
+import { findLink } from './store.ts'
 
 /** Returns the handlers of the five operations on links. */
 export function linkHandlers(storage: Storage, actions: LinkActions, shortUrl: ShortUrl): ResourceHandlers<Link> {
@@ -13,15 +15,8 @@ export function linkHandlers(storage: Storage, actions: LinkActions, shortUrl: S
     return link && shownLink(link, shortUrl)
   }
 
-  /** Runs a change. If its precondition fails, the response has the link's ETag. */
-  async function withShownTag<T>(account: number, id: number, change: () => Promise<T>): Promise<T> {
-    try {
-      return await change()
-    } catch (error) {
-      if (!(error instanceof Failure && error.code === 'precondition_failed')) throw error
-      throw preconditionFailed(found(await find(account, id), 'link').version)
-    }
-  }
+  const withVersion = <T>(account: number, id: number, change: () => Promise<T>) =>
+    withShownVersion(() => find(account, id), 'link', change)
 
   return {
     name: 'links',
@@ -32,15 +27,21 @@ export function linkHandlers(storage: Storage, actions: LinkActions, shortUrl: S
       return { ...page, rows: page.rows.map((row) => linkOf(row, shortUrl, now)) }
     },
     find,
-    insertion: async (account, fields) => {
-      const insert = await actions.insertion(account, fields)
+    insertion: async (account, fields, scopes) => {
+      const insert = await actions.insertion(account, fields, unknownTagsFor(scopes))
       return async (db) => shownLink(await insert(db), shortUrl)
     },
     onStored: (link) => actions.onStored(link),
-    change: async (account, id, fields, condition) => {
-      const link = await withShownTag(account, id, () => actions.change(account, id, fields, condition))
+    change: async (account, id, fields, condition, scopes) => {
+      const link = await withVersion(account, id, () =>
+        actions.change(account, id, fields, condition, unknownTagsFor(scopes)),
+      )
       return shownLink(link, shortUrl)
     },
-    remove: (account, id, _query, condition) => withShownTag(account, id, () => actions.remove(account, id, condition)),
+    remove: (account, id, _query, condition) => withVersion(account, id, () => actions.remove(account, id, condition)),
   }
+}
+
+function unknownTagsFor(scopes: readonly Scope[] = ['*']): UnknownTags {
+  return allows(scopes, 'tags:write') ? 'create' : 'reject'
 }

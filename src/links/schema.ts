@@ -8,13 +8,14 @@ import {
   fixed,
   form,
   type LabelsOf,
+  list,
   optional,
   type Rule,
   required,
 } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
-import { integer, notAllowed, oneOf, parseInteger, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
+import { integer, notAllowed, oneOf, parseInteger, tagName, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
 import { shownVersion } from '../http/conditions.ts'
 import { parseBoundedText } from '../names/bounded-text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
@@ -25,7 +26,9 @@ import { Refusal, type Violation } from '../violations.ts'
 import {
   maxAliasLength,
   maxClicksLimit,
+  maxNotesLength,
   maxPasswordLength,
+  maxTags,
   maxTargetLength,
   maxTitleLength,
   parseAlias,
@@ -63,8 +66,14 @@ const limitSchema = Type.Integer({
 const redirectSchema = Type.Enum([...redirectStatuses], {
   description: 'The redirect status: 302 and 307 are temporary, 301 and 308 permanent.',
 })
+const tagsOptions = {
+  most: maxTags,
+  description: 'The names of the tags, sorted. A name without a tag becomes a tag, which needs the scope `tags:write`.',
+}
+const notesSchema = Type.String({ maxLength: maxNotesLength, description: 'Plain text, which may have several lines.' })
 const flag = (description: string) => Type.Boolean({ description })
 const disabledSchema = flag('If true, visitors get the same response as for an unknown alias.')
+const archivedSchema = flag('If true, lists omit the link by default. It keeps redirecting and counting.')
 const forwardSchema = flag("If true, the visitor's query is appended to the destination.")
 
 /** A link in a response. */
@@ -89,6 +98,9 @@ export const linkSchema = Type.Object(
     has_redirect_password: flag('True if visitors have to enter a password.'),
     forward_query: forwardSchema,
     redirect_status: redirectSchema,
+    tags: Type.Array(Type.String(), { maxItems: maxTags, description: tagsOptions.description }),
+    notes: orNull(notesSchema),
+    archived: archivedSchema,
     clicks: Type.Integer({ minimum: 0, description: 'Human clicks, without bots and previews.' }),
     last_clicked_at: orNull(timeSchema('The time of the last human click.')),
     ...timestamps,
@@ -104,6 +116,8 @@ export type LinkRow = Readonly<
     Pick<Row<'link_clicks'>, 'clicks' | 'last_clicked_ms'> & {
       /** Null while the domain is being removed. */
       domain_name: string | null
+      /** Names with commas between them. */
+      tags: string | null
     }
 >
 
@@ -119,6 +133,11 @@ const columnsOfFields: Readonly<Record<string, readonly string[]>> = {
 export const linkColumns = Object.keys(linkSchema.properties).flatMap(
   (field) => columnsOfFields[field] ?? [field],
 ) as readonly (keyof LinkRow)[]
+
+/** Returns the names of a link's tags. */
+export function tagsOf({ tags }: Pick<LinkRow, 'tags'>): string[] {
+  return tags?.split(',') ?? []
+}
 
 /** Returns the link for a response at the time `now`. */
 export function linkOf(row: LinkRow, shortUrl: ShortUrl, now = new Date().toISOString()): Link {
@@ -140,6 +159,9 @@ export function linkOf(row: LinkRow, shortUrl: ShortUrl, now = new Date().toISOS
     has_redirect_password: row.redirect_password !== null,
     forward_query: row.forward_query === 1,
     redirect_status: row.redirect_status as Link['redirect_status'],
+    tags: tagsOf(row),
+    notes: row.notes,
+    archived: row.archived === 1,
     clicks: row.clicks,
     last_clicked_at: row.last_clicked_ms === null ? null : new Date(row.last_clicked_ms).toISOString(),
     created_at: row.created_at,
@@ -158,6 +180,11 @@ const alias: Rule<string> = { schema: aliasSchema, parse: parseAlias }
 const title: Rule<string> = {
   schema: titleSchema,
   parse: (text) => parseBoundedText(text, maxTitleLength),
+}
+const notes: Rule<string> = {
+  schema: notesSchema,
+  multiline: true,
+  parse: (text) => parseBoundedText(text, maxNotesLength),
 }
 const time = (description: string): Rule<string> => ({
   schema: Type.String({ description: `${description} RFC 3339, or \`YYYY-MM-DD HH:MM\` in UTC.` }),
@@ -209,6 +236,8 @@ export function periodViolations({ active_period_start_at: from, active_period_e
   return [new Refusal('not_after_start', { start, startLabel: linkLabels[start] }).at('active_period_end_at')]
 }
 
+const noTags: readonly string[] = []
+
 export const storeLink = form(
   {
     url: required(webUrl(target, maxTargetLength)),
@@ -224,6 +253,9 @@ export const storeLink = form(
     redirect_password: optional(password, null),
     forward_query: optional(boolean(forwardSchema), false),
     redirect_status: optional(redirectStatus, 302),
+    tags: list(tagName, tagsOptions, noTags),
+    notes: optional(notes, null),
+    archived: optional(boolean(archivedSchema), false),
   },
   assigned,
 )
@@ -244,6 +276,9 @@ export const updateLink = form(
     redirect_password: clearable(password),
     forward_query: change(boolean(forwardSchema)),
     redirect_status: change(redirectStatus),
+    tags: list(tagName, tagsOptions, undefined),
+    notes: clearable(notes),
+    archived: change(boolean(archivedSchema)),
   },
   assigned,
 )
@@ -263,6 +298,9 @@ export const linkLabels = {
   redirect_password: 'Password',
   forward_query: 'Forward the query string',
   redirect_status: 'Redirect status',
+  tags: 'Tags',
+  notes: 'Notes',
+  archived: 'Archived',
 } as const satisfies LabelsOf<typeof storeLink>
 
 type ValuesOf<F> = F extends Form<infer Values> ? Values : never
@@ -281,11 +319,30 @@ const spaceFilter: Rule<number | null> = {
   parse: (text) => (text === '0' ? null : parseInteger(1, Number.MAX_SAFE_INTEGER, text)),
 }
 
+const tagFilter: Rule<readonly number[]> = {
+  schema: Type.String({
+    pattern: '^[1-9][0-9]{0,15}(,[1-9][0-9]{0,15}){0,19}$',
+    description: 'Only links that have these tags: an id, or up to 20 ids with commas between them.',
+  }),
+  parse: (text) => {
+    const ids = text.split(',').map((id) => parseInteger(1, Number.MAX_SAFE_INTEGER, id.trim()))
+    const refusal = ids.find((id) => id instanceof Refusal)
+    if (refusal instanceof Refusal) return refusal
+    const distinct = [...new Set(ids as number[])]
+    return distinct.length > maxTags ? new Refusal('too_many', { most: maxTags }) : distinct
+  },
+}
+
 /** The filters of lists of links. */
 export const linkFilters = {
   domain_id: optional(reference('Only links on this domain.'), undefined),
   space_id: optional(spaceFilter, undefined),
   status: optional(oneOf(statuses, 'Only links in this state.'), undefined),
+  tag_id: optional(tagFilter, undefined),
+  archived: optional(
+    oneOf(['false', 'true', 'any'], 'Whether archived links are listed: not, only these, or with the others.'),
+    'false',
+  ),
 }
 
 export const listLinksQuery = listQueryOf(
@@ -329,6 +386,9 @@ export const linkOperations = operationsOf('links', {
     has_redirect_password: false,
     forward_query: false,
     redirect_status: 302,
+    tags: ['Campaign', 'Summer'],
+    notes: null,
+    archived: false,
     clicks: 0,
     last_clicked_at: null,
     created_at: '2026-11-20T12:00:00.000Z',

@@ -1,13 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
-import { parseShortUrl } from '../names/short-url.ts'
-import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
+import type { Db } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
 import { CachedQuery, query, type Row, sqlTemplate } from '../storage/schema.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
+import { setTags, tagsOfLink, type UnknownTags } from './link-tags.ts'
 import { type LinkChange, type LinkRow, type LinkValues, linkColumns, type NewLink } from './schema.ts'
 
 type Totals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>
@@ -25,12 +25,13 @@ export interface LinkDomain {
 /** Values from other tables. A space that is being removed counts as none. */
 const computed = {
   domain_name: '(select name from domains where id = links.domain_id and account_id = links.account_id)',
+  tags: tagsOfLink,
   space_id: '(select id from spaces where id = links.space_id and account_id = links.account_id)',
   clicks: '(select clicks from link_clicks where link_id = links.id)',
   last_clicked_ms: '(select last_clicked_ms from link_clicks where link_id = links.id)',
 }
 
-const links = new Records<LinkRow>('links', linkColumns, computed)
+export const linkRecords = new Records<LinkRow>('links', linkColumns, computed)
 
 /** A link with its clicks of bots and previews. */
 export type LinkWithTotals = LinkRow & Readonly<Totals>
@@ -40,68 +41,6 @@ const linksWithTotals = new Records<LinkWithTotals>('links', [...linkColumns, 'b
   bots: '(select bots from link_clicks where link_id = links.id)',
   previews: '(select previews from link_clicks where link_id = links.id)',
 })
-
-/** Lists the account's links on domains that are not being removed. Only the last page with `after` may be short. */
-export async function listLinks(storage: Storage, account: number, page: PageRequest): Promise<Page<LinkRow>> {
-  const [text = '', ...words] = page.search
-  if (words.length === 0 && page.searchIn.includes('alias')) {
-    const link = await findLinkByShortUrl(storage, account, text)
-    if (link !== undefined) return pageOfOne(link, page)
-  }
-  if ('status' in page.filter) await settleStatuses(storage, account)
-  const isServed = ({ domain_name }: LinkRow) => domain_name !== null
-  let { rows, ...counted } = await links.list(storage, account, page)
-  const rowsBefore = rows.length
-  const served = rows.filter(isServed)
-  while (page.after !== null && rows.length === page.limit && served.length < page.limit) {
-    const after = rows.at(-1)?.id ?? page.after
-    rows = (await links.list(storage, account, { ...page, after })).rows
-    served.push(...rows.filter(isServed))
-  }
-  return { rows: served.slice(0, page.limit), rowsBefore, ...counted }
-}
-
-/** Finds the account's link with this short URL, as people paste it. */
-export async function findLinkByShortUrl(db: Db, account: number, text: string): Promise<LinkRow | undefined> {
-  const pasted = parseShortUrl(text)
-  if (pasted === null) return undefined
-  const { domain, aliasFolded } = pasted
-  const onDomain = query.selectFrom('domains').select('id').where('account_id', '=', account).where('name', '=', domain)
-  const found = query
-    .selectFrom('links')
-    .select('id')
-    .where('account_id', '=', account)
-    .where('domain_id', '=', onDomain)
-    .where('alias_folded', '=', aliasFolded)
-  const [link] = await db.execute(found)
-  return link && (await findLink(db, account, link.id))?.record
-}
-
-/** Returns the page with only this link, or an empty page if the link does not match the filters or is on another page. */
-function pageOfOne(link: LinkRow, { filter, ranges, offset, after, direction }: PageRequest): Page<LinkRow> {
-  const now = new Date().toISOString()
-  const values: Readonly<Record<string, unknown>> = {
-    ...link,
-    status: statusOf({ ...link, disabled: link.disabled === 1 }, now),
-  }
-  const isMatch =
-    Object.entries(filter).every(([column, value]) => values[column] === value) && isInRanges(link, ranges)
-  const follows = after === null || (direction === 'asc' ? link.id > after : link.id < after)
-  return { rows: isMatch && follows && offset === 0 ? [link] : [], total: isMatch ? 1 : 0, totalIsExact: true }
-}
-
-/** Returns whether a link is in all ranges. */
-function isInRanges(link: LinkRow, ranges: PageRequest['ranges'] = {}): boolean {
-  const values: Readonly<Record<string, string | number | null>> = {
-    end: link.disabled === 1 ? null : link.active_period_end_at,
-    last_clicked_at: link.last_clicked_ms ?? 0,
-    created_at: link.created_at,
-  }
-  return Object.entries(ranges).every(([name, { from, before }]) => {
-    const value = values[name] ?? null
-    return value !== null && (from === undefined || value >= from) && (before === undefined || value < before)
-  })
-}
 
 /** Links that one statement updates, so that no request waits for it. */
 const settleBatchSize = 200
@@ -133,12 +72,12 @@ export async function settleStatuses(db: Db, account: number): Promise<void> {
 
 /** Finds the account's link with this id. */
 export async function findLink(db: Db, account: number, id: number): Promise<Versioned<LinkRow> | undefined> {
-  return served(await links.find(db, account, id))
+  return served(await linkRecords.find(db, account, id))
 }
 
 /** Finds the link as `findLink` does, and locks it until the end of the transaction, which can then change it. */
 export async function findLinkForUpdate(tx: Db, account: number, id: number): Promise<Versioned<LinkRow> | undefined> {
-  return served(await links.findForUpdate(tx, account, id))
+  return served(await linkRecords.findForUpdate(tx, account, id))
 }
 
 /** Lists the account's links with ids above `after`, in the order of ids; `limit` at most. */
@@ -257,10 +196,11 @@ export async function insertLink(
   domain: LinkDomain,
   { alias, ...values }: LinkValues & Pick<NewLink, 'alias'>,
   history?: LinkHistory,
+  unknownTags: UnknownTags = 'create',
 ): Promise<Versioned<LinkRow>> {
   for (let clashes = 0; ; clashes++) {
     const name = alias ?? generateAlias(generatedLength + Math.floor(clashes / clashesPerLength))
-    const stored = await tryInsert(db, account, domain, { ...values, alias: name }, history)
+    const stored = await tryInsert(db, account, domain, { ...values, alias: name }, { history, unknownTags })
     if (stored !== undefined) return stored
     const { space_id } = values
     if ((await findLinkDomain(db, account, domain.id)) === undefined) throw validationFailed([unknownDomain(domain.id)])
@@ -274,8 +214,8 @@ async function tryInsert(
   db: Db,
   account: number,
   domain: LinkDomain,
-  values: LinkValues & { readonly alias: string },
-  history: LinkHistory | undefined,
+  { tags, ...values }: LinkValues & { readonly alias: string },
+  { history, unknownTags }: { readonly history: LinkHistory | undefined; readonly unknownTags: UnknownTags },
 ): Promise<Versioned<LinkRow> | undefined> {
   const now = new Date().toISOString()
   const { created_at, updated_at, ...totals } = history ?? { ...noClicks, created_at: now, updated_at: now }
@@ -285,6 +225,7 @@ async function tryInsert(
     domain_id: domain.id,
     disabled: Number(values.disabled),
     forward_query: Number(values.forward_query),
+    archived: Number(values.archived),
     created_at,
     updated_at,
   }
@@ -302,22 +243,33 @@ async function tryInsert(
       or exists (select 1 from spaces where id = ${values.space_id} and account_id = ${account}))
     and not exists (select 1 from links where domain_id = ${domain.id} and alias_folded = ${folded.alias_folded})`
   try {
-    const id = await (history === undefined
-      ? links.insertIf(db, row, condition)
+    const id = await (history === undefined && tags.length === 0
+      ? linkRecords.insertIf(db, row, condition)
       : db.write(async (tx) => {
-          const inserted = await links.insertIf(tx, row, condition)
-          if (inserted !== undefined) {
+          const inserted = await linkRecords.insertIf(tx, row, condition)
+          if (inserted === undefined) return undefined
+          if (history !== undefined) {
             await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', inserted))
           }
+          await setTags(tx, account, inserted, tags, unknownTags)
           return inserted
         }))
     if (id === undefined) return undefined
-    return links.toVersioned({ id, ...stored, ...totals, domain_name: domain.name, revision: firstRevision })
+    // The names have the spelling of the tags.
+    if (tags.length > 0) return findLink(db, account, id)
+    return linkRecords.toVersioned({
+      id,
+      ...stored,
+      ...totals,
+      tags: null,
+      domain_name: domain.name,
+      revision: firstRevision,
+    })
   } catch (error) {
     // The domain or the space was deleted during the insertion.
     if (!(error instanceof ForeignKeyViolation)) throw error
     const isSpace = values.space_id !== null && error.constraint?.includes('space_id')
-    throw validationFailed([isSpace ? unknownSpace(values.space_id) : unknownDomain(domain.id)])
+    throw validationFailed([isSpace ? unknownSpace(values.space_id ?? 0) : unknownDomain(domain.id)])
   }
 }
 
@@ -331,21 +283,30 @@ function dueAt(link: Lifetime, now: string): string | null {
 }
 
 /**
- * Changes the account's link, as `Records.change` does. Throws `alias_taken`, or `validation_failed` if the space is gone. The
- * caller has locked a new domain.
+ * Changes the account's link, as `Records.change` does. Throws `alias_taken`, or `validation_failed` if the space is gone or a
+ * tag is unknown. The caller has locked a new domain.
  */
 export async function changeLink(
   db: Db,
   account: number,
   id: number,
-  change: LinkChange & { readonly domain_id?: number },
+  { tags, ...change }: LinkChange & { readonly domain_id?: number },
+  unknownTags: UnknownTags = 'create',
 ): Promise<Versioned<LinkRow> | undefined> {
-  const flags = { disabled: numeric(change.disabled), forward_query: numeric(change.forward_query) }
+  const flags = {
+    disabled: numeric(change.disabled),
+    forward_query: numeric(change.forward_query),
+    archived: numeric(change.archived),
+  }
   const affectsStatus = lifetimeFields.some((field) => change[field] !== undefined)
   // Sorts before every time, so that the status is updated before it is next used as a filter.
   const due = affectsStatus ? { status_due_at: '' } : {}
   try {
-    return served(await links.change(db, account, id, { ...change, ...flags, ...foldedOf(change) }, null, due))
+    const columns = { ...change, ...flags, ...foldedOf(change) }
+    return await db.write(async (tx) => {
+      const isTagged = tags !== undefined && (await setTags(tx, account, id, tags, unknownTags))
+      return served(await linkRecords.change(tx, account, id, columns, null, { unversioned: due, isChanged: isTagged }))
+    })
   } catch (error) {
     if (error instanceof UniqueViolation) throw aliasTaken(change.alias ?? '')
     if (error instanceof ForeignKeyViolation) throw validationFailed([unknownSpace(change.space_id ?? 0)])
@@ -393,7 +354,7 @@ export async function removeLink(
       ),
     )
     .returning('id')
-  return (await links.executeIf(db, account, id, precondition, deletion)).length > 0
+  return (await linkRecords.executeIf(db, account, id, precondition, deletion)).length > 0
 }
 
 /** Returns undefined for a link whose domain is being removed. */

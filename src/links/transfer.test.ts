@@ -40,6 +40,9 @@ const full: LinkValues = {
   redirect_password: await hashPassword('Geheim', 'test'),
   forward_query: true,
   redirect_status: 308,
+  tags: ['b', 'Ähre'],
+  notes: 'Two\nlines',
+  archived: true,
 }
 
 const times = { created_at: '2025-01-02T03:04:05.678Z', updated_at: '2025-02-03T04:05:06.789Z' }

@@ -1,4 +1,5 @@
 import { Failure } from '../errors.ts'
+import { foldCase } from '../lib/fold-case.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
@@ -15,7 +16,7 @@ import {
 } from '../transfer/transferable.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { loopViolations } from './actions.ts'
-import { type LinkRow, type LinkValues, linkOf, periodViolations, storeLink } from './schema.ts'
+import { type LinkRow, type LinkValues, linkOf, periodViolations, storeLink, tagsOf } from './schema.ts'
 import {
   findLinkDomain,
   findLinksByAlias,
@@ -157,8 +158,10 @@ async function store(
   }
 }
 
-function hasValues(link: LinkRow, values: LinkValues): boolean {
-  return Object.entries(values).every(
+function hasValues(link: LinkRow, { tags, ...values }: LinkValues): boolean {
+  const hasColumns = Object.entries(values).every(
     ([name, value]) => link[name as keyof LinkValues] === (typeof value === 'boolean' ? Number(value) : value),
   )
+  const named = new Set(tagsOf(link).map(foldCase))
+  return hasColumns && named.size === tags.length && tags.every((tag) => named.has(foldCase(tag)))
 }

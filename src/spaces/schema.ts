@@ -3,35 +3,22 @@ import { operationsOf } from '../api/operations.ts'
 import { change, form, type LabelsOf, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
-import { parseInteger } from '../forms/rules.ts'
+import { color, colorSchema } from '../forms/rules.ts'
 import { parseBoundedText } from '../names/bounded-text.ts'
 import { resources } from '../resources.ts'
 
 /** In code points. */
 const maxNameLength = 255
-/** The names of the colors 1 to 6. */
-export const colors = ['green', 'red', 'amber', 'blue', 'dark', 'brand']
 
 const nameSchema = Type.String({
   minLength: 1,
   maxLength: maxNameLength,
   description: 'The space’s name, which need not be unique.',
 })
-const colorSchema = Type.Integer({
-  enum: colors.map((_, index) => index + 1),
-  'x-enum-varnames': colors,
-  description: `The color: ${colors.map((color, index) => `${index + 1} ${color}`).join(', ')}.`,
-})
 
 const spaceName: Rule<string> = {
   schema: nameSchema,
   parse: (text) => parseBoundedText(text, maxNameLength),
-}
-
-const color: Rule<number> = {
-  schema: colorSchema,
-  number: true,
-  parse: (text) => parseInteger(1, colors.length, text, 'out_of_range.option'),
 }
 
 /** A space in the database and in responses. */

@@ -112,9 +112,9 @@ const removed = query.selectFrom('spaces').select('id').where('account_id', '=',
 
 /** Removes a space after its links have left it. */
 export const spaceRemoval: Removal = {
-  detachLinks: (id, now) => {
+  detachLinks: async (db, id, now) => {
     const links = query.selectFrom('links').select('id').where('space_id', '=', id)
-    return query
+    const detachment = query
       .updateTable('links')
       .set({
         space_id: null,
@@ -123,7 +123,7 @@ export const spaceRemoval: Removal = {
       })
       .where('id', 'in', links.orderBy('id').limit(detachBatchSize))
       .where((e) => e.exists(removed.where('id', '=', id)))
-      .returning('id')
+    return (await db.execute(detachment.returning('id'))).length
   },
   selectLink: (id) => query.selectFrom('links').select('id').where('space_id', '=', id).limit(1),
   deleteRemoved: (id) => query.deleteFrom('spaces').where('id', '=', id).where('account_id', '=', 0).returning('id'),

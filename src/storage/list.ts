@@ -1,57 +1,24 @@
 /** Lists: pages of records in the order of an index, and their number. Engines run the queries and plan searches. */
-import { type OperationNodeSource, type RawBuilder, sql } from 'kysely'
+import { type OperationNodeSource, sql } from 'kysely'
 import { foldCase } from '../lib/fold-case.ts'
-import type { RangeColumn, SideColumn } from '../resources.ts'
+import {
+  type AnyListable,
+  type AnyListing,
+  all,
+  type Cost,
+  filtered,
+  grouped,
+  groupsOf,
+  isAfter,
+  type ListEngine,
+  type Source,
+  type Sql,
+  sortColumn,
+  sorted,
+  type Values,
+} from './list-sources.ts'
 import { countedMatches, type Listable, type Listing, type Page } from './port.ts'
 import { CachedQuery } from './schema.ts'
-
-export type Sql = RawBuilder<unknown>
-
-/** The values of a row, in the order of the columns. */
-export type Values = readonly unknown[]
-
-/**
- * The most that a query reads. `page`: some entries near the start of an index. `count`: `countedMatches` index entries.
- * `search`: what an index finds quickly. `scan`: all records of the account.
- */
-export type Cost = 'page' | 'count' | 'search' | 'scan'
-
-/** A listing whose search is folded, without the type of its rows. */
-export type AnyListing = Omit<Listing<unknown>, 'of'> & {
-  readonly of: AnyListable
-  /** How many hidden records it leaves out; 0 until a query has found some. */
-  readonly hidden: number
-}
-type AnyListable = Omit<Listable<unknown>, 'columns'> & { readonly columns: readonly string[] }
-
-/** Records to page through, or an index of them. */
-export interface Source {
-  /** SQL after `from`. It joins the table of the records if `where` needs it. */
-  readonly from: Sql
-  readonly id: Sql
-  readonly sortedBy: Sql
-  readonly where: readonly Sql[]
-}
-
-/** How to find the matches of a listing. */
-export interface Plan {
-  /** Returns the matches of this listing, or of a listing with another `after`. */
-  readonly source: (listing: AnyListing) => Source
-  /** Whether the matches are sorted by id. */
-  readonly isSorted: boolean
-  readonly cost: Cost
-}
-
-export interface ListEngine {
-  /** Returns the values of each row, because objects with all columns would be copied. */
-  select(query: OperationNodeSource, cost: Cost): Promise<Values[]>
-  /** SQL after a table name that makes the engine use this index. Empty if the engine chooses indexes itself. */
-  indexHint(index: string): Sql
-  /** Returns the condition that a nullable text contains a folded term. */
-  contains(text: Sql, term: string): Sql
-  /** Chooses an index for a search or for several filters. */
-  plan(listing: AnyListing): Promise<Plan>
-}
 
 /** The most entries of an index that are skipped at the cost of a `page`, and of a `count`. */
 const shallow = 1_000
@@ -79,11 +46,15 @@ interface FoundPage extends Page<Values> {
 }
 
 function readPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
-  const { search, filter, sortBy } = listing
-  const filters = [...Object.keys(filter), ...Object.keys(listing.ranges ?? {})]
-  if (search.length === 0 && filters.length === 0) return plainPage(engine, listing)
-  const isByColumn = search.length === 0 && filters.length === 1 && (filters[0] as string) in filter
-  if (isByColumn && sortBy === 'id') return filteredPage(engine, listing)
+  const { search, filter, ranges = {}, sortBy } = listing
+  const [columns, groups] = [Object.keys(filter), groupsOf(listing)]
+  const filters = columns.length + groups.length + Object.keys(ranges).length
+  if (search.length === 0 && filters === 0) return plainPage(engine, listing)
+  const [column, group] = [columns[0], groups[0]]
+  if (search.length === 0 && filters === 1 && sortBy === 'id') {
+    if (column !== undefined) return filteredPage(engine, listing, (each) => filtered(engine, each, column))
+    if (group !== undefined) return filteredPage(engine, listing, (each) => grouped(engine, each, group))
+  }
   return matchingPage(engine, listing)
 }
 
@@ -113,24 +84,27 @@ async function plainPage(engine: ListEngine, listing: AnyListing): Promise<Found
 
 /** Selects a page near the start of all records. */
 function firstPages(engine: ListEngine, listing: AnyListing): OperationNodeSource {
-  const { of, account, sortBy, direction, limit, offset, after, hidden } = listing
+  const { of, account, sortBy, direction, limit, offset, after, hidden, withoutArchived = false } = listing
   const isFirst = offset === 0 && sortColumn(listing).table === of.table
   const build = isFirst ? firstPageQuery : pageQuery
   if (hidden > 0) return build(listing, sorted(engine, listing), recordCount(listing))
-  const shape = `page ${of.table} ${of.columns} ${sortBy} ${direction} ${limit} ${after !== null} ${isFirst}`
+  const shape = `page ${of.table} ${of.columns} ${sortBy} ${direction} ${limit} ${after !== null} ${isFirst} ${withoutArchived}`
   const skipped = isFirst ? [] : [offset]
-  const counted = of.hidden === undefined ? [account] : [account, account]
+  // The accounts of `countsIn`.
+  const counted = [account, ...(of.hidden ? [account] : []), ...(of.archived && withoutArchived ? [account] : [])]
   const parameters = after === null ? [...counted, account, ...skipped] : [...counted, account, after, ...skipped]
   return new CachedQuery(shape, parameters, () => build(listing, sorted(engine, listing), recordCount(listing)))
 }
 
 /** Reads a page that the index of one filter has in the right order. */
-async function filteredPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
-  const [column = ''] = Object.keys(listing.filter)
-  const all = filtered(engine, { ...listing, after: null }, column)
-  const total = sql`(${countQuery(all, countedMatches + 1)})`
+async function filteredPage(
+  engine: ListEngine,
+  listing: AnyListing,
+  source: (listing: AnyListing) => Source,
+): Promise<FoundPage> {
+  const total = sql`(${countQuery(source({ ...listing, after: null }), countedMatches + 1)})`
   const cost = hidesMany(listing) ? 'scan' : 'count'
-  const query = pageQuery(listing, filtered(engine, listing, column), total)
+  const query = pageQuery(listing, source(listing), total)
   const rows = await engine.select(query, listing.offset > deep ? 'scan' : cost)
   const counted = rows.length > 0 ? rows : await engine.select(sql`select ${countsIn(listing, total)}`, cost)
   return { rows, ...boundedCounts(counted) }
@@ -227,11 +201,10 @@ export function countQuery({ from, where }: Source, max: number): Sql {
   return sql`select count(*) from (select 1 from ${from} where ${all(where)} limit ${sql.lit(max)}) as counted`
 }
 
-/** Returns the expression for the number of the account's records, which PostgreSQL stores in several parts. */
+/** Returns the expression for the number of the account's records. */
 function recordCount(listing: AnyListing): Sql {
   const { of, account, hidden } = listing
-  const stored = sql`(select cast(coalesce(sum(total), 0) as bigint) from record_counts
-    where account_id = ${account} and resource = ${sql.lit(of.table)})`
+  const stored = storedCount(account, of.table)
   return hidden === 0 ? stored : sql`${stored} - ${hiddenCount(listing)}`
 }
 
@@ -240,138 +213,26 @@ function countsIn(listing: AnyListing, total: Sql): Sql {
   return sql`${total} as total, ${hiddenCount(listing)} as hidden`
 }
 
-function hiddenCount({ of: { hidden }, account }: AnyListing): Sql {
+function hiddenCount({ of: { hidden, archived }, account, withoutArchived }: AnyListing): Sql {
   if (hidden === undefined) return sql`0`
   const { total, table } = hidden
-  return sql`(select cast(coalesce(sum(${sql.ref(total)}), 0) as bigint) from ${sql.table(table)}
+  const isArchived = archived !== undefined && withoutArchived === true
+  // Hidden records that are archived are in both numbers.
+  const each = isArchived ? sql`${sql.ref(total)} - ${sql.ref(archived.hidden)}` : sql.ref(total)
+  const count = sql`(select cast(coalesce(sum(${each}), 0) as bigint) from ${sql.table(table)}
     where account_id = ${account})`
+  return isArchived ? sql`(${count} + ${storedCount(account, archived.count)})` : count
 }
 
-/** Returns the records that match, in the order of the listing. */
-function sorted(engine: ListEngine, listing: AnyListing): Source {
-  const { of, account, sortBy, ranges = {} } = listing
-  const { table, column, key } = sortColumn(listing)
-  const index = sortBy === 'id' ? `${table}_by_account` : `${table}_by_${sortBy}`
-  const entries = sql`${sql.table(table)}${engine.indexHint(index)}`
-  const own = { id: sql.ref(key), sortedBy: sql.ref(column) }
-  if (table === of.table) return { from: entries, where: conditionsOf(engine, listing), ...own }
-  // A range of the sorted column limits the index. Otherwise its matches could be at the end.
-  const { [sortBy]: range, ...others } = ranges
-  const isInRange = [sql`account_id = ${account}`, ...(range === undefined ? [] : boundsOf(listing, sortBy))]
-  const where = conditionsOf(engine, { ...listing, ranges: others })
-  if (where.length === 1) return { from: entries, where: isInRange, ...own }
-  const side = sql`select ${own.id} as side_id, ${own.sortedBy} as side_by from ${entries} where ${all(isInRange)}`
-  return {
-    from: sql`(${side}) as side join ${sql.table(of.table)} on id = side_id`,
-    id: sql`side_id`,
-    sortedBy: sql`side_by`,
-    where,
-  }
-}
-
-/** Returns the records that match, by ascending id, from the index of a filter or, without `column`, of all records. */
-export function filtered(engine: ListEngine, listing: AnyListing, column?: string): Source {
-  const { table } = listing.of
-  const from = sql`${sql.table(table)}${engine.indexHint(`${table}_by_${column ?? 'account'}`)}`
-  return { from, id: sql`id`, sortedBy: sql`id`, where: conditionsOf(engine, listing) }
-}
-
-/** Returns the conditions that a matching record meets. */
-function conditionsOf(engine: ListEngine, listing: AnyListing): Sql[] {
-  const { account, after } = listing
-  const conditions = [sql`account_id = ${account}`, ...filtersOf(listing), ...searchOf(engine, listing)]
-  if (after !== null) conditions.push(isAfter(listing, after))
-  return conditions
-}
-
-export function filtersOf(listing: AnyListing): Sql[] {
-  const { of, account, filter, hidden, ranges = {} } = listing
-  const conditions = Object.entries(filter).map(([column, value]) =>
-    value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`,
-  )
-  for (const name of Object.keys(ranges)) conditions.push(...rangeConditions(listing, name))
-  if (hidden === 0 || of.hidden === undefined) return conditions
-  const { column, table } = of.hidden
-  // A subquery, because records may have become visible since the first query.
-  conditions.push(sql`${sql.ref(column)} not in (select id from ${sql.table(table)} where account_id = ${account})`)
-  return conditions
-}
-
-/** Returns the conditions that a record's value is in a range. */
-function rangeConditions(listing: AnyListing, name: string): Sql[] {
-  const { of, account } = listing
-  const { column } = rangeColumn(listing, name)
-  const inRange = boundsOf(listing, name)
-  if (typeof column === 'string') return inRange
-  const { table, key } = column
-  const isOwn = sql`${sql.ref(key)} = ${sql.table(of.table)}.id and account_id = ${account}`
-  return [sql`exists (select 1 from ${sql.table(table)} where ${isOwn} and ${all(inRange)})`]
-}
-
-/** Returns the conditions for the table of a range's column. */
-function boundsOf(listing: AnyListing, name: string): Sql[] {
-  const { column, where } = rangeColumn(listing, name)
-  const { from, before } = listing.ranges?.[name] ?? {}
-  const value = sql.ref(typeof column === 'string' ? column : column.column)
-  return [
-    ...(from === undefined ? [] : [sql`${value} >= ${from}`]),
-    ...(before === undefined ? [] : [sql`${value} < ${before}`]),
-    ...(where === undefined ? [] : [sql.raw(where)]),
-  ]
-}
-
-function rangeColumn({ of }: AnyListing, name: string): RangeColumn {
-  return of.ranges?.[name] as RangeColumn
-}
-
-/** Returns the names of the listing's ranges that have an index. */
-export function indexedRanges(listing: AnyListing): string[] {
-  return Object.keys(listing.ranges ?? {}).filter((name) => rangeColumn(listing, name).isIndexed)
-}
-
-/** Returns the records that match, from the index of a range. */
-export function ranged(engine: ListEngine, listing: AnyListing, name: string): Source {
-  const { of, account, ranges = {} } = listing
-  const { column } = rangeColumn(listing, name)
-  if (typeof column === 'string') return filtered(engine, listing, name)
-  const { [name]: _, ...others } = ranges
-  const entries = sql`${sql.table(column.table)}${engine.indexHint(`${column.table}_by_${name}`)}`
-  const isInRange = all([sql`account_id = ${account}`, ...boundsOf(listing, name)])
-  const where = conditionsOf(engine, { ...listing, ranges: others })
-  const side = sql`(select ${sql.ref(column.key)} as side_id from ${entries} where ${isInRange}) as side`
-  // Without other conditions, the index alone has the answer.
-  if (where.length === 1) return { from: side, id: sql`side_id`, sortedBy: sql`side_id`, where: [] }
-  const from = sql`${side} join ${sql.table(of.table)} on id = side_id`
-  return { from, id: sql`id`, sortedBy: sql`id`, where }
-}
-
-/** Returns the conditions that the searched texts contain each folded term. */
-export function searchOf(engine: ListEngine, { of, search, searchIn }: AnyListing): Sql[] {
-  const texts = searchIn.map((name) => sql.raw(of.searched[name] as string))
-  return search.map((term) => {
-    const matches = texts.map((text) => engine.contains(text, term))
-    return sql`(${sql.join(matches, sql` or `)})`
-  })
-}
-
-function isAfter({ direction }: AnyListing, after: number): Sql {
-  return sql`id ${sql.raw(direction === 'asc' ? '>' : '<')} cast(${after} as bigint)`
-}
-
-function sortColumn({ of, sortBy }: AnyListing): SideColumn {
-  const { table } = of
-  if (sortBy === 'id') return { table, column: 'id', key: 'id' }
-  const sort = of.sorts[sortBy] as string | SideColumn
-  return typeof sort === 'string' ? { table, column: sort, key: 'id' } : sort
+/** Returns the expression for a number in `record_counts`, which PostgreSQL stores in several parts. */
+function storedCount(account: number, name: string): Sql {
+  return sql`(select cast(coalesce(sum(total), 0) as bigint) from record_counts
+    where account_id = ${account} and resource = ${sql.lit(name)})`
 }
 
 /** Returns the sort order. Records with the same value are sorted by id, in the same direction. */
 function order({ sortBy }: AnyListing, direction: 'asc' | 'desc'): Sql {
   return sql.raw(sortBy === 'id' ? `walked_by ${direction}` : `walked_by ${direction}, walked_id ${direction}`)
-}
-
-export function all(conditions: readonly Sql[]): Sql {
-  return conditions.length === 0 ? sql`1 = 1` : sql.join(conditions, sql` and `)
 }
 
 function selected({ columns, computed = {} }: AnyListable): Sql {

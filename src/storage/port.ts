@@ -110,7 +110,7 @@ export interface Meter {
   readonly value: Histogram | (() => number)
 }
 
-/** A table that can be listed. See `Resource` for the last five properties. */
+/** A table that can be listed. See `Resource` for the last properties. */
 export interface Listable<Row> {
   /** Also its key in `record_counts`, and the prefix of its indexes. */
   readonly table: string
@@ -122,7 +122,9 @@ export interface Listable<Row> {
   readonly searched: Resource['searched']
   readonly filters: Resource['filters']
   readonly ranges?: Resource['ranges']
+  readonly groups?: Resource['groups']
   readonly hidden?: Resource['hidden']
+  readonly archived?: Resource['archived']
 }
 
 /** The values from `from` on, and those before `before`. At least one is given. */
@@ -130,6 +132,9 @@ export interface ValueRange {
   readonly from?: string | number
   readonly before?: string | number
 }
+
+/** The id of a group; several if they count as one. */
+export type GroupIds = readonly [number, ...number[]]
 
 /** A request for one page of an account's records. */
 export interface Listing<Row> {
@@ -143,6 +148,13 @@ export interface Listing<Row> {
   readonly filter: Readonly<Record<string, string | number | null>>
   /** Names of `of.ranges`, and the range that includes the value of each. */
   readonly ranges?: Readonly<Record<string, ValueRange>>
+  /**
+   * Names of `of.groups`, and groups that all must have the record. Each is a list of ids, of which one is enough: tags that
+   * are being merged count as one.
+   */
+  readonly groups?: Readonly<Record<string, readonly GroupIds[]>>
+  /** Whether archived records are left out. */
+  readonly withoutArchived?: boolean
   /** `id`, or one of `of.sorts`. */
   readonly sortBy: string
   readonly direction: 'asc' | 'desc'

@@ -88,7 +88,7 @@ export class Records<Row extends AnyRecord> {
 
   /**
    * Changes columns of the account's record. `updated_at` and the version change only if a value in `change` differs from
-   * the stored one, whatever `unversioned` sets. Returns undefined if there is no such record. Throws what `precondition`
+   * the stored one or `isChanged` is true, whatever `unversioned` sets. Returns undefined if there is no such record. Throws what `precondition`
    * throws for the current version.
    */
   async change(
@@ -97,22 +97,20 @@ export class Records<Row extends AnyRecord> {
     id: number,
     change: Values,
     precondition: Precondition | null,
-    unversioned: Values = {},
+    { unversioned = {}, isChanged = false }: { readonly unversioned?: Values; readonly isChanged?: boolean } = {},
   ): Promise<Versioned<Row> | undefined> {
     const changed = Object.entries(change).filter(([, value]) => value !== undefined)
-    if (changed.length === 0) {
+    if (changed.length === 0 && !isChanged) {
       const found = await this.find(db, account, id)
       if (found !== undefined) precondition?.check(found.version)
       return found
     }
     const now = new Date().toISOString()
     const set = { ...Object.fromEntries(changed), ...unversioned }
-    const values = changed.map(([, value]) => value)
+    const values = isChanged ? [] : changed.map(([, value]) => value)
     const build = () => {
-      const differs = sql.join(
-        changed.map(([column, value]) => sql`${sql.ref(column)} is distinct from ${value}`),
-        sql` or `,
-      )
+      const differing = changed.map(([column, value]) => sql`${sql.ref(column)} is distinct from ${value}`)
+      const differs = isChanged ? sql`1 = 1` : sql.join(differing, sql` or `)
       return query
         .updateTable(this.#table)
         .set({
@@ -125,7 +123,7 @@ export class Records<Row extends AnyRecord> {
         .where('account_id', '=', account)
         .returning(this.#selection)
     }
-    const shape = `update ${this.#shape} set ${Object.keys(set)} if ${changed.map(([column]) => column)}`
+    const shape = `update ${this.#shape} set ${Object.keys(set)} if ${isChanged || changed.map(([column]) => column)}`
     // In the order of the text: see `build`.
     const parameters = [...Object.values(set), ...values, now, now, ...values, id, account]
     const update = new CachedQuery<Stored<Row>>(shape, parameters, build)

@@ -25,9 +25,10 @@ function tagged<Row>(purpose: keyof Removal, asked: Query<Row>): Query<Row> {
 const albums = made.selectFrom('albums').select('id').orderBy('id')
 const tunes = made.selectFrom('tunes').select('id').orderBy('id')
 const removal: Removal = {
-  detachLinks: (id) => {
+  detachLinks: async (db, id) => {
     const some = made.selectFrom('tunes').select('id').where('album_id', '=', id).limit(detachBatchSize)
-    return tagged('detachLinks', made.deleteFrom('tunes').where('id', 'in', some).returning('id'))
+    const detachment = made.deleteFrom('tunes').where('id', 'in', some).returning('id')
+    return (await db.execute(tagged('detachLinks', detachment))).length
   },
   selectLink: (id) => tunes.where('album_id', '=', id).limit(1),
   deleteRemoved: (id) =>

@@ -20,8 +20,8 @@ interface Removed {
 
 /** The queries that remove one kind of record. Each returns the ids of its rows. */
 export interface Removal {
-  /** Detaches a batch of links from the record. `now` is RFC 3339. */
-  detachLinks(id: number, now: string): Query<Removed>
+  /** Detaches a batch of links from the record, and returns their number. `now` is RFC 3339. */
+  detachLinks(db: Db, id: number, now: string): Promise<number>
   /** Selects any link that refers to the record. */
   selectLink(id: number): Query<Removed>
   /** Deletes the record if it is in account 0. */
@@ -38,8 +38,8 @@ const never: IsStopped = () => false
 /** Finishes a removal, unless `isStopped`. Throws if anything other than links refers to the record. */
 export async function finishRemoval(db: Db, removal: Removal, id: number, isStopped = never): Promise<void> {
   while (!isStopped()) {
-    const detached = await db.execute(removal.detachLinks(id, new Date().toISOString()))
-    if (detached.length > 0) continue
+    const detached = await removal.detachLinks(db, id, new Date().toISOString())
+    if (detached > 0) continue
     try {
       await db.execute(removal.deleteRemoved(id))
       return

@@ -148,6 +148,17 @@ export interface Database {
     source: string
     source_id: number
   }
+  tags: OwnedRecord & {
+    name: string
+    name_folded: string
+    color: number
+    /** For a tag in account 0, the tag that its links move to. */
+    merged_into: number | null
+  }
+  /** The account is the link's. */
+  link_tags: { account_id: number; tag_id: number; link_id: number }
+  /** The number of links of each tag, which triggers keep. PostgreSQL stores it in several parts. */
+  tag_links: { tag_id: number; part: number; total: number }
   links: OwnedRecord & {
     domain_id: number
     space_id: number | null
@@ -168,6 +179,8 @@ export interface Database {
     redirect_password: string | null
     forward_query: number
     redirect_status: number
+    notes: string | null
+    archived: number
     /** For filters. Current until `status_due_at`. */
     status: string
     status_due_at: string | null
@@ -238,7 +251,14 @@ export interface Database {
     before: string
   }
   /** Domains in account 0 that the dashboard can restore for a minute, with their account and name, and their number of links. */
-  deleted_domains: { id: number; account_id: number; name: string; links: number; deleted_at: string }
+  deleted_domains: {
+    id: number
+    account_id: number
+    name: string
+    links: number
+    archived_links: number
+    deleted_at: string
+  }
   /** Committed changes that the redirect server has to notice. */
   changes: { seq: Generated<number>; resource: string; record_id: number }
 }

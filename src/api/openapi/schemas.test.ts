@@ -32,13 +32,14 @@ function complaint(path: string, method: string, kind: Kind, body: object): stri
 
 /** Sends the body of an operation. Updates get their own record. Deletes the stored record. */
 async function sendTo(app: TestApp, path: string, method: string, kind: Kind, body: object): Promise<Answer> {
-  const list = apiPrefix + path.replace('/{id}', '')
+  const [plural = '', action = ''] = path.split('/{id}')
+  const list = apiPrefix + plural
   const isStore = list === apiPrefix + path
   const other = list.endsWith('/links') ? { url: 'https://changed.example' } : { name: 'changed.example' }
   const stored = await app.send('POST', list, isStore ? { [kind]: body } : { form: other })
   if (stored.status !== 201) return stored
   const record = `${list}/${stored.body.data.id}`
-  const answer = isStore ? stored : await app.send(method, record, { [kind]: body })
+  const answer = isStore ? stored : await app.send(method, record + action, { [kind]: body })
   await app.send('DELETE', record)
   return answer
 }
@@ -104,6 +105,8 @@ test('rejects every body that the API rejects for its type', async () => {
 test('has body examples that validate and that the API accepts', async () => {
   const app = await startApp()
   await app.send('POST', `${apiPrefix}/domains`, { form: { name: 'of-links.example' } })
+  // The example of a merge names the second tag.
+  for (const name of ['One', 'Two']) await app.send('POST', `${apiPrefix}/tags`, { form: { name } })
   for (const [path, item] of Object.entries<Json>(document.paths)) {
     for (const [method, { requestBody }] of Object.entries<Json>(item)) {
       for (const kind of ['form', 'json'] as const) {

@@ -94,14 +94,18 @@ type Alternatives = (field: Field<unknown>, value: Schema) => readonly Schema[]
 const oneOfTexts = (...values: readonly string[]): Schema => ({ type: 'string', enum: values })
 const none: Schema = { type: 'null' }
 
-const inForms: Alternatives = ({ boolean, acceptsEmpty }) => [
+const inForms: Alternatives = ({ boolean, list, acceptsEmpty }) => [
   ...(boolean ? [oneOfTexts('1', '0')] : []),
-  ...(acceptsEmpty ? [oneOfTexts('')] : []),
+  ...(acceptsEmpty && !list ? [oneOfTexts('')] : []),
 ]
 
-const inJson: Alternatives = ({ boolean, number, acceptsEmpty }, value) => [
+/** A list as text, with commas between the values. */
+const commaSeparated: Schema = { type: 'string' }
+
+const inJson: Alternatives = ({ boolean, list, number, acceptsEmpty }, value) => [
+  ...(list ? [commaSeparated] : []),
   ...(boolean ? booleanSpellings : number ? [asText(value)] : []),
-  ...(acceptsEmpty ? [oneOfTexts(''), none] : []),
+  ...(list ? [none] : acceptsEmpty ? [oneOfTexts(''), none] : []),
 ]
 
 /** Some code generators fail if a field accepts both `301` and `"301"`. */
@@ -118,7 +122,9 @@ function asText({ enum: values, maximum }: Schema): Schema {
 function bodySchema({ form, example }: Body, schemas: Schemas, alternatives: Alternatives): Schema {
   const fields = Object.entries<Field<unknown>>(form.fields)
   const own = fields.map(([name, field]) => {
-    const value = schemas.published(field.schema)
+    const published = schemas.published(field.schema)
+    const isText = field.list === true && alternatives === inForms
+    const value = isText ? { ...commaSeparated, description: published.description } : published
     const examples = name in example ? { examples: [example[name]] } : {}
     return [name, { ...withAlternatives(value, alternatives(field, value)), ...examples }]
   })

@@ -1,5 +1,6 @@
+import { colors } from '../../forms/rules.ts'
 import { html } from '../../http/html.ts'
-import { colors, type Space, spaceLabels } from '../../spaces/schema.ts'
+import { type Space, spaceLabels } from '../../spaces/schema.ts'
 import type { Pages, Services } from '../pages.ts'
 import { type FormState, textField } from '../parts/fields.ts'
 import { colorField, linkCount, spaceLabel } from '../parts/links.ts'

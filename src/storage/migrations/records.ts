@@ -1,8 +1,8 @@
 import type { Dialect } from './dialect.ts'
 
-const resources = ['domains', 'spaces', 'links']
+const resources = ['domains', 'spaces', 'tags', 'links']
 /** Resources that move to account 0 when they are removed: see `storage/removal.ts`. */
-const removable = ['domains', 'spaces']
+const removable = ['domains', 'spaces', 'tags']
 
 /** Returns the tables of domains, spaces and links, the number of each per account, and the log of changes. */
 export function recordTables(dialect: Dialect): string[] {
@@ -11,7 +11,7 @@ export function recordTables(dialect: Dialect): string[] {
 }
 
 function tables(dialect: Dialect): string[] {
-  const { engine, id, integer, bytes, text, end } = dialect
+  const { engine, id, integer, bytes, text, end, keyedEnd } = dialect
   const isSqlite = engine === 'sqlite'
   // Without a foreign key on PostgreSQL: checking it would lock the account's row for every record, which is a fifth of
   // the cost of storing one. A key proves that its account exists, and accounts are never deleted.
@@ -72,6 +72,22 @@ function tables(dialect: Dialect): string[] {
       unique (account_id, source, source_id)
     )${end}`,
 
+    `create table tags (
+      id ${id},
+      ${account},
+      name text not null,
+      name_folded ${text} not null,
+      color integer not null check (color between 1 and 6),
+      merged_into ${integer},
+      created_at text not null,
+      updated_at text not null,
+      revision integer not null default 1
+    )${end}`,
+    'create index tags_by_account on tags (account_id, id)',
+    'create index tags_by_name on tags (account_id, name_folded, id)',
+    'create unique index tags_by_unique_name on tags (account_id, name_folded)',
+    'create index tags_by_target on tags (merged_into) where merged_into is not null',
+
     `create table links (
       id ${id},
       account_id ${integer} not null,
@@ -91,6 +107,8 @@ function tables(dialect: Dialect): string[] {
       redirect_password text,
       forward_query integer not null check (forward_query in (0, 1)),
       redirect_status integer not null check (redirect_status in (301, 302, 307, 308)),
+      notes text,
+      archived integer not null default 0 check (archived in (0, 1)),
       status ${text} not null,
       status_due_at ${text},
       created_at text not null,
@@ -108,6 +126,21 @@ function tables(dialect: Dialect): string[] {
       where active_period_end_at is not null and disabled = 0`,
     'create index links_by_space on links (space_id, id) where space_id is not null',
     'create index links_by_status_due on links (account_id, status_due_at) where status_due_at is not null',
+    'create index links_by_archived on links (account_id, archived, id)',
+
+    `create table link_tags (
+      account_id ${integer} not null,
+      tag_id ${integer} not null references tags (id),
+      link_id ${integer} not null references links (id) on delete cascade,
+      primary key (tag_id, account_id, link_id)
+    )${keyedEnd}`,
+    'create index link_tags_by_link on link_tags (link_id, tag_id)',
+    `create table tag_links (
+      tag_id ${integer} not null references tags (id) on delete cascade,
+      part ${integer} not null,
+      total ${integer} not null,
+      primary key (tag_id, part)
+    )${keyedEnd}`,
     ...undoTables(dialect),
   ]
 }
@@ -132,6 +165,7 @@ function undoTables({ integer, text, end, keyedEnd }: Dialect): string[] {
       account_id ${integer} not null,
       name ${text} not null,
       links ${integer} not null,
+      archived_links ${integer} not null,
       deleted_at ${text} not null
     )${end}`,
     'create index deleted_domains_by_account on deleted_domains (account_id)',
@@ -155,6 +189,27 @@ function countersOfSqlite(): string[] {
       `create trigger ${resource}_stored after insert on ${resource} begin ${increment(resource)} end`,
       `create trigger ${resource}_deleted after delete on ${resource} begin ${decrement(resource)} end`,
     ]),
+    `create trigger link_archived after update of archived on links when new.archived <> old.archived begin
+      insert into record_counts values (new.account_id, 'archived_links', 2 * new.archived - 1)
+        on conflict do update set total = total + excluded.total;
+    end`,
+    ...[
+      ['archived_link_stored', 'after insert on links when new.archived = 1', 'new', 1],
+      ['archived_link_deleted', 'after delete on links when old.archived = 1', 'old', -1],
+    ].map(
+      ([name, event, row, change]) => `create trigger ${name} ${event} begin
+        insert into record_counts values (${row}.account_id, 'archived_links', ${change})
+          on conflict do update set total = total + excluded.total;
+      end`,
+    ),
+    ...[
+      ['tagged', 'insert', 'new', 1],
+      ['untagged', 'delete', 'old', -1],
+    ].map(
+      ([name, event, row, change]) => `create trigger link_${name} after ${event} on link_tags begin
+        insert into tag_links values (${row}.tag_id, 0, ${change}) on conflict do update set total = total + ${change};
+      end`,
+    ),
     ...removable.map(
       (resource) => `create trigger ${resource}_moved after update of account_id on ${resource} begin
         ${decrement(resource)}
@@ -185,6 +240,7 @@ function countersOfPostgres(): string[] {
       `create trigger deleted after delete on ${resource} referencing old table as changed
         for each statement execute function records_deleted()`,
     ]),
+    ...countersOfLinksOnPostgres(),
     // PostgreSQL has no transition tables for triggers on an update of certain columns.
     ...removable.flatMap((resource) => [
       `create trigger left_account after update of account_id on ${resource} for each row
@@ -192,6 +248,37 @@ function countersOfPostgres(): string[] {
       `create trigger joined_account after update of account_id on ${resource} for each row
         execute function record_stored()`,
     ]),
+  ]
+}
+
+/** Returns the triggers that count archived links per account, and links per tag. */
+function countersOfLinksOnPostgres(): string[] {
+  const counting = (name: string, source: string, target: string, key: string) =>
+    `create function ${name}() returns trigger language plpgsql as $$
+    begin
+      insert into ${target} ${source}
+        on conflict (${key}, part) do update set total = ${target}.total + excluded.total;
+      return null;
+    end $$`
+  const archivedOf = (row: string, change: string) =>
+    `select ${row}.account_id, 'archived_links', pg_backend_pid() % 16, ${change}`
+  const tagsOf = (sign: string) =>
+    `select tag_id, pg_backend_pid() % 16, ${sign} count(*) from changed group by tag_id order by tag_id`
+  return [
+    counting('link_archived', archivedOf('new', '2 * new.archived - 1'), 'record_counts', 'account_id, resource'),
+    counting('archived_link_deleted', archivedOf('old', '-1'), 'record_counts', 'account_id, resource'),
+    counting('links_tagged', tagsOf(''), 'tag_links', 'tag_id'),
+    counting('links_untagged', tagsOf('-'), 'tag_links', 'tag_id'),
+    `create trigger archived_stored after insert on links for each row
+      when (new.archived = 1) execute function link_archived()`,
+    `create trigger archived_edited after update of archived on links for each row
+      when (new.archived <> old.archived) execute function link_archived()`,
+    `create trigger archived_deleted after delete on links for each row
+      when (old.archived = 1) execute function archived_link_deleted()`,
+    `create trigger tagged after insert on link_tags referencing new table as changed
+      for each statement execute function links_tagged()`,
+    `create trigger untagged after delete on link_tags referencing old table as changed
+      for each statement execute function links_untagged()`,
   ]
 }
 

@@ -15,6 +15,7 @@ function indexesOfSqlite(): string[] {
     ) without rowid, strict`,
     ...searchIndexOf('domains', ['name'], ['account_id', 'name', 'search_text']),
     ...searchIndexOf('spaces', ['name'], ['account_id', 'name_folded']),
+    ...searchIndexOf('tags', ['name'], ['account_id', 'name_folded']),
     ...searchIndexOf('links', ['alias', 'title', 'url'], linkColumns),
   ]
 }
@@ -56,6 +57,7 @@ const indexesOfPostgres = [
     if operators is not null then
       execute 'create index domains_by_text on domains using gin ((coalesce(search_text, name)) ' || operators || ')';
       execute 'create index spaces_by_text on spaces using gin (name_folded ' || operators || ')';
+      execute 'create index tags_by_text on tags using gin (name_folded ' || operators || ')';
       execute 'create index links_by_text on links using gin (alias_folded ' || operators || ')';
       execute 'create index links_by_title_text on links using gin ((coalesce(title_folded, title)) ' || operators || ')';
       execute 'create index links_by_url_text on links using gin ((coalesce(url_folded, url)) ' || operators || ')';

@@ -5,7 +5,8 @@ import { Semaphore } from '../../lib/semaphore.ts'
 import { resources } from '../../resources.ts'
 import { type ChangeRow, changedOnPostgres, prunedBatchSize, prunedOnPostgres, toChanges } from '../changes.ts'
 import { Condition } from '../condition.ts'
-import { type Cost, filtered, type ListEngine, listPage, type Values } from '../list.ts'
+import { listPage } from '../list.ts'
+import { type Cost, filtered, type ListEngine, type Values } from '../list-sources.ts'
 import type { StorageLocation } from '../location.ts'
 import type {
   ChangePosition,

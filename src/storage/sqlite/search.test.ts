@@ -15,7 +15,8 @@ import {
   type Row,
   text,
 } from '../../../test/lists-model.ts'
-import { type Cost, listPage } from '../list.ts'
+import { listPage } from '../list.ts'
+import type { Cost } from '../list-sources.ts'
 import type { Listing } from '../port.ts'
 import { Connection, compiledForSqlite } from './connection.ts'
 import { indexSome, SqliteLists } from './search.ts'

@@ -8,13 +8,15 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
+import { countQuery } from '../list.ts'
 import {
   type AnyListing,
   all,
   type Cost,
-  countQuery,
   filtered,
   filtersOf,
+  grouped,
+  groupsOf,
   indexedRanges,
   type ListEngine,
   type Plan,
@@ -22,8 +24,8 @@ import {
   type Source,
   type Sql,
   searchOf,
-} from '../list.ts'
-import { countedMatches, type Listable, type ValueRange } from '../port.ts'
+} from '../list-sources.ts'
+import { countedMatches, type GroupIds, type Listable, type ValueRange } from '../port.ts'
 
 const idBits = 40
 const maxId = 2 ** idBits - 1
@@ -68,6 +70,12 @@ export class SqliteLists implements ListEngine {
         isSorted: false,
       })),
     ]
+    sources.push(
+      ...groupsOf(listing).map((group) => ({
+        source: (each: AnyListing) => grouped(this, each, group),
+        isSorted: true,
+      })),
+    )
     if (isIndexed) sources.push({ source: (each) => this.#searched(each), isSorted: true })
     const [source] = sources
     if (source === undefined) return { source: (each) => filtered(this, each), isSorted: true, cost: 'scan' }
@@ -85,13 +93,17 @@ export class SqliteLists implements ListEngine {
 
   /** Counts the matches of each filter and range and then the candidates of the search, each up to `countedMatches` + 1. */
   async #sizesOf(listing: AnyListing, isIndexed: boolean, cost: Cost): Promise<number[]> {
-    const { filter, ranges = {}, search } = listing
-    const alone = { ...listing, after: null, search: [], filter: {}, ranges: {} }
+    const { filter, ranges = {}, groups = {}, search } = listing
+    const alone = { ...listing, after: null, search: [], filter: {}, ranges: {}, groups: {} }
     const sources = Object.entries(filter).map(([column, value]) =>
       filtered(this, { ...alone, filter: { [column]: value } }, column),
     )
     for (const name of indexedRanges(listing)) {
       sources.push(ranged(this, { ...alone, ranges: { [name]: ranges[name] as ValueRange } }, name))
+    }
+    for (const { name, place } of groupsOf(listing)) {
+      const only = [groups[name]?.[place] as GroupIds]
+      sources.push(grouped(this, { ...alone, groups: { [name]: only } }, { name, place: 0 }))
     }
     if (isIndexed) sources.push(this.#candidates({ ...alone, search }))
     const counts = sources.map((source) => sql`(${countQuery(source, countedMatches + 1)})`)

@@ -1,0 +1,129 @@
+/** The tags of links. A link has the tags in `link_tags`, except those that are being deleted or merged into others. */
+import { validationFailed } from '../errors.ts'
+import { foldCase } from '../lib/fold-case.ts'
+import type { Db, GroupIds, PageRequest } from '../storage/port.ts'
+import { query } from '../storage/schema.ts'
+import { firstRevision } from '../storage/version.ts'
+import { Refusal } from '../violations.ts'
+
+/** What happens to names without a tag: tags are created, `unknown_tag` is thrown, or the names are ignored. */
+export type UnknownTags = 'create' | 'reject' | 'ignore'
+
+/** SQL for the names of a link's tags with commas between them, in the order of `sort_by=name`; null without tags. */
+export const tagsOfLink = `(select string_agg(name, ',' order by name_folded) from (
+  select distinct shown.name, shown.name_folded from link_tags
+    join tags on tags.id = tag_id
+    join tags as shown on shown.id = coalesce(tags.merged_into, tags.id) and shown.account_id = links.account_id
+    where link_id = links.id) as named)`
+
+/**
+ * Replaces the tags of the account's link, which is locked, by the tags with these names, case-insensitively. Returns whether
+ * that changed anything. Throws `validation_failed` for unknown names if they are to be rejected.
+ */
+export async function setTags(
+  tx: Db,
+  account: number,
+  link: number,
+  names: readonly string[],
+  unknown: UnknownTags,
+): Promise<boolean> {
+  const wanted = await tagsNamed(tx, account, names, unknown)
+  const rows = await tx.execute(
+    query
+      .selectFrom('link_tags')
+      .innerJoin('tags', 'tags.id', 'tag_id')
+      .select(['tag_id', 'merged_into', 'tags.account_id'])
+      .where('link_id', '=', link),
+  )
+  const current = new Set(rows.map(({ tag_id, merged_into }) => merged_into ?? tag_id))
+  const removed = rows.filter(({ tag_id }) => !wanted.has(tag_id)).map(({ tag_id }) => tag_id)
+  const added = [...wanted].filter((tag) => !rows.some(({ tag_id }) => tag_id === tag))
+  if (removed.length > 0) {
+    await tx.execute(query.deleteFrom('link_tags').where('link_id', '=', link).where('tag_id', 'in', removed))
+  }
+  await insertTags(tx, account, link, added)
+  const shown = [...current].filter((tag) => rows.some((row) => row.merged_into === tag || row.account_id === account))
+  return shown.length !== wanted.size || shown.some((tag) => !wanted.has(tag))
+}
+
+/**
+ * Returns the request with the tags that are being merged into each of its tags. Returns null if the account does not have one
+ * of its tags, so that no link matches.
+ */
+export async function withMergingTags(db: Db, account: number, page: PageRequest): Promise<PageRequest | null> {
+  const tags = page.groups?.tag_id?.map(([id]) => id) ?? []
+  if (tags.length === 0) return page
+  const [own, merging] = await Promise.all([
+    db.execute(query.selectFrom('tags').select('id').where('account_id', '=', account).where('id', 'in', tags)),
+    db.execute(query.selectFrom('tags').select(['id', 'merged_into']).where('merged_into', 'in', tags)),
+  ])
+  if (own.length < tags.length) return null
+  const groups = tags.map((tag): GroupIds => {
+    const others = merging.filter(({ merged_into }) => merged_into === tag)
+    return [tag, ...others.map(({ id }) => id)]
+  })
+  return { ...page, groups: { tag_id: groups } }
+}
+
+/** Returns whether the account's link has a tag of each of these groups. */
+export async function hasTags(db: Db, account: number, link: number, groups: readonly GroupIds[]): Promise<boolean> {
+  if (groups.length === 0) return true
+  const tags = query.selectFrom('link_tags').select('tag_id').where('link_id', '=', link)
+  const own = new Set((await db.execute(tags.where('account_id', '=', account))).map(({ tag_id }) => tag_id))
+  return groups.every((group) => group.some((tag) => own.has(tag)))
+}
+
+/** Gives the account's link the tags with these ids that still exist. */
+export async function addTags(tx: Db, account: number, link: number, tags: readonly number[]): Promise<void> {
+  if (tags.length === 0) return
+  const own = query.selectFrom('tags').select('id').where('account_id', '=', account).where('id', 'in', tags)
+  const existing = await tx.execute(own.orderBy('name_folded').forKeyShare())
+  await insertTags(
+    tx,
+    account,
+    link,
+    existing.map(({ id }) => id),
+  )
+}
+
+async function insertTags(tx: Db, account: number, link: number, tags: readonly number[]): Promise<void> {
+  if (tags.length === 0) return
+  const rows = tags.map((tag_id) => ({ account_id: account, tag_id, link_id: link }))
+  const insertion = query.insertInto('link_tags').values(rows)
+  await tx.execute(insertion.onConflict((conflict) => conflict.doNothing()))
+}
+
+/** Returns the ids of the account's tags with these names, and locks them, so that they are not deleted meanwhile. */
+async function tagsNamed(
+  tx: Db,
+  account: number,
+  names: readonly string[],
+  unknown: UnknownTags,
+): Promise<ReadonlySet<number>> {
+  if (names.length === 0) return new Set()
+  // In one order, so that two transactions do not wait for each other.
+  const byName = new Map(names.map((name) => [foldCase(name), name] as const).sort(([a], [b]) => (a < b ? -1 : 1)))
+  const find = async () => {
+    const tags = query.selectFrom('tags').select(['id', 'name_folded']).where('account_id', '=', account)
+    const named = tags.where('name_folded', 'in', [...byName.keys()])
+    return tx.execute(named.orderBy('name_folded').forKeyShare())
+  }
+  const known = await find()
+  const missing = [...byName].filter(([folded]) => !known.some(({ name_folded }) => name_folded === folded))
+  if (missing.length === 0 || unknown === 'ignore') return new Set(known.map(({ id }) => id))
+  const [[, first]] = missing as [(typeof missing)[number]]
+  if (unknown === 'reject') throw validationFailed([new Refusal('unknown_tag.name', { name: first }).at('tags')])
+  const now = new Date().toISOString()
+  const created = missing.map(([name_folded, name]) => ({
+    account_id: account,
+    name,
+    name_folded,
+    color: 1,
+    created_at: now,
+    updated_at: now,
+    revision: firstRevision,
+  }))
+  const insertion = query.insertInto('tags').values(created)
+  await tx.execute(insertion.onConflict((conflict) => conflict.columns(['account_id', 'name_folded']).doNothing()))
+  return new Set((await find()).map(({ id }) => id))
+}

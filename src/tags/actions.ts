@@ -1,0 +1,79 @@
+import { sendRecord } from '../api/envelopes.ts'
+import { type Api, idOf, type ResourceHandlers, withShownVersion } from '../api/operations.ts'
+import type { Removals } from '../api/removals.ts'
+import { Failure, found, notFound, validationFailed } from '../errors.ts'
+import { conditionOf } from '../http/conditions.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import type { Storage } from '../storage/port.ts'
+import { finishRemoval } from '../storage/removal.ts'
+import type { Precondition, Versioned } from '../storage/version.ts'
+import { Refusal } from '../violations.ts'
+import { mergeTag, mergeTagForm, shownTag, storeTag, type Tag, tagOperations, updateTag } from './schema.ts'
+import { beginTagRemoval, changeTag, insertTag, tagRecords, tagRemoval } from './store.ts'
+
+/** The handlers of the API, and merging. */
+export interface TagActions extends ResourceHandlers<Tag> {
+  /**
+   * Moves the links of a tag to the tag `into`, deletes the tag, and returns the remaining one. Throws `not_found`,
+   * `validation_failed` and the failure of the precondition.
+   */
+  merge(account: number, id: number, fields: Fields, precondition: Precondition | null): Promise<Versioned<Tag>>
+}
+
+/** Returns the functions that validate and store changes of tags, for the API and the dashboard. */
+export function tagActions(storage: Storage, removals: Removals): TagActions {
+  const find = async (account: number, id: number) => {
+    const tag = await tagRecords.find(storage, account, id)
+    return tag && shownTag(tag)
+  }
+  const withVersion = <T>(account: number, id: number, change: () => Promise<T>) =>
+    withShownVersion(() => find(account, id), 'tag', change)
+  /** Returns the values. If they are invalid, first checks that the tag exists and has the expected version. */
+  const checked = async <T>(values: T | Failure, account: number, id: number, precondition: Precondition | null) => {
+    if (!(values instanceof Failure)) return values
+    precondition?.check(found(await find(account, id), 'tag').version)
+    throw values
+  }
+  const remove = async (account: number, id: number, precondition: Precondition | null, into: number | null) => {
+    if (!(await beginTagRemoval(storage, account, id, precondition, into))) throw notFound('tag')
+    await removals.run((isStopped) => finishRemoval(storage, tagRemoval, id, isStopped))
+  }
+  return {
+    name: 'tags',
+    operations: tagOperations,
+    list: (account, page) => tagRecords.list(storage, account, page),
+    find,
+    insertion: (account, fields) => {
+      const values = storeTag.check(fields)
+      if (values instanceof Failure) throw values
+      return async (db) => shownTag(await insertTag(db, account, values))
+    },
+    change: (account, id, fields, precondition) =>
+      withVersion(account, id, async () => {
+        const change = await checked(updateTag.check(fields), account, id, precondition)
+        return shownTag(found(await changeTag(storage, account, id, change, precondition), 'tag'))
+      }),
+    /** The links of the tag stay. */
+    remove: (account, id, _query, precondition) =>
+      withVersion(account, id, () => remove(account, id, precondition, null)),
+    merge: (account, id, fields, precondition) =>
+      withVersion(account, id, async () => {
+        const { into } = await checked(mergeInto(id, fields), account, id, precondition)
+        await remove(account, id, precondition, into)
+        return found(await find(account, into), 'tag')
+      }),
+  }
+}
+
+function mergeInto(id: number, fields: Fields) {
+  const values = mergeTagForm.check(fields)
+  if (values instanceof Failure || values.into !== id) return values
+  return validationFailed([new Refusal('not_allowed.itself').at('into')])
+}
+
+export function tagMergeRoute(api: Api, tags: TagActions): void {
+  api.add(mergeTag, async (exchange, { caller, fields }) => {
+    const condition = conditionOf(exchange)
+    return sendRecord(exchange, await tags.merge(caller.account, idOf(exchange, 'tag'), fields, condition))
+  })
+}

@@ -1,0 +1,118 @@
+import { sql } from 'kysely'
+import { tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
+import { foldCase } from '../lib/fold-case.ts'
+import type { Db } from '../storage/port.ts'
+import { Records } from '../storage/records.ts'
+import type { Removal } from '../storage/removal.ts'
+import { query, sqlTemplate } from '../storage/schema.ts'
+import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
+import { Refusal } from '../violations.ts'
+import { type Tag, tagSchema } from './schema.ts'
+
+/** Lists, finds, changes and deletes tags. */
+export const tagRecords = new Records<Tag>('tags', Object.keys(tagSchema.properties) as (keyof Tag)[], {
+  links: '(select cast(coalesce(sum(total), 0) as bigint) from tag_links where tag_id = tags.id)',
+})
+
+/** Finds the account's tag with this name, case-insensitively. */
+export async function findTagByName(db: Db, account: number, name: string): Promise<Tag | undefined> {
+  const named = query.selectFrom('tags').select('id').where('account_id', '=', account)
+  const [found] = await db.execute(named.where('name_folded', '=', foldCase(name)))
+  return found && (await tagRecords.find(db, account, found.id))?.record
+}
+
+/** Stores a tag; an imported one keeps its times. Throws `name_taken` if the account has the name in any case. */
+export async function insertTag(
+  db: Db,
+  account: number,
+  { name, color }: Pick<Tag, 'name' | 'color'>,
+  times?: Pick<Tag, 'created_at' | 'updated_at'>,
+): Promise<Versioned<Tag>> {
+  const now = new Date().toISOString()
+  const { created_at, updated_at } = times ?? { created_at: now, updated_at: now }
+  const stored = { name, color, created_at, updated_at }
+  const name_folded = foldCase(name)
+  const isFree = sqlTemplate<boolean>`not exists (
+    select 1 from tags where account_id = ${account} and name_folded = ${name_folded})`
+  const id = await tagRecords.insertIf(db, { account_id: account, name_folded, ...stored }, isFree)
+  if (id === undefined) throw tagTaken(name)
+  return tagRecords.toVersioned({ id, links: 0, ...stored, revision: firstRevision })
+}
+
+/** Changes the account's tag, as `Records.change` does. An undefined value stays unchanged. Throws `name_taken`. */
+export async function changeTag(
+  db: Db,
+  account: number,
+  id: number,
+  { name, color }: { readonly name?: string | undefined; readonly color?: number | undefined },
+  precondition: Precondition | null,
+): Promise<Versioned<Tag> | undefined> {
+  const name_folded = name === undefined ? undefined : foldCase(name)
+  try {
+    return await tagRecords.change(db, account, id, { name, name_folded, color }, precondition)
+  } catch (error) {
+    if (error instanceof UniqueViolation) throw tagTaken(name ?? '')
+    throw error
+  }
+}
+
+/**
+ * Takes a tag from the account, so that no link has it any more. With `into`, another tag of the account, its links have that
+ * tag instead. Returns whether the account had the tag. Call `finishRemoval` afterwards. Throws what `precondition` throws.
+ */
+export function beginTagRemoval(
+  db: Db,
+  account: number,
+  id: number,
+  precondition: Precondition | null,
+  into: number | null,
+): Promise<boolean> {
+  return db.write(async (tx) => {
+    const found = await tagRecords.findForUpdate(tx, account, id)
+    if (found === undefined) return false
+    precondition?.check(found.version)
+    if (into !== null && (await tagRecords.findForUpdate(tx, account, into)) === undefined) {
+      throw validationFailed([new Refusal('unknown_tag', { id: into }).at('into')])
+    }
+    // No folded name has a line feed, so this frees the name.
+    const name_folded = sql<string>`name_folded || ${'\n'} || cast(id as text)`
+    const own = query.updateTable('tags').where('id', '=', id).where('account_id', '=', account)
+    await tx.execute(own.set({ account_id: 0, merged_into: into, name_folded }))
+    // Links of tags that are still being merged into this one follow it.
+    await tx.execute(query.updateTable('tags').set({ merged_into: into }).where('merged_into', '=', id))
+    return true
+  })
+}
+
+/** Links in one transaction, which takes a few milliseconds. */
+const batchSize = 100
+
+const removed = query.selectFrom('tags').select('id').where('account_id', '=', 0)
+
+/** Removes a tag after its links have lost it, or have got the tag that it was merged into. */
+export const tagRemoval: Removal = {
+  detachLinks: (db, id) =>
+    db.write(async (tx) => {
+      const [tag] = await tx.execute(removed.select('merged_into').where('id', '=', id).forUpdate())
+      if (tag === undefined) return 0
+      const batch = query.selectFrom('link_tags').select(['account_id', 'link_id']).where('tag_id', '=', id)
+      const links = await tx.execute(batch.orderBy('link_id').limit(batchSize).forUpdate())
+      if (links.length === 0) return 0
+      const { merged_into } = tag
+      if (merged_into !== null) {
+        const moved = links.map((link) => ({ ...link, tag_id: merged_into }))
+        await tx.execute(
+          query
+            .insertInto('link_tags')
+            .values(moved)
+            .onConflict((conflict) => conflict.doNothing()),
+        )
+      }
+      const ids = links.map(({ link_id }) => link_id)
+      await tx.execute(query.deleteFrom('link_tags').where('tag_id', '=', id).where('link_id', 'in', ids))
+      return links.length
+    }),
+  selectLink: (id) => query.selectFrom('link_tags').select('link_id as id').where('tag_id', '=', id).limit(1),
+  deleteRemoved: (id) => query.deleteFrom('tags').where('id', '=', id).where('account_id', '=', 0).returning('id'),
+  selectRemoved: () => removed,
+}

@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { startApp } from '../../test/app.ts'
+import type { Json, Request } from '../../test/client.ts'
+import { assertRefused } from '../../test/links-api.ts'
+
+const app = await startApp()
+const ask = (method: string, path: string, json?: object, request: Request = {}) =>
+  app.send(method, `/api/v1${path}`, { ...(json && { json }), ...request })
+const stored = async (path: string, json: object, request: Request = {}): Promise<Json> => {
+  const { status, body, text } = await ask('POST', path, json, request)
+  assert.equal(status, 201, text)
+  return body.data
+}
+await stored('/domains', { name: 'go.acme.com' })
+const url = 'https://acme.com'
+const newTag = (name: string) => stored('/tags', { name })
+const newLink = (tags: unknown, fields: object = {}) => stored('/links', { url, tags, ...fields })
+const shown = async (path: string): Promise<Json> => (await ask('GET', path)).body.data
+const idsIn = async (query: string) =>
+  (await ask('GET', `/links?sort=asc&per_page=100&${query}`)).body.data.map(({ id }: Json) => id)
+let domains = 0
+/** A key of another account, which has a tag. */
+const other = { key: await app.createKey({ account: await app.createAccount() }) }
+const foreign = await stored('/tags', { name: 'Foreign' }, other)
+
+describe('tags', () => {
+  test('201 with the record, its fields in order, and color 1', async () => {
+    const { status, body } = await ask('POST', '/tags', { name: '  Cafe\u0301 ' })
+    assert.equal(status, 201)
+    const { id, created_at, updated_at, ...rest } = body.data
+    assert.deepEqual(rest, { name: 'Caf\u00e9', color: 1, links: 0 })
+    assert.deepEqual(Object.keys(body.data), ['id', 'name', 'color', 'links', 'created_at', 'updated_at'])
+    assert.ok(id > 0 && created_at === updated_at)
+  })
+
+  test('409 name_taken for a name in another case, on store and update; the own name may change its case', async () => {
+    const tag = await newTag('Straße')
+    const free = await newTag('Free')
+    for (const answer of [
+      await ask('POST', '/tags', { name: 'STRASSE' }),
+      await ask('PATCH', `/tags/${free.id}`, { name: 'strasse' }),
+    ]) {
+      assert.equal(answer.status, 409)
+      assert.equal(answer.body.code, 'name_taken')
+    }
+    assert.equal((await ask('PATCH', `/tags/${tag.id}`, { name: 'STRASSE' })).body.data.name, 'STRASSE')
+    assert.equal((await ask('POST', '/tags', { name: 'Free' }, other)).status, 201)
+  })
+
+  test('422 for a name with a comma, an empty name and a name of 51 characters', async () => {
+    for (const [name, code] of [
+      ['a,b', 'invalid_character'],
+      [' ', 'required'],
+      ['x'.repeat(51), 'too_long'],
+    ] as const) {
+      assertRefused(await ask('POST', '/tags', { name }), ['name', code])
+    }
+    assert.equal((await newTag('😀'.repeat(50))).name, '😀'.repeat(50))
+  })
+
+  test('counts links, even archived ones, in the ETag but not in updated_at; If-Match still holds', async () => {
+    const { id, updated_at } = await newTag('Counted')
+    const { headers } = await ask('GET', `/tags/${id}`)
+    const link = await newLink(['counted'], { archived: true })
+    const after = await ask('GET', `/tags/${id}`)
+    assert.deepEqual([after.body.data.links, after.body.data.updated_at], [1, updated_at])
+    assert.notEqual(after.headers.etag, headers.etag)
+    const request = { headers: { 'if-match': String(headers.etag) } }
+    assert.equal((await ask('PATCH', `/tags/${id}`, { color: 2 }, request)).status, 200)
+    const stale = await ask('PATCH', `/tags/${id}`, { color: 3 }, request)
+    assert.deepEqual([stale.status, stale.headers.etag], [412, (await ask('GET', `/tags/${id}`)).headers.etag])
+    await ask('DELETE', `/links/${link.id}`)
+    assert.equal((await shown(`/tags/${id}`)).links, 0)
+  })
+
+  test('a new name and a deletion change the ETag of links, but not updated_at', async () => {
+    const tag = await newTag('Before')
+    const link = await newLink(['Before', 'Stays'])
+    const etagOf = async () => (await ask('GET', `/links/${link.id}`)).headers.etag
+    const first = await etagOf()
+    await ask('PATCH', `/tags/${tag.id}`, { name: 'Zafter' })
+    assert.deepEqual((await shown(`/links/${link.id}`)).tags, ['Stays', 'Zafter'])
+    const second = await etagOf()
+    assert.equal((await ask('DELETE', `/tags/${tag.id}`)).status, 204)
+    assert.deepEqual(await shown(`/links/${link.id}`), { ...link, tags: ['Stays'] })
+    assert.equal(new Set([first, second, await etagOf()]).size, 3)
+    const request = { headers: { 'if-match': String(first) } }
+    assert.equal((await ask('PATCH', `/links/${link.id}`, { title: 'x' }, request)).status, 200)
+    assert.equal((await newTag('Zafter')).links, 0)
+  })
+
+  test('needs tags:read and tags:write', async () => {
+    const key = await app.createKey({ account: app.account, scopes: ['links:write', 'tags:read'] })
+    assert.equal((await ask('GET', '/tags', undefined, { key })).status, 200)
+    for (const path of ['/tags', '/tags/1/merge']) {
+      const { status, body } = await ask('POST', path, { name: 'x', into: 1 }, { key })
+      assert.deepEqual([status, body.code], [403, 'insufficient_scope'])
+    }
+  })
+})
+
+describe('POST /tags/{id}/merge', () => {
+  test('200 with the remaining tag, which the links of both have', async () => {
+    const [from, into] = [await newTag('From'), await newTag('Into')]
+    const links = [await newLink('From'), await newLink('From, Into'), await newLink('Into')]
+    const { status, body, headers } = await ask('POST', `/tags/${from.id}/merge`, { into: into.id })
+    assert.deepEqual([status, body.data], [200, { ...into, links: 3 }])
+    assert.equal(headers.etag, (await ask('GET', `/tags/${into.id}`)).headers.etag)
+    assert.equal((await ask('GET', `/tags/${from.id}`)).status, 404)
+    for (const link of links) assert.deepEqual(await shown(`/links/${link.id}`), { ...link, tags: ['Into'] })
+    assert.deepEqual(
+      await idsIn(`tag_id=${into.id}`),
+      links.map(({ id }) => id),
+    )
+  })
+
+  test('422 for the same tag, an unknown one, one of another account, and without into', async () => {
+    const { id } = await newTag('Alone')
+    for (const [into, code] of [
+      [id, 'not_allowed'],
+      [999_999, 'unknown_tag'],
+      [foreign.id, 'unknown_tag'],
+      [undefined, 'required'],
+      ['x', 'out_of_range'],
+    ] as const) {
+      assertRefused(await ask('POST', `/tags/${id}/merge`, { into }), ['into', code])
+    }
+    assert.equal((await ask('POST', `/tags/${foreign.id}/merge`, { into: id })).status, 404)
+    assert.equal(
+      (await ask('POST', `/tags/${id}/merge`, { into: id + 1 }, { headers: { 'if-match': '"x"' } })).status,
+      412,
+    )
+  })
+})
+
+describe('the tags, notes and archived fields of links', () => {
+  test('tags are an array or text with commas, in JSON and forms, matched case-insensitively and sorted', async () => {
+    const expected = ['alpha', 'Beta']
+    assert.deepEqual((await newLink(['Beta', 'alpha', '', 'BETA', ' alpha '])).tags, expected)
+    assert.deepEqual((await newLink('ALPHA,, beta')).tags, expected)
+    const { body } = await app.send('POST', '/api/v1/links', { form: { url, tags: 'beta,Alpha' } })
+    assert.deepEqual(body.data.tags, expected)
+    const { id } = body.data
+    for (const [tags, left] of [
+      [['gamma'], ['gamma']],
+      [[], []],
+      ['beta', ['Beta']],
+      ['', []],
+      [null, []],
+    ] as const) {
+      assert.deepEqual((await ask('PATCH', `/links/${id}`, { tags })).body.data.tags, left)
+    }
+  })
+
+  test('422 for a comma in an array, another type, a long name and 21 tags', async () => {
+    const names = Array.from({ length: 21 }, (_, index) => `tag ${index}`)
+    for (const [tags, code] of [
+      [['a,b'], 'invalid_character'],
+      [[1], 'not_a_string'],
+      [{}, 'not_a_string'],
+      [['x'.repeat(51)], 'too_long'],
+      [['a\u0000'], 'control_characters'],
+      [names, 'too_many'],
+      [names.join(), 'too_many'],
+    ] as const) {
+      assertRefused(await ask('POST', '/links', { url, tags }), ['tags', code])
+    }
+    assert.equal((await newLink([...names.slice(1), 'TAG 1'])).tags.length, 20)
+  })
+
+  test('422 unknown_tag and nothing is stored if the key may not create the tag', async () => {
+    const key = await app.createKey({ account: app.account, scopes: ['links:read', 'links:write'] })
+    await newTag('Known')
+    const total = async () => (await ask('GET', '/links?archived=any')).body.meta.total
+    const before = await total()
+    assertRefused(await ask('POST', '/links', { url, tags: ['known', 'Unknown'] }, { key }), ['tags', 'unknown_tag'])
+    const { id } = await stored('/links', { url, tags: ['KNOWN'] }, { key })
+    assertRefused(await ask('PATCH', `/links/${id}`, { title: 'x', tags: 'Unknown' }, { key }), ['tags', 'unknown_tag'])
+    assert.deepEqual((await shown(`/links/${id}`)).tags, ['Known'])
+    assert.equal(await total(), before + 1)
+  })
+
+  test('an update changes the version only if the set of tags changes', async () => {
+    const link = await newLink(['one', 'two'])
+    const version = async (tags: unknown) => {
+      const { headers, body } = await ask('PATCH', `/links/${link.id}`, { tags })
+      return [headers.etag, body.data.updated_at]
+    }
+    const [etag] = [(await ask('GET', `/links/${link.id}`)).headers.etag]
+    assert.deepEqual(await version('TWO, one'), [etag, link.updated_at])
+    const [next, updated] = await version('two')
+    assert.ok(next !== etag && updated > link.updated_at)
+  })
+
+  test('notes have lines; CR LF is stored as LF, and a lone CR is a control character', async () => {
+    const { notes } = await newLink([], { notes: ' a\r\n\tb\n' })
+    assert.equal(notes, 'a\n\tb')
+    assert.equal((await newLink([], { notes: `${'😀\r\n'.repeat(999)}xy` })).notes.length, 999 * 3 + 2)
+    assertRefused(await ask('POST', '/links', { url, notes: 'a\rb' }), ['notes', 'control_characters'])
+    assertRefused(await ask('POST', '/links', { url, notes: 'x'.repeat(2_001) }), ['notes', 'too_long'])
+  })
+})
+
+interface RandomLink {
+  readonly tags: string[]
+  readonly archived: boolean
+  readonly isChanged: boolean
+  readonly isDeleted: boolean
+}
+
+/** Stores links of an account, and returns those that are left. */
+async function storeAll(account: Request, links: readonly RandomLink[]): Promise<Json[]> {
+  const model: Json[] = []
+  for (const { isChanged, isDeleted, ...fields } of links) {
+    const { id } = await stored('/links', { url, ...(isChanged ? {} : fields) }, account)
+    if (isChanged) await ask('PATCH', `/links/${id}`, fields, account)
+    if (isDeleted) await ask('DELETE', `/links/${id}`, undefined, account)
+    else model.push({ id, ...fields })
+  }
+  return model
+}
+
+describe('GET /links by tags and archived', () => {
+  test('422 for invalid values', async () => {
+    const ids = Array.from({ length: 21 }, (_, index) => index + 1)
+    for (const [query, field, code] of [
+      ['tag_id=0', 'tag_id', 'out_of_range'],
+      ['tag_id=1,x', 'tag_id', 'out_of_range'],
+      [`tag_id=${ids}`, 'tag_id', 'too_many'],
+      ['archived=1', 'archived', 'not_allowed'],
+    ] as const) {
+      assertRefused(await ask('GET', `/links?${query}`), [field, code])
+    }
+  })
+
+  test('no link for an unknown tag or the tag of another account', async () => {
+    for (const id of [999_999, foreign.id, `1,${foreign.id}`]) assert.deepEqual(await idsIn(`tag_id=${id}`), [])
+  })
+
+  test('lists and totals equal a naive model after random changes', async () => {
+    const names = ['ab', 'abc', 'Äb', 'x']
+    const link = fc.record({
+      tags: fc.uniqueArray(fc.constantFrom(...names)),
+      archived: fc.boolean(),
+      isChanged: fc.boolean(),
+      isDeleted: fc.boolean(),
+    })
+    const query = fc.record({
+      tags: fc.uniqueArray(fc.constantFrom(...names), { maxLength: 2 }),
+      archived: fc.constantFrom('', 'false', 'true', 'any'),
+      sort_by: fc.constantFrom('id', 'alias', 'clicks'),
+      search: fc.constantFrom('', 'acme', 'nothing'),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(link, { maxLength: 12 }), fc.array(query, { minLength: 3 }), async (links, queries) => {
+        const account = { key: await app.createKey({ account: await app.createAccount() }) }
+        domains += 1
+        await stored('/domains', { name: `d${domains}.acme.com` }, account)
+        const tags = new Map<string, number>()
+        for (const name of names) tags.set(name, (await stored('/tags', { name }, account)).id)
+        const model = await storeAll(account, links)
+        for (const { tags: wanted, archived, sort_by, search } of queries) {
+          const given = { tag_id: wanted.map((name) => tags.get(name)).join(), archived, sort_by, search }
+          const text = new URLSearchParams(Object.entries(given).filter(([, value]) => value !== ''))
+          const { body } = await ask('GET', `/links?per_page=100&${text}`, undefined, account)
+          const hasTags = (each: Json) => wanted.every((name) => each.tags.includes(name))
+          const isListed = (each: Json) => archived === 'any' || each.archived === (archived === 'true')
+          const expected = search === 'nothing' ? [] : model.filter((each) => hasTags(each) && isListed(each))
+          assert.deepEqual(new Set(body.data.map(({ id }: Json) => id)), new Set(expected.map(({ id }) => id)))
+          assert.equal(body.meta.total, expected.length)
+        }
+        for (const [name, id] of tags) {
+          const { body } = await ask('GET', `/tags/${id}`, undefined, account)
+          assert.equal(body.data.links, model.filter((each) => each.tags.includes(name)).length)
+        }
+      }),
+      { numRuns: 20 },
+    )
+  })
+})
