@@ -131,6 +131,7 @@ test('all forms work without scripts, including selection, deletion, undo and co
   const app = await startApp()
   const { page, complaints, requests } = await openWindow({ javaScriptEnabled: false })
   await page.goto(`${app.origin}/app/links`)
+  await page.getByText('Use an API key').click()
   await page.getByLabel('API key').fill(app.key)
   await page.getByRole('button', { name: 'Sign in with API key' }).click()
   await arrived(page, 'Links')

@@ -45,6 +45,7 @@ for (const [name, options] of [
     const { page, complaints } = await openWindow(options)
     if (name.includes('without scripts')) {
       await page.goto(`${app.origin}/app`)
+      await page.getByText('Use an API key').click()
       await page.getByLabel('API key').fill(app.key)
       await page.getByRole('button', { name: 'Sign in with API key' }).click()
     } else await signIn(app, page)
