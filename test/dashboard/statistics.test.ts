@@ -113,6 +113,29 @@ describe('breakdowns', async () => {
   const rowsOf = (page: Page, name = 'tr') =>
     allOf(page.root, name).map((row) => textOf(row).replace(/\s+/g, ' ').trim())
 
+  test('compare periods in the file as in the table', async () => {
+    const { id } = await own.link()
+    await addClicks(app.storage, id, today, manyPeople(3, 'devices', 'tv'))
+    await addClicks(app.storage, id, today - 7, manyPeople(2, 'devices', 'tv'))
+    const { text } = await browser.get(`/app/links/${id}/clicks.csv?period=7d`)
+    const [head, ...rows] = text.trimEnd().split('\r\n')
+    assert.match(head ?? '', /^Day,Clicks,Unique visitors,Bots,Previews,Clicks in the previous period,Time zone,/)
+    // Pages compare a running day up to the current hour.
+    const { root } = await browser.open(`/app/links/${id}?period=7d`)
+    const table = allOf(root, 'table').find((each) => textOf(each).startsWith('Day'))
+    assert.ok(table)
+    const shown = allOf(table, 'tr')
+      .slice(1, -1)
+      .map((row) => allOf(row, 'td').map(textOf).join())
+    assert.deepEqual(
+      rows.map((row) => row.split(',').slice(1, 6).join()),
+      shown,
+    )
+    const none = await browser.get(`/app/links/${id}/clicks.csv?period=7d&compare=none`)
+    assert.match(none.text, /^Day,Clicks,Unique visitors,Bots,Previews,Time zone,/)
+    assert.equal((await own.send('DELETE', `/links/${id}/clicks`)).status, 204)
+  })
+
   test('show eight values, and the others in one row', async () => {
     const rows = rowsOf(await browser.open(`/app/links/${links[0].id}`), 'li')
     const at = rows.findIndex((row) => row.includes('Unknown'))

@@ -152,7 +152,10 @@ function sum(figures: readonly (number | null)[]): number {
 }
 
 /** Returns the earlier clicks for each started bucket. Their sum is `untilNow`. */
-function clicksBefore({ before, started }: ClicksChart): readonly (number | null)[] | undefined {
+export function clicksBefore({
+  before,
+  started,
+}: Pick<ClicksChart, 'before' | 'started'>): readonly (number | null)[] | undefined {
   if (before === undefined) return undefined
   const clicks = before.clicks.slice(0, started)
   const last = clicks.length - 1

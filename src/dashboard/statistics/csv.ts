@@ -5,9 +5,10 @@ import { validationFailed } from '../../errors.ts'
 import type { Exchange, Outcome } from '../../http/exchange.ts'
 import { addHeaders, dispositionOf, sendText } from '../../http/response.ts'
 import { csvRow } from '../../lib/csv.ts'
-import { countLabels } from '../charts/area-chart.ts'
+import { clicksBefore, countLabels } from '../charts/area-chart.ts'
 import { axisHeading } from '../charts/time-axis.ts'
 import { responseHeaders } from '../frame.ts'
+import { clicksByBucket, earlierClicks } from './comparison.ts'
 import type { Statistics } from './statistics.ts'
 
 export type CsvRow = Parameters<typeof csvRow>[0]
@@ -44,7 +45,7 @@ export function sendBuckets(
   fileName: string,
   { series: { buckets, localStarts }, interval, calendar: { timeZone } }: Buckets,
   labels: readonly string[],
-  figuresOf: (place: number) => readonly number[],
+  figuresOf: (place: number) => readonly (number | null)[],
 ): undefined {
   const head = [axisHeading({ interval, timeZone }), ...labels, 'Time zone', 'Start (UTC)']
   const rows = buckets.map(({ start_at }, at) => {
@@ -64,8 +65,18 @@ export async function sendClicksCsv(statistics: Statistics, exchange: Exchange, 
   const { range, interval } = period
   const series = await statistics.seriesOf(range, interval)
   const { buckets } = series
-  return sendBuckets(exchange, fileName, { series, interval, calendar }, Object.values(countLabels), (at) => {
+  const now = Date.now()
+  const earlier = await earlierClicks(statistics, now)
+  const before = earlier && {
+    phrase: earlier.phrase,
+    clicks: clicksByBucket(period, series, earlier.series),
+    untilNow: earlier.totals.clicks,
+  }
+  const clicksThen = before ? clicksBefore({ before, started: series.startedAt(now) }) : undefined
+  const labels = [...Object.values(countLabels), ...(before ? [`Clicks in the ${before.phrase}`] : [])]
+  return sendBuckets(exchange, fileName, { series, interval, calendar }, labels, (at) => {
     const { clicks, unique_clicks, bots, previews } = buckets[at] as Bucket
-    return [clicks, unique_clicks, bots, previews]
+    const counts = [clicks, unique_clicks, bots, previews]
+    return clicksThen === undefined ? counts : [...counts, clicksThen[at] ?? null]
   })
 }
