@@ -134,6 +134,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const now = Date.now()
     return table({
       caption: words.list,
+      isFitted: true,
       columns: [
         {
           label: 'Name',
@@ -146,7 +147,6 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
         {
           label: `Clicks (${recentDays} days)`,
           kind: 'number',
-          width: 'large',
           sortBy: 'clicks_30d',
           cell: ({ clicks }) => formatCount(clicks),
         },
