@@ -150,7 +150,12 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
           sortBy: 'clicks_30d',
           cell: ({ clicks }) => formatCount(clicks),
         },
-        { label: words.created, sortBy: 'id', cell: ({ row }) => timeAgo(row.created_at, now) },
+        {
+          label: words.created,
+          leaves: columns.length > 1 ? 1 : 3,
+          sortBy: 'id',
+          cell: ({ row }) => timeAgo(row.created_at, now),
+        },
       ],
       rows,
       sorting: list.sorting,
