@@ -48,6 +48,8 @@ export interface ListQuery {
 /** The filters of a list: a field for each column in `Resource.filters`. Undefined values do not filter. */
 export type Filters = Readonly<Record<string, Field<string | number | readonly number[] | null | undefined>>>
 
+const recentClicks = '`clicks_30d` counts human clicks today and on the 29 days before, in the account’s time zone.'
+
 /** Returns the form of list parameters. `sortNote` is a sentence about the sort orders. */
 export function listQueryOf(
   { searched, sorts, searchesWords = false }: Resource,
@@ -55,8 +57,11 @@ export function listQueryOf(
   sortNote?: string,
 ): Form<ListQuery> {
   const searchable = [...(Object.keys(searched).length > 1 ? ['any'] : []), ...Object.keys(searched)]
-  const recent = '`clicks_30d` counts human clicks today and on the 29 days before, in the account’s time zone.'
-  const order = ['The field to sort by. Ids are in the order of creation.', recent, sortNote].join(' ').trim()
+  const order = [
+    'The field to sort by. Ids are in the order of creation.',
+    ...('clicks_30d' in sorts ? [recentClicks] : []),
+    ...(sortNote === undefined ? [] : [sortNote]),
+  ].join(' ')
   const fields = {
     search: optional(searchText(searchesWords), null),
     search_by: optional(oneOf(searchable, 'The field to search.'), searchable[0] as string),
