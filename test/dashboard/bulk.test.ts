@@ -3,10 +3,12 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { maxBulkLinks } from '../../src/links/bulk.ts'
+import type { Storage } from '../../src/storage/port.ts'
 import { startApp } from '../app.ts'
 import { openClicks } from '../clicks.ts'
 import type { Json } from '../client.ts'
 import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
+import { withMethods } from '../failing-storage.ts'
 import { fillLinks } from '../links.ts'
 import { newPlace, type Place } from '../links-api.ts'
 import { runs } from '../runs.ts'
@@ -154,6 +156,31 @@ describe('all links that match', () => {
       assert.equal((await browser.post(selected, { ...all, ...form })).status, status, JSON.stringify(form))
     }
     assert.equal((await browser.get(`/app/links/move?domain_id=${domain.id}`)).status, 200)
+  })
+
+  test('are changed by one request of an account at a time; four others wait', async () => {
+    let gate = Promise.resolve()
+    const waits = (real: Storage) =>
+      withMethods(real, {
+        write: (async (...of: Parameters<Storage['write']>) => {
+          await gate
+          return real.write(...of)
+        }) as Storage['write'],
+      })
+    const own = await startApp({ storage: waits })
+    const place = await newPlace(own)
+    const browser = await signedIn(own, place.key)
+    const { id } = await place.link()
+    const { promise, resolve: open } = Promise.withResolvers<void>()
+    gate = promise
+    const form = { what: 'disable', [`row-${id}`]: 'on' }
+    const answers = Array.from({ length: 6 }, () => browser.post(selected, form))
+    const first = await Promise.race(answers)
+    assert.equal(first.status, 503)
+    assert.match(first.page.text, /Too many changes of several links are under way\. Try again in a few seconds\./)
+    open()
+    const statuses = (await Promise.all(answers)).map(({ status }) => status)
+    assert.deepEqual(statuses.sort(), [303, 303, 303, 303, 303, 503])
   })
 
   test('are rejected above the limit', async () => {
