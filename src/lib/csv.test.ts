@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { csvRow } from './csv.ts'
+import { csvParts, csvRow } from './csv.ts'
 
 test('quotes cells with commas, quotes and line breaks, and leaves null empty', () => {
   assert.equal(
@@ -13,4 +13,11 @@ test('escapes formulas with an apostrophe', () => {
   for (const value of ['=1+1', '+1', '-x.example', '@x', '\tx', '\rx']) {
     assert.equal(csvRow([value]), value.startsWith('\r') ? `"'${value}"\r\n` : `'${value}\r\n`)
   }
+})
+
+test('formats many rows in parts', async () => {
+  const rows = Array.from({ length: 2_500 }, (_, n) => ['row', n])
+  const parts = await Array.fromAsync(csvParts(rows))
+  assert.deepEqual([parts.length, parts.join('')], [3, rows.map(csvRow).join('')])
+  assert.deepEqual(await Array.fromAsync(csvParts([])), [])
 })

@@ -4,7 +4,7 @@ import type { Bucket, Series } from '../../analytics/statistics/series.ts'
 import { validationFailed } from '../../errors.ts'
 import type { Exchange, Outcome } from '../../http/exchange.ts'
 import { addHeaders, dispositionOf, sendText } from '../../http/response.ts'
-import { csvRow } from '../../lib/csv.ts'
+import { csvParts, type csvRow } from '../../lib/csv.ts'
 import { clicksBefore, countLabels } from '../charts/area-chart.ts'
 import { axisHeading } from '../charts/time-axis.ts'
 import { responseHeaders } from '../frame.ts'
@@ -23,9 +23,11 @@ export function csvHeaders(fileName: string): Readonly<Record<string, string>> {
 }
 
 /** Sends rows as a CSV file. */
-export function sendCsv(exchange: Exchange, fileName: string, rows: readonly CsvRow[]): undefined {
+export async function sendCsv(exchange: Exchange, fileName: string, rows: readonly CsvRow[]): Promise<undefined> {
+  let text = ''
+  for await (const part of csvParts(rows)) text += part
   addHeaders(exchange, csvHeaders(fileName))
-  return sendText(exchange, 200, rows.map(csvRow).join(''))
+  return sendText(exchange, 200, text)
 }
 
 /** Returns a share with two decimals, as spreadsheets read it: "42.86%". */
@@ -46,7 +48,7 @@ export function sendBuckets(
   { series: { buckets, localStarts }, interval, calendar: { timeZone } }: Buckets,
   labels: readonly string[],
   figuresOf: (place: number) => readonly (number | null)[],
-): undefined {
+): Promise<undefined> {
   const head = [axisHeading({ interval, timeZone }), ...labels, 'Time zone', 'Start (UTC)']
   const rows = buckets.map(({ start_at }, at) => {
     const start = new Date(localStarts[at] as number).toISOString()
