@@ -31,7 +31,11 @@ export function addDashboard(services: Services): void {
     addHeader(exchange, 'location', '/app')
     return send(exchange, 302)
   })
-  pages.publicRoute('GET', '/app/static/:version/:name', assetHandler())
+  // Without its scripts, a page that was served loses its style, and the sign-in page does not read the sign-in link.
+  router.add('GET', '/app/static/:version/:name', assetHandler(), {
+    formatFailure: renderFailurePage,
+    isAlwaysServed: true,
+  })
   addSignInPages(pages, services)
   addOverviewPage(pages, services)
   addBreakdownPages(pages, services)

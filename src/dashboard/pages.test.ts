@@ -6,7 +6,10 @@ import { startApp, type TestApp } from '../../test/app.ts'
 import { type Browser, signedIn } from '../../test/dashboard.ts'
 import { eventually } from '../../test/processes.ts'
 import { RateLimits } from '../api/rate-limit.ts'
+import { overloaded } from '../errors.ts'
+import { Overload } from '../http/overload.ts'
 import { shortUrls } from '../names/short-url.ts'
+import { assetFolder } from './assets.ts'
 import { maxPages, type PageHandler, Pages } from './pages.ts'
 
 /** Adds a page that renders when the test releases it. Counts concurrent renderings. */
@@ -71,6 +74,17 @@ test('serves other accounts, the API, health checks and forms while pages of one
   assert.equal(rendering.now, concurrencyPerKey)
   rendering.release()
   for (const { status } of await Promise.all(served)) assert.equal(status, 200)
+})
+
+test('serves styles and scripts under overload, because a page that was served needs all of them', async (t) => {
+  const app = await startApp()
+  const browser = await signedIn(app)
+  t.mock.method(Overload.prototype, 'refusal', () => overloaded('The server is overloaded.'))
+  for (const name of ['app.css', 'app.js', 'forms.js']) {
+    assert.equal((await browser.get(`${assetFolder}/${name}`, { seesOverload: true })).status, 200, name)
+  }
+  const { status, page } = await browser.get('/app/links', { seesOverload: true })
+  assert.deepEqual([status, page.heading], [503, 'Overloaded'])
 })
 
 test('does not render pages for clients that left while they waited', async () => {
