@@ -90,7 +90,7 @@ const newer = `
   create table instance (database_id text);
   create table kysely_migration (name text, timestamp text);
   insert into kysely_migration values
-    ('0001-core', '2026-01-01T00:00:00.000Z'), ('9999-later', '2027-01-01T00:00:00.000Z')`
+    ('0001-foundation', '2026-01-01T00:00:00.000Z'), ('9999-later', '2027-01-01T00:00:00.000Z')`
 
 /** Destroys the schema, but not the header of the file. */
 function damage(path: string): void {

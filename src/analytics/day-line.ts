@@ -1,6 +1,6 @@
 /** Reads and writes the day of a link as a line of an export. Pure. */
 import type { Violation } from '../violations.ts'
-import { isHost } from './capture/referrer.ts'
+import { isHost } from './capture/facts.ts'
 import {
   type DayFacts,
   dimensionsOfLinks,

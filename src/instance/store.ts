@@ -1,4 +1,6 @@
 /** The identity of the database, and the server's URLs, which the server stores and commands read. */
+
+import { createHash } from 'node:crypto'
 import type { Db } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
 
@@ -22,4 +24,12 @@ export async function storeAddresses(db: Db, { short_url, base_url }: InstanceAd
 export async function databaseId(db: Db): Promise<string> {
   const [instance] = await db.execute(query.selectFrom('instance').select('database_id'))
   return instance?.database_id as string
+}
+
+/** The path of the fingerprint on every domain of the instance. */
+export const fingerprintPath = '.well-known/waymark'
+
+/** Returns the fingerprint for a database id: 22 base64url characters that do not reveal the id. */
+export function fingerprintOf(databaseId: string): string {
+  return createHash('sha256').update(`waymark instance ${databaseId}`).digest('base64url').slice(0, 22)
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { stopMonotonicClock } from '../../test/clock.ts'
+import { SlidingWindow } from '../redirect/passwords.ts'
 import { windowMs } from './rate-counter.ts'
-import { SlidingWindow } from './sliding-window.ts'
 
 function windowOf(t: TestContext, { limit = 3, maxSubjects = 10 } = {}) {
   const tick = stopMonotonicClock(t)

@@ -13,7 +13,7 @@ import { StartupFailure } from '../errors.ts'
 import type { Migrations } from './migrate.ts'
 import { openStorage } from './open.ts'
 import { atDatabase, migratePostgres } from './postgres/open.ts'
-import { migrateSqlite } from './sqlite/migrating.ts'
+import { migrateSqlite } from './sqlite/open.ts'
 
 /** An empty database. */
 interface Empty {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { languageOf } from './language.ts'
+import { languageOf } from './facts.ts'
 
 for (const [header, language] of [
   ['de', 'de'],

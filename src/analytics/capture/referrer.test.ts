@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { referrerOf } from './referrer.ts'
+import { referrerOf } from './facts.ts'
 
 const label = 'a'.repeat(49)
 

@@ -1,5 +1,5 @@
 import { isbot } from 'isbot'
-import { byUserAgent } from './by-user-agent.ts'
+import { byUserAgent } from './software.ts'
 
 /** A person, a program such as a crawler, or a program that shows a preview of the destination, such as a messenger. */
 export type VisitorClass = 'person' | 'bot' | 'preview'

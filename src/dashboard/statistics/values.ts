@@ -1,5 +1,5 @@
 /** Breakdowns and their values, as people read them. Pure. */
-import { isHost } from '../../analytics/capture/referrer.ts'
+import { isHost } from '../../analytics/capture/facts.ts'
 import { html, type Part } from '../../http/html.ts'
 
 /** Breakdowns by their name in the API. `path` is the last part of the URL with all values. */

@@ -8,7 +8,8 @@ import { searchIndexes } from './search.ts'
 
 /** The SQL of each migration. Released migrations never change. */
 const all: Readonly<Record<string, (dialect: Dialect) => string[]>> = {
-  '0001-core': (dialect) => [accountTables, recordTables, clickTables, searchIndexes].flatMap((part) => part(dialect)),
+  '0001-foundation': (dialect) =>
+    [accountTables, recordTables, clickTables, searchIndexes].flatMap((part) => part(dialect)),
 }
 
 /** Returns the migrations for one engine, by name. */

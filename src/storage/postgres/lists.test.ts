@@ -7,7 +7,7 @@ import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { eventually } from '../../../test/processes.ts'
 import { openPostgres } from './open.ts'
-import { makeTextIndexes } from './text-indexes.ts'
+import { makeTextIndexes } from './storage.ts'
 
 const { url, drop } = await newDatabase()
 const storage = await openPostgres(url, 4)

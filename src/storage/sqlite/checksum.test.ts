@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { newFolder } from '../../../test/processes.ts'
-import { appendChecksum, takeChecksum } from './checksum.ts'
+import { appendChecksum, takeChecksum } from './backup.ts'
 
 /** Creates a database of several megabytes. `verdictOf` checks other bytes in its place. */
 function make(t: TestContext, pageSize: number) {

@@ -8,8 +8,7 @@ import type { Migration } from 'kysely/migration'
 import { newFolder } from '../../../test/processes.ts'
 import { listAccounts } from '../../accounts/store.ts'
 import { StartupFailure } from '../../errors.ts'
-import { migrateSqlite } from './migrating.ts'
-import { openSqlite } from './open.ts'
+import { migrateSqlite, openSqlite } from './open.ts'
 
 /** Opens a connection like that of another process. */
 function openOther(t: TestContext): { path: string; other: DatabaseSync } {

@@ -1,13 +1,13 @@
 import { accessSync, constants, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
+import { Kysely, SqliteDialect } from 'kysely'
 import { StartupFailure } from '../../errors.ts'
 import { makeOwnFile, refuseFolder } from '../../lib/whole-file.ts'
-import { type MigrationState, statesBefore } from '../migrate.ts'
+import { type MigrationState, type Migrations, migrate, statesBefore, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { isBusy, resultCode, resultCodes } from './errors.ts'
-import { migrateSqlite, statesOfSqlite } from './migrating.ts'
 import { SqliteStorage } from './storage.ts'
 
 const migrations = migrationsOf('sqlite')
@@ -137,4 +137,38 @@ const explanations: Readonly<Record<number, (path: string, why: string) => strin
   [resultCodes.corrupt]: (path, why) => `The database ${path} is damaged: ${why}. Restore a backup.`,
   [resultCodes.full]: (path) => `Can't open the database ${path}: the disk is full. Free some space.`,
   [resultCodes.notADatabase]: (path) => `The file ${path} is not a database. Set DATABASE_URL to another file.`,
+}
+
+/** Returns the migrations of the database. Only reads. Throws `StartupFailure`. */
+export function statesOfSqlite(database: DatabaseSync, migrations: Migrations): Promise<MigrationState[]> {
+  return statesOf(kyselyOf(database), migrations)
+}
+
+/** Migrates in one transaction, unless up to date. Throws `StartupFailure`, or SQLite's error if the file is locked. */
+export async function migrateSqlite(database: DatabaseSync, migrations: Migrations): Promise<void> {
+  if ((await statesOfSqlite(database, migrations)).every(({ isApplied }) => isApplied)) return
+  database.exec('begin immediate')
+  try {
+    await migrate(kyselyOf(database), migrations)
+    database.exec('commit')
+  } catch (error) {
+    // Some errors, such as a full disk, have ended the transaction.
+    if (database.isTransaction) database.exec('rollback')
+    throw error
+  }
+}
+
+/** Kysely does not know that SQLite can roll back changes to the schema, so its migrator starts no transaction. */
+function kyselyOf(database: DatabaseSync): Kysely<never> {
+  const prepare = (text: string) => {
+    const statement = database.prepare(text)
+    const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
+    return {
+      reader: statement.columns().length > 0,
+      all: (parameters: readonly unknown[]) => statement.all(...values(parameters)),
+      run: (parameters: readonly unknown[]) => statement.run(...values(parameters)),
+      iterate: (parameters: readonly unknown[]) => statement.iterate(...values(parameters)),
+    }
+  }
+  return new Kysely({ dialect: new SqliteDialect({ database: { close: () => database.close(), prepare } }) })
 }

@@ -19,7 +19,7 @@ import { StartupFailure } from '../../errors.ts'
 import { refuseFolder, syncToDisk } from '../../lib/whole-file.ts'
 import { isFromDevelopment, wayOutOfDevelopment } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
-import { type OnProgress, takeChecksum } from './checksum.ts'
+import { type OnProgress, takeChecksum } from './backup.ts'
 import { isBusy, resultCode, resultCodes } from './errors.ts'
 import { holdsRecords, makeFolder, refuseDatabaseFolder, refuseOtherProgram, removeAuxiliaryFiles } from './open.ts'
 
