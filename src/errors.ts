@@ -124,8 +124,9 @@ export function domainInUse(links: number): Failure {
 
 export const linkExpired = new Failure('link_expired', 'This link has expired.')
 
-/** The record's version does not match the conditions of the request. Nothing was changed. */
-export function preconditionFailed(version: string): Failure {
+/** The record's version does not match the conditions of the request. Nothing was changed. Null if nothing has a version. */
+export function preconditionFailed(version: string | null): Failure {
+  if (version === null) return new Failure('precondition_failed', 'This path has no ETag. Leave out If-Match.')
   return new Failure('precondition_failed', 'The record has changed since you read it. Fetch it again and retry.', {
     version,
   })

@@ -49,7 +49,8 @@ function documented(method: string, path: string, answer: Answer): Found | undef
 
 /** Returns the path template in the document that matches the path of the request. */
 function pathOf(path: string): string | undefined {
-  return Object.keys(document.paths).find((template) => templatePattern(template).test(path))
+  const templates = Object.keys(document.paths).filter((template) => templatePattern(template).test(path))
+  return templates.find((template) => !template.includes('{')) ?? templates[0]
 }
 
 function templatePattern(template: string): RegExp {

@@ -27,6 +27,7 @@ import { Router } from '../http/router.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
 import { Keyring } from '../keys/keyring.ts'
 import { LinkActions } from '../links/actions.ts'
+import { exportLinks, linkExportRoute } from '../links/export.ts'
 import { deleteExpiredEdits } from '../links/link-edits.ts'
 import { linkQrRoute, showLinkQr } from '../links/qr.ts'
 import { linkHandlers } from '../links/routes.ts'
@@ -69,6 +70,7 @@ export const operations: readonly Operation[] = [
   ...Object.values(tagOperations),
   mergeTag,
   ...Object.values(linkOperations),
+  exportLinks,
   showLinkQr,
   showStats,
   deleteLinkClicks,
@@ -108,6 +110,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   resourceRoutes(api, idempotentRequests, actions.tags)
   tagMergeRoute(api, actions.tags)
   resourceRoutes(api, idempotentRequests, linkHandlers(storage, actions.links, shortUrl))
+  linkExportRoute(api, storage, shortUrl)
   linkQrRoute(api, storage, shortUrl)
   statsRoutes(api, storage, deleteClicks)
   ownKeyRoute(api, storage, rateLimits.perMinute)

@@ -51,6 +51,12 @@ export function conditionOf({ headers }: Pick<Exchange, 'headers'>): Condition |
   return new Condition(parseHeader('If-Match', match, 'strong'), parseHeader('If-None-Match', noneMatch, 'weak'))
 }
 
+/** Throws `precondition_failed` for an If-Match of a request whose response has no ETag, and `malformed_request`. */
+export function rejectIfMatch({ headers }: Pick<Exchange, 'headers'>): void {
+  conditionOf({ headers })
+  if (headers['if-match'] !== undefined) throw preconditionFailed(null)
+}
+
 function parseHeader(name: string, value: string | undefined, comparison: 'strong' | 'weak'): EntityTags | null {
   if (value === undefined) return null
   const tags = parseEntityTags(value, comparison)

@@ -54,9 +54,15 @@ function awaitReader(exchange: Exchange): void {
  * Sends 200 with text in parts. Creates the next part when the client has read the previous ones, so that memory does not
  * grow with the text. An error after the first part closes the connection, so that clients notice the missing rest.
  */
-export async function sendParts(exchange: Exchange, parts: AsyncGenerator<string>): Promise<undefined> {
+export async function sendParts(
+  exchange: Exchange,
+  parts: AsyncGenerator<string>,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<undefined> {
   const { headerFields, response, context } = exchange
   let part = await parts.next()
+  // Only now, because a failure of the first part has its own headers.
+  addHeaders(exchange, headers)
   if (response.destroyed) {
     context.observer.ended(exchange, true)
     return

@@ -18,6 +18,8 @@ export class Router {
     querystringParser: parseQuery,
     onBadUrl: () => undefined,
   })
+  /** The methods of each path without parameters. */
+  readonly #methodsOf = new Map<string, Set<string>>()
   readonly #fallback: Route
   #fallbackBelow: { readonly path: string; readonly route: Route } | undefined
 
@@ -31,6 +33,8 @@ export class Router {
     const supported: Method[] = method === 'GET' ? ['GET', 'HEAD'] : [method]
     this.#routes.on(supported, template, () => undefined, route)
     for (const each of supported) this.declared.push({ method: each, template })
+    if (template.includes(':')) return
+    this.#methodsOf.set(template, new Set([...(this.#methodsOf.get(template) ?? []), ...supported]))
   }
 
   /** Sets the format of failures for requests to this path or below it that have no route. */
@@ -68,7 +72,12 @@ export class Router {
   /** Returns null if no route has the path. The `store` of the result is null if the path cannot be decoded. */
   #lookUp(method: string, target: string) {
     // `*` is the server itself (RFC 9110 §9.3.7); find-my-way would treat it as a path.
-    return target === '*' ? null : this.#routes.find(method as Method, target)
+    if (target === '*') return null
+    const found = this.#routes.find(method as Method, target)
+    if (found === null || Object.keys(found.params).length === 0) return found
+    // A path of its own does not become a parameter, such as an id, of another path with more methods.
+    const methods = this.#methodsOf.get(target.split('?', 1)[0] as string)
+    return methods === undefined || methods.has(method) ? found : null
   }
 }
 

@@ -10,7 +10,7 @@ test('quotes cells with commas, quotes and line breaks, and leaves null empty', 
 })
 
 test('escapes formulas with an apostrophe', () => {
-  for (const value of ['=1+1', '+1', '-x.example', '@x', '\tx', '\rx']) {
+  for (const value of ['=1+1', '+1', '-x.example', '@x', '\tx', '\rx', "'=1", "''+1"]) {
     assert.equal(csvRow([value]), value.startsWith('\r') ? `"'${value}"\r\n` : `'${value}\r\n`)
   }
 })

@@ -22,7 +22,9 @@ export async function* csvParts(rows: readonly Parameters<typeof csvRow>[0][]): 
 
 function cellOf(value: string | number | null): string {
   const text = String(value ?? '')
-  // Spreadsheets would run such a text as a formula.
-  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  const safe = typeof value === 'string' && formula.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
+
+/** Text that spreadsheets would run as a formula, maybe after apostrophes, which they hide. */
+const formula = /^'*[=+\-@\t\r]/

@@ -127,8 +127,7 @@ function responseOf(codes: readonly ApiErrorCode[], examples: ProblemExamples): 
 
 /** Returns references to headers that every code has, and optional headers that only some codes have. */
 function headersOf(codes: readonly ApiErrorCode[]): object {
-  const own = codes.map((code) => {
-    const failure = code === 'validation_failed' ? new Failure(code, '') : exampleFailures[code]
+  const own = codes.flatMap(failuresWith).map((failure) => {
     const sent = problemOf(failure, '', undefined).headers
     return new Set(Object.keys(headers).filter((name) => name.toLowerCase() in sent))
   })
@@ -139,6 +138,12 @@ function headersOf(codes: readonly ApiErrorCode[]): object {
     ...headerReferences([...(isFromParser ? onEveryAnswer : onApiAnswers), ...common]),
     ...optionalHeaders([...any.difference(common)]),
   }
+}
+
+/** Returns a failure for each set of headers that the code can have. */
+function failuresWith(code: ApiErrorCode): Failure[] {
+  if (code === 'validation_failed') return [new Failure(code, '')]
+  return code === 'precondition_failed' ? [exampleFailures[code], preconditionFailed(null)] : [exampleFailures[code]]
 }
 
 const sentence = 'The error, in a sentence.'

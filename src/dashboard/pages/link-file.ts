@@ -2,12 +2,10 @@
 import { calendarOf } from '../../analytics/calendar.ts'
 import { recentDays } from '../../analytics/recent.ts'
 import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
-import { overloaded } from '../../errors.ts'
-import { addHeaders, sendParts } from '../../http/response.ts'
+import { sendParts } from '../../http/response.ts'
 import { csvRow } from '../../lib/csv.ts'
-import { Semaphore } from '../../lib/semaphore.ts'
-import { listLinks } from '../../links/link-list.ts'
-import { type LinkRow, linkLabels, linkOf } from '../../links/schema.ts'
+import { download, linkBatches } from '../../links/export.ts'
+import { linkLabels, linkOf } from '../../links/schema.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import type { PageRequest as ListPage } from '../../storage/port.ts'
 import { type ListState, linkListState } from '../lists.ts'
@@ -16,22 +14,13 @@ import { capitalize } from '../parts/format.ts'
 import { csvHeaders } from '../statistics/csv.ts'
 
 const path = '/app/links.csv'
-/** The number of links that are read together. */
-const batchSize = 100
-/** Files take as long as clients read them, so they have their own limits. */
-const limits = { concurrency: 8, concurrencyPerKey: 2, maxQueue: 64, maxQueuePerKey: 4 }
 
 export function addLinkFile(pages: Pages, services: Services): void {
-  const downloads = new Semaphore({
-    ...limits,
-    rejection: () => overloaded('Too many files are being downloaded. Try again when one is complete.'),
-  })
   pages.getFile(path, (request) =>
-    downloads.run(() => {
+    download(request.account, () => {
       const list = linkListState(path, request.query)
-      addHeaders(request.exchange, csvHeaders('links.csv'))
-      return sendParts(request.exchange, fileParts(request, services, list.request))
-    }, String(request.account)),
+      return sendParts(request.exchange, fileParts(request, services, list.request), csvHeaders('links.csv'))
+    }),
   )
 }
 
@@ -49,11 +38,8 @@ async function* fileParts(
   const today = calendarOf(session.account.time_zones).today()
   const recent = { from: today - recentDays + 1, to: today }
   const spaceNames = new Map<number, string | null>()
-  const page = { ...request, sortBy: 'id', direction: 'desc', offset: 0, limit: batchSize } as const
-  let after = Number.MAX_SAFE_INTEGER
   let text = csvRow([...columns, `Clicks (${recentDays} days)`, 'Total clicks', 'Last click', 'Created'])
-  for (let rows: readonly LinkRow[] = []; ; ) {
-    rows = (await listLinks(storage, account, { ...page, after })).rows
+  for await (const rows of linkBatches(storage, account, { ...request, direction: 'desc' })) {
     const ids = rows.map(({ id }) => id)
     const daily = await dailyClicksOf(storage, account, ids, recent)
     for (const row of rows) {
@@ -64,8 +50,6 @@ async function* fileParts(
       text += csvRow([short_url, title, url, space, capitalize(status), ...counts])
     }
     yield text
-    if (rows.length < batchSize) return
-    after = ids.at(-1) as number
     text = ''
   }
 

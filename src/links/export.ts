@@ -1,0 +1,138 @@
+/** Exports of links: files of any length, which are read in batches while the client reads them. */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Api, Operation } from '../api/operations.ts'
+import { Failure, overloaded } from '../errors.ts'
+import { form, optional } from '../forms/form.ts'
+import { Type } from '../forms/json-schema.ts'
+import { pageRequestOf } from '../forms/list-query.ts'
+import { oneOf } from '../forms/rules.ts'
+import { rejectIfMatch } from '../http/conditions.ts'
+import { dispositionOf, sendParts } from '../http/response.ts'
+import { csvRow } from '../lib/csv.ts'
+import { Semaphore } from '../lib/semaphore.ts'
+import type { ShortUrl } from '../names/short-url.ts'
+import { resources } from '../resources.ts'
+import type { PageRequest, Storage } from '../storage/port.ts'
+import { listLinks } from './link-list.ts'
+import { type Link, type LinkRow, linkFilters, linkOf, linkOperations, linkSchema, listLinksQuery } from './schema.ts'
+
+const formats = {
+  csv: { type: 'text/csv; charset=utf-8', head: csvRow(Object.keys(linkSchema.properties)), lineOf: csvLine },
+  jsonl: { type: 'application/x-ndjson', head: '', lineOf: (link: Link) => `${JSON.stringify(link)}\n` },
+} as const
+
+const formatNames = ['csv', 'jsonl'] as const
+
+const exportQuery = form({
+  format: optional(oneOf(formatNames, 'The format: a spreadsheet, or one JSON record per line.'), 'csv'),
+  search: listLinksQuery.fields.search,
+  search_by: listLinksQuery.fields.search_by,
+  ...linkFilters,
+})
+
+export const exportLinks: Operation = {
+  id: 'exportLinks',
+  method: 'GET',
+  path: '/links/export',
+  tag: linkOperations.list.tag,
+  summary: 'Export links',
+  description:
+    'Downloads all links that match, in ascending order of `id`, as a file of any length. The first row of `csv` has the names of the fields. Null is an empty cell, and `tags` has commas between the names. A cell that a spreadsheet could run as a formula starts with an apostrophe, which `POST /links/bulk` removes. If the export fails midway, the server closes the connection before the end of the body.',
+  scope: 'links:read',
+  query: exportQuery,
+  refused: { format: 'xlsx', status: 'lost' },
+  success: {
+    status: 200,
+    description: 'The file.',
+    media: {
+      'text/csv': { schema: Type.String() },
+      'application/x-ndjson': {},
+    },
+    headers: ['Content-Disposition'],
+  },
+  failures: ['precondition_failed', 'validation_failed'],
+}
+
+/** Files take as long as clients read them, so they have their own limits. */
+const limits = { concurrency: 8, concurrencyPerKey: 2, maxQueue: 64, maxQueuePerKey: 4 }
+const downloads = new Semaphore({
+  ...limits,
+  rejection: () => overloaded('Too many files are being downloaded. Try again when one is complete.'),
+})
+
+/** Sends a file for the account when few enough others are being sent. Throws `overloaded` if too many wait. */
+export function download<T>(account: number, send: () => Promise<T>): Promise<T> {
+  return downloads.run(send, String(account))
+}
+
+/** Adds `GET /links/export`. */
+export function linkExportRoute(api: Api, storage: Storage, shortUrl: ShortUrl): void {
+  api.add(exportLinks, async (exchange, { caller: { account } }) => {
+    rejectIfMatch(exchange)
+    const query = exportQuery.check(exchange.query)
+    if (query instanceof Failure) return query
+    const { format, ...filters } = query
+    const list = { ...filters, sort_by: 'id', sort: 'asc', per_page: batchSize, page: null, after: null } as const
+    const request = pageRequestOf(list, resources.links)
+    return download(account, () => {
+      const day = new Date().toISOString().slice(0, 10)
+      return sendParts(exchange, fileParts(), {
+        'content-type': formats[format].type,
+        'content-disposition': dispositionOf('attachment', `waymark-links-${day}.${format}`),
+      })
+    })
+
+    /** Yields the header with the first batch, so that a failure of that batch still gets its own response. */
+    async function* fileParts(): AsyncGenerator<string> {
+      const { head, lineOf } = formats[format]
+      let text: string = head
+      for await (const rows of linkBatches(storage, account, request)) {
+        const now = new Date().toISOString()
+        yield rows.reduce((lines, row) => lines + lineOf(linkOf(row, shortUrl, now)), text)
+        text = ''
+      }
+    }
+  })
+}
+
+function csvLine(link: Link): string {
+  return csvRow(Object.values(link).map((value) => (typeof value === 'boolean' ? String(value) : joined(value))))
+}
+
+function joined(value: string | number | null | readonly string[]): string | number | null {
+  return typeof value === 'object' && value !== null ? value.join(',') : value
+}
+
+/** The links that are read together: few enough for a short event-loop tick. */
+const batchSize = 100
+/** The pause after a batch is up to this many times as long as the batch took. */
+const maxPause = 5
+
+/**
+ * Yields the account's links that match, by id in the direction of the request: only ids keep their order while others store
+ * links. The first batch may be empty. Pauses after each batch if the event loop is busy, so that redirects stay fast.
+ */
+export async function* linkBatches(
+  storage: Storage,
+  account: number,
+  request: PageRequest,
+): AsyncGenerator<readonly LinkRow[]> {
+  const isAscending = request.direction === 'asc'
+  const page = { ...request, sortBy: 'id', offset: 0, limit: batchSize } as const
+  let after = isAscending ? 0 : Number.MAX_SAFE_INTEGER
+  let busy = 0
+  for (;;) {
+    const start = performance.now()
+    const { rows } = await listLinks(storage, account, { ...page, after })
+    yield rows
+    if (rows.length < batchSize) return
+    after = (rows.at(-1) as LinkRow).id
+    const took = Math.min(maxBatchMs, performance.now() - start)
+    const before = performance.eventLoopUtilization()
+    await wait(took * busy * maxPause)
+    busy = performance.eventLoopUtilization(before).utilization
+  }
+}
+
+/** A slow client does not lengthen the pause. Milliseconds. */
+const maxBatchMs = 100
