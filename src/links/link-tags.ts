@@ -35,15 +35,15 @@ export async function setTags(
       .select(['tag_id', 'merged_into', 'tags.account_id'])
       .where('link_id', '=', link),
   )
-  const current = new Set(rows.map(({ tag_id, merged_into }) => merged_into ?? tag_id))
   const removed = rows.filter(({ tag_id }) => !wanted.has(tag_id)).map(({ tag_id }) => tag_id)
   const added = [...wanted].filter((tag) => !rows.some(({ tag_id }) => tag_id === tag))
   if (removed.length > 0) {
     await tx.execute(query.deleteFrom('link_tags').where('link_id', '=', link).where('tag_id', 'in', removed))
   }
   await insertTags(tx, account, link, added)
-  const shown = [...current].filter((tag) => rows.some((row) => row.merged_into === tag || row.account_id === account))
-  return shown.length !== wanted.size || shown.some((tag) => !wanted.has(tag))
+  // Tags in account 0 without a target are being deleted.
+  const shown = new Set(rows.flatMap((row) => row.merged_into ?? (row.account_id === account ? row.tag_id : [])))
+  return shown.symmetricDifference(wanted).size > 0
 }
 
 /**

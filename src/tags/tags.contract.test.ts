@@ -4,6 +4,9 @@ import fc from 'fast-check'
 import { startApp } from '../../test/app.ts'
 import type { Json, Request } from '../../test/client.ts'
 import { assertRefused } from '../../test/links-api.ts'
+import { finishRemovals } from '../storage/removal.ts'
+import { query } from '../storage/schema.ts'
+import { beginTagRemoval, tagRemoval } from './store.ts'
 
 const app = await startApp()
 const ask = (method: string, path: string, json?: object, request: Request = {}) =>
@@ -21,7 +24,11 @@ const shown = async (path: string): Promise<Json> => (await ask('GET', path)).bo
 const idsIn = async (query: string) =>
   (await ask('GET', `/links?sort=asc&per_page=100&${query}`)).body.data.map(({ id }: Json) => id)
 let domains = 0
-/** A key of another account, which has a tag. */
+const accountOf = async (tag: number): Promise<number> => {
+  const [row] = await app.storage.execute(query.selectFrom('tags').select('account_id').where('id', '=', tag))
+  return row?.account_id as number
+}
+/** A key of another account that has a tag. */
 const other = { key: await app.createKey({ account: await app.createAccount() }) }
 const foreign = await stored('/tags', { name: 'Foreign' }, other)
 
@@ -116,7 +123,31 @@ describe('POST /tags/{id}/merge', () => {
     )
   })
 
-  test('422 for the same tag, an unknown one, one of another account, and without into', async () => {
+  test('an interrupted merge or deletion is already visible, and is finished later', async () => {
+    const [from, into, gone] = [await newTag('Before'), await newTag('After'), await newTag('Gone')]
+    const [link, edited] = [await newLink('Before, Gone, Own'), await newLink('Before, Gone, Own')]
+    const account = await accountOf(into.id)
+    assert.ok(await beginTagRemoval(app.storage, account, from.id, null, into.id))
+    assert.ok(await beginTagRemoval(app.storage, account, gone.id, null, null))
+    const check = async () => {
+      const { headers, body } = await ask('GET', `/links/${link.id}`)
+      assert.deepEqual(body.data, { ...link, tags: ['After', 'Own'] })
+      return headers.etag
+    }
+    const etag = await check()
+    const same = await ask('PATCH', `/links/${edited.id}`, { tags: 'after, own' })
+    assert.equal(same.body.data.updated_at, edited.updated_at)
+    assert.deepEqual(await idsIn(`tag_id=${into.id}`), [link.id, edited.id])
+    for (const { id } of [from, gone]) assert.deepEqual(await idsIn(`tag_id=${id}`), [])
+    const { id } = await newLink('gone')
+    const [again] = (await ask('GET', '/tags?search=gone')).body.data
+    assert.deepEqual(await idsIn(`tag_id=${again.id}`), [id])
+    await finishRemovals(app.storage, tagRemoval)
+    assert.equal(await check(), etag)
+    assert.equal((await shown(`/tags/${into.id}`)).links, 2)
+  })
+
+  test('422 for the same tag, an unknown one, another account’s tag, and without into', async () => {
     const { id } = await newTag('Alone')
     for (const [into, code] of [
       [id, 'not_allowed'],
@@ -210,7 +241,7 @@ interface RandomLink {
   readonly isDeleted: boolean
 }
 
-/** Stores links of an account, and returns those that are left. */
+/** Stores links of an account. Returns the links that were not deleted. */
 async function storeAll(account: Request, links: readonly RandomLink[]): Promise<Json[]> {
   const model: Json[] = []
   for (const { isChanged, isDeleted, ...fields } of links) {
