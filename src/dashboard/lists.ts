@@ -105,9 +105,9 @@ export function linkListState(path: string, given: Fields): ListState {
   return new ListState(path, given, linkListQuery, resources.links, (query) => linkPageRequest(query))
 }
 
-/** Returns the first ten links for a query, and how many there are. */
+/** Returns the first ten links for a query, archived ones included, and how many there are. */
 export function firstLinks(storage: Storage, account: number, query: Fields): Promise<Page<LinkRow>> {
-  const list = new ListState('', { per_page: '10', ...query }, listLinksQuery, resources.links)
+  const list = new ListState('', { per_page: '10', archived: 'any', ...query }, listLinksQuery, resources.links)
   return listLinks(storage, account, list.request)
 }
 

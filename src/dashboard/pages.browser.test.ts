@@ -128,7 +128,7 @@ test('links in the cells of a row lie above the link that covers the row', { ski
   await page.waitForURL(`${app.origin}/app/domains/1/edit#field-homepage_url`)
   await page.goBack()
   await row.getByRole('link', { name: '20 links' }).click()
-  await page.waitForURL(`${app.origin}/app/links?domain_id=1`)
+  await page.waitForURL(`${app.origin}/app/links?domain_id=1&archived=any`)
 })
 
 test('respects reduced motion, and shows the current page with forced colors', { skip }, async () => {

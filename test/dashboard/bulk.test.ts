@@ -204,13 +204,16 @@ describe('a move to another domain', () => {
     const { domain, other, link, browser, follow, undo, shown, send } = await newOwner()
     const [summer, winter, taken] = [
       await link({ alias: 'summer', clicks_limit: 9 }),
-      await link({ alias: 'winter' }),
+      await link({ alias: 'winter', archived: true }),
       await link({ alias: 'Taken' }),
     ]
     const there = await link({ alias: 'taken', domain_id: other.id })
     const looping = await link({ alias: 'loops', url: `http://${other.name}/loops` })
     assert.equal((await app.visit(`http://${domain.name}/summer`)).status, 302)
-    const ask = await browser.open(`/app/links/move?domain_id=${domain.id}`)
+    const { links } = await browser.open(`/app/domains/${domain.id}`)
+    const moves = links.filter((path) => path.startsWith('/app/links/move?'))
+    assert.equal(moves.length, 1)
+    const ask = await browser.open(moves[0] as string)
     assert.match(ask.text, /This moves all 4 links\./)
     const { page } = await browser.submit(ask, selected, { to: `domain-${other.id}` })
     assert.equal(page.heading, `Move 2 links to ${other.name}?`)

@@ -37,7 +37,7 @@ test('names the links and the clicks, and asks for the name, which the server ch
   const { browser, path, domain, link, send } = await place()
   // Clicks on a link with a limit are written before the redirect.
   const first = await link({ alias: 'sale', clicks_limit: 9 })
-  await link()
+  await link({ archived: true })
   const asked = await browser.open(`${path}/delete`)
   assert.equal(asked.heading, `Delete ${domain.name} and its 2 links?`)
   assert.match(asked.text, /It had no clicks in the last 30 days\. Visitors will see a 404 immediately/)
@@ -180,7 +180,7 @@ test('shows the facts of a domain, with its name in ASCII to copy, and why the n
   const [copy] = allOf(root, 'dd').flatMap((fact) => allOf(fact, 'button'))
   assert.equal(copy?.attributes.get('data-copy'), 'xn--strae-oqa.example')
   const edit = await browser.open(`/app/domains/${id}/edit`)
-  assert.ok(edit.links.includes(`/app/links/move?domain_id=${id}`))
+  assert.ok(edit.links.includes(`/app/links/move?domain_id=${id}&archived=any`))
   assert.match(edit.text, /Host name\s*straße\.example A name can’t be changed.*Add the new name/)
 })
 

@@ -222,7 +222,7 @@ function newDomainFields(state: FormState): Html {
 /** Explains why the form has no field for the name. */
 function fixedName(id: number, name: string): Html {
   return html`<div class="field"><strong>${domainLabels.name}</strong><p><bdi>${name}</bdi></p>
-<p class="help">A name can’t be changed, because short links that people already have would stop working. <a href="${home}/new">Add the new name</a> as another domain, then <a href="/app/links/move?domain_id=${id}">move the links</a> to it.</p></div>`
+<p class="help">A name can’t be changed, because short links that people already have would stop working. <a href="${home}/new">Add the new name</a> as another domain, then <a href="/app/links/move?domain_id=${id}&amp;archived=any">move the links</a> to it.</p></div>`
 }
 
 function urlFields(state: FormState): Html {

@@ -192,9 +192,8 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
 ${linkButton({ label: 'Edit', href: `${path}/edit` })}
 ${linkButton({ label: 'New link', href: `/app/links/new?${filter}`, weight: 'primary', icon: 'plus' })}
 ${menu(`${what}-menu`, `More actions for ${nameOf(row)}`, [
-  { label: 'Move links to…', href: `/app/links/move?${filter}`, icon: 'links' },
   ...(what === 'domain' ? [{ label: 'QR code style', href: `${path}/qr`, icon: 'qr' } as const] : []),
-  { label: 'Move links', href: `/app/links/move?${filter}`, icon: 'links' },
+  { label: 'Move links to…', href: `/app/links/move?${filter}&archived=any`, icon: 'links' },
   { label: 'Delete', href: `${path}/delete`, icon: 'remove', isDangerous: true, inDialog: true },
 ])}</div>`
   }

@@ -138,5 +138,5 @@ function dot(color: number): Html {
 export function linkCount(filter: string, links: number): Html {
   const words =
     links < maxCountedLinks ? quantity(links, 'link') : `More than ${formatCount(maxCountedLinks - 1)} links`
-  return html`<a href="/app/links?${filter}">${words}</a>`
+  return html`<a href="/app/links?${filter}&amp;archived=any">${words}</a>`
 }
