@@ -21,7 +21,7 @@ const sheets = [
 ]
 
 const texts = new Map([
-  ['app.css', frameStyles() + sheets.map((name) => textOf(`styles/${name}.css`)).join('')],
+  ['app.css', shortened(frameStyles() + sheets.map((name) => textOf(`styles/${name}.css`)).join(''))],
   ...readdirSync(new URL('scripts', import.meta.url))
     .filter((name) => name.endsWith('.js'))
     .map((name) => [name, textOf(`scripts/${name}`)] as const),
@@ -38,6 +38,11 @@ export async function dashboardFiles(): Promise<ReadonlyMap<string, StaticConten
     return [name, await staticContent(type, text)] as const
   })
   return new Map(await Promise.all(files))
+}
+
+/** Returns styles without comments and indentation, which are a quarter of the bytes that browsers receive. */
+export function shortened(styles: string): string {
+  return styles.replace(/\/\*.*?\*\//gs, '').replace(/\s*\n\s*/g, '\n')
 }
 
 function textOf(file: string): string {

@@ -157,7 +157,7 @@ async function reachableApp(t: TestContext, isServing: () => boolean): Promise<T
 
 /** Returns the state of a domain in the list, and in the facts of its page. */
 async function statesOf(browser: Awaited<ReturnType<typeof signedIn>>, id: number): Promise<string[]> {
-  const rows = allOf((await browser.open('/app/domains')).root, 'td', { 'data-label': 'State' })
+  const rows = allOf((await browser.open('/app/domains')).root, 'td', { class: 'width-large' })
   const facts = allOf((await browser.open(`/app/domains/${id}`)).root, 'dd')
   return [...rows, ...facts.slice(3, 4)].map(textOf)
 }

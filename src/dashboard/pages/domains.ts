@@ -101,7 +101,12 @@ async function listColumns(db: Db, account: number, rows: readonly Domain[]): Pr
     rows.map(({ id }) => id),
   )
   return [
-    { label: 'State', width: 'large', cell: ({ row }) => reachabilityBadge(row.name, results.get(row.id)) },
+    {
+      label: 'State',
+      width: 'large',
+      cell: ({ row }) => reachabilityBadge(row.name, results.get(row.id)),
+      isPlain: true,
+    },
     {
       label: 'Links',
       width: 'small',

@@ -10,8 +10,8 @@ import { filterBar, firstLinks, ListState } from '../lists.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { attributes, linkButton, menu } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
-import { formatCount, quantity, timeAgo } from '../parts/format.ts'
-import { truncateMiddle } from '../parts/links.ts'
+import { quantity, timeAgo } from '../parts/format.ts'
+import { recentClickCount, truncateMiddle } from '../parts/links.ts'
 import { confirmation, emptyState } from '../parts/messages.ts'
 import { type Column, table } from '../parts/table.ts'
 import { addRecordForms, newRecordForm, type RecordForms } from '../record-forms.ts'
@@ -148,7 +148,8 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
           label: `Clicks (${recentDays} days)`,
           kind: 'number',
           sortBy: 'clicks_30d',
-          cell: ({ clicks }) => formatCount(clicks),
+          cell: ({ clicks }) => recentClickCount(clicks),
+          isPlain: true,
         },
         {
           label: words.created,
@@ -191,11 +192,16 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     return html`<div class="actions">${linkButton({ label: 'View links', href: `/app/links?${filter}` })}
 ${linkButton({ label: 'Edit', href: `${path}/edit` })}
 ${linkButton({ label: 'New link', href: `/app/links/new?${filter}`, weight: 'primary', icon: 'plus' })}
-${menu(`${what}-menu`, `More actions for ${nameOf(row)}`, [
-  ...(what === 'domain' ? [{ label: 'QR code style', href: `${path}/qr`, icon: 'qr' } as const] : []),
-  { label: 'Move links to…', href: `/app/links/move?${filter}&archived=any`, icon: 'links' },
-  { label: 'Delete', href: `${path}/delete`, icon: 'remove', isDangerous: true, inDialog: true },
-])}</div>`
+${menu(
+  `${what}-menu`,
+  `More actions for ${nameOf(row)}`,
+  [
+    ...(what === 'domain' ? [{ label: 'QR code style', href: `${path}/qr`, icon: 'qr' } as const] : []),
+    { label: 'Move links to…', href: `/app/links/move?${filter}&archived=any`, icon: 'links' },
+    { label: 'Delete', href: `${path}/delete`, icon: 'remove', isDangerous: true, inDialog: true },
+  ],
+  'plain',
+)}</div>`
   }
 
   async #askToDelete(request: PageRequest, state = new FormState({})): Promise<PageContent> {

@@ -16,7 +16,15 @@ import type { PageContent, Pages, Services } from '../pages.ts'
 import { linkButton, menu } from '../parts/buttons.ts'
 import type { Choice } from '../parts/fields.ts'
 import { capitalize, formatCount, quantity, timeAgo } from '../parts/format.ts'
-import { destination, shortUrlLink, shortUrlText, spaceLabel, statusBadge, truncateMiddle } from '../parts/links.ts'
+import {
+  destination,
+  recentClickCount,
+  shortUrlLink,
+  shortUrlText,
+  spaceLabel,
+  statusBadge,
+  truncateMiddle,
+} from '../parts/links.ts'
 import { addDomainFirst, emptyState } from '../parts/messages.ts'
 import { longTable, selectable, selectRow } from '../parts/table.ts'
 import { linkFileHref } from './link-file.ts'
@@ -206,8 +214,7 @@ function rowStatus({ status, active_period_end_at: end }: Link, now: number): Ht
 
 function recentClicks({ daily }: Row): Html {
   const clicks = daily.reduce((sum, each) => sum + each, 0)
-  const words = ` ${clicks === 1 ? 'click' : 'clicks'} in ${recentDays} days`
-  return html`<span class="trend">${sparkline(daily)}<span>${formatCount(clicks)}<span class="in-block">${words}</span></span></span>`
+  return html`<span class="trend">${sparkline(daily)}<span>${recentClickCount(clicks)}</span></span>`
 }
 
 function lastClick({ last_clicked_at: at }: Link, now: number): Part {

@@ -1,4 +1,5 @@
 import { domainToUnicode } from 'node:url'
+import { recentDays } from '../../analytics/recent.ts'
 import { colors } from '../../forms/rules.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html } from '../../http/html.ts'
@@ -132,6 +133,12 @@ export function colorField(state: FormState): Html {
 
 function dot(color: number): Html {
   return html`<span class="dot dot-${color}"></span>`
+}
+
+/** Renders the clicks in the last 30 days, with words where no column header names them. */
+export function recentClickCount(clicks: number): Html {
+  const words = ` ${clicks === 1 ? 'click' : 'clicks'} in ${recentDays} days`
+  return html`${formatCount(clicks)}<span class="in-block">${words}</span>`
 }
 
 /** Renders the number of links, counted up to `maxCountedLinks`, as a link to the list. */
