@@ -6,6 +6,8 @@ import { type Space, spaceOperations } from '../spaces/schema.ts'
 import { spaceRecords } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Versioned } from '../storage/version.ts'
+import { type Tag, tagOperations } from '../tags/schema.ts'
+import { tagRecords } from '../tags/store.ts'
 import { ListState } from './lists.ts'
 import type { Choice } from './parts/fields.ts'
 
@@ -34,6 +36,18 @@ export async function loadChoices(
     domains: await withChosen(domains.rows, chosen.domains, (id) => domainRecords.find(storage, account, id)),
     spaces: await withChosen(spaces.rows, chosen.spaces, (id) => spaceRecords.find(storage, account, id)),
   }
+}
+
+/** Returns the newest tags and the `chosen` ones, by name. */
+export async function loadTags(
+  storage: Storage,
+  account: number,
+  chosen: readonly unknown[] = [],
+): Promise<readonly Tag[]> {
+  const { request } = new ListState('', {}, tagOperations.list.query, resources.tags)
+  const { rows } = await tagRecords.list(storage, account, { ...request, limit: maxChoices })
+  const tags = await withChosen(rows, chosen, (id) => tagRecords.find(storage, account, id))
+  return tags.toSorted((one, other) => one.name.localeCompare(other.name, 'en'))
 }
 
 async function withChosen<Row extends { readonly id: number }>(

@@ -59,6 +59,8 @@ const messages = {
   'clicks-deleted': () => 'Statistics deleted.',
   'link-enabled': ({ nameOr }) => html`${nameOr('Link')} enabled.`,
   'link-disabled': ({ nameOr }) => html`${nameOr('Link')} disabled.`,
+  'link-archived': ({ nameOr }) => html`${nameOr('Link')} archived. It keeps working.`,
+  'link-unarchived': ({ nameOr }) => html`${nameOr('Link')} is in lists again.`,
   'links-enabled': ({ count, failed }) => `${quantity(count, 'link')} enabled.${failures(failed, 'enabled')}`,
   'links-disabled': ({ count, failed }) => `${quantity(count, 'link')} disabled.${failures(failed, 'disabled')}`,
   'links-moved': ({ count, failed, nameOr }) =>
@@ -153,6 +155,8 @@ const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
   'link-saved': offerForEdits(1),
   'link-enabled': offerForEdits(1),
   'link-disabled': offerForEdits(1),
+  'link-archived': offerForEdits(1),
+  'link-unarchived': offerForEdits(1),
   'links-enabled': offerForEdits(0),
   'links-disabled': offerForEdits(0),
   'links-moved': offerForEdits(1),
@@ -309,7 +313,13 @@ function parseNotice(value: string): Required<Notice> | null {
 }
 
 /** Codes that name an existing link. */
-const linkCodes: readonly Notice['code'][] = ['link-restored', 'link-enabled', 'link-disabled']
+const linkCodes: readonly Notice['code'][] = [
+  'link-restored',
+  'link-enabled',
+  'link-disabled',
+  'link-archived',
+  'link-unarchived',
+]
 
 /** Codes that name an existing domain. */
 const domainCodes: readonly Notice['code'][] = [

@@ -64,6 +64,9 @@ const badLinks: readonly Form[] = [
   { redirect_status: '303' },
   { space_id: '99999' },
   { redirect_password: long(129) },
+  { tags: `fine, ${long(51)}` },
+  { tags: Array.from({ length: 21 }, (_, index) => `tag ${index}`).join() },
+  { notes: long(2_001) },
   { active_period_start_at: '2026-02-30T10:00' },
   { active_period_end_at: 'tomorrow' },
   { active_period_start_at: '2030-01-02 10:00', active_period_end_at: '2030-01-01 10:00' },
@@ -247,6 +250,9 @@ describe('the link form', () => {
       redirect_status: 308,
       redirect_password: 'secret',
       disabled: true,
+      tags: ['Print', 'Summer'],
+      notes: 'One <line>\n\tand another',
+      archived: true,
     })
     const path = `/app/links/${link.id}`
     const { page } = await browser.follow(await browser.submit(await browser.open(`${path}/edit`), path))
@@ -284,6 +290,17 @@ describe('the link form', () => {
     assert.match(shown.said.join(), /Link created\./)
     assert.match(shown.heading, /Everything/)
     for (const words of ['https://acme.com/?a=1&b', 'All', 'Disabled']) assert.ok(shown.text.includes(words), words)
+  })
+
+  test('stores tags between commas and notes, which the page of the link shows', async () => {
+    await place.stored('/tags', { name: 'Spring' })
+    const page = await browser.open('/app/links/new')
+    assert.ok(allOf(page.root, 'option').some(({ attributes }) => attributes.get('value') === 'Spring'))
+    const typed = { url: 'https://acme.com/', tags: 'SPRING,, <Fresh>,', notes: 'First\r\nsecond' }
+    const { page: shown } = await browser.follow(await browser.submit(page, '/app/links', typed))
+    for (const words of ['Spring', '<Fresh>', 'First second']) assert.ok(shown.text.includes(words), shown.text)
+    const { id } = (await place.send('GET', '/tags?search=spring')).body.data[0]
+    assert.ok(shown.links.includes(`/app/links?tag_id=${id}&archived=any`), shown.links.join())
   })
 
   test('shows the beginning of the short link with its port', async () => {

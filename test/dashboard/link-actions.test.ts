@@ -57,6 +57,21 @@ describe('selected links', () => {
     assert.equal((await shown(link)).space_id, space.id)
   })
 
+  test('are archived and listed again one by one, which can be undone', async () => {
+    const link = await place.link()
+    for (const [action, words, isArchived] of [
+      ['archive', /archived\. It keeps working\./, true],
+      ['unarchive', /is in lists again\./, false],
+    ] as const) {
+      const page = await after(await browser.post(`/app/links/${link.id}/${action}`, { next: `/app/links/${link.id}` }))
+      assert.match(page.said.join(), words)
+      assert.equal((await shown(link)).archived, isArchived)
+      await browser.submit(page, '/app/links/undo')
+      assert.equal((await shown(link)).archived, !isArchived)
+      await place.send('PATCH', `/links/${link.id}`, { json: { archived: isArchived } })
+    }
+  })
+
   test('return to the list with its search, filters, order and page', async () => {
     const link = await place.link()
     const next = '/app/links?search=x&status=active&sort_by=clicks&sort=asc&page=2'

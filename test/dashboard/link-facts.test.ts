@@ -111,10 +111,13 @@ test('the page of a link offers Copy and Edit, and the other actions in a menu',
     return [pressed.map(textOf), allOf(menu, 'li').map(textOf)]
   }
   const actions = ['CopyCopied', 'Edit', 'More actions']
-  assert.deepEqual(await labels(), [actions, ['Open', 'Duplicate', 'Disable', 'Delete link']])
+  assert.deepEqual(await labels(), [actions, ['Open', 'Duplicate', 'Disable', 'Archive', 'Delete link']])
   await clickOn(app.storage, link.id, 1, new Date().toISOString())
   await browser.post(`${path}/disable`)
-  assert.deepEqual(await labels(), [actions, ['Open', 'Duplicate', 'Enable', 'Delete statistics', 'Delete link']])
+  assert.deepEqual(await labels(), [
+    actions,
+    ['Open', 'Duplicate', 'Enable', 'Archive', 'Delete statistics', 'Delete link'],
+  ])
   const { links, root } = await browser.open(path)
   assert.ok(links.includes(`/app/links/new?copy=${link.id}`))
   // Without scripts, it replaces the Copy button.

@@ -4,13 +4,15 @@ import { type Html, html, type Part } from '../../http/html.ts'
 import type { redirectStatuses } from '../../links/link.ts'
 import { type Link, linkLabels } from '../../links/schema.ts'
 import type { Space } from '../../spaces/schema.ts'
+import type { Tag } from '../../tags/schema.ts'
 import { dayElement, exactTimeElement, formatCount, quantity, timeAgo } from '../parts/format.ts'
-import { destination, spaceLabel, truncateMiddle } from '../parts/links.ts'
+import { destination, spaceLabel, tagList, truncateMiddle } from '../parts/links.ts'
 
 /** What a link page shows about other records. */
 export interface LinkContext {
   readonly space: Space | undefined
   readonly domain: Pick<Domain, 'not_found_url'>
+  readonly tags: readonly Tag[]
 }
 
 const shownUrl = 160
@@ -30,7 +32,7 @@ export function linkFacts(link: Link, context: LinkContext): Html {
 
 function factRows(link: Link, context: LinkContext, now: number): (readonly [label: string, fact: Part])[] {
   const { url, title, active_period_start_at: start, active_period_end_at: end } = link
-  const { space } = context
+  const { space, tags } = context
   const all: readonly (readonly [label: string, fact: Part | null])[] = [
     [linkLabels.url, externalLink(url, html`<bdi>${truncateMiddle(url, shownUrl)}</bdi>`)],
     ['After it expires', afterExpiry(link, context)],
@@ -38,6 +40,9 @@ function factRows(link: Link, context: LinkContext, now: number): (readonly [lab
     ['Query string', link.forward_query ? 'Passed on to the destination' : 'Not passed on'],
     [linkLabels.title, title && html`<bdi>${title}</bdi>`],
     [linkLabels.space_id, space ? html`<a href="/app/links?space_id=${space.id}">${spaceLabel(space)}</a>` : null],
+    [linkLabels.tags, tags.length === 0 ? null : tagList(tags)],
+    [linkLabels.notes, link.notes && html`<bdi class="lines">${link.notes}</bdi>`],
+    [linkLabels.archived, link.archived ? 'Yes. It keeps working, but lists omit it.' : null],
     [
       start !== null && Date.parse(start) > now ? linkLabels.active_period_start_at : 'Started working on',
       start && exactTimeElement(start),

@@ -15,6 +15,7 @@ test('lists only differences in submitted fields, with time zones', () => {
     active_period_end_at: at,
     disabled: true,
     forward_query: false,
+    tags: ['Print'],
   } as Link
   const differences = (form: Fields) => linkDifferences(form, stored, { domains: [], spaces })
   const no = { label: 'Disabled', yours: '', theirs: 'Yes' }
@@ -28,6 +29,7 @@ test('lists only differences in submitted fields, with time zones', () => {
   assert.deepEqual(stops('2027-01-01T23:30:05'), [['2027-01-01T23:30:05Z', theirs]])
   assert.deepEqual(stops('2027-13-01T23:30'), [['2027-13-01T23:30:00Z', theirs]])
   assert.deepEqual(stops(''), [['', theirs]])
+  assert.deepEqual(differences({ disabled: 'true', tags: ' Print ,' }), [])
   assert.deepEqual(differences({ disabled: 'true', title: '', space_id: '2' }), [
     { label: 'Title', yours: '', theirs: 'Summer' },
     { label: 'Space', yours: 'Sales', theirs: '' },

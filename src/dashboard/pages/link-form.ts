@@ -8,7 +8,8 @@ import { type Html, html } from '../../http/html.ts'
 import { type Link, type LinkRow, linkLabels, linkOf } from '../../links/schema.ts'
 import { findLink, findLinkDomain } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
-import { type Choices, loadChoices, spaceChoice } from '../choices.ts'
+import type { Tag } from '../../tags/schema.ts'
+import { type Choices, loadChoices, loadTags, spaceChoice } from '../choices.ts'
 import type { PageContent, Pages, Services } from '../pages.ts'
 import { hiddenFields } from '../parts/buttons.ts'
 import {
@@ -18,6 +19,7 @@ import {
   type Field,
   type FormState,
   selectField,
+  textArea,
   textField,
 } from '../parts/fields.ts'
 import { exactTime, formatDay, quantity } from '../parts/format.ts'
@@ -48,36 +50,39 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
         const original = linkOf(found(await findOriginal(query.copy, account), 'link'), shortUrl)
         return { ...formValues(original), alias: '', domain_id: String(original.domain_id), copy: query.copy }
       }
-      const { url, space_id, domain_id = (await findLinkDomain(storage, account, null))?.id } = query
-      return { url, ...campaignValues(url), domain_id, space_id, redirect_status: '302' }
+      const { url, space_id, tags, domain_id = (await findLinkDomain(storage, account, null))?.id } = query
+      return { url, ...campaignValues(url), domain_id, space_id, tags, redirect_status: '302' }
     },
     newPage: async (state, { account }) => {
       const { domain_id, space_id, copy } = state.values
-      const [choices, suggestions, original] = await Promise.all([
+      const [choices, suggestions, tags, original] = await Promise.all([
         loadChoices(storage, account, { domains: [domain_id], spaces: [space_id] }),
         loadSuggestions(storage, account),
+        loadTags(storage, account),
         findOriginal(copy, account),
       ])
-      return newLinkPage(state, { ...choices, suggestions }, shortUrl, original && linkOf(original, shortUrl))
+      return newLinkPage(state, { ...choices, suggestions, tags }, shortUrl, original && linkOf(original, shortUrl))
     },
     valuesOf: (row) => formValues(linkOf(row, shortUrl)),
     editForm: async (row, { account, fields }) => {
       const link = linkOf(row, shortUrl)
-      const [choices, suggestions] = await Promise.all([
+      const [choices, suggestions, tags] = await Promise.all([
         loadChoices(storage, account, { spaces: [link.space_id, fields.space_id] }),
         loadSuggestions(storage, account),
+        loadTags(storage, account),
       ])
       return {
         name: shortUrlText(link.short_url),
-        controls: (state) => existingLinkControls(state, { ...choices, suggestions }, link),
+        controls: (state) => existingLinkControls(state, { ...choices, suggestions, tags }, link),
         differences: (sent) => linkDifferences(sent, link, choices),
       }
     },
   })
 }
 
-/** Domains and spaces to choose from, and campaign values that were used before. */
+/** Domains, spaces and tags to choose from, and campaign values that were used before. */
 interface Offered extends Choices {
+  readonly tags: readonly Tag[]
   readonly suggestions: Suggestions
 }
 
@@ -135,20 +140,36 @@ interface Control extends Pick<Field, 'help'> {
   readonly name: keyof typeof linkLabels
   readonly summary: (value: string) => string
   /** `text` by default. */
-  readonly kind?: 'url' | 'number' | 'password' | 'datetime-local' | 'checkbox' | 'space' | 'redirect'
+  readonly kind?:
+    | 'url'
+    | 'number'
+    | 'password'
+    | 'datetime-local'
+    | 'checkbox'
+    | 'space'
+    | 'redirect'
+    | 'tags'
+    | 'lines'
 }
 
 const maxSummaryCharacters = 24
 
 /** Optional fields in collapsible sections, by their titles. */
 const sections: Readonly<Record<string, readonly Control[]>> = {
-  'Name and space': [
+  'Name, space, tags and notes': [
     {
       name: 'title',
       help: 'What the link is for.',
       summary: (title) => truncateMiddle(title, maxSummaryCharacters),
     },
     { name: 'space_id', kind: 'space', summary: (id) => id },
+    {
+      name: 'tags',
+      kind: 'tags',
+      help: 'Words with commas between them, such as Summer, Print. Up to 20.',
+      summary: (tags) => truncateMiddle(tags, maxSummaryCharacters),
+    },
+    { name: 'notes', kind: 'lines', help: 'Only visible in your account.', summary: () => 'notes' },
   ],
   'Dates and limits': [
     {
@@ -232,10 +253,15 @@ function formatDayOf(text: string): string {
   return Number.isNaN(time) ? text : `${formatDay(time)} UTC`
 }
 
-function renderControl(control: Control, state: FormState, { spaces }: Choices, hasPassword: boolean): Html {
+function renderControl(control: Control, state: FormState, { spaces, tags }: Offered, hasPassword: boolean): Html {
   const { kind = 'text' } = control
   const field: Field = { ...control, label: linkLabels[control.name] }
   if (kind === 'checkbox') return checkbox(state, field)
+  if (kind === 'lines') return textArea(state, field)
+  if (kind === 'tags') {
+    const suggestions = tags.map(({ name }) => name)
+    return textField(state, { ...field, suggestions, isList: true })
+  }
   if (kind === 'redirect') return selectField(state, { ...field, options: redirects })
   if (kind === 'password') return passwordFields(field, state, hasPassword)
   // Scripts show the time in the time zone of the browser and name it.
@@ -258,7 +284,7 @@ const allControls: readonly Pick<Control, 'name' | 'kind'>[] = [{ name: 'url' },
 
 function formValues(link: Link): Fields {
   const values = allControls.map(({ name, kind }) => {
-    const text = String(link[name as keyof Link] ?? '')
+    const text = name === 'tags' ? link.tags.join(', ') : String(link[name as keyof Link] ?? '')
     return [name, kind === 'datetime-local' ? localTime(text) : text]
   })
   return { ...Object.fromEntries(values), ...campaignValues(link.url) }
@@ -276,11 +302,22 @@ function apiFields(form: Fields): Fields {
     // Browsers don't send unchecked boxes.
     if (kind === 'checkbox') fields[name] = sent[name] || 'false'
     if (kind === 'datetime-local' && typeof sent[name] === 'string') fields[name] = toUtc(sent[name])
+    if (kind === 'tags' && typeof sent[name] === 'string') fields[name] = namesIn(sent[name]).join(', ')
+    // Browsers end lines with CR LF.
+    if (kind === 'lines' && typeof sent[name] === 'string') fields[name] = sent[name].replaceAll('\r\n', '\n')
   }
   // An empty password field was not edited.
   if (remove_password === 'true') fields.redirect_password = ''
   else if (sent.redirect_password === '') delete fields.redirect_password
   return fields
+}
+
+/** Returns the names between the commas. */
+function namesIn(text: string): string[] {
+  return text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
 }
 
 function toUtc(text: string): string {

@@ -7,6 +7,7 @@ import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
 import { findQrStyle } from '../../qr/store.ts'
 import { spaceRecords } from '../../spaces/store.ts'
+import { findTagByName } from '../../tags/store.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyButton, hiddenFields, linkButton, type MenuItem, menu, submitButton } from '../parts/buttons.ts'
 import { quantity } from '../parts/format.ts'
@@ -63,12 +64,17 @@ ${deletionSection(link, isVisited)}`
   }
 }
 
-async function contextOf({ space_id, domain_id }: Link, account: number, { storage }: Services): Promise<LinkContext> {
-  const [space, domain] = await Promise.all([
+async function contextOf(
+  { space_id, domain_id, tags: names }: Link,
+  account: number,
+  { storage }: Services,
+): Promise<LinkContext> {
+  const [space, domain, tags] = await Promise.all([
     space_id === null ? undefined : spaceRecords.find(storage, account, space_id),
     domainRecords.find(storage, account, domain_id),
+    Promise.all(names.map((name) => findTagByName(storage, account, name))),
   ])
-  return { space: space?.record, domain: found(domain, 'link').record }
+  return { space: space?.record, domain: found(domain, 'link').record, tags: tags.filter((tag) => tag !== undefined) }
 }
 
 function clicksSection(link: Link, statistics: readonly Html[] | null): Html {
@@ -96,7 +102,7 @@ function titleAndHeading({ short_url, status }: Link) {
 }
 
 /** Renders the actions to the right of the heading. Without scripts, the short link to select replaces Copy. */
-function headActions({ id, short_url, disabled }: Link, hasStatistics: boolean): Html {
+function headActions({ id, short_url, disabled, archived }: Link, hasStatistics: boolean): Html {
   const path = `${home}/${id}`
   const state = disabled
     ? ({ label: 'Enable', icon: 'done', href: `${path}/enable` } as const)
@@ -106,6 +112,7 @@ function headActions({ id, short_url, disabled }: Link, hasStatistics: boolean):
     { label: 'Open', href: short_url, icon: 'open', inNewTab: true },
     { label: 'Duplicate', href: `${home}/new?copy=${id}`, icon: 'copy' },
     { ...state, fields: { next: path } },
+    { ...archiveItem(archived, path), fields: { next: path } },
   ]
   if (hasStatistics) items.push({ label: 'Delete statistics', href: `${path}/delete-statistics`, ...deletion })
   items.push({ label: 'Delete link', href: `${path}/delete`, ...deletion })
@@ -113,6 +120,13 @@ function headActions({ id, short_url, disabled }: Link, hasStatistics: boolean):
 ${copyButton(short_url, 'the short link', 'Copy', 'primary')}
 ${linkButton({ label: 'Edit', href: `${path}/edit`, icon: 'edit' })}
 ${menu('link-menu', 'More actions', items, 'plain')}</div>`
+}
+
+/** Returns the menu item that archives the link at `path`, or lists it again. */
+export function archiveItem(isArchived: boolean, path: string): MenuItem {
+  return isArchived
+    ? { label: 'Unarchive', icon: 'unarchive', href: `${path}/unarchive` }
+    : { label: 'Archive', icon: 'archive', href: `${path}/archive` }
 }
 
 export function qrImage(shortUrl: string, path: string): Html {
@@ -136,15 +150,17 @@ function addLinkActions(pages: Pages, services: Services): void {
     actions: { links },
     deleteClicks,
   } = services
-  for (const [name, disabled] of [
-    ['enable', 'false'],
-    ['disable', 'true'],
+  for (const [name, code, change] of [
+    ['enable', 'link-enabled', { disabled: 'false' }],
+    ['disable', 'link-disabled', { disabled: 'true' }],
+    ['archive', 'link-archived', { archived: 'true' }],
+    ['unarchive', 'link-unarchived', { archived: 'false' }],
   ] as const) {
     pages.post(`${home}/:id/${name}`, async (request) => {
       const id = idParam(request, 'link')
-      const { edit } = await links.changeForNow(request.account, id, { disabled }, null)
+      const { edit } = await links.changeForNow(request.account, id, change, null)
       const ids = edit === null ? [id] : [id, edit]
-      return new Redirect(linkReturnPath(request.fields.next), { code: `link-${name}d`, ids })
+      return new Redirect(linkReturnPath(request.fields.next), { code, ids })
     })
   }
 

@@ -27,6 +27,7 @@ import {
 } from '../parts/links.ts'
 import { addDomainFirst, emptyState } from '../parts/messages.ts'
 import { longTable, selectable, selectRow } from '../parts/table.ts'
+import { archiveItem } from './link.ts'
 import { linkFileHref } from './link-file.ts'
 import { matchingBox, noSpace, selectedActions } from './selection.ts'
 
@@ -221,7 +222,7 @@ function lastClick({ last_clicked_at: at }: Link, now: number): Part {
   return at === null ? html`<span class="muted">Never</span>` : timeAgo(at, now)
 }
 
-function rowMenu({ id, short_url, disabled }: Link, list: ListState): Html {
+function rowMenu({ id, short_url, disabled, archived }: Link, list: ListState): Html {
   const state = disabled ? ({ label: 'Enable', icon: 'done' } as const) : ({ label: 'Disable', icon: 'off' } as const)
   const remove = list.currentHref === home ? '' : `?${new URLSearchParams({ next: list.currentHref })}`
   return menu(`menu-${id}`, `Actions for ${shortUrlText(short_url)}`, [
@@ -229,6 +230,7 @@ function rowMenu({ id, short_url, disabled }: Link, list: ListState): Html {
     { label: 'QR code', href: `${home}/${id}#qr`, icon: 'qr' },
     { label: 'Duplicate', href: `${home}/new?copy=${id}`, icon: 'copy' },
     { ...state, href: `${home}/${id}/${disabled ? 'enable' : 'disable'}`, fields: { next: list.currentHref } },
+    { ...archiveItem(archived, `${home}/${id}`), fields: { next: list.currentHref } },
     { label: 'Delete', href: `${home}/${id}/delete${remove}`, icon: 'remove', isDangerous: true, inDialog: true },
   ])
 }

@@ -84,6 +84,8 @@ interface TextField extends Field {
   readonly maxLength?: number
   /** Values that the browser suggests. */
   readonly suggestions?: readonly string[]
+  /** Whether the field has several values with commas between them. Scripts suggest each of them. */
+  readonly isList?: boolean
 }
 
 export function textField(state: FormState, field: TextField): Html {
@@ -105,10 +107,18 @@ export function textField(state: FormState, field: TextField): Html {
     inputmode: type === 'number' ? 'numeric' : null,
     maxlength: field.maxLength ?? null,
     list: listId,
+    'data-list': field.isList === true,
   })}>${listId && html`<datalist id="${listId}">${suggestions.map((value) => html`<option value="${value}"></option>`)}</datalist>`}`
   if (prefix === undefined) return withLabel(field, error, input)
   const prefixed = html`<div class="prefixed"><span class="prefix"><bdi>${prefix}</bdi></span>${input}</div>`
   return withLabel(field, error, prefixed)
+}
+
+/** Renders a field for text with several lines. */
+export function textArea(state: FormState, field: Field): Html {
+  const { value, error } = state.control(field)
+  const all = attributes({ ...commonAttributes(field, error), rows: 3 })
+  return withLabel(field, error, html`<textarea${all}>${value}</textarea>`)
 }
 
 /** Renders a control for a color such as #0b5c6b. */

@@ -6,6 +6,7 @@ import { type Html, html } from '../../http/html.ts'
 import type { Status } from '../../links/link.ts'
 import { maxCountedLinks } from '../../links/store.ts'
 import { spaceLabels } from '../../spaces/schema.ts'
+import type { Tag } from '../../tags/schema.ts'
 import { copyButton } from './buttons.ts'
 import { type FormState, radioGroup } from './fields.ts'
 import { capitalize, formatCount, quantity } from './format.ts'
@@ -121,6 +122,11 @@ export function statusBadge(status: Status): Html | null {
 
 export function spaceLabel(space: { readonly name: string; readonly color: number }): Html {
   return html`<span class="space">${dot(space.color)}<bdi>${space.name}</bdi></span>`
+}
+
+/** Renders tags, each as a link to its links. */
+export function tagList(tags: readonly Tag[]): Html {
+  return html`<span class="tags">${tags.map((tag) => html`<a href="/app/links?tag_id=${tag.id}&amp;archived=any">${spaceLabel(tag)}</a> `)}</span>`
 }
 
 export function colorField(state: FormState): Html {

@@ -44,6 +44,7 @@ function isChanged(control) {
     const initial = [...control.options].findIndex(({ defaultSelected }) => defaultSelected)
     return control.selectedIndex !== Math.max(0, initial)
   }
+  if (control instanceof HTMLTextAreaElement) return control.value !== control.defaultValue
   if (!(control instanceof HTMLInputElement)) return false
   const isChoice = control.type === 'checkbox' || control.type === 'radio'
   return isChoice ? control.checked !== control.defaultChecked : control.value !== control.defaultValue
@@ -92,6 +93,24 @@ function showCampaign(form, campaign) {
     if (field === null || (early.has(field) && value === '')) continue
     early.delete(field)
     if (field.value.trim() !== value) field.value = value
+  }
+}
+
+// In a list, each suggestion begins with the values before the last comma, because it replaces the whole text.
+document.addEventListener('input', suggestNext)
+document.addEventListener('focusin', suggestNext)
+
+/** @type {(event: Event) => void} */
+function suggestNext({ target }) {
+  if (!(target instanceof HTMLInputElement) || !('list' in target.dataset) || target.list === null) return
+  const before = target.value.includes(',') ? target.value.replace(/,[^,]*$/, ', ') : ''
+  const used = new Set(before.split(',').map((value) => value.trim().toLowerCase()))
+  for (const option of target.list.options) {
+    option.dataset.name ??= option.value
+    const { name } = option.dataset
+    const value = before + name
+    option.disabled = used.has(name.toLowerCase())
+    if (option.value !== value) option.value = value
   }
 }
 
