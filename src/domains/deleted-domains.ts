@@ -22,9 +22,8 @@ export function removeDomainForNow(db: Db, account: number, id: number, now: num
     const [found] = await tx.execute(domain.forUpdate())
     if (found === undefined) return false
     const deleted_at = new Date(now).toISOString()
-    // Lists subtract it from their totals. It stays right, because hidden links can't be stored or deleted.
-    const links = await countLinks(tx, account, id)
-    const archived_links = await countLinks(tx, account, id, 'archived')
+    // Lists subtract the counts from their totals. They stay right, because hidden links can't be stored or deleted.
+    const { links, archived: archived_links } = await countLinks(tx, account, id)
     const hidden = { id, account_id: account, name: found.name, links, archived_links, deleted_at }
     await tx.execute(query.insertInto('deleted_domains').values(hidden))
     return beginDomainRemoval(tx, account, id, null)

@@ -56,19 +56,23 @@ export async function removeDomain(
     return await domainRecords.remove(db, account, id, precondition)
   } catch (error) {
     if (!(error instanceof ForeignKeyViolation)) throw error
-    const links = await countLinks(db, account, id)
+    const { links } = await countLinks(db, account, id)
     if (links > 0) throw domainInUse(links)
     // The last link has just been deleted, or something else refers to the domain.
     return domainRecords.remove(db, account, id, precondition)
   }
 }
 
-/** Links in one count, which takes a few milliseconds. */
-const countBatchSize = 50_000
+/** Links in one count, which takes about ten milliseconds. */
+const countBatchSize = 20_000
 
-/** Counts the links of the account's domain, or only its archived links, in batches. */
-export async function countLinks(db: Db, account: number, domain: number, which?: 'archived'): Promise<number> {
-  let [total, after, counted] = [0, 0, countBatchSize]
+/** Counts the links of the account's domain, and how many of them are archived, in batches. */
+export async function countLinks(
+  db: Db,
+  account: number,
+  domain: number,
+): Promise<{ readonly links: number; readonly archived: number }> {
+  let [links, archived, after, counted] = [0, 0, 0, countBatchSize]
   while (counted === countBatchSize) {
     const batch = query
       .selectFrom('links')
@@ -89,9 +93,10 @@ export async function countLinks(db: Db, account: number, domain: number, which?
     )
     counted = Number(next?.counted)
     after = Number(next?.last)
-    total += which === 'archived' ? Number(next?.archived) : counted
+    links += counted
+    archived += Number(next?.archived)
   }
-  return total
+  return { links, archived }
 }
 
 /**
