@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { overloaded } from '../errors.ts'
 import { Semaphore } from '../lib/semaphore.ts'
-import type { Look } from './code.ts'
+import { isLogo, type Look } from './code.ts'
 
 /** Why a file can't be a logo. */
 export type LogoProblem = 'type' | 'size' | 'damaged' | 'empty' | 'unreadable'
@@ -53,7 +53,10 @@ export function readLogo(account: number, request: LogoFile, timeout = timeoutMs
   return processes.run(async () => {
     const output = await runProcess(input, timeout)
     const response: LogoResponse = output === null ? { problem: 'damaged' } : JSON.parse(output)
-    return 'problem' in response ? response.problem : Buffer.from(response.logo, 'base64')
+    if ('problem' in response) return response.problem
+    const logo = Buffer.from(response.logo, 'base64')
+    // An exploit of the decoder could write anything.
+    return isLogo(logo) ? logo : 'damaged'
   }, String(account))
 }
 
