@@ -35,7 +35,7 @@ export interface Groups {
 
 /** Records that lists leave out by default. */
 export interface Archived {
-  /** 1 for these records, otherwise 0. It is also in `filters`. */
+  /** 1 for these records, otherwise 0. `filters` has it, too. */
   readonly column: string
   /** The key of their number in `record_counts`. */
   readonly count: string

@@ -17,7 +17,7 @@ export function fingerprintOfParts(page: string): string {
   return fingerprintOf([...page.matchAll(/ data-(?:part="[^"]*"|refresh\b)/g)].join())
 }
 
-/** Returns whether the request comes from the script of an open page, so that nobody may see the response. */
+/** Returns whether the request comes from the script of an open page, so possibly no one sees the response. */
 export function isRefresh({ headers }: Exchange): boolean {
   return headers['x-refresh'] === '1'
 }

@@ -75,7 +75,7 @@ interface ListOptions {
   readonly description: string
 }
 
-/** A field with a list of texts, which is `absent` if it is absent. Of texts that differ only in case, the first one counts. */
+/** A field with a list of texts; `absent` if it was not sent. The first of several texts that differ only in case counts. */
 export function list<const Absent>(
   rule: Rule<string>,
   { most, description }: ListOptions,
@@ -91,7 +91,7 @@ export function list<const Absent>(
   return { schema, required: false, acceptsEmpty: true, list: true, read }
 }
 
-/** Returns the values of a list, without those that differ from an earlier one only in case. */
+/** Returns the values of a list. Drops values that differ from an earlier value only in case. */
 function valuesIn(raw: unknown, rule: Rule<string>): string[] | Refusal {
   const texts = textsOf(raw)
   if (texts instanceof Refusal) return texts
@@ -105,7 +105,7 @@ function valuesIn(raw: unknown, rule: Rule<string>): string[] | Refusal {
   return [...values.values()]
 }
 
-/** Returns the texts of a list that are not empty. */
+/** Returns the non-empty texts of a list. */
 function textsOf(raw: unknown): string[] | Refusal {
   const texts: string[] = []
   for (const item of Array.isArray(raw) ? raw : [raw]) {

@@ -93,8 +93,8 @@ export async function linksDeletedBy(
 }
 
 /**
- * Restores the account's link, without its space and tags if those are gone. `now` is in Unix milliseconds. Returns the link, even if it
- * was restored before; undefined if it can't be restored any more, never existed, or its domain is gone. Throws
+ * Restores the account's link, without deleted spaces and tags. `now` is in Unix milliseconds. Returns the link, even if
+ * it was restored before; undefined if it can't be restored any more, never existed, or its domain is gone. Throws
  * `alias_taken` if another link has the alias by now.
  */
 export async function restoreLink(

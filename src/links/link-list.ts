@@ -138,7 +138,7 @@ interface EndingQuery {
 }
 
 /**
- * Finds the account's enabled links that end within `endingDays` or ended in the last `endingDays`. A used-up click limit
+ * Finds the account's enabled links that end within `endingDays` or ended in the last `endingDays`. A reached click limit
  * ends a link at its last click, and is found among the newest `maxUsedUpLinks` expired links.
  */
 export async function findEndingLinks(

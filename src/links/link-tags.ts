@@ -1,4 +1,4 @@
-/** The tags of links. A link has the tags in `link_tags`, except those that are being deleted or merged into others. */
+/** Link tags. A link has the tags in `link_tags`, except tags that are being deleted. A tag counts as its merge target. */
 import { validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import type { Db, GroupIds, PageRequest } from '../storage/port.ts'
@@ -18,7 +18,7 @@ export const tagsOfLink = `(select string_agg(name, ',' order by name_folded) fr
 
 /**
  * Replaces the tags of the account's link, which is locked, by the tags with these names, case-insensitively. Returns whether
- * that changed anything. Throws `validation_failed` for unknown names if they are to be rejected.
+ * that changed anything. Throws `validation_failed` for the first unknown name if `unknown` is `reject`.
  */
 export async function setTags(
   tx: Db,

@@ -151,7 +151,7 @@ export function ranged(engine: ListEngine, listing: AnyListing, name: string): S
   const isInRange = all([sql`account_id = ${account}`, ...boundsOf(listing, name)])
   const where = conditionsOf(engine, { ...listing, ranges: others })
   const side = sql`(select ${sql.ref(column.key)} as side_id from ${entries} where ${isInRange}) as side`
-  // Without other conditions, the index alone has the answer.
+  // Without other conditions, the index is enough.
   if (where.length === 1) return { from: side, id: sql`side_id`, sortedBy: sql`side_id`, where: [] }
   const from = sql`${side} join ${sql.table(of.table)} on id = side_id`
   return { from, id: sql`id`, sortedBy: sql`id`, where }
@@ -193,7 +193,7 @@ export function grouped(engine: ListEngine, listing: AnyListing, filter: GroupFi
   const others = { ...groups, [filter.name]: ofName.toSpliced(filter.place, 1) }
   const conditions = conditionsOf(engine, { ...listing, after: null, groups: others })
   const own = { id: sql`side_id`, sortedBy: sql`side_id` }
-  // The rows of the group have the account, so without other conditions they have the answer.
+  // The rows of the group have the account, so without other conditions they are enough.
   if (conditions.length === 1) return { from: side, where: [], ...own }
   return { from: sql`${side} join ${sql.table(of.table)} on id = side_id`, where: conditions, ...own }
 }

@@ -127,7 +127,7 @@ export interface Listable<Row> {
   readonly archived?: Resource['archived']
 }
 
-/** The values from `from` on, and those before `before`. At least one is given. */
+/** Values from `from` on and before `before`. At least one is given. */
 export interface ValueRange {
   readonly from?: string | number
   readonly before?: string | number

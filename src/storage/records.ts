@@ -88,8 +88,8 @@ export class Records<Row extends AnyRecord> {
 
   /**
    * Changes columns of the account's record. `updated_at` and the version change only if a value in `change` differs from
-   * the stored one or `isChanged` is true, whatever `unversioned` sets. Returns undefined if there is no such record. Throws what `precondition`
-   * throws for the current version.
+   * the stored one or `isChanged` is true, whatever `unversioned` sets. Returns undefined if there is no such record.
+   * Throws what `precondition` throws for the current version.
    */
   async change(
     db: Db,

@@ -109,7 +109,7 @@ test('422 for files that can’t be a logo, with the reason next to the field', 
     new File([typeof bytes === 'string' ? bytes : Buffer.alloc(bytes, 'x')], name)
   for (const [logo, reason] of [
     [[file('')], 'The file is empty. Choose another file.'],
-    [[file(256 * 1024 + 1)], 'The file is larger than 256 KB. Choose a smaller one.'],
+    [[file(256 * 1024 + 1)], 'The file is larger than 256 KB. Choose a smaller file.'],
     [[file(svg), file(svg)], 'Choose a single file.'],
     [[file(256 * 1024)], 'Choose a PNG, JPEG or SVG file.'],
     [[file('\x89PNG\r\n\x1a\n')], 'Choose a PNG, JPEG or SVG file.'],

@@ -1,4 +1,4 @@
-/** One line per link in the same chart. Color, dashes and markers tell the lines apart. */
+/** One line per link in the same chart. The lines differ in color, dashes and markers. */
 import { line, symbol, symbolCircle, symbolCross, symbolDiamond, symbolSquare, symbolTriangle } from 'd3-shape'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { formatCount, quantity } from '../parts/format.ts'

@@ -82,7 +82,10 @@ function timeLabels(time: TimeAxis): Html[] {
   })
 }
 
-/** Renders a column for each started bucket. It receives the pointer, and its title shows its values without scripts. The table has its link. */
+/**
+ * Renders a column for each started bucket. It receives the pointer, and its title shows its values without scripts. The
+ * table has its link.
+ */
 function columns({ time, axis, reading, clicksOf }: Plot): Html[] {
   const { buckets, started } = time
   const width = rounded(plotWidth / Math.max(1, buckets.length - 1))

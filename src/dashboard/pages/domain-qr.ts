@@ -105,7 +105,7 @@ function fileOf(sent: unknown): Buffer | Refusal | null {
   if (!(sent instanceof UploadedFile)) return logoRefusal('Choose a single file.')
   const { bytes } = sent
   if (bytes.length === 0) return logoRefusal('The file is empty. Choose another file.')
-  return bytes.length > maxLogoFileBytes ? logoRefusal('The file is larger than 256 KB. Choose a smaller one.') : bytes
+  return bytes.length > maxLogoFileBytes ? logoRefusal('The file is larger than 256 KB. Choose a smaller file.') : bytes
 }
 
 function stylePage(domain: Domain, stored: QrStyle | undefined, state: FormState): PageContent {

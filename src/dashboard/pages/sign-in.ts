@@ -75,7 +75,10 @@ const lacksScope = 'This API key lacks the * scope. Sign in with a key that has 
 
 const command = `${program} login-link`
 
-/** Renders the command that prints a sign-in link, and both forms. A script asks first in a signed-in browser: a link must not silently switch the account. */
+/**
+ * Renders the command that prints a sign-in link, and both forms. A script asks first in a signed-in browser: a link must
+ * not silently switch the account.
+ */
 function signInPage(
   exchange: Exchange,
   next: string,

@@ -55,7 +55,7 @@ async function referrerOf(
   return { host, named, statistics, storage: services.storage }
 }
 
-/** Returns the links with clicks from the referrer among those with the most clicks, and the clicks of all others. */
+/** Searches the most clicked links for clicks from the referrer. Returns these links, and the clicks of all others. */
 async function clicksOf({ host, statistics, storage }: Referrer) {
   const [db, account, subject] = statistics.scope
   const { range } = statistics.reading.period
