@@ -14,9 +14,9 @@ import {
   peopleOf,
   type Value,
 } from '../src/analytics/day.ts'
-import { type Day, Days, groupKeys, lockAccounts, lockLinks, saveTotals, scopes } from '../src/analytics/tables.ts'
+import { type Day, Days, groupKeys, lockAccounts, lockLinks, saveTotals } from '../src/analytics/tables.ts'
 import type { Db } from '../src/storage/port.ts'
-import { query, type Row } from '../src/storage/schema.ts'
+import { query, type Row, scopes } from '../src/storage/schema.ts'
 
 /** The number of a date such as `2026-11-22`. */
 export function dayOf(date: string): number {

@@ -14,10 +14,10 @@ import {
 } from '../../test/clicks.ts'
 import type { Later } from '../../test/engine.ts'
 import { deleteLink, dueOf, newLink } from '../../test/links.ts'
+import { scopes } from '../storage/schema.ts'
 import { dayOf } from './calendar.ts'
 import type { Click, ClickStore, CountedClick } from './click-store.ts'
 import { dimensions } from './day.ts'
-import { scopes } from './tables.ts'
 
 const noon = Date.parse('2026-11-22T12:00:00.000Z')
 const dayMs = 86_400_000

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { BatchWriter, Db } from '../storage/port.ts'
-import { query, type Row } from '../storage/schema.ts'
+import { query, type Row, scopes } from '../storage/schema.ts'
 import { type ClickHour, calendarOf, today } from './calendar.ts'
 import { addPeople, type DayFacts, type Dimension, dimensionsOfLinks, hourOf } from './day.ts'
 import {
@@ -14,7 +14,6 @@ import {
   makeStatusDue,
   parts,
   saveTotals,
-  scopes,
 } from './tables.ts'
 
 /** Clicks of one link at one time, of the same visitor. More than one only if the visitor is unknown. */

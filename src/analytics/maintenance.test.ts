@@ -14,11 +14,11 @@ import {
 import { deleteLink, setDomain, setSpace } from '../../test/links.ts'
 import { databaseUnavailable } from '../errors.ts'
 import { removeSpace } from '../spaces/store.ts'
-import { query } from '../storage/schema.ts'
+import { query, scopes } from '../storage/schema.ts'
 import type { Click } from './click-store.ts'
 import { dimensions } from './day.ts'
 import { moveSomeClicks } from './maintenance.ts'
-import { daysOfLink, daysOfScope, scopes } from './tables.ts'
+import { daysOfLink, daysOfScope } from './tables.ts'
 
 const dayMs = 86_400_000
 

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Failure } from '../errors.ts'
 import type { BatchWriter, Db } from '../storage/port.ts'
 import { restorableSince } from '../storage/removal.ts'
-import { query } from '../storage/schema.ts'
+import { query, type Scope, scopes } from '../storage/schema.ts'
 import { dayOf } from './calendar.ts'
 import { addDay, addPeople, type DayFacts, emptyDay, peopleOf, subtractDay } from './day.ts'
 import { accountsDue, subtractOldDays } from './recent.ts'
@@ -20,9 +20,7 @@ import {
   makeStatusDue,
   movableKeys,
   parts,
-  type Scope,
   saveTotals,
-  scopes,
 } from './tables.ts'
 
 /** Days that one transaction moves or subtracts. Full ones take some milliseconds each. */

@@ -8,12 +8,12 @@ import { createAccount, findTimeZones, updateAccount } from '../accounts/store.t
 import { removeDomainForNow, restoreDomain } from '../domains/deleted-domains.ts'
 import { removeLinkForNow, restoreLink } from '../links/deleted-links.ts'
 import type { Db } from '../storage/port.ts'
-import { query } from '../storage/schema.ts'
+import { query, scopes } from '../storage/schema.ts'
 import { calendarOf, dayMs, hourMs } from './calendar.ts'
 import { peopleOf } from './day.ts'
 import { moveSomeClicks } from './maintenance.ts'
-import { recentDays, skipDaysWithoutClicks, subtractOldDays } from './recent.ts'
-import { isRecent, lockAccounts, type RecentPlaces, scopes } from './tables.ts'
+import { recentDays, recountLink, skipDaysWithoutClicks, subtractOldDays } from './recent.ts'
+import { isRecent, lockAccounts, type RecentPlaces } from './tables.ts'
 import { storeDays } from './transfer-store.ts'
 
 const zones = ['UTC', 'Asia/Kathmandu', 'America/Los_Angeles', 'Pacific/Kiritimati'] as const
@@ -136,7 +136,7 @@ class Run {
         )
       )
         this.#deletedAt.set(`link ${id}`, this.#now)
-    } else if ((await restoreLink(this.#place.storage, account, id, deletedAt)) !== undefined) {
+    } else if ((await restoreLink(this.#place.storage, account, id, deletedAt, recountLink)) !== undefined) {
       this.#deletedAt.delete(`link ${id}`)
     }
   }

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Db } from '../storage/port.ts'
-import { query } from '../storage/schema.ts'
+import { query, type Scope, scopes } from '../storage/schema.ts'
 import { calendarOf, hourMs } from './calendar.ts'
 import { decodeHours, peopleOf } from './day.ts'
 import {
@@ -18,9 +18,7 @@ import {
   lockLinks,
   type Place,
   parts,
-  type Scope,
   saveTotals,
-  scopes,
 } from './tables.ts'
 
 /** The current day of the account's time zone and the days before. */
@@ -206,4 +204,9 @@ export async function recountRecent(tx: Db, account: number, scope: 0 | 1 | 2, i
       ? query.updateTable('link_clicks').set({ clicks_30d: sum }).where('link_id', '=', id)
       : query.updateTable(groupTables[scope]).set({ clicks_30d: sum }).where('id', '=', id)
   await tx.execute(set)
+}
+
+/** Counts the recent clicks of the account's link as `recountRecent` does. */
+export function recountLink(tx: Db, account: number, link: number): Promise<void> {
+  return recountRecent(tx, account, scopes.link, link)
 }

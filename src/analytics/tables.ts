@@ -5,11 +5,8 @@
  */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Db } from '../storage/port.ts'
-import { query, type Row } from '../storage/schema.ts'
+import { query, type Row, type Scope, scopes } from '../storage/schema.ts'
 import { type DayFacts, type DayJson, decodeDay, emptyDay, encodeDay, limitValues, peopleOf } from './day.ts'
-
-export const scopes = { link: 0, domain: 1, space: 2, account: 3 } as const
-export type Scope = (typeof scopes)[keyof typeof scopes]
 
 export interface DayKey {
   readonly account: number

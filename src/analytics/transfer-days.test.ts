@@ -11,8 +11,8 @@ import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
 import { shortUrls } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
+import { scopes } from '../storage/schema.ts'
 import { dayText } from './calendar.ts'
-import { scopes } from './tables.ts'
 import { clickTexts } from './transfer.ts'
 
 const day = 20_000

@@ -3,7 +3,7 @@ import { setImmediate as nextTick } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { foldCase } from '../lib/fold-case.ts'
 import type { Db } from '../storage/port.ts'
-import { query } from '../storage/schema.ts'
+import { query, scopes } from '../storage/schema.ts'
 import { addDay, addPeople, type DayFacts, decodeDay, decodeHours, type HourCounts, peopleOf } from './day.ts'
 import {
   type Day,
@@ -17,7 +17,6 @@ import {
   makeStatusDue,
   parts,
   saveTotals,
-  scopes,
 } from './tables.ts'
 
 /** The days and links to export. Days are included on both ends. */

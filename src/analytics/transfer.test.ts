@@ -11,10 +11,10 @@ import { shortUrls } from '../names/short-url.ts'
 import type { StorageLocation } from '../storage/location.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
+import { scopes } from '../storage/schema.ts'
 import { exportRecords } from '../transfer/export.ts'
 import type { Click } from './click-store.ts'
 import { type Dimension, dimensions } from './day.ts'
-import { scopes } from './tables.ts'
 import { clickTexts, clickTransfer } from './transfer.ts'
 
 const noon = Date.parse('2026-11-20T12:00:00.000Z')

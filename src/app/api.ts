@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Clicks } from '../analytics/clicks.ts'
+import { recountLink } from '../analytics/recent.ts'
 import { deleteLinkClicks, showStats } from '../analytics/statistics/operations.ts'
 import { statsRoutes } from '../analytics/statistics/routes.ts'
 import { documents } from '../api/docs.ts'
@@ -142,7 +143,12 @@ function buildActions(storage: Storage, removals: Removals, shortUrl: ShortUrl, 
     domains: domainActions(storage, { removals, onChange: () => directory.domainsChanged() }),
     spaces: spaceActions(storage, removals),
     tags: tagActions(storage, removals),
-    links: new LinkActions(storage, { shortUrl, onChange: onLinkChange, flush: () => clicks.flush() }),
+    links: new LinkActions(storage, {
+      shortUrl,
+      onChange: onLinkChange,
+      flush: () => clicks.flush(),
+      recountClicks: recountLink,
+    }),
   }
 }
 

@@ -1,10 +1,12 @@
 /** Domains that were deleted in the dashboard: restorable for a minute, by their account, with everything they had. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { keptDays, keptTotals, openClicks } from '../../test/clicks.ts'
 import { firstPage } from '../../test/first-page.ts'
 import { fillLinks, newDomain, newSpace, plainLink, twoNodes } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
+import { recountLink } from '../analytics/recent.ts'
 import { removeLinkForNow, restoreLink } from '../links/deleted-links.ts'
 import { listLinks } from '../links/link-list.ts'
 import { countLinksIn, findLink, insertLink, removeLink } from '../links/store.ts'
@@ -199,9 +201,9 @@ test('a link that was deleted just before can be restored after its domain', asy
   const sale = await link('sale')
   await removeLinkForNow(storage, account, sale, null, now)
   await removeDomainForNow(storage, account, domain, now)
-  assert.equal(await restoreLink(storage, account, sale, now), undefined)
+  assert.equal(await restoreLink(storage, account, sale, now, recountLink), undefined)
   await restoreDomain(storage, account, domain, now)
-  assert.equal((await restoreLink(storage, account, sale, now))?.record.alias, 'sale')
+  assert.equal((await restoreLink(storage, account, sale, now, recountLink))?.record.alias, 'sale')
 })
 
 test('a deletion by the API cannot be undone', async (t) => {

@@ -3,11 +3,10 @@
  * as during a removal in steps. The removal begins when the row in `deleted_domains` is deleted: see `storage/removal.ts`.
  */
 import { recountRecent } from '../analytics/recent.ts'
-import { scopes } from '../analytics/tables.ts'
 import { nameTaken, UniqueViolation } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { restorableSince } from '../storage/removal.ts'
-import { query } from '../storage/schema.ts'
+import { query, scopes } from '../storage/schema.ts'
 import type { Versioned } from '../storage/version.ts'
 import type { Domain } from './schema.ts'
 import { beginDomainRemoval, countLinks, domainRecords } from './store.ts'

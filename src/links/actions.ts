@@ -6,7 +6,7 @@ import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { removeLinkForNow, restoreLink } from './deleted-links.ts'
+import { type RecountClicks, removeLinkForNow, restoreLink } from './deleted-links.ts'
 import { type Edit, newEdit, recordEdit, undoEdit } from './link-edits.ts'
 import type { UnknownTags } from './link-tags.ts'
 import { hashPassword } from './password.ts'
@@ -38,6 +38,7 @@ export interface LinkParts {
   readonly onChange: (id: number, domain: number, aliasFolded: string) => void
   /** Resolves when the clicks that this process has counted are written, or the database has failed. */
   readonly flush: () => Promise<void>
+  readonly recountClicks: RecountClicks
 }
 
 /** Validates and stores changes of links, for the API and the dashboard. */
@@ -159,7 +160,7 @@ export class LinkActions {
 
   /** Restores the account's link as `restoreLink` does. Throws `alias_taken` if another link has the alias by now. */
   async restore(account: number, id: number, now = Date.now()): Promise<Versioned<LinkRow> | undefined> {
-    const link = await restoreLink(this.#storage, account, id, now)
+    const link = await restoreLink(this.#storage, account, id, now, this.#parts.recountClicks)
     if (link !== undefined) this.onStored(link.record)
     return link
   }

@@ -1,14 +1,15 @@
 /** Deleted links that can be restored for a minute, completely and only by their account. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { keptDays, keptTotals, openClicks, sumsOf } from '../../test/clicks.ts'
 import { newDomain, newSpace, plainLink, setSpace, takeDomainAway, twoNodes } from '../../test/links.ts'
 import { deleteExpiredLinks } from '../analytics/maintenance.ts'
-import { scopes } from '../analytics/tables.ts'
+import { recountLink } from '../analytics/recent.ts'
 import { removeSpace } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
-import { query } from '../storage/schema.ts'
+import { query, scopes } from '../storage/schema.ts'
 import { removeLinkForNow, restoreLink } from './deleted-links.ts'
 import type { LinkValues } from './schema.ts'
 import { findLink, insertLink } from './store.ts'
@@ -115,7 +116,7 @@ test('restores every column unchanged', async (t) => {
       const before = await stateOf(storage)
       await removeLinkForNow(storage, account, id, null, now)
       assert.equal(await findLink(storage, account, id), undefined)
-      assert.deepEqual(await restoreLink(storage, account, id, now + minuteMs - 1), stored)
+      assert.deepEqual(await restoreLink(storage, account, id, now + minuteMs - 1, recountLink), stored)
       assert.deepEqual(await stateOf(storage), before)
       await removeLinkForNow(storage, account, id, null, now)
     }),
@@ -130,14 +131,14 @@ test("keeps a deleted link's days for a minute, then deletes them", async (t) =>
   await click(other, 100)
   for (const id of [sale, plainOne]) await removeLinkForNow(storage, account, id, null, now)
   await maintain(now + minuteMs - 1)
-  assert.equal(await restoreLink(storage, account, sale, now + minuteMs), undefined)
+  assert.equal(await restoreLink(storage, account, sale, now + minuteMs, recountLink), undefined)
   assert.deepEqual(await daysOf(storage, sale), [100, 101])
   assert.equal((await storage.execute(deleted())).length, 2)
   await maintain(now + minuteMs)
   assert.deepEqual(await daysOf(storage, sale), [])
   assert.deepEqual(await daysOf(storage, other), [100])
   assert.deepEqual([await storage.execute(deleted()), await storage.execute(removals())], [[], []])
-  assert.equal(await restoreLink(storage, account, sale, now), undefined)
+  assert.equal(await restoreLink(storage, account, sale, now, recountLink), undefined)
 })
 
 test('another account cannot delete or restore a link', async (t) => {
@@ -146,9 +147,9 @@ test('another account cannot delete or restore a link', async (t) => {
   await assert.rejects(removeLinkForNow(storage, account + 1, sale, null, now), { code: 'not_found' })
   await removeLinkForNow(storage, account, sale, null, now)
   await assert.rejects(removeLinkForNow(storage, account, sale, null, now), { code: 'not_found' })
-  assert.equal(await restoreLink(storage, account + 1, sale, now), undefined)
+  assert.equal(await restoreLink(storage, account + 1, sale, now, recountLink), undefined)
   assert.equal(await findLink(storage, account, sale), undefined)
-  assert.equal((await restoreLink(storage, account, sale, now))?.record.id, sale)
+  assert.equal((await restoreLink(storage, account, sale, now, recountLink))?.record.id, sale)
 })
 
 test('does not delete a link in another version than expected', async (t) => {
@@ -172,10 +173,10 @@ test('throws alias_taken while another link has the alias in any case, and resto
   const sale = await link('Sale')
   await removeLinkForNow(storage, account, sale, null, now)
   const next = await link('SALE')
-  await assert.rejects(restoreLink(storage, account, sale, now), { code: 'alias_taken' })
+  await assert.rejects(restoreLink(storage, account, sale, now, recountLink), { code: 'alias_taken' })
   await removeLinkForNow(storage, account, next, null, now)
-  assert.equal((await restoreLink(storage, account, sale, now))?.record.alias, 'Sale')
-  await assert.rejects(restoreLink(storage, account, next, now), { code: 'alias_taken' })
+  assert.equal((await restoreLink(storage, account, sale, now, recountLink))?.record.alias, 'Sale')
+  await assert.rejects(restoreLink(storage, account, next, now, recountLink), { code: 'alias_taken' })
 })
 
 test('does not restore or delete a link whose domain is deleted meanwhile', async (t) => {
@@ -183,11 +184,11 @@ test('does not restore or delete a link whose domain is deleted meanwhile', asyn
   const [sale, other] = [await link('sale'), await link('other')]
   await removeLinkForNow(storage, account, sale, null, now)
   await storage.execute(takeDomainAway({ id: domain, name: '-gone' }))
-  assert.equal(await restoreLink(storage, account, sale, now), undefined)
+  assert.equal(await restoreLink(storage, account, sale, now, recountLink), undefined)
   await assert.rejects(removeLinkForNow(storage, account, other, null, now), { code: 'not_found' })
   // A new domain of the same name is another one.
   await newDomain(storage, account, 'go.acme.com')
-  assert.equal(await restoreLink(storage, account, sale, now), undefined)
+  assert.equal(await restoreLink(storage, account, sale, now, recountLink), undefined)
 })
 
 test('restores a link whose space is deleted meanwhile without the space, in a new version, and moves its clicks', async (t) => {
@@ -197,7 +198,7 @@ test('restores a link whose space is deleted meanwhile without the space, in a n
   const before = await findLink(storage, account, sale)
   await removeLinkForNow(storage, account, sale, null, now)
   await removeSpace(storage, account, spaces[0], null)
-  const back = await restoreLink(storage, account, sale, now)
+  const back = await restoreLink(storage, account, sale, now, recountLink)
   assert.notEqual(back?.version, before?.version)
   const { updated_at = '' } = back?.record ?? {}
   assert.deepEqual(back?.record, { ...before?.record, space_id: null, updated_at })
@@ -221,7 +222,7 @@ test('clicks that were not moved to the new space of their link before are moved
   await storage.execute(setSpace({ id: sale, space: blue }))
   await removeLinkForNow(storage, account, sale, null, now)
   await maintain(now)
-  await restoreLink(storage, account, sale, now)
+  await restoreLink(storage, account, sale, now, recountLink)
   await maintenance.moveClicks()
   const ofSpaces = (await keptDays(storage)).filter(({ scope }) => scope === scopes.space)
   assert.deepEqual(
@@ -237,7 +238,9 @@ test('concurrent restores return the same link, which is stored once', async (t)
   await click(sale, 100)
   const before = await stateOf(storage)
   await removeLinkForNow(storage, account, sale, null, now)
-  const both = await Promise.all([storage, other, storage].map((db) => restoreLink(db, account, sale, now)))
+  const both = await Promise.all(
+    [storage, other, storage].map((db) => restoreLink(db, account, sale, now, recountLink)),
+  )
   assert.deepEqual(
     both.map((each) => each?.record.id),
     [sale, sale, sale],
@@ -255,7 +258,7 @@ test('totals equal the days after concurrent clicks, deletions and restores', as
   const deleting = async () => {
     while (left > 0) {
       await removeLinkForNow(storage, account, sale, null, now)
-      await restoreLink(other, account, sale, now)
+      await restoreLink(other, account, sale, now, recountLink)
     }
   }
   await Promise.all([clicking(), deleting()])
@@ -289,7 +292,7 @@ test('an error between two statements changes nothing', async (t) => {
   await storage.execute(setSpace({ id: sale, space: spaces[1] }))
   const works = [
     (db: Db) => removeLinkForNow(db, account, sale, null, now),
-    (db: Db) => restoreLink(db, account, sale, now),
+    (db: Db) => restoreLink(db, account, sale, now, recountLink),
   ]
   const cut: number[] = []
   for (const work of works) {

@@ -1,10 +1,9 @@
 /** Links that were deleted in the dashboard, and can be restored for a minute. */
-import { recountRecent } from '../analytics/recent.ts'
-import { scopes } from '../analytics/tables.ts'
+
 import { aliasTaken, found } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { restorableSince } from '../storage/removal.ts'
-import { query, type Row } from '../storage/schema.ts'
+import { query, type Row, scopes } from '../storage/schema.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
 import { newEdit } from './link-edits.ts'
 import { addTags } from './link-tags.ts'
@@ -92,6 +91,9 @@ export async function linksDeletedBy(
   return links.map(({ id }) => id)
 }
 
+/** Counts the recent clicks of the account's link again, in a transaction. */
+export type RecountClicks = (tx: Db, account: number, link: number) => Promise<void>
+
 /**
  * Restores the account's link, without deleted spaces and tags. `now` is in Unix milliseconds. Returns the link, even if
  * it was restored before; undefined if it can't be restored any more, never existed, or its domain is gone. Throws
@@ -102,6 +104,7 @@ export async function restoreLink(
   account: number,
   id: number,
   now: number,
+  recount: RecountClicks,
 ): Promise<Versioned<LinkRow> | undefined> {
   return db.write(async (tx) => {
     const [deleted] = await tx.execute(restorable(account, id, now).forUpdate())
@@ -117,7 +120,7 @@ export async function restoreLink(
       )
       if (inserted.length === 0) throw aliasTaken(link.alias)
       await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', id))
-      await recountRecent(tx, account, scopes.link, id)
+      await recount(tx, account, id)
       await addTags(tx, account, id, tags)
       if (isMoving || restored.space_id !== link.space_id) {
         await tx.execute(query.insertInto('click_moves').values({ link_id: id }))

@@ -1,4 +1,5 @@
 /** Edits of links that can be undone for a minute, and only by their account. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { keptDays, newClick, openClicks } from '../../test/clicks.ts'
@@ -6,10 +7,10 @@ import { newDomain, newSpace, plainLink, twoNodes } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { peopleOf } from '../analytics/day.ts'
 import { moveSomeClicks } from '../analytics/maintenance.ts'
-import { scopes } from '../analytics/tables.ts'
+import { recountLink } from '../analytics/recent.ts'
 import { removeDomainForNow } from '../domains/deleted-domains.ts'
 import { removeSpace } from '../spaces/store.ts'
-import { query } from '../storage/schema.ts'
+import { query, scopes } from '../storage/schema.ts'
 import { LinkActions } from './actions.ts'
 import { deleteExpiredEdits, isUndoable, newEdit, undoEdit } from './link-edits.ts'
 import type { LinkRow, LinkValues } from './schema.ts'
@@ -23,7 +24,12 @@ async function place(t: TestContext) {
   const { storage, account, domain } = nodes
   const spaces = [await newSpace(storage, account, 'Red'), await newSpace(storage, account, 'Blue')] as const
   const shortUrl = (name: string, alias: string) => `http://${name}/${alias}`
-  const actions = new LinkActions(storage, { shortUrl, onChange: () => undefined, flush: async () => undefined })
+  const actions = new LinkActions(storage, {
+    shortUrl,
+    onChange: () => undefined,
+    flush: async () => undefined,
+    recountClicks: recountLink,
+  })
   const link = (alias: string, values: Partial<LinkValues> = {}) =>
     insertLink(storage, account, { id: domain, name: 'go.acme.com' }, { ...plainLink, ...values, alias })
   const change = async (id: number, fields: Record<string, unknown>) =>

@@ -263,6 +263,10 @@ export interface Database {
   changes: { seq: Generated<number>; resource: string; record_id: number }
 }
 
+/** The values of `click_days.scope`. */
+export const scopes = { link: 0, domain: 1, space: 2, account: 3 } as const
+export type Scope = (typeof scopes)[keyof typeof scopes]
+
 export type Row<Table extends keyof Database> = Selectable<Database[Table]>
 
 /** A table of records that an account owns. */

@@ -1,9 +1,9 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db, Storage } from '../../storage/port.ts'
-import { query } from '../../storage/schema.ts'
+import { query, scopes } from '../../storage/schema.ts'
 import { type Dimension, decodeBreakdown, decodeHours, dimensions, type HourCounts } from '../day.ts'
-import { parts, scopes } from '../tables.ts'
+import { parts } from '../tables.ts'
 import type { DayRange } from './day-range.ts'
 import { Ranking, type ValueClicks } from './ranking.ts'
 
