@@ -1,5 +1,3 @@
-import { scaleLinear } from 'd3-scale'
-import { line } from 'd3-shape'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { formatCount, formatPercent } from '../parts/format.ts'
 
@@ -46,8 +44,11 @@ const [width, height, edge] = [60, 20, 2]
 /** Renders non-negative numbers as a line. Screen readers skip it, because a figure accompanies it. */
 export function sparkline(numbers: readonly number[]): Html {
   const shown = numbers.length > 1 ? numbers : [numbers[0] ?? 0, numbers[0] ?? 0]
-  const x = scaleLinear([0, shown.length - 1], [edge, width - edge])
-  const y = scaleLinear([0, Math.max(1, ...shown)], [height - edge, edge])
-  const path = line<number>((_, at) => x(at), y).digits(1)(shown)
-  return html`<svg class="sparkline" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" aria-hidden="true"><path d="${path}"/></svg>`
+  const most = Math.max(1, ...shown)
+  const points = shown.map((number, at) => {
+    const x = edge + (at / (shown.length - 1)) * (width - 2 * edge)
+    const y = height - edge - (number / most) * (height - 2 * edge)
+    return `${Math.round(x * 10) / 10},${Math.round(y * 10) / 10}`
+  })
+  return html`<svg class="sparkline" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" aria-hidden="true"><path d="M${points.join('L')}"/></svg>`
 }

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { type IconName, icon } from '../../frame/icons.ts'
-import { type Html, html, type Part } from '../../http/html.ts'
+import { escaped, Html, html, type Part } from '../../http/html.ts'
 
 /** Renders attributes. `true` means an attribute without a value; `null` and `false` omit it. */
 export function attributes(values: Readonly<Record<string, string | number | boolean | null>>): Html {
-  const present = Object.entries(values).filter(([, value]) => value !== null && value !== false)
-  return html`${present.map(([name, value]) => (value === true ? html` ${name}` : html` ${name}="${String(value)}"`))}`
+  let text = ''
+  for (const [name, value] of Object.entries(values)) {
+    if (value === null || value === false) continue
+    text += value === true ? ` ${name}` : ` ${name}="${escaped(String(value))}"`
+  }
+  return new Html(text)
 }
 
 /** The visual weight. A page has one primary button. */

@@ -151,7 +151,7 @@ export function selectField(state: FormState, field: Field & { readonly options:
 
 export function optionsOf(options: readonly Choice[], chosen: string): Html {
   return html`${options.map(
-    ({ value, label }) => html`<option${attributes({ value, selected: value === chosen })}>${label}</option>`,
+    ({ value, label }) => html`<option value="${value}"${value === chosen ? html` selected` : null}>${label}</option>`,
   )}`
 }
 

@@ -71,6 +71,7 @@ function charactersOf(text: string): string[] {
 }
 
 export function truncateMiddle(text: string, length: number): string {
+  if (text.length <= length) return text
   const characters = charactersOf(text)
   if (characters.length <= length) return text
   const tail = Math.floor((length - 1) / 2)
@@ -78,6 +79,7 @@ export function truncateMiddle(text: string, length: number): string {
 }
 
 function truncateEnd(text: string, length: number): string {
+  if (text.length <= length) return text
   const characters = charactersOf(text)
   return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : text
 }
