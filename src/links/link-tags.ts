@@ -9,12 +9,16 @@ import { Refusal } from '../violations.ts'
 /** What happens to names without a tag: tags are created, `unknown_tag` is thrown, or the names are ignored. */
 export type UnknownTags = 'create' | 'reject' | 'ignore'
 
-/** SQL for the names of a link's tags with commas between them, in the order of `sort_by=name`; null without tags. */
-export const tagsOfLink = `(select string_agg(name, ',' order by name_folded) from (
-  select distinct shown.name, shown.name_folded from link_tags
-    join tags on tags.id = tag_id
-    join tags as shown on shown.id = coalesce(tags.merged_into, tags.id) and shown.account_id = links.account_id
-    where link_id = links.id) as named)`
+/**
+ * SQL for the names of a link's tags with commas between them, in the order of `sort_by=name`; null without tags. Most links
+ * have none, and sorting nothing takes ten times as long as finding nothing.
+ */
+export const tagsOfLink = `case when exists (select 1 from link_tags where link_id = links.id) then (
+  select string_agg(name, ',' order by name_folded) from (
+    select distinct shown.name, shown.name_folded from link_tags
+      join tags on tags.id = tag_id
+      join tags as shown on shown.id = coalesce(tags.merged_into, tags.id) and shown.account_id = links.account_id
+      where link_id = links.id) as named) end`
 
 /**
  * Replaces the tags of the account's link, which is locked, by the tags with these names, case-insensitively. Returns whether
