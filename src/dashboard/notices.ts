@@ -63,6 +63,9 @@ const messages = {
   'link-unarchived': ({ nameOr }) => html`${nameOr('Link')} is in lists again.`,
   'links-enabled': ({ count, failed }) => `${quantity(count, 'link')} enabled.${failures(failed, 'enabled')}`,
   'links-disabled': ({ count, failed }) => `${quantity(count, 'link')} disabled.${failures(failed, 'disabled')}`,
+  'links-archived': ({ count, failed }) =>
+    `${quantity(count, 'link')} archived.${failures(failed, 'archived')} Archived links keep working.`,
+  'links-unarchived': ({ count, failed }) => `${quantity(count, 'link')} unarchived.${failures(failed, 'unarchived')}`,
   'links-moved': ({ count, failed, nameOr }) =>
     html`${quantity(count, 'link')} moved to ${nameOr('another space')}.${failures(failed, 'moved')}`,
   'links-on-domain': ({ count, failed, nameOr }) =>
@@ -159,6 +162,8 @@ const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
   'link-unarchived': offerForEdits(1),
   'links-enabled': offerForEdits(0),
   'links-disabled': offerForEdits(0),
+  'links-archived': offerForEdits(0),
+  'links-unarchived': offerForEdits(0),
   'links-moved': offerForEdits(1),
   'links-on-domain': offerForEdits(1),
   'links-without-space': offerForEdits(0),

@@ -37,6 +37,21 @@ describe('selected links', () => {
     assert.equal((await shown(two)).space_id, null)
   })
 
+  test('are archived and unarchived, and all that match after a confirmation', async () => {
+    const tag = await place.stored('/tags', { name: 'Selected' })
+    const [one, two] = [await place.link({ tags: ['Selected'] }), await place.link({ tags: ['Selected'] })]
+    const next = `/app/links?tag_id=${tag.id}`
+    const page = await after(await browser.post(selected, { ...rows(one, two), what: 'archive', next }))
+    assert.match(page.said.join(), /2 links archived\./)
+    assert.match(page.text, /No links match these filters/)
+    const all = { matching: '1', what: 'unarchive', next: `${next}&archived=true` }
+    const question = (await browser.post(selected, all)).page
+    assert.match(question.heading, /Unarchive 2 links\?/)
+    assert.match((await after(await browser.submit(question, selected))).said.join(), /2 links unarchived\./)
+    assert.deepEqual([(await shown(one)).archived, (await shown(two)).archived], [false, false])
+    assert.match((await browser.post(selected, { ...all, what: 'archive', next })).page.heading, /Archive 2 links\?/)
+  })
+
   test('stay in their space until a space is chosen', async () => {
     const space = await place.stored('/spaces', { name: 'Kept' })
     const link = await place.link({ space_id: space.id })

@@ -55,6 +55,38 @@ describe('deletes', () => {
   })
 })
 
+test('the list of links shows tags and filters by several of them and by archived links', async () => {
+  const own = await newPlace(app)
+  const browser = await signedIn(app, own.key)
+  const names = ['a1', 'b2', 'c3', 'd4', 'e5']
+  await own.link({ alias: 'all', tags: names })
+  await own.link({ alias: 'some', tags: ['b2'], archived: true })
+  const ids: Json = {}
+  for (const { id, name } of (await own.send('GET', '/tags')).body.data) ids[name] = id
+  const page = await browser.open(`/app/links?tag_id=${ids.b2},${ids.a1}`)
+  assert.match(page.text, /Tags: a1, b2, c3 \+2/)
+  assert.match(page.text, /1 link/)
+  const options = allOf(page.root, 'option').map((option) => [textOf(option), option.attributes.get('value')] as const)
+  for (const [label, value] of [
+    ['b2 + a1', `${ids.b2},${ids.a1}`],
+    ['without b2', `${ids.a1}`],
+    ['and c3', `${ids.b2},${ids.a1},${ids.c3}`],
+  ] as const) {
+    assert.ok(
+      options.some((option) => option[0] === label && option[1] === value),
+      label,
+    )
+  }
+  assert.doesNotMatch((await browser.open(`/app/links?tag_id=${ids.b2}`)).text, /some/)
+  assert.match(
+    (await browser.open(`/app/links?tag_id=${ids.b2}&archived=any`)).text,
+    /2 links[\s\S]*some[\s\S]*Archived/,
+  )
+  assert.match((await browser.open('/app/links?archived=true')).text, /1 link/)
+  const unknown = await browser.open('/app/links?tag_id=99999')
+  assert.match(unknown.text, /No links match these filters[\s\S]*Unknown tag/)
+})
+
 test('lists of domains and spaces show their clicks in 30 days, and sort by them like the API', async () => {
   const own = await newPlace(app)
   const browser = await signedIn(app, own.key)

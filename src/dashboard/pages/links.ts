@@ -3,14 +3,15 @@ import { recentDays } from '../../analytics/recent.ts'
 import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import { statuses } from '../../links/link.ts'
+import { maxTags, statuses } from '../../links/link.ts'
 import { endingDays, idleDays, listLinks } from '../../links/link-list.ts'
 import { findNearestLink } from '../../links/nearest-alias.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import type { Space } from '../../spaces/schema.ts'
 import type { Page } from '../../storage/port.ts'
+import type { Tag } from '../../tags/schema.ts'
 import { sparkline } from '../charts/small-charts.ts'
-import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'
+import { type Choices, domainChoice, loadChoices, loadTags, spaceChoice } from '../choices.ts'
 import { type Filter, filterBar, type ListState, linkListState } from '../lists.ts'
 import type { PageContent, Pages, Services } from '../pages.ts'
 import { linkButton, menu } from '../parts/buttons.ts'
@@ -41,8 +42,9 @@ export function addLinkListPages(pages: Pages, services: Services): void {
     const { rows, ...counts } = await listLinks(storage, account, list.request)
     const ids = rows.map(({ id }) => id)
     const chosen = { domains: [query.domain_id], spaces: [query.space_id, ...rows.map(({ space_id }) => space_id)] }
-    const [choices, daily] = await Promise.all([
+    const [choices, tags, daily] = await Promise.all([
       loadChoices(storage, account, chosen),
+      loadTags(storage, account, tagsIn(query.tag_id)),
       dailyClicksOf(storage, account, ids, { from: today - recentDays + 1, to: today }),
     ])
     const spaces = new Map(choices.spaces.map((space) => [space.id, space]))
@@ -53,8 +55,12 @@ export function addLinkListPages(pages: Pages, services: Services): void {
     }))
     const isUnmatched = rows.length === 0 && list.page === 1 && list.query.search !== null
     const near = isUnmatched ? await findNearestLink(storage, account, list.request) : undefined
-    return listPage(list, { rows: lines, ...counts }, choices, near && linkOf(near, shortUrl))
+    return listPage(list, { rows: lines, ...counts }, { ...choices, tags }, near && linkOf(near, shortUrl))
   })
+}
+
+interface ListChoices extends Choices {
+  readonly tags: readonly Tag[]
 }
 
 interface Row {
@@ -68,12 +74,12 @@ interface Row {
 async function listPage(
   list: ListState,
   page: Page<Row>,
-  choices: Choices,
+  choices: ListChoices,
   near: Link | undefined,
 ): Promise<PageContent> {
   const shown = { title: 'Links', place: 'links' } as const
   const action = linkButton({ label: 'New link', href: `${home}/new`, weight: 'primary', icon: 'plus' })
-  const filters = filtersFor(choices)
+  const filters = filtersFor(choices, list)
   const labels = filters.flatMap(({ name, label, options }) => {
     const chosen = list.filterValue(name)
     return chosen === '' ? [] : (options.find(({ value }) => value === chosen)?.label ?? `${label} ${chosen}`)
@@ -88,7 +94,7 @@ async function listPage(
   return { ...shown, action, body }
 }
 
-function filtersFor({ domains, spaces }: Choices): Filter[] {
+function filtersFor({ domains, spaces, tags }: ListChoices, list: ListState): Filter[] {
   const any = (label: string): Choice => ({ value: '', label })
   const withoutSpace = { value: noSpace, label: 'No space' }
   const states = statuses.map((value) => ({ value, label: capitalize(value) }))
@@ -100,10 +106,48 @@ function filtersFor({ domains, spaces }: Choices): Filter[] {
     { name: 'domain_id', label: 'Domain', options: [any('All domains'), ...domains.map(domainChoice)] },
     { name: 'space_id', label: 'Space', options: [any('All spaces'), withoutSpace, ...spaces.map(spaceChoice)] },
     { name: 'status', label: 'Status', options: [any('Any status'), ...states, ...activities] },
+    ...(tags.length === 0 ? [] : [{ name: 'tag_id', label: 'Tags', options: tagOptions(tags, list) }]),
+    {
+      name: 'archived',
+      label: 'Archived links',
+      options: [
+        any('Not archived'),
+        { value: 'true', label: 'Only archived' },
+        { value: 'any', label: 'With archived' },
+      ],
+    },
   ]
 }
 
-const noFilters = { domain_id: null, space_id: null, status: null }
+/** Returns the ids of a filter by tags, as text. */
+function tagsIn(filter: unknown): string[] {
+  return typeof filter === 'string' ? [...new Set(filter.split(',').map((id) => id.trim()))] : []
+}
+
+/** Returns the choices of the filter by tags: with a chosen tag, the others narrow the list further. */
+function tagOptions(tags: readonly Tag[], list: ListState): Choice[] {
+  const filter = list.filterValue('tag_id')
+  const chosen = tagsIn(filter).filter((id) => id !== '')
+  const all = { value: '', label: 'All tags' }
+  if (chosen.length === 0) return [all, ...tags.map(({ id, name }) => ({ value: String(id), label: name }))]
+  const nameOf = (id: string) => tags.find((tag) => String(tag.id) === id)?.name ?? 'Unknown tag'
+  const without = chosen.map((id) => ({
+    value: chosen.filter((other) => other !== id).join(),
+    label: `without ${nameOf(id)}`,
+  }))
+  const others = tags.filter(({ id }) => !chosen.includes(String(id)))
+  return [
+    all,
+    { value: filter, label: chosen.map(nameOf).join(' + ') },
+    ...(chosen.length === 1 ? [] : without),
+    ...(chosen.length >= maxTags ? [] : others).map(({ id, name }) => ({
+      value: [...chosen, id].join(),
+      label: `and ${name}`,
+    })),
+  ]
+}
+
+const noFilters = { domain_id: null, space_id: null, status: null, tag_id: null, archived: null }
 
 async function results(list: ListState, page: Page<Row>, labels: readonly string[], choices: Choices): Promise<Html> {
   const { rows, total, totalIsExact } = page
@@ -202,8 +246,22 @@ function linkCell(link: Link, now: number): Html {
   const { id, short_url, title, url } = link
   const heading = title === null ? null : html`<bdi class="title">${title}</bdi> `
   const address = shortUrlLink(short_url, `${home}/${id}`, { className: 'short-url cover', room: roomInList })
-  return html`<span class="row-head">${address}${rowStatus(link, now)}</span>
+  return html`<span class="row-head">${address}${rowStatus(link, now)}${archivedBadge(link)}${rowTags(link)}</span>
 <span class="leads">${heading}${destination(url, 60)}</span>`
+}
+
+function archivedBadge({ archived }: Link): Html | null {
+  return archived ? html`<span class="state">${icon('archive')}Archived</span>` : null
+}
+
+/** The tags of a link that a row names. */
+const tagsInRow = 3
+
+function rowTags({ tags }: Link): Html | null {
+  if (tags.length === 0) return null
+  const more = tags.length > tagsInRow ? html` <span>+${tags.length - tagsInRow}</span>` : null
+  const names = tags.slice(0, tagsInRow).map((name, index) => html`${index === 0 ? null : ', '}<bdi>${name}</bdi>`)
+  return html`<span class="row-tags" title="${tags.join(', ')}"><span class="hidden-text">Tags: </span>${names}${more}</span>`
 }
 
 /** Returns null for an active link that does not end soon. */

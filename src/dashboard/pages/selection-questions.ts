@@ -20,7 +20,7 @@ import { describeEffect, undoNote } from './link.ts'
 
 /** What a user does with links, and the notices about it. */
 export interface LinkAction {
-  readonly what: 'enable' | 'disable' | 'move' | 'delete'
+  readonly what: 'enable' | 'disable' | 'archive' | 'unarchive' | 'move' | 'delete'
   /** Whether the action needs a confirmation even for checked links. */
   readonly asks: boolean
   /** Changes a link as part of an edit. */
@@ -84,7 +84,7 @@ async function askToDelete({ selection, links, services, account }: Question): P
   })
 }
 
-/** Asks before all matching links are enabled, disabled or moved to a space. */
+/** Asks before all matching links are enabled, disabled, archived, listed again or moved to a space. */
 async function askToChange(
   { selection, links, services, account }: Question,
   { what, to }: LinkAction,
@@ -100,10 +100,14 @@ async function askToChange(
       weight: 'primary',
     })
   }
-  const [verb, effect] =
-    what === 'enable'
-      ? ['Enable', 'Visitors will be redirected immediately, unless a link is scheduled or has expired.']
-      : ['Disable', await effectOf(links, services, account)]
+  const [verb, effect]: readonly [string, Part] =
+    what === 'archive'
+      ? ['Archive', 'Lists omit archived links. They keep working.']
+      : what === 'unarchive'
+        ? ['Unarchive', 'Lists show these links again.']
+        : what === 'enable'
+          ? ['Enable', 'Visitors will be redirected immediately, unless a link is scheduled or has expired.']
+          : ['Disable', await effectOf(links, services, account)]
   return confirmation({
     ...common(selection),
     title: `${verb} ${counts}?`,

@@ -63,7 +63,7 @@ export function addSelectionPages(pages: Pages, services: Services): void {
 export function selectedActions({ spaces, domains }: Choices, list: ListState): Html {
   const what = (value: string, label: string, weight: 'plain' | 'danger' = 'plain') =>
     submitButton({ name: 'what', value, label, weight, needsNothing: value !== 'move' })
-  return html`${hiddenFields({ next: list.currentHref })}${what('compare', 'Compare')}${what('enable', 'Enable')}${what('disable', 'Disable')}
+  return html`${hiddenFields({ next: list.currentHref })}${what('compare', 'Compare')}${what('enable', 'Enable')}${what('disable', 'Disable')}${what('archive', 'Archive')}${what('unarchive', 'Unarchive')}
 <label class="hidden-text" for="move-to">Space or domain</label><select id="move-to" name="to" required>${destinationsOf(spaces, domains.length > 1 ? domains : [])}</select>${what('move', 'Move')}
 ${what('delete', 'Delete', 'danger')}`
 }
@@ -159,6 +159,14 @@ function actionFrom({ what, to }: Fields, account: number, links: LinkActions): 
         single: 'link-disabled',
         several: 'links-disabled',
       }
+    case 'archive': {
+      const [single, several] = ['link-archived', 'links-archived'] as const
+      return { what, asks: false, apply: change({ archived: 'true' }), single, several }
+    }
+    case 'unarchive': {
+      const [single, several] = ['link-unarchived', 'links-unarchived'] as const
+      return { what, asks: false, apply: change({ archived: 'false' }), single, several }
+    }
     case 'move':
       return moveTo(destinationFrom(to), change, account, links)
     case 'delete': {
