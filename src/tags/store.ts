@@ -68,6 +68,11 @@ export function beginTagRemoval(
   into: number | null,
 ): Promise<boolean> {
   return db.write(async (tx) => {
+    if (into !== null) {
+      // In the order of other transactions, so that two merges do not wait for each other.
+      const both = query.selectFrom('tags').select('id').where('account_id', '=', account).where('id', 'in', [id, into])
+      await tx.execute(both.orderBy('name_folded').forUpdate())
+    }
     const found = await tagRecords.findForUpdate(tx, account, id)
     if (found === undefined) return false
     precondition?.check(found.version)
@@ -93,13 +98,23 @@ const removed = query.selectFrom('tags').select('id').where('account_id', '=', 0
 export const tagRemoval: Removal = {
   detachLinks: (db, id) =>
     db.write(async (tx) => {
+      const batch = query.selectFrom('link_tags').select(['account_id', 'link_id']).where('tag_id', '=', id)
+      const found = await tx.execute(batch.orderBy('link_id').limit(batchSize))
+      const ids = found.map(({ link_id }) => link_id)
+      if (ids.length === 0) return 0
+      const [before] = await tx.execute(removed.select('merged_into').where('id', '=', id))
+      // Locks in the order of other transactions: links, tags of the account, removed tags.
+      await tx.execute(query.selectFrom('links').select('id').where('id', 'in', ids).orderBy('id').forKeyShare())
+      const merged_into = before?.merged_into ?? null
+      if (merged_into !== null) {
+        await tx.execute(query.selectFrom('tags').select('id').where('id', '=', merged_into).forKeyShare())
+      }
       const [tag] = await tx.execute(removed.select('merged_into').where('id', '=', id).forUpdate())
       if (tag === undefined) return 0
-      const batch = query.selectFrom('link_tags').select(['account_id', 'link_id']).where('tag_id', '=', id)
-      const links = await tx.execute(batch.orderBy('link_id').limit(batchSize).forUpdate())
-      if (links.length === 0) return 0
-      const { merged_into } = tag
-      if (merged_into !== null) {
+      // The other tag has been removed meanwhile. The next batch follows it.
+      if (tag.merged_into !== merged_into) return ids.length
+      const links = await tx.execute(batch.where('link_id', 'in', ids))
+      if (merged_into !== null && links.length > 0) {
         const moved = links.map((link) => ({ ...link, tag_id: merged_into }))
         await tx.execute(
           query
@@ -108,9 +123,8 @@ export const tagRemoval: Removal = {
             .onConflict((conflict) => conflict.doNothing()),
         )
       }
-      const ids = links.map(({ link_id }) => link_id)
       await tx.execute(query.deleteFrom('link_tags').where('tag_id', '=', id).where('link_id', 'in', ids))
-      return links.length
+      return ids.length
     }),
   selectLink: (id) => query.selectFrom('link_tags').select('link_id as id').where('tag_id', '=', id).limit(1),
   deleteRemoved: (id) => query.deleteFrom('tags').where('id', '=', id).where('account_id', '=', 0).returning('id'),
