@@ -12,7 +12,7 @@ const app = await startApp()
 const accounts = 3
 const names = Array.from({ length: 8 }, (_, index) => `n${index}.example`)
 
-const resources = ['domains', 'spaces', 'links'] as const
+const resources = ['domains', 'spaces', 'tags', 'links'] as const
 type Resource = (typeof resources)[number]
 
 interface Step {
@@ -22,9 +22,10 @@ interface Step {
   /** Chooses one of the names, and one of all records that ever were. */
   readonly name: number
   readonly record: number
-  /** Choose the domain and the space that a link refers to, or a list is filtered by, of all that ever were, or none. */
+  /** Choose the domain, space and tag of a link, or the filters of a list, among all that ever existed, or none. */
   readonly domain: number | null
   readonly space: number | null
+  readonly tag: number | null
 }
 
 interface Record {
@@ -38,14 +39,15 @@ interface Record {
 const step: fc.Arbitrary<Step> = fc.record({
   verb: fc.constantFrom('store', 'store', 'show', 'update', 'delete', 'list', 'search'),
   who: fc.nat({ max: accounts - 1 }),
-  resource: fc.constantFrom('domains', 'spaces', 'links', 'links'),
+  resource: fc.constantFrom('domains', 'spaces', 'tags', 'links', 'links'),
   name: fc.nat({ max: names.length - 1 }),
   record: fc.nat({ max: 1_000 }),
   domain: fc.option(fc.nat({ max: 1_000 })),
   space: fc.option(fc.nat({ max: 1_000 })),
+  tag: fc.option(fc.nat({ max: 1_000 })),
 })
 
-const plain = { name: 0, record: 0, domain: null, space: null } as const
+const plain = { name: 0, record: 0, domain: null, space: null, tag: null } as const
 
 /** A model of the records that each account must see. */
 class Run {
@@ -79,18 +81,20 @@ class Run {
   async #store({ who, resource, name }: Step): Promise<void> {
     const wanted = `${names[name]}${this.#suffix}`
     const answer = await this.#send(who, 'POST', `/${resource}`, { form: { name: wanted } })
-    const isTaken =
-      resource === 'domains' && this.#records.some((each) => each.resource === resource && each.data?.name === wanted)
+    const others = resource === 'domains' ? this.#records : this.#own('tags', who)
+    const isTaken = others.some((each) => each.resource === resource && each.data?.name === wanted)
     assert.equal(answer.status, isTaken ? 409 : 201)
     if (isTaken) return
     this.#add(resource, who, answer.body.data)
   }
 
-  async #storeLink({ who, name, domain, space }: Step): Promise<void> {
+  async #storeLink({ who, name, domain, space, tag }: Step): Promise<void> {
     const [on, within] = [this.#pick('domains', domain), this.#pick('spaces', space)]
     const target = on ?? this.#own('domains', who)[0]
     const alias = `${names[name]}`
-    const refers = { ...(on && { domain_id: on.id }), ...(within && { space_id: within.id }) }
+    // A link refers to its tags by name, so the name of another account's tag creates one.
+    const tags = tag === null ? [] : [`${names[tag % names.length]}${this.#suffix}`]
+    const refers = { ...(on && { domain_id: on.id }), ...(within && { space_id: within.id }), tags }
     const answer = await this.#send(who, 'POST', '/links', { json: { url: 'https://acme.com', alias, ...refers } })
     const refused = [
       ...(target === undefined ? [['domain_id', 'required']] : []),
@@ -100,7 +104,13 @@ class Run {
     if (refused.length > 0) return assertRefused(answer, refused)
     const isTaken = this.#own('links', who).some(({ data }) => data.domain_id === target?.id && data.alias === alias)
     assert.equal(answer.status, isTaken ? 409 : 201, answer.text)
-    if (!isTaken) this.#add('links', who, answer.body.data)
+    if (isTaken) return
+    this.#add('links', who, answer.body.data)
+    assert.deepEqual(answer.body.data.tags, tags)
+    if (tags.every((each) => this.#own('tags', who).some(({ data }) => data?.name === each))) return
+    const { body } = await this.#send(who, 'GET', `/tags?search=${tags}`)
+    assert.equal(body.data.length, 1)
+    this.#add('tags', who, body.data[0])
   }
 
   #add(resource: Resource, owner: number, data: Json): void {
@@ -118,6 +128,12 @@ class Run {
     return this.#records.filter((each) => each.resource === resource && isOwn(each, who))
   }
 
+  /** Returns what the owner must see. */
+  #expected({ resource, owner, data }: Record): Json {
+    if (resource !== 'tags') return data
+    return { ...data, links: this.#own('links', owner).filter((link) => link.data?.tags.includes(data?.name)).length }
+  }
+
   async #touch(step: Step, record: Record): Promise<void> {
     const { verb, who } = step
     const path = `/${record.resource}/${record.id}`
@@ -129,7 +145,7 @@ class Run {
     else if (verb === 'update' && refused.length > 0) assertRefused(answer, refused)
     else {
       assert.equal(answer.status, 200, answer.text)
-      const { data } = record
+      const data = this.#expected(record)
       const expected = verb === 'show' ? data : { ...data, ...change, updated_at: answer.body.data.updated_at }
       assert.deepEqual(answer.body.data, expected)
       record.data = answer.body.data
@@ -139,6 +155,7 @@ class Run {
   #changeOf({ who, name, space }: Step, { resource }: Record): { change: Json; refused: string[][] } {
     if (resource === 'domains') return { change: { homepage_url: `https://${names[name]}` }, refused: [] }
     if (resource === 'spaces') return { change: { name: `renamed ${names[name]}` }, refused: [] }
+    if (resource === 'tags') return { change: { color: (name % 6) + 1 }, refused: [] }
     const within = this.#pick('spaces', space)
     const isUnknown = within !== undefined && !isOwn(within, who)
     const change = { title: `Title ${names[name]}`, space_id: within?.id ?? null }
@@ -154,6 +171,7 @@ class Run {
       return
     }
     const links = this.#own('links', owner)
+    const { name } = record.data as Json
     const on = resource === 'domains' ? links.filter(({ data }) => data.domain_id === id) : []
     if (on.length > 0) {
       assert.equal(answer.status, 409)
@@ -161,6 +179,10 @@ class Run {
       assert.equal((await this.#send(who, 'DELETE', `${path}?links=delete`)).status, 204)
     } else assert.equal(answer.status, 204)
     for (const gone of [record, ...on]) gone.data = undefined
+    if (resource === 'tags') {
+      for (const link of links)
+        link.data = { ...link.data, tags: link.data?.tags.filter((each: string) => each !== name) }
+    }
     if (resource !== 'spaces') return
     for (const link of links.filter(({ data }) => data.space_id === id)) {
       const { data } = (await this.#send(who, 'GET', `/links/${link.id}`)).body
@@ -169,10 +191,12 @@ class Run {
     }
   }
 
-  async #list({ verb, who, resource, name, domain, space }: Step): Promise<void> {
+  async #list({ verb, who, resource, name, domain, space, tag }: Step): Promise<void> {
     const term = `${names[name]}`.toUpperCase()
     const query = new URLSearchParams({ per_page: '100', sort: 'asc', ...(verb === 'search' && { search: term }) })
     const filter: { domain_id?: number; space_id?: number } = {}
+    const tagged = resource === 'links' ? this.#pick('tags', tag) : undefined
+    if (tagged !== undefined) query.set('tag_id', String(tagged.id))
     if (resource === 'links') {
       const [on, within] = [this.#pick('domains', domain), this.#pick('spaces', space)]
       if (on !== undefined) filter.domain_id = on.id
@@ -183,7 +207,8 @@ class Run {
     assert.equal(status, 200)
     const textOf = (data: Json) => [data.name, data.alias, data.title, data.url].join('\n').toUpperCase()
     const expected = this.#own(resource, who)
-      .map(({ data }) => data)
+      .map((record) => this.#expected(record))
+      .filter((data) => tagged === undefined || (isOwn(tagged, who) && data.tags.includes(tagged.data?.name)))
       .filter((data) => verb === 'list' || textOf(data).includes(term))
       .filter((data) => Object.entries(filter).every(([field, id]) => data[field] === id))
     assert.deepEqual(body.data, expected)
