@@ -224,6 +224,6 @@ test('includes exactly the clicks of the stored days after any changes', async (
       }
       await run.end()
     }),
-    { numRuns: 10 },
+    { numRuns: 5 },
   )
 })
