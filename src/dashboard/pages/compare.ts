@@ -148,6 +148,7 @@ function comparisonTable(compared: readonly Compared[], now: number): Html {
   const totalsOf = ({ series }: Compared): Counts => series.totals
   return table({
     caption: 'Compared links',
+    isFitted: true,
     rows: compared.map((each, place) => ({ ...each, place })),
     columns: [
       {

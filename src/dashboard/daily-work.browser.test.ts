@@ -1,0 +1,153 @@
+/** The daily work with forty links in a real browser, on a light desktop and a dark phone. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
+import type { TestApp } from '../../test/app.ts'
+import { browserForTests, demoApp, goTo, phone, signIn, skip } from '../../test/dashboard-browser.ts'
+
+const openWindow = browserForTests()
+/** Each story leaves the links as they were, so that both can share the app. */
+const demo = skip ? undefined : await demoApp()
+
+for (const [name, options, mostClicks] of [
+  ['on a light desktop', {}, 6],
+  // "Actions" opens the controls.
+  ['on a dark phone', { ...phone(), colorScheme: 'dark' }, 7],
+] as const) {
+  test(`finds, moves, compares, deletes and styles links of two months ${name}`, { skip }, async () => {
+    const { page, complaints } = await openWindow(options)
+    await signIn(demo as TestApp, page)
+    await findsPastedLink(page)
+    await movesAll(page, mostClicks)
+    await compares(page)
+    await opensBreakdowns(page)
+    await deletesDomain(page)
+    await stylesCodes(page)
+    await createsTwo(page)
+    await invitesAna(page)
+    assert.deepEqual(complaints, [])
+  })
+}
+
+async function findsPastedLink(page: Page): Promise<void> {
+  const count = page.locator('.found [data-count]')
+  await goTo(page, 'Links')
+  await page.getByRole('searchbox', { name: 'Search links' }).fill('http://go.acme.com:3080/summer/')
+  await count.filter({ hasText: /^1 link$/ }).waitFor()
+  assert.match(await page.getByRole('rowheader').first().innerText(), /^go\.acme\.com:3080\/summer\b/)
+  await page.getByRole('link', { name: 'Clear all' }).click()
+  await count.filter({ hasText: /^\d\d links$/ }).waitFor()
+}
+
+async function movesAll(page: Page, mostClicks: number): Promise<void> {
+  const total = parseInt(await page.locator('.found [data-count]').innerText(), 10)
+  assert.ok(total >= 40)
+  let clicks = 0
+  const click = async (target: Locator) => {
+    clicks += 1
+    await target.click()
+  }
+  const all = page.locator('thead').getByLabel('Select all on this page')
+  await click((await all.isVisible()) ? all : page.locator('tbody').getByRole('checkbox').first())
+  await click(page.getByRole('checkbox', { name: `All ${total} that match` }))
+  await page.getByText(`${total} selected`).waitFor()
+  await opensActions(page, click)
+  // Opening the list and choosing from it.
+  clicks += 2
+  await page.getByLabel('Space or domain').selectOption('Press')
+  await click(page.getByRole('button', { name: 'Move', exact: true }))
+  await click(page.getByRole('button', { name: `Move ${total} links` }))
+  await page.getByText(`${total} links moved to Press.`).waitFor()
+  assert.ok(clicks <= mostClicks, `${clicks} clicks`)
+  await goTo(page, 'Spaces')
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByText(/^\d+ changes undone\.$/).waitFor()
+}
+
+/** Phones show the actions for selected links after a click. */
+async function opensActions(page: Page, click: (button: Locator) => Promise<void>): Promise<void> {
+  const actions = page.getByRole('button', { name: 'Actions', exact: true })
+  if (await actions.isVisible()) await click(actions)
+}
+
+async function compares(page: Page): Promise<void> {
+  await goTo(page, 'Links')
+  for (const alias of ['app', 'jobs']) await page.getByLabel(`Select acme.link:3080/${alias}`, { exact: true }).check()
+  await opensActions(page, (button) => button.click())
+  await page.getByRole('button', { name: 'Compare' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Compare 2 links' }).waitFor()
+  assert.equal(await page.getByRole('slider').count(), 1)
+  assert.equal(await page.locator('.table').getByRole('rowheader').count(), 2)
+}
+
+/** Shows all values of a breakdown, and the links of one value. */
+async function opensBreakdowns(page: Page): Promise<void> {
+  await goTo(page, 'Overview')
+  await page.locator('figure', { hasText: 'Referrers' }).getByRole('link', { name: 'Show all' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Referrers' }).waitFor()
+  await page.getByRole('searchbox').fill('linked')
+  await page.getByRole('rowheader').nth(1).waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: 'www.linkedin.com' }).click()
+  await page.getByRole('heading', { level: 1, name: /www\.linkedin\.com/ }).waitFor()
+  assert.match(await page.getByRole('rowheader').first().innerText(), /\/summer/)
+}
+
+async function deletesDomain(page: Page): Promise<void> {
+  await goTo(page, 'Domains')
+  await page.getByRole('link', { name: 'acme.link', exact: true }).click()
+  await page.getByRole('button', { name: /^More actions/ }).click()
+  await page.getByRole('link', { name: 'Delete' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Delete acme.link and its 20 links?' })
+  await dialog.getByText(/It had [\d,]+ clicks in the last 30 days, the last /).waitFor()
+  await dialog.getByLabel('Type acme.link to confirm').fill('something else')
+  await dialog.getByRole('button', { name: 'Delete acme.link' }).click()
+  await page.getByText('Type acme.link to delete it.').waitFor()
+  await page.getByLabel('Type acme.link to confirm').fill('acme.link')
+  await page.getByRole('button', { name: 'Delete acme.link' }).click()
+  await page.getByText('acme.link deleted.').waitFor()
+  await goTo(page, 'Spaces')
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByText('acme.link restored.').waitFor()
+}
+
+async function stylesCodes(page: Page): Promise<void> {
+  await goTo(page, 'Domains')
+  await page.getByRole('link', { name: 'go.acme.com', exact: true }).click()
+  await page.getByRole('button', { name: /^More actions/ }).click()
+  await page.getByRole('link', { name: 'QR code style' }).click()
+  await page.getByLabel('Code color').fill('#ffff00')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Scanners need a contrast of at least 4:1').waitFor()
+  await page.getByLabel('Code color').fill('#004455')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('QR code style saved.').waitFor()
+}
+
+/** Creates a tagged link, and continues with another. */
+async function createsTwo(page: Page): Promise<void> {
+  await goTo(page, 'Links')
+  await page.getByRole('link', { name: 'New link' }).click()
+  await page.getByRole('textbox', { name: 'Destination', exact: true }).fill('https://acme.com/fair')
+  await page.locator('summary', { hasText: /^Campaign/ }).click()
+  await page.getByLabel('Source').fill('poster')
+  await page.getByRole('button', { name: 'Create link' }).click()
+  await page.getByRole('link', { name: 'https://acme.com/fair?utm_source=poster' }).waitFor()
+  await page.getByRole('link', { name: 'Create another' }).click()
+  await page.getByRole('heading', { level: 1, name: 'New link' }).waitFor()
+}
+
+/** Opens a named sign-in link in another browser, which the list of sessions shows by its name. */
+async function invitesAna(page: Page): Promise<void> {
+  await page.goto(new URL('/app/sessions/new', page.url()).href)
+  await page.getByLabel('Name').fill('Ana')
+  await page.getByRole('button', { name: 'Create sign-in link' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Sign-in link for Ana' }).waitFor()
+  const { page: hers } = await openWindow()
+  await hers.goto(await page.locator('.secret code').innerText())
+  await hers.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  await page.getByRole('link', { name: 'Done' }).click()
+  await page
+    .getByRole('rowheader', { name: /^Ana · Chrome/ })
+    .first()
+    .waitFor()
+}
