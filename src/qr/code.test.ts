@@ -1,11 +1,11 @@
 /** Codes with colors and logos: readers decode the pictures. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deflateSync, inflateSync } from 'node:zlib'
 import decodeQR from 'qr/decode.js'
 import { drawPng, drawSvg, encodeModules, isLogo, type Look, paintRows, plainLook } from './code.ts'
-import { decodeRgbaPng, encodePng, withFilterTypes } from './png.ts'
-import { resize } from './raster.ts'
+import { decodeRgbaPng, encodePng, resize, withFilterTypes } from './image.ts'
 
 /** A logo with random opaque pixels, which damages as many modules as any. */
 function noisyLogo(width: number, height: number): Buffer {

@@ -5,8 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { createDeflate, deflate } from 'node:zlib'
 import encodeQR from 'qr'
-import { decodeRgbaPng, encodePng, withFilterTypes } from './png.ts'
-import { type Raster, resize } from './raster.ts'
+import { decodeRgbaPng, encodePng, type Raster, resize, withFilterTypes } from './image.ts'
 
 /** Error correction levels: about 7, 15, 25 and 30 % of a code may be damaged. */
 export const levels = ['L', 'M', 'Q', 'H'] as const

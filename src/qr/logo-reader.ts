@@ -5,9 +5,8 @@ import { deflateSync } from 'node:zlib'
 import { initWasm, Resvg } from '@resvg/resvg-wasm'
 import decodeQR from 'qr/decode.js'
 import { encodeModules, maxLogoBytes, maxLogoSide, paintRows } from './code.ts'
+import { encodePng, type Raster, resize, withFilterTypes } from './image.ts'
 import type { LogoProblem, LogoRequest, LogoResponse } from './logo.ts'
-import { encodePng, withFilterTypes } from './png.ts'
-import { type Raster, resize } from './raster.ts'
 
 /** The longest side of a PNG or JPEG in pixels. */
 const maxImageSide = 2048

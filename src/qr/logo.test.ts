@@ -8,9 +8,9 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { deflateSync } from 'node:zlib'
 import { isLogo } from './code.ts'
+import { decodeRgbaPng, encodePng } from './image.ts'
 import { processOptions, readLogo } from './logo.ts'
 import { respond } from './logo-reader.ts'
-import { decodeRgbaPng, encodePng } from './png.ts'
 
 const look = { dark: '#000000', background: '#ffffff', text: 'https://go.acme.com/example' }
 const svg = (content: string, attributes = 'viewBox="0 0 10 10"') =>

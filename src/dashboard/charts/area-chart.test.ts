@@ -9,8 +9,7 @@ import { type Bucket, Series } from '../../analytics/statistics/series.ts'
 import type { Html } from '../../http/html.ts'
 import { areaChart as areaChartOf, type ClicksChart } from './area-chart.ts'
 import { lineChart, maxLines } from './line-chart.ts'
-import { createAxis, plotHeight, plotWidth } from './plot.ts'
-import { bucketName, labelIndexes } from './time-axis.ts'
+import { bucketName, createAxis, labelIndexes, plotHeight, plotWidth } from './plot.ts'
 
 const today = Date.parse('2026-11-22') / 86_400_000
 const week = { from: today - 6, to: today }

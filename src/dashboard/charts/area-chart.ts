@@ -2,8 +2,21 @@ import { area, line } from 'd3-shape'
 import type { Bucket, Counts } from '../../analytics/statistics/series.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { capitalize, formatCount, quantity } from '../parts/format.ts'
-import { type Axis, createAxis, plotDrawing, plotHeight, xPercent, xPosition, yPixels } from './plot.ts'
-import { axisHeading, bucketLink, bucketName, bucketTitle, startedRange, type TimeAxis } from './time-axis.ts'
+import {
+  type Axis,
+  axisHeading,
+  bucketLink,
+  bucketName,
+  bucketTitle,
+  createAxis,
+  plotDrawing,
+  plotHeight,
+  startedRange,
+  type TimeAxis,
+  xPercent,
+  xPosition,
+  yPixels,
+} from './plot.ts'
 
 export interface ClicksChart extends TimeAxis {
   readonly buckets: readonly Bucket[]

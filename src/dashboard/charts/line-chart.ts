@@ -3,8 +3,20 @@ import { line, symbol, symbolCircle, symbolCross, symbolDiamond, symbolSquare, s
 import { type Html, html, type Part } from '../../http/html.ts'
 import { formatCount, quantity } from '../parts/format.ts'
 import { tableOfBuckets } from './area-chart.ts'
-import { type Axis, createAxis, plotDrawing, xPercent, xPosition, yPixels } from './plot.ts'
-import { axisHeading, bucketLink, bucketTitle, labelIndexes, startedRange, type TimeAxis } from './time-axis.ts'
+import {
+  type Axis,
+  axisHeading,
+  bucketLink,
+  bucketTitle,
+  createAxis,
+  labelIndexes,
+  plotDrawing,
+  startedRange,
+  type TimeAxis,
+  xPercent,
+  xPosition,
+  yPixels,
+} from './plot.ts'
 
 export interface LineChart extends TimeAxis {
   readonly title: string

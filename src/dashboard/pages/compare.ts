@@ -14,10 +14,9 @@ import { formatCount, formatPercent, quantity, timeAgo } from '../parts/format.t
 import { shortUrlLink, shortUrlText } from '../parts/links.ts'
 import { emptyState } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
-import { timeZoneText } from '../statistics/clicks-over-time.ts'
+import { changeSince, timeZoneText } from '../statistics/clicks-over-time.ts'
 import { comparisonText, type Earlier, earlierClicks } from '../statistics/comparison.ts'
 import { sendBuckets } from '../statistics/csv.ts'
-import { changeSince } from '../statistics/figures.ts'
 import { periodBar } from '../statistics/period-bar.ts'
 import { Statistics } from '../statistics/statistics.ts'
 

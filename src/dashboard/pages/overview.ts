@@ -1,17 +1,22 @@
 /** The overview: recent clicks, and links that need attention. */
+import { positiveInteger } from '../../forms/rules.ts'
+import { icon } from '../../frame/icons.ts'
+import { readCookie, setCookie } from '../../http/cookies.ts'
 import { type Html, html } from '../../http/html.ts'
+import { endingDays, findEndingLinks, maxEndingLinks } from '../../links/link-list.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { findLinkDomain } from '../../links/store.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
 import { firstLinks } from '../lists.ts'
-import type { PageContent, PageRequest, Pages, Services } from '../pages.ts'
-import { linkButton } from '../parts/buttons.ts'
-import { shortUrlLink } from '../parts/links.ts'
+import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
+import { formatCount, quantity, timeAgo } from '../parts/format.ts'
+import { shortUrlLink, shortUrlText } from '../parts/links.ts'
 import { emptyState } from '../parts/messages.ts'
-import { breakdownBars, topLinks } from '../statistics/breakdowns.ts'
+import { returnPath } from '../return-path.ts'
+import { breakdownBars, groupBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
-import { groupBars } from '../statistics/group-bars.ts'
 import { inactiveText, Statistics } from '../statistics/statistics.ts'
-import { addEndingNoticeDismissal, endingNotice } from './ending-notice.ts'
 import { qrImage } from './link.ts'
 
 export function addOverviewPage(pages: Pages, services: Services): void {
@@ -73,4 +78,54 @@ async function clicksSections(statistics: Statistics): Promise<Html> {
   ])
   return html`<section id="clicks" data-arrived="First click received"><h2>Clicks</h2>${overTime}</section>
 <section id="where"><h2>Top links and sources</h2>${top}${groups}${bars}</section>`
+}
+
+/** An account and the time of its last dismissed notice, in Unix milliseconds. */
+const dismissalCookie = 'waymark_endings'
+const cookieFormat = /^(\d{1,15})\.(\d{1,15})$/
+/** The days after which no link of a dismissed notice would be shown anyway. */
+const dismissalDays = 2 * endingDays
+const dismissalPath = '/app/dismiss-ending'
+const maxNamed = 3
+
+function addEndingNoticeDismissal(pages: Pages): void {
+  pages.post(dismissalPath, async ({ exchange, account, fields }) => {
+    // A link that ended since then must stay in the notice.
+    const shownAt = Math.min(positiveInteger(String(fields.shown_at)) ?? 0, Date.now())
+    const options = { isSecure: pages.isSecure(exchange), maxAge: dismissalDays * 86_400 }
+    setCookie(exchange, dismissalCookie, `${account}.${shownAt}`, options)
+    return new Redirect(returnPath(fields.next))
+  })
+}
+
+/** Returns null without such links. */
+async function endingNotice({ exchange, account }: PageRequest, { storage, shortUrl }: Services): Promise<Html | null> {
+  const now = Date.now()
+  const [, owner, time] = cookieFormat.exec(readCookie(exchange, dismissalCookie) ?? '') ?? []
+  const dismissedAt = Number(owner) === account ? Math.min(Number(time), now) : 0
+  const { ending, ended } = await findEndingLinks(storage, account, { now, dismissedAt, limit: maxNamed })
+  const lines = [
+    { found: ending, words: ['ends', 'end', `within ${endingDays} days`], all: '/app/links?status=ending' },
+    { found: ended, words: ['ended', 'ended', `in the last ${endingDays} days`], all: '/app/links?status=expired' },
+  ] as const
+  const shown = lines.filter(({ found }) => found.total > 0)
+  if (shown.length === 0) return null
+  const sentences = shown.map(({ found, words: [one, several, when], all }) => {
+    const isMore = found.total >= maxEndingLinks
+    const subject = `${isMore ? 'At least ' : ''}${quantity(found.total, 'link')}`
+    const named = found.links.map(({ link, end }) => nameOf(link, end, shortUrl, now))
+    const others = found.total - named.length
+    const more =
+      others > 0 ? html`, and <a href="${all}">${isMore ? 'at least ' : ''}${formatCount(others)} more</a>` : ''
+    return html`<p>${subject} ${found.total === 1 ? one : several} ${when}: ${named.map((each, at) => html`${at > 0 ? ', ' : ''}${each}`)}${more}.</p>`
+  })
+  return html`<section class="notice warning ending" aria-label="Links that end">${icon('clock')}<div class="stack">${sentences}</div>
+<form method="post" action="${dismissalPath}">${hiddenFields({ shown_at: String(now), next: exchange.target })}${submitButton({ label: 'Dismiss', weight: 'link-like' })}</form></section>`
+}
+
+type NamedLink = Awaited<ReturnType<typeof findEndingLinks>>['ended']['links'][number]['link']
+
+function nameOf({ id, domain_name, alias }: NamedLink, end: number, shortUrl: ShortUrl, now: number): Html {
+  const name = shortUrlText(shortUrl(domain_name ?? '', alias))
+  return html`<a href="/app/links/${id}"><bdi>${name}</bdi></a> ${timeAgo(end, now)}`
 }

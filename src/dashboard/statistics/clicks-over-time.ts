@@ -1,10 +1,11 @@
 import type { Calendar } from '../../analytics/calendar.ts'
-import { type Html, html } from '../../http/html.ts'
-import { areaChart } from '../charts/area-chart.ts'
+import type { Counts } from '../../analytics/statistics/series.ts'
+import { icon } from '../../frame/icons.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
+import { areaChart, countLabels } from '../charts/area-chart.ts'
 import { bucketQuery, currentHourOf } from '../charts/period.ts'
-import { formatDay } from '../parts/format.ts'
-import { clicksByBucket, comparisonText, earlierClicks } from './comparison.ts'
-import { figures, uncounted } from './figures.ts'
+import { formatCount, formatDay, formatPercent, quantity } from '../parts/format.ts'
+import { clicksByBucket, comparisonText, type Earlier, earlierClicks } from './comparison.ts'
 import { periodBar } from './period-bar.ts'
 import type { Statistics } from './statistics.ts'
 
@@ -44,4 +45,58 @@ export function timeZoneText(calendar: Calendar): string {
   const { timeZone, sinceMs } = calendar
   const since = sinceMs === 0 ? '' : `, since ${formatDay(calendar.localTimeOf(sinceMs))}`
   return `Days and hours are in ${timeZone}${since}.`
+}
+
+interface Figures {
+  readonly now: Counts
+  readonly earlier: Pick<Earlier, 'phrase' | 'totals'> | null
+  /** The number of human clicks in all periods. */
+  readonly allTime?: number | undefined
+}
+
+/** Renders the clicks and the visitors of a period with their change. */
+export function figures({ now, earlier, allTime }: Figures): Html {
+  const large = (['clicks', 'unique_clicks'] as const).map((name) =>
+    figure(countLabels[name], now[name], changeOf(now, earlier, name)),
+  )
+  const all = allTime === undefined ? null : figure('Clicks, all time', allTime, null)
+  return html`<dl class="figures">${large}${all}</dl>`
+}
+
+function figure(label: string, value: number, change: Html | null): Html {
+  return html`<div><dt>${label}</dt><dd><span class="figure">${formatCount(value)}</span>${change}</dd></div>`
+}
+
+const explanations = {
+  bots: 'Programs that say so in their user agent, such as search engines and monitoring.',
+  previews: 'Programs that show a preview of a shared link, such as chats and social networks.',
+} as const
+
+/** Renders the visits that are not counted as one line that expands. */
+export function uncounted(now: Counts, earlier: Figures['earlier']): Html {
+  const rows = (['bots', 'previews'] as const).map(
+    (name) =>
+      html`<div><dt>${countLabels[name]}</dt><dd>${formatCount(now[name])}${changeOf(now, earlier, name)}</dd><dd class="muted">${explanations[name]}</dd></div>`,
+  )
+  return html`<details class="uncounted"><summary>${uncountedText(now)}</summary><dl>${rows}</dl></details>`
+}
+
+/** "853 bots and 331 previews not counted" */
+function uncountedText({ bots, previews }: Counts): string {
+  const counted = [bots > 0 && quantity(bots, 'bot'), previews > 0 && quantity(previews, 'preview')].filter(Boolean)
+  return counted.length === 0 ? 'No bots or previews' : `${counted.join(' and ')} not counted`
+}
+
+function changeOf(now: Counts, earlier: Figures['earlier'], name: keyof Counts): Html | null {
+  return earlier && changeSince(now[name], earlier.totals[name], earlier.phrase)
+}
+
+/** Renders a change as an arrow and a percentage; null if there is nothing to compare. */
+export function changeSince(value: number, before: number, phrase: string): Html | null {
+  if (value === 0 && before === 0) return null
+  const title = `${formatCount(before)} in the ${phrase}`
+  if (value === before) return html`<span class="change" title="${title}">no change</span>`
+  const direction = value > before ? 'up' : 'down'
+  const share: Part = before === 0 ? 'from 0' : formatPercent(Math.abs(value - before) / before)
+  return html`<span class="change" title="${title}">${icon(direction)}<span class="hidden-text">${direction}</span> ${share}<span class="hidden-text"> compared with the ${phrase}</span></span>`
 }

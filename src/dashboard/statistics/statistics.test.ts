@@ -7,8 +7,7 @@ import { emptyDay, encodeDay, hourOf } from '../../analytics/day.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import type { Storage } from '../../storage/port.ts'
 import type { Query } from '../../storage/schema.ts'
-import { clicksOverTime } from './clicks-over-time.ts'
-import { uncounted } from './figures.ts'
+import { clicksOverTime, uncounted } from './clicks-over-time.ts'
 import { noClicksYet, Statistics } from './statistics.ts'
 
 test('offers to open an active link without clicks, and explains the status of other links', () => {

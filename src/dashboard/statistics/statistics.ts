@@ -3,14 +3,20 @@ import { type Calendar, calendarOf } from '../../analytics/calendar.ts'
 import type { DayRange, Interval } from '../../analytics/statistics/day-range.ts'
 import { seriesOf } from '../../analytics/statistics/statistics.ts'
 import type { Subject } from '../../analytics/statistics/store.ts'
+import { domainRecords } from '../../domains/store.ts'
+import { found } from '../../errors.ts'
 import type { Html } from '../../http/html.ts'
-import type { Link } from '../../links/schema.ts'
+import { type Link, linkOf } from '../../links/schema.ts'
+import { findLink } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
+import { spaceRecords } from '../../spaces/store.ts'
 import type { Db } from '../../storage/port.ts'
 import { namedPeriod, type PeriodReading, readPeriod } from '../charts/period.ts'
+import type { Place } from '../frame.ts'
 import { livePart } from '../live.ts'
-import type { PageRequest, Services } from '../pages.ts'
+import { idParam, type PageRequest, type Services } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
+import { shortUrlText } from '../parts/links.ts'
 import { emptyState } from '../parts/messages.ts'
 
 type StatisticsRequest = Pick<PageRequest, 'account' | 'query'> & {
@@ -84,4 +90,47 @@ export function noClicksYet({ short_url, status }: Pick<Link, 'short_url' | 'sta
     why: 'Open the short link. Your click appears here within seconds. Bots and link previews are counted separately.',
     action: linkButton({ label: 'Open short link', href: short_url, inNewTab: true }),
   })
+}
+
+/** The templates of the paths of subjects. */
+export const homes = {
+  account: '/app',
+  domain: '/app/domains/:id',
+  space: '/app/spaces/:id',
+  link: '/app/links/:id',
+} as const satisfies Record<Subject['scope'], string>
+
+/** A link, a domain, a space or the account as pages about its clicks name it. */
+export interface NamedSubject {
+  readonly subject: Subject
+  readonly path: string
+  readonly place: Place
+  /** Null for the account. */
+  readonly name: string | null
+  /** The start of the names of its files. */
+  readonly fileName: string
+}
+
+/** Returns the requested subject. Throws `not_found` if the account has no such record. */
+export async function requestedSubject(
+  request: PageRequest,
+  { storage, shortUrl }: Services,
+  scope: Subject['scope'],
+): Promise<NamedSubject> {
+  const { account } = request
+  if (scope === 'account')
+    return { subject: { scope, id: account }, path: '/app', place: 'overview', name: null, fileName: '' }
+  const id = idParam(request, scope)
+  const place = `${scope}s` as const
+  const named = { subject: { scope, id }, path: `/app/${place}/${id}`, place }
+  if (scope === 'link') {
+    const { record } = found(await findLink(storage, account, id), scope)
+    return { ...named, name: shortUrlText(linkOf(record, shortUrl).short_url), fileName: `${record.alias}-` }
+  }
+  if (scope === 'domain') {
+    const { record } = found(await domainRecords.find(storage, account, id), scope)
+    return { ...named, name: record.name_unicode, fileName: `${record.name_unicode}-` }
+  }
+  const { name } = found(await spaceRecords.find(storage, account, id), scope).record
+  return { ...named, name, fileName: `${name}-` }
 }

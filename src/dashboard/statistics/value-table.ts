@@ -1,15 +1,14 @@
 /** Tables of values and links with their clicks and shares, on pages and in files. */
 import type { ValueClicks } from '../../analytics/statistics/ranking.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import { findLinkNames } from '../../links/names.ts'
+import { findLinkNames } from '../../links/link-list.ts'
 import { periodQuery } from '../charts/period.ts'
 import { bar } from '../charts/small-charts.ts'
 import { formatCount, formatPercent } from '../parts/format.ts'
 import { longTable, type Sorting } from '../parts/table.ts'
 import { linkIds, linkLabel } from './breakdowns.ts'
 import { type CsvRow, shareText } from './csv.ts'
-import type { Statistics } from './statistics.ts'
-import type { NamedSubject } from './subjects.ts'
+import type { NamedSubject, Statistics } from './statistics.ts'
 
 interface ValueTable {
   readonly caption: string
