@@ -45,6 +45,8 @@ export interface ListEngine {
   select(query: OperationNodeSource, cost: Cost): Promise<Values[]>
   /** SQL after a table name that makes the engine use this index. Empty if the engine chooses indexes itself. */
   indexHint(index: string): Sql
+  /** SQL for a join that reads the rows on the left first. Without statistics, SQLite may read all records first. */
+  readonly joinInOrder: Sql
   /** Returns the condition that a nullable text contains a folded term. */
   contains(text: Sql, term: string): Sql
   /** Chooses an index for a search or for several filters. */
@@ -66,7 +68,7 @@ export function sorted(engine: ListEngine, listing: AnyListing): Source {
   if (where.length === 1) return { from: entries, where: isInRange, ...own }
   const side = sql`select ${own.id} as side_id, ${own.sortedBy} as side_by from ${entries} where ${all(isInRange)}`
   return {
-    from: sql`(${side}) as side join ${sql.table(of.table)} on id = side_id`,
+    from: sql`(${side}) as side ${engine.joinInOrder} ${sql.table(of.table)} on id = side_id`,
     id: sql`side_id`,
     sortedBy: sql`side_by`,
     where,
@@ -153,7 +155,7 @@ export function ranged(engine: ListEngine, listing: AnyListing, name: string): S
   const side = sql`(select ${sql.ref(column.key)} as side_id from ${entries} where ${isInRange}) as side`
   // Without other conditions, the index is enough.
   if (where.length === 1) return { from: side, id: sql`side_id`, sortedBy: sql`side_id`, where: [] }
-  const from = sql`${side} join ${sql.table(of.table)} on id = side_id`
+  const from = sql`${side} ${engine.joinInOrder} ${sql.table(of.table)} on id = side_id`
   return { from, id: sql`id`, sortedBy: sql`id`, where }
 }
 
@@ -195,7 +197,7 @@ export function grouped(engine: ListEngine, listing: AnyListing, filter: GroupFi
   const own = { id: sql`side_id`, sortedBy: sql`side_id` }
   // The rows of the group have the account, so without other conditions they are enough.
   if (conditions.length === 1) return { from: side, where: [], ...own }
-  return { from: sql`${side} join ${sql.table(of.table)} on id = side_id`, where: conditions, ...own }
+  return { from: sql`${side} ${engine.joinInOrder} ${sql.table(of.table)} on id = side_id`, where: conditions, ...own }
 }
 
 /** Returns the conditions that the searched texts contain each folded term. */

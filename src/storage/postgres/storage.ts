@@ -154,6 +154,7 @@ function listEngine(select: ListEngine['select']): ListEngine {
   const engine: ListEngine = {
     select,
     indexHint: () => sql``,
+    joinInOrder: sql`join`,
     contains: (text, term) => sql`${text} like ${patternOf(term)}`,
     plan: async () => ({ source: (listing) => filtered(engine, listing), isSorted: true, cost: 'search' }),
   }

@@ -42,6 +42,7 @@ const idOf = `(document & ${maxId})`
 
 export class SqliteLists implements ListEngine {
   readonly select: ListEngine['select']
+  readonly joinInOrder = sql`cross join`
 
   constructor(select: ListEngine['select']) {
     this.select = select
