@@ -167,7 +167,8 @@ function noRows(list: ListState, labels: readonly string[], near: Link | undefin
 
 function noMatch(list: ListState, labels: readonly string[], near: Link | undefined): Html {
   const { search } = list.query
-  const among = `Only links that match these filters were searched: ${labels.join(', ')}.`
+  const filters = labels.join(', ')
+  const among = search === null ? `${filters}.` : `Only links that match these filters were searched: ${filters}.`
   const scope = labels.length > 0 ? among : 'The search covers aliases, titles and destinations.'
   const suggestion =
     near && html`Did you mean <a href="${home}/${near.id}"><bdi>${shortUrlText(near.short_url)}</bdi></a>? `
