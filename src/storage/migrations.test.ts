@@ -100,7 +100,7 @@ for (const open of [onSqlite, onPostgres]) {
     assert.deepEqual(await database.tables(), before)
   })
 
-  for (const first of ['0001-first', '0001-schema', '0001-tables', '0001-initial', '0001-renamed']) {
+  for (const first of ['0001-first', '0001-schema', '0001-tables', '0001-initial', '0001-base']) {
     test(`rejects a database that begins with ${first}, and does not change it: ${open.name}`, async (t) => {
       const database = await open(t)
       await database.migrate({ [first]: instance, '0002-next': { up: async () => undefined } })
