@@ -20,6 +20,7 @@ import { addSelectionPages } from './pages/selection.ts'
 import { addSessionPages } from './pages/sessions.ts'
 import { addSignInPages } from './pages/sign-in.ts'
 import { addSpacePages } from './pages/spaces.ts'
+import { addTagPages } from './pages/tags.ts'
 import { Pages, type Services } from './pages.ts'
 import { addBreakdownPages } from './statistics/breakdown-pages.ts'
 import { addReferrerPages } from './statistics/referrer-links.ts'
@@ -49,6 +50,7 @@ export function addDashboard(services: Services): void {
   addDomainPages(pages, services)
   addDomainQrPages(pages, services)
   addSpacePages(pages, services)
+  addTagPages(pages, services)
   addKeyPages(pages, services)
   addSessionPages(pages, services)
   addAccountPage(pages, services)

@@ -39,7 +39,7 @@ export function failureContent(failure: Failure, { method, target }: Exchange, n
   return { title, place, body, status }
 }
 
-const lists = ['links', 'domains', 'spaces', 'keys', 'sessions'] as const
+const lists = ['links', 'domains', 'spaces', 'tags', 'keys', 'sessions'] as const
 
 function textFor({ code, message, facts }: Failure, method: string) {
   if (code === 'route_not_found') return { title: pageNotFound, sentences: [] }

@@ -37,6 +37,7 @@ const mainPlaces = {
 } as const
 
 const otherPlaces = {
+  tags: ['Tags', '/app/tags'],
   keys: ['API keys', '/app/keys'],
   sessions: ['Sessions', '/app/sessions'],
   docs: ['API docs', '/docs'],

@@ -99,6 +99,10 @@ const messages = {
   'domain-name-taken': () => 'The domain couldn’t be restored because its name has been added again.',
   'space-created': () => 'Space created.',
   'space-saved': () => 'Space saved.',
+  'tag-created': () => 'Tag created.',
+  'tag-saved': () => 'Tag saved. Its links show the change immediately.',
+  'tag-merged': () => 'Tags merged. This tag has the links of both.',
+  'tag-deleted': () => 'Tag deleted. Its links keep working.',
   'space-deleted': () => 'Space deleted. Its links keep working.',
   'key-created-before': () =>
     'The key was created when you first pressed the button, and it’s shown only once. If you didn’t copy it, revoke it and create another key.',

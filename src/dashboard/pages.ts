@@ -20,6 +20,7 @@ import type { ShortUrl } from '../names/short-url.ts'
 import { findSession, type Session } from '../sessions/store.ts'
 import type { Space } from '../spaces/schema.ts'
 import type { Storage } from '../storage/port.ts'
+import type { TagActions } from '../tags/actions.ts'
 import { readSessionCookie } from './cookies.ts'
 import { failureContent, renderFailurePage } from './failure-page.ts'
 import { type FrameContent, pageHeaders, renderFramed, responseHeaders } from './frame.ts'
@@ -85,6 +86,7 @@ export interface Services {
   readonly actions: {
     readonly domains: DomainActions
     readonly spaces: ResourceHandlers<Space>
+    readonly tags: TagActions
     readonly links: LinkActions
   }
 }

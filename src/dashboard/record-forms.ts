@@ -1,4 +1,4 @@
-/** The forms for new and existing links, domains and spaces. */
+/** The forms for new and existing links, domains, spaces and tags. */
 import { insertRecord, type ResourceHandlers } from '../api/operations.ts'
 import { Failure, found, preconditionFailed } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
@@ -17,7 +17,7 @@ interface EditForm {
 }
 
 export interface RecordForms<Row extends { readonly id: number }> {
-  readonly what: 'link' | 'domain' | 'space'
+  readonly what: 'link' | 'domain' | 'space' | 'tag'
   readonly actions: Pick<ResourceHandlers<Row>, 'find' | 'insertion' | 'onStored'> & {
     /** Changes the record as in `ResourceHandlers`. `edit` is the id with which the dashboard can undo that. */
     readonly change: (

@@ -31,7 +31,7 @@ export function tagActions(storage: Storage, removals: Removals): TagActions {
   /** Returns the values. If they are invalid, first checks that the tag exists and has the expected version. */
   const checked = async <T>(values: T | Failure, account: number, id: number, precondition: Precondition | null) => {
     if (!(values instanceof Failure)) return values
-    precondition?.check(found(await find(account, id), 'tag').version)
+    precondition?.check(found(await tagRecords.find(storage, account, id), 'tag').version)
     throw values
   }
   const remove = async (account: number, id: number, precondition: Precondition | null, into: number | null) => {

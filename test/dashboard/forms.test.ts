@@ -116,6 +116,21 @@ describe('returns 422 with a message next to each field that the API rejects, an
     }
   })
 
+  test('for a new and for an existing tag', async () => {
+    await place.stored('/tags', { name: 'Taken' })
+    const tag = await place.stored('/tags', { name: 'Mine' })
+    const action = `/app/tags/${tag.id}`
+    for (const typed of [{ name: '' }, { name: long(51) }, { name: 'a, b' }, { name: 'TAKEN' }]) {
+      const asks = ['POST', '/tags'] as const
+      await assertRefusedAlike({ page: '/app/tags/new', action: '/app/tags', asks, typed, besides: { name: 'New' } })
+      await assertRefusedAlike({ page: `${action}/edit`, action, asks: ['PATCH', `/tags/${tag.id}`], typed })
+    }
+    for (const into of ['', `${tag.id}`, '99999']) {
+      const { status, page } = await browser.post(`${action}/merge`, { into })
+      assert.deepEqual([status, page.refused], [422, ['into']])
+    }
+  })
+
   test('for a new and for an existing link', async () => {
     await place.link({ alias: 'taken' })
     const link = await place.link({ alias: 'mine', redirect_password: 'old' })
@@ -320,6 +335,7 @@ describe('the link form', () => {
 for (const [path, typed] of [
   ['links', { url: 'https://acme.com/twice' }],
   ['spaces', { name: 'Twice' }],
+  ['tags', { name: 'Twice' }],
   ['domains', { name: 'twice.example.com' }],
 ] as const) {
   test(`creates one of ${path} if the button is pressed twice, with the same response`, async () => {

@@ -18,7 +18,7 @@ interface Owner {
   readonly account: number
   /** A word that appears in all records of the account, and nowhere else. */
   readonly mark: string
-  readonly ids: Readonly<Record<'links' | 'domains' | 'spaces' | 'keys' | 'sessions', readonly number[]>>
+  readonly ids: Readonly<Record<'links' | 'domains' | 'spaces' | 'tags' | 'keys' | 'sessions', readonly number[]>>
   /** Returns all records of the account, through its own key. */
   state(): Promise<unknown>
 }
@@ -35,7 +35,7 @@ async function owner(mark: string): Promise<Owner> {
   const domain = await stored('/domains', { name: `${mark}.example.com`, homepage_url: `https://acme.com/${mark}` })
   const space = await stored('/spaces', { name: `Space ${mark}` })
   const url = `https://acme.com/${mark}?utm_source=${mark}`
-  const link = await stored('/links', { url, alias: mark, title: mark, space_id: space.id })
+  const link = await stored('/links', { url, alias: mark, title: mark, space_id: space.id, tags: [mark] })
   const deleted = await stored('/links', { url: `https://acme.com/${mark}`, alias: `${mark}-deleted` })
   await app.actions.links.removeForNow(account, deleted.id, null)
   const deletedDomain = await stored('/domains', { name: `${mark}.deleted.example.com` })
@@ -47,7 +47,7 @@ async function owner(mark: string): Promise<Owner> {
   const keys = async () => (await listKeys(app.storage, account)).map(({ id, revoked_at }) => [id, revoked_at])
   const sessions = async () => (await listSessions(app.storage, account)).map(({ id }) => id)
   const state = async () => {
-    const lists = ['links', 'domains', 'spaces', 'stats?name=clicks&'].map(
+    const lists = ['links?archived=any', 'domains', 'spaces', 'tags', 'stats?name=clicks&'].map(
       async (name) => (await app.send('GET', `/api/v1/${name.includes('?') ? name : `${name}?`}`, { key })).body,
     )
     return [await Promise.all(lists), await keys(), await sessions()]
@@ -56,6 +56,7 @@ async function owner(mark: string): Promise<Owner> {
     links: [link.id, deleted.id],
     domains: [domain.id, deletedDomain.id],
     spaces: [space.id],
+    tags: [(await app.send('GET', '/api/v1/tags', { key })).body.data[0].id],
     keys: (await listKeys(app.storage, account)).map(({ id }) => id),
     sessions: await sessions(),
   }
@@ -122,12 +123,13 @@ test('every page shows only the records of its account', async () => {
 })
 
 /** Forms and URLs that refer to records of the other account by a field. */
-const { links, domains, spaces } = theirs.ids
-const idText = fc.constantFrom(...[...links, ...domains, ...spaces].map(String))
+const { links, domains, spaces, tags } = theirs.ids
+const idText = fc.constantFrom(...[...links, ...domains, ...spaces, ...tags].map(String))
 const queryFields = {
   search: fc.constantFrom(theirs.mark, 'example', 'a'),
   domain_id: idText,
   space_id: idText,
+  tag_id: idText,
   link_id: idText,
   ids: fc.array(idText, { maxLength: 6 }).map((ids) => ids.join(',')),
   sort_by: fc.constantFrom('alias', 'name', 'clicks', 'clicks_30d', 'last_clicked_at'),
@@ -137,11 +139,24 @@ const queryFields = {
 const query = fc
   .record(queryFields, { requiredKeys: [] })
   .map((fields) => new URLSearchParams(fields as Form).toString())
-const names = 'url alias name domain_id space_id id account account_id version what confirmed color'.split(' ')
+const names = 'url alias name domain_id space_id id account account_id version what confirmed color tags into'.split(
+  ' ',
+)
 const field = fc.constantFrom(...names, ...links.map((id) => `row-${id}`))
 const value = fc.oneof(
   idText,
-  fc.constantFrom('move', 'delete', 'restore', 'disable', 'enable', 'true', 'https://acme.com/', '1', 'fresh'),
+  fc.constantFrom(
+    'move',
+    'delete',
+    'restore',
+    'disable',
+    'enable',
+    'archive',
+    'true',
+    'https://acme.com/',
+    '1',
+    'fresh',
+  ),
 )
 const typed = fc.array(fc.tuple(field, value), { maxLength: 6 }).map((pairs) => Object.fromEntries(pairs))
 // A closed session and a public page prove nothing.
@@ -173,6 +188,16 @@ test('leaves links of another account out of a comparison, like deleted links', 
   assertNothingOf(theirs, answer, 'the comparison')
   const none = await pageOf([other])
   assert.equal(none.text.replaceAll(/\d+/g, 'n'), (await pageOf([99_999])).text.replaceAll(/\d+/g, 'n'))
+})
+
+test('rejects a tag of another account to merge into', async () => {
+  const before = await theirs.state()
+  const path = `/app/tags/${mine.ids.tags[0]}/merge`
+  const answer = await mine.browser.post(path, { into: String(theirs.ids.tags[0]) })
+  assert.equal(answer.status, 422)
+  assert.match(answer.page.text, /This tag does not exist\. Choose another tag\./)
+  assertNothingOf(theirs, answer, path)
+  assert.deepEqual(await theirs.state(), before)
 })
 
 test('rejects a space or a domain of another account for a link', async () => {

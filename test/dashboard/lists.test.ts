@@ -55,6 +55,34 @@ describe('deletes', () => {
   })
 })
 
+test('a tag is created, renamed, merged into another and deleted, and its links stay', async () => {
+  const own = await newPlace(app)
+  const browser = await signedIn(app, own.key)
+  assert.match((await browser.open('/app/tags')).text, /No tags yet/)
+  const saved = async (page: Page, path: string, typed: Form) =>
+    (await browser.follow(await browser.submit(page, path, typed))).page
+  const created = await saved(await browser.open('/app/tags/new'), '/app/tags', { name: 'Fall', color: '3' })
+  assert.match(created.text, /Tag created\.[\s\S]*0 links[\s\S]*Amber/)
+  const link = await own.link({ tags: ['Fall'] })
+  const [into, from] = [
+    await own.stored('/tags', { name: 'Into' }),
+    (await own.send('GET', '/tags?search=fall')).body.data[0],
+  ]
+  const path = `/app/tags/${from.id}`
+  const renamed = await saved(await browser.open(`${path}/edit`), path, { name: 'Autumn' })
+  assert.match(renamed.heading, /Autumn/)
+  assert.ok(renamed.links.includes('/app/links/new?tags=Autumn'))
+  assert.match((await browser.open('/app/tags?search=autumn')).text, /Autumn[\s\S]*Amber[\s\S]*1 link/)
+  const question = await browser.open(`${path}/merge`)
+  assert.match(question.text, /Its 1 link will get the other tag/)
+  assert.match((await saved(question, `${path}/merge`, { into: `${into.id}` })).text, /Tags merged\./)
+  assert.deepEqual((await own.send('GET', `/links/${link.id}`)).body.data.tags, ['Into'])
+  const deletion = await browser.open(`/app/tags/${into.id}/delete`)
+  assert.match(deletion.text, /Its 1 link will lose the tag and keep working/)
+  assert.match((await saved(deletion, `/app/tags/${into.id}/delete`, {})).said.join(), /Tag deleted\./)
+  assert.deepEqual((await own.send('GET', `/links/${link.id}`)).body.data.tags, [])
+})
+
 test('the list of links shows tags and filters by several of them and by archived links', async () => {
   const own = await newPlace(app)
   const browser = await signedIn(app, own.key)

@@ -1,4 +1,4 @@
-/** Pages for domains and spaces, which group links: lists, statistics and deletion. */
+/** Pages for domains, spaces and tags, which group links: lists, statistics and deletion. */
 import { recentClicksOf, recentDays } from '../../analytics/recent.ts'
 import type { ResourceHandlers } from '../../api/operations.ts'
 import { found } from '../../errors.ts'
@@ -8,7 +8,7 @@ import { resources } from '../../resources.ts'
 import { Refusal } from '../../violations.ts'
 import { filterBar, firstLinks, ListState } from '../lists.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
-import { attributes, linkButton, menu } from '../parts/buttons.ts'
+import { attributes, linkButton, type MenuItem, menu } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
 import { quantity, timeAgo } from '../parts/format.ts'
 import { recentClickCount, truncateMiddle } from '../parts/links.ts'
@@ -24,9 +24,12 @@ const nameField = 'name'
 
 export type Listed<Row> = { readonly row: Row; readonly links: number; readonly clicks: number }
 
+/** The groups with statistics. */
+type Counted = 'domain' | 'space'
+
 interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Row>, 'newPage'> {
   readonly actions: ResourceHandlers<Row>
-  readonly what: 'domain' | 'space'
+  readonly what: Counted | 'tag'
   readonly words: {
     readonly list: string
     readonly add: string
@@ -36,7 +39,8 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
     readonly why: string
     /** The label of the creation-time column. */
     readonly created: string
-    readonly statistics: string
+    /** The heading of the statistics; absent for a group without them. */
+    readonly statistics?: string
   }
   readonly newControls: (state: FormState) => Html
   readonly nameOf: (row: Row) => string
@@ -45,6 +49,12 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
   readonly underName?: (row: Row) => Html
   /** Returns the columns of a page of the list, between the name and the creation time. */
   readonly columns: (account: number, rows: readonly Row[]) => Promise<readonly Column<Listed<Row>>[]>
+  /** Returns the number of links of a row that has it. */
+  readonly linksOf?: (row: Row) => number
+  /** Returns the query of the form for a new link in the group. */
+  readonly newLinkQuery?: (row: Row) => Readonly<Record<string, string>>
+  /** Menu items that only this kind of group has. */
+  readonly menuItems?: (row: Row) => readonly MenuItem[]
   /** Renders the part of a group's page above its clicks. */
   readonly details: (request: PageRequest, row: Row, hasClicks: boolean) => Promise<Html | null>
   /** Returns the title and the consequences of deleting a group with `total` links, such as "more than 1,000 links". */
@@ -57,7 +67,7 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
 export class GroupPages<Row extends { readonly id: number; readonly created_at: string }> {
   readonly #services: Services
   readonly #group: Group<Row>
-  readonly #place: 'domains' | 'spaces'
+  readonly #place: `${Counted | 'tag'}s`
   readonly #home: string
 
   constructor(services: Services, group: Group<Row>) {
@@ -103,7 +113,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
   }
 
   async #list({ account, query }: PageRequest): Promise<PageContent> {
-    const { what, words, actions } = this.#group
+    const { words, actions } = this.#group
     const place = this.#place
     const list = new ListState(this.#home, query, actions.operations.list.query, resources[place])
     const page = await actions.list(account, list.request)
@@ -112,12 +122,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     if (total === 0 && list.query.search === null) {
       return { title: words.list, place, body: emptyState({ title: words.none, why: words.why, action }) }
     }
-    const ids = rows.map(({ id }) => id)
-    const [links, clicks] = await Promise.all([
-      countLinksIn(this.#services.storage, account, `${what}_id`, ids),
-      recentClicksOf(this.#services.storage, account, place, ids),
-    ])
-    const listed = rows.map((row) => ({ row, links: links.get(row.id) ?? 0, clicks: clicks.get(row.id) ?? 0 }))
+    const listed = await this.#withFigures(account, rows)
     const nothing =
       list.page > 1
         ? list.emptyPageMessage()
@@ -129,9 +134,27 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     return { title: words.list, place, action, body }
   }
 
+  async #withFigures(account: number, rows: readonly Row[]): Promise<Listed<Row>[]> {
+    const { what, linksOf } = this.#group
+    if (what === 'tag') return rows.map((row) => ({ row, links: linksOf?.(row) ?? 0, clicks: 0 }))
+    const ids = rows.map(({ id }) => id)
+    const [links, clicks] = await Promise.all([
+      countLinksIn(this.#services.storage, account, `${what}_id`, ids),
+      recentClicksOf(this.#services.storage, account, `${what}s`, ids),
+    ])
+    return rows.map((row) => ({ row, links: links.get(row.id) ?? 0, clicks: clicks.get(row.id) ?? 0 }))
+  }
+
   #table(rows: readonly Listed<Row>[], columns: readonly Column<Listed<Row>>[], list: ListState): Html {
-    const { words, heading, underName } = this.#group
+    const { what, words, heading, underName } = this.#group
     const now = Date.now()
+    const clicks: Column<Listed<Row>> = {
+      label: `Clicks (${recentDays} days)`,
+      kind: 'number',
+      sortBy: 'clicks_30d',
+      cell: ({ clicks }) => recentClickCount(clicks),
+      isPlain: true,
+    }
     return table({
       caption: words.list,
       isFitted: true,
@@ -144,13 +167,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
             html`<a class="cover" href="${this.#pathOf(row)}">${heading(row)}</a>${underName?.(row) ?? null}`,
         },
         ...columns,
-        {
-          label: `Clicks (${recentDays} days)`,
-          kind: 'number',
-          sortBy: 'clicks_30d',
-          cell: ({ clicks }) => recentClickCount(clicks),
-          isPlain: true,
-        },
+        ...(what === 'tag' ? [] : [clicks]),
         {
           label: words.created,
           leaves: columns.length > 1 ? 1 : 3,
@@ -166,6 +183,8 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
   async #show(request: PageRequest): Promise<PageContent> {
     const { what, nameOf, heading, details } = this.#group
     const row = await this.#requested(request)
+    const shown = { title: nameOf(row), heading: heading(row), place: this.#place, action: this.#headActions(row) }
+    if (what === 'tag') return { ...shown, body: html`${await details(request, row, false)}` }
     const statistics = new Statistics(this.#services, request, { scope: what, id: row.id }, this.#pathOf(row))
     // Once there have been visits, an empty period is worth showing.
     const hasClicks = await statistics.areWorthShowing()
@@ -174,30 +193,31 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
       this.#clicksSection(statistics, hasClicks),
     ])
     const body = html`${above}${clicks}`
-    const action = this.#headActions(row)
-    return { title: nameOf(row), heading: heading(row), place: this.#place, action, body, status: statistics.status }
+    return { ...shown, body, status: statistics.status }
   }
 
   async #clicksSection(statistics: Statistics, hasClicks: boolean): Promise<Html> {
     const parts = hasClicks
       ? await Promise.all([clicksOverTime(statistics), topLinks(statistics), breakdownBars(statistics)])
       : html`<p class="muted">No clicks in the last 12 months.</p>`
-    return html`<section id="clicks"${attributes({ 'data-refresh': !hasClicks, 'data-arrived': 'First click received' })}><h2>${this.#group.words.statistics}</h2>${parts}</section>`
+    return html`<section id="clicks"${attributes({ 'data-refresh': !hasClicks, 'data-arrived': 'First click received' })}><h2>${this.#group.words.statistics ?? null}</h2>${parts}</section>`
   }
 
   #headActions(row: Row): Html {
-    const { what, nameOf } = this.#group
+    const { what, nameOf, newLinkQuery, menuItems } = this.#group
     const filter = `${what}_id=${row.id}`
+    const newLink = newLinkQuery === undefined ? filter : new URLSearchParams(newLinkQuery(row))
     const path = this.#pathOf(row)
     return html`<div class="actions">${linkButton({ label: 'View links', href: `/app/links?${filter}` })}
 ${linkButton({ label: 'Edit', href: `${path}/edit` })}
-${linkButton({ label: 'New link', href: `/app/links/new?${filter}`, weight: 'primary', icon: 'plus' })}
+${linkButton({ label: 'New link', href: `/app/links/new?${newLink}`, weight: 'primary', icon: 'plus' })}
 ${menu(
   `${what}-menu`,
   `More actions for ${nameOf(row)}`,
   [
     ...(what === 'domain' ? [{ label: 'QR code style', href: `${path}/qr`, icon: 'qr' } as const] : []),
     { label: 'Move links to…', href: `/app/links/move?${filter}&archived=any`, icon: 'links' },
+    ...(menuItems?.(row) ?? []),
     { label: 'Delete', href: `${path}/delete`, icon: 'remove', isDangerous: true, inDialog: true },
   ],
   'plain',
@@ -205,10 +225,11 @@ ${menu(
   }
 
   async #askToDelete(request: PageRequest, state = new FormState({})): Promise<PageContent> {
-    const { what, nameOf, deletion, isNamed } = this.#group
+    const { what, nameOf, deletion, isNamed, linksOf } = this.#group
     const row = await this.#requested(request)
     const query = { [`${what}_id`]: String(row.id) }
-    const { total, totalIsExact } = await firstLinks(this.#services.storage, request.account, query)
+    const counted = linksOf && { total: linksOf(row), totalIsExact: true }
+    const { total, totalIsExact } = counted ?? (await firstLinks(this.#services.storage, request.account, query))
     const links = `${totalIsExact ? '' : 'more than '}${quantity(total, 'link')}`
     const [title, ...consequences] = await deletion(row, total, links, request.account)
     const field = { name: nameField, label: `Type ${nameOf(row)} to confirm`, isCode: true, isRequired: true }

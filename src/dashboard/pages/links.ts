@@ -110,11 +110,7 @@ function filtersFor({ domains, spaces, tags }: ListChoices, list: ListState): Fi
     {
       name: 'archived',
       label: 'Archived links',
-      options: [
-        any('Not archived'),
-        { value: 'true', label: 'Only archived' },
-        { value: 'any', label: 'With archived' },
-      ],
+      options: [any('Not archived'), { value: 'true', label: 'Archived' }, { value: 'any', label: 'All links' }],
     },
   ]
 }
@@ -262,7 +258,7 @@ function rowTags({ tags }: Link): Html | null {
   if (tags.length === 0) return null
   const more = tags.length > tagsInRow ? html` <span>+${tags.length - tagsInRow}</span>` : null
   const names = tags.slice(0, tagsInRow).map((name, index) => html`${index === 0 ? null : ', '}<bdi>${name}</bdi>`)
-  return html`<span class="row-tags" title="${tags.join(', ')}"><span class="hidden-text">Tags: </span>${names}${more}</span>`
+  return html`<span class="row-tags" title="${tags.join(', ')}"><span class="hidden-text">Tags: </span><span class="names">${names}</span>${more}</span>`
 }
 
 /** Returns null for an active link that does not end soon. */

@@ -1,0 +1,113 @@
+import { Failure, found } from '../../errors.ts'
+import { colors } from '../../forms/rules.ts'
+import { html } from '../../http/html.ts'
+import { type Tag, tagLabels } from '../../tags/schema.ts'
+import { tagRecords } from '../../tags/store.ts'
+import { loadTags } from '../choices.ts'
+import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { FormState, selectField, textField } from '../parts/fields.ts'
+import { capitalize, quantity, timeAgo } from '../parts/format.ts'
+import { colorField, spaceLabel } from '../parts/links.ts'
+import { confirmation } from '../parts/messages.ts'
+import { attempt, differing } from '../record-forms.ts'
+import { GroupPages } from './groups.ts'
+
+const home = '/app/tags'
+
+export function addTagPages(pages: Pages, services: Services): void {
+  const { tags } = services.actions
+  pages.get(`${home}/:id/merge`, (request) => askToMerge(request, services, new FormState({})))
+  pages.post(`${home}/:id/merge`, (request) => merge(request, services))
+  new GroupPages<Tag>(services, {
+    what: 'tag',
+    words: {
+      list: 'Tags',
+      add: 'New tag',
+      create: 'Create tag',
+      none: 'No tags yet',
+      why: 'Tags are words that describe links. A link has up to 20 tags, and a tag has any number of links.',
+      created: 'Created',
+    },
+    nameOf: ({ name }) => name,
+    heading: spaceLabel,
+    linksOf: ({ links }) => links,
+    columns: async () => [
+      { label: 'Color', isPlain: true, cell: ({ row }) => colorOf(row) },
+      { label: 'Links', isPlain: true, cell: ({ row }) => linksOf(row) },
+    ],
+    newLinkQuery: ({ name }) => ({ tags: name }),
+    menuItems: ({ id }) => [{ label: 'Merge into…', href: `${home}/${id}/merge`, icon: 'tags', inDialog: true }],
+    details: async (_request, tag) => facts(tag),
+    deletion: async ({ name }, total, links) => [
+      `Delete ${name}?`,
+      `${total === 0 ? 'No link has this tag.' : `Its ${links} will lose the tag and keep working.`} You can’t undo this.`,
+    ],
+    remove: (account, id) => tags.remove(account, id, {}, null),
+    // A form stays valid when only the number of links changes.
+    actions: { ...tags, find: (account, id) => tagRecords.find(services.storage, account, id) },
+    initialValues: async () => ({ color: 1 }),
+    newControls: tagFields,
+    editForm: async ({ name, color }) => ({
+      name,
+      controls: tagFields,
+      differences: (sent) =>
+        differing([
+          { label: tagLabels.name, yours: sent.name, theirs: name },
+          {
+            label: tagLabels.color,
+            yours: sent.color && (colors[Number(sent.color) - 1] ?? ''),
+            theirs: colors[color - 1] ?? '',
+          },
+        ]),
+    }),
+  }).addTo(pages)
+}
+
+function tagFields(state: FormState) {
+  const name = textField(state, { name: 'name', label: tagLabels.name, hasFocus: state.field('name').value === '' })
+  return html`${name}${colorField(state)}`
+}
+
+function colorOf({ color }: Tag): string {
+  return capitalize(colors[color - 1] ?? '')
+}
+
+/** Renders the number of links as a link to their list, which shows archived ones, too. */
+function linksOf({ id, links }: Tag) {
+  return html`<a href="/app/links?tag_id=${id}&amp;archived=any">${quantity(links, 'link')}</a>`
+}
+
+function facts(tag: Tag) {
+  return html`<dl class="facts"><dt>Links</dt><dd>${linksOf(tag)}, including archived ones</dd>
+<dt>Color</dt><dd>${colorOf(tag)}</dd><dt>Created</dt><dd>${timeAgo(tag.created_at, Date.now())}</dd></dl>`
+}
+
+async function askToMerge(request: PageRequest, services: Services, state: FormState): Promise<PageContent> {
+  const { account } = request
+  const tag = found(await services.actions.tags.find(account, idParam(request, 'tag')), 'tag').record
+  const others = (await loadTags(services.storage, account)).filter(({ id }) => id !== tag.id)
+  const options = others.map(({ id, name, links }) => ({
+    value: String(id),
+    label: `${name} (${quantity(links, 'link')})`,
+  }))
+  const placeholder = { value: '', label: 'Choose a tag' }
+  const into = selectField(state, { name: 'into', label: 'Into', options: [placeholder, ...options], isRequired: true })
+  return confirmation({
+    title: `Merge ${tag.name} into another tag`,
+    place: 'tags',
+    action: `${home}/${tag.id}/merge`,
+    consequences: [
+      `Its ${quantity(tag.links, 'link')} will get the other tag. This tag will be deleted. You can’t undo this.`,
+    ],
+    controls: state.withErrors(into),
+    verb: `Merge ${tag.name}`,
+    cancel: `${home}/${tag.id}`,
+  })
+}
+
+async function merge(request: PageRequest, services: Services): Promise<PageContent | Redirect> {
+  const { account, fields } = request
+  const merged = await attempt(() => services.actions.tags.merge(account, idParam(request, 'tag'), fields, null))
+  if (!(merged instanceof Failure)) return new Redirect(`${home}/${merged.record.id}`, { code: 'tag-merged' })
+  return { ...(await askToMerge(request, services, new FormState(fields, merged.facts.violations))), status: 422 }
+}
