@@ -29,6 +29,7 @@ export type ErrorCode =
   | 'idempotency_in_progress'
   | 'precondition_failed'
   | 'validation_failed'
+  | 'bulk_rejected'
   | 'idempotency_key_reused'
   | 'rate_limited'
   | 'internal_error'
@@ -44,6 +45,8 @@ export type ApiErrorCode = Exclude<ErrorCode, (typeof pageCodes)[number]>
 /** Optional details of a failure. */
 interface FailureFacts {
   readonly violations?: readonly Violation[]
+  /** The results of a bulk request of which nothing was applied: members of the response. */
+  readonly results?: Readonly<Record<'data' | 'meta', unknown>>
   /** Seconds to wait before the next attempt; a whole number. */
   readonly retryAfter?: number
   /** The methods that the path supports. */
@@ -83,10 +86,18 @@ Object.setPrototypeOf(Failure.prototype, Error.prototype)
 
 /** Returns the failure for invalid fields, with a summary in the style of Laravel. */
 export function validationFailed(violations: readonly Violation[]): Failure {
+  return new Failure('validation_failed', summaryOf(violations), { violations })
+}
+
+function summaryOf(violations: readonly Violation[]): string {
   const first = violations[0]?.message ?? 'The request is not valid.'
   const more = violations.length - 1
-  const summary = more > 0 ? `${first} (and ${more} more error${more > 1 ? 's' : ''})` : first
-  return new Failure('validation_failed', summary, { violations })
+  return more > 0 ? `${first} (and ${more} more error${more > 1 ? 's' : ''})` : first
+}
+
+/** Returns the failure of a bulk request that is applied completely or not at all. */
+export function bulkRejected(violations: readonly Violation[], results: FailureFacts['results']): Failure {
+  return new Failure('bulk_rejected', summaryOf(violations), { violations, ...(results && { results }) })
 }
 
 /** Returns the failure for a record that the account does not have. It is the same if another account has the record. */

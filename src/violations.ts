@@ -21,6 +21,8 @@ export const violationCodes = {
   unknown_link: 'The account has no such link.',
   unknown_tag: 'The account has no such tag, and the key may not create tags.',
   too_many: 'The list has more values than the field allows.',
+  not_a_list: 'The value must be a JSON array.',
+  malformed_row: 'The row is not a JSON object, or has more cells than the first row.',
   not_a_boolean: 'The value must be true or false.',
   invalid_time: 'The value is neither an RFC 3339 time nor "YYYY-MM-DD HH:MM" in UTC.',
   not_after_start: 'The end of the period is not after its start.',
@@ -199,6 +201,11 @@ export const messages = {
     'There is no tag {name}.',
   ],
   too_many: ['The {field} field takes at most {most} values.', '{label} takes at most {most} values.'],
+  not_a_list: ['The {field} field must be a JSON array.', '{label} must be a list.'],
+  'malformed_row.cells':
+    'The row has {cells} cells, but the first row has only {names} names. Put cells with commas in double quotes.',
+  'malformed_row.json': 'The row must be a JSON object with the fields of a link.',
+  'not_allowed.with_tags': ['The {field} field cannot be combined with add_tags or remove_tags.', notTogether],
   'invalid_character.comma': [
     'The {field} must not contain a comma, which separates tags.',
     '{label} must not contain a comma, which separates tags.',

@@ -3,7 +3,7 @@ import { runOnPostgres } from './on-postgres.ts'
 
 await runOnPostgres([
   'src/links/{links,links-list,links-safety,undo}.contract.test.ts',
-  'src/links/export.contract.test.ts',
+  'src/links/{bulk,export}.contract.test.ts',
   'src/analytics/statistics/{forgetting,stats}.contract.test.ts',
   'src/tags/tags.contract.test.ts',
   'src/links/store.test.ts',

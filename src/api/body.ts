@@ -4,48 +4,84 @@ import { Failure } from '../errors.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { addField, type Fields, maxFields, noFields, parseForm } from '../http/form-encoding.ts'
+import { parseCsv } from '../lib/csv.ts'
 
 /** The maximum body size. Bytes. */
 export const maxBody = 64 * 1024
 
 /** Reads a form or a JSON object in UTF-8. Returns a failure for other bodies, or if the client left. */
-export async function readBody(exchange: Exchange): Promise<Fields | Failure> {
+export async function readBody(
+  exchange: Exchange,
+  { media = usualMedia, maxBytes = maxBody }: BodyLimits = {},
+): Promise<Fields | Failure> {
   // The media type is checked first, so that the client need not send an unusable body (RFC 9110 §15.5.16).
-  const parse = parserFor(exchange.headers)
+  const parse = parserFor(exchange.headers, media)
   if (parse === null) return noFields
   if (parse instanceof Failure) return parse
-  const bytes = await receiveBody(exchange, maxBody)
+  const bytes = await receiveBody(exchange, maxBytes)
   return bytes instanceof Failure ? bytes : parse(bytes)
 }
 
 type Parse = (bytes: Buffer) => Fields | Failure
 
 /** Returns the parser for the media type of the body, or null if there is no body. */
-function parserFor(headers: IncomingHttpHeaders): Parse | Failure | null {
+function parserFor(headers: IncomingHttpHeaders, media: readonly MediaType[]): Parse | Failure | null {
   if (headers['content-encoding'] !== undefined) {
-    return unsupported('A body with a Content-Encoding is not accepted: send it as it is.')
+    return unsupported('A body with a Content-Encoding is not accepted: send it as it is.', media)
   }
   const type = headers['content-type']
   if (!type) {
     const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
-    return isEmpty ? null : unsupported('The body has no Content-Type.')
+    return isEmpty ? null : unsupported('The body has no Content-Type.', media)
   }
   const [essence = '', ...parameters] = type.split(';').map((part) => part.trim().toLowerCase())
-  const parse = parsers.get(essence)
-  if (parse === undefined) return unsupported('The media type of the body is not accepted.')
+  const known = media.find((each) => each === essence)
+  if (known === undefined) return unsupported('The media type of the body is not accepted.', media)
   const charsets = parameters.filter((parameter) => parameter.startsWith('charset='))
-  if (charsets.every((charset) => /^charset=(?:utf-8|"utf-8")$/.test(charset))) return parse
-  return unsupported('The charset of the body is not accepted.')
+  if (charsets.every((charset) => /^charset=(?:utf-8|"utf-8")$/.test(charset))) return parsers[known]
+  return unsupported('The charset of the body is not accepted.', media)
 }
 
-const parsers: ReadonlyMap<string, Parse> = new Map([
-  ['application/x-www-form-urlencoded', parseForm],
-  ['application/json', parseJson],
-])
+const parsers = {
+  'application/x-www-form-urlencoded': (bytes) => parseForm(bytes),
+  'application/json': parseJson,
+  'text/csv': parseTable,
+} as const satisfies Readonly<Record<string, Parse>>
 
-export function unsupported(reason: string): Failure {
-  return new Failure('unsupported_media_type', `${reason} Send ${[...parsers.keys()].join(' or ')}, in UTF-8.`)
+export type MediaType = keyof typeof parsers
+
+export interface BodyLimits {
+  /** The accepted media types; forms and JSON by default. */
+  readonly media?: readonly MediaType[] | undefined
+  readonly maxBytes?: number
 }
+
+const usualMedia: readonly MediaType[] = ['application/x-www-form-urlencoded', 'application/json']
+
+export function unsupported(reason: string, media = usualMedia): Failure {
+  return new Failure('unsupported_media_type', `${reason} Send ${media.join(' or ')}, in UTF-8.`)
+}
+
+/** The rows of a CSV body. The first has the names of the columns. */
+export class Table {
+  readonly rows: readonly (readonly string[])[]
+
+  constructor(rows: readonly (readonly string[])[]) {
+    this.rows = rows
+  }
+}
+
+/** Parses CSV into a `Table` in the field `csv`. */
+function parseTable(bytes: Buffer): Fields | Failure {
+  if (!isUtf8(bytes)) return new Failure('malformed_body', 'The CSV cannot be read: it is not valid UTF-8.')
+  const rows = parseCsv(bytes.toString('utf8').replace(/^\ufeff/, ''))
+  return rows === undefined ? openQuote : { csv: new Table(rows) }
+}
+
+const openQuote = new Failure(
+  'malformed_body',
+  'The CSV cannot be read: a quote is not closed, or text follows it. Double the quotes within a cell.',
+)
 
 /** Parses a JSON object (RFC 8259). A repeated member becomes `repeated`, because `JSON.parse` would use its last value. */
 export function parseJson(bytes: Buffer): Fields | Failure {
@@ -62,7 +98,7 @@ export function parseJson(bytes: Buffer): Fields | Failure {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
     return new Failure('malformed_body', 'The JSON must be an object, such as {"name": "go.acme.com"}.')
   }
-  return fieldsOf(value as Fields, text)
+  return fieldsOf(value as Fields, memberNames(text))
 }
 
 /** `reason` is the message of `JSON.parse`, which usually contains the position. */
@@ -73,10 +109,11 @@ export function malformedJson(reason: string): Failure {
   return new Failure('malformed_body', `The body is not valid JSON${place}. ${advice}`)
 }
 
-function fieldsOf(object: Fields, text: string): Fields | Failure {
+/** Returns the members of an object with these names, some of which may be repeated. */
+export function fieldsOf(object: Fields, names: Iterable<string> = Object.keys(object)): Fields | Failure {
   const fields: Record<string, unknown> = Object.create(null)
   let members = 0
-  for (const name of memberNames(text)) {
+  for (const name of names) {
     members += 1
     if (members > maxFields) {
       return new Failure('malformed_body', `The JSON has too many members: at most ${maxFields} may be sent.`)

@@ -9,6 +9,7 @@ import type { Caller, NeededScope, Scope } from '../keys/scope.ts'
 import { type ResourceName, resources } from '../resources.ts'
 import type { Db, Page, PageRequest } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
+import type { BodyLimits } from './body.ts'
 
 export const apiPrefix = '/api/v1'
 
@@ -41,6 +42,9 @@ export interface Body {
   readonly name: string
   readonly form: Form<unknown>
   readonly example: Fields
+  /** The accepted media types; forms and JSON by default. */
+  readonly media?: BodyLimits['media']
+  readonly maxBytes?: number
 }
 
 export interface Success {
@@ -69,6 +73,8 @@ export type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promi
 export interface Api {
   /** Adds operations that share a handler. */
   add(operations: Operation | readonly Operation[], handler: OperationHandler): void
+  /** Counts the rows of a bulk request, whose first request is counted. Returns `rate_limited` if too few units are left. */
+  countRows(exchange: Exchange, caller: Caller, rows: number): Failure | undefined
   /** Returns the absolute URL of an operation without path parameters. */
   urlOf(exchange: Exchange, operation: Operation): string
 }

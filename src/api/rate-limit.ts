@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
 import type { Exchange } from '../http/exchange.ts'
-import { addHeader, hasHeader } from '../http/response.ts'
+import { hasHeader, setHeader } from '../http/response.ts'
 import { networkOf } from '../lib/ip-address.ts'
 import { CountSync } from '../limits/count-sync.ts'
 import { RateCounter, type RateLimitUsage, windowMs } from '../limits/rate-counter.ts'
@@ -55,6 +55,19 @@ export class RateLimits {
     return this.#count(policy, String(id), exchange)
   }
 
+  /**
+   * Counts a request, which has been counted once, as several. Returns `rate_limited` if too few are left, and then counts
+   * none. More than the limit count as the limit.
+   */
+  countUnits(policy: 'key' | 'session', id: number, units: number, exchange: Exchange): Failure | undefined {
+    if (this.perMinute === null) return undefined
+    const more = Math.min(units, this.perMinute) - 1
+    const usage = this.#add(policy, String(id), more, exchange)
+    if (usage.used <= this.perMinute) return undefined
+    this.#add(policy, String(id), -more - 1, exchange)
+    return new Failure('rate_limited', rateLimitDetails[policy], { retryAfter: secondsLeft(usage) })
+  }
+
   /** Counts a failed authentication of the network. Valid keys are not affected, so that clients can't lock out others. */
   countFailedAuthentication(exchange: Exchange): Failure | undefined {
     return this.#count('address', networkOf(exchange.clientAddress), exchange)
@@ -77,11 +90,11 @@ export class RateLimits {
     const usage = this.#counters[policy].add(subject, requests)
     const limit = this.#limits[policy]
     const remaining = Math.max(0, limit - usage.used)
-    addHeader(exchange, 'x-ratelimit-limit', String(limit))
-    addHeader(exchange, 'x-ratelimit-remaining', String(remaining))
-    addHeader(exchange, 'x-ratelimit-reset', String(Math.ceil((Date.now() + usage.msLeft) / 1000)))
-    addHeader(exchange, 'ratelimit-policy', `"${policy}";q=${limit};w=${windowMs / 1000}`)
-    addHeader(exchange, 'ratelimit', `"${policy}";r=${remaining};t=${secondsLeft(usage)}`)
+    setHeader(exchange, 'x-ratelimit-limit', String(limit))
+    setHeader(exchange, 'x-ratelimit-remaining', String(remaining))
+    setHeader(exchange, 'x-ratelimit-reset', String(Math.ceil((Date.now() + usage.msLeft) / 1000)))
+    setHeader(exchange, 'ratelimit-policy', `"${policy}";q=${limit};w=${windowMs / 1000}`)
+    setHeader(exchange, 'ratelimit', `"${policy}";r=${remaining};t=${secondsLeft(usage)}`)
     return usage
   }
 }

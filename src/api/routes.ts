@@ -30,7 +30,7 @@ export function apiRoutes({ routes, keyring, rateLimits, address }: ApiParts): A
     if (scope !== null && !allows(caller.scopes, scope)) {
       return new Failure('insufficient_scope', `The API key lacks the scope ${scope}.`, { scope })
     }
-    const fields = body === undefined ? noFields : await readBody(exchange)
+    const fields = body === undefined ? noFields : await readBody(exchange, body)
     if (fields instanceof Failure) return fields
     return handler(exchange, { caller, fields })
   }
@@ -42,9 +42,13 @@ export function apiRoutes({ routes, keyring, rateLimits, address }: ApiParts): A
         routes.add(method, apiPrefix + path, (exchange) => serve(exchange, operation, handler))
       }
     },
+    countRows: (exchange, { key }, rows) => rateLimits.countUnits('key', key, Math.ceil(rows / rowsPerUnit), exchange),
     urlOf: (exchange, { path }) => address(exchange) + apiPrefix + path,
   }
 }
+
+/** The rows of a bulk request that count as one request. */
+const rowsPerUnit = 100
 
 /** Returns the token of RFC 6750 §2.1. The scheme is case-insensitive (RFC 9110 §11.1). */
 function bearerToken(authorization: string | undefined): string | Failure {

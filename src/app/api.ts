@@ -28,6 +28,8 @@ import { Router } from '../http/router.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
 import { Keyring } from '../keys/keyring.ts'
 import { LinkActions } from '../links/actions.ts'
+import { bulkRoutes } from '../links/bulk-requests.ts'
+import { bulkOperations } from '../links/bulk-schema.ts'
 import { exportLinks, linkExportRoute } from '../links/export.ts'
 import { deleteExpiredEdits } from '../links/link-edits.ts'
 import { linkQrRoute, showLinkQr } from '../links/qr.ts'
@@ -71,6 +73,7 @@ export const operations: readonly Operation[] = [
   ...Object.values(tagOperations),
   mergeTag,
   ...Object.values(linkOperations),
+  ...bulkOperations,
   exportLinks,
   showLinkQr,
   showStats,
@@ -111,6 +114,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   resourceRoutes(api, idempotentRequests, actions.tags)
   tagMergeRoute(api, actions.tags)
   resourceRoutes(api, idempotentRequests, linkHandlers(storage, actions.links, shortUrl))
+  bulkRoutes({ api, storage, idempotentRequests, actions: actions.links, shortUrl })
   linkExportRoute(api, storage, shortUrl)
   linkQrRoute(api, storage, shortUrl)
   statsRoutes(api, storage, deleteClicks)

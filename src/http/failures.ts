@@ -19,7 +19,7 @@ export const failures = {
     status: 400,
     title: 'Malformed body',
     explanation:
-      'The body does not match its Content-Type: it has invalid percent-encoding, bytes that are not UTF-8, invalid JSON, JSON that is not an object, or more than 100 fields. Nothing was stored.',
+      'The body does not match its Content-Type: it has invalid percent-encoding, bytes that are not UTF-8, invalid JSON, JSON that is not an object, an open quote in CSV, or more than 100 fields. Nothing was stored.',
   },
   malformed_request: {
     status: 400,
@@ -82,7 +82,7 @@ export const failures = {
     status: 413,
     title: 'Body too large',
     explanation:
-      'The body is too large. The API accepts up to 64 KiB, forms of the dashboard up to 160 KiB, and sign-in forms and link passwords up to 4 KiB.',
+      'The body is too large. The API accepts up to 64 KiB, bulk requests up to 1 MiB, forms of the dashboard up to 160 KiB, and sign-in forms and link passwords up to 4 KiB.',
   },
   url_too_long: {
     status: 414,
@@ -94,7 +94,7 @@ export const failures = {
     status: 415,
     title: 'Unsupported media type',
     explanation:
-      'Send the body as application/x-www-form-urlencoded or application/json, in UTF-8 and without a Content-Encoding.',
+      'Send the body as application/x-www-form-urlencoded or application/json, in UTF-8 and without a Content-Encoding. Bulk requests have their own media types, which the response lists.',
   },
   headers_too_large: {
     status: 431,
@@ -159,6 +159,12 @@ export const failures = {
     title: 'Validation failed',
     explanation:
       'Some fields of the request are invalid. "violations" lists all of them, each with a code and a sentence. Nothing was changed.',
+  },
+  bulk_rejected: {
+    status: 422,
+    title: 'Bulk request rejected',
+    explanation:
+      'With "?atomic=true", a bulk request is applied completely or not at all, and some of its rows are invalid. "violations" names each with its index, and "data" has the result of each row. Nothing was changed.',
   },
   idempotency_key_reused: {
     status: 422,

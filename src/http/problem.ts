@@ -19,6 +19,7 @@ export function problemOf(failure: Failure, requestId: string, accept: string | 
     reason: facts.reason,
     violations: facts.violations?.map(({ field, code, message }) => ({ field, code, message })),
     request_id: requestId,
+    ...facts.results,
   }
   const isPlain = accept !== undefined && plainJson.test(accept) && !problemJson.test(accept)
   const contentType = `${isPlain ? 'application/json' : 'application/problem+json'}; charset=utf-8`

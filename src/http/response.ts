@@ -6,6 +6,13 @@ export function addHeader(exchange: Exchange, name: string, value: string): void
   exchange.headerFields.push(name, value)
 }
 
+/** Sets a header of the response, which it may have. */
+export function setHeader(exchange: Exchange, name: string, value: string): void {
+  const at = indexOfHeader(exchange, name)
+  if (at < 0) addHeader(exchange, name, value)
+  else exchange.headerFields[at + 1] = value
+}
+
 export function addHeaders(exchange: Exchange, headers: Readonly<Record<string, string>>): void {
   for (const name in headers) addHeader(exchange, name, headers[name] as string)
 }

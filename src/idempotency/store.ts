@@ -14,9 +14,10 @@ export interface Claim {
   readonly fingerprint: string
 }
 
-/** A sent response. A record with its URLs is smaller than 64 KiB. */
+/** A sent response. A record with its URLs is smaller than 64 KiB, and 1,000 short ones are about 1 MiB. */
 export interface StoredResponse {
   readonly status: number
+  /** Empty for none, like `etag`. */
   readonly location: string
   readonly etag: string
   /** JSON. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { csvParts, csvRow } from './csv.ts'
+import { csvParts, csvRow, parseCsv } from './csv.ts'
 
 test('quotes cells with commas, quotes and line breaks, and leaves null empty', () => {
   assert.equal(
@@ -20,4 +20,19 @@ test('formats many rows in parts', async () => {
   const parts = await Array.fromAsync(csvParts(rows))
   assert.deepEqual([parts.length, parts.join('')], [3, rows.map(csvRow).join('')])
   assert.deepEqual(await Array.fromAsync(csvParts([])), [])
+})
+
+test('parses what it writes, with either line break, and skips empty lines', () => {
+  const rows = [
+    ['a', 'b,"c"', "'=x", '=1', "''+"],
+    ['two\r\nlines', '', "it's", '-', ''],
+  ]
+  assert.deepEqual(parseCsv(rows.map((row) => csvRow(row)).join('\r\n')), rows)
+  assert.deepEqual(parseCsv('a,b\n\n1,\n,2'), [
+    ['a', 'b'],
+    ['1', ''],
+    ['', '2'],
+  ])
+  assert.deepEqual(parseCsv('a,'), [['a', '']])
+  for (const text of ['"a', '"a"b', 'a"b', 'a\rb']) assert.equal(parseCsv(text), undefined, text)
 })

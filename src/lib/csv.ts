@@ -28,3 +28,31 @@ function cellOf(value: string | number | null): string {
 
 /** Text that spreadsheets would run as a formula, maybe after apostrophes, which they hide. */
 const formula = /^'*[=+\-@\t\r]/
+
+/**
+ * Returns the rows of a CSV text without empty lines, or undefined if a quote is not closed or text follows one. Removes the
+ * apostrophe that `csvRow` puts before formulas.
+ */
+export function parseCsv(text: string): string[][] | undefined {
+  const rows: string[][] = []
+  let row: string[] = []
+  for (let at = 0; at < text.length; ) {
+    cell.lastIndex = at
+    const [whole, quoted, plain, end] = cell.exec(text) ?? []
+    if (whole === undefined) return undefined
+    at += whole.length
+    row.push(withoutApostrophe(quoted?.replaceAll('""', '"') ?? plain ?? ''))
+    if (end === ',' && at < text.length) continue
+    if (end === ',') row.push('')
+    if (row.length > 1 || row[0] !== '') rows.push(row)
+    row = []
+  }
+  return rows
+}
+
+function withoutApostrophe(text: string): string {
+  return text.startsWith("'") && formula.test(text) ? text.slice(1) : text
+}
+
+/** A cell with the comma or the line break after it, which the last one may lack. */
+const cell = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]+)?)(,|\r\n|\n|$)/y

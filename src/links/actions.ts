@@ -17,6 +17,7 @@ import {
   type NewLink,
   periodViolations,
   storeLink,
+  tagsOf,
   updateLink,
 } from './schema.ts'
 import {
@@ -101,17 +102,48 @@ export class LinkActions {
     precondition: Precondition | null,
     { edit, unknownTags }: { readonly edit?: Edit; readonly unknownTags?: UnknownTags } = {},
   ): Promise<EditedLink> {
-    const reading = updateLink.read(fields)
+    const changed = await this.#checkedChange(account, updateLink.read(fields), unknownTags)
+    return this.#store(async (tx) => {
+      const { before, link } = await changed(tx, id, precondition)
+      return { link, edit: edit === undefined ? null : await recorded(tx, account, edit, before, link) }
+    })
+  }
+
+  /**
+   * Returns a function that changes one of several links of the account in the same way, in a transaction. Its `tags` replace
+   * the names of the link's tags. Throws `validation_failed` if a field is invalid for every link.
+   */
+  async changeOfMany(
+    account: number,
+    reading: Reading<LinkChange>,
+    unknownTags: UnknownTags,
+    tags: (names: readonly string[]) => readonly string[] | undefined,
+  ): Promise<(tx: Db, id: number) => Promise<Versioned<LinkRow>>> {
+    const { values } = reading
+    const violations = [...reading.violations, ...(await spaceViolations(this.#storage, account, values.space_id))]
+    if (values.active_period_start_at && values.active_period_end_at) violations.push(...periodViolations(values))
+    if (violations.length > 0) throw validationFailed(violations)
+    const change = await this.#checkedChange(account, reading, unknownTags, tags)
+    return async (tx, id) => (await change(tx, id, null)).link
+  }
+
+  /** Returns a function that checks and changes a link in a transaction. The password is hashed outside, because that takes long. */
+  async #checkedChange(
+    account: number,
+    reading: ReturnType<typeof updateLink.read>,
+    unknownTags?: UnknownTags,
+    newTags: (names: readonly string[]) => readonly string[] | undefined = () => undefined,
+  ) {
     const password = reading.violations.length > 0 ? null : reading.values.redirect_password
     const redirect_password = await hashed(account, password)
-    return this.#store(async (tx) => {
+    return async (tx: Db, id: number, precondition: Precondition | null) => {
       const before = found(await findLinkForUpdate(tx, account, id), 'link')
       precondition?.check(before.version)
       const change = await checkedChange(tx, account, before.record, reading, this.#parts.shortUrl)
-      const changed = await changeLink(tx, account, id, { ...change, redirect_password }, unknownTags)
-      const link = found(changed, 'link')
-      return { link, edit: edit === undefined ? null : await recorded(tx, account, edit, before, link) }
-    })
+      const tags = newTags(tagsOf(before.record)) ?? change.tags
+      const changed = await changeLink(tx, account, id, { ...change, tags, redirect_password }, unknownTags)
+      return { before, link: found(changed, 'link') }
+    }
   }
 
   /**
@@ -146,7 +178,17 @@ export class LinkActions {
 
   /** Deletes the account's link. Throws `not_found` and the failure of the precondition. */
   async remove(account: number, id: number, precondition: Precondition | null): Promise<void> {
-    if (!(await removeLink(this.#storage, account, id, precondition))) throw notFound('link')
+    await this.removeIn(this.#storage, account, id, precondition)
+    this.onRemoved(id)
+  }
+
+  /** Deletes the account's link in a transaction, as `remove` does. The caller calls `onRemoved` after the commit. */
+  async removeIn(tx: Db, account: number, id: number, precondition: Precondition | null): Promise<void> {
+    if (!(await removeLink(tx, account, id, precondition))) throw notFound('link')
+  }
+
+  /** Reports a deleted link to the redirect server. */
+  onRemoved(id: number): void {
     this.#parts.onChange(id, 0, '')
   }
 

@@ -8,7 +8,7 @@ import { newDomain, newSpace, plainLink, setSpace, takeDomainAway, twoNodes } fr
 import { deleteExpiredLinks } from '../analytics/maintenance.ts'
 import { recountLink } from '../analytics/recent.ts'
 import { removeSpace } from '../spaces/store.ts'
-import type { Db } from '../storage/port.ts'
+import type { Db, Transaction } from '../storage/port.ts'
 import { query, scopes } from '../storage/schema.ts'
 import { removeLinkForNow, restoreLink } from './deleted-links.ts'
 import type { LinkValues } from './schema.ts'
@@ -275,12 +275,13 @@ function failingAt(real: Db, number: number): Db {
     ran += 1
     if (ran === number) throw new Error('cut off')
   }
-  const failing = (tx: Db): Db => ({
+  const failing = (tx: Db): Transaction => ({
     execute: async (...args) => {
       count()
       return tx.execute(...args)
     },
     write: (work) => work(failing(tx)),
+    attempt: (work) => work(failing(tx)),
   })
   return { ...failing(real), write: (work) => real.write((tx) => work(failing(tx))) }
 }

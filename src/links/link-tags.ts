@@ -97,6 +97,14 @@ async function insertTags(tx: Db, account: number, link: number, tags: readonly 
   await tx.execute(insertion.onConflict((conflict) => conflict.doNothing()))
 }
 
+/** Returns the first of these names that is not the name of one of the account's tags. */
+export async function findUnknownTag(db: Db, account: number, names: readonly string[]): Promise<string | undefined> {
+  if (names.length === 0) return undefined
+  const tags = query.selectFrom('tags').select('name_folded').where('account_id', '=', account)
+  const known = await db.execute(tags.where('name_folded', 'in', names.map(foldCase)))
+  return names.find((name) => !known.some(({ name_folded }) => name_folded === foldCase(name)))
+}
+
 /** Returns the ids of the account's tags with these names, and locks them, so that they are not deleted meanwhile. */
 async function tagsNamed(
   tx: Db,

@@ -42,6 +42,6 @@ export function linkHandlers(storage: Storage, actions: LinkActions, shortUrl: S
   }
 }
 
-function unknownTagsFor(scopes: readonly Scope[] = ['*']): UnknownTags {
+export function unknownTagsFor(scopes: readonly Scope[] = ['*']): UnknownTags {
   return allows(scopes, 'tags:write') ? 'create' : 'reject'
 }

@@ -219,6 +219,9 @@ const boolean = (schema: typeof disabledSchema): Rule<boolean> => ({
   },
 })
 
+/** A rule for a flag. */
+export const booleanRule = (description: string) => boolean(flag(description))
+
 const assigned = [
   ...assignedFields,
   ...['short_url', 'status', 'has_redirect_password', 'clicks', 'last_clicked_at'],

@@ -1,6 +1,7 @@
 import {
   type ApiErrorCode,
   aliasTaken,
+  bulkRejected,
   databaseUnavailable,
   domainInUse,
   Failure,
@@ -18,7 +19,7 @@ import { problemOf } from '../../http/problem.ts'
 import { headersTooLarge } from '../../http/request-head.ts'
 import { malformedPath } from '../../http/router.ts'
 import { malformedKey } from '../../keys/keyring.ts'
-import { violationCodes } from '../../violations.ts'
+import { Refusal, violationCodes } from '../../violations.ts'
 import { malformedJson, unsupported } from '../body.ts'
 import { methodNotAllowed } from '../fallback.ts'
 import type { Operation } from '../operations.ts'
@@ -67,6 +68,7 @@ const components: Readonly<Record<string, readonly ApiErrorCode[]>> = {
   UnsupportedMediaType: ['unsupported_media_type'],
   ValidationFailed: ['validation_failed'],
   NotStored: ['validation_failed', 'idempotency_key_reused'],
+  NotApplied: ['validation_failed', 'bulk_rejected', 'idempotency_key_reused'],
   TooManyRequests: ['rate_limited'],
   HeadersTooLarge: ['headers_too_large'],
   InternalError: ['internal_error'],
@@ -240,6 +242,19 @@ const exampleFailures: Readonly<Record<Exclude<ApiErrorCode, 'validation_failed'
   reference_conflict: referenceConflict(),
   idempotency_in_progress: idempotencyInProgress(),
   precondition_failed: preconditionFailed('4-2026-11-20T12:00:00.000Z'),
+  bulk_rejected: bulkRejected([new Refusal('required').at('links.1.url')], {
+    data: [
+      { index: 0, status: 424, code: 'not_applied', message: 'Nothing was changed, because other rows have errors.' },
+      {
+        index: 1,
+        status: 422,
+        code: 'validation_failed',
+        message: 'The url field is required.',
+        violations: [{ field: 'url', code: 'required', message: 'The url field is required.' }],
+      },
+    ],
+    meta: { succeeded: 0, failed: 1 },
+  }),
   idempotency_key_reused: idempotencyKeyReused(),
   rate_limited: new Failure('rate_limited', rateLimitDetails.key, { retryAfter: 12 }),
   internal_error: new Failure(

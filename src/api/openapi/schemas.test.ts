@@ -107,7 +107,9 @@ test('has body examples that validate and that the API accepts', async () => {
   await app.send('POST', `${apiPrefix}/domains`, { form: { name: 'of-links.example' } })
   // The example of a merge names the second tag.
   for (const name of ['One', 'Two']) await app.send('POST', `${apiPrefix}/tags`, { form: { name } })
-  for (const [path, item] of Object.entries<Json>(document.paths)) {
+  // Bulk requests have their own tests.
+  const paths = Object.entries<Json>(document.paths).filter(([path]) => !path.includes('/bulk'))
+  for (const [path, item] of paths) {
     for (const [method, { requestBody }] of Object.entries<Json>(item)) {
       for (const kind of ['form', 'json'] as const) {
         if (requestBody === undefined) continue

@@ -1,6 +1,7 @@
 import { type Field, type Form, form, optional } from '../../forms/form.ts'
 import type { TSchema } from '../../forms/json-schema.ts'
 import { oneOf } from '../../forms/rules.ts'
+import type { MediaType } from '../body.ts'
 import type { Body, Operation } from '../operations.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
@@ -73,17 +74,21 @@ export function queryParameters(query: Form<unknown>, schemas: Schemas): object[
 
 /** Describes a request body. JSON and forms have different schemas, because forms have no null and no numbers. */
 export function requestBody({ method }: Operation, body: Body, schemas: Schemas, bodies: Bodies): object {
-  const { name, example } = body
+  const { name, example, media } = body
   const inMedia = (schemaName: string, alternatives: Alternatives) => ({
     schema: schemas.named(schemaName, bodySchema(body, schemas, alternatives)),
     example,
   })
+  const accepts = (type: MediaType) => media === undefined || media.includes(type)
   const content =
     bodies === 'json'
       ? { 'application/json': inMedia(name, inNativeJson) }
       : {
-          'application/x-www-form-urlencoded': inMedia(`${name}Form`, inForms),
+          ...(accepts('application/x-www-form-urlencoded') && {
+            'application/x-www-form-urlencoded': inMedia(`${name}Form`, inForms),
+          }),
           'application/json': inMedia(name, inJson),
+          ...(media?.includes('text/csv') && { 'text/csv': { schema: { type: 'string' } } }),
         }
   return { required: method === 'POST', content }
 }

@@ -13,9 +13,11 @@ const run = promisify(execFile)
 /** Returns the example of each operation with a key: records are stored first, and deleted last. */
 async function examplesIn(app: TestApp, language: Language): Promise<[id: string, code: string][]> {
   const { text } = await app.send('GET', '/docs', { key: null })
-  const order = ['storeDomain', 'storeSpace', 'storeLink']
-  const last = ['deleteLinkClicks', 'deleteLink', 'deleteSpace', 'deleteDomain']
-  const rest = operations.map(({ id }) => id).filter((id) => ![...order, ...last].includes(id))
+  // `updateLinks` adds the tag into which `mergeTag` merges the first. That deletes the first, which `deleteTag` would need.
+  const order = ['storeDomain', 'storeSpace', 'storeTag', 'storeLink', 'updateLinks']
+  const last = ['mergeTag', 'deleteLinkClicks', 'deleteLink', 'deleteLinks', 'deleteSpace', 'deleteDomain']
+  const omitted = [...order, ...last, 'deleteTag']
+  const rest = operations.map(({ id }) => id).filter((id) => !omitted.includes(id))
   return [...order, ...rest, ...last].map((id) => {
     const section = text.split(` id="${id}"`)[1] ?? ''
     const [, code = ''] =

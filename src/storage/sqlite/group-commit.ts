@@ -1,7 +1,7 @@
 import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
 import { databaseUnavailable, overloaded } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
-import { type Db, type Meter, transactionOf } from '../port.ts'
+import { type Meter, type Transaction, transactionOf } from '../port.ts'
 import { type Connection, compiledForSqlite } from './connection.ts'
 import { isBusy } from './errors.ts'
 
@@ -30,7 +30,7 @@ interface QueuedWrite {
  */
 export class GroupCommit {
   readonly #connection: Connection
-  readonly #transaction: Db
+  readonly #transaction: Transaction
   readonly #lockTimeoutMs: number
   readonly #seconds = new Histogram(durations)
   readonly #sizes = new Histogram(groupSizes)
@@ -48,12 +48,15 @@ export class GroupCommit {
 
   constructor(connection: Connection, lockTimeoutMs = maxLockMs) {
     this.#connection = connection
-    this.#transaction = transactionOf(async (query) => connection.execute(compiledForSqlite(query)))
+    this.#transaction = transactionOf(
+      async (query) => connection.execute(compiledForSqlite(query)),
+      async (command) => connection.run((database) => database.exec(command)),
+    )
     this.#lockTimeoutMs = lockTimeoutMs
   }
 
   /** See `Db.write`. Throws `overloaded` if too many transactions wait. */
-  write<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  write<T>(work: (db: Transaction) => Promise<T>): Promise<T> {
     return this.#enqueue(() => work(this.#transaction), false)
   }
 

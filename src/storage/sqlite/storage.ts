@@ -8,7 +8,7 @@ import { Condition } from '../condition.ts'
 import { listPage } from '../list.ts'
 import type { Cost, Values } from '../list-sources.ts'
 import type { StorageLocation } from '../location.ts'
-import type { ChangePosition, Changes, DatabaseCondition, Db, Listing, Meter, Page, Storage } from '../port.ts'
+import type { ChangePosition, Changes, DatabaseCondition, Listing, Meter, Page, Storage, Transaction } from '../port.ts'
 import { isRead, type Query, query } from '../schema.ts'
 import { BatchReader } from './batch-reader.ts'
 import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
@@ -47,7 +47,7 @@ export class SqliteStorage implements Storage {
     return this.#commits.writeOne(() => this.#writer.execute<Row>(compiled))
   }
 
-  write<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  write<T>(work: (db: Transaction) => Promise<T>): Promise<T> {
     return this.#commits.write(work)
   }
 

@@ -1,0 +1,236 @@
+/** The forms and operations of bulk requests. */
+import { fieldsOf, Table } from '../api/body.ts'
+import type { Body, Operation } from '../api/operations.ts'
+import { Failure, validationFailed } from '../errors.ts'
+import { type Field, type Form, form, list, optional, type Reading } from '../forms/form.ts'
+import { Type } from '../forms/json-schema.ts'
+import { positiveInteger, tagName } from '../forms/rules.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import { Refusal } from '../violations.ts'
+import { maxTags } from './link.ts'
+import { booleanRule, linkOperations, linkSchema, storeLink, updateLink } from './schema.ts'
+
+/** The links that one request may store, change or delete. */
+const maxRows = 1_000
+const maxBytes = 1024 * 1024
+
+/** A row of `POST /links/bulk`: the fields of a link, or why it cannot have any. */
+export type NewRow = Fields | Failure
+
+const linksField: Field<readonly NewRow[]> = {
+  schema: Type.Array(Type.Object({}, { description: 'The fields of a new link.' }), {
+    minItems: 1,
+    maxItems: maxRows,
+    description: 'The links.',
+  }),
+  required: true,
+  acceptsEmpty: false,
+  read: (raw) => {
+    if (raw === undefined || raw === null) return new Refusal('required')
+    if (!Array.isArray(raw)) return new Refusal('not_a_list')
+    return raw.length > maxRows ? new Refusal('too_many', { most: maxRows }) : checkedRows(raw.map(newRow))
+  },
+}
+
+function checkedRows(rows: readonly NewRow[]): readonly NewRow[] | Refusal {
+  return rows.length === 0 ? new Refusal('required') : rows
+}
+
+function newRow(value: unknown): NewRow {
+  if (value !== null && typeof value === 'object' && !Array.isArray(value)) return fieldsOf(value as Fields)
+  const { message } = new Refusal('malformed_row.json').at('links')
+  return new Failure('malformed_body', message)
+}
+
+const jsonLinks = form<{ readonly links: readonly NewRow[] }>({ links: linksField })
+
+/** Also reads a `Table`. */
+export const linksForm: Form<{ readonly links: readonly NewRow[] }> = {
+  ...jsonLinks,
+  read: (fields) => (fields.csv instanceof Table ? tableRows(fields.csv) : jsonLinks.read(fields)),
+  check: (fields) => {
+    const { values, violations } = linksForm.read(fields)
+    return violations.length > 0 ? validationFailed(violations) : { links: values.links ?? [] }
+  },
+}
+
+/** Returns the rows of a CSV body. Missing cells are empty. */
+function tableRows({ rows: [names = [], ...rows] }: Table): Reading<{ readonly links: readonly NewRow[] }> {
+  const columns = fieldsOf({}, names)
+  if (columns instanceof Failure) throw columns
+  const unusable = storeLink
+    .read(columns)
+    .violations.filter(({ code }) => code === 'unknown_field' || code === 'not_single')
+  if (unusable.length > 0) return { values: {}, violations: unusable }
+  if (rows.length === 0) return { values: {}, violations: [new Refusal('required').at('links')] }
+  if (rows.length > maxRows) return { values: {}, violations: [new Refusal('too_many', { most: maxRows }).at('links')] }
+  const links = rows.map((cells) => {
+    if (cells.length > names.length) {
+      const counts = { cells: cells.length, names: names.length }
+      return validationFailed([new Refusal('malformed_row.cells', counts).at('csv')])
+    }
+    return Object.fromEntries(names.map((name, at) => [name.trim(), cells[at] ?? '']))
+  })
+  return { values: { links }, violations: [] }
+}
+
+const idsField: Field<readonly number[]> = {
+  schema: Type.Array(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), {
+    minItems: 1,
+    description: `The ids of up to ${maxRows} links.`,
+  }),
+  required: true,
+  acceptsEmpty: false,
+  list: true,
+  read: (raw) => {
+    const values = Array.isArray(raw) ? raw : typeof raw === 'string' ? raw.split(',') : [raw ?? '']
+    if (values.length === 0 || (values.length === 1 && values[0] === '')) return new Refusal('required')
+    const ids = values.map((value) => (isScalar(value) ? positiveInteger(String(value).trim()) : undefined))
+    if (ids.includes(undefined)) return new Refusal('out_of_range.id')
+    const distinct = [...new Set(ids as number[])]
+    return distinct.length > maxRows ? new Refusal('too_many', { most: maxRows }) : distinct
+  },
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number'
+}
+
+const { alias: _, domain_id: __, ...settable } = updateLink.fields
+export const setForm = form(settable, updateLink.ignored)
+const none: readonly string[] = []
+const tagsOptions = (description: string) => ({ most: maxTags, description })
+
+const setField: Field<Fields> = {
+  schema: Type.Object({}, { description: 'Fields of an update and their values, except `alias` and `domain_id`.' }),
+  required: false,
+  acceptsEmpty: false,
+  read: (raw) => {
+    if (raw === undefined) return {}
+    const row = newRow(raw)
+    return row instanceof Failure ? new Refusal('malformed_row.json') : row
+  },
+}
+
+export const changeForm = form({
+  ids: idsField,
+  set: setField,
+  add_tags: list(tagName, tagsOptions('The names of tags to add.'), none),
+  remove_tags: list(tagName, tagsOptions('The names of tags to remove. Unknown names are ignored.'), none),
+})
+export const deletionForm = form({ ids: idsField })
+export const atomicQuery = form({
+  atomic: optional(booleanRule('Whether no row is applied if one of them fails.'), false),
+})
+
+const rowSchema = Type.Object(
+  {
+    index: Type.Integer({ minimum: 0, description: 'The place of the row in the request, from 0.' }),
+    id: Type.Integer({ minimum: 1, description: 'The id of the link, if the request has ids.' }),
+    status: Type.Integer({ description: 'The HTTP status of a request with only this row; 424 if other rows failed.' }),
+    data: linkSchema,
+    code: Type.String({ description: 'The error code of a failed row.' }),
+    message: Type.String(),
+    violations: Type.Array(Type.Object({ field: Type.String(), code: Type.String(), message: Type.String() })),
+  },
+  { $id: 'BulkRow', required: ['index', 'status'] },
+)
+
+const resultSchema = Type.Object(
+  {
+    data: Type.Array(rowSchema, { description: 'The result of each row, in order.' }),
+    meta: Type.Object({
+      succeeded: Type.Integer({ minimum: 0 }),
+      failed: Type.Integer({ minimum: 0, description: 'The rows with an error of their own.' }),
+    }),
+  },
+  { $id: 'BulkResult' },
+)
+
+const { data: linkExample } = linkOperations.show.success.example as { readonly data: object }
+
+const rowsNote =
+  'Rows succeed or fail independently, in order, and the response has the status of each. With `atomic=true`, all rows are applied or none. The request is one transaction. Each started 100 rows count as one request for the rate limit.'
+
+function operationOf(
+  parts: Pick<Operation, 'id' | 'method' | 'path' | 'summary' | 'refused'> & {
+    readonly body: Body
+    readonly description: string
+    readonly row: object
+  },
+): Operation & { readonly body: Body } {
+  const { row, description, ...operation } = parts
+  return {
+    ...operation,
+    body: { ...operation.body, maxBytes },
+    description: `${description} ${rowsNote}`,
+    tag: linkOperations.list.tag,
+    scope: 'links:write',
+    query: atomicQuery,
+    headers: ['Idempotency-Key'],
+    success: {
+      status: 200,
+      description: 'The result of each row.',
+      schema: resultSchema,
+      example: { data: [row], meta: { succeeded: 1, failed: 0 } },
+      optionalHeaders: ['Idempotency-Replayed'],
+    },
+    failures: [
+      'precondition_failed',
+      'malformed_body',
+      'body_too_large',
+      'unsupported_media_type',
+      'validation_failed',
+      'bulk_rejected',
+      'idempotency_in_progress',
+      'idempotency_key_reused',
+    ],
+  }
+}
+
+export const storeLinks = operationOf({
+  id: 'storeLinks',
+  method: 'POST',
+  path: '/links/bulk',
+  summary: 'Create many links',
+  description:
+    'Creates up to 1,000 links from JSON, or from CSV whose first row has the names of fields. Fields that the server assigns are ignored, so an export can be sent back; only a link with a password needs its `redirect_password`.',
+  body: {
+    name: 'StoreLinks',
+    form: linksForm,
+    example: { links: [{ url: 'https://acme.com/summer', tags: ['Summer'] }] },
+    media: ['application/json', 'text/csv'],
+  },
+  refused: { links: [] },
+  row: { index: 0, status: 201, data: linkExample },
+})
+
+export const updateLinks = operationOf({
+  id: 'updateLinks',
+  method: 'PATCH',
+  path: '/links/bulk',
+  summary: 'Update many links',
+  description:
+    'Changes up to 1,000 links in the same way. An error in `set`, `add_tags` or `remove_tags` rejects the whole request.',
+  body: {
+    name: 'UpdateLinks',
+    form: changeForm,
+    example: { ids: [1], set: { archived: true }, add_tags: ['Old'], remove_tags: ['Summer'] },
+    media: ['application/json'],
+  },
+  refused: { ids: [] },
+  row: { index: 0, id: 1, status: 200, data: linkExample },
+})
+
+export const deleteLinks = operationOf({
+  id: 'deleteLinks',
+  method: 'POST',
+  path: '/links/bulk/delete',
+  summary: 'Delete many links',
+  description: 'Deletes up to 1,000 links permanently.',
+  body: { name: 'DeleteLinks', form: deletionForm, example: { ids: '1,2' } },
+  refused: { ids: '' },
+  row: { index: 0, id: 1, status: 204 },
+})
+
+export const bulkOperations: readonly Operation[] = [storeLinks, updateLinks, deleteLinks]
