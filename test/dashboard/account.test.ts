@@ -40,7 +40,7 @@ test('renames the account and sets its time zone, which every page with statisti
   assert.match(textOf((await browser.open('/app?period=1d')).root), /Hour \(Asia\/Kolkata\)/)
   const { text } = await browser.get(`/app/links/${linkId}/clicks.csv?period=1d`)
   const [head, ...rows] = text.trimEnd().split('\r\n')
-  assert.equal(head, 'Hour (Asia/Kolkata),Clicks,Unique visitors,Bots,Previews,Time zone,Start (UTC)')
+  assert.equal(head, '\ufeffHour (Asia/Kolkata),Clicks,Unique visitors,Bots,Previews,Time zone,Start (UTC)')
   assert.ok(rows.length > 0 && rows.every((row) => /^20[\d-]+ \d\d:\d\d,.*,Asia\/Kolkata,20[\dT:.-]+Z$/.test(row)))
 })
 

@@ -252,7 +252,7 @@ describe('lists', () => {
     for (let n = 0; n < 10; n++) await Promise.all(Array.from({ length: 12 }, () => own.link({ disabled: true })))
     const file = async (query: string) => (await browser.get(`/app/links.csv${query}`)).text.split('\r\n')
     const [head, first, ...others] = await file('?sort_by=clicks')
-    assert.equal(head, 'Link,Title,Destination,Space,Status,Clicks (30 days),Total clicks,Last click,Created')
+    assert.equal(head, '\ufeffLink,Title,Destination,Space,Status,Clicks (30 days),Total clicks,Last click,Created')
     assert.match(first ?? '', /^http:.*,,https:\/\/acme\.com,,Disabled,0,0,,20/)
     assert.equal(new Set([first, ...others]).size, 122)
     const row = `${link.short_url},"Sale, ""big""",https://acme.com,'+Summer,Active,0,0,,${link.created_at}`

@@ -41,7 +41,7 @@ describe('figures', () => {
     const lines = data.map(({ start_at, ...counts }: Json) =>
       [start_at.slice(0, 10), ...Object.values(counts), 'UTC', start_at].join(','),
     )
-    const head = 'Day,Clicks,Unique visitors,Bots,Previews,Time zone,Start (UTC)'
+    const head = '\ufeffDay,Clicks,Unique visitors,Bots,Previews,Time zone,Start (UTC)'
     assert.equal(file.text, `${[head, ...lines].join('\r\n')}\r\n`)
     const { text } = await browser.open(`/app/links/${link.id}`)
     for (const words of ['Germany', 'www.google.com', 'Chrome', 'German']) assert.ok(text.includes(words), words)
@@ -72,7 +72,7 @@ describe('figures', () => {
     assert.match(String(file.headers['content-disposition']), /filename="comparison\.csv"/)
     const [head, ...rows] = file.text.trimEnd().split('\r\n')
     const names = [clicked, other].map(({ short_url }) => short_url.replace('http://', ''))
-    assert.equal(head, `Day,${names},Time zone,Start (UTC)`)
+    assert.equal(head, `\ufeffDay,${names},Time zone,Start (UTC)`)
     assert.deepEqual([rows.length, rows.at(-1)?.replace(/^[^,]+,|,UTC.*/g, '')], [7, '1,0'])
     assert.ok((await browser.open(`${week}&compare=year`)).links.includes(`${week}&compare=none`))
     assert.equal((await compare(own.links)).page.heading, 'Compare 5 links')
@@ -119,7 +119,7 @@ describe('breakdowns', async () => {
     await addClicks(app.storage, id, today - 7, manyPeople(2, 'devices', 'tv'))
     const { text } = await browser.get(`/app/links/${id}/clicks.csv?period=7d`)
     const [head, ...rows] = text.trimEnd().split('\r\n')
-    assert.match(head ?? '', /^Day,Clicks,Unique visitors,Bots,Previews,Clicks in the previous period,Time zone,/)
+    assert.match(head ?? '', /^\ufeffDay,Clicks,Unique visitors,Bots,Previews,Clicks in the previous period,Time zone,/)
     // Pages compare a running day up to the current hour.
     const { root } = await browser.open(`/app/links/${id}?period=7d`)
     const table = allOf(root, 'table').find((each) => textOf(each).startsWith('Day'))
@@ -132,7 +132,7 @@ describe('breakdowns', async () => {
       shown,
     )
     const none = await browser.get(`/app/links/${id}/clicks.csv?period=7d&compare=none`)
-    assert.match(none.text, /^Day,Clicks,Unique visitors,Bots,Previews,Time zone,/)
+    assert.match(none.text, /^\ufeffDay,Clicks,Unique visitors,Bots,Previews,Time zone,/)
     assert.equal((await own.send('DELETE', `/links/${id}/clicks`)).status, 204)
   })
 
@@ -202,7 +202,7 @@ describe('breakdowns', async () => {
     assert.match(first ?? '', /=Summer sale5051%$/)
     assert.match(others ?? '', /^Others4849%$/)
     const file = (await browser.get(href.replace('links?', 'links.csv?'))).text.split('\r\n')
-    assert.deepEqual([file[0], file[2]], ['Link,Title,Clicks,Share', 'Others,,48,48.98%'])
+    assert.deepEqual([file[0], file[2]], ['\ufeffLink,Title,Clicks,Share', 'Others,,48,48.98%'])
     const none = await browser.open(`/app/spaces/${space.id}/referrers/nowhere.example/links`)
     assert.match(none.text, /No clicks in this period/)
     for (const host of ['%5B::1%5D', 'a%2Fb', 'A', "'"]) {
@@ -215,18 +215,18 @@ describe('breakdowns', async () => {
   test('are files with the labels of the page and no formula', async () => {
     const file = async (path: string) => (await browser.get(path)).text.split('\r\n')
     assert.deepEqual((await file(`/app/links/${links[0].id}/countries.csv`)).slice(0, 3), [
-      'Country,Clicks,Share',
+      '\ufeffCountry,Clicks,Share',
       'Unknown,50,22.32%',
       'Germany,20,8.93%',
     ])
     assert.deepEqual(await file(`/app/spaces/${space.id}/referrers.csv`), [
-      'Referrer,Clicks,Share',
+      '\ufeffReferrer,Clicks,Share',
       'Direct or unknown,174,77.68%',
       "'-x.example,50,22.32%",
       '',
     ])
     const [head, first, ...others] = await file('/app/top-links.csv')
-    assert.deepEqual([head, others.slice(1)], ['Link,Title,Clicks,Share', ['Deleted link,,48,14.95%', '']])
+    assert.deepEqual([head, others.slice(1)], ['\ufeffLink,Title,Clicks,Share', ['Deleted link,,48,14.95%', '']])
     assert.match(first ?? '', /,'=Summer sale,224,69/)
   })
 

@@ -11,7 +11,7 @@ import type { PageRequest as ListPage } from '../../storage/port.ts'
 import { type ListState, linkListState } from '../lists.ts'
 import type { PageRequest, Pages, Services } from '../pages.ts'
 import { capitalize } from '../parts/format.ts'
-import { csvHeaders } from '../statistics/csv.ts'
+import { byteOrderMark, csvHeaders } from '../statistics/csv.ts'
 
 const path = '/app/links.csv'
 
@@ -38,7 +38,8 @@ async function* fileParts(
   const today = calendarOf(session.account.time_zones).today()
   const recent = { from: today - recentDays + 1, to: today }
   const spaceNames = new Map<number, string | null>()
-  let text = csvRow([...columns, `Clicks (${recentDays} days)`, 'Total clicks', 'Last click', 'Created'])
+  let text = byteOrderMark
+  text += csvRow([...columns, `Clicks (${recentDays} days)`, 'Total clicks', 'Last click', 'Created'])
   for await (const rows of linkBatches(storage, account, { ...request, direction: 'desc' })) {
     const ids = rows.map(({ id }) => id)
     const daily = await dailyClicksOf(storage, account, ids, recent)

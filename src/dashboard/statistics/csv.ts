@@ -13,6 +13,9 @@ import type { Statistics } from './statistics.ts'
 
 export type CsvRow = Parameters<typeof csvRow>[0]
 
+/** Begins each CSV file, because Excel reads files without a byte order mark in the encoding of the system. */
+export const byteOrderMark = '\ufeff'
+
 /** Returns the headers of a CSV file (RFC 4180). */
 export function csvHeaders(fileName: string): Readonly<Record<string, string>> {
   return {
@@ -24,7 +27,7 @@ export function csvHeaders(fileName: string): Readonly<Record<string, string>> {
 
 /** Sends rows as a CSV file. */
 export async function sendCsv(exchange: Exchange, fileName: string, rows: readonly CsvRow[]): Promise<undefined> {
-  let text = ''
+  let text = byteOrderMark
   for await (const part of csvParts(rows)) text += part
   addHeaders(exchange, csvHeaders(fileName))
   return sendText(exchange, 200, text)
