@@ -131,6 +131,7 @@ const queryFields = {
   space_id: idText,
   tag_id: idText,
   link_id: idText,
+  copy: idText,
   ids: fc.array(idText, { maxLength: 6 }).map((ids) => ids.join(',')),
   sort_by: fc.constantFrom('alias', 'name', 'clicks', 'clicks_30d', 'last_clicked_at'),
   page: fc.constantFrom('1', '2'),
@@ -139,12 +140,14 @@ const queryFields = {
 const query = fc
   .record(queryFields, { requiredKeys: [] })
   .map((fields) => new URLSearchParams(fields as Form).toString())
-const names = 'url alias name domain_id space_id id account account_id version what confirmed color tags into'.split(
-  ' ',
-)
+const names =
+  'url alias name domain_id space_id id account account_id version what to matching next edit copy confirmed color tags into'.split(
+    ' ',
+  )
 const field = fc.constantFrom(...names, ...links.map((id) => `row-${id}`))
 const value = fc.oneof(
   idText,
+  fc.constantFrom(`domain-${domains[0]}`, `space-${spaces[0]}`, `/app/links?domain_id=${domains[0]}`),
   fc.constantFrom(
     'move',
     'delete',

@@ -249,13 +249,16 @@ describe('lists', () => {
     const browser = await signedIn(app, own.key)
     const space = await own.stored('/spaces', { name: '+Summer' })
     const link = await own.link({ space_id: space.id, title: 'Sale, "big"' })
+    await addClicks(app.storage, link.id, today() - 40, manyPeople(3, 'countries', 'DE'))
+    await addClicks(app.storage, link.id, today() - 1, manyPeople(2, 'countries', 'DE'))
+    const clickedAt = new Date((today() - 1) * 86_400_000).toISOString()
     for (let n = 0; n < 10; n++) await Promise.all(Array.from({ length: 12 }, () => own.link({ disabled: true })))
     const file = async (query: string) => (await browser.get(`/app/links.csv${query}`)).text.split('\r\n')
     const [head, first, ...others] = await file('?sort_by=clicks')
     assert.equal(head, '\ufeffLink,Title,Destination,Space,Status,Clicks (30 days),Total clicks,Last click,Created')
     assert.match(first ?? '', /^http:.*,,https:\/\/acme\.com,,Disabled,0,0,,20/)
     assert.equal(new Set([first, ...others]).size, 122)
-    const row = `${link.short_url},"Sale, ""big""",https://acme.com,'+Summer,Active,0,0,,${link.created_at}`
+    const row = `${link.short_url},"Sale, ""big""",https://acme.com,'+Summer,Active,2,5,${clickedAt},${link.created_at}`
     assert.deepEqual([others.at(-2), others.at(-1)], [row, ''])
     const page = await browser.open('/app/links?search=big&status=active&page=1')
     const hrefs = allOf(page.root, 'a').map(({ attributes }) => attributes.get('href') ?? '')

@@ -1,9 +1,8 @@
 /** The list of links as a CSV file. */
-import { calendarOf } from '../../analytics/calendar.ts'
 import { recentDays } from '../../analytics/recent.ts'
-import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
 import { sendParts } from '../../http/response.ts'
 import { csvRow } from '../../lib/csv.ts'
+import { findBulkLinks } from '../../links/bulk.ts'
 import { download, linkBatches } from '../../links/export.ts'
 import { linkLabels, linkOf } from '../../links/schema.ts'
 import { spaceRecords } from '../../spaces/store.ts'
@@ -31,23 +30,21 @@ export function linkFileHref(list: ListState): string {
 
 /** Yields the header, then the links in batches, newest first: only ids keep their order while others store links. */
 async function* fileParts(
-  { account, session }: PageRequest,
+  { account }: PageRequest,
   { storage, shortUrl }: Services,
   request: ListPage,
 ): AsyncGenerator<string> {
-  const today = calendarOf(session.account.time_zones).today()
-  const recent = { from: today - recentDays + 1, to: today }
   const spaceNames = new Map<number, string | null>()
   let text = byteOrderMark
   text += csvRow([...columns, `Clicks (${recentDays} days)`, 'Total clicks', 'Last click', 'Created'])
   for await (const rows of linkBatches(storage, account, { ...request, direction: 'desc' })) {
     const ids = rows.map(({ id }) => id)
-    const daily = await dailyClicksOf(storage, account, ids, recent)
+    const stored = await findBulkLinks(storage, account, ids)
+    const recent = new Map(stored.map(({ id, recentClicks }) => [id, recentClicks]))
     for (const row of rows) {
       const { id, short_url, title, url, space_id, status, clicks, last_clicked_at, created_at } = linkOf(row, shortUrl)
       const space = space_id === null ? null : await spaceName(space_id)
-      const recentClicks = (daily.get(id) ?? []).reduce((sum, each) => sum + each, 0)
-      const counts = [recentClicks, clicks, last_clicked_at, created_at]
+      const counts = [recent.get(id) ?? 0, clicks, last_clicked_at, created_at]
       text += csvRow([short_url, title, url, space, capitalize(status), ...counts])
     }
     yield text
