@@ -32,12 +32,12 @@ for (const [engine, variablesOf] of Object.entries(engines)) {
       const keys = await run('keys list')
       const { stdout, ...rest } = await run(line)
       assert.deepEqual(rest, { code, stderr: '' })
-      assert.match(stdout, new RegExp(`^MIGRATION +STATUS\\n0001-core +${status}\\n`))
+      assert.match(stdout, new RegExp(`^MIGRATION +STATUS\\n0001-foundation +${status}\\n`))
       if (code === 1) assert.match(keys.stderr, /^There is no Waymark database at \S+\. Check DATABASE_URL, /)
     }
     const { code, stdout } = await run('migrate --status --json')
     assert.equal(code, 0)
-    assert.deepEqual(JSON.parse(stdout)[0], { name: '0001-core', status: 'applied' })
+    assert.deepEqual(JSON.parse(stdout)[0], { name: '0001-foundation', status: 'applied' })
     assert.equal((await run('accounts create --name Acme')).stdout, '1\n')
   })
 }
