@@ -79,7 +79,7 @@ test('draws a well-formed chart within its frame for any figures', () => {
       assert.doesNotMatch(drawn.text, /NaN|Infinity|undefined|null/)
       assertWithinFrame(drawn)
     }),
-    { numRuns: runs(300) },
+    { numRuns: runs(100) },
   )
 })
 
