@@ -104,7 +104,7 @@ test('imports what was exported, under other ids', async (t) => {
   const [from, to] = [await newPlace(t), await newPlace(t)]
   await fill(from, 700)
   const file = join(newFolder(t), 'export.jsonl')
-  const told = `Exported to ${file}. domains: 700, spaces: 700, links: 0, click_days: 0.\n`
+  const told = `Exported to ${file}. domains: 700, spaces: 700, tags: 0, links: 0, click_days: 0.\n`
   assert.deepEqual(await from.say('export', file), { code: 0, stdout: '', stderr: told })
   const imported = await to.say('import', file)
   assert.deepEqual(

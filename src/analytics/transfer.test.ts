@@ -103,7 +103,7 @@ test('exports hours, values and other clicks', async (t) => {
   assert.deepEqual([referrers.length, referrers[0], referrers[1]], [201, [null, 2], ['h0.example', 1]])
   assert.deepEqual([second.day, second.countries, second.other], ['2026-11-21', [[null, 1]], undefined])
   assert.equal(more.length, 0)
-  assert.match(await textOf(storage), /\{"end":\{"domains":2,"spaces":2,"links":3,"click_days":2\}\}\n$/)
+  assert.match(await textOf(storage), /\{"end":\{"domains":2,"spaces":2,"tags":0,"links":3,"click_days":2\}\}\n$/)
 })
 
 const someClicks = fc.array(

@@ -39,7 +39,7 @@ test('backup, restore, export and import show their progress in one line and rem
   const exported = await say(['export', join(folder, 'export.jsonl')])
   assert.match(
     exported.stderr,
-    /^(\r\d\.\d MB exported)+\rExported to \S+\. domains: 0, spaces: 600, links: 0, click_days: 0\.\n$/,
+    /^(\r\d\.\d MB exported)+\rExported to \S+\. domains: 0, spaces: 600, tags: 0, links: 0, click_days: 0\.\n$/,
   )
   const imported = await say(['import', join(folder, 'export.jsonl')])
   assert.match(imported.stderr, /^(\rRecords stored: \d+, already present: \d+, rejected: 0\.)+\r$/)

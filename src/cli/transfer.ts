@@ -11,6 +11,7 @@ import { writeWhole } from '../lib/whole-file.ts'
 import { linkTransfer } from '../links/transfer.ts'
 import { resourceNames } from '../resources.ts'
 import { spaceTransfer } from '../spaces/transfer.ts'
+import { tagTransfer } from '../tags/transfer.ts'
 import { exportRecords, type Totals } from '../transfer/export.ts'
 import { type Imported, importRecords } from '../transfer/import.ts'
 import { program } from '../version.ts'
@@ -21,7 +22,7 @@ import { ownShortUrls } from './links.ts'
 import { isTerminal, json, withProgress } from './output.ts'
 
 /** The kinds of records in exports and imports. Each kind comes after the kinds that it refers to. */
-export const transferables = [domainTransfer, spaceTransfer, linkTransfer, clickTransfer]
+export const transferables = [domainTransfer, spaceTransfer, tagTransfer, linkTransfer, clickTransfer]
 
 const recordList = new Intl.ListFormat('en').format([...resourceNames, 'clicks'])
 const exportFile = optionalFile('the file to write (default, or if "-": standard output)')
@@ -83,7 +84,7 @@ and "missing", a sentence if the file is incomplete, otherwise null`,
       ),
     },
     notes: `Records get new IDs in the order of the old ones, and keep their times. You can stop an import at any time and run it
-again: it recognizes domains by name, links by domain and alias, and spaces by their ID in the exporting database. A day
+again: it recognizes domains and tags by name, links by domain and alias, and spaces by their ID in the exporting database. A day
 of clicks is rejected if the link has other clicks on that day. Clicks from "export clicks" are added to links with the
 same domain and alias. Rejected lines are listed on stderr, and the exit code is then 1.`,
     run: async (db, { operand: file, account: id, 'as-new': asNew, json: isJson }, { input, err }) => {

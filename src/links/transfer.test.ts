@@ -8,6 +8,7 @@ import { transferables } from '../cli/transfer.ts'
 import { beginDomainRemoval, insertDomain } from '../domains/store.ts'
 import { insertSpace } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
+import { insertTag } from '../tags/store.ts'
 import { exportRecords } from '../transfer/export.ts'
 import { importRecords } from '../transfer/import.ts'
 import { hashPassword } from './password.ts'
@@ -76,6 +77,11 @@ for (const [from, to] of [
   test(`imports all fields of links from ${from} into ${to}, and a second import stores nothing`, async (t) => {
     const [here, there] = [await newPlace(t, from), await newPlace(t, to)]
     await fill(here, ['a.example', 'b.example'], ['First', 'Second'])
+    for (const [name, color] of [
+      ['B', 4],
+      ['Unused', 5],
+    ] as const)
+      await insertTag(here, 1, { name, color })
     const b = { id: 2, name: 'b.example' }
     await insertLink(here, 1, b, { ...full, alias: 'Ähre/🏳️‍🌈' }, past)
     await insertLink(here, 1, b, { ...plainLink, alias: 'plain' })
@@ -83,13 +89,17 @@ for (const [from, to] of [
     // The ids differ there.
     await fill(there, ['b.example', 'c.example'], ['Here', 'More'])
     const text = await textOf(here)
-    const { redirect_password, ...values } = full
+    const { redirect_password, ...values } = { ...full, tags: ['B', 'Ähre'] }
     assert.deepEqual(linkOf(linesOf(text)[0]), {
       ...{ id: 1, domain_id: 2, alias: 'Ähre/🏳️‍🌈', ...values },
       ...{ redirect_password_hash: redirect_password, ...told },
     })
 
-    assert.deepEqual(await bringIn(there, text), { stored: 6, known: 1, reasons: [] })
+    assert.deepEqual(await bringIn(there, text), { stored: 9, known: 1, reasons: [] })
+    const tags = [...text.matchAll(/\{"tag":\{"id":\d,("name":"[^"]+","color":\d)/g)].map(([, tag]) => tag)
+    assert.deepEqual(tags, ['"name":"B","color":4', '"name":"Unused","color":5', '"name":"Ähre","color":1'])
+    const copy = await textOf(there)
+    for (const tag of tags) assert.ok(copy.includes(String(tag)))
     const back = linesOf(await textOf(there)).map(linkOf)
     const expected = linesOf(text).map(linkOf)
     const ids = {
@@ -110,7 +120,7 @@ for (const [from, to] of [
         space_id: ids.spaces.get(link.space_id) ?? null,
       })),
     )
-    assert.deepEqual(await bringIn(there, text), { stored: 0, known: 7, reasons: [] })
+    assert.deepEqual(await bringIn(there, text), { stored: 0, known: 10, reasons: [] })
   })
 }
 
@@ -133,12 +143,12 @@ test('does not change an existing link with another value, and explains what to 
     'alias: sale is there already on a.example, with other values; its id is 1. Delete the link here, or change the alias in the file, then import again.'
   for (const name of Object.keys(full) as (keyof LinkValues)[]) {
     await changeLink(storage, 1, 1, { [name]: others[name] })
-    assert.deepEqual(await bringIn(storage, text), { stored: 0, known: 3, reasons: [`5: ${sentence}`] }, name)
+    assert.deepEqual(await bringIn(storage, text), { stored: 0, known: 5, reasons: [`7: ${sentence}`] }, name)
     await changeLink(storage, 1, 1, { [name]: full[name] })
   }
-  assert.deepEqual((await bringIn(storage, text)).known, 4)
+  assert.deepEqual((await bringIn(storage, text)).known, 6)
   await changeLink(storage, 1, 1, { alias: 'SALE' })
-  assert.deepEqual((await bringIn(storage, text)).reasons, [`5: ${sentence}`])
+  assert.deepEqual((await bringIn(storage, text)).reasons, [`7: ${sentence}`])
 })
 
 const header = '{"waymark_export":1,"source":"elsewhere"}\n'
@@ -266,5 +276,13 @@ test('exports no links of a domain that is being deleted', async (t) => {
     linesOf(text).map((line) => linkOf(line).alias),
     [0, 600].flatMap((from) => Array.from({ length: 10 }, (_, n) => `l${from + n}`)),
   )
-  assert.match(text, /\{"end":\{"domains":1,"spaces":0,"links":20,"click_days":0\}\}\n$/)
+  assert.match(text, /\{"end":\{"domains":1,"spaces":0,"tags":0,"links":20,"click_days":0\}\}\n$/)
+})
+
+test('does not change an existing tag with another color, and explains what to do', async (t) => {
+  const [here, there] = [await newPlace(t), await newPlace(t)]
+  await insertTag(here, 1, { name: 'Sale', color: 2 })
+  await insertTag(there, 1, { name: 'SALE', color: 3 })
+  const { stored, reasons } = await bringIn(there, await textOf(here))
+  assert.deepEqual([stored, reasons], [0, ['2: color: There is already a tag SALE, with color 3.']])
 })
