@@ -87,7 +87,7 @@ test('filters operations by all words, and shows a message if none match', { ski
   await page.getByLabel('Filter').fill('DELETE space')
   assert.deepEqual(await shown(), ['deleteSpace'])
   for (const [words, ids] of [
-    ['create link', ['storeLink']],
+    ['create link', ['storeLink', 'storeLinks']],
     ['edit domain', ['updateDomainByPut', 'updateDomain']],
     ['analytics', ['showStats', 'deleteLinkClicks']],
     ['clicks_limit new', ['storeLink']],

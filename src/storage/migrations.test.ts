@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
+import { runHere } from '../../test/command-line.ts'
 import { execute } from '../../test/postgres.ts'
 import { newDatabase } from '../../test/postgres-database.ts'
 import { newFolder, waymark } from '../../test/processes.ts'
@@ -106,9 +107,11 @@ for (const open of [onSqlite, onPostgres]) {
       await database.migrate({ [first]: instance, '0002-next': { up: async () => undefined } })
       const contents = async () => [await database.tables(), await database.query('select * from kysely_migration')]
       const before = await contents()
+      const variables = { DATABASE_URL: database.url }
+      // A process takes a second of CPU time, and rejects all names for the same reason.
       const starts = [
-        await waymark(t, ['start'], { DATABASE_URL: database.url }),
-        await waymark(t, ['migrate', '--status'], { DATABASE_URL: database.url }),
+        await runHere(['migrate', '--status'], { variables }),
+        ...(first === '0001-first' ? [await waymark(t, ['start'], variables)] : []),
       ]
       for (const { code, stdout, stderr } of starts) {
         assert.deepEqual([code, stdout], [1, ''])
