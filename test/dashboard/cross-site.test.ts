@@ -26,11 +26,16 @@ async function target(app = usual) {
   await signedIn(app, own.key)
   const removed = await own.link()
   await app.actions.links.removeForNow(own.account, removed.id, null)
-  const forms = await formsFor(app, own)
+  const archived = await own.link({ archived: true })
+  const [tag, otherTag] = [await own.stored('/tags', { name: 'Print' }), await own.stored('/tags', { name: 'Press' })]
+  const forms: Readonly<Record<string, Form>> = {
+    ...(await formsFor(app, own)),
+    '/app/tags/:id/merge': { into: String(otherTag.id) },
+  }
   const removedDomain = await own.stored('/domains', { name: `removed.${own.domain.name}` })
   await app.actions.domains.removeForNow(own.account, removedDomain.id)
   await storeQrStyle(app.storage, own.account, own.domain.id, { ...plainStyle, margin: 1 })
-  const pathOf = await pathsFor(app, own, { links: removed.id, domains: removedDomain.id })
+  const pathOf = await pathsFor(app, own, { links: removed.id, domains: removedDomain.id }, { archived, tag })
   const routes = app.router.declared.filter(
     ({ method, template }) => method === 'POST' && /^\/app(?:\/|$)/.test(template),
   )
@@ -39,13 +44,15 @@ async function target(app = usual) {
 }
 
 /** Returns a function that fills in the id of the record to change. */
-async function pathsFor(app: TestApp, { account, domain, space, links }: Furnished, removed: Json) {
+async function pathsFor(app: TestApp, { account, domain, space, links }: Furnished, removed: Json, more: Json) {
   const [key] = await listKeys(app.storage, account)
   const [session] = await listSessions(app.storage, account)
   const ids: Json = { domains: domain.id, spaces: space.id, keys: key?.id, sessions: session?.id, links: links[0].id }
+  const linkFor: Json = { enable: links[1].id, unarchive: more.archived.id }
   return (template: string) => {
     const [, , resource = '', , action] = template.split('/')
-    const id = action === 'restore' ? removed[resource] : action === 'enable' ? links[1].id : ids[resource]
+    const own = resource === 'tags' ? more.tag.id : (linkFor[action ?? ''] ?? ids[resource])
+    const id = action === 'restore' ? removed[resource] : own
     return template.replace(':id', String(id))
   }
 }
@@ -64,6 +71,8 @@ async function formsFor(app: TestApp, { account, domain, links: [link, edited], 
     '/app/domains/:id/delete': { name: domain.name },
     '/app/domains/:id': { homepage_url: 'https://evil.example/' },
     '/app/domains/:id/qr': { dark: '#000000', background: '#ffffff', margin: '2' },
+    '/app/tags': { name: 'Evil' },
+    '/app/tags/:id': { name: 'Evil' },
     '/app/spaces': { name: 'Evil' },
     '/app/spaces/:id': { name: 'Evil' },
     '/app/sessions': { name: 'Evil' },
@@ -75,7 +84,9 @@ async function formsFor(app: TestApp, { account, domain, links: [link, edited], 
 
 /** Returns all records of the account. */
 async function stateOf(app: TestApp, { account, domain, send }: Furnished): Promise<unknown> {
-  const lists = ['links', 'domains', 'spaces'].map(async (name) => (await send('GET', `/${name}?per_page=100`)).body)
+  const lists = ['links?archived=any&', 'domains?', 'spaces?', 'tags?'].map(
+    async (list) => (await send('GET', `/${list}per_page=100`)).body,
+  )
   const keys = (await listKeys(app.storage, account)).map(({ id, revoked_at }) => [id, revoked_at])
   const sessions = (await listSessions(app.storage, account)).map(({ id }) => id)
   const tokens = query.selectFrom('login_tokens').select('created_at').where('account_id', '=', account)

@@ -198,7 +198,8 @@ describe('returns a page with', () => {
       ['PUT', '/app', 'GET, HEAD, OPTIONS'],
       ['POST', '/app/about', 'GET, HEAD, OPTIONS'],
       ['PATCH', '/app/links/1?x=1', 'GET, HEAD, POST, OPTIONS'],
-      ['GET', '/app/scheme', null],
+      ['GET', '/app/scheme', 'POST, OPTIONS'],
+      ['GET', '/app/none', null],
     ] as const) {
       const { status, headers, page } = await browser.ask(method, path, {})
       if (allowed === null) assert.equal(status, 404)
