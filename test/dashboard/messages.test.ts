@@ -30,6 +30,8 @@ const others = {
   them: 'them',
   reason: 'The key is unknown.',
   ratio: 1.9,
+  cells: 9,
+  names: 8,
 }
 const params = { ...samples, ...others, startLabel: linkLabels.active_period_start_at }
 
