@@ -267,10 +267,9 @@ describe('DELETE /spaces/{id} of a space with links', () => {
       const json = { url: 'https://acme.com', space_id: space.id }
       const put = (n: number) =>
         n % 2 ? own.send('POST', '/links', { json }) : own.send('PATCH', `/links/${free.id}`, { json })
-      // Few enough for PostgreSQL on a busy machine to commit each within its timeout.
-      const early = Array.from({ length: 5 }, (_, n) => put(n))
+      const early = Array.from({ length: 10 }, (_, n) => put(n))
       const removed = own.send('DELETE', `/spaces/${space.id}`)
-      const answers = await Promise.all([...early, ...Array.from({ length: 10 }, (_, n) => put(n))])
+      const answers = await Promise.all([...early, ...Array.from({ length: 20 }, (_, n) => put(n))])
       for (const answer of answers) {
         if (answer.status > 201) assertRefused(answer, ['space_id', 'unknown_space'])
       }

@@ -1,4 +1,4 @@
-/** The time zones of an account: its current zone, and those before. */
+/** An account's current and previous time zones. */
 import { parseTimeZone } from '../lib/time-zone.ts'
 
 /** Names of IANA zones, and since when each applies in Unix milliseconds: the oldest first, since 0. */

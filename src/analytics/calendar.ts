@@ -41,7 +41,7 @@ export interface ClickHour {
   readonly dayStartMs: number
 }
 
-/** The hours and days of an account. */
+/** An account's hours and days. */
 export class Calendar {
   readonly #zones: readonly ZonePeriod[]
 

@@ -145,7 +145,7 @@ async function subtractSome(
   else await move(tx, due, scope === scopes.space ? startOf(day + 1) : { day, scope: scope + 1, id: 0 })
 }
 
-/** Returns the stored human clicks of records on a day, by id. Records without a stored day are missing. */
+/** Returns the stored human clicks on a day, by record id. Records without a stored day are missing. */
 async function peopleOn(tx: Db, scope: Scope, day: number, ids: readonly number[]): Promise<Map<number, number>> {
   const people = new Map<number, number>()
   for (const some of parts(ids)) {
@@ -191,7 +191,7 @@ export async function recentClicksOf(
   return new Map(rows.map(({ id, clicks_30d }) => [id, Number(clicks_30d)]))
 }
 
-/** Sums the days of a record that the account has restored. Days may have been subtracted from others while it was deleted. */
+/** Sums the days of a restored record. Days may have been subtracted from others while it was deleted. */
 export async function recountRecent(tx: Db, account: number, scope: 0 | 1 | 2, id: number): Promise<void> {
   const places = await lockAccounts(tx, [account])
   let sum = 0
@@ -206,7 +206,7 @@ export async function recountRecent(tx: Db, account: number, scope: 0 | 1 | 2, i
   await tx.execute(set)
 }
 
-/** Counts the recent clicks of the account's link as `recountRecent` does. */
+/** Recounts a link's recent clicks, as `recountRecent` does. */
 export function recountLink(tx: Db, account: number, link: number): Promise<void> {
   return recountRecent(tx, account, scopes.link, link)
 }

@@ -165,10 +165,10 @@ export function isRecent({ account, day, scope, id }: DayKey, places: RecentPlac
   return scope > place.scope || (scope === place.scope && id > place.id)
 }
 
-/** The tables for the recent clicks of domains and spaces. */
+/** The tables for recent clicks on domains and spaces. */
 export const groupTables = { [scopes.domain]: 'domain_clicks', [scopes.space]: 'space_clicks' } as const
 
-/** Adds to the recent clicks of domains or spaces, by id. */
+/** Adds recent clicks to domains or spaces, by id. */
 export async function addToRecent(tx: Db, scope: 1 | 2, changes: ReadonlyMap<number, number>): Promise<void> {
   const table = groupTables[scope]
   for (const [change, ids] of Map.groupBy(changes.keys(), (id) => changes.get(id) as number)) {
@@ -209,8 +209,8 @@ export class Days {
   }
 
   /**
-   * Stores all days. Deletes the empty ones. Adds the differences to the recent clicks of domains and spaces, and of `links`,
-   * which the caller stores.
+   * Stores all days. Deletes the empty ones. Adds the differences to the recent clicks on domains and spaces, and on
+   * `links`, which the caller stores.
    */
   async save(places: RecentPlaces, links: Pick<ReadonlyMap<number, LinkTotals>, 'get'>): Promise<void> {
     const days = [...this.#days.values()]
@@ -305,7 +305,7 @@ export function groupKeys({ account }: LinkTotals, day: Pick<Day, 'day' | 'domai
   return [...movableKeys(account, day), { account, scope: scopes.account, day: day.day, id: account }]
 }
 
-/** Returns the keys of the days of the domain and the space that count the clicks of a link's day. */
+/** Returns the keys of the domain and space days that count the clicks on a link's day. */
 export function movableKeys(account: number, { day, domain, space }: Pick<Day, 'day' | 'domain' | 'space'>): DayKey[] {
   const keys = [
     { account, scope: scopes.domain, day, id: domain },

@@ -175,7 +175,7 @@ class Sums extends Map<number, Record<(typeof counters)[number], number>> {
   }
 }
 
-/** Raises the totals of locked links that are lower than the sums, and stores the totals of these links. */
+/** Raises and stores locked link totals that are lower than the sums. */
 async function raise(tx: Db, links: ReadonlyMap<number, LinkTotals>, sums: Sums): Promise<void> {
   const raised: number[] = []
   const stored: LinkTotals[] = []

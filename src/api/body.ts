@@ -62,7 +62,7 @@ export function unsupported(reason: string, media = usualMedia): Failure {
   return new Failure('unsupported_media_type', `${reason} Send ${media.join(' or ')}, in UTF-8.`)
 }
 
-/** The rows of a CSV body. The first has the names of the columns. */
+/** The rows of a CSV body. The first row has the column names. */
 export class Table {
   readonly rows: readonly (readonly string[])[]
 

@@ -73,7 +73,7 @@ export type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promi
 export interface Api {
   /** Adds operations that share a handler. */
   add(operations: Operation | readonly Operation[], handler: OperationHandler): void
-  /** Counts the rows of a bulk request, whose first request is counted. Returns `rate_limited` if too few units are left. */
+  /** Counts bulk rows, after the first unit is counted. Returns `rate_limited` if too few units are left. */
   countRows(exchange: Exchange, caller: Caller, rows: number): Failure | undefined
   /** Returns the absolute URL of an operation without path parameters. */
   urlOf(exchange: Exchange, operation: Operation): string

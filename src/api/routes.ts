@@ -47,7 +47,7 @@ export function apiRoutes({ routes, keyring, rateLimits, address }: ApiParts): A
   }
 }
 
-/** The rows of a bulk request that count as one request. */
+/** How many bulk rows count as one request. */
 const rowsPerUnit = 100
 
 /** Returns the token of RFC 6750 §2.1. The scheme is case-insensitive (RFC 9110 §11.1). */
