@@ -1,7 +1,7 @@
 import { Periodic } from '../lib/periodic.ts'
 import type { Meter, Storage } from '../storage/port.ts'
 import { dayOf } from './calendar.ts'
-import type { CountryFileReport } from './capture/country-file.ts'
+import type { CountryFileReport } from './capture/countries.ts'
 import type { Visit } from './capture/visit.ts'
 import { ClickQueue } from './click-queue.ts'
 import { ClickWorker, type ClickWorkerOptions, type OnProblem } from './click-worker.ts'

@@ -1,4 +1,5 @@
 import { findTimeZones } from '../accounts/store.ts'
+import { csvRow } from '../lib/csv.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import { exportRecords, type Totals } from '../transfer/export.ts'
@@ -12,7 +13,7 @@ import {
   type Target,
 } from '../transfer/transferable.ts'
 import { calendarOf, dayFrom, dayText, latestDay } from './calendar.ts'
-import { csvHead, csvRows } from './csv.ts'
+import { addCounts, dimensionsOfLinks, noCounts, other, shownCounts, sortedValues, type Value } from './day.ts'
 import { dayMembers, readDay } from './day-line.ts'
 import {
   type DayStored,
@@ -20,6 +21,7 @@ import {
   findByShortLink,
   type LinkDay,
   linkBatchSize,
+  type NamedLinkDay,
   raiseTotals,
   storeDays,
 } from './transfer-store.ts'
@@ -134,4 +136,28 @@ export async function* clickTexts(
     yield page.map((each) => csvRows(each, shortUrl, calendar.timeZoneOf(each.day))).join('')
   }
   return { click_days }
+}
+
+export const csvHead = 'day,short_url,link_id,dimension,value,clicks,unique_clicks,bots,previews,time_zone\r\n'
+
+/** Returns the rows for a link day in its time zone: the total, then each value by dimension. */
+export function csvRows(
+  { link, domain, alias, day, facts }: NamedLinkDay,
+  shortUrl: ShortUrl,
+  timeZone: string,
+): string {
+  const start = [dayText(day), shortUrl(domain, alias), link]
+  const total = noCounts()
+  for (const counts of facts.hours.values()) addCounts(total, counts)
+  const values = dimensionsOfLinks.flatMap((dimension) =>
+    sortedValues(facts.breakdowns[dimension]).map(([value, clicks]) => [dimension, shown(value), clicks, '', '', '']),
+  )
+  return [['total', '', ...Object.values(shownCounts(total))], ...values]
+    .map((rest) => csvRow([...start, ...rest, timeZone]))
+    .join('')
+}
+
+/** Values have no brackets. */
+function shown(value: Value): string {
+  return value === null ? '(unknown)' : value === other ? '(other)' : String(value)
 }

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from 'pino'
-import type { Visit as Click } from '../analytics/capture/visit.ts'
-import { classOf } from '../analytics/capture/visitor-class.ts'
+import { type Visit as Click, classOf } from '../analytics/capture/visit.ts'
 import { Failure, linkExpired } from '../errors.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'

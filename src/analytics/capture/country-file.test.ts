@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { copyFileSync, renameSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { countryDatabase, fileWith } from '../../../test/country-database.ts'
-import { CountryFile, type CountryFileReport, openCountries } from './country-file.ts'
+import { CountryFile, type CountryFileReport, openCountries } from './countries.ts'
 
 const address = '88.198.0.1'
 

@@ -1,4 +1,5 @@
-import type { VisitorClass } from './visitor-class.ts'
+import { isbot } from 'isbot'
+import { byUserAgent } from './software.ts'
 
 /** A redirected visit in memory. Only its facts and a visitor hash are stored: see `facts.ts`. */
 export interface Visit {
@@ -21,3 +22,50 @@ export interface Visit {
   /** 1; more for merged visits, which only have a link, a class and an hour. */
   readonly count: number
 }
+
+/** A person, a program such as a crawler, or a program that shows a preview of the destination, such as a messenger. */
+export type VisitorClass = 'person' | 'bot' | 'preview'
+
+/**
+ * Programs that show previews. The browsers of apps belong to people: `pinterest/0.2` is a preview, `[Pinterest/iOS]` is
+ * not; `Viber/12` at the start is one, `Chrome/66 … Viber/11` is not.
+ */
+const unfurlers = new RegExp(
+  [
+    ...['slackbot', 'slack-imgproxy', 'discordbot', 'telegrambot', 'whatsapp/', 'signal-desktop', '^viber/'],
+    ...['facebookexternalhit', 'facebot', 'facebookexternalua', 'meta-externalfetcher', 'twitterbot', 'linkedinbot'],
+    ...['skypeuripreview', 'microsoftpreview', 'bingpreview', 'ms-office', 'microsoft office'],
+    ...['^outlook-(ios|android)/', 'google web preview', 'google-pagerenderer', '^googlemessages', 'imageproxy'],
+    ...['mailproxy', 'websitemetadataretriever', 'mastodon/', 'pleroma', 'akkoma', 'misskey'],
+    ...['summalybot', 'lemmy/', 'cardyb', 'bluesky', 'iframely', 'embedly', 'redditbot', 'pinterest(bot)?/\\d'],
+    ...['vkshare', 'line-poker', 'kakaotalk-scrap', 'snap url preview', 'tumblr/', 'mattermost', 'rocket\\.?chat'],
+    ...['synapse', 'zulipurlpreview', 'discourse', 'wordpress\\.com mshots', 'notion', 'xing-contenttabreceiver'],
+    ...['outbrain', 'flipboardproxy', 'quora link preview', 'bitrix link preview', 'opengraph', 'link ?preview'],
+  ].join('|'),
+  'i',
+)
+
+/** Apps of people that `isbot` takes for programs: desktop messengers and Alipay. */
+const apps = /\bElectron\/|\bAlipayClient\//
+
+/** Programs that `isbot` takes for people: libraries and mail scanners. */
+const programs = new RegExp(
+  [
+    ...['^dart/', 'powershell/', '\\bcfnetwork/', '\\bdalvik/'],
+    ...['proofpoint', 'mimecast', 'barracuda', 'symantec', 'trend ?micro', 'forcepoint', 'fireeye', 'safelinks'],
+  ].join('|'),
+  'i',
+)
+
+/** Returns the class of a visit. Without a user agent it is a person, because privacy proxies remove it. */
+export function classOf(method: string, userAgent: string | undefined): VisitorClass {
+  if (method === 'HEAD') return 'preview'
+  if (userAgent === undefined || userAgent === '') return 'person'
+  return judged(userAgent)
+}
+
+const judged = byUserAgent((userAgent): VisitorClass => {
+  if (apps.test(userAgent)) return 'person'
+  if (unfurlers.test(userAgent)) return 'preview'
+  return isbot(userAgent) || programs.test(userAgent) ? 'bot' : 'person'
+})

@@ -1,5 +1,6 @@
+import { apiPrefix, type Operation } from '../../api/operations.ts'
 import { type Field, form, optional, type Rule, required } from '../../forms/form.ts'
-import { type TSchema, Type } from '../../forms/json-schema.ts'
+import { type TSchema, Type, timeSchema } from '../../forms/json-schema.ts'
 import { pageSize } from '../../forms/list-query.ts'
 import { integer, oneOf } from '../../forms/rules.ts'
 import { Refusal, type Violation } from '../../violations.ts'
@@ -69,4 +70,138 @@ function foreignTo(query: StatsQuery): Violation[] {
   const foreign = (isSeries ? ofLists : (['interval'] as const)).filter((name) => query[name] !== null)
   const wayOut = isSeries ? 'Leave it out, or send another name.' : 'Leave it out, or send name=clicks.'
   return foreign.map((field) => new Refusal('not_allowed.statistic', { name: query.name, wayOut }).at(field))
+}
+
+const tag = {
+  name: 'Statistics',
+  description:
+    'Clicks on your links. A click is a redirected visit. Humans, bots (by user agent) and previews (HEAD requests, and programs that preview links, such as chats) are counted separately. A visit without a user agent counts as human. "Clicks" without a qualifier are human clicks. Clicks appear within a second. IP addresses and user agents of visitors are not stored.',
+}
+
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+const date = (description: string) => Type.String({ format: 'date', description })
+const timeZone = Type.String({ description: 'The account’s time zone.' })
+const number = Type.Integer({ minimum: 0 })
+const url = Type.String({ format: 'uri' })
+const asInLists = 'The same as in other lists.'
+const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()])
+
+const counts = {
+  clicks: count('Human clicks.'),
+  unique_clicks: count('Unique visitors: the first human click of each visitor per link and day.'),
+  bots: count('Clicks by bots.'),
+  previews: count('Clicks by programs that preview links.'),
+}
+
+const seriesSchema = Type.Object(
+  {
+    data: Type.Array(Type.Object({ start_at: timeSchema('The start of the hour, day or month, in UTC.'), ...counts })),
+    meta: Type.Object(
+      {
+        from: date('The first day.'),
+        to: date('The last day.'),
+        interval: Type.Enum([...intervals], { description: 'The length of each bucket.' }),
+        time_zone: timeZone,
+        ...{ clicks: number, unique_clicks: number, bots: number, previews: number },
+      },
+      { description: 'The range, and the totals of all buckets.' },
+    ),
+  },
+  { $id: 'ClicksOverTime' },
+)
+
+const valuesSchema = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({
+        value: Type.Union([Type.String(), Type.Integer(), Type.Null()], {
+          description: 'A number for a link’s id. Null if the value is unknown. `other` combines rare values.',
+        }),
+        clicks: count('Human clicks with this value. For `classes`: all clicks of the class.'),
+      }),
+    ),
+    links: Type.Object({ first: url, last: url, prev: orNull(url), next: orNull(url) }, { description: asInLists }),
+    meta: Type.Object(
+      {
+        ...{ current_page: number, from: orNull(number), last_page: number, path: url, per_page: number },
+        ...{ to: orNull(number), total: number, total_is_exact: Type.Boolean() },
+        range: Type.Object({ from: date('The first day.'), to: date('The last day.') }),
+        time_zone: timeZone,
+        clicks: count('The total clicks of all values.'),
+      },
+      { description: asInLists },
+    ),
+  },
+  { $id: 'ClicksByValue' },
+)
+
+const path = `https://links.example.com${apiPrefix}/stats`
+const query = 'name=countries'
+
+const examples = {
+  clicks: {
+    summary: 'Clicks over time: `name=clicks&from=2026-11-22`',
+    value: {
+      data: [{ start_at: '2026-11-22T00:00:00.000Z', clicks: 214, unique_clicks: 180, bots: 31, previews: 7 }],
+      meta: {
+        ...{ from: '2026-11-22', to: '2026-11-22', interval: 'day', time_zone: 'UTC' },
+        ...{ clicks: 214, unique_clicks: 180, bots: 31, previews: 7 },
+      },
+    },
+  },
+  countries: {
+    summary: `Clicks by value: \`${query}\``,
+    value: {
+      data: [
+        { value: 'DE', clicks: 120 },
+        { value: null, clicks: 94 },
+      ],
+      links: { first: `${path}?${query}&page=1`, last: `${path}?${query}&page=1`, prev: null, next: null },
+      meta: {
+        ...{ current_page: 1, from: 1, last_page: 1, path, per_page: 10, to: 2, total: 2, total_is_exact: true },
+        ...{ range: { from: '2026-11-01', to: '2026-11-30' }, time_zone: 'UTC', clicks: 214 },
+      },
+    },
+  },
+}
+
+export const showStats: Operation = {
+  id: 'showStats',
+  method: 'GET',
+  path: '/stats',
+  tag,
+  summary: 'Show statistics',
+  description: `Shows clicks for the account, or for one link, domain or space. \`name\` selects the statistic:
+
+- \`clicks\`: clicks over time, by hour, day or month, including empty ones. The first and last month contain only days of the range.
+- \`countries\` (ISO 3166-1 alpha-2), \`referrers\` (hosts), \`browsers\`, \`operating_systems\`, \`devices\`, \`languages\` and \`links\` (ids): human clicks by value, in pages. Each day stores up to 200 values of each statistic and counts the others as \`other\`. Unknown values are null, including all values of visitors who ask not to be tracked.
+- \`classes\`: clicks by \`person\`, \`bot\` and \`preview\`.
+
+If a link moves to another space, its clicks move with it. Clicks of a deleted link still count for its domain, space and account, where \`links\` shows its id.`,
+  scope: 'stats:read',
+  query: statsQuery,
+  headers: ['If-None-Match'],
+  refused: { from: '2026-02-30' },
+  success: {
+    status: 200,
+    description: 'The statistics.',
+    schema: Type.Union([seriesSchema, valuesSchema]),
+    examples,
+    headers: ['ETag'],
+    optionalHeaders: ['Link'],
+  },
+  failures: ['precondition_failed', 'validation_failed'],
+}
+
+export const deleteLinkClicks: Operation = {
+  id: 'deleteLinkClicks',
+  method: 'DELETE',
+  path: '/links/:id/clicks',
+  tag,
+  summary: 'Delete a link’s clicks',
+  description:
+    'Deletes all clicks on the link. The link’s statistics start at zero again, and those clicks no longer count for its domain, space and account. A link that had reached its `clicks_limit` works again. A body is ignored.',
+  scope: 'links:write',
+  success: { status: 204, description: 'The clicks are deleted.' },
+  failures: ['not_found'],
 }

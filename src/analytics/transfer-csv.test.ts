@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shortUrls } from '../names/short-url.ts'
-import { csvHead, csvRows } from './csv.ts'
 import { emptyDay, other } from './day.ts'
+import { csvHead, csvRows } from './transfer.ts'
 
 const shortUrl = shortUrls('http://{domain}:3080')
 
