@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import type { StorageLocation } from '../src/storage/location.ts'
+import type { StorageLocation } from '../src/storage/port.ts'
 import { UnexpectedAnswers } from './load.ts'
 
 const pollMs = 50

@@ -18,14 +18,8 @@ const layers: readonly (readonly string[])[] = [
   ['analytics/'],
   ['domains/', 'spaces/', 'tags/', 'links/'],
   ['redirect/', 'dashboard/', 'ops/'],
-  ['config/', 'config-strangers.ts', 'config-reading.ts'],
-  ['config-listeners.ts', 'config-postgres.ts'],
-  ['config-storage.ts', 'config-short-url.ts', 'config-sink.ts'],
-  ['config.ts'],
-  ['app/', 'app-options.ts'],
-  ['app-visitors.ts'],
-  ['app-api.ts'],
-  ['app.ts'],
+  ['config/'],
+  ['app/'],
   ['process/'],
   ['cli/'],
   ['main.js', 'cli.js'],
@@ -43,7 +37,7 @@ const packages: readonly (readonly [packages: RegExp, files: RegExp])[] = [
 
 const readsEnvironment = /\bprocess\s*(\??\.\s*env\b|(\?\.)?\[)|\{[^{}]*\benv\b[^{}]*\}\s*=\s*(globalThis\.)?process\b/
 /** Code in browser/ has no environment, but shows examples that read it. */
-const mayReadEnvironment = /^config(\/|\.ts$)|\/browser\//
+const mayReadEnvironment = /^config\/|\/browser\//
 const specifier = /\b(?:from|import|require|import\.meta\.resolve)\s*\(?\s*['"`]([^'"`\n]+)['"`]/g
 
 /** Returns a sentence for each rule that a file of src/ breaks. */

@@ -2,7 +2,7 @@
 import { Readable, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { runCli } from '../src/cli/run.ts'
-import type { StorageLocation } from '../src/storage/location.ts'
+import type { StorageLocation } from '../src/storage/port.ts'
 import { newStorage } from './engine.ts'
 import type { Bench, Variables } from './processes.ts'
 

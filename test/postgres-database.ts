@@ -1,6 +1,6 @@
 /** Databases for tests, on the PostgreSQL server of this run. */
 import pg from 'pg'
-import type { PostgresLocation } from '../src/storage/location.ts'
+import type { PostgresLocation } from '../src/storage/port.ts'
 import {
   databaseUrl,
   execute,

@@ -1,8 +1,8 @@
 /** Links and an interrupted removal after a SIGKILL. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { StorageLocation } from '../src/storage/location.ts'
 import { openStorage } from '../src/storage/open.ts'
+import type { StorageLocation } from '../src/storage/port.ts'
 import { newLocation } from './engine.ts'
 import { fillLinks } from './links.ts'
 import { linksOn, outOfAccount } from './links-api.ts'

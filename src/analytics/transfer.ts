@@ -26,6 +26,8 @@ import {
   storeDays,
 } from './transfer-store.ts'
 
+export const csvHead = 'day,short_url,link_id,dimension,value,clicks,unique_clicks,bots,previews,time_zone\r\n'
+
 /** A line of a file, with the link's id in that file. It has a short link if the file has no links. */
 interface FileDay extends LinkDay {
   readonly shortLink: string | undefined
@@ -137,8 +139,6 @@ export async function* clickTexts(
   }
   return { click_days }
 }
-
-export const csvHead = 'day,short_url,link_id,dimension,value,clicks,unique_clicks,bots,previews,time_zone\r\n'
 
 /** Returns the rows for a link day in its time zone: the total, then each value by dimension. */
 export function csvRows(

@@ -4,7 +4,7 @@ import { addEntityTag, type Condition } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { addHeader, sendJson, sendNotModified } from '../http/response.ts'
 import type { Page } from '../storage/port.ts'
-import type { Versioned } from '../storage/version.ts'
+import type { Versioned } from '../storage/records.ts'
 
 /** Sends a record with its ETag, or 304 if the client of a GET has this version. */
 export function sendRecord<Row>(

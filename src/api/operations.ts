@@ -8,7 +8,7 @@ import type { Fields } from '../http/form-encoding.ts'
 import type { Caller, NeededScope, Scope } from '../keys/scope.ts'
 import { type ResourceName, resources } from '../resources.ts'
 import type { Db, Page, PageRequest } from '../storage/port.ts'
-import type { Precondition, Versioned } from '../storage/version.ts'
+import type { Precondition, Versioned } from '../storage/records.ts'
 import type { BodyLimits } from './body.ts'
 
 export const apiPrefix = '/api/v1'

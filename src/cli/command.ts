@@ -3,9 +3,8 @@ import { parseArgs } from 'node:util'
 import { distance } from 'fastest-levenshtein'
 import { readStorageLocation } from '../config/config.ts'
 import { noDatabaseAt } from '../errors.ts'
-import type { StorageLocation } from '../storage/location.ts'
 import { isDatabaseFile, isThere, openStorage, placeOf } from '../storage/open.ts'
-import type { Storage } from '../storage/port.ts'
+import type { Storage, StorageLocation } from '../storage/port.ts'
 import { type Argument, WrongUse } from './arguments.ts'
 
 /** The streams of the process, and the server that `start` runs. */

@@ -1,4 +1,4 @@
-import type { PostgresLocation, StorageLocation } from '../storage/location.ts'
+import type { PostgresLocation, StorageLocation } from '../storage/port.ts'
 import { brokenEncoding } from './parsers.ts'
 
 /** Parameters that `pg` reads. It ignores other parameters, even if libpq knows them. */

@@ -5,9 +5,9 @@
 import { recountRecent } from '../analytics/recent.ts'
 import { nameTaken, UniqueViolation } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
+import type { Versioned } from '../storage/records.ts'
 import { restorableSince } from '../storage/removal.ts'
 import { query, scopes } from '../storage/schema.ts'
-import type { Versioned } from '../storage/version.ts'
 import type { Domain } from './schema.ts'
 import { beginDomainRemoval, countLinks, domainRecords } from './store.ts'
 

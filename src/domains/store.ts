@@ -3,10 +3,9 @@ import { domainInUse, ForeignKeyViolation, nameTaken } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import type { HostName } from '../names/host-name.ts'
 import type { Db } from '../storage/port.ts'
-import { Records } from '../storage/records.ts'
+import { firstRevision, type Precondition, Records, type Versioned } from '../storage/records.ts'
 import { detachBatchSize, type Removal } from '../storage/removal.ts'
 import { query, sqlTemplate } from '../storage/schema.ts'
-import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import { type Domain, domainSchema } from './schema.ts'
 
 type Urls = Pick<Domain, 'homepage_url' | 'not_found_url'>

@@ -2,9 +2,9 @@
 
 import { aliasTaken, found } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
+import type { Precondition, Versioned } from '../storage/records.ts'
 import { restorableSince } from '../storage/removal.ts'
 import { query, type Row, scopes } from '../storage/schema.ts'
-import type { Precondition, Versioned } from '../storage/version.ts'
 import { newEdit } from './link-edits.ts'
 import { addTags } from './link-tags.ts'
 import type { LinkRow } from './schema.ts'

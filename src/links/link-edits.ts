@@ -2,9 +2,9 @@
 import { randomInt } from 'node:crypto'
 import { preconditionFailed, validationFailed } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
+import type { Versioned } from '../storage/records.ts'
 import { restorableSince } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
-import type { Versioned } from '../storage/version.ts'
 import { type LinkChange, type LinkRow, tagsOf, updateLink } from './schema.ts'
 import { changeLink, findLinkForUpdate, hasSpace, lockDomain, unknownDomain, unknownSpace } from './store.ts'
 

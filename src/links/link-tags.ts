@@ -2,8 +2,8 @@
 import { validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import type { Db, GroupIds, PageRequest } from '../storage/port.ts'
+import { firstRevision } from '../storage/records.ts'
 import { query } from '../storage/schema.ts'
-import { firstRevision } from '../storage/version.ts'
 import { Refusal } from '../violations.ts'
 
 /** What happens to names without a tag: tags are created, `unknown_tag` is thrown, or the names are ignored. */

@@ -20,8 +20,8 @@ import { shownVersion } from '../http/conditions.ts'
 import { parseBoundedText } from '../names/bounded-text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
+import type { Versioned } from '../storage/records.ts'
 import type { Row } from '../storage/schema.ts'
-import type { Versioned } from '../storage/version.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import {
   maxAliasLength,

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import type { Logger } from 'pino'
-import type { StorageLocation } from '../storage/location.ts'
 import { placeOf } from '../storage/open.ts'
+import type { StorageLocation } from '../storage/port.ts'
 import { program, version } from '../version.ts'
 import type { Access } from './access.ts'
 import type { Listening } from './listen.ts'

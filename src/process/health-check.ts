@@ -1,6 +1,5 @@
 /** The health check of the container image. Exits with 0 if the server is ready, otherwise prints the reason and exits with 1. */
-import { readHealthListener } from '../config/config.ts'
-import { localUrlOf } from '../config/listeners.ts'
+import { localUrlOf, readHealthListener } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
 
 try {

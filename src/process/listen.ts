@@ -1,7 +1,6 @@
 import { once } from 'node:events'
-import type { AddressInfo, ListenOptions, Server } from 'node:net'
-import { createServer } from 'node:net'
-import { type ListenerConfig, localUrlOf } from '../config/listeners.ts'
+import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net'
+import { type ListenerConfig, localUrlOf } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
 
 export interface Listening {

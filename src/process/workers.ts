@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import type { ListenerConfig, ListenerName } from '../config/listeners.ts'
+import type { ListenerConfig, ListenerName } from '../config/config.ts'
 import type { Log } from './log.ts'
 
 /** The pause before a worker is replaced doubles for each replacement, until one lives for `stableLifeMs`. Milliseconds. */

@@ -2,10 +2,9 @@ import { sql } from 'kysely'
 import { ForeignKeyViolation } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import type { Db } from '../storage/port.ts'
-import { Records } from '../storage/records.ts'
+import { firstRevision, type Precondition, Records, type Versioned } from '../storage/records.ts'
 import { detachBatchSize, finishRemoval, type IsStopped, type Removal } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
-import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import { type Space, spaceSchema } from './schema.ts'
 
 /** Lists, finds, changes and deletes spaces. */

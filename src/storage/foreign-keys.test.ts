@@ -4,9 +4,8 @@ import { type TestContext, test } from 'node:test'
 import type { Generated } from 'kysely'
 import { executeAt, newLocation } from '../../test/engine.ts'
 import { ForeignKeyViolation } from '../errors.ts'
-import type { StorageLocation } from './location.ts'
 import { openStorage } from './open.ts'
-import type { Db } from './port.ts'
+import type { Db, StorageLocation } from './port.ts'
 import { query } from './schema.ts'
 
 type Tables = {

@@ -1,9 +1,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { placeOfPostgres, type StorageLocation } from './location.ts'
+import { UseOwnTool } from '../errors.ts'
 import type { MigrationState } from './migrate.ts'
-import type { BatchWriter, Storage } from './port.ts'
-import { backupTool, restoreTool } from './postgres/own-tools.ts'
+import { type BatchWriter, placeOfPostgres, type Storage, type StorageLocation } from './port.ts'
 import type { BackupOptions } from './sqlite/backup.ts'
 import type { Restored, RestoreOptions } from './sqlite/restore.ts'
 
@@ -60,3 +59,33 @@ export function placeOf(location: StorageLocation): string {
 // Loaded on demand, because an engine is a third of the code that a process loads.
 const sqlite = () => import('./sqlite/open.ts')
 const postgres = () => import('./postgres/open.ts')
+
+/** Returns the error that names PostgreSQL's tool for backups, which works while the database is in use. */
+export function backupTool(url: string, file: string): UseOwnTool {
+  return useOwnTool('back up', `pg_dump --format=custom ${nameOf(url)} --file=${quoted(file)}`)
+}
+
+/** Returns the error that names PostgreSQL's tool to restore a backup. */
+export function restoreTool(url: string, file: string): UseOwnTool {
+  const options = '--clean --if-exists --no-owner --single-transaction'
+  return useOwnTool('restore', `pg_restore ${options} ${nameOf(url)} ${quoted(file)}`)
+}
+
+function useOwnTool(action: string, command: string): UseOwnTool {
+  return new UseOwnTool(
+    `To ${action} a PostgreSQL database, run this command. It asks for the password or reads it from PGPASSFILE:\n\n  ${command}`,
+  )
+}
+
+/** Returns the option that names the database, without the password. */
+function nameOf(text: string): string {
+  const url = new URL(text)
+  url.password = ''
+  for (const name of ['password', 'sslpassword']) url.searchParams.delete(name)
+  return `--dbname=${quoted(url.href)}`
+}
+
+/** Quotes an argument for a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}

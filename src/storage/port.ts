@@ -1,7 +1,6 @@
 /** The storage port: what stores may ask of any engine. */
 import type { Histogram } from '../lib/histogram.ts'
 import type { Resource } from '../resources.ts'
-import type { StorageLocation } from './location.ts'
 import type { Query } from './schema.ts'
 
 /** Runs queries: the storage itself, or one of its transactions. */
@@ -200,3 +199,19 @@ export interface Page<Row> {
 
 /** A search or filter counts no more matches than this. The page itself is always right. */
 export const countedMatches = 10_000
+
+/** A configured database. */
+export type StorageLocation = { readonly engine: 'sqlite'; readonly path: string } | PostgresLocation
+
+export interface PostgresLocation {
+  readonly engine: 'postgres'
+  /** A `postgres://` URL as libpq accepts it, which may contain a password. */
+  readonly url: string
+  readonly pool: number
+}
+
+/** Returns the host and database name of a URL, for messages. */
+export function placeOfPostgres(url: string): string {
+  const { host, pathname } = new URL(url)
+  return `${host || 'localhost'}${pathname}`
+}

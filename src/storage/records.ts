@@ -3,7 +3,6 @@ import { sql } from 'kysely'
 import { resources } from '../resources.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from './port.ts'
 import { CachedQuery, type OwnedTable, type Query, query, type SqlTemplate } from './schema.ts'
-import { type Precondition, type Versioned, versionOf } from './version.ts'
 
 /** The columns that every record shows. */
 interface AnyRecord {
@@ -163,4 +162,24 @@ export class Records<Row extends AnyRecord> {
     for (const column of this.columns) record[column] = row[column]
     return { record: record as Row, version: versionOf(row.revision, row.updated_at) }
   }
+}
+
+/** A record and its version, which differs after every change. */
+export interface Versioned<Row> {
+  readonly record: Row
+  readonly version: string
+}
+
+/** The revision of an unchanged record. */
+export const firstRevision = 1
+
+/** A condition for a change of a record. */
+export interface Precondition {
+  /** Gets the current version, in the transaction that is about to change it. Throws `precondition_failed`. */
+  check(version: string): void
+}
+
+/** Returns the version for entity tags. The time distinguishes revisions of a restored database. */
+export function versionOf(revision: number, updatedAt: string): string {
+  return `${revision}-${updatedAt}`
 }

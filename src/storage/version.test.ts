@@ -6,10 +6,9 @@ import { newLocation, newStorage } from '../../test/engine.ts'
 import { createAccount } from '../accounts/store.ts'
 import { preconditionFailed } from '../errors.ts'
 import { changeSpace, insertSpace, removeSpace, spaceRecords } from '../spaces/store.ts'
-import type { StorageLocation } from './location.ts'
 import { openStorage } from './open.ts'
-import type { Db } from './port.ts'
-import type { Precondition } from './version.ts'
+import type { Db, StorageLocation } from './port.ts'
+import type { Precondition } from './records.ts'
 
 const insert = (db: Db, account: number) => insertSpace(db, account, { name: 'Space', color: 1 })
 const rename = (db: Db, account: number, id: number, n: number, when: Precondition | null = null) =>

@@ -7,7 +7,7 @@ import { listQueryOf } from '../forms/list-query.ts'
 import { color, colorSchema, integer, tagName } from '../forms/rules.ts'
 import { shownVersion } from '../http/conditions.ts'
 import { resources } from '../resources.ts'
-import type { Versioned } from '../storage/version.ts'
+import type { Versioned } from '../storage/records.ts'
 
 /** A tag in the database and in responses. */
 export const tagSchema = Type.Object(

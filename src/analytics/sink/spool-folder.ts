@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { syncToDisk } from '../../lib/whole-file.ts'
-import { type FileLock, lockFile } from '../../storage/file-lock.ts'
+import { type FileLock, lockFile } from '../../storage/sqlite/connection.ts'
 import { type ClickRow, SpoolUnusable } from './sink.ts'
 
 /** A batch in the spool: a file. Its name consists of its order, its number of rows and its id. */

@@ -1,11 +1,12 @@
 import { icon } from '../../frame/icons.ts'
 import { Html, html, type Part } from '../../http/html.ts'
 import { type ApiRequest, exampleIn, languages } from './browser/examples.js'
-import { inline, markdown } from './markdown.ts'
 import {
   type Content,
   type Example,
   fieldsOf,
+  inline,
+  markdown,
   type OpenApi,
   type OperationObject,
   type Parameter,
@@ -15,7 +16,6 @@ import {
   schemaOf,
   typeOf,
 } from './schema.ts'
-import { synonymsOf } from './synonyms.ts'
 
 /** An operation with its place in the document. */
 export interface DocumentedOperation extends OperationObject {
@@ -194,4 +194,36 @@ export function jsonText(value: unknown, indentation = ''): string {
   const line = parts.length === 0 ? open + close : `${open} ${parts.join(', ')} ${close}`
   if (line.length <= lineLength && !line.includes('\n')) return line
   return `${open}\n${inner}${parts.join(`,\n${inner}`)}\n${indentation}${close}`
+}
+
+/** Words that the filter finds, by the words in the titles of operations and guide sections. */
+const synonyms: Readonly<Record<string, string>> = {
+  store: 'create add new insert make shorten',
+  update: 'edit modify change set rename',
+  delete: 'remove erase destroy reset forget undo',
+  list: 'find search browse all index',
+  show: 'get read fetch view retrieve',
+  check: 'status ping monitor',
+  link: 'short url alias redirect destination',
+  links: 'short urls aliases redirects pagination',
+  lists: 'pagination paging cursor search sort',
+  domain: 'host hostname dns',
+  space: 'folder group tag category',
+  statistics: 'stats analytics reports clicks visits visitors traffic',
+  clicks: 'stats statistics analytics visits',
+  qr: 'barcode image picture png svg',
+  key: 'login sign in authentication token scopes permissions whoami me quota',
+  authentication: 'login sign in token api key bearer password oauth scopes permissions',
+  rate: 'quota throttling too many requests 429',
+  errors: 'problems failures exceptions status codes validation',
+  values: 'types integer boolean null empty optional nullable dates',
+  updates: 'etag concurrency conflict optimistic locking version',
+  retries: 'idempotency idempotent duplicate repeat timeout',
+  browsers: 'cors javascript gzip',
+  generators: 'sdk client openapi swagger',
+}
+
+/** Returns the synonyms of all words in the title. */
+export function synonymsOf(title: string): string {
+  return [...new Set(title.toLowerCase().match(/\w+/g))].flatMap((word) => synonyms[word] ?? []).join(' ')
 }

@@ -5,10 +5,8 @@ import { type Scheme, schemes } from '../../frame/scheme.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type StaticContent, staticContent } from '../../http/static-content.ts'
 import { stylesheet } from '../problem-pages.ts'
-import { markdown } from './markdown.ts'
-import { codeLinks, type DocumentedOperation, methodBadge, operationSection } from './operation.ts'
-import { fieldsOf, inlineReferences, type OpenApi, type Response, rowsOf, schemaOf } from './schema.ts'
-import { synonymsOf } from './synonyms.ts'
+import { codeLinks, type DocumentedOperation, methodBadge, operationSection, synonymsOf } from './operation.ts'
+import { fieldsOf, inlineReferences, markdown, type OpenApi, type Response, rowsOf, schemaOf } from './schema.ts'
 
 function referencePage(document: OpenApi, scheme: Scheme): string {
   const { info, tags } = document

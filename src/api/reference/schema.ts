@@ -1,6 +1,5 @@
 /** The parts of an OpenAPI document that the reference shows, and its schemas as people read them. */
-import { type Html, html, type Part } from '../../http/html.ts'
-import { inline } from './markdown.ts'
+import { Html, html, type Part } from '../../http/html.ts'
 
 /** A document in which only schemas have references; see `inlineReferences`. */
 export interface OpenApi {
@@ -171,4 +170,28 @@ function boundsOf({ minimum, maximum = Number.MAX_SAFE_INTEGER, maxLength }: Sch
 
 function defaultOf(schema: Schema): Part {
   return schema.default === undefined ? null : html`, default ${String(schema.default)}`
+}
+
+/** Renders blocks separated by blank lines. Headings are of level 3. */
+export function markdown(text: string): Html {
+  const blocks = text.split(/\n{2,}/).filter((block) => block !== '')
+  return html`${blocks.map(blockOf)}`
+}
+
+/** Renders code and bold text within a line. */
+export function inline(text: string): Html {
+  const { text: escaped } = html`${text}`
+  return new Html(escaped.replace(/`([^`]+)`/g, '<code>$1</code>').replace(/\*\*(.+?)\*\*/g, '<strong>$1</strong>'))
+}
+
+function blockOf(block: string): Html {
+  const [, code] = /^```\w*\n(.*)\n```$/s.exec(block) ?? []
+  if (code !== undefined) return html`<pre><code>${code}</code></pre>`
+  if (block.startsWith('## ')) return html`<h3>${block.slice('## '.length)}</h3>`
+  if (block.startsWith('- '))
+    return html`<ul>${block
+      .slice(2)
+      .split('\n- ')
+      .map((item) => html`<li>${inline(item)}</li>`)}</ul>`
+  return html`<p>${inline(block)}</p>`
 }

@@ -8,7 +8,6 @@ import { type ChangeRow, changedOnPostgres, prunedBatchSize, prunedOnPostgres, t
 import { Condition } from '../condition.ts'
 import { listPage } from '../list.ts'
 import { type Cost, filtered, type ListEngine, type Values } from '../list-sources.ts'
-import type { StorageLocation } from '../location.ts'
 import type {
   ChangePosition,
   Changes,
@@ -18,6 +17,7 @@ import type {
   Meter,
   Page,
   Storage,
+  StorageLocation,
   Transaction,
 } from '../port.ts'
 import { isRead, type Query } from '../schema.ts'

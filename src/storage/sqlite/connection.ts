@@ -3,7 +3,7 @@ import { type CompiledQuery, type OperationNodeSource, type SelectModifierNode, 
 import { LruCache } from '../../lib/lru-cache.ts'
 import { Condition } from '../condition.ts'
 import { compileQuery } from '../schema.ts'
-import { translated } from './errors.ts'
+import { isBusy, translated } from './errors.ts'
 
 /** The number of prepared queries. Queries with a varying number of parameters have many texts. */
 const maxPreparedTexts = 1_000
@@ -104,4 +104,23 @@ const compiler = new Compiler()
 /** Compiles a query for SQLite. */
 export function compiledForSqlite(query: OperationNodeSource): CompiledQuery {
   return compileQuery(compiler, query)
+}
+
+/** A lock that this process holds. */
+export interface FileLock {
+  release(): void
+}
+
+/** Locks and creates the file, until the release or the end of the process. Returns null if it is locked already. */
+export function lockFile(path: string): FileLock | null {
+  const database = new DatabaseSync(path, { timeout: 0 })
+  try {
+    // Without a journal file.
+    database.exec('pragma journal_mode = memory; begin exclusive')
+    return { release: () => database.close() }
+  } catch (error) {
+    database.close()
+    if (isBusy(error)) return null
+    throw error
+  }
 }

@@ -7,8 +7,17 @@ import { type ChangeRow, changedOnSqlite, prunedBatchSize, prunedOnSqlite, toCha
 import { Condition } from '../condition.ts'
 import { listPage } from '../list.ts'
 import type { Cost, Values } from '../list-sources.ts'
-import type { StorageLocation } from '../location.ts'
-import type { ChangePosition, Changes, DatabaseCondition, Listing, Meter, Page, Storage, Transaction } from '../port.ts'
+import type {
+  ChangePosition,
+  Changes,
+  DatabaseCondition,
+  Listing,
+  Meter,
+  Page,
+  Storage,
+  StorageLocation,
+  Transaction,
+} from '../port.ts'
 import { isRead, type Query, query } from '../schema.ts'
 import { BatchReader } from './batch-reader.ts'
 import { Connection, compiledForSqlite, openDatabase } from './connection.ts'

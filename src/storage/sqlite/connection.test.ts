@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { eventually, newFolder, startProgram } from '../../test/processes.ts'
-import { lockFile } from './file-lock.ts'
+import { eventually, newFolder, startProgram } from '../../../test/processes.ts'
+import { lockFile } from './connection.ts'
 
-const module = import.meta.resolve('./file-lock.ts')
+const module = import.meta.resolve('./connection.ts')
 
 test('grants a lock to one holder at a time', (t) => {
   const path = join(newFolder(t), 'lock')

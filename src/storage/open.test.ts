@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { UseOwnTool } from '../../errors.ts'
-import { backupTool, restoreTool } from './own-tools.ts'
+import { UseOwnTool } from '../errors.ts'
+import { backupTool, restoreTool } from './open.ts'
 
 const url = 'postgres://way:s3cret@db.example:5433/links?sslmode=require&password=s3cret&sslpassword=s3cret'
 const database = `--dbname='postgres://way@db.example:5433/links?sslmode=require'`
