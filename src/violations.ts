@@ -110,6 +110,7 @@ export const messages = {
   ],
   'required.any_scope': 'The key needs at least one scope.',
   'required.new_space': 'Choose a space or domain to move the links to.',
+  'required.tag_change': 'Name tags to add or to remove.',
   not_a_string: ['The {field} field must be a string.', '{label} must be text.'],
   not_single: ['The {field} field must be sent once, as a single value.', '{label} must have a single value.'],
   control_characters: [

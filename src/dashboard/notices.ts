@@ -9,6 +9,7 @@ import type { Exchange } from '../http/exchange.ts'
 import { type Html, html, type Part } from '../http/html.ts'
 import { findRemovedLink, linksDeletedBy } from '../links/deleted-links.ts'
 import { type DestinationWarning, destinationWarnings } from '../links/destination-warnings.ts'
+import { maxTags } from '../links/link.ts'
 import { isUndoable } from '../links/link-edits.ts'
 import type { LinkRow } from '../links/schema.ts'
 import { findLink } from '../links/store.ts'
@@ -73,6 +74,8 @@ const messages = {
   'links-not-moved': () => 'No link was moved because all are on the domain already, or their aliases are taken there.',
   'links-without-space': ({ count, failed }) =>
     `${quantity(count, 'link')} moved to “No space”.${failures(failed, 'moved')}`,
+  'links-tagged': ({ count, failed }) =>
+    `Tags of ${quantity(count, 'link')} changed.${failed === 0 ? '' : `${failures(failed, 'changed')} A link has up to ${maxTags} tags.`}`,
   'links-deleted': ({ count, failed }) => `${quantity(count, 'link')} deleted.${failures(failed, 'deleted')}`,
   'links-gone': () => 'Nothing was changed because the links no longer exist.',
   'links-restored': ({ count, failed }) =>
@@ -171,6 +174,7 @@ const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
   'links-moved': offerForEdits(1),
   'links-on-domain': offerForEdits(1),
   'links-without-space': offerForEdits(0),
+  'links-tagged': offerForEdits(0),
   'domain-deleted': {
     named: 0,
     isPossible: async ({ ids: [id = 0] }, { storage, account }) =>

@@ -8,7 +8,7 @@ import type { Precondition, Versioned } from '../storage/records.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { type RecountClicks, removeLinkForNow, restoreLink } from './deleted-links.ts'
 import { type Edit, newEdit, recordEdit, undoEdit } from './link-edits.ts'
-import type { UnknownTags } from './link-tags.ts'
+import type { TagChange, UnknownTags } from './link-tags.ts'
 import { hashPassword } from './password.ts'
 import {
   type LinkChange,
@@ -17,7 +17,6 @@ import {
   type NewLink,
   periodViolations,
   storeLink,
-  tagsOf,
   updateLink,
 } from './schema.ts'
 import {
@@ -82,8 +81,8 @@ export class LinkActions {
   }
 
   /**
-   * Changes a link as `change` does, as part of an edit that `undoEdit` can undo for a minute. The result's `edit` is its id,
-   * or null if nothing was changed.
+   * Changes a link as `change` does, and its tags, as part of an edit that `undoEdit` can undo for a minute. The result's
+   * `edit` is its id, or null if nothing was changed.
    */
   changeForNow(
     account: number,
@@ -91,8 +90,9 @@ export class LinkActions {
     fields: Fields,
     precondition: Precondition | null,
     edit = newEdit(),
+    tags?: TagChange,
   ): Promise<EditedLink> {
-    return this.#change(account, id, fields, precondition, { edit })
+    return this.#change(account, id, fields, precondition, { edit, tags })
   }
 
   async #change(
@@ -100,9 +100,13 @@ export class LinkActions {
     id: number,
     fields: Fields,
     precondition: Precondition | null,
-    { edit, unknownTags }: { readonly edit?: Edit; readonly unknownTags?: UnknownTags } = {},
+    {
+      edit,
+      unknownTags,
+      tags,
+    }: { readonly edit?: Edit; readonly unknownTags?: UnknownTags; readonly tags?: TagChange | undefined } = {},
   ): Promise<EditedLink> {
-    const changed = await this.#checkedChange(account, updateLink.read(fields), unknownTags)
+    const changed = await this.#checkedChange(account, updateLink.read(fields), unknownTags, tags)
     return this.#store(async (tx) => {
       const { before, link } = await changed(tx, id, precondition)
       return { link, edit: edit === undefined ? null : await recorded(tx, account, edit, before, link) }
@@ -110,14 +114,14 @@ export class LinkActions {
   }
 
   /**
-   * Returns a function that changes one of several links of the account in the same way, in a transaction. Its `tags` replace
-   * the names of the link's tags. Throws `validation_failed` if a field is invalid for every link.
+   * Returns a function that changes one of several links of the account, and their tags, in the same way, in a transaction.
+   * Throws `validation_failed` if a field is invalid for every link.
    */
   async changeOfMany(
     account: number,
     reading: Reading<LinkChange>,
     unknownTags: UnknownTags,
-    tags: (names: readonly string[]) => readonly string[] | undefined,
+    tags: TagChange | undefined,
   ): Promise<(tx: Db, id: number) => Promise<Versioned<LinkRow>>> {
     const { values } = reading
     const violations = [...reading.violations, ...(await spaceViolations(this.#storage, account, values.space_id))]
@@ -132,7 +136,7 @@ export class LinkActions {
     account: number,
     reading: ReturnType<typeof updateLink.read>,
     unknownTags?: UnknownTags,
-    newTags: (names: readonly string[]) => readonly string[] | undefined = () => undefined,
+    tags?: TagChange,
   ) {
     const password = reading.violations.length > 0 ? null : reading.values.redirect_password
     const redirect_password = await hashed(account, password)
@@ -140,8 +144,8 @@ export class LinkActions {
       const before = found(await findLinkForUpdate(tx, account, id), 'link')
       precondition?.check(before.version)
       const change = await checkedChange(tx, account, before.record, reading, this.#parts.shortUrl)
-      const tags = newTags(tagsOf(before.record)) ?? change.tags
-      const changed = await changeLink(tx, account, id, { ...change, tags, redirect_password }, unknownTags)
+      const values = { ...change, tags: tags ?? change.tags, redirect_password }
+      const changed = await changeLink(tx, account, id, values, unknownTags)
       return { before, link: found(changed, 'link') }
     }
   }

@@ -18,7 +18,6 @@ import { failures } from '../http/failures.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { addHeader, sendJson } from '../http/response.ts'
 import type { IdempotentRequests } from '../idempotency/store.ts'
-import { foldCase } from '../lib/fold-case.ts'
 import { Semaphore } from '../lib/semaphore.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage, Transaction } from '../storage/port.ts'
@@ -35,7 +34,6 @@ import {
   storeLinks,
   updateLinks,
 } from './bulk-schema.ts'
-import { maxTags } from './link.ts'
 import { findUnknownTag } from './link-tags.ts'
 import { unknownTagsFor } from './routes.ts'
 import { type LinkRow, linkOf } from './schema.ts'
@@ -106,8 +104,8 @@ function addUpdate(parts: Parts): void {
       const violations = await setViolations(storage, account, values, unknownTags, reading)
       if (violations.length > 0) throw validationFailed(violations)
       const isTagged = add_tags.length + remove_tags.length > 0
-      const tagsFor = (names: readonly string[]) => (isTagged ? changedTags(names, add_tags, remove_tags) : undefined)
-      const change = await namingSet(() => actions.changeOfMany(account, reading, unknownTags, tagsFor))
+      const tags = isTagged ? { add: add_tags, remove: remove_tags } : undefined
+      const change = await namingSet(() => actions.changeOfMany(account, reading, unknownTags, tags))
       return {
         rows: ids.map((id) => ({ id, apply: async (tx) => (await change(tx, id)).record })),
         operation: updateLinks,
@@ -201,20 +199,6 @@ async function namingSet<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof Failure && error.code === 'validation_failed')) throw error
     throw validationFailed((error.facts.violations ?? []).map(inSet))
   }
-}
-
-/** Returns the names of a link's tags after some were removed and others added. Throws `validation_failed` for too many. */
-function changedTags(
-  names: readonly string[],
-  added: readonly string[],
-  removed: readonly string[],
-): readonly string[] {
-  const gone = new Set(removed.map(foldCase))
-  const kept = names.filter((name) => !gone.has(foldCase(name)))
-  const known = new Set(kept.map(foldCase))
-  const all = [...kept, ...added.filter((name) => !known.has(foldCase(name)))]
-  if (all.length > maxTags) throw validationFailed([new Refusal('too_many', { most: maxTags }).at('tags')])
-  return all
 }
 
 /** One after another, so that other writes get their turn: those of the same commit wait for all rows. */

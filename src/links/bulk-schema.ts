@@ -112,12 +112,14 @@ const setField: Field<Fields> = {
   },
 }
 
-export const changeForm = form({
-  ids: idsField,
-  set: setField,
+const tagLists = {
   add_tags: list(tagName, tagsOptions('The names of tags to add.'), none),
   remove_tags: list(tagName, tagsOptions('The names of tags to remove. Unknown names are ignored.'), none),
-})
+}
+
+export const changeForm = form({ ids: idsField, set: setField, ...tagLists })
+/** For the dashboard. */
+export const tagChangeForm = form(tagLists)
 export const deletionForm = form({ ids: idsField })
 export const atomicQuery = form({
   atomic: optional(booleanRule('Whether no row is applied if one of them fails.'), false),

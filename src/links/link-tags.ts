@@ -5,6 +5,7 @@ import type { Db, GroupIds, PageRequest } from '../storage/port.ts'
 import { firstRevision } from '../storage/records.ts'
 import { query } from '../storage/schema.ts'
 import { Refusal } from '../violations.ts'
+import { maxTags } from './link.ts'
 
 /** What happens to names without a tag: tags are created, `unknown_tag` is thrown, or the names are ignored. */
 export type UnknownTags = 'create' | 'reject' | 'ignore'
@@ -20,18 +21,25 @@ export const tagsOfLink = `case when exists (select 1 from link_tags where link_
       join tags as shown on shown.id = coalesce(tags.merged_into, tags.id) and shown.account_id = links.account_id
       where link_id = links.id) as named) end`
 
+/** Names of tags that a link gets and loses. A name in both lists is added. */
+export interface TagChange {
+  readonly add: readonly string[]
+  readonly remove: readonly string[]
+}
+
 /**
- * Replaces the tags of the account's link, which is locked, by the tags with these names, case-insensitively. Returns whether
- * that changed anything. Throws `validation_failed` for the first unknown name if `unknown` is `reject`.
+ * Replaces or changes the tags of the account's link, which is locked. Names are case-insensitive. Returns whether that changed
+ * anything. Throws `validation_failed` for more than `maxTags`, and for the first unknown name if `unknown` is `reject`.
  */
 export async function setTags(
   tx: Db,
   account: number,
   link: number,
-  names: readonly string[],
+  names: readonly string[] | TagChange,
   unknown: UnknownTags,
 ): Promise<boolean> {
-  const wanted = await tagsNamed(tx, account, names, unknown)
+  const isChange = 'add' in names
+  const named = await tagsNamed(tx, account, isChange ? names.add : names, unknown)
   const rows = await tx.execute(
     query
       .selectFrom('link_tags')
@@ -39,14 +47,16 @@ export async function setTags(
       .select(['tag_id', 'merged_into', 'tags.account_id'])
       .where('link_id', '=', link),
   )
-  const removed = rows.filter(({ tag_id }) => !wanted.has(tag_id)).map(({ tag_id }) => tag_id)
-  const added = [...wanted].filter((tag) => !rows.some(({ tag_id }) => tag_id === tag))
+  // Tags in account 0 without a target are being deleted.
+  const shownAs = (row: (typeof rows)[number]) => row.merged_into ?? (row.account_id === account ? row.tag_id : 0)
+  const shown = new Set(rows.map(shownAs).filter((tag) => tag !== 0))
+  const wanted = isChange ? shown.difference(await idsOf(tx, account, names.remove)).union(named) : named
+  if (wanted.size > maxTags) throw validationFailed([new Refusal('too_many', { most: maxTags }).at('tags')])
+  const removed = rows.filter((row) => !wanted.has(shownAs(row))).map(({ tag_id }) => tag_id)
   if (removed.length > 0) {
     await tx.execute(query.deleteFrom('link_tags').where('link_id', '=', link).where('tag_id', 'in', removed))
   }
-  await insertTags(tx, account, link, added)
-  // Tags in account 0 without a target are being deleted.
-  const shown = new Set(rows.flatMap((row) => row.merged_into ?? (row.account_id === account ? row.tag_id : [])))
+  await insertTags(tx, account, link, [...wanted.difference(shown)])
   return shown.symmetricDifference(wanted).size > 0
 }
 
@@ -103,6 +113,13 @@ export async function findUnknownTag(db: Db, account: number, names: readonly st
   const tags = query.selectFrom('tags').select('name_folded').where('account_id', '=', account)
   const known = await db.execute(tags.where('name_folded', 'in', names.map(foldCase)))
   return names.find((name) => !known.some(({ name_folded }) => name_folded === foldCase(name)))
+}
+
+async function idsOf(db: Db, account: number, names: readonly string[]): Promise<ReadonlySet<number>> {
+  if (names.length === 0) return new Set()
+  const tags = query.selectFrom('tags').select('id').where('account_id', '=', account)
+  const named = await db.execute(tags.where('name_folded', 'in', names.map(foldCase)))
+  return new Set(named.map(({ id }) => id))
 }
 
 /** Returns the ids of the account's tags with these names, and locks them, so that they are not deleted meanwhile. */

@@ -6,7 +6,7 @@ import { firstRevision, type Precondition, Records, type Versioned } from '../st
 import { CachedQuery, query, type Row, sqlTemplate } from '../storage/schema.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
-import { setTags, tagsOfLink, type UnknownTags } from './link-tags.ts'
+import { setTags, type TagChange, tagsOfLink, type UnknownTags } from './link-tags.ts'
 import { type LinkChange, type LinkRow, type LinkValues, linkColumns, type NewLink } from './schema.ts'
 
 type Totals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>
@@ -289,7 +289,13 @@ export async function changeLink(
   db: Db,
   account: number,
   id: number,
-  { tags, ...change }: LinkChange & { readonly domain_id?: number },
+  {
+    tags,
+    ...change
+  }: Omit<LinkChange, 'tags'> & {
+    readonly domain_id?: number
+    readonly tags?: LinkChange['tags'] | TagChange
+  },
   unknownTags: UnknownTags = 'create',
 ): Promise<Versioned<LinkRow> | undefined> {
   const flags = {

@@ -49,16 +49,17 @@ const someLink = fc.record({
   /** 0 stands for no space. */
   space: fc.nat(2),
   domain: fc.nat(1),
+  tags: fc.subarray(['kept', 'old']),
 })
 const someFilter = fc.record({ search: fc.constantFrom('', ...words), space: fc.nat(3), disabled: fc.boolean() })
-const actions = ['enable', 'disable', 'space', 'domain', 'delete'] as const
+const actions = ['enable', 'disable', 'space', 'domain', 'tag', 'delete'] as const
 
 /** Stores the links on two domains. Returns the ids that stand for their spaces. */
 async function furnish({ stored, domain, other }: Owner, links: readonly Json[]): Promise<number[]> {
   const spaces = [0, (await stored('/spaces', { name: 'Red' })).id, (await stored('/spaces', { name: 'Blue' })).id]
-  for (const { title, disabled, space, domain: at } of links) {
+  for (const { title, disabled, tags, space, domain: at } of links) {
     const place = { domain_id: [domain, other][at].id, space_id: spaces[space] || null }
-    await stored('/links', { url: 'https://acme.com', title, disabled, ...place })
+    await stored('/links', { url: 'https://acme.com', title, disabled, tags, ...place })
   }
   return spaces
 }
@@ -75,6 +76,7 @@ function queryOf({ search, space, disabled }: Filter, spaces: readonly number[])
 /** Returns a link after an action; nothing if it is deleted. */
 function changed(link: Json, what: (typeof actions)[number], space: number, domain: Json): Json[] {
   if (what === 'delete') return []
+  if (what === 'tag') return [{ ...link, tags: [...link.tags.filter((tag: string) => tag !== 'old'), 'new'] }]
   if (what === 'space') return [{ ...link, space_id: space }]
   if (what === 'domain') {
     const short_url = link.short_url.replace(/(?<=\/\/)[^/:]+/, domain.name)
@@ -97,7 +99,12 @@ describe('all links that match', () => {
         const matching = new Set((await linksOf(own, String(query))).map(({ id }) => id))
         const moves = { space: `space-${spaces[2]}`, domain: `domain-${own.other.id}` }
         const action = what in moves ? { what: 'move', to: moves[what as keyof typeof moves] } : { what }
-        const form = { ...action, matching: '1', next: `/app/links?${query}` }
+        const form = {
+          ...(what === 'tag' && { add_tags: 'new', remove_tags: 'unknown, OLD' }),
+          ...action,
+          matching: '1',
+          next: `/app/links?${query}`,
+        }
         const asked = await own.browser.post(selected, form)
         assert.deepEqual(await linksOf(own), before)
         const expected = before.flatMap((each) =>
@@ -196,6 +203,47 @@ describe('all links that match', () => {
       assert.equal(answer.status, 422)
       assert.match(answer.page.text, /One action changes up to 5,000 links\. Narrow the search or the filters/)
     }
+  })
+})
+
+describe('a change of tags', () => {
+  test('needs names, and returns 422 with the error next to its field', async () => {
+    const { link, browser, confirm, shown } = await newOwner()
+    const { id } = await link()
+    const form = { what: 'tag', [`row-${id}`]: 'on' }
+    const { page, status } = await browser.post(selected, form)
+    assert.deepEqual([status, page.heading], [200, 'Change the tags of 1 link'])
+    for (const [field, names, error] of [
+      ['add_tags', '', 'Name tags to add or to remove.'],
+      ['add_tags', ' , ', 'Name tags to add or to remove.'],
+      ['add_tags', 'x'.repeat(51), '“Add tags” must be at most 50 characters long.'],
+      ['remove_tags', Array.from({ length: 21 }, (_, at) => at).join(), '“Remove tags” takes at most 20 values.'],
+    ] as const) {
+      const answer = await browser.submit(page, selected, { [field]: names })
+      assert.equal(answer.status, 422)
+      assert.ok(answer.page.errorOf(field).includes(error), answer.page.errorOf(field))
+    }
+    assert.deepEqual((await shown({ id })).tags, [])
+    const { said } = await confirm({ ...form, add_tags: 'Summer, Print, SUMMER', remove_tags: 'print' })
+    assert.match(said.join(), /^Tags of 1 link changed\. Undo/)
+    assert.deepEqual((await shown({ id })).tags, ['Print', 'Summer'])
+  })
+
+  test('skips links that would have more than 20 tags, and links of other accounts', async () => {
+    const [{ link, confirm, shown, undo }, stranger] = [await newOwner(), await newOwner()]
+    const names = Array.from({ length: 20 }, (_, at) => `tag ${at}`)
+    const [full, free, foreign] = [await link({ tags: names }), await link(), await stranger.link()]
+    const rows = Object.fromEntries([full, free, foreign].map(({ id }) => [`row-${id}`, 'on']))
+    const page = await confirm({ what: 'tag', add_tags: 'one more', ...rows })
+    assert.match(
+      page.said.join(),
+      /^Tags of 1 link changed\. 2 others couldn’t be changed\. A link has up to 20 tags\. Undo/,
+    )
+    const tagsOf = async () => [(await shown(full)).tags.length, (await shown(free)).tags]
+    assert.deepEqual(await tagsOf(), [20, ['one more']])
+    assert.deepEqual((await stranger.shown(foreign)).tags, [])
+    assert.equal(await undo(page), 'Change undone.')
+    assert.deepEqual(await tagsOf(), [20, []])
   })
 })
 

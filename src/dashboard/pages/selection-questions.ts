@@ -6,12 +6,16 @@ import { validationFailed } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { type BulkLink, findBulkLinks, type MoveConflict, type MovePlan, planMove } from '../../links/bulk.ts'
+import { maxTags } from '../../links/link.ts'
 import type { Edit } from '../../links/link-edits.ts'
 import { unknownDomain, unknownSpace } from '../../links/store.ts'
 import { spaceRecords } from '../../spaces/store.ts'
+import type { Violation } from '../../violations.ts'
+import { loadTags } from '../choices.ts'
 import type { Notice } from '../notices.ts'
 import type { PageContent, Services } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
+import { FormState, textField } from '../parts/fields.ts'
 import { formatCount, quantity } from '../parts/format.ts'
 import { shortUrlText } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
@@ -20,7 +24,7 @@ import { describeEffect, undoNote } from './link.ts'
 
 /** What a user does with links, and the notices about it. */
 export interface LinkAction {
-  readonly what: 'enable' | 'disable' | 'archive' | 'unarchive' | 'move' | 'delete'
+  readonly what: 'enable' | 'disable' | 'archive' | 'unarchive' | 'move' | 'tag' | 'delete'
   /** Whether the action needs a confirmation even for checked links. */
   readonly asks: boolean
   /** Changes a link as part of an edit. */
@@ -28,6 +32,8 @@ export interface LinkAction {
   readonly single?: Notice['code']
   readonly several: Notice['code']
   readonly to?: Destination
+  /** The action can't be confirmed with these. */
+  readonly violations?: readonly Violation[]
 }
 
 /** Where links move to. The id 0 stands for no space. */
@@ -59,6 +65,7 @@ export async function askAbout(
   if (links.length === 0) return null
   const question = { selection, links, services, account }
   if (action.what === 'delete') return askToDelete(question)
+  if (action.what === 'tag') return askForTags(question, action)
   if (action.to?.kind === 'domain') return askToChangeDomain(question, action.to.id)
   return askToChange(question, action)
 }
@@ -82,6 +89,29 @@ async function askToDelete({ selection, links, services, account }: Question): P
     consequences: [await effectOf(links, services, account), undoNote],
     verb: `Delete ${counts}`,
   })
+}
+
+/** Asks which tags to add and to remove. */
+async function askForTags(
+  { selection, links, services, account }: Question,
+  { violations }: LinkAction,
+): Promise<PageContent> {
+  const counts = quantity(links.length, 'link')
+  const suggestions = (await loadTags(services.storage, account)).map(({ name }) => name)
+  const isSent = selection.fields.confirmed === 'true'
+  const state = new FormState(selection.fields, isSent ? violations : [])
+  const field = (name: string, label: string, help: string, hasFocus = false) =>
+    textField(state, { name, label, help, hasFocus, suggestions, isList: true })
+  const controls = html`${field('add_tags', 'Add tags', 'Words with commas between them, such as Summer, Print.', !isSent)}${field('remove_tags', 'Remove tags', 'Links without these tags stay as they are.')}`
+  const page = confirmation({
+    ...common(selection),
+    title: `Change the tags of ${counts}`,
+    consequences: [`A link has up to ${maxTags} tags. ${undoNote}`],
+    controls: state.withErrors(controls),
+    verb: `Change tags of ${counts}`,
+    weight: 'primary',
+  })
+  return { ...page, status: isSent ? 422 : 200 }
 }
 
 /** Asks before all matching links are enabled, disabled, archived, listed again or moved to a space. */

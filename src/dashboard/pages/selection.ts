@@ -6,6 +6,7 @@ import { type Html, html } from '../../http/html.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import type { LinkActions } from '../../links/actions.ts'
 import { findBulkLinks, matchingLinks, maxBulkLinks, planMove } from '../../links/bulk.ts'
+import { tagChangeForm } from '../../links/bulk-schema.ts'
 import { linksDeletedBy } from '../../links/deleted-links.ts'
 import { type Edit, linksChangedBy, newEdit } from '../../links/link-edits.ts'
 import { findLinkDomain, unknownDomain } from '../../links/store.ts'
@@ -52,7 +53,8 @@ export function addSelectionPages(pages: Pages, services: Services): void {
     if (fields.what === 'compare') return compareSelected(ids, list)
     const selection: Selection = { ids, isMatching: fields.matching !== undefined, next: list, fields }
     const action = actionFrom(fields, account, services.actions.links)
-    const isConfirmed = fields.confirmed === 'true' || !(action.asks || selection.isMatching)
+    const isValid = (action.violations ?? []).length === 0
+    const isConfirmed = fields.confirmed === 'true' ? isValid : !(action.asks || selection.isMatching)
     if (!isConfirmed) return (await askAbout(selection, action, services, account)) ?? new Redirect(list)
     const notice = await running.run(() => applyToAll(ids, action, account, services), String(account))
     return new Redirect(list, notice)
@@ -65,7 +67,7 @@ export function selectedActions({ spaces, domains }: Choices, list: ListState): 
     submitButton({ name: 'what', value, label, weight, needsNothing: value !== 'move' })
   return html`${hiddenFields({ next: list.currentHref })}${what('compare', 'Compare')}${what('enable', 'Enable')}${what('disable', 'Disable')}${what('archive', 'Archive')}${what('unarchive', 'Unarchive')}
 <label class="hidden-text" for="move-to">Space or domain</label><select id="move-to" name="to" required>${destinationsOf(spaces, domains.length > 1 ? domains : [])}</select>${what('move', 'Move')}
-${what('delete', 'Delete', 'danger')}`
+${what('tag', 'Tags…')}${what('delete', 'Delete', 'danger')}`
 }
 
 /** Renders the box that selects all links on all pages, if there are several. */
@@ -139,7 +141,8 @@ async function selectedIn(
   return matchingLinks(storage, account, linkListState(home, query).request)
 }
 
-function actionFrom({ what, to }: Fields, account: number, links: LinkActions): LinkAction {
+function actionFrom(sent: Fields, account: number, links: LinkActions): LinkAction {
+  const { what, to } = sent
   const change = (fields: Fields) => async (id: number, edit: Edit) =>
     resultOf(await links.changeForNow(account, id, fields, null, edit))
   switch (what) {
@@ -167,6 +170,8 @@ function actionFrom({ what, to }: Fields, account: number, links: LinkActions): 
       const [single, several] = ['link-unarchived', 'links-unarchived'] as const
       return { what, asks: false, apply: change({ archived: 'false' }), single, several }
     }
+    case 'tag':
+      return changeTags(sent, account, links)
     case 'move':
       return moveTo(destinationFrom(to), change, account, links)
     case 'delete': {
@@ -178,6 +183,21 @@ function actionFrom({ what, to }: Fields, account: number, links: LinkActions): 
     }
     default:
       throw new Failure('malformed_body', 'The form doesn’t say what to do. Open the list of links and try again.')
+  }
+}
+
+/** Returns the action that adds and removes tags. Its violations are those of the fields with the names of tags. */
+function changeTags({ add_tags, remove_tags }: Fields, account: number, links: LinkActions): LinkAction {
+  const { values, violations } = tagChangeForm.read({ add_tags, remove_tags })
+  const { add_tags: add = [], remove_tags: remove = [] } = values
+  const apply = async (id: number, edit: Edit) => {
+    const changed = await attempt(() => links.changeForNow(account, id, {}, null, edit, { add, remove }))
+    return changed instanceof Failure ? 'impossible' : resultOf(changed)
+  }
+  const isEmpty = violations.length === 0 && add.length + remove.length === 0
+  return {
+    ...{ what: 'tag', asks: true, apply, several: 'links-tagged' },
+    violations: isEmpty ? [new Refusal('required.tag_change').at('add_tags')] : violations,
   }
 }
 
