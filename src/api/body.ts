@@ -22,7 +22,7 @@ export async function readBody(
   return bytes instanceof Failure ? bytes : parse(bytes)
 }
 
-type Parse = (bytes: Buffer) => Fields | Failure
+type Parse = (bytes: Buffer) => Fields | Failure | Promise<Fields | Failure>
 
 /** Returns the parser for the media type of the body, or null if there is no body. */
 function parserFor(headers: IncomingHttpHeaders, media: readonly MediaType[]): Parse | Failure | null {
@@ -72,9 +72,9 @@ export class Table {
 }
 
 /** Parses CSV into a `Table` in the field `csv`. */
-function parseTable(bytes: Buffer): Fields | Failure {
+async function parseTable(bytes: Buffer): Promise<Fields | Failure> {
   if (!isUtf8(bytes)) return new Failure('malformed_body', 'The CSV cannot be read: it is not valid UTF-8.')
-  const rows = parseCsv(bytes.toString('utf8').replace(/^\ufeff/, ''))
+  const rows = await parseCsv(bytes.toString('utf8').replace(/^\ufeff/, ''))
   return rows === undefined ? openQuote : { csv: new Table(rows) }
 }
 

@@ -22,17 +22,36 @@ test('formats many rows in parts', async () => {
   assert.deepEqual(await Array.fromAsync(csvParts([])), [])
 })
 
-test('parses what it writes, with either line break, and skips empty lines', () => {
+test('parses what it writes, with either line break, and skips empty lines', async () => {
   const rows = [
     ['a', 'b,"c"', "'=x", '=1', "''+"],
     ['two\r\nlines', '', "it's", '-', ''],
   ]
-  assert.deepEqual(parseCsv(rows.map((row) => csvRow(row)).join('\r\n')), rows)
-  assert.deepEqual(parseCsv('a,b\n\n1,\n,2'), [
+  assert.deepEqual(await parseCsv(rows.map((row) => csvRow(row)).join('\r\n')), rows)
+  assert.deepEqual(await parseCsv('a,b\n\n1,\n,2'), [
     ['a', 'b'],
     ['1', ''],
     ['', '2'],
   ])
-  assert.deepEqual(parseCsv('a,'), [['a', '']])
-  for (const text of ['"a', '"a"b', 'a"b', 'a\rb']) assert.equal(parseCsv(text), undefined, text)
+  assert.deepEqual(await parseCsv('a,'), [['a', '']])
+  for (const text of ['"a', '"a"b', 'a"b', 'a\rb']) assert.equal(await parseCsv(text), undefined, text)
+})
+
+test('parses semicolons and tabs between cells', async () => {
+  assert.deepEqual(await parseCsv('a;"b;c";d,e', ';'), [['a', 'b;c', 'd,e']])
+  assert.deepEqual(await parseCsv('a\t\tb;c\r\n', '\t'), [['a', '', 'b;c']])
+})
+
+test('lets other work run while it parses a long text', async () => {
+  let isDone = false
+  let ticks = 0
+  const count = () => {
+    ticks += 1
+    if (!isDone) setImmediate(count)
+  }
+  setImmediate(count)
+  const rows = await parseCsv(','.repeat(1024 * 1024))
+  isDone = true
+  assert.equal(rows?.[0]?.length, 1024 * 1024 + 1)
+  assert.ok(ticks > 2, `${ticks} ticks`)
 })

@@ -1,5 +1,6 @@
 /** Rows of CSV files (RFC 4180) for spreadsheets. */
 import { setImmediate as nextTick } from 'node:timers/promises'
+import { Ticks } from './ticks.ts'
 
 /** Returns a row with its line break. No cell is a formula. Null is an empty cell. */
 export function csvRow(cells: readonly (string | number | null)[]): string {
@@ -29,30 +30,45 @@ function cellOf(value: string | number | null): string {
 /** Text that spreadsheets would run as a formula, maybe after apostrophes, which they hide. */
 const formula = /^'*[=+\-@\t\r]/
 
+/** What separates cells: a comma, a semicolon, or a tab in rows that were copied from a spreadsheet. */
+export type Separator = ',' | ';' | '\t'
+
+/** Cells that are read before the time is checked. */
+const cellsPerCheck = 100
+/** More rows than anything accepts. */
+const maxRows = 10_000
+
 /**
- * Returns the rows of a CSV text without empty lines, or undefined if a quote is not closed or text follows one. Removes the
- * apostrophe that `csvRow` puts before formulas.
+ * Returns the first 10,000 rows of a CSV text without empty lines, or undefined if a quote is not closed or text follows
+ * one. Removes the apostrophe that `csvRow` puts before formulas.
  */
-export function parseCsv(text: string): string[][] | undefined {
+export async function parseCsv(text: string, separator: Separator = ','): Promise<string[][] | undefined> {
+  const pattern = cellBefore(separator)
+  const ticks = new Ticks()
   const rows: string[][] = []
   let row: string[] = []
-  for (let at = 0; at < text.length; ) {
-    cell.lastIndex = at
-    const [whole, quoted, plain, end] = cell.exec(text) ?? []
+  let cells = 0
+  for (let at = 0; at < text.length && rows.length < maxRows; ) {
+    pattern.lastIndex = at
+    const [whole, quoted, plain, end] = pattern.exec(text) ?? []
     if (whole === undefined) return undefined
     at += whole.length
     row.push(withoutApostrophe(quoted?.replaceAll('""', '"') ?? plain ?? ''))
-    if (end === ',' && at < text.length) continue
-    if (end === ',') row.push('')
-    if (row.length > 1 || row[0] !== '') rows.push(row)
+    cells += 1
+    if (cells % cellsPerCheck === 0) await ticks.next()
+    if (end === separator && at < text.length) continue
+    if (end === separator) row.push('')
+    rows.push(row)
     row = []
   }
-  return rows
+  return rows.filter(([first, ...others]) => first !== '' || others.length > 0)
 }
 
 function withoutApostrophe(text: string): string {
   return text.startsWith("'") && formula.test(text) ? text.slice(1) : text
 }
 
-/** A cell with the comma or the line break after it, which the last one may lack. */
-const cell = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]+)?)(,|\r\n|\n|$)/y
+/** Returns a pattern for a cell with the separator or the line break after it, which the last one may lack. */
+function cellBefore(separator: Separator): RegExp {
+  return new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|([^"${separator}\\r\\n]+)?)(${separator}|\\r\\n|\\n|$)`, 'y')
+}

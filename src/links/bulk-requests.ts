@@ -1,5 +1,4 @@
 /** Bulk requests: `POST` and `PATCH /links/bulk`, and `POST /links/bulk/delete`. Each is one transaction. */
-import { setImmediate as nextTick } from 'node:timers/promises'
 import { Table } from '../api/body.ts'
 import { claimOf, idempotencyKeyOf } from '../api/idempotency.ts'
 import type { Admitted, Api, Body, Operation } from '../api/operations.ts'
@@ -19,6 +18,7 @@ import type { Fields } from '../http/form-encoding.ts'
 import { addHeader, sendJson } from '../http/response.ts'
 import type { IdempotentRequests } from '../idempotency/store.ts'
 import { Semaphore } from '../lib/semaphore.ts'
+import { Ticks } from '../lib/ticks.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage, Transaction } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'
@@ -328,17 +328,3 @@ function rejected({ rows }: BulkRequest, { results, violations, failed }: BulkOu
   )
   return bulkRejected(violations, { data, meta: { succeeded: 0, failed: failed.size } })
 }
-
-/** Lets other work run from time to time, so that no event-loop tick is long. */
-class Ticks {
-  #since = performance.now()
-
-  async next(): Promise<void> {
-    if (performance.now() - this.#since < maxTickMs) return
-    await nextTick()
-    this.#since = performance.now()
-  }
-}
-
-/** Far below 20 ms, because other work of the tick comes on top. */
-const maxTickMs = 5
