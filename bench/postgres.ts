@@ -4,7 +4,7 @@
 import pg from 'pg'
 import { createAccount } from '../src/accounts/store.ts'
 import { createKey } from '../src/keys/store.ts'
-import { foldCase } from '../src/lib/fold-case.ts'
+import { foldCase } from '../src/lib/text.ts'
 import { openStorage } from '../src/storage/open.ts'
 import type { StorageLocation } from '../src/storage/port.ts'
 import { databaseUrl, execute, newName, startPostgres } from '../test/postgres.ts'

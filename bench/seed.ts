@@ -187,7 +187,7 @@ const ingredients = [
   'src/links/link.ts',
   'src/links/store.ts',
   'src/resources.ts',
-  'src/lib/fold-case.ts',
+  'src/lib/text.ts',
   'bench/index-watch.ts',
   'bench/link-records.ts',
   'bench/records.ts',

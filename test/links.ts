@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain } from '../src/domains/store.ts'
-import { foldCase } from '../src/lib/fold-case.ts'
+import { foldCase } from '../src/lib/text.ts'
 import { type LinkValues, type NewLink, storeLink } from '../src/links/schema.ts'
 import { insertSpace } from '../src/spaces/store.ts'
 import { openStorage } from '../src/storage/open.ts'

@@ -1,7 +1,7 @@
 /** Reads and stores daily aggregates for exports and imports. */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { foldCase } from '../lib/fold-case.ts'
+import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
 import { query, scopes } from '../storage/schema.ts'
 import { addDay, addPeople, type DayFacts, decodeDay, decodeHours, type HourCounts, peopleOf } from './day.ts'

@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import { readScheme } from '../frame/scheme.ts'
+import { readScheme } from '../frame/document.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { addHeader, send } from '../http/response.ts'
 import type { Router } from '../http/router.ts'

@@ -1,6 +1,5 @@
 import { type ErrorCode, notFound } from '../errors.ts'
-import { navigationLink, navigationRail, renderDocument, skipLink } from '../frame/document.ts'
-import { readScheme, type Scheme } from '../frame/scheme.ts'
+import { navigationLink, navigationRail, readScheme, renderDocument, type Scheme, skipLink } from '../frame/document.ts'
 import { failures } from '../http/failures.ts'
 import { type Html, html } from '../http/html.ts'
 import { addHeader, send, sendJson } from '../http/response.ts'

@@ -1,8 +1,8 @@
 /** Arguments of commands and their parsers, which throw `WrongUse`. */
 import { dayFrom } from '../analytics/calendar.ts'
 import { isScope, type Scope, scopes } from '../keys/scope.ts'
+import { parseBoundedText } from '../lib/text.ts'
 import { parseTimeZone } from '../lib/time-zone.ts'
-import { parseBoundedText } from '../names/bounded-text.ts'
 import { program } from '../version.ts'
 import { Refusal } from '../violations.ts'
 

@@ -1,7 +1,17 @@
 /** The frame around the content of each page, and its header fields. */
-import { brand, navigationLink, navigationRail, renderDocument, skipLink } from '../frame/document.ts'
+
+import { createHash } from 'node:crypto'
+import {
+  brand,
+  navigationLink,
+  navigationRail,
+  renderDocument,
+  type Scheme,
+  schemes,
+  skipLink,
+} from '../frame/document.ts'
 import { type IconName, icon } from '../frame/icons.ts'
-import { type Scheme, schemes } from '../frame/scheme.ts'
+import type { Exchange } from '../http/exchange.ts'
 import { type Html, html, type Part } from '../http/html.ts'
 import { assetFolder } from './assets.ts'
 import { attributes, hiddenFields } from './parts/buttons.ts'
@@ -123,4 +133,23 @@ export const responseHeaders: Readonly<Record<string, string>> = {
 export const pageHeaders: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
   ...responseHeaders,
+}
+
+/** Renders a part that is replaced when its fingerprint changes. `id` is unique on the page. */
+export function livePart(id: string, content: Html): Html {
+  return html`<div class="live" id="live-${id}" data-part="${fingerprintOf(content.text)}">${content}</div>`
+}
+
+function fingerprintOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16)
+}
+
+/** Returns a fingerprint of all such parts of a page. Other parts, such as ages and forms, may differ in each response. */
+export function fingerprintOfParts(page: string): string {
+  return fingerprintOf([...page.matchAll(/ data-(?:part="[^"]*"|refresh\b)/g)].join())
+}
+
+/** Returns whether the request comes from the script of an open page, so possibly no one sees the response. */
+export function isRefresh({ headers }: Exchange): boolean {
+  return headers['x-refresh'] === '1'
 }

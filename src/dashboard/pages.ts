@@ -5,7 +5,7 @@ import type { RateLimits } from '../api/rate-limit.ts'
 import type { DomainActions } from '../domains/actions.ts'
 import { Failure, found, overloaded } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
-import { readScheme } from '../frame/scheme.ts'
+import { readScheme } from '../frame/document.ts'
 import { receiveBody } from '../http/body.ts'
 import { addEntityTag, conditionOf } from '../http/conditions.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
@@ -18,13 +18,19 @@ import { Semaphore } from '../lib/semaphore.ts'
 import type { LinkActions } from '../links/actions.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { findSession, type Session } from '../sessions/store.ts'
+import { readSessionCookie } from '../sessions/token.ts'
 import type { Space } from '../spaces/schema.ts'
 import type { Storage } from '../storage/port.ts'
 import type { TagActions } from '../tags/actions.ts'
-import { readSessionCookie } from './cookies.ts'
 import { failureContent, renderFailurePage } from './failure-page.ts'
-import { type FrameContent, pageHeaders, renderFramed, responseHeaders } from './frame.ts'
-import { fingerprintOfParts, isRefresh } from './live.ts'
+import {
+  type FrameContent,
+  fingerprintOfParts,
+  isRefresh,
+  pageHeaders,
+  renderFramed,
+  responseHeaders,
+} from './frame.ts'
 import { consumeNotices, type Notice, setNotice, withdrawOffer } from './notices.ts'
 import { returnPath, shortReturnPath } from './return-path.ts'
 import { Submissions } from './submissions.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { domainInUse, ForeignKeyViolation, nameTaken } from '../errors.ts'
-import { foldCase } from '../lib/fold-case.ts'
+import { foldCase } from '../lib/text.ts'
 import type { HostName } from '../names/host-name.ts'
 import type { Db } from '../storage/port.ts'
 import { firstRevision, type Precondition, Records, type Versioned } from '../storage/records.ts'

@@ -2,7 +2,7 @@
 import { distance } from 'fastest-levenshtein'
 import { type Failure, validationFailed } from '../errors.ts'
 import { type Fields, repeated } from '../http/form-encoding.ts'
-import { foldCase } from '../lib/fold-case.ts'
+import { foldCase } from '../lib/text.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { type TSchema, Type } from './json-schema.ts'
 

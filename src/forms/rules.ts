@@ -1,4 +1,4 @@
-import { parseBoundedText } from '../names/bounded-text.ts'
+import { parseBoundedText } from '../lib/text.ts'
 import { maxUrlLength, parseWebUrl } from '../names/web-url.ts'
 import { Refusal } from '../violations.ts'
 import type { Rule } from './form.ts'

@@ -1,8 +1,9 @@
 /** The HTML document around every page of the dashboard and the API reference, and its stylesheets. */
 import { readFileSync } from 'node:fs'
+import { readCookie, setCookie } from '../http/cookies.ts'
+import type { Exchange } from '../http/exchange.ts'
 import { type Html, html, type Part } from '../http/html.ts'
 import { type IconName, icon } from './icons.ts'
-import type { Scheme } from './scheme.ts'
 
 interface Document {
   readonly title: string
@@ -67,4 +68,25 @@ const sheets = ['reset', 'tokens', 'base', 'frame', 'phone', 'buttons', 'forms']
 /** Returns the stylesheets of the frame, which the sheets of each page follow. */
 export function frameStyles(): string {
   return sheets.map((name) => readFileSync(new URL(`styles/${name}.css`, import.meta.url), 'utf8')).join('')
+}
+
+/** The color schemes. `system` follows the browser. */
+export const schemes = ['system', 'light', 'dark'] as const
+
+export type Scheme = (typeof schemes)[number]
+
+const cookie = 'waymark_scheme'
+const yearInSeconds = 31_536_000
+
+export function readScheme(exchange: Pick<Exchange, 'headers'>): Scheme {
+  return schemeNamed(readCookie(exchange, cookie))
+}
+
+/** Unknown values mean `system`. */
+export function storeScheme(exchange: Exchange, chosen: unknown, isSecure: boolean): void {
+  setCookie(exchange, cookie, schemeNamed(chosen), { isSecure, maxAge: yearInSeconds })
+}
+
+function schemeNamed(name: unknown): Scheme {
+  return schemes.find((scheme) => scheme === name) ?? 'system'
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { Failure } from '../errors.ts'
-import { decodePercent } from '../lib/percent-encoding.ts'
+import { decodePercent } from '../lib/text.ts'
 
 /** Raw values by field name: text, any JSON value, or `repeated`. */
 export type Fields = Readonly<Record<string, unknown>>

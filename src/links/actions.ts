@@ -1,7 +1,7 @@
 import { found, notFound, validationFailed } from '../errors.ts'
 import type { Reading } from '../forms/form.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import { foldCase } from '../lib/fold-case.ts'
+import { foldCase } from '../lib/text.ts'
 import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'

@@ -1,7 +1,6 @@
 /** The rules for a link's alias, title, password and times, and its status. */
 import { randomInt } from 'node:crypto'
-import { foldCase } from '../lib/fold-case.ts'
-import { parseBoundedText } from '../names/bounded-text.ts'
+import { foldCase, parseBoundedText } from '../lib/text.ts'
 import { Refusal } from '../violations.ts'
 
 /** In code points. */

@@ -1,5 +1,5 @@
 import { distance } from 'fastest-levenshtein'
-import { foldCase } from '../lib/fold-case.ts'
+import { foldCase } from '../lib/text.ts'
 import { parseShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { Listable, PageRequest, Storage } from '../storage/port.ts'

@@ -17,7 +17,7 @@ import { assignedFields, idSchema, Type, timeSchema, timestamps } from '../forms
 import { listQueryOf } from '../forms/list-query.ts'
 import { integer, notAllowed, oneOf, parseInteger, tagName, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
 import { shownVersion } from '../http/conditions.ts'
-import { parseBoundedText } from '../names/bounded-text.ts'
+import { parseBoundedText } from '../lib/text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { Versioned } from '../storage/records.ts'

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
-import { foldCase } from '../lib/fold-case.ts'
+import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
 import { firstRevision, type Precondition, Records, type Versioned } from '../storage/records.ts'
 import { CachedQuery, query, type Row, sqlTemplate } from '../storage/schema.ts'

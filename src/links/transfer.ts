@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import { foldCase } from '../lib/fold-case.ts'
+import { foldCase } from '../lib/text.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'

@@ -1,5 +1,4 @@
-import { foldCase } from '../lib/fold-case.ts'
-import { decodePercent } from '../lib/percent-encoding.ts'
+import { decodePercent, foldCase } from '../lib/text.ts'
 import { Refusal } from '../violations.ts'
 import { parseHostName } from './host-name.ts'
 

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { databaseUnavailable, Failure, notFound } from '../errors.ts'
+import type { Handler } from '../http/exchange.ts'
 import { Listener } from '../http/listener.ts'
 import { problemOf } from '../http/problem.ts'
 import { Proxies } from '../http/proxies.ts'
@@ -80,4 +81,15 @@ async function readiness({ listener, storage }: Pick<OpsOptions, 'listener' | 's
 async function databaseTimeout(): Promise<never> {
   await setTimeout(databaseTimeoutMs, undefined, { ref: false })
   throw databaseUnavailable(new Error(`The database has not responded for ${databaseTimeoutMs} ms.`))
+}
+
+/** Adds `GET /health`: 200 if the database responds, even if its disk is full; otherwise 503. */
+export function healthRoute(routes: Router, storage: Storage): void {
+  const handler: Handler = async (exchange) => {
+    const condition = await storage.condition()
+    addHeader(exchange, 'cache-control', 'no-store')
+    const body = condition === 'ok' ? '{"status":"ok"}' : `{"status":"degraded","reason":"${condition}"}`
+    return sendJson(exchange, isReady(condition) ? 200 : 503, body)
+  }
+  routes.add('GET', '/health', handler, { isAlwaysServed: true })
 }

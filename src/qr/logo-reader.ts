@@ -1,4 +1,8 @@
-/** Reads logos from untrusted files, so only `logo-process.ts` imports it. */
+/**
+ * The process that reads a logo from an untrusted file. It can only read its own code, so an exploit of the decoder can't
+ * reach the network or the database. It reads a `LogoRequest` from the standard input, and writes a `LogoResponse` to the
+ * standard output. Only tests import it.
+ */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { deflateSync } from 'node:zlib'
@@ -154,3 +158,5 @@ export function respond(request: LogoRequest): LogoResponse {
     throw error
   }
 }
+
+if (import.meta.main) process.stdout.write(JSON.stringify(respond(JSON.parse(readFileSync(0, 'utf8')))))

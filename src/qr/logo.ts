@@ -25,7 +25,7 @@ export const maxLogoFileBytes = 256 * 1024
 /** How long reading a file may take. Milliseconds. */
 const timeoutMs = 10_000
 
-const module = fileURLToPath(new URL('./logo-process.ts', import.meta.url))
+const module = fileURLToPath(new URL('./logo-reader.ts', import.meta.url))
 
 /** The options of Node: the process may only read its own code, and has little memory, also for WebAssembly (64 KiB pages). */
 export const processOptions: readonly string[] = [

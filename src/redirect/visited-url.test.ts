@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { runs } from '../../test/runs.ts'
-import { foldCase } from '../lib/fold-case.ts'
+import { foldCase } from '../lib/text.ts'
 import { hostNameOf, parseTarget, portOf } from './visited-url.ts'
 
 const pathOf = (target: string) => parseTarget(target).path

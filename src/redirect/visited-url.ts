@@ -1,6 +1,5 @@
 /** Parses a visitor's Host header and request target. Pure. */
-import { foldCase } from '../lib/fold-case.ts'
-import { decodePercent } from '../lib/percent-encoding.ts'
+import { decodePercent, foldCase } from '../lib/text.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { Refusal } from '../violations.ts'
 

@@ -13,10 +13,10 @@ import {
   type NewSession,
   removeSession,
   removeSessions,
-  sessionLifetimeMs,
   signInByKey,
   signInByToken,
 } from './store.ts'
+import { sessionLifetimeMs } from './token.ts'
 
 const accounts = 3
 

@@ -16,10 +16,10 @@ import {
   maxSessions,
   maxTokens,
   removeSession,
-  sessionLifetimeMs,
   signInByKey,
   signInByToken,
 } from './store.ts'
+import { sessionLifetimeMs } from './token.ts'
 
 const minute = 60_000
 const start = Date.parse('2026-11-22T12:00:00.000Z')

@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import { generateToken, hashToken, isWellFormedToken } from './token.ts'
+import { generateToken, hashToken, isWellFormedToken, sessionLifetimeMs } from './token.ts'
 
 /** An open session with its account. */
 export type Session = NonNullable<Awaited<ReturnType<typeof findSession>>>
@@ -15,8 +15,6 @@ export interface NewSession {
 
 /** Default lifetime of sign-in links. Milliseconds. */
 export const loginLifetimeMs = 30 * 60 * 1_000
-/** Lifetime of sessions. Milliseconds. */
-export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1_000
 /** Maximum number of open sessions per account. A new session then ends the oldest. */
 export const maxSessions = 500
 /** Maximum number of unused sign-in links per account. */

@@ -1,5 +1,10 @@
-/** Secrets of the dashboard: a prefix that scanners recognize, and 256 random bits in base64url. */
+/** Secrets of the dashboard: a prefix that scanners recognize, and 256 random bits in base64url. The session cookie. */
 import { hash, randomBytes } from 'node:crypto'
+import { readCookie, setCookie } from '../http/cookies.ts'
+import type { Exchange } from '../http/exchange.ts'
+
+/** Lifetime of sessions. Milliseconds. */
+export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1_000
 
 export type TokenKind = 'login' | 'session'
 
@@ -26,4 +31,21 @@ export function hashToken(token: string): Buffer {
 /** Returns the URL that signs in. Browsers don't send the fragment with the token to servers, so it is in no log. */
 export function signInUrl(base: string, token: string): string {
   return `${base}/app/sign-in#${token}`
+}
+
+/** With the prefix `__Host-`, browsers accept the cookie only from this host and over HTTPS (RFC 6265bis §4.1.3.2). */
+function sessionCookieName(isSecure: boolean): string {
+  return isSecure ? '__Host-waymark' : 'waymark'
+}
+
+export function readSessionCookie(exchange: Exchange, isSecure: boolean): string | undefined {
+  return readCookie(exchange, sessionCookieName(isSecure))
+}
+
+export function setSessionCookie(exchange: Exchange, isSecure: boolean, secret: string): void {
+  setCookie(exchange, sessionCookieName(isSecure), secret, { isSecure, maxAge: sessionLifetimeMs / 1_000 })
+}
+
+export function clearSessionCookie(exchange: Exchange, isSecure: boolean): void {
+  setCookie(exchange, sessionCookieName(isSecure), '', { isSecure, maxAge: 0 })
 }

@@ -4,7 +4,7 @@ import { change, form, type LabelsOf, optional, type Rule, required } from '../f
 import { assignedFields, idSchema, Type, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
 import { color, colorSchema } from '../forms/rules.ts'
-import { parseBoundedText } from '../names/bounded-text.ts'
+import { parseBoundedText } from '../lib/text.ts'
 import { resources } from '../resources.ts'
 
 /** In code points. */

@@ -1,6 +1,6 @@
 /** Lists: pages of records in the order of an index, and their number. Engines run the queries and plan searches. */
 import { type OperationNodeSource, sql } from 'kysely'
-import { foldCase } from '../lib/fold-case.ts'
+import { foldCase } from '../lib/text.ts'
 import {
   type AnyListable,
   type AnyListing,

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Campaign, campaignParameters, readCampaign, writeCampaign } from '../../src/dashboard/scripts/campaign.js'
+import {
+  type Campaign,
+  campaignParameters,
+  readCampaign,
+  writeCampaign,
+} from '../../src/dashboard/scripts/destination.js'
 import { startApp } from '../app.ts'
 import { signedIn } from '../dashboard.ts'
 import { allOf } from '../html-page.ts'

@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs'
-import { frameStyles, navigationLink, navigationRail, renderDocument, skipLink } from '../../frame/document.ts'
+import {
+  frameStyles,
+  navigationLink,
+  navigationRail,
+  renderDocument,
+  type Scheme,
+  schemes,
+  skipLink,
+} from '../../frame/document.ts'
 import { icon } from '../../frame/icons.ts'
-import { type Scheme, schemes } from '../../frame/scheme.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type StaticContent, staticContent } from '../../http/static-content.ts'
 import { stylesheet } from '../problem-pages.ts'

@@ -8,7 +8,7 @@ import type { Listable, Storage } from '../../storage/port.ts'
 import { hiddenFields } from '../parts/buttons.ts'
 import { collapsibleSection, type FormState, textField } from '../parts/fields.ts'
 import { truncateMiddle } from '../parts/links.ts'
-import { type Campaign, campaignParameters, readCampaign, writeCampaign } from '../scripts/campaign.js'
+import { type Campaign, campaignParameters, readCampaign, writeCampaign } from '../scripts/destination.js'
 
 type Parameter = keyof Campaign
 

@@ -1,6 +1,5 @@
 /** Forms: warns about unsaved changes, prevents double submission, completes URLs, and signs in by link. */
-import { campaignParameters, readCampaign, writeCampaign } from './campaign.js'
-import { withHttps } from './web-address.js'
+import { campaignParameters, readCampaign, withHttps, writeCampaign } from './destination.js'
 
 document.addEventListener('submit', (event) => {
   const { target: form } = event
@@ -85,7 +84,7 @@ document.addEventListener('change', ({ target }) => {
   early.clear()
 })
 
-/** @type {(form: HTMLFormElement, campaign: import('./campaign.js').Campaign) => void} */
+/** @type {(form: HTMLFormElement, campaign: import('./destination.js').Campaign) => void} */
 function showCampaign(form, campaign) {
   for (const name of campaignParameters) {
     const field = fieldOf(form, name)

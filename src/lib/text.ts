@@ -1,3 +1,4 @@
+import { Refusal } from '../violations.ts'
 /** Folds the case of a text. Returns NFC. "ß" and "SS" fold to the same text, and "ς" and "σ". Idempotent. */
 export function foldCase(text: string): string {
   // Normalizing takes quadratic time in the marks on a letter. No language needs this many.
@@ -10,3 +11,19 @@ export function foldCase(text: string): string {
 
 const longMarks = /\p{M}{64}/u
 const isAscii = /^\p{ASCII}*$/u
+
+/** Decodes percent-encoded UTF-8. Returns null if it is invalid. */
+export function decodePercent(encoded: string): string | null {
+  try {
+    return decodeURIComponent(encoded)
+  } catch {
+    return null
+  }
+}
+
+/** Returns the text in NFC (UAX #15), or a refusal above `max` code points. NFC never quarters a text. */
+export function parseBoundedText(text: string, max: number): string | Refusal {
+  const composed = text.length > 4 * max ? null : text.normalize('NFC')
+  if (composed !== null && [...composed].length <= max) return composed
+  return new Refusal('too_long', { most: max })
+}

@@ -1,4 +1,4 @@
-/** The campaign (UTM) parameters in the query of a URL. The server and browsers share these functions. */
+/** URLs as people type them, and the campaign (UTM) parameters in their query. The server and browsers share these functions. */
 
 /** In the order in which they are added. */
 export const campaignParameters = /** @type {const} */ ([
@@ -72,4 +72,13 @@ function decoded(text) {
 /** Removes what a text field can't show. @type {(value: string) => string} */
 function clean(value) {
   return value.replace(/\p{Cc}/gu, '').trim()
+}
+
+/** A host name with a dot, an optional port, then a path or the end: `acme.com/summer`. */
+const bareHost = /^[^\s/?#:@\\]+\.[^\s/?#:@\\]+(?::\d+)?(?:[/?#]|$)/
+
+/** @type {(text: string) => string} */
+export function withHttps(text) {
+  const trimmed = text.trim()
+  return bareHost.test(trimmed) ? `https://${trimmed}` : text
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withHttps } from './scripts/web-address.js'
+import { withHttps } from './scripts/destination.js'
 
 test('adds https to a host name', () => {
   for (const text of ['acme.com', 'acme.com:8080/x?a=b#c', 'www.bücher.example', 'acme.com?q=1', '127.0.0.1']) {

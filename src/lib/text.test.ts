@@ -1,7 +1,7 @@
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { foldCase } from './fold-case.ts'
+import { foldCase } from './text.ts'
 
 /** In NFC; without the iota subscript, whose capital changes places with marks that follow it. */
 const words = fc
