@@ -117,9 +117,12 @@ interface ListOperation extends Operation {
   readonly query: Form<ListQuery>
 }
 
-export interface Operations extends Readonly<Record<'show' | 'put' | 'patch' | 'delete', Operation>> {
+type WithBody = Operation & { readonly body: Body }
+
+export interface Operations
+  extends Readonly<Record<'show' | 'delete', Operation>>,
+    Readonly<Record<'store' | 'put' | 'patch', WithBody>> {
   readonly list: ListOperation
-  readonly store: Operation & { readonly body: Body }
 }
 
 /** What a resource does in its five operations. `Shown` is a record in a response. */
@@ -228,7 +231,7 @@ function writesOf(plural: ResourceName, described: Described): Omit<Operations, 
   const { ofList, ofRecord, named, recordResponse, singular } = partsOf(plural, described)
   const { store, update, delete: deletion } = described
   const scope = `${plural}:write` as const
-  const patch: Operation = {
+  const patch: WithBody = {
     ...ofRecord,
     ...named('update'),
     method: 'PATCH',

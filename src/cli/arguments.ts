@@ -19,6 +19,8 @@ export interface Argument<T> {
   readonly isRequired: boolean
   /** Whether the value is a path, which must not be the database. */
   readonly isFile?: true
+  /** Whether the option can be repeated. The parser gets the values with commas between them. */
+  readonly isRepeatable?: boolean
   /** `label` is the subject of error messages: `--name` or `KEY`. */
   readonly parse: (text: string | undefined, label: string) => T
 }
@@ -76,6 +78,7 @@ export function idFrom(text: string): number | undefined {
 }
 
 export const accountId = parser(idFrom, `must be an account ID, as shown by "${program} accounts list".`)
+export const account = optional('ID', 'the account (optional if there is only one)', accountId)
 
 /** Parses a name by the rule of the API's names. */
 export const recordName = parser((text) => {

@@ -29,18 +29,19 @@ export interface Command {
   readonly synopsis: string
   /** One line for each argument, and notes. */
   readonly details: string
+  readonly arguments: Arguments
   /** Parses the arguments. Returns the work, or null if they ask for help. Throws `WrongUse`. */
   readonly prepare: (args: readonly string[]) => null | ((terminal: Terminal) => Promise<Result>)
 }
 
-type Arguments = Readonly<Record<string, Argument<unknown>>>
+/** The options by name. The key `operand` declares the argument without a name. */
+export type Arguments = Readonly<Record<string, Argument<unknown>>>
 type Values<A extends Arguments> = { readonly [Name in keyof A]: A[Name] extends Argument<infer T> ? T : never }
 /** A plain text means exit code 0. */
 type Printed = Promise<string | Result>
 
 interface Declared<A extends Arguments> {
   readonly summary: string
-  /** The options by name. The key `operand` declares the argument without a name. */
   readonly arguments: A
   readonly notes?: string
   /** Throws `WrongUse` if the values contradict each other. Runs before the command, which may open the database. */
@@ -56,13 +57,14 @@ export function command<const A extends Arguments>(
     label: labelOf(name, argument),
   }))
   const width = Math.max(0, ...entries.map(({ label }) => label.length)) + 3
-  const lines = entries.map(
-    ({ label, help }) => `  ${label.padEnd(width)}${help.replaceAll('\n', `\n${' '.repeat(width + 2)}`)}`,
-  )
+  const lines = entries.map(({ label, help }) => `  ${label.padEnd(width)}${wrapped(help, width + 2)}`)
   return {
     summary: declared.summary,
-    synopsis: entries.map(({ label, isRequired }) => (isRequired ? label : `[${label}]`)).join(' '),
+    synopsis: entries
+      .map(({ label, isRequired }) => (isRequired ? label : `[${label}]`).replace(' ', unbroken))
+      .join(' '),
     details: [lines.join('\n'), declared.notes].filter(Boolean).join('\n\n'),
+    arguments: declared.arguments,
     prepare: (args) => {
       const values = parse(declared.arguments, args)
       if (values === null) return null
@@ -104,6 +106,19 @@ export function locationFor(file: string | undefined): StorageLocation {
   throw new WrongUse(`${file} is the database itself. Choose another file.`)
 }
 
+/** The longest line of a help text. */
+const maxLineLength = 120
+
+/** A space at which `wrapped` starts no line. */
+const unbroken = '\u00a0'
+
+/** Breaks a text into lines that fit next to a column of this width. */
+export function wrapped(text: string, indent: number): string {
+  const lines = new RegExp(`(?! )(.{1,${Math.max(40, maxLineLength - indent)}})(?: +|\n|$)`, 'g')
+  const broken = Array.from(text.matchAll(lines), ([, line]) => line).join(`\n${' '.repeat(indent)}`)
+  return broken.replaceAll(unbroken, ' ')
+}
+
 function labelOf(name: string, { placeholder }: Argument<unknown>): string {
   if (name === 'operand') return placeholder
   return placeholder === '' ? `--${name}` : `--${name} ${placeholder}`
@@ -113,7 +128,8 @@ function labelOf(name: string, { placeholder }: Argument<unknown>): string {
 function parse<A extends Arguments>(known: A, args: readonly string[]): Values<A> | null {
   const { operand, ...named } = known as Arguments
   const options = Object.entries(named).map(
-    ([name, { placeholder }]) => [name, { type: placeholder === '' ? 'boolean' : 'string' }] as const,
+    ([name, { placeholder, isRepeatable = false }]) =>
+      [name, { type: placeholder === '' ? 'boolean' : 'string', multiple: isRepeatable }] as const,
   )
   const help = { type: 'boolean', short: 'h' } as const
   const config = { args: [...args], options: { ...Object.fromEntries(options), help }, allowPositionals: true }

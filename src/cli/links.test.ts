@@ -60,7 +60,10 @@ test('create warns on stderr of a destination that is probably wrong', async (t)
 test('returns 1 for a domain that no account can have', async (t) => {
   const { run } = await newPlace(t)
   const { code, stderr } = await run(['create', 'https://acme.com', '--domain', ' foo'])
-  assert.deepEqual([code, stderr], [1, '--domain: The account has no domain foo.\n'])
+  assert.deepEqual(
+    [code, stderr],
+    [1, '--domain: The account has no domain "foo". To see all domains, run "npx waymark domains list".\n'],
+  )
 })
 
 test('create prints only the short URL, or the record with --json', async (t) => {
@@ -107,8 +110,20 @@ test('returns 1 when a value conflicts with existing records', async (t) => {
       'create https://go.acme.com/me --alias me',
       "URL: The url leads to the link's own short URL, http://go.acme.com:3080/me.",
     ],
-    ['create https://acme.com --domain a.example', '--domain: The account has no domain a.example.'],
-    ['create https://acme.com --space autumn', '--space: The account has no space "autumn".'],
+    [
+      'create https://acme.com --domain a.example',
+      '--domain: The account has no domain "a.example". To see all domains, run "npx waymark domains list".',
+    ],
+    [
+      'create https://acme.com --space autumn',
+      '--space: The account has no space "autumn". To see all spaces, run "npx waymark spaces list".',
+    ],
+    ['list --tag 7', '--tag: The account has no tag "7". To see all tags, run "npx waymark tags list".'],
+    ['update none --title x', 'No link has the alias none. To see all links, run "npx waymark links list".'],
+    [
+      'update sale --url http://go.acme.com:3080/sale',
+      "--url: The url leads to the link's own short URL, http://go.acme.com:3080/Sale.",
+    ],
     [
       'create https://acme.com --account 7',
       'Account 7 doesn\'t exist. To see all accounts, run "npx waymark accounts list".',
@@ -125,9 +140,38 @@ test('returns 1 when a value conflicts with existing records', async (t) => {
   await createAccount(storage, 'Empty')
   const { code, stderr } = await run(['create', 'https://acme.com', '--account', '2'])
   assert.equal(code, 1)
-  assert.match(stderr, /^--domain: The account has no domain yet\. [^\n]+\n$/)
+  assert.equal(stderr, '--domain: The account has no domain yet. Create one with "npx waymark domains create NAME".\n')
   const unsaid = await run(['list'])
   assert.match(unsaid.stderr, /^The database has several accounts\. Choose one with --account ID\. /)
+})
+
+test('creates and updates links with every field of the API, and filters lists by tags and archived', async (t) => {
+  const { run, say } = await newPlace(t)
+  const options = ['--tag', 'Sale', '--tag', 'print, Sale', '--notes', 'For Ana', '--redirect-status', '301']
+  const created = JSON.parse(await say('create', 'https://acme.com', '--alias', 'a', ...options, '--json'))
+  assert.deepEqual([created.tags, created.notes, created.redirect_status], [['print', 'Sale'], 'For Ana', 301])
+  const changes = ['--alias', 'b', '--space', 'Summer', '--notes', '', '--archived', 'true', '--tag', 'sale']
+  assert.equal(await say('update', 'A', ...changes), 'http://go.acme.com:3080/b')
+  const link = JSON.parse(await say('show', 'b', '--json'))
+  assert.deepEqual([link.notes, link.archived, link.tags, link.space_id, link.title], [null, true, ['Sale'], 1, null])
+  const cleared = JSON.parse(await say('update', 'b', '--space', '', '--tag', '', '--json'))
+  assert.deepEqual([cleared.space_id, cleared.tags], [null, []])
+
+  await say('create', 'https://acme.com', '--alias', 'c', '--tag', 'Sale', '--tag', 'Print')
+  await say('create', 'https://acme.com', '--alias', 'd', '--tag', 'Sale')
+  const listed = async (...args: string[]) =>
+    JSON.parse(await say('list', '--sort', 'asc', ...args, '--json')).map(({ alias }: { alias: string }) => alias)
+  assert.deepEqual(await listed('--tag', 'sale', '--tag', 'PRINT'), ['c'])
+  assert.deepEqual(await listed('--archived', 'any', '--sort-by', 'alias'), ['b', 'c', 'd'])
+
+  const typo = await run(['update', 'c', '--url', 'https://acme.con'])
+  assert.deepEqual([typo.code, /^Check the destination: acme\.con /.test(typo.stderr)], [0, true])
+  const invalid = await run(['update', 'c', '--url', 'acme.com', '--disabled', 'yes', '--tag', 'x'.repeat(51)])
+  const [url, disabled, tags, empty] = invalid.stderr.split('\n')
+  assert.deepEqual([invalid.code, empty], [2, ''])
+  assert.match(String(url), /^--url: The URL must be absolute, /)
+  assert.equal(disabled, '--disabled: The disabled must be true or false.')
+  assert.equal(tags, '--tag: The tags must be at most 50 characters long.')
 })
 
 test('finds a link by its pasted short URL', async (t) => {
@@ -260,7 +304,7 @@ test('delete requires --yes without a terminal', async (t) => {
   assert.deepEqual([code, stdout], [2, ''])
   assert.match(
     stderr,
-    /^Can't ask for confirmation without a terminal\. Add --yes to delete without asking\.\n\nUsage: npx waymark links delete ALIAS /,
+    /https:\/\/acme\.com\?\nCan't ask without a terminal\. Add --yes to confirm\.\n\nUsage: npx waymark links delete ALIAS /,
   )
   assert.equal(await say('delete', 'sale', '--yes'), 'The link http://go.acme.com:3080/sale was deleted.')
   assert.equal(await say('list', '--json'), '[]')

@@ -1,6 +1,7 @@
 /** Output for people at a terminal and for programs. */
 import { createInterface } from 'node:readline'
 import type { Readable, Stream, Writable } from 'node:stream'
+import { WrongUse } from './arguments.ts'
 
 export function json(value: unknown): string {
   return JSON.stringify(value, null, 2)
@@ -16,8 +17,18 @@ function widthOf(text: string): number {
   return [...text].length
 }
 
-/** Asks for confirmation. Returns true only for "y" or "yes". */
-export async function isConfirmed(question: string, input: Readable, err: Writable): Promise<boolean> {
+interface Asked {
+  readonly input: () => Readable
+  readonly err: Writable
+}
+
+/** Asks for confirmation, unless `yes`. Returns true only for "y" or "yes". Throws `WrongUse` without a terminal. */
+export async function isConfirmed(question: string, yes: boolean, { input: open, err }: Asked): Promise<boolean> {
+  if (yes) return true
+  const input = open()
+  if (!isTerminal(input)) {
+    throw new WrongUse(`${question}\nCan't ask without a terminal. Add --yes to confirm.`)
+  }
   const lines = createInterface({ input })
   err.write(`${question} [y/N] `)
   try {

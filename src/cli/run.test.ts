@@ -153,23 +153,40 @@ test('returns 0 if the reader closes the pipe', async (t) => {
 })
 
 test('prints help for every command in every spelling', async () => {
-  const groups = ['', 'keys', 'accounts', 'links'].map((words) => [words, `${words} COMMAND`])
+  const groups = ['', 'keys', 'accounts', 'links', 'domains', 'tags'].map((words) => [words, `${words} COMMAND`])
   const commands = [
     ...['keys create', 'keys list', 'keys rotate', 'keys revoke', 'links create', 'links list', 'links show'],
-    ...['links delete', 'accounts create', 'accounts list', 'login-link', 'start', 'import'],
+    ...[
+      'links delete',
+      'links update',
+      'domains create',
+      'spaces update',
+      'tags merge',
+      'accounts create',
+      'accounts list',
+      'login-link',
+      'start',
+      'import',
+    ],
   ].map((words) => [words, words])
   for (const [words, usage] of [...groups, ...commands] as [string, string][]) {
     for (const line of [`${words} --help`, `${words} -h`, `help ${words}`, `help ${words} --help`]) {
       const { code, stdout, stderr } = await runHere(line.split(' ').filter((word) => word !== ''))
       assert.deepEqual([code, stderr], [0, ''], line)
       assert.ok(stdout.includes(`Usage: npx waymark ${usage.trim()}`), stdout)
+      assert.ok(
+        stdout.split('\n').every((line) => line.length <= 132),
+        stdout,
+      )
     }
   }
   assert.match((await runHere(['keys', 'help'])).stdout, /^Usage: npx waymark keys COMMAND$/m)
 })
 
 test('help lists scopes, JSON fields and exit codes', async () => {
-  assert.ok((await runHere(['help', 'keys', 'create'])).stdout.includes(` ${scopes.join(', ')}\n`))
+  const help = (await runHere(['help', 'keys', 'create'])).stdout
+  assert.ok(help.replaceAll(/\s+/g, ' ').includes(` ${scopes.join(', ')} `))
+  assert.ok(help.split('\n').every((line) => line.length <= 120))
   assert.match((await runHere(['help', 'import'])).stdout, /"missing"/)
   assert.match(
     (await runHere(['help'])).stdout,
@@ -232,6 +249,13 @@ const wrongUses: [args: string[], sentence: string | RegExp][] = [
   [['links', 'show'], 'ALIAS is required.'],
   [['links', 'delete', ' '], 'ALIAS is required.'],
   [['links', 'list', 'sale'], 'Unexpected argument "sale".'],
+  [['links', 'update', 'sale'], 'Nothing to change. Add an option for each field that should change.'],
+  [['links', 'update', 'sale', '--domain', 'go.acme.com'], /^Nothing to change\. /],
+  [['domains', 'create'], 'NAME is required.'],
+  [['domains', 'update', 'go.acme.com', '--name', 'a.com'], 'Unknown option "--name".'],
+  [['tags', 'update', 'Sale'], /^Nothing to change\. /],
+  [['tags', 'merge', 'Sale'], '--into is required.'],
+  [['spaces', 'delete'], 'SPACE is required.'],
   [['links', 'list', '--limit', '0'], '--limit must be a number from 1 to 1000.'],
   [['links', 'list', '--limit', '1001'], '--limit must be a number from 1 to 1000.'],
   [['links', 'list', '--limit', 'all'], '--limit must be a number from 1 to 1000.'],

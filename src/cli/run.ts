@@ -2,11 +2,12 @@ import { Failure, StartupFailure, UseOwnTool } from '../errors.ts'
 import { program, version } from '../version.ts'
 import { accountCommands } from './accounts.ts'
 import { UnknownCommand, WrongUse } from './arguments.ts'
-import { type Command, didYouMean, type Terminal } from './command.ts'
+import { type Command, didYouMean, type Terminal, wrapped } from './command.ts'
 import { databaseCommands } from './database.ts'
 import { keyCommands } from './keys.ts'
 import { linkCommands } from './links.ts'
 import { table } from './output.ts'
+import { domainCommands, spaceCommands, tagCommands } from './resources.ts'
 import { loginLinkCommand, startCommand } from './server.ts'
 import { transferCommands } from './transfer.ts'
 
@@ -15,7 +16,10 @@ const commands: Readonly<Record<string, Command>> = {
   start: startCommand,
   ...withPrefix('accounts', accountCommands),
   ...withPrefix('keys', keyCommands),
+  ...withPrefix('domains', domainCommands),
   ...withPrefix('links', linkCommands),
+  ...withPrefix('spaces', spaceCommands),
+  ...withPrefix('tags', tagCommands),
   'login-link': loginLinkCommand,
   ...databaseCommands,
   ...transferCommands,
@@ -32,7 +36,7 @@ const versionWords = ['version', '--version', '-v']
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
   const isHelp = args[0] === 'help'
   const { path, command, names, rest } = findCommand(isHelp ? args.slice(1) : args)
-  const usage = `${`Usage: ${path} ${command.synopsis}`.trimEnd()}\n\n${command.details}`
+  const usage = `Usage: ${wrapped(`${path} ${command.synopsis}`.trimEnd(), 7)}\n\n${command.details}`
   try {
     const work = isHelp ? prepareHelp(rest, names) : command.prepare(rest)
     const { text, code } = work === null ? { text: `${command.summary}\n\n${usage}`, code: 0 } : await work(terminal)
@@ -85,6 +89,7 @@ function group(members: readonly (readonly [string, Command])[], names: readonly
     summary: `Waymark ${version}`,
     synopsis: 'COMMAND',
     details: `${lines}\n\n${hint}`,
+    arguments: {},
     prepare: ([word]) => {
       if (word === undefined) throw new WrongUse('No command given.')
       if (helpWords.includes(word)) return null

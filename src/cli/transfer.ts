@@ -16,17 +16,16 @@ import { exportRecords, type Totals } from '../transfer/export.ts'
 import { type Imported, importRecords } from '../transfer/import.ts'
 import { program } from '../version.ts'
 import { chooseAccount } from './accounts.ts'
-import { accountId, clickFormat, day, flag, optional, optionalFile, WrongUse, withDefault } from './arguments.ts'
+import { account, clickFormat, day, flag, optional, optionalFile, WrongUse, withDefault } from './arguments.ts'
 import { recordCommand, type Terminal } from './command.ts'
-import { ownShortUrls } from './links.ts'
 import { isTerminal, json, withProgress } from './output.ts'
+import { ownShortUrls } from './references.ts'
 
 /** The kinds of records in exports and imports. Each kind comes after the kinds that it refers to. */
 export const transferables = [domainTransfer, spaceTransfer, tagTransfer, linkTransfer, clickTransfer]
 
 const recordList = new Intl.ListFormat('en').format([...resourceNames, 'clicks'])
 const exportFile = optionalFile('the file to write (default, or if "-": standard output)')
-const account = optional('ID', 'the account (optional if there is only one)', accountId)
 const force = flag('overwrite the file if it exists')
 
 export const transferCommands = {

@@ -11,7 +11,7 @@ import { type Domain, domainOperations, removeDomainQuery, storeDomain, updateDo
 import { beginDomainRemoval, domainRecords, domainRemoval, insertDomain, removeDomain } from './store.ts'
 
 export interface DomainParts {
-  readonly removals: Removals
+  readonly removals: Pick<Removals, 'run'>
   /** Called after each commit and before the response, so that this process redirects correctly straight away. */
   readonly onChange: () => Promise<void>
 }

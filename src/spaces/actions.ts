@@ -6,7 +6,7 @@ import { type Space, spaceOperations, storeSpace, updateSpace } from './schema.t
 import { changeSpace, insertSpace, removeSpace, spaceRecords } from './store.ts'
 
 /** Returns the functions that validate and store changes of spaces, for the API and the dashboard. */
-export function spaceActions(storage: Storage, removals: Removals): ResourceHandlers<Space> {
+export function spaceActions(storage: Storage, removals: Pick<Removals, 'run'>): ResourceHandlers<Space> {
   return {
     name: 'spaces',
     operations: spaceOperations,

@@ -21,7 +21,7 @@ export interface TagActions extends ResourceHandlers<Tag> {
 }
 
 /** Returns the functions that validate and store changes of tags, for the API and the dashboard. */
-export function tagActions(storage: Storage, removals: Removals): TagActions {
+export function tagActions(storage: Storage, removals: Pick<Removals, 'run'>): TagActions {
   const find = async (account: number, id: number) => {
     const tag = await tagRecords.find(storage, account, id)
     return tag && shownTag(tag)

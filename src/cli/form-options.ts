@@ -1,0 +1,111 @@
+/** Options for the fields of a form, so that commands have the fields, descriptions and rules of the API. */
+import { Failure, StartupFailure } from '../errors.ts'
+import type { Field, Form } from '../forms/form.ts'
+import type { TSchema } from '../forms/json-schema.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import { program } from '../version.ts'
+import type { Violation } from '../violations.ts'
+import { type Argument, limit, optional, text, WrongUse, withDefault } from './arguments.ts'
+
+/** Fields that refer to records, and their options, which take names, too. */
+const referenceOptions: Readonly<Record<string, string>> = {
+  domain_id: 'domain',
+  space_id: 'space',
+  link_id: 'link',
+  tag_id: 'tag',
+}
+
+type FieldOptions = Readonly<Record<string, Argument<string | undefined>>>
+
+/** Returns an option for each field of the form, except for these. */
+export function optionsOf({ fields }: Form<unknown>, except: readonly string[] = []): FieldOptions {
+  const entries = Object.entries<Field<unknown>>(fields).filter(([name]) => !except.includes(name))
+  return Object.fromEntries(entries.map(([name, field]) => [optionNameOf(name), optionOf(name, field)]))
+}
+
+/** Returns an option for each parameter of a list, which has one page. */
+export function listOptionsOf(query: Form<unknown>) {
+  const count = withDefault('N', 'how many to show, from 1 to 1000 (default 25)', '25', limit)
+  return { ...optionsOf(query, ['per_page', 'page', 'after']), limit: count }
+}
+
+function optionNameOf(field: string): string {
+  return referenceOptions[field] ?? (field === 'tags' ? 'tag' : field.replaceAll('_', '-'))
+}
+
+function optionOf(name: string, { schema }: Field<unknown>): Argument<string | undefined> {
+  const { description = '' } = schema as { readonly description?: string }
+  const isTag = optionNameOf(name) === 'tag'
+  return {
+    ...optional(placeholderOf(name, schema), tagHelp[name] ?? helpOf(name, description), text),
+    isRepeatable: isTag,
+  }
+}
+
+const tagHelp: Readonly<Record<string, string>> = {
+  tags: 'a tag. Repeat the option for more. A new name becomes a tag',
+  tag_id: 'only links with this tag, by ID or name. Repeat the option for links that have all these tags',
+}
+
+/** Returns the values of an option with few values, otherwise a word for its type. */
+function placeholderOf(name: string, schema: TSchema): string {
+  const { enum: values, type, format } = schema as { enum?: readonly unknown[]; type?: string; format?: string }
+  if (name === 'tags' || name in referenceOptions) return optionNameOf(name).toUpperCase()
+  if (values !== undefined) return values.join('|')
+  if (type === 'boolean') return 'true|false'
+  if (type === 'integer') return 'N'
+  if (format === 'date') return 'DAY'
+  if (name.endsWith('_at')) return 'TIME'
+  return name.endsWith('url') ? 'URL' : 'TEXT'
+}
+
+/** Returns the description in the style of other options: without Markdown, a capital and a final period. */
+function helpOf(name: string, description: string): string {
+  const plain = description.replaceAll('`', '"').replace(/\.$/, '')
+  const sentence = name in referenceOptions ? plain.replace(/^[^.]*/, '$&, by ID or name') : plain
+  return /^[A-Z][a-z ]/.test(sentence) ? sentence.charAt(0).toLowerCase() + sentence.slice(1) : sentence
+}
+
+/** Throws `WrongUse` if no field is given. */
+export function requireChange(form: Form<unknown>, values: Readonly<Record<string, unknown>>): void {
+  if (Object.keys(givenFields(form, values)).length > 0) return
+  throw new WrongUse('Nothing to change. Add an option for each field that should change.')
+}
+
+/** Returns the fields that were given as options. */
+export function givenFields({ fields }: Form<unknown>, values: Readonly<Record<string, unknown>>): Fields {
+  const given = Object.keys(fields).map((name) => [name, values[optionNameOf(name)]] as const)
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined))
+}
+
+/**
+ * Runs `work`, which applies the fields. Throws `WrongUse` if the form rejects them, and `StartupFailure` if records do. The
+ * field `operand` is the argument without a name.
+ */
+export async function submit<T>(
+  form: Form<unknown>,
+  fields: Fields,
+  work: () => Promise<T>,
+  operand?: string,
+): Promise<T> {
+  const { violations } = form.read(fields)
+  if (violations.length > 0) throw new WrongUse(formatViolations(violations, operand))
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof Failure) || error.facts.violations === undefined) throw error
+    throw new StartupFailure(formatViolations(error.facts.violations, operand))
+  }
+}
+
+export function formatViolations(violations: readonly Violation[], operand?: string): string {
+  return violations
+    .map(({ field, code, message }) => {
+      const label = field === operand ? field.toUpperCase() : `--${optionNameOf(field)}`
+      const isWithoutDomain = field === 'domain_id' && code === 'required'
+      return `${label}: ${isWithoutDomain ? noDomain : message}`
+    })
+    .join('\n')
+}
+
+const noDomain = `The account has no domain yet. Create one with "${program} domains create NAME".`

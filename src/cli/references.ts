@@ -1,0 +1,130 @@
+/** The records that arguments name: a domain, a space or a tag by its ID or name, a link by its short URL or alias. */
+import { readShortUrlTemplate } from '../config/config.ts'
+import { domainRecords, findDomainByName } from '../domains/store.ts'
+import { StartupFailure } from '../errors.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import { findAddresses } from '../instance/store.ts'
+import { findLinkByShortUrl } from '../links/link-list.ts'
+import type { LinkRow } from '../links/schema.ts'
+import { findLinksByAlias } from '../links/store.ts'
+import { parseHostName } from '../names/host-name.ts'
+import { type ShortUrl, shortUrls } from '../names/short-url.ts'
+import { spaceRecords, spacesNamed } from '../spaces/store.ts'
+import type { Db } from '../storage/port.ts'
+import type { Versioned } from '../storage/version.ts'
+import { findTagByName, tagRecords } from '../tags/store.ts'
+import { program } from '../version.ts'
+import { Refusal } from '../violations.ts'
+import { idFrom, required, text, WrongUse } from './arguments.ts'
+
+/** Returns how this instance writes short URLs. Throws `StartupFailure` if the configuration is invalid. */
+export async function ownShortUrls(db: Db): Promise<ShortUrl> {
+  const { short_url } = await findAddresses(db)
+  return shortUrls(readShortUrlTemplate(short_url))
+}
+
+export interface NamedRecord {
+  readonly id: number
+  readonly name: string
+}
+
+interface Kind {
+  readonly records: { find(db: Db, account: number, id: number): Promise<Versioned<NamedRecord> | undefined> }
+  /** Lists the account's records with a name; `limit` at most. Throws `WrongUse` if it can't be a name. */
+  readonly named: (
+    ...query: [db: Db, account: number, name: string, limit: number, label: string]
+  ) => Promise<readonly NamedRecord[]>
+}
+
+export type KindName = 'domain' | 'space' | 'tag'
+
+const kinds: Readonly<Record<KindName, Kind>> = {
+  domain: {
+    records: domainRecords,
+    named: async (db, account, text, _, label) => {
+      const host = parseHostName(text)
+      if (!(host instanceof Refusal)) return present(await findDomainByName(db, account, host.name))
+      // No account can have a public suffix.
+      if (host.code === 'public_suffix') return []
+      throw new WrongUse(`${label}: ${host.at('domain').message}`)
+    },
+  },
+  space: { records: spaceRecords, named: spacesNamed },
+  tag: {
+    records: tagRecords,
+    named: async (db, account, name) => present(await findTagByName(db, account, name)),
+  },
+}
+
+function present<T>(record: T | undefined): T[] {
+  return record === undefined ? [] : [record]
+}
+
+/** Records in one error message. */
+const maxNamed = 10
+
+/**
+ * Returns the account's record with this ID or name. `label` is the subject of error messages. Throws `StartupFailure` or,
+ * for several records, `WrongUse`.
+ */
+export async function chooseRecord(
+  db: Db,
+  account: number,
+  kind: KindName,
+  reference: string,
+  label = `--${kind}`,
+): Promise<NamedRecord> {
+  const { records, named } = kinds[kind]
+  const [name, id] = [reference.trim(), idFrom(reference.trim())]
+  const byId = id === undefined ? undefined : await records.find(db, account, id)
+  if (byId !== undefined) return byId.record
+  const [record, ...others] = await named(db, account, name, maxNamed + 1, label)
+  if (record === undefined) {
+    const list = `To see all ${kind}s, run "${program} ${kind}s list".`
+    throw new StartupFailure(`${label}: The account has no ${kind} "${name}". ${list}`)
+  }
+  if (others.length === 0) return record
+  const ids = formatSome([record, ...others].map(({ id }) => String(id)))
+  throw new WrongUse(`${label}: Several ${kind}s are named ${name}. Use an ID instead: ${ids}.`)
+}
+
+const references = { domain_id: 'domain', space_id: 'space', tag_id: 'tag' } as const
+
+/** Replaces the names of domains, spaces and tags by their ids. An empty value clears a field, and 0 means no space. */
+export async function withIds(db: Db, account: number, fields: Fields): Promise<Fields> {
+  const replaced: Record<string, unknown> = { ...fields }
+  for (const [field, kind] of Object.entries(references)) {
+    const given = replaced[field]
+    if (typeof given !== 'string' || given === '' || given === '0') continue
+    const names = kind === 'tag' ? given.split(',') : [given]
+    const ids: number[] = []
+    for (const name of names) ids.push((await chooseRecord(db, account, kind, name)).id)
+    replaced[field] = ids.join(',')
+  }
+  return replaced
+}
+
+export const aliasOperand = required('ALIAS', 'the short URL or its alias (case-insensitive)', text)
+export const aliasNote = 'Put "--" before an alias that starts with a hyphen.'
+
+/**
+ * Returns the link with this short URL or alias; an alias on any domain by default. Throws `StartupFailure` or, for several
+ * links, `WrongUse`.
+ */
+export async function chooseLink(db: Db, account: number, alias: string, domain: string | undefined): Promise<LinkRow> {
+  const pasted = domain === undefined ? await findLinkByShortUrl(db, account, alias.trim()) : undefined
+  if (pasted !== undefined) return pasted
+  const domainId = domain === undefined ? null : (await chooseRecord(db, account, 'domain', domain)).id
+  const [link, ...others] = await findLinksByAlias(db, account, alias, domainId, maxNamed + 1)
+  if (link !== undefined && others.length > 0) {
+    const domains = formatSome([link, ...others].map(({ domain_name }) => domain_name ?? ''))
+    throw new WrongUse(`Several domains have a link with the alias ${alias}. Choose one with --domain: ${domains}.`)
+  }
+  if (link !== undefined) return link
+  const place = domain === undefined ? '' : ` on ${domain.trim()}`
+  throw new StartupFailure(`No link${place} has the alias ${alias}. To see all links, run "${program} links list".`)
+}
+
+function formatSome(names: readonly string[]): string {
+  return names.length > maxNamed ? `${names.slice(0, maxNamed).join(', ')} and others` : names.join(', ')
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { type Around, newPlace as newEmptyPlace } from '../../test/command-line.ts'
+import { createAccount } from '../accounts/store.ts'
+
+async function newPlace(t: TestContext, engine: 'sqlite' | 'postgres' = 'sqlite') {
+  const { storage, run } = await newEmptyPlace(t, engine)
+  await createAccount(storage, 'Acme')
+  const say = async (line: string) => {
+    const { code, stdout, stderr } = await run(line.split(' '))
+    assert.deepEqual([code, stderr], [0, ''], line)
+    return stdout.trimEnd()
+  }
+  return { storage, run: (line: string, around?: Around) => run(line.split(' '), around), say }
+}
+
+const typing = (text: string) => ({ input: Object.assign(Readable.from([text]), { isTTY: true }) })
+
+for (const engine of ['sqlite', 'postgres'] as const) {
+  test(`creates, lists, updates and deletes domains, spaces and tags on ${engine}`, async (t) => {
+    const { run, say } = await newPlace(t, engine)
+    assert.equal(await say('domains create Bücher.example --homepage-url https://acme.com'), '1')
+    assert.equal(
+      await say('domains list'),
+      [
+        'ID  NAME                   NAME UNICODE    HOMEPAGE URL      NOT FOUND URL',
+        '1   xn--bcher-kva.example  bücher.example  https://acme.com  -',
+      ].join('\n'),
+    )
+    const domain = JSON.parse(await say('domains update bücher.example --homepage-url= --json'))
+    assert.deepEqual([domain.id, domain.homepage_url], [1, null])
+
+    assert.equal(JSON.parse(await say('spaces create Summer --color 3 --json')).color, 3)
+    assert.equal(await say('spaces update summer --name Autumn'), 'The space Autumn was updated.')
+    for (const [n, name] of ['Sale', 'Print', '2026'].entries())
+      assert.equal(await say(`tags create ${name}`), `${n + 1}`)
+    await say('links create https://acme.com --alias a --tag Sale --tag Print --space Autumn')
+    await say('links create https://acme.com --alias b --tag Sale')
+    assert.equal(
+      await say('tags list --sort-by name --sort asc'),
+      'ID  NAME   COLOR  LINKS\n3   2026   1      0\n2   Print  1      1\n1   Sale   1      2',
+    )
+    const cut = await run('tags list --limit 1 --search a --json')
+    assert.deepEqual([JSON.parse(cut.stdout).length, cut.stderr], [1, ''])
+    assert.equal((await run('tags list --limit 2')).stderr, 'Showing 2 of 3 tags. Raise --limit, or add a filter.\n')
+
+    assert.equal(await say('tags merge Sale --into 2 --yes'), 'The tag Sale was merged into Print.')
+    assert.deepEqual(JSON.parse(await say('links show b --json')).tags, ['Print'])
+    assert.equal(await say('tags delete 2026 --yes'), 'The tag 2026 was deleted.')
+    assert.equal(await say('spaces delete Autumn --yes'), 'The space Autumn was deleted.')
+    assert.equal(JSON.parse(await say('links show a --json')).space_id, null)
+
+    const used = await run('domains delete 1 --yes')
+    const wayOut = 'To delete them too, add "--links delete".'
+    assert.deepEqual([used.code, used.stderr], [1, `The domain xn--bcher-kva.example has 2 links. ${wayOut}\n`])
+    assert.equal(await say('domains delete 1 --links delete --yes'), 'The domain xn--bcher-kva.example was deleted.')
+    assert.equal(await say('links list --json'), '[]')
+  })
+}
+
+test('asks before it deletes or merges, with the number of links', async (t) => {
+  const { run, say } = await newPlace(t)
+  await say('domains create go.acme.com')
+  for (const name of ['Sale', 'Print']) await say(`spaces create ${name}`)
+  await say('links create https://acme.com --tag Sale --space Sale')
+  await say('tags create Print')
+  for (const [line, question, result] of [
+    ['tags delete Sale', 'Delete the tag Sale? Its 1 link will stay, without the tag.', 'Nothing deleted.'],
+    ['spaces delete Sale', 'Delete the space Sale? Its 1 link will stay, without a space.', 'Nothing deleted.'],
+    ['spaces delete Print', 'Delete the space Print?', 'Nothing deleted.'],
+    [
+      'domains delete go.acme.com --links delete',
+      'Delete the domain go.acme.com? Its 1 link will be deleted, too.',
+      'Nothing deleted.',
+    ],
+    [
+      'tags merge Sale --into Print',
+      'Merge the tag Sale, with 1 link, into Print, and delete Sale?',
+      'Nothing changed.',
+    ],
+  ] as const) {
+    const asked = { code: 1, stdout: `${result}\n`, stderr: `${question} [y/N] ` }
+    assert.deepEqual(await run(line, typing('n\n')), asked)
+    const { code, stderr } = await run(line)
+    assert.equal(code, 2)
+    assert.ok(stderr.startsWith(`${question}\nCan't ask without a terminal. Add --yes to confirm.\n\nUsage: `), stderr)
+  }
+  assert.equal((await run('tags delete Sale', typing('y\n'))).stdout, 'The tag Sale was deleted.\n')
+})
+
+test('names the argument, the rule and the next step in each error', async (t) => {
+  const { run, say } = await newPlace(t)
+  await say('domains create go.acme.com')
+  for (const name of ['Sale', 'Print']) await say(`tags create ${name}`)
+  for (const color of [1, 2]) await say(`spaces create Twin --color ${color}`)
+  const unknown = (label: string, what: string, name: string) =>
+    `${label}: The account has no ${what} "${name}". To see all ${what}s, run "npx waymark ${what}s list".`
+  for (const [line, code, sentence] of [
+    ['domains create https://a.example', 2, 'NAME: Leave out the scheme ("https://"): write a.example.'],
+    ['domains create go.acme.com', 1, 'NAME: The name go.acme.com has already been taken. Choose another name.'],
+    ['domains update https://a.example --homepage-url x', 2, /^DOMAIN: Leave out the scheme/],
+    ['domains update go.acme.com --homepage-url acme.com', 2, /^--homepage-url: The URL must be absolute, /],
+    ['domains delete a.example --yes', 1, unknown('DOMAIN', 'domain', 'a.example')],
+    ['domains delete go.acme.com --links keep --yes', 2, '--links: The links must be delete.'],
+    ['tags create sale', 1, 'NAME: The name sale has already been taken. Choose another name.'],
+    ['tags create a,b', 2, 'NAME: The name must not contain a comma, which separates tags.'],
+    ['tags create x --color 7', 2, '--color: The color must be an integer from 1 to 6.'],
+    ['tags update Sale --name print', 1, '--name: The name print has already been taken. Choose another name.'],
+    ['tags update 9 --name x', 1, unknown('TAG', 'tag', '9')],
+    ['tags merge Sale --into 9', 1, unknown('--into', 'tag', '9')],
+    ['tags merge Sale --into sale --yes', 1, /^--into: A tag cannot be merged into itself\./],
+    ['spaces delete twin --yes', 2, 'SPACE: Several spaces are named twin. Use an ID instead: 1, 2.'],
+    ['spaces list --sort-by color', 2, '--sort-by: The sort_by must be one of id, name, clicks_30d.'],
+    ['spaces list --account 2', 1, /^Account 2 doesn't exist\. /],
+  ] as const) {
+    const said = await run(line)
+    const [message = ''] = said.stderr.split('\n')
+    assert.equal(said.code, code, line)
+    if (typeof sentence === 'string') assert.equal(message, sentence)
+    else assert.match(message, sentence)
+    assert.equal(said.stderr.includes('\n\nUsage: '), code === 2, line)
+  }
+})

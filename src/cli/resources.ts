@@ -1,0 +1,209 @@
+/** The commands on domains, spaces and tags. They use the forms, checks and stores of the API. */
+import { insertRecord, type Operations, type ResourceHandlers } from '../api/operations.ts'
+import { domainActions } from '../domains/actions.ts'
+import { domainOperations } from '../domains/schema.ts'
+import { countLinks } from '../domains/store.ts'
+import { Failure, StartupFailure } from '../errors.ts'
+import { pageRequestOf } from '../forms/list-query.ts'
+import { countLinksIn, maxCountedLinks } from '../links/store.ts'
+import { resources } from '../resources.ts'
+import { spaceActions } from '../spaces/actions.ts'
+import { spaceOperations } from '../spaces/schema.ts'
+import type { Db, Page, Storage } from '../storage/port.ts'
+import { tagActions } from '../tags/actions.ts'
+import { mergeTagForm, tagOperations } from '../tags/schema.ts'
+import { tagRecords } from '../tags/store.ts'
+import { chooseAccount } from './accounts.ts'
+import { account, flag, required, text, WrongUse } from './arguments.ts'
+import { type Command, recordCommand } from './command.ts'
+import { formatViolations, givenFields, listOptionsOf, optionsOf, requireChange, submit } from './form-options.ts'
+import { isConfirmed, json, table } from './output.ts'
+import { chooseRecord, type KindName, type NamedRecord } from './references.ts'
+
+/** Without a time limit, because the command ends with the removal. A server continues it if the command is stopped. */
+const removals = { run: (removal: (isStopped: () => boolean) => Promise<void>) => removal(() => false) }
+
+interface Kind {
+  readonly operations: Operations
+  /** Running servers read changes from the database. */
+  readonly actions: (db: Storage) => ResourceHandlers<NamedRecord>
+  readonly countLinks: (db: Db, account: number, id: number) => Promise<number>
+  /** What happens to the links of a deleted record. */
+  readonly effect: string
+}
+
+const kinds: Readonly<Record<KindName, Kind>> = {
+  domain: {
+    operations: domainOperations,
+    actions: (db) => domainActions(db, { removals, onChange: async () => undefined }),
+    countLinks: async (db, account, id) => (await countLinks(db, account, id)).links,
+    effect: 'will be deleted, too',
+  },
+  space: {
+    operations: spaceOperations,
+    actions: (db) => spaceActions(db, removals),
+    countLinks: async (db, account, id) => (await countLinksIn(db, account, 'space_id', [id])).get(id) ?? 0,
+    effect: 'will stay, without a space',
+  },
+  tag: {
+    operations: tagOperations,
+    actions: (db) => tagActions(db, removals),
+    countLinks: countTagged,
+    effect: 'will stay, without the tag',
+  },
+}
+
+async function countTagged(db: Db, account: number, id: number): Promise<number> {
+  return (await tagRecords.find(db, account, id))?.record.links ?? 0
+}
+
+const asJson = flag('print the record as JSON')
+const yes = flag('do not ask for confirmation (required without a terminal)')
+
+export const domainCommands = commandsOf('domain')
+export const spaceCommands = commandsOf('space')
+export const tagCommands = { ...commandsOf('tag'), merge: mergeCommand() }
+
+function operandOf(kind: KindName) {
+  return required(kind.toUpperCase(), `the ID or name of the ${kind}`, text)
+}
+
+function commandsOf(kind: KindName): Readonly<Record<string, Command>> {
+  return {
+    create: createCommand(kind),
+    list: listCommand(kind),
+    update: updateCommand(kind),
+    delete: deleteCommand(kind),
+  }
+}
+
+function createCommand(kind: KindName): Command {
+  const { form } = kinds[kind].operations.store.body
+  const { name, ...others } = optionsOf(form)
+  return recordCommand({
+    summary: `Create a ${kind} and print its ID.`,
+    arguments: {
+      operand: required('NAME', String(name?.help), text),
+      ...others,
+      account,
+      json: asJson,
+    },
+    run: async (db, { operand: name, account: id, json: isJson, ...options }) => {
+      const account = await chooseAccount(db, id)
+      const fields = { ...givenFields(form, options), name }
+      const { record } = await submit(
+        form,
+        fields,
+        () => insertRecord(kinds[kind].actions(db), db, account, fields),
+        'name',
+      )
+      return isJson ? json(record) : String(record.id)
+    },
+  })
+}
+
+function listCommand(kind: KindName): Command {
+  const { name, operations } = { name: `${kind}s` as const, ...kinds[kind] }
+  const { query } = operations.list
+  return recordCommand({
+    summary: `List the ${name}, newest first.`,
+    arguments: { ...listOptionsOf(query), account, json: flag('print the records as JSON') },
+    run: async (db, { limit, account: id, json: isJson, ...options }, { err }) => {
+      const account = await chooseAccount(db, id)
+      const checked = query.check(givenFields(query, options))
+      if (checked instanceof Failure) throw new WrongUse(formatViolations(checked.facts.violations ?? []))
+      const page = await kinds[kind].actions(db).list(account, { ...pageRequestOf(checked, resources[name]), limit })
+      err.write(restOf(page, name))
+      return isJson ? json(page.rows) : recordTable(page.rows)
+    },
+  })
+}
+
+/** Returns a line that counts the records that a list leaves out; '' if it has all. */
+export function restOf({ rows, total, totalIsExact }: Page<unknown>, plural: string): string {
+  if (total <= rows.length) return ''
+  const all = totalIsExact ? total : `more than ${total}`
+  return `Showing ${rows.length} of ${all} ${plural}. Raise --limit, or add a filter.\n`
+}
+
+function recordTable(records: readonly object[]): string {
+  const columns = Object.keys(records[0] ?? { id: 0, name: '' }).filter((name) => !name.endsWith('ed_at'))
+  const lines = records.map((record) => {
+    const values: Readonly<Record<string, unknown>> = { ...record }
+    return columns.map((name) => String(values[name] ?? '-'))
+  })
+  return table([columns.map((name) => name.toUpperCase().replaceAll('_', ' ')), ...lines])
+}
+
+function updateCommand(kind: KindName): Command {
+  const { form } = kinds[kind].operations.patch.body
+  const fixed = kind === 'domain' ? ['name'] : []
+  return recordCommand({
+    summary: `Change a ${kind}.`,
+    arguments: { operand: operandOf(kind), ...optionsOf(form, fixed), account, json: asJson },
+    notes: 'Omitted options stay unchanged. An empty value, such as "", clears an optional field.',
+    check: (values) => requireChange(form, values),
+    run: async (db, { operand, account: id, json: isJson, ...options }) => {
+      const account = await chooseAccount(db, id)
+      const { id: record } = await chooseRecord(db, account, kind, operand, kind.toUpperCase())
+      const fields = givenFields(form, options)
+      const changed = await submit(form, fields, () => kinds[kind].actions(db).change(account, record, fields, null))
+      return isJson ? json(changed.record) : `The ${kind} ${changed.record.name} was updated.`
+    },
+  })
+}
+
+function deleteCommand(kind: KindName): Command {
+  const { query } = kinds[kind].operations.delete
+  return recordCommand({
+    summary: `Delete a ${kind} permanently.`,
+    arguments: { operand: operandOf(kind), ...(query && optionsOf(query)), yes, account },
+    run: async (db, { operand, yes, account: id, ...options }, terminal) => {
+      const account = await chooseAccount(db, id)
+      const record = await chooseRecord(db, account, kind, operand, kind.toUpperCase())
+      const fields = query === undefined ? {} : givenFields(query, options)
+      const links = await kinds[kind].countLinks(db, account, record.id)
+      if (kind === 'domain' && links > 0 && fields.links === undefined) {
+        throw new StartupFailure(
+          `The domain ${record.name} has ${linkCount(links)}. To delete them too, add "--links delete".`,
+        )
+      }
+      const effect = links === 0 ? '' : ` Its ${linkCount(links)} ${kinds[kind].effect}.`
+      const question = `Delete the ${kind} ${record.name}?${effect}`
+      if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing deleted.', code: 1 }
+      const remove = () => kinds[kind].actions(db).remove(account, record.id, fields, null)
+      await (query === undefined ? remove() : submit(query, fields, remove))
+      return `The ${kind} ${record.name} was deleted.`
+    },
+  })
+}
+
+function mergeCommand(): Command {
+  return recordCommand({
+    summary: 'Give the links of a tag another tag, and delete the first one.',
+    arguments: {
+      operand: operandOf('tag'),
+      into: required('TAG', 'the ID or name of the tag that the links get', text),
+      yes,
+      account,
+      json: flag('print the remaining tag as JSON'),
+    },
+    run: async (db, { operand, into: other, yes, account: id, json: isJson }, terminal) => {
+      const account = await chooseAccount(db, id)
+      const tag = await chooseRecord(db, account, 'tag', operand, 'TAG')
+      const into = await chooseRecord(db, account, 'tag', other, '--into')
+      const links = linkCount(await countTagged(db, account, tag.id))
+      const question = `Merge the tag ${tag.name}, with ${links}, into ${into.name}, and delete ${tag.name}?`
+      if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing changed.', code: 1 }
+      const fields = { into: into.id }
+      const merge = () => tagActions(db, removals).merge(account, tag.id, fields, null)
+      const { record } = await submit(mergeTagForm, fields, merge)
+      return isJson ? json(record) : `The tag ${tag.name} was merged into ${record.name}.`
+    },
+  })
+}
+
+function linkCount(links: number): string {
+  if (links === maxCountedLinks) return `more than ${(links - 1).toLocaleString('en-US')} links`
+  return links === 1 ? '1 link' : `${links.toLocaleString('en-US')} links`
+}
