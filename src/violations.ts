@@ -246,7 +246,7 @@ type ParamsIn<Message> = Message extends readonly [infer ForApi, infer ForForm]
   : NamesIn<Message>
 type Values = Readonly<Record<string, string | number>>
 /** The parameters of a message by name; none if it has none. */
-export type ParamsOf<Key extends MessageKey> = [ParamsIn<(typeof messages)[Key]>] extends [never]
+type ParamsOf<Key extends MessageKey> = [ParamsIn<(typeof messages)[Key]>] extends [never]
   ? []
   : [params: Readonly<Record<ParamsIn<(typeof messages)[Key]>, string | number>>]
 

@@ -41,7 +41,7 @@ export interface CountedClick {
 }
 
 /** Gets clicks just before they are committed, and again if the commit fails. */
-export type OnCounted = (clicks: readonly CountedClick[]) => void
+type OnCounted = (clicks: readonly CountedClick[]) => void
 
 const saltBytes = 16
 /** The number of decoded days in memory. A full day takes 100 KB. */

@@ -45,7 +45,7 @@ export type ClickNotice =
 /** Gets an error and the log message. The level is `warn` by default. */
 export type OnProblem = (error: unknown, message: string, level?: 'warn' | 'error') => void
 
-export interface ClickWorkerListeners {
+interface ClickWorkerListeners {
   /** Gets the first error of each outage of the sink, and an error for each batch that the spool dropped. */
   readonly onSinkProblem: OnProblem
   /** See `openCountries`. */

@@ -31,7 +31,7 @@ const maxBatch = 500
 const tables = { [scopes.link]: 'links', [scopes.domain]: 'domains', [scopes.space]: 'spaces' } as const
 
 /** The time, and the first day that is retained. */
-export interface RecentBounds {
+interface RecentBounds {
   readonly nowMs: number
   readonly daysBefore: number
 }

@@ -53,7 +53,7 @@ function isUnderApi({ route, target }: Exchange): boolean {
 }
 
 /** The origins whose pages may use the API. `*` allows all, an empty list none. */
-export type AllowedOrigins = '*' | readonly string[]
+type AllowedOrigins = '*' | readonly string[]
 
 /** Response headers that pages may read, without the headers that the Fetch Standard always allows. */
 const exposed = [

@@ -35,7 +35,7 @@ export interface Operation {
   readonly failures: readonly ApiErrorCode[]
 }
 
-export type RequestHeader = 'If-Match' | 'If-None-Match' | 'Idempotency-Key'
+type RequestHeader = 'If-Match' | 'If-None-Match' | 'Idempotency-Key'
 
 export interface Body {
   /** The name of the schema, such as `StoreDomain`. */
@@ -87,7 +87,7 @@ export function idOf({ params: { id = '' } }: Exchange, what: string): number {
 }
 
 /** The properties of a resource's operations that do not follow from its name. */
-export interface Described {
+interface Described {
   readonly description: string
   readonly record: TSchema
   readonly listQuery: Form<ListQuery>
@@ -170,7 +170,7 @@ export async function withShownVersion<T>(
   }
 }
 
-export type Insertion<Shown> = (db: Db) => Promise<Versioned<Shown>>
+type Insertion<Shown> = (db: Db) => Promise<Versioned<Shown>>
 
 /** Validates the fields and inserts the record. Throws `validation_failed` and failures of the resource. */
 export async function insertRecord<Shown>(

@@ -6,7 +6,7 @@ const maxWaitMs = 10_000
 /** The interval at which interrupted removals are resumed. Milliseconds. */
 const resumeEveryMs = 60_000
 
-export interface RemovalsOptions {
+interface RemovalsOptions {
   /** Finishes interrupted removals. */
   readonly finish: (isStopped: () => boolean) => Promise<void>
   readonly onProblem: (error: unknown) => void

@@ -117,7 +117,7 @@ export interface ListenerConfig {
 }
 
 /** Reads which listeners are enabled, and how many processes serve requests. Ports must not collide. */
-export function readListeners(read: Read) {
+function readListeners(read: Read) {
   const workers = read('WORKERS')
   const listeners: ListenerConfig[] = []
   for (const { isOptional, ...declared } of declaredListeners.toReversed()) {

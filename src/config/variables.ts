@@ -105,7 +105,7 @@ function nearestName(name: string, known: readonly string[]): string | undefined
 }
 
 /** Parses the target of raw clicks. Errors never contain the text, which may contain a password. */
-export function parseClickSink(text: string): SinkTarget {
+function parseClickSink(text: string): SinkTarget {
   const [, path = ''] = /^jsonl:(.*)$/s.exec(text) ?? []
   if (isPath(path) && !/[/\\]$/.test(path)) return { kind: 'jsonl', path }
   if (/^clickhouse:/i.test(text)) return parseClickHouse(text)

@@ -4,7 +4,7 @@ import type { Exchange } from './exchange.ts'
 import { addHeader, gzipSuffix } from './response.ts'
 
 /** The value of If-Match or If-None-Match: any state (`*`), or the texts between the quotes of a list of tags. */
-export type EntityTags = '*' | readonly string[]
+type EntityTags = '*' | readonly string[]
 
 /** The conditions of a request. Each is null if the request does not have the header. */
 export class Condition {

@@ -1,4 +1,4 @@
-export interface PeriodicOptions {
+interface PeriodicOptions {
   /** The pause between the end of a run and the start of the next. Milliseconds. */
   readonly everyMs: number
   /** Handles an error of the task. The next run starts as usual. */

@@ -15,7 +15,7 @@ type SentError =
   | { readonly errors: readonly SentError[]; readonly message: string }
   | { readonly error: unknown }
 
-export interface WorkerClientOptions<Notice> {
+interface WorkerClientOptions<Notice> {
   /** The module of the worker, which calls `serveRequests`. */
   readonly module: URL
   readonly workerData: unknown
@@ -127,7 +127,7 @@ function toSent(error: unknown): SentError {
   return { errors: error.errors.map(toSent), message: error.message }
 }
 
-export interface WorkerHandlers<Request, Response> {
+interface WorkerHandlers<Request, Response> {
   /** Returns the response to a request. Requests run at the same time. */
   readonly handle: (request: Request) => Response | Promise<Response>
   /** Releases what would keep the thread alive. Called once all requests before `WorkerClient.close` have responses. */

@@ -32,7 +32,7 @@ import {
   unknownSpace,
 } from './store.ts'
 
-export interface LinkParts {
+interface LinkParts {
   readonly shortUrl: ShortUrl
   /** Called after each commit and before the response, so that this process redirects correctly straight away. */
   readonly onChange: (id: number, domain: number, aliasFolded: string) => void

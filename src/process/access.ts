@@ -6,7 +6,7 @@ import { insertLoginToken } from '../sessions/store.ts'
 import { signInUrl } from '../sessions/token.ts'
 import type { Db } from '../storage/port.ts'
 
-export interface FirstAccess {
+interface FirstAccess {
   readonly account: number
   /** The API key with every scope; null if the operator chose the key. */
   readonly secret: string | null

@@ -31,7 +31,7 @@ export type VisitedPath =
   /** `alias` is case-folded, as in lookups of links. */
   | { readonly kind: 'alias'; readonly alias: string; readonly asksForPreview: boolean }
 
-export interface VisitedTarget {
+interface VisitedTarget {
   readonly path: VisitedPath
   /** The text after the `?`, verbatim; empty if there is none. */
   readonly query: string

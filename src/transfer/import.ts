@@ -30,7 +30,7 @@ export interface Imported extends Counts {
   readonly missing: string | null
 }
 
-export interface ImportListener {
+interface ImportListener {
   refused(line: number, reason: string): void
   progressed(counts: Counts): void
 }

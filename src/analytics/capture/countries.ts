@@ -122,7 +122,7 @@ function hasReadableRecords(places: Reader<Place>): boolean {
 }
 
 /** An unusable database. `reason` is a sentence, and the message can follow "GEOIP_DB". */
-export class UnusableCountries extends Error {
+class UnusableCountries extends Error {
   readonly reason: string
 
   constructor(reason: string) {

@@ -24,7 +24,7 @@ export interface Visit {
 }
 
 /** A person, a program such as a crawler, or a program that shows a preview of the destination, such as a messenger. */
-export type VisitorClass = 'person' | 'bot' | 'preview'
+type VisitorClass = 'person' | 'bot' | 'preview'
 
 /**
  * Programs that show previews. The browsers of apps belong to people: `pinterest/0.2` is a preview, `[Pinterest/iOS]` is

@@ -10,7 +10,7 @@ const closeMs = 3_000
 const maxUnconfirmedMs = 86_400_000
 const maxBatchBytes = 4 << 20
 
-export interface SpoolOptions {
+interface SpoolOptions {
   /** The size limit, at which the oldest batches are dropped. */
   readonly maxBytes: number
   /** Gets the first error of each outage of the sink or of the spool's disk, and each `Dropped`. */

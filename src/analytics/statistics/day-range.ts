@@ -21,7 +21,7 @@ export function parseDay(text: string): number | Refusal {
 }
 
 /** Null for a missing bound. */
-export interface RangeQuery {
+interface RangeQuery {
   readonly from: number | null
   readonly to: number | null
   readonly interval: Interval | null

@@ -7,7 +7,7 @@ export interface ValueClicks {
   readonly clicks: number
 }
 
-export interface RankingPage {
+interface RankingPage {
   readonly sortBy: 'clicks' | 'value'
   readonly direction: 'asc' | 'desc'
   readonly offset: number

@@ -18,7 +18,7 @@ import {
   yPixels,
 } from './plot.ts'
 
-export interface LineChart extends TimeAxis {
+interface LineChart extends TimeAxis {
   readonly title: string
   /** At most as many as there are markers. */
   readonly lines: readonly Line[]

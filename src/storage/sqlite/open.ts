@@ -140,7 +140,7 @@ const explanations: Readonly<Record<number, (path: string, why: string) => strin
 }
 
 /** Returns the migrations of the database. Only reads. Throws `StartupFailure`. */
-export function statesOfSqlite(database: DatabaseSync, migrations: Migrations): Promise<MigrationState[]> {
+function statesOfSqlite(database: DatabaseSync, migrations: Migrations): Promise<MigrationState[]> {
   return statesOf(kyselyOf(database), migrations)
 }
 
