@@ -125,10 +125,12 @@ export const limit = parser(
   'must be a number from 1 to 1000.',
 )
 
-export const clickFormat = parser(
-  (text) => (text === 'jsonl' || text === 'csv' ? text : undefined),
-  'must be jsonl or csv.',
-)
+/** Returns a parser for one of these words, of which the placeholder has the same. */
+export function choice<const Word extends string>(words: readonly Word[]): Parse<Word> {
+  return parser((text) => words.find((word) => word === text), `must be ${formatWords.format(words)}.`)
+}
+
+const formatWords = new Intl.ListFormat('en', { type: 'disjunction' })
 
 export const day = parser(
   (text) => (dayFrom(text) === undefined ? undefined : text),

@@ -86,7 +86,8 @@ export function recordCommand<const A extends Arguments>(
 ): Command {
   const { arguments: known, createsDatabase = false } = declared
   const run = async (values: Values<A>, terminal: Terminal) => {
-    const file = known.operand?.isFile ? (values.operand as string | undefined) : undefined
+    const [name = ''] = Object.keys(known).filter((name) => known[name]?.isFile)
+    const file = (values as Readonly<Record<string, unknown>>)[name] as string | undefined
     const location = locationFor(file)
     if (!(createsDatabase || (await isThere(location)))) throw noDatabaseAt(placeOf(location))
     const storage = await openStorage(location)

@@ -12,14 +12,13 @@ import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { Storage } from '../storage/port.ts'
 import { chooseAccount } from './accounts.ts'
-import { account, flag, optional, required, text, WrongUse } from './arguments.ts'
+import { account, flag, required, text, WrongUse } from './arguments.ts'
 import { recordCommand, type Terminal } from './command.ts'
 import { formatViolations, givenFields, listOptionsOf, optionsOf, requireChange, submit } from './form-options.ts'
 import { isConfirmed, json, table } from './output.ts'
-import { aliasNote, aliasOperand, chooseLink, ownShortUrls, withIds } from './references.ts'
+import { aliasNote, aliasOperand, chooseLink, domainOfAlias, ownShortUrls, withIds } from './references.ts'
 import { restOf } from './resources.ts'
 
-const domain = optional('DOMAIN', 'the domain, by ID or name (optional if only one domain has the alias)', text)
 const yes = flag('delete without asking (required without a terminal)')
 const asJson = flag('print the full record as JSON')
 
@@ -75,7 +74,7 @@ export const linkCommands = {
 
   show: recordCommand({
     summary: 'Show a link.',
-    arguments: { operand: aliasOperand, domain, account, json: flag('print the record as JSON') },
+    arguments: { operand: aliasOperand, domain: domainOfAlias, account, json: flag('print the record as JSON') },
     notes: aliasNote,
     run: async (db, { operand: alias, domain, account, json: isJson }) => {
       const row = await chooseLink(db, await chooseAccount(db, account), alias, domain)
@@ -86,7 +85,13 @@ export const linkCommands = {
 
   update: recordCommand({
     summary: 'Change a link and print its short URL. Running servers redirect by the new values within a second.',
-    arguments: { operand: aliasOperand, ...optionsOf(updateLink, ['domain_id']), domain, account, json: asJson },
+    arguments: {
+      operand: aliasOperand,
+      ...optionsOf(updateLink, ['domain_id']),
+      domain: domainOfAlias,
+      account,
+      json: asJson,
+    },
     notes: `Omitted options stay unchanged. An empty value, such as --title "", clears an optional field.
 ${aliasNote}`,
     check: ({ domain: _, ...options }) => requireChange(updateLink, options),
@@ -104,7 +109,7 @@ ${aliasNote}`,
 
   delete: recordCommand({
     summary: 'Delete a link permanently. Running servers stop redirecting it within a second.',
-    arguments: { operand: aliasOperand, domain, yes, account },
+    arguments: { operand: aliasOperand, domain: domainOfAlias, yes, account },
     notes: aliasNote,
     run: async (db, { operand: alias, domain, account: id, yes }, terminal) => {
       const account = await chooseAccount(db, id)

@@ -15,7 +15,7 @@ import type { Versioned } from '../storage/records.ts'
 import { findTagByName, tagRecords } from '../tags/store.ts'
 import { program } from '../version.ts'
 import { Refusal } from '../violations.ts'
-import { idFrom, required, text, WrongUse } from './arguments.ts'
+import { idFrom, optional, required, text, WrongUse } from './arguments.ts'
 
 /** Returns how this instance writes short URLs. Throws `StartupFailure` if the configuration is invalid. */
 export async function ownShortUrls(db: Db): Promise<ShortUrl> {
@@ -105,6 +105,11 @@ export async function withIds(db: Db, account: number, fields: Fields): Promise<
 }
 
 export const aliasOperand = required('ALIAS', 'the short URL or its alias (case-insensitive)', text)
+export const domainOfAlias = optional(
+  'DOMAIN',
+  'the domain, by ID or name (optional if only one domain has the alias)',
+  text,
+)
 export const aliasNote = 'Put "--" before an alias that starts with a hyphen.'
 
 /**

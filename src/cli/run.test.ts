@@ -245,6 +245,8 @@ const wrongUses: [args: string[], sentence: string | RegExp][] = [
     ['keys', 'revoke', 'wm_secret'],
     'KEY must be the ID or name of a key, not the key itself. To see all keys, run "npx waymark keys list".',
   ],
+  [['completion'], 'bash|zsh|fish is required.'],
+  [['completion', 'sh'], 'bash|zsh|fish must be bash, zsh, or fish.'],
   [['links', 'create'], 'URL is required.'],
   [['links', 'show'], 'ALIAS is required.'],
   [['links', 'delete', ' '], 'ALIAS is required.'],

@@ -3,8 +3,10 @@ import { program, version } from '../version.ts'
 import { accountCommands } from './accounts.ts'
 import { UnknownCommand, WrongUse } from './arguments.ts'
 import { type Command, didYouMean, type Terminal, wrapped } from './command.ts'
+import { completionCommand } from './completion.ts'
 import { databaseCommands } from './database.ts'
 import { keyCommands } from './keys.ts'
+import { linkFileCommands } from './link-files.ts'
 import { linkCommands } from './links.ts'
 import { table } from './output.ts'
 import { domainCommands, spaceCommands, tagCommands } from './resources.ts'
@@ -17,12 +19,13 @@ const commands: Readonly<Record<string, Command>> = {
   ...withPrefix('accounts', accountCommands),
   ...withPrefix('keys', keyCommands),
   ...withPrefix('domains', domainCommands),
-  ...withPrefix('links', linkCommands),
+  ...withPrefix('links', { ...linkCommands, ...linkFileCommands }),
   ...withPrefix('spaces', spaceCommands),
   ...withPrefix('tags', tagCommands),
   'login-link': loginLinkCommand,
   ...databaseCommands,
   ...transferCommands,
+  completion: completionCommand(() => commands),
 }
 
 function withPrefix(prefix: string, commands: Readonly<Record<string, Command>>): Record<string, Command> {

@@ -16,7 +16,7 @@ import { exportRecords, type Totals } from '../transfer/export.ts'
 import { type Imported, importRecords } from '../transfer/import.ts'
 import { program } from '../version.ts'
 import { chooseAccount } from './accounts.ts'
-import { account, clickFormat, day, flag, optional, optionalFile, WrongUse, withDefault } from './arguments.ts'
+import { account, choice, day, flag, optional, optionalFile, WrongUse, withDefault } from './arguments.ts'
 import { recordCommand, type Terminal } from './command.ts'
 import { isTerminal, json, withProgress } from './output.ts'
 import { ownShortUrls } from './references.ts'
@@ -46,11 +46,11 @@ no accounts. To export only clicks, use "${program} export clicks".`,
     arguments: {
       operand: exportFile,
       format: withDefault(
-        'FORMAT',
+        'jsonl|csv',
         `jsonl (default): one line per link and day, with hours; csv: one row per link and day (dimension
 "total"), and one row per value of each dimension, such as "countries", "DE"`,
         'jsonl',
-        clickFormat,
+        choice(['jsonl', 'csv']),
       ),
       from: optional('DAY', 'the first day, such as 2026-11-01 (default: the oldest)', day),
       to: optional('DAY', 'the last day, inclusive (default: the newest)', day),
@@ -110,7 +110,7 @@ same domain and alias. Rejected lines are listed on stderr, and the exit code is
 }
 
 /** Writes an export to the file, by default standard output, and its totals to stderr. Throws `StartupFailure`. */
-async function writeExport(
+export async function writeExport(
   texts: AsyncGenerator<string, Totals>,
   file: string | undefined,
   force: boolean,

@@ -23,12 +23,14 @@ const formats = {
 
 const formatNames = ['csv', 'jsonl'] as const
 
-const exportQuery = form({
+export const exportQuery = form({
   format: optional(oneOf(formatNames, 'The format: a spreadsheet, or one JSON record per line.'), 'csv'),
   search: listLinksQuery.fields.search,
   search_by: listLinksQuery.fields.search_by,
   ...linkFilters,
 })
+
+type ExportQuery = Exclude<ReturnType<typeof exportQuery.check>, Failure>
 
 export const exportLinks: Operation = {
   id: 'exportLinks',
@@ -71,28 +73,38 @@ export function linkExportRoute(api: Api, storage: Storage, shortUrl: ShortUrl):
     rejectIfMatch(exchange)
     const query = exportQuery.check(exchange.query)
     if (query instanceof Failure) return query
-    const { format, ...filters } = query
-    const list = { ...filters, sort_by: 'id', sort: 'asc', per_page: batchSize, page: null, after: null } as const
-    const request = pageRequestOf(list, resources.links)
     return download(account, () => {
       const day = new Date().toISOString().slice(0, 10)
-      return sendParts(exchange, fileParts(), {
+      const { format } = query
+      return sendParts(exchange, linkFile(storage, account, query, shortUrl), {
         'content-type': formats[format].type,
         'content-disposition': dispositionOf('attachment', `waymark-links-${day}.${format}`),
       })
     })
-
-    /** Yields the header with the first batch, so that a failure of that batch still gets its own response. */
-    async function* fileParts(): AsyncGenerator<string> {
-      const { head, lineOf } = formats[format]
-      let text: string = head
-      for await (const rows of linkBatches(storage, account, request)) {
-        const now = new Date().toISOString()
-        yield rows.reduce((lines, row) => lines + lineOf(linkOf(row, shortUrl, now)), text)
-        text = ''
-      }
-    }
   })
+}
+
+/**
+ * Yields the file with the account's links that match, by id. Yields its header with the first batch, so that a failure of
+ * that batch still gets its own response. Returns the number of links.
+ */
+export async function* linkFile(
+  storage: Storage,
+  account: number,
+  { format, ...filters }: ExportQuery,
+  shortUrl: ShortUrl,
+): AsyncGenerator<string, { readonly links: number }> {
+  const list = { ...filters, sort_by: 'id', sort: 'asc', per_page: batchSize, page: null, after: null } as const
+  const { head, lineOf } = formats[format]
+  let text: string = head
+  let links = 0
+  for await (const rows of linkBatches(storage, account, pageRequestOf(list, resources.links))) {
+    const now = new Date().toISOString()
+    yield rows.reduce((lines, row) => lines + lineOf(linkOf(row, shortUrl, now)), text)
+    text = ''
+    links += rows.length
+  }
+  return { links }
 }
 
 function csvLine(link: Link): string {

@@ -20,7 +20,7 @@ import { findLink } from './store.ts'
 const size = 'Width and height in pixels. Each module needs at least one.'
 const margin = 'The white margin on each side, in modules (the squares of the code).'
 
-const qrQuery = form({
+export const qrQuery = form({
   format: optional(oneOf(['svg', 'png'], 'The image format. SVG scales to any size.'), 'svg'),
   size: optional(integer({ minimum: 64, maximum: 2048, description: size }), 512),
   margin: optional(integer({ minimum: 0, maximum: 16, description: margin }), 4),
@@ -85,21 +85,30 @@ export async function sendQr(
   { name: file, shortUrl, query: sent, disposition, headers = {}, ...request }: QrRequest,
   condition: Condition | null,
 ): Promise<Outcome> {
-  const style = fittingStyle(request.style ?? plainStyle, shortUrl)
-  const query = qrQuery.check({ margin: String(style.margin), ...sent, ...(style.logo !== null && { level: 'H' }) })
+  const image = await drawQr(shortUrl, sent, request.style)
+  if (image instanceof Failure) return image
+  const { format, picture, hasLogo } = image
+  for (const name in headers) addHeader(exchange, name, headers[name] as string)
+  if (addEntityTag(exchange, hash('sha1', picture, 'base64url'), condition)) return send(exchange, 304)
+  addHeader(exchange, 'content-type', format === 'svg' ? 'image/svg+xml' : 'image/png')
+  addHeader(exchange, 'content-disposition', dispositionOf(disposition, `${file}.${format}`))
+  // A browser runs scripts in an SVG document that it opens directly.
+  const images = hasLogo ? ' img-src data:;' : ''
+  addHeader(exchange, 'content-security-policy', `default-src 'none';${images} sandbox`)
+  return send(exchange, 200, picture)
+}
+
+/** Draws the QR code that the query describes. Returns `validation_failed`. */
+export async function drawQr(shortUrl: string, sent: Fields, given = plainStyle) {
+  const style = fittingStyle(given, shortUrl)
+  const hasLogo = style.logo !== null
+  const query = qrQuery.check({ margin: String(style.margin), ...sent, ...(hasLogo && { level: 'H' }) })
   if (query instanceof Failure) return query
   const modules = encodeFitting(shortUrl, query)
   if (modules instanceof Failure) return modules
-  for (const name in headers) addHeader(exchange, name, headers[name] as string)
-  const isSvg = query.format === 'svg'
-  const picture = isSvg ? drawSvg(modules, query, style) : await drawPng(modules, query, style)
-  if (addEntityTag(exchange, hash('sha1', picture, 'base64url'), condition)) return send(exchange, 304)
-  addHeader(exchange, 'content-type', isSvg ? 'image/svg+xml' : 'image/png')
-  addHeader(exchange, 'content-disposition', dispositionOf(disposition, `${file}.${query.format}`))
-  // A browser runs scripts in an SVG document that it opens directly.
-  const images = style.logo === null ? '' : ' img-src data:;'
-  addHeader(exchange, 'content-security-policy', `default-src 'none';${images} sandbox`)
-  return send(exchange, 200, picture)
+  const { format } = query
+  const picture = format === 'svg' ? drawSvg(modules, query, style) : await drawPng(modules, query, style)
+  return { format, picture, hasLogo }
 }
 
 /** Returns the style without its logo if the short URL is too long for the level that a logo needs. */

@@ -1,0 +1,146 @@
+/** Shell completion. The scripts are generated from the commands and their arguments, as the help is. */
+import { type Argument, choice, required } from './arguments.ts'
+import { type Command, command } from './command.ts'
+
+type Commands = Readonly<Record<string, Command>>
+
+const shells = ['bash', 'zsh', 'fish'] as const
+
+/** Returns the command that prints the scripts. `commands` has all commands by name. */
+export function completionCommand(commands: () => Commands): Command {
+  return command({
+    summary: 'Print a script that completes commands and options in bash, zsh or fish.',
+    arguments: { operand: required(shells.join('|'), 'the shell', choice(shells)) },
+    notes: `To complete the command waymark in each new shell, add a line to its configuration:
+
+  ~/.bashrc                    source <(waymark completion bash)
+  ~/.zshrc, after compinit     source <(waymark completion zsh)
+  ~/.config/fish/config.fish   waymark completion fish | source`,
+    run: async ({ operand: shell }) => scripts[shell](placesOf(commands())),
+  })
+}
+
+/** What may follow the first words of a command line. */
+interface Place {
+  /** The words that name a command or a group, each with a space before it, such as ` links create`. */
+  readonly path: string
+  readonly words: readonly string[]
+  readonly operand: Argument<unknown> | undefined
+  readonly options: readonly (readonly [name: string, argument: Argument<unknown>])[]
+}
+
+function placesOf(commands: Commands): Place[] {
+  const paths = new Set(Object.keys(commands).flatMap((name) => ['', ` ${name.replace(/ .*/, '')}`, ` ${name}`]))
+  return Array.from(paths, (path) => {
+    const { operand, ...options } = commands[path.trim()]?.arguments ?? {}
+    const following = [...paths].filter((other) => other !== '' && other.replace(/ [^ ]+$/, '') === path)
+    const words = following.map((other) => other.slice(path.length + 1))
+    return {
+      path,
+      words: path === '' ? [...words, 'help', 'version'] : words,
+      operand,
+      options: Object.entries(options),
+    }
+  })
+}
+
+/** Returns the values that an argument may have; empty if it may have others. */
+function valuesOf(argument: Argument<unknown> | undefined): readonly string[] {
+  return argument?.placeholder.includes('|') ? argument.placeholder.split('|') : []
+}
+
+/** Returns a function that sets `list` and `files` to what may follow its arguments, for bash and zsh. */
+function listFunction(places: readonly Place[]): string {
+  const values = places.flatMap(({ path, options }) =>
+    options
+      .filter(([, { placeholder }]) => placeholder !== '')
+      .map(([name, argument]) => `    '${path} --${name}') ${assignment(valuesOf(argument), argument)}; return ;;`),
+  )
+  const words = places.map(({ path, words, operand, options }) => {
+    const flags = ['--help', ...options.map(([name]) => `--${name}`)]
+    return `    '${path}') ${assignment([...words, ...valuesOf(operand), ...flags], operand)} ;;`
+  })
+  return `_waymark_list() {
+  local word place=
+  for word in "$@"; do
+    case "$place $word" in
+      ' help') ;;
+      ${pathsOf(places).join('|')}) place="$place $word" ;;
+      *) break ;;
+    esac
+  done
+  case "$place $previous" in
+${values.join('\n')}
+  esac
+  case "$place" in
+${words.join('\n')}
+  esac
+}
+`
+}
+
+function pathsOf(places: readonly Place[]): string[] {
+  return places.flatMap(({ path }) => (path === '' ? [] : [`'${path}'`]))
+}
+
+function assignment(words: readonly string[], argument: Argument<unknown> | undefined): string {
+  return `list='${words.join(' ')}'${argument?.isFile ? ' files=1' : ''}`
+}
+
+const scripts: Readonly<Record<(typeof shells)[number], (places: readonly Place[]) => string>> = {
+  bash: (places) => `${listFunction(places)}
+_waymark() {
+  local list= files= current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
+  _waymark_list "\${COMP_WORDS[@]:1:COMP_CWORD-1}"
+  if [[ $files && $current != -* ]]; then
+    compopt -o filenames
+    mapfile -t COMPREPLY < <(compgen -W "\${list%%--*}" -- "$current"; compgen -f -- "$current")
+  else
+    COMPREPLY=($(compgen -W "$list" -- "$current"))
+  fi
+}
+complete -F _waymark waymark`,
+
+  zsh: (places) => `${listFunction(places)}
+_waymark() {
+  local list= files= previous="$words[CURRENT-1]"
+  _waymark_list "\${(@)words[2,CURRENT-1]}"
+  if [[ -n $files && $words[CURRENT] != -* ]]; then
+    _files
+    list="\${list%%--*}"
+  fi
+  compadd -- \${=list}
+}
+compdef _waymark waymark`,
+
+  fish: (places) => `function __waymark_place
+    set -l place ''
+    for word in (commandline -opc)[2..]
+        switch "$place $word"
+            case ' help'
+            case ${pathsOf(places).join(' ')}
+                set place "$place $word"
+            case '*'
+                break
+        end
+    end
+    echo "$place"
+end
+complete -c waymark -f
+${places.flatMap(fishLines).join('\n')}`,
+}
+
+function fishLines({ path, words, operand, options }: Place): string[] {
+  const line = `complete -c waymark -n 'test "$(__waymark_place)" = "${path}"'`
+  const following = [...words, ...valuesOf(operand)].join(' ')
+  return [
+    ...(following === '' ? [] : [`${line} -a '${following}'`]),
+    ...(operand?.isFile ? [`${line} -F`] : []),
+    `${line} -l help -s h -d 'print the help'`,
+    ...options.map(([name, argument]) => {
+      const value = argument.isFile ? ' -r -F' : ` -x -a '${valuesOf(argument).join(' ')}'`
+      const help = argument.help.replaceAll(/[\\']/g, '\\$&').replaceAll('\n', ' ')
+      return `${line} -l ${name}${argument.placeholder === '' ? '' : value} -d '${help}'`
+    }),
+  ]
+}

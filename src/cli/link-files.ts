@@ -1,0 +1,61 @@
+/** The commands that write links to files, or read them: spreadsheets and QR codes. */
+import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { Failure } from '../errors.ts'
+import { writeWhole } from '../lib/whole-file.ts'
+import { exportQuery, linkFile } from '../links/export.ts'
+import { drawQr, qrQuery } from '../links/qr.ts'
+import { linkOf } from '../links/schema.ts'
+import { findQrStyle } from '../qr/store.ts'
+import { chooseAccount } from './accounts.ts'
+import { account, flag, optionalFile, WrongUse } from './arguments.ts'
+import { recordCommand } from './command.ts'
+import { formatViolations, givenFields, optionsOf } from './form-options.ts'
+import { isTerminal } from './output.ts'
+import { aliasNote, aliasOperand, chooseLink, domainOfAlias, ownShortUrls, withIds } from './references.ts'
+import { writeExport } from './transfer.ts'
+
+const outputFile = optionalFile('the file to write (default, or if "-": standard output)')
+const force = flag('overwrite the file if it exists')
+
+export const linkFileCommands = {
+  export: recordCommand({
+    summary: 'Write links to a CSV or JSON Lines file, with the filters of a list.',
+    arguments: { operand: outputFile, ...optionsOf(exportQuery), account, force },
+    run: async (db, { operand: file, account: id, force, ...options }, terminal) => {
+      const account = await chooseAccount(db, id)
+      const query = exportQuery.check(await withIds(db, account, givenFields(exportQuery, options)))
+      if (query instanceof Failure) throw new WrongUse(formatViolations(query.facts.violations ?? []))
+      return writeExport(linkFile(db, account, query, await ownShortUrls(db)), file, force, terminal)
+    },
+  }),
+
+  qr: recordCommand({
+    summary: 'Draw the QR code of a link as SVG or PNG, in the style of its domain.',
+    arguments: {
+      operand: aliasOperand,
+      output: { ...outputFile, help: `${outputFile.help}. A name that ends in .png means --format png` },
+      ...optionsOf(qrQuery),
+      domain: domainOfAlias,
+      account,
+      force,
+    },
+    notes: aliasNote,
+    run: async (db, { operand: alias, output: file, domain, account: id, force, ...options }, { out, err }) => {
+      const account = await chooseAccount(db, id)
+      const row = await chooseLink(db, account, alias, domain)
+      const { short_url } = linkOf(row, await ownShortUrls(db))
+      const style = await findQrStyle(db, account, row.domain_id)
+      const byName = file?.toLowerCase().endsWith('.png') ? { format: 'png' } : {}
+      const image = await drawQr(short_url, { ...byName, ...givenFields(qrQuery, options) }, style)
+      if (image instanceof Failure) throw new WrongUse(formatViolations(image.facts.violations ?? []))
+      if (file !== undefined) {
+        await writeWhole(file, force, (path) => writeFile(path, image.picture))
+        err.write(`Wrote the QR code of ${short_url} to ${resolve(file)}.\n`)
+      } else if (image.format === 'png' && isTerminal(out)) {
+        throw new WrongUse("A terminal can't show a PNG. Choose a file with --output.")
+      } else out.write(image.picture)
+      return ''
+    },
+  }),
+}
