@@ -80,7 +80,7 @@ test('each folder of src/ imports only from layers below it, and only config/ re
 
 for (const [file, line] of [
   ['storage/sqlite/lists.ts', `import { Domain } from '../../domains/store.ts'`],
-  ['storage/sqlite/lists.ts', `import type { Problem } from '../../http/problem.ts'`],
+  ['storage/sqlite/lists.ts', `import { problemOf } from '../../http/failures.ts'`],
   ['storage/open.ts', `import { serve } from '../process/serve.ts'`],
   ['api/body.ts', `import { domains } from '../domains/schema.ts'`],
   ['api/body.ts', `export { openLog } from '../process/log.ts'`],

@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { Exchange } from '../http/exchange.ts'
+import { problemOf } from '../http/failures.ts'
 import type { ListenerOptions } from '../http/listener.ts'
-import { problemOf } from '../http/problem.ts'
 import { addHeader, send } from '../http/response.ts'
 import type { Fallback } from '../http/router.ts'
 import type { RateLimits } from './rate-limit.ts'

@@ -1,5 +1,8 @@
 /** Maps each error code to its HTTP status, its title, and an explanation for people. */
-import type { ErrorCode } from '../errors.ts'
+import { type ErrorCode, Failure, ForeignKeyViolation, referenceConflict } from '../errors.ts'
+import type { Violation } from '../violations.ts'
+import { entityTagOf } from './conditions.ts'
+import type { FailureResponse } from './exchange.ts'
 
 interface Problem {
   readonly status: number
@@ -202,3 +205,64 @@ export const failures = {
       'The database is unavailable or read-only. Try again shortly. Nothing was stored, unless the connection to the database broke during the commit. Check before you repeat a write.',
   },
 } as const satisfies Record<ErrorCode, Problem>
+
+/** Formats a failure for clients of Laravel (`message`, `errors`) and of RFC 9457 (`type`, `title`, `detail`). */
+export function problemOf(failure: Failure, requestId: string, accept: string | undefined): FailureResponse {
+  const { code, message: detail, facts } = failure
+  const { status, title } = failures[code]
+  const body = {
+    message: status === 401 && code !== 'password_required' ? 'Unauthenticated.' : detail,
+    errors: facts.violations && messagesByField(facts.violations),
+    type: `/problems/${code}`,
+    title,
+    status,
+    detail,
+    code,
+    reason: facts.reason,
+    violations: facts.violations?.map(({ field, code, message }) => ({ field, code, message })),
+    request_id: requestId,
+    ...facts.results,
+  }
+  const isPlain = accept !== undefined && plainJson.test(accept) && !problemJson.test(accept)
+  const contentType = `${isPlain ? 'application/json' : 'application/problem+json'}; charset=utf-8`
+  return { status, headers: { 'content-type': contentType, ...headersOf(failure) }, body: JSON.stringify(body) }
+}
+
+/** Media types are case-insensitive (RFC 9110 §8.3.1). */
+const plainJson = /(?:^|[\s,])application\/json(?=[\s,;]|$)/i
+const problemJson = /(?:^|[\s,])application\/problem\+json(?=[\s,;]|$)/i
+
+function messagesByField(violations: readonly Violation[]): Record<string, string[]> {
+  const byField = Map.groupBy(violations, ({ field }) => field)
+  return Object.fromEntries(Array.from(byField, ([field, those]) => [field, those.map(({ message }) => message)]))
+}
+
+/** Returns a thrown failure, or `internal_error` for any other error. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error
+  if (error instanceof ForeignKeyViolation) return referenceConflict()
+  return new Failure(
+    'internal_error',
+    'Something went wrong on the server. Its log has the details under this request_id.',
+    { cause: error },
+  )
+}
+
+/** Returns the headers of a failure, whatever the format of the body, which depends on the Accept header. */
+export function headersOf({ code, facts }: Failure): Record<string, string> {
+  const headers: Record<string, string> = { vary: 'Accept' }
+  if (failures[code].status === 401) headers['www-authenticate'] = challenge(code)
+  if (facts.scope !== undefined) {
+    headers['www-authenticate'] = `Bearer realm="api", error="insufficient_scope", scope="${facts.scope}"`
+  }
+  if (facts.retryAfter !== undefined) headers['retry-after'] = String(facts.retryAfter)
+  if (facts.version !== undefined) headers.etag = entityTagOf(facts.version)
+  if (facts.allow !== undefined) headers.allow = facts.allow.join(', ')
+  return headers
+}
+
+/** A 401 must name a scheme (RFC 9110 §15.5.2). It has no error code if the request has no key (RFC 6750 §3.1). */
+function challenge(code: ErrorCode): string {
+  if (code === 'password_required') return 'Form realm="link"'
+  return code === 'missing_api_key' ? 'Bearer realm="api"' : 'Bearer realm="api", error="invalid_token"'
+}

@@ -2,9 +2,8 @@
 import { hash } from 'node:crypto'
 import { Failure, linkExpired } from '../errors.ts'
 import type { FailureFormatter } from '../http/exchange.ts'
-import { failures } from '../http/failures.ts'
+import { failures, headersOf, problemOf } from '../http/failures.ts'
 import { Html, html } from '../http/html.ts'
-import { headersOf, problemOf } from '../http/problem.ts'
 import { noStoreHeaders } from './redirects.ts'
 import type { ServedLink } from './store.ts'
 

@@ -14,8 +14,7 @@ import {
   preconditionFailed,
   referenceConflict,
 } from '../../errors.ts'
-import { failures } from '../../http/failures.ts'
-import { problemOf } from '../../http/problem.ts'
+import { failures, problemOf } from '../../http/failures.ts'
 import { headersTooLarge } from '../../http/request-head.ts'
 import { malformedPath } from '../../http/router.ts'
 import { malformedKey } from '../../keys/keyring.ts'

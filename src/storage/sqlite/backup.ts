@@ -12,7 +12,7 @@ import {
 import { backup, DatabaseSync } from 'node:sqlite'
 import { noDatabaseAt, StartupFailure } from '../../errors.ts'
 import { writeWhole } from '../../lib/whole-file.ts'
-import { reasonOf } from './errors.ts'
+import { reasonOf } from './connection.ts'
 import { refuseDatabaseFolder, removeAuxiliaryFiles } from './open.ts'
 
 export interface BackupOptions {

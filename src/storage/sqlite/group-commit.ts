@@ -2,8 +2,7 @@ import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promis
 import { databaseUnavailable, overloaded } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
 import { type Meter, type Transaction, transactionOf } from '../port.ts'
-import { type Connection, compiledForSqlite } from './connection.ts'
-import { isBusy } from './errors.ts'
+import { type Connection, compiledForSqlite, isBusy } from './connection.ts'
 
 /** The transactions of one commit. More would block the event loop for too long. */
 const maxGroupSize = 128

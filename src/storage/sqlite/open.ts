@@ -7,7 +7,7 @@ import { StartupFailure } from '../../errors.ts'
 import { makeOwnFile, refuseFolder } from '../../lib/whole-file.ts'
 import { type MigrationState, type Migrations, migrate, statesBefore, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
-import { isBusy, resultCode, resultCodes } from './errors.ts'
+import { isBusy, resultCode, resultCodes } from './connection.ts'
 import { SqliteStorage } from './storage.ts'
 
 const migrations = migrationsOf('sqlite')

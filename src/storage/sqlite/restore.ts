@@ -20,7 +20,7 @@ import { refuseFolder, syncToDisk } from '../../lib/whole-file.ts'
 import { isFromDevelopment, wayOutOfDevelopment } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { type OnProgress, takeChecksum } from './backup.ts'
-import { isBusy, resultCode, resultCodes } from './errors.ts'
+import { isBusy, resultCode, resultCodes } from './connection.ts'
 import { holdsRecords, makeFolder, refuseDatabaseFolder, refuseOtherProgram, removeAuxiliaryFiles } from './open.ts'
 
 export interface RestoreOptions {

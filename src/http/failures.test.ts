@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ForeignKeyViolation } from '../errors.ts'
-import { failureOf, problemOf } from './problem.ts'
+import { failureOf, problemOf } from './failures.ts'
 
 test('409 reference_conflict for a violated foreign key that no store handles', () => {
   const failure = failureOf(new ForeignKeyViolation('bookmarks_domain_id_fkey', new Error('insert into bookmarks')))
