@@ -20,7 +20,7 @@ function indexesOfSqlite(): string[] {
   ]
 }
 
-/** Returns the search index of a table's texts, which are computed from the columns: see `sqlite/search.ts`. */
+/** Returns the search index of a table's texts, which are computed from the columns: see `sqlite/search-index.ts`. */
 export function searchIndexOf(table: string, texts: readonly string[], columns: readonly string[]): string[] {
   const enqueue = (row: 'old' | 'new') =>
     `insert into search_changes values ('${table}', (${row}.account_id << 40) | ${row}.id) on conflict do nothing`

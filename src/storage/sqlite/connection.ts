@@ -1,9 +1,8 @@
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite'
-import { type CompiledQuery, type OperationNodeSource, type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
+import type { CompiledQuery } from 'kysely'
 import { type DatabaseTrouble, databaseUnavailable, ForeignKeyViolation, UniqueViolation } from '../../errors.ts'
 import { LruCache } from '../../lib/lru-cache.ts'
 import { Condition } from '../condition.ts'
-import { compileQuery } from '../schema.ts'
 
 /** The number of prepared queries. Queries with a varying number of parameters have many texts. */
 const maxPreparedTexts = 1_000
@@ -88,22 +87,6 @@ export class Connection {
 function valuesOf(statement: StatementSync, parameters: readonly unknown[]): SQLOutputValue[][] {
   // `get` does not step RETURNING to its end, which would block checkpoints of the WAL.
   return statement.all(...(parameters as SQLInputValue[])) as unknown as SQLOutputValue[][]
-}
-
-const locks: ReadonlySet<string> = new Set(['ForUpdate', 'ForNoKeyUpdate', 'ForKeyShare'])
-
-/** Ignores row locks, because SQLite has only one writer at a time. */
-class Compiler extends SqliteQueryCompiler {
-  protected override visitSelectModifier(node: SelectModifierNode): void {
-    if (!locks.has(node.modifier ?? '')) super.visitSelectModifier(node)
-  }
-}
-
-const compiler = new Compiler()
-
-/** Compiles a query for SQLite. */
-export function compiledForSqlite(query: OperationNodeSource): CompiledQuery {
-  return compileQuery(compiler, query)
 }
 
 /** A lock that this process holds. */

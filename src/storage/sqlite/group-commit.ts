@@ -2,7 +2,8 @@ import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promis
 import { databaseUnavailable, overloaded } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
 import { type Meter, type Transaction, transactionOf } from '../port.ts'
-import { type Connection, compiledForSqlite, isBusy } from './connection.ts'
+import { compiledForSqlite } from './compiler.ts'
+import { type Connection, isBusy } from './connection.ts'
 
 /** The transactions of one commit. More would block the event loop for too long. */
 const maxGroupSize = 128

@@ -7,7 +7,7 @@ import { sendNotice, serveRequests } from '../../lib/worker-client.ts'
 import type { Values } from '../list-sources.ts'
 import { Connection, isBusy, openDatabase, type SqlText } from './connection.ts'
 import type { ReaderOptions } from './readers.ts'
-import { indexSome } from './search.ts'
+import { indexSome } from './search-index.ts'
 
 /** How long a query waits for a recovery after a crash. Milliseconds. */
 const lockTimeoutMs = 1_000

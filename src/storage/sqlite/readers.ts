@@ -5,7 +5,7 @@ import { WorkerClient } from '../../lib/worker-client.ts'
 import type { Values } from '../list-sources.ts'
 import type { Meter } from '../port.ts'
 import type { SqlText } from './connection.ts'
-import type { IndexedTables } from './search.ts'
+import type { IndexedTables } from './search-index.ts'
 
 /** The `workerData` of a reader thread. */
 export interface ReaderOptions {

@@ -18,8 +18,10 @@ import {
 import { listPage } from '../list.ts'
 import type { Cost } from '../list-sources.ts'
 import type { Listing } from '../port.ts'
-import { Connection, compiledForSqlite } from './connection.ts'
-import { indexSome, SqliteLists } from './search.ts'
+import { compiledForSqlite } from './compiler.ts'
+import { Connection } from './connection.ts'
+import { SqliteLists } from './search.ts'
+import { indexSome } from './search-index.ts'
 
 const count = 30_500
 /** 10,001 names have "late" and are last in order. 10,000 names have "many", and all have "comb.example". */

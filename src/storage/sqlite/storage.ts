@@ -20,10 +20,12 @@ import type {
 } from '../port.ts'
 import { isRead, type Query, query } from '../schema.ts'
 import { BatchReader } from './batch-reader.ts'
-import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
+import { compiledForSqlite } from './compiler.ts'
+import { Connection, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 import { Readers } from './readers.ts'
-import { type IndexedTables, SqliteLists } from './search.ts'
+import { SqliteLists } from './search.ts'
+import type { IndexedTables } from './search-index.ts'
 
 /** The embedded engine: a connection that reads, one that writes with group commit, and worker threads for searches. */
 export class SqliteStorage implements Storage {
