@@ -5,6 +5,7 @@ import { receiveBody } from '../http/body.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { addField, type Fields, maxFields, noFields, parseForm } from '../http/form-encoding.ts'
 import { parseCsv } from '../lib/csv.ts'
+import type { Body, MediaType } from './operations.ts'
 
 /** The maximum body size. Bytes. */
 export const maxBody = 64 * 1024
@@ -12,7 +13,7 @@ export const maxBody = 64 * 1024
 /** Reads a form or a JSON object in UTF-8. Returns a failure for other bodies, or if the client left. */
 export async function readBody(
   exchange: Exchange,
-  { media = usualMedia, maxBytes = maxBody }: BodyLimits = {},
+  { media = usualMedia, maxBytes = maxBody }: Pick<Body, 'media' | 'maxBytes'> = {},
 ): Promise<Fields | Failure> {
   // The media type is checked first, so that the client need not send an unusable body (RFC 9110 §15.5.16).
   const parse = parserFor(exchange.headers, media)
@@ -46,15 +47,7 @@ const parsers = {
   'application/x-www-form-urlencoded': (bytes) => parseForm(bytes),
   'application/json': parseJson,
   'text/csv': parseTable,
-} as const satisfies Readonly<Record<string, Parse>>
-
-export type MediaType = keyof typeof parsers
-
-export interface BodyLimits {
-  /** The accepted media types; forms and JSON by default. */
-  readonly media?: readonly MediaType[] | undefined
-  readonly maxBytes?: number
-}
+} as const satisfies Readonly<Record<MediaType, Parse>>
 
 const usualMedia: readonly MediaType[] = ['application/x-www-form-urlencoded', 'application/json']
 

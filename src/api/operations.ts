@@ -9,7 +9,6 @@ import type { Caller, NeededScope, Scope } from '../keys/scope.ts'
 import { type ResourceName, resources } from '../resources.ts'
 import type { Db, Page, PageRequest } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
-import type { BodyLimits } from './body.ts'
 
 export const apiPrefix = '/api/v1'
 
@@ -37,13 +36,15 @@ export interface Operation {
 
 type RequestHeader = 'If-Match' | 'If-None-Match' | 'Idempotency-Key'
 
+export type MediaType = 'application/x-www-form-urlencoded' | 'application/json' | 'text/csv'
+
 export interface Body {
   /** The name of the schema, such as `StoreDomain`. */
   readonly name: string
   readonly form: Form<unknown>
   readonly example: Fields
   /** The accepted media types; forms and JSON by default. */
-  readonly media?: BodyLimits['media']
+  readonly media?: readonly MediaType[]
   readonly maxBytes?: number
 }
 

@@ -1,8 +1,7 @@
 import { type Field, type Form, form, optional } from '../../forms/form.ts'
 import type { TSchema } from '../../forms/json-schema.ts'
 import { oneOf } from '../../forms/rules.ts'
-import type { MediaType } from '../body.ts'
-import type { Body, Operation } from '../operations.ts'
+import type { Body, MediaType, Operation } from '../operations.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
 
