@@ -213,7 +213,7 @@ async function expectedSums(db: Db, places: RecentPlaces): Promise<Sum[]> {
   })
 }
 
-test('includes exactly the clicks of the stored days after any changes', async () => {
+test('sums exactly the stored days after any changes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 40, maxLength: 60, size: 'max' }), async (steps) => {
       await using ending = new AsyncDisposableStack()

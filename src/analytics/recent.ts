@@ -191,7 +191,7 @@ export async function recentClicksOf(
   return new Map(rows.map(({ id, clicks_30d }) => [id, Number(clicks_30d)]))
 }
 
-/** Sums the days of a restored record. Days may have been subtracted from others while it was deleted. */
+/** Recounts the recent clicks of a restored record, because days may have ended while it was deleted. */
 export async function recountRecent(tx: Db, account: number, scope: 0 | 1 | 2, id: number): Promise<void> {
   const places = await lockAccounts(tx, [account])
   let sum = 0

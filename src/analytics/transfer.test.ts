@@ -205,7 +205,7 @@ test('rejects a day with other clicks, and keeps the stored day', async (t) => {
   const { known, reasons } = await importText(storage, text)
   assert.equal(known, 8)
   assert.deepEqual(reasons, [
-    `9: day: The link ${one} has other clicks on 2026-11-20 here, and keeps them. To have those of the file, forget its clicks here (DELETE /api/v1/links/${one}/clicks), then import again.`,
+    `9: day: The link ${one} has other clicks on 2026-11-20 here, and keeps them. To replace them, delete the link's clicks here (DELETE /api/v1/links/${one}/clicks), then import again.`,
   ])
   assert.deepEqual(await keptDays(storage), before)
 })

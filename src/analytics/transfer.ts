@@ -115,7 +115,7 @@ function outcomeOf(stored: DayStored, { link, day }: LinkDay): 'stored' | 'known
   if (stored === 'gone') return new InvalidRecord('link_id: The link has just been deleted here.')
   if (stored !== 'other') return stored
   return new InvalidRecord(
-    `day: The link ${link} has other clicks on ${dayText(day)} here, and keeps them. To have those of the file, forget its clicks here (DELETE /api/v1/links/${link}/clicks), then import again.`,
+    `day: The link ${link} has other clicks on ${dayText(day)} here, and keeps them. To replace them, delete the link's clicks here (DELETE /api/v1/links/${link}/clicks), then import again.`,
   )
 }
 

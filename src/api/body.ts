@@ -28,7 +28,7 @@ type Parse = (bytes: Buffer) => Fields | Failure | Promise<Fields | Failure>
 /** Returns the parser for the media type of the body, or null if there is no body. */
 function parserFor(headers: IncomingHttpHeaders, media: readonly MediaType[]): Parse | Failure | null {
   if (headers['content-encoding'] !== undefined) {
-    return unsupported('A body with a Content-Encoding is not accepted: send it as it is.', media)
+    return unsupported('A body with a Content-Encoding is not accepted: send it uncompressed.', media)
   }
   const type = headers['content-type']
   if (!type) {

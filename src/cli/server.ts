@@ -26,7 +26,7 @@ export const loginLinkCommand = recordCommand({
   summary: 'Print a one-time sign-in link for the dashboard.',
   arguments: {
     account: optional('ID', 'the account to sign in to (optional if there is only one)', accountId),
-    name: optional('NAME', 'the name of a person, such as Ana: the dashboard shows it next to the session', recordName),
+    name: optional('NAME', 'the person who gets the link, such as Ana; the dashboard shows this name', recordName),
     json: flag('print "url", "account_id" and "expires_at" as JSON'),
   },
   notes: `The link is valid for 30 minutes. It starts with BASE_URL. If that is unset, it starts with the URL that the server

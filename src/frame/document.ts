@@ -65,7 +65,7 @@ export function navigationLink(name: IconName, label: string, href: string, isCu
 /** In cascade order; the first file declares the layers. */
 const sheets = ['reset', 'tokens', 'base', 'frame', 'phone', 'buttons', 'forms']
 
-/** Returns the stylesheets of the frame, which the sheets of each page follow. */
+/** Returns the stylesheets of the frame. Pages add their own after them. */
 export function frameStyles(): string {
   return sheets.map((name) => readFileSync(new URL(`styles/${name}.css`, import.meta.url), 'utf8')).join('')
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 /** A connection that holds a larger share of the budget is the first to be closed. */
 const fairShare = 1 / 8
 
-/** Bounds the memory of all connections. Closes those with large shares first, then those that hold bytes longest. */
+/** Bounds the memory of all connections. Closes connections with large shares first, then the longest waiting ones. */
 export class ByteBudget {
   bytes = 0
   readonly #maxBytes: number

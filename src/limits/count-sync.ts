@@ -18,7 +18,7 @@ export class CountSync {
   readonly #node = randomUUID()
   readonly #periodic: Periodic
   #isHurried = false
-  /** Whether the last sync failed. Then none is hurried, to spare the database. */
+  /** Whether the last sync failed. The next one is then not hurried, to spare the database. */
   #isDown = false
   /** Monotonic milliseconds. */
   #nextSweepAt = 0

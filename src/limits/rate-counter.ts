@@ -53,7 +53,7 @@ export class RateCounter {
     return { used: counter.local + counter.remote, msLeft: counter.endsAt - now }
   }
 
-  /** Returns up to `max` counts that other processes need. Marks them as published, so that none is published twice. */
+  /** Returns up to `max` counts that other processes need. Marks them as published, so that each is published once. */
   takeUnpublished(max: number): WindowCount[] {
     const counts: WindowCount[] = []
     for (const [subject, counter] of this.#counters) {

@@ -16,7 +16,7 @@ export function storeCounts(db: Db, node: string, counts: readonly WindowCount[]
   })
 }
 
-/** Few enough not to block the event loop. The subjects that are nearest to their limits come first. */
+/** Few enough not to block the event loop. Subjects near their limits are read first. */
 const maxRows = 5_000
 
 /** Sums the highest counts of all other processes in windows that end after `now`, in Unix milliseconds. */

@@ -74,7 +74,7 @@ describe('DELETE /links/{id}/clicks', () => {
     }
     assert.equal(await forget(place, link.id), 204)
     assert.deepEqual(await daysOf(0, link.id), [])
-    // If the retention has deleted the oldest days of the link just before, it deletes those of the account just after.
+    // The retention deletes a link's days shortly before the account's.
     await eventually(async () => (await daysOf(3, place.account)).length === 0)
     assert.deepEqual(await totalsOf(storage, link.id), [0, 0, 0, null])
   })
