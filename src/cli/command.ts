@@ -56,8 +56,11 @@ export function command<const A extends Arguments>(
     ...argument,
     label: labelOf(name, argument),
   }))
-  const width = Math.max(0, ...entries.map(({ label }) => label.length)) + 3
-  const lines = entries.map(({ label, help }) => `  ${label.padEnd(width)}${wrapped(help, width + 2)}`)
+  const width = Math.min(maxLabelLength, Math.max(0, ...entries.map(({ label }) => label.length))) + 3
+  const lines = entries.map(({ label, help }) => {
+    const column = label.length < width ? label.padEnd(width) : `${label}\n${' '.repeat(width + 2)}`
+    return `  ${column}${wrapped(help, width + 2)}`
+  })
   return {
     summary: declared.summary,
     synopsis: entries
@@ -107,6 +110,8 @@ export function locationFor(file: string | undefined): StorageLocation {
   throw new WrongUse(`${file} is the database itself. Choose another file.`)
 }
 
+/** The longest label with a description on the same line. */
+const maxLabelLength = 36
 /** The longest line of a help text. */
 const maxLineLength = 120
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { type Around, newPlace as newEmptyPlace } from '../../test/command-line.ts'
+import { addClicks, dayOf, manyPeople } from '../../test/days.ts'
 import { createAccount } from '../accounts/store.ts'
 
 async function newPlace(t: TestContext, engine: 'sqlite' | 'postgres' = 'sqlite') {
@@ -120,5 +121,52 @@ test('names the argument, the rule and the next step in each error', async (t) =
     if (typeof sentence === 'string') assert.equal(message, sentence)
     else assert.match(message, sentence)
     assert.equal(said.stderr.includes('\n\nUsage: '), code === 2, line)
+  }
+})
+
+test('shows the clicks of the account, a link, a domain or a space', async (t) => {
+  const { storage, run, say } = await newPlace(t)
+  await say('domains create go.acme.com')
+  await say('spaces create Summer')
+  await say('links create https://acme.com --alias a --space Summer')
+  await say('links create https://acme.com --alias 7')
+  await addClicks(storage, 1, dayOf('2026-11-02'), manyPeople(2, 'countries', 'DE', 10))
+  await addClicks(storage, 2, dayOf('2026-11-03'), manyPeople(3, 'countries', 'FR'))
+  const range = '--from 2026-11-02 --to 2026-11-03'
+  const total = (clicks: number) => `Total: ${clicks} clicks from 2026-11-02 to 2026-11-03 (UTC).`
+  assert.equal(
+    await say(`stats ${range}`),
+    [
+      'START AT                  CLICKS  UNIQUE CLICKS  BOTS  PREVIEWS',
+      '2026-11-02T00:00:00.000Z  2       2              0     0',
+      `2026-11-03T00:00:00.000Z  3       3              0     0\n\n${total(5)}`,
+    ].join('\n'),
+  )
+  assert.equal(
+    await say(`stats links ${range}`),
+    `ID  CLICKS  SHORT URL\n2   3       http://go.acme.com:3080/7\n1   2       http://go.acme.com:3080/a\n\n${total(5)}`,
+  )
+  for (const [subject, value] of [
+    ['--link http://go.acme.com:3080/a', 'DE'],
+    ['--link 1', 'DE'],
+    ['--link 7', 'FR'],
+    ['--space summer', 'DE'],
+    ['--domain go.acme.com', 'FR'],
+  ] as const) {
+    const { data, meta } = JSON.parse(await say(`stats countries ${subject} ${range} --json`))
+    assert.deepEqual([data[0].value, meta.range.from], [value, '2026-11-02'], subject)
+  }
+  for (const [line, code, sentence] of [
+    ['stats frob', 2, /^NAME: The name must be one of clicks, countries, /],
+    ['stats --link 9', 1, /^--link: There is no link with the id 9\.\n$/],
+    ['stats --link b', 1, /^No link has the alias b\. /],
+    ['stats --space 9', 1, /^--space: The account has no space "9"\. /],
+    ['stats --link a --space 1', 2, /^--link: The link_id cannot be sent together with space_id: send one of them\.\n/],
+    ['stats --page 2', 2, /^--page: The page cannot be combined with name=clicks\. /],
+    ['stats --from 2026-11-31', 2, /^--from: The from date must be in the calendar, /],
+  ] as const) {
+    const said = await run(line)
+    assert.equal(said.code, code, line)
+    assert.match(said.stderr, sentence)
   }
 })

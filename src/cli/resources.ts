@@ -126,7 +126,8 @@ export function restOf({ rows, total, totalIsExact }: Page<unknown>, plural: str
   return `Showing ${rows.length} of ${all} ${plural}. Raise --limit, or add a filter.\n`
 }
 
-function recordTable(records: readonly object[]): string {
+/** Returns a table of the records, without the times of their changes. */
+export function recordTable(records: readonly object[]): string {
   const columns = Object.keys(records[0] ?? { id: 0, name: '' }).filter((name) => !name.endsWith('ed_at'))
   const lines = records.map((record) => {
     const values: Readonly<Record<string, unknown>> = { ...record }

@@ -11,6 +11,7 @@ import { linkCommands } from './links.ts'
 import { table } from './output.ts'
 import { domainCommands, spaceCommands, tagCommands } from './resources.ts'
 import { loginLinkCommand, startCommand } from './server.ts'
+import { statsCommand } from './stats.ts'
 import { transferCommands } from './transfer.ts'
 
 /** All commands by name, in the order of the help. */
@@ -22,6 +23,7 @@ const commands: Readonly<Record<string, Command>> = {
   ...withPrefix('links', { ...linkCommands, ...linkFileCommands }),
   ...withPrefix('spaces', spaceCommands),
   ...withPrefix('tags', tagCommands),
+  stats: statsCommand,
   'login-link': loginLinkCommand,
   ...databaseCommands,
   ...transferCommands,

@@ -5,7 +5,7 @@ import { notFound, validationFailed } from '../../errors.ts'
 import { conditionOf } from '../../http/conditions.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { send } from '../../http/response.ts'
-import type { Db } from '../../storage/port.ts'
+import type { Db, Storage } from '../../storage/port.ts'
 import { Refusal } from '../../violations.ts'
 import { calendarOf, dayText } from '../calendar.ts'
 import type { Clicks } from '../clicks.ts'
@@ -15,37 +15,44 @@ import { rankingOf, seriesOf } from './statistics.ts'
 import { hasRecord, type Subject } from './store.ts'
 
 /** Adds the routes for statistics and for the deletion of a link's clicks. */
-export function statsRoutes(api: Api, db: Db, deleteClicks: Clicks['deleteClicks']): void {
+export function statsRoutes(api: Api, db: Storage, deleteClicks: Clicks['deleteClicks']): void {
   api.add(showStats, async (exchange, { caller: { account } }) => {
     const condition = conditionOf(exchange)
-    const { subject, ...query } = await readQuery(db, account, exchange.query)
-    const calendar = calendarOf(await findTimeZones(db, account))
-    const time_zone = calendar.timeZone
-    const range = rangeOf(query, calendar.today())
-    const dates = { from: dayText(range.from), to: dayText(range.to) }
-    if (query.name === 'clicks') {
-      const interval = query.interval ?? 'day'
-      const { buckets, totals } = await seriesOf(db, account, subject, calendar, range, interval)
-      return sendContent(exchange, { data: buckets, meta: { ...dates, interval, time_zone, ...totals } }, condition)
-    }
-    const ranking = await rankingOf(db, account, subject, range, query.name)
-    const per_page = query.per_page ?? 10
-    const rows = await ranking.page({
-      sortBy: query.sort_by ?? 'clicks',
-      direction: query.sort ?? 'desc',
-      offset: ((query.page ?? 1) - 1) * per_page,
-      limit: per_page,
-    })
-    const page = { rows, total: ranking.size, totalIsExact: true }
-    const meta = { range: dates, time_zone, clicks: ranking.total }
+    const { page, meta, data: rows } = await showStatistics(db, account, exchange.query)
+    if (page === null) return sendContent(exchange, { data: rows, meta }, condition)
+    const found = { rows, total: page.total, totalIsExact: true }
     const path = api.urlOf(exchange, showStats)
-    return sendPage(exchange, { per_page, page: query.page, after: null }, page, { path, condition, meta })
+    return sendPage(exchange, { ...page, after: null }, found, { path, condition, meta })
   })
 
   api.add(deleteLinkClicks, async (exchange, { caller: { account } }) => {
     const isDeleted = await deleteClicks(account, idOf(exchange, 'link'))
     return isDeleted ? send(exchange, 204) : notFound('link')
   })
+}
+
+/** Returns the statistic that the fields describe; clicks over time have no pages. Throws `validation_failed`. */
+export async function showStatistics(db: Storage, account: number, fields: Fields) {
+  const { subject, ...query } = await readQuery(db, account, fields)
+  const calendar = calendarOf(await findTimeZones(db, account))
+  const time_zone = calendar.timeZone
+  const range = rangeOf(query, calendar.today())
+  const dates = { from: dayText(range.from), to: dayText(range.to) }
+  if (query.name === 'clicks') {
+    const interval = query.interval ?? 'day'
+    const { buckets, totals } = await seriesOf(db, account, subject, calendar, range, interval)
+    return { data: buckets, page: null, meta: { ...dates, interval, time_zone, ...totals } }
+  }
+  const ranking = await rankingOf(db, account, subject, range, query.name)
+  const per_page = query.per_page ?? 10
+  const data = await ranking.page({
+    sortBy: query.sort_by ?? 'clicks',
+    direction: query.sort ?? 'desc',
+    offset: ((query.page ?? 1) - 1) * per_page,
+    limit: per_page,
+  })
+  const page = { per_page, page: query.page, total: ranking.size }
+  return { data, page, meta: { range: dates, time_zone, clicks: ranking.total } }
 }
 
 const records = ['link', 'domain', 'space'] as const

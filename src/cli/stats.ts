@@ -1,0 +1,60 @@
+import { showStatistics } from '../analytics/statistics/routes.ts'
+import { statsQuery } from '../analytics/statistics/schema.ts'
+import { findLinkNames } from '../links/link-list.ts'
+import { findLinksByAlias } from '../links/store.ts'
+import type { Db } from '../storage/port.ts'
+import { chooseAccount } from './accounts.ts'
+import { account, flag, idFrom, text, withDefault } from './arguments.ts'
+import { recordCommand } from './command.ts'
+import { givenFields, optionsOf, submit } from './form-options.ts'
+import { json } from './output.ts'
+import { chooseLink, ownShortUrls, withIds } from './references.ts'
+import { recordTable } from './resources.ts'
+
+const { name, ...options } = optionsOf(statsQuery)
+
+export const statsCommand = recordCommand({
+  summary: 'Show the clicks of the account, or of a link, a domain, a space or a tag.',
+  arguments: {
+    operand: withDefault(String(name?.placeholder), 'the statistic (default: clicks over time)', 'clicks', text),
+    ...options,
+    account,
+    json: flag('print the rows as "data", and the range and the totals as "meta", as JSON'),
+  },
+  run: async (db, { operand: name, account: id, json: isJson, ...options }) => {
+    const account = await chooseAccount(db, id)
+    const { link_id: link, ...given } = givenFields(statsQuery, options)
+    const fields = await withIds(db, account, {
+      ...given,
+      name,
+      ...(typeof link === 'string' && { link_id: String(await linkIdOf(db, account, link)) }),
+    })
+    const { data, meta } = await submit(statsQuery, fields, () => showStatistics(db, account, fields), 'name')
+    if (isJson) return json({ data, meta })
+    const { from, to } = 'range' in meta ? meta.range : meta
+    const total = `Total: ${meta.clicks.toLocaleString('en-US')} clicks from ${from} to ${to} (${meta.time_zone}).`
+    return `${recordTable(name === 'links' ? await withShortUrls(db, account, data) : data)}\n\n${total}`
+  },
+})
+
+/** Returns the id of a link. A number that is no alias is an id. */
+async function linkIdOf(db: Db, account: number, link: string): Promise<number> {
+  const id = idFrom(link)
+  if (id !== undefined && (await findLinksByAlias(db, account, link, null)).length === 0) return id
+  return (await chooseLink(db, account, link, undefined)).id
+}
+
+/** Adds the short URLs of links that still exist to the clicks by link. */
+async function withShortUrls(db: Db, account: number, rows: readonly object[]): Promise<object[]> {
+  const clicks = rows as readonly { readonly value: number; readonly clicks: number }[]
+  const shortUrl = await ownShortUrls(db)
+  const names = await findLinkNames(
+    db,
+    account,
+    clicks.map(({ value }) => value),
+  )
+  return clicks.map(({ value: id, clicks }) => {
+    const link = names.get(id)
+    return { id, clicks, short_url: link === undefined ? null : shortUrl(link.domain, link.alias) }
+  })
+}
