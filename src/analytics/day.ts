@@ -218,8 +218,11 @@ export function decodeBreakdown(dimension: Dimension, breakdown: string): Iterab
 }
 
 function* valuesOf(dimension: Dimension, breakdown: JsonBreakdown): Generator<[Value, number]> {
-  for (const key of Object.keys(breakdown)) {
-    const named = dimension === 'links' ? Number(key) : key
-    yield [key === unknownKey ? null : key === otherKey ? other : named, breakdown[key] as number]
-  }
+  for (const key of Object.keys(breakdown)) yield [decodeValue(dimension, key), breakdown[key] as number]
+}
+
+/** Returns the value of a key in the JSON of a dimension. */
+export function decodeValue(dimension: Dimension, key: string): Value {
+  const named = dimension === 'links' ? Number(key) : key
+  return key === unknownKey ? null : key === otherKey ? other : named
 }

@@ -55,7 +55,7 @@ export async function showStatistics(db: Storage, account: number, fields: Field
   return { data, page, meta: { range: dates, time_zone, clicks: ranking.total } }
 }
 
-const records = ['link', 'domain', 'space'] as const
+const records = ['link', 'domain', 'space', 'tag'] as const
 
 /** Returns the query and its subject. Throws `validation_failed` with all violations. */
 async function readQuery(db: Db, account: number, input: Fields): Promise<StatsQuery & { readonly subject: Subject }> {

@@ -16,14 +16,21 @@ const day = (description: string): Rule<number> => ({
 
 /** Parameters of lists, which clicks over time don't have. */
 const ofLists = ['sort_by', 'sort', 'per_page', 'page'] as const
-const references = ['link_id', 'domain_id', 'space_id'] as const
+const references = ['link_id', 'domain_id', 'space_id', 'tag_id'] as const
 
 /** Only descriptions name defaults: a client that sends all defaults would combine parameters that exclude each other. */
 const parameters = {
   name: required(oneOf(names, 'The statistic.'), () => new Refusal('required.choice', { options: names.join(', ') })),
-  link_id: optional(integer({ description: 'Only clicks on this link. Not with `domain_id` or `space_id`.' }), null),
+  link_id: optional(
+    integer({ description: 'Only clicks on this link. Not with `domain_id`, `space_id` or `tag_id`.' }),
+    null,
+  ),
   domain_id: optional(integer({ description: 'Only clicks on this domain.' }), null),
   space_id: optional(integer({ description: 'Only clicks in this space.' }), null),
+  tag_id: optional(
+    integer({ description: 'Only clicks on the links that have this tag now, including earlier clicks.' }),
+    null,
+  ),
   from: optional(day(`The first day, in the account’s time zone. Default: ${defaultDays} days up to \`to\`.`), null),
   to: optional(
     day(
@@ -171,13 +178,13 @@ export const showStats: Operation = {
   path: '/stats',
   tag,
   summary: 'Show statistics',
-  description: `Shows clicks for the account, or for one link, domain or space. \`name\` selects the statistic:
+  description: `Shows clicks for the account, or for one link, domain, space or tag. \`name\` selects the statistic:
 
 - \`clicks\`: clicks over time, by hour, day or month, including empty ones. The first and last month contain only days of the range.
 - \`countries\` (ISO 3166-1 alpha-2), \`referrers\` (hosts), \`browsers\`, \`operating_systems\`, \`devices\`, \`languages\` and \`links\` (ids): human clicks by value, in pages. Each day stores up to 200 values of each statistic and counts the others as \`other\`. Unknown values are null, including all values of visitors who ask not to be tracked.
 - \`classes\`: clicks by \`person\`, \`bot\` and \`preview\`.
 
-If a link moves to another space, its clicks move with it. Clicks of a deleted link still count for its domain, space and account, where \`links\` shows its id.`,
+If a link moves to another space, its clicks move with it. Clicks of a deleted link still count for its domain, space and account, where \`links\` shows its id. A tag’s clicks are those of the links that have it now.`,
   scope: 'stats:read',
   query: statsQuery,
   headers: ['If-None-Match'],

@@ -1,22 +1,23 @@
-import type { Db } from '../../storage/port.ts'
+import type { Db, Storage } from '../../storage/port.ts'
 import { type Calendar, utc } from '../calendar.ts'
 import type { DayRange, Interval } from './day-range.ts'
 import { Ranking } from './ranking.ts'
 import type { StatsQuery } from './schema.ts'
 import { Series } from './series.ts'
-import { rankingsOf, readHours, type Subject } from './store.ts'
+import { rankingsOf, readHours, readTagHours, type Subject } from './store.ts'
 
 /** Returns the clicks over time. */
 export async function seriesOf(
-  db: Db,
+  db: Storage,
   account: number,
-  subject: Subject,
+  { scope, id }: Subject,
   calendar: Calendar,
   range: DayRange,
   interval: Interval,
 ): Promise<Series> {
   const series = new Series(range, interval, calendar)
-  for await (const { day, hours } of readHours(db, account, subject.scope, [subject.id], range)) series.add(day, hours)
+  const days = scope === 'tag' ? readTagHours(db, account, id, range) : readHours(db, account, scope, [id], range)
+  for await (const { day, hours } of days) series.add(day, hours)
   return series
 }
 
@@ -28,7 +29,7 @@ const classes = [
 
 /** Returns the clicks by value. */
 export async function rankingOf(
-  db: Db,
+  db: Storage,
   account: number,
   subject: Subject,
   range: DayRange,

@@ -44,6 +44,14 @@ describe('invalid queries', () => {
     ['name=clicks&link_id=01', ['link_id', 'out_of_range']],
     ['name=clicks&domain_id=0', ['domain_id', 'out_of_range']],
     ['name=clicks&space_id=x', ['space_id', 'out_of_range']],
+    ['name=clicks&tag_id=1,2', ['tag_id', 'out_of_range']],
+    [
+      'name=clicks&space_id=999999&tag_id=999999',
+      ['space_id', 'not_allowed'],
+      ['tag_id', 'not_allowed'],
+      ['space_id', 'unknown_space'],
+      ['tag_id', 'unknown_tag'],
+    ],
     [
       `name=clicks&link_id=${link.id}&domain_id=${place.domain.id}`,
       ['link_id', 'not_allowed'],
@@ -94,6 +102,7 @@ describe('invalid queries', () => {
       link: await another.link(),
       domain: another.domain,
       space: await another.stored('/spaces', { name: 'x' }),
+      tag: await another.stored('/tags', { name: 'x' }),
     }
     for (const [kind, { id }] of Object.entries(theirs)) {
       for (const asked of [id, 987_654_321]) {

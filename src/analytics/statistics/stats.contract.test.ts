@@ -1,10 +1,16 @@
 /** `GET /stats`: the clicks over time, and by value. */
 import assert from 'node:assert/strict'
 import { after, describe, mock, test } from 'node:test'
+import fc from 'fast-check'
+import { sql } from 'kysely'
 import { startApp } from '../../../test/app.ts'
 import type { Json } from '../../../test/client.ts'
 import { addClicks, dayOf, dayWith, manyPeople, storeDay, type TestClick } from '../../../test/days.ts'
-import { newPlace } from '../../../test/links-api.ts'
+import { fillLinks, takeDomainAway } from '../../../test/links.ts'
+import { newPlace, type Place } from '../../../test/links-api.ts'
+import { runs } from '../../../test/runs.ts'
+import { query } from '../../storage/schema.ts'
+import { beginTagRemoval } from '../../tags/store.ts'
 import { dimensions, emptyDay, hourOf, other, type Value } from '../day.ts'
 
 mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-11-22T15:00:00.000Z') })
@@ -163,6 +169,96 @@ describe('clicks by value', () => {
       ...{ range: { from: '2026-01-01', to: '2026-01-31' }, time_zone: 'UTC', clicks: 0 },
     })
     assert.equal(pairs(await answered('name=classes&from=2026-01-01&to=2026-01-31')), '"preview" 0,"person" 0,"bot" 0')
+  })
+})
+
+describe('clicks of a tag', () => {
+  const value = fc.constantFrom(null, 'DE', 'x.example', other)
+  const click = fc.record({
+    hour: fc.nat(23),
+    kind: fc.constantFrom('people', 'people', 'bots', 'previews'),
+    isFirst: fc.boolean(),
+    values: fc.record({ countries: value, referrers: value }),
+  })
+  const day = fc.record({ ago: fc.nat(40), clicks: fc.array(click, { minLength: 1, maxLength: 3 }) })
+
+  /** Returns the figures of several statistics, added up by value or time. */
+  async function sumsOf({ send }: Place, name: string, queries: readonly string[]) {
+    const sums = new Map<string, number>()
+    const size = name === 'clicks' ? '' : '&per_page=100'
+    for (const query of queries) {
+      const { body } = await send('GET', `/stats?name=${name}&from=2026-10-01&${query}${size}`)
+      const figures = body.data.flatMap(({ value, start_at, ...counts }: Json) =>
+        Object.entries(counts).map(([figure, count]) => [JSON.stringify([value, start_at, figure]), count]),
+      )
+      for (const [key, count] of figures) sums.set(key, (sums.get(key) ?? 0) + count)
+    }
+    return new Map([...sums].filter(([, count]) => count > 0))
+  }
+
+  test('200 with the sums of the links that have it, before and after a merge', async () => {
+    const link = fc.record({ tags: fc.subarray(['red', 'blue']), days: fc.array(day, { maxLength: 3 }) })
+    await fc.assert(
+      fc.asyncProperty(fc.array(link, { maxLength: 4 }), async (links) => {
+        const own = await newPlace(app)
+        const [red, blue] = [await own.stored('/tags', { name: 'red' }), await own.stored('/tags', { name: 'blue' })]
+        const ids = new Map<Json, number>()
+        for (const each of links) {
+          const { id } = await own.link({ tags: each.tags })
+          ids.set(each, id)
+          for (const { ago, clicks } of each.days) {
+            await addClicks(app.storage, id, dayOf('2026-11-22') - ago, dayWith(clicks))
+          }
+        }
+        const check = async ({ id }: Json, has: (tags: readonly string[]) => boolean) => {
+          const of = links.filter(({ tags }) => has(tags)).map((each) => `link_id=${ids.get(each)}`)
+          for (const name of ['clicks', 'classes', 'links', 'countries', 'referrers']) {
+            assert.deepEqual(await sumsOf(own, name, [`tag_id=${id}`]), await sumsOf(own, name, of), name)
+          }
+        }
+        await check(red, (tags) => tags.includes('red'))
+        await beginTagRemoval(app.storage, own.account, blue.id, null, red.id)
+        await check(red, (tags) => tags.length > 0)
+      }),
+      { numRuns: runs(5) },
+    )
+  })
+
+  test('200 without links on removed domains, and without other accounts', async () => {
+    const [own, stranger] = [await newPlace(app), await newPlace(app)]
+    const gone = await own.stored('/domains', { name: `gone.${own.domain.name}` })
+    const links = [await own.link({ tags: 'x' }), await own.link({ tags: 'x', domain_id: gone.id })]
+    for (const each of [...links, await stranger.link({ tags: 'x' })]) await add(each, '2026-11-22', person(1))
+    const [tag] = (await own.send('GET', '/tags')).body.data
+    const clicks = async () => (await own.send('GET', `/stats?name=clicks&tag_id=${tag.id}`)).body.meta.clicks
+    assert.equal(await clicks(), 2)
+    await app.storage.execute(takeDomainAway({ id: gone.id, name: 'gone.example/' }))
+    assert.equal(await clicks(), 1)
+  })
+
+  test('200 for a tag with 30,000 links; beyond 5,000 values, the rarest are combined as other', async () => {
+    const { account, domain, send, stored } = await newPlace(app)
+    const { id: tag } = await stored('/tags', { name: 'large' })
+    await app.storage.execute(fillLinks({ account, domain: domain.id }, 1, 30_000))
+    const links = query
+      .selectFrom('links')
+      .where('account_id', '=', account)
+      .select(['account_id', sql.lit(tag).as('tag_id'), 'id'])
+    await app.storage.execute(
+      query.insertInto('link_tags').columns(['account_id', 'tag_id', 'link_id']).expression(links),
+    )
+    const [first] = await app.storage.execute(links.orderBy('id').limit(1))
+    const hosts = Array.from({ length: 26 }, (_, n) => manyPeople(200, 'referrers', `a${n}.example`))
+    for (const [n, facts] of hosts.entries()) {
+      facts.breakdowns.referrers.clear()
+      for (let host = 0; host < 200; host++) facts.breakdowns.referrers.set(`host-${n}-${host}.example`, 1)
+      await storeDay(app.storage, 0, dayOf('2026-11-22'), Number(first?.id) + n, facts)
+    }
+    const show = async (name: string) => (await send('GET', `/stats?name=${name}&tag_id=${tag}&from=2026-11-21`)).body
+    assert.equal((await show('clicks')).meta.clicks, 26 * 200)
+    const { data, meta } = await show('referrers')
+    assert.deepEqual([data[0], meta.clicks, meta.total], [{ value: 'other', clicks: 200 }, 26 * 200, 5_001])
+    assert.equal((await show('links')).meta.total, 26)
   })
 })
 

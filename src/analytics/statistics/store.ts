@@ -2,14 +2,22 @@ import { setImmediate as nextTick } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db, Storage } from '../../storage/port.ts'
 import { query, scopes } from '../../storage/schema.ts'
-import { type Dimension, decodeBreakdown, decodeHours, dimensions, type HourCounts } from '../day.ts'
+import {
+  type Dimension,
+  decodeBreakdown,
+  decodeHours,
+  decodeValue,
+  dimensions,
+  type HourCounts,
+  other,
+} from '../day.ts'
 import { parts } from '../tables.ts'
 import type { DayRange } from './day-range.ts'
 import { Ranking, type ValueClicks } from './ranking.ts'
 
-/** A link, a domain or a space of the account, or the whole account, whose id is not read. */
+/** A link, a domain, a space or a tag of the account, or the whole account, whose id is not read. */
 export interface Subject {
-  readonly scope: keyof typeof scopes
+  readonly scope: keyof typeof scopes | 'tag'
   readonly id: number
 }
 
@@ -18,7 +26,7 @@ const dayBatchSize = 16
 /** Records whose days one query reads. */
 const idBatchSize = 16
 
-/** Returns whether the account has this link, domain or space. */
+/** Returns whether the account has this link, domain, space or tag. */
 export async function hasRecord(db: Db, account: number, { scope, id }: Subject): Promise<boolean> {
   return scope === 'account' || (await db.execute(ownedRecord(account, scope, id))).length > 0
 }
@@ -26,8 +34,7 @@ export async function hasRecord(db: Db, account: number, { scope, id }: Subject)
 /** Selects the account's record. A link is gone as soon as its domain is being removed. */
 function ownedRecord(account: number, scope: Exclude<Subject['scope'], 'account'>, id: number | RawBuilder<number>) {
   if (scope !== 'link') {
-    const table = scope === 'domain' ? 'domains' : 'spaces'
-    return query.selectFrom(table).select('id').where('id', '=', id).where('account_id', '=', account)
+    return query.selectFrom(`${scope}s`).select('id').where('id', '=', id).where('account_id', '=', account)
   }
   return query
     .selectFrom('links')
@@ -38,9 +45,16 @@ function ownedRecord(account: number, scope: Exclude<Subject['scope'], 'account'
     .where('domains.account_id', '=', account)
 }
 
-/** The days of the account, or of its records among `ids`. The key has the day before the id, so the query names each day. */
-function daysAmong(account: number, scope: Subject['scope'], ids: readonly number[], days: readonly number[]) {
-  const rows = query.selectFrom('click_days').where('scope', '=', scopes[scope]).where('day', 'in', days)
+type StoredScope = Exclude<Subject['scope'], 'tag'>
+
+/** Selects stored days of a scope. The key has the day before the id, so the query names each day. */
+function storedDays(scope: StoredScope, days: readonly number[]) {
+  return query.selectFrom('click_days').where('scope', '=', scopes[scope]).where('day', 'in', days)
+}
+
+/** The days of the account, or of its records among `ids`. */
+function daysAmong(account: number, scope: StoredScope, ids: readonly number[], days: readonly number[]) {
+  const rows = storedDays(scope, days)
   if (scope === 'account') return rows.where('id', '=', account)
   const isOwned = ownedRecord(account, scope, sql.ref<number>('click_days.id'))
   return rows.where('id', 'in', ids).where(({ exists }) => exists(isOwned))
@@ -50,7 +64,7 @@ function daysAmong(account: number, scope: Subject['scope'], ids: readonly numbe
 export async function* readHours(
   db: Db,
   account: number,
-  scope: Subject['scope'],
+  scope: StoredScope,
   ids: readonly number[],
   range: DayRange,
 ): AsyncGenerator<{ readonly id: number; readonly day: number; readonly hours: Iterable<[number, HourCounts]> }> {
@@ -64,13 +78,14 @@ export async function* readHours(
 
 /** Returns the clicks by value of several dimensions, whose days are read together. Records of other accounts have none. */
 export async function rankingsOf<Name extends Dimension>(
-  db: Db,
+  db: Storage,
   account: number,
   { scope, id }: Subject,
   range: DayRange,
   names: readonly Name[],
 ): Promise<Record<Name, Ranking>> {
-  const rankings = Object.fromEntries(names.map((name) => [name, new Ranking()])) as Record<Name, Ranking>
+  if (scope === 'tag') return rankingsOfTag(db, account, id, range, names)
+  const rankings = emptyRankings(names)
   const columns = names.map((name) => sql<string | null>`breakdowns ->> ${sql.lit(dimensions.indexOf(name))}`.as(name))
   for await (const days of batchesOf(range)) {
     const stored = daysAmong(account, scope, [id], days).select(columns)
@@ -93,14 +108,13 @@ export async function linksOfReferrer(
   storage: Storage,
   account: number,
   links: readonly number[],
-  { from, to }: DayRange,
+  range: DayRange,
   host: string,
 ): Promise<ValueClicks[]> {
   if (links.length === 0) return []
-  const days = Array.from({ length: to - from + 1 }, (_, n) => from + n)
   const count = sql`breakdowns -> ${sql.lit(dimensions.indexOf('referrers'))} ->> cast(${host} as text)`
   const clicks = sql`sum(cast(${count} as bigint))`
-  const stored = daysAmong(account, 'link', links, days)
+  const stored = daysAmong(account, 'link', links, daysOf(range))
     .select(['id', clicks.as('clicks')])
     .groupBy('id')
     .having(clicks, '>', 0)
@@ -110,11 +124,133 @@ export async function linksOfReferrer(
   return rows.map(([id, clicks]) => ({ value: Number(id), clicks: Number(clicks) }))
 }
 
+/** With more links, the days of all links are read, instead of looking up each link on each day. */
+const maxLookups = 20_000
+/** Values of a tag that one query returns, and values of the whole range, as many as a year of a space can have. */
+const [maxStepValues, maxTagValues] = [5_000, 75_000]
+
+/**
+ * Returns queries for the stored days of the links that have the account's tag now, each for some days of the range. Its
+ * days are not stored, and a tag may have a million links, so the queries add them up outside of the event loop.
+ */
+async function tagDays(db: Db, account: number, tag: number, range: DayRange) {
+  const tags = await db.execute(
+    query
+      .selectFrom('tags')
+      .leftJoin('tag_links', 'tag_id', 'id')
+      .select(['id', sql<number>`sum(total)`.as('links')])
+      // Tags that are being merged into it.
+      .where(({ eb, or, and }) =>
+        or([and([eb('id', '=', tag), eb('account_id', '=', account)]), eb('merged_into', '=', tag)]),
+      )
+      .groupBy('id'),
+  )
+  if (tags.length === 0) return []
+  const isLarge = tags.reduce((sum, { links }) => sum + Number(links), 0) > maxLookups
+  const ids = tags.map(({ id }) => id)
+  const tagged = query
+    .selectFrom('link_tags')
+    .select('link_id')
+    .where('account_id', '=', account)
+    .where('tag_id', 'in', ids)
+  const id = sql.ref<number>('click_days.id')
+  return parts(daysOf(range), isLarge ? 1 : dayBatchSize)
+    .map((days) =>
+      storedDays('link', days)
+        .where(({ exists, eb }) => (isLarge ? exists(tagged.where('link_id', '=', id)) : eb(id, 'in', tagged)))
+        .where(({ exists }) => exists(ownedRecord(account, 'link', id))),
+    )
+    .toArray()
+}
+
+/** Returns the sum of numbers in JSON. They are exact up to 2^53 on both engines. */
+function sumOf(json: RawBuilder<unknown>) {
+  return sql<number>`sum(cast(${json} as double precision))`
+}
+
+/** Returns the hours of each day of the range, added up for the links that have the account's tag now. */
+export async function* readTagHours(
+  storage: Storage,
+  account: number,
+  tag: number,
+  range: DayRange,
+): AsyncGenerator<{ readonly day: number; readonly hours: Iterable<[number, HourCounts]> }> {
+  for (const days of await tagDays(storage, account, tag, range)) {
+    const sums = [0, 1, 2, 3].map((place) => sumOf(sql`hour.value ->> ${sql.lit(place)}`).as(`sum${place}`))
+    const rows = await storage.scan(
+      account,
+      days
+        .innerJoin(sql<{ key: string }>`json_each(hours)`.as('hour'), (join) => join.onTrue())
+        .select(['day', 'hour.key', ...sums])
+        .groupBy(['day', 'hour.key']),
+    )
+    for (const [day = 0, hour = 0, people = 0, unique = 0, bots = 0, previews = 0] of rows.map((row) =>
+      row.map(Number),
+    )) {
+      yield { day, hours: [[hour, { people, unique, bots, previews }]] }
+    }
+  }
+}
+
+function emptyRankings<Name extends Dimension>(names: readonly Name[]): Record<Name, Ranking> {
+  return Object.fromEntries(names.map((name) => [name, new Ranking()])) as Record<Name, Ranking>
+}
+
+async function rankingsOfTag<Name extends Dimension>(
+  storage: Storage,
+  account: number,
+  tag: number,
+  range: DayRange,
+  names: readonly Name[],
+): Promise<Record<Name, Ranking>> {
+  const rankings = emptyRankings(names)
+  for (const name of names) await addTagValues(storage, account, tag, range, name, rankings[name])
+  return rankings
+}
+
+/** Adds the clicks by value of the links that have the account's tag now. The rarest of very many values become `other`. */
+async function addTagValues(
+  storage: Storage,
+  account: number,
+  tag: number,
+  range: DayRange,
+  name: Dimension,
+  ranking: Ranking,
+): Promise<void> {
+  const isOfLinks = name === 'links'
+  const entries = isOfLinks ? sql`hours` : sql`breakdowns -> ${sql.lit(dimensions.indexOf(name))}`
+  const key = isOfLinks ? sql.ref('click_days.id') : sql.ref('entry.key')
+  const clicks = sumOf(isOfLinks ? sql`entry.value ->> 0` : sql`cast(entry.value as text)`)
+  const steps = await tagDays(storage, account, tag, range)
+  const limit = Math.min(maxStepValues, Math.ceil(maxTagValues / steps.length))
+  for (const days of steps) {
+    const rows = await storage.scan(
+      account,
+      days
+        .innerJoin(sql`json_each(${entries})`.as('entry'), (join) => join.onTrue())
+        .select([key.as('value'), clicks.as('clicks'), sql`sum(${clicks}) over ()`.as('total')])
+        .groupBy(key)
+        .having(clicks, '>', 0)
+        .orderBy(clicks, 'desc')
+        .limit(limit),
+    )
+    let rest = Number(rows[0]?.[2] ?? 0)
+    for (const [value, clicks] of rows) {
+      ranking.add(decodeValue(name, String(value)), Number(clicks))
+      rest -= Number(clicks)
+    }
+    if (rest > 0) ranking.add(other, rest)
+  }
+}
+
+function daysOf({ from, to }: DayRange): number[] {
+  return Array.from({ length: to - from + 1 }, (_, n) => from + n)
+}
+
 /** Returns the days of the range in batches, each in its own event-loop tick. */
-async function* batchesOf({ from, to }: DayRange): AsyncGenerator<readonly number[]> {
-  const days = Array.from({ length: to - from + 1 }, (_, n) => from + n)
-  for (const batch of parts(days, dayBatchSize)) {
-    if (batch[0] !== from) await nextTick()
+async function* batchesOf(range: DayRange): AsyncGenerator<readonly number[]> {
+  for (const batch of parts(daysOf(range), dayBatchSize)) {
+    if (batch[0] !== range.from) await nextTick()
     yield batch
   }
 }

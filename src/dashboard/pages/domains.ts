@@ -11,7 +11,7 @@ import { countLinksIn, lastClickOn } from '../../links/store.ts'
 import { parseHostName } from '../../names/host-name.ts'
 import { DomainChecks } from '../../reachability/checks.ts'
 import { type DomainCheck, findChecks, findReachedDomain, storeCheck } from '../../reachability/store.ts'
-import type { Db } from '../../storage/port.ts'
+import type { Db, Storage } from '../../storage/port.ts'
 import { Refusal } from '../../violations.ts'
 import { idParam, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { type FormState, textField } from '../parts/fields.ts'
@@ -179,7 +179,7 @@ function noHomepage({ id, name_unicode }: Domain): Html {
 const maxClickedLinks = 500
 
 /** Describes the domain's human clicks in the last 30 days. */
-async function recentClicks(db: Db, account: number, id: number): Promise<Part> {
+async function recentClicks(db: Storage, account: number, id: number): Promise<Part> {
   const subject = { scope: 'domain', id } as const
   const calendar = calendarOf(await findTimeZones(db, account))
   const today = calendar.today()

@@ -1,4 +1,4 @@
-/** Statistics of a link, a domain, a space or the account over a period, as part of a page. */
+/** Statistics of a link, a domain, a space, a tag or the account over a period, as part of a page. */
 import { type Calendar, calendarOf } from '../../analytics/calendar.ts'
 import type { DayRange, Interval } from '../../analytics/statistics/day-range.ts'
 import { seriesOf } from '../../analytics/statistics/statistics.ts'
@@ -10,7 +10,8 @@ import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { spaceRecords } from '../../spaces/store.ts'
-import type { Db } from '../../storage/port.ts'
+import type { Storage } from '../../storage/port.ts'
+import { tagRecords } from '../../tags/store.ts'
 import { namedPeriod, type PeriodReading, readPeriod } from '../charts/period.ts'
 import { livePart, type Place } from '../frame.ts'
 import { idParam, type PageRequest, type Services } from '../pages.ts'
@@ -25,7 +26,7 @@ type StatisticsRequest = Pick<PageRequest, 'account' | 'query'> & {
 /** The subject of a page with statistics, and its period. */
 export class Statistics {
   readonly shortUrl: ShortUrl
-  readonly scope: readonly [db: Db, account: number, subject: Subject]
+  readonly scope: readonly [db: Storage, account: number, subject: Subject]
   readonly subject: Subject
   readonly calendar: Calendar
   /** The path of the page, without its query. */
@@ -96,10 +97,11 @@ export const homes = {
   account: '/app',
   domain: '/app/domains/:id',
   space: '/app/spaces/:id',
+  tag: '/app/tags/:id',
   link: '/app/links/:id',
 } as const satisfies Record<Subject['scope'], string>
 
-/** A link, a domain, a space or the account as pages about its clicks name it. */
+/** A link, a domain, a space, a tag or the account as pages about its clicks name it. */
 export interface NamedSubject {
   readonly subject: Subject
   readonly path: string
@@ -130,6 +132,7 @@ export async function requestedSubject(
     const { record } = found(await domainRecords.find(storage, account, id), scope)
     return { ...named, name: record.name_unicode, fileName: `${record.name_unicode}-` }
   }
-  const { name } = found(await spaceRecords.find(storage, account, id), scope).record
+  const records = scope === 'space' ? spaceRecords : tagRecords
+  const { name } = found(await records.find(storage, account, id), scope).record
   return { ...named, name, fileName: `${name}-` }
 }
