@@ -74,11 +74,11 @@ test('a tag is created, renamed, merged into another and deleted, and its links 
   assert.ok(renamed.links.includes('/app/links/new?tags=Autumn'))
   assert.match((await browser.open('/app/tags?search=autumn')).text, /Autumn[\s\S]*Amber[\s\S]*1 link/)
   const question = await browser.open(`${path}/merge`)
-  assert.match(question.text, /Its 1 link will get the other tag/)
+  assert.match(question.text, /Its 1 link had 0 clicks in the last 30 days\./)
   assert.match((await saved(question, `${path}/merge`, { into: `${into.id}` })).text, /Tags merged\./)
   assert.deepEqual((await own.send('GET', `/links/${link.id}`)).body.data.tags, ['Into'])
   const deletion = await browser.open(`/app/tags/${into.id}/delete`)
-  assert.match(deletion.text, /Its 1 link will lose the tag and keep working/)
+  assert.match(deletion.text, /Its 1 link had 0 clicks in the last 30 days\.\s*Links lose the tag and keep working\./)
   assert.match((await saved(deletion, `/app/tags/${into.id}/delete`, {})).said.join(), /Tag deleted\./)
   assert.deepEqual((await own.send('GET', `/links/${link.id}`)).body.data.tags, [])
 })
@@ -115,18 +115,22 @@ test('the list of links shows tags and filters by several of them and by archive
   assert.match(unknown.text, /No links match these filters[\s\S]*Unknown tag/)
 })
 
-test('lists of domains and spaces show their clicks in 30 days, and sort by them like the API', async () => {
+test('lists of domains, spaces and tags show their clicks in 30 days, and sort domains and spaces by them like the API', async () => {
   const own = await newPlace(app)
   const browser = await signedIn(app, own.key)
   const others = [await own.stored('/domains', { name: `two.${own.domain.name}` }), own.domain]
   for (const [at, clicks] of [4_000, 70].entries()) {
     const space = await own.stored('/spaces', { name: `Space ${at}` })
-    const { id } = await own.link({ domain_id: others[at]?.id, space_id: space.id })
+    const tags = ['Both', `Tag ${at}`]
+    const { id } = await own.link({ domain_id: others[at]?.id, space_id: space.id, tags })
     await addClicks(app.storage, id, today(), manyPeople(clicks, 'devices', 'desktop'))
     await addClicks(app.storage, id, today() - 29, manyPeople(1, 'devices', 'desktop'))
     await addClicks(app.storage, id, today() - 40, manyPeople(9_000, 'devices', 'desktop'))
   }
   await own.stored('/spaces', { name: 'Unclicked' })
+  const tags = await browser.open('/app/tags?sort_by=name&sort=asc')
+  const ofTags = allOf(tags.root, 'td').flatMap((cell) => /^([\d,]+) clicks in 30 days$/.exec(textOf(cell))?.[1] ?? [])
+  assert.deepEqual(ofTags, ['4,072', '4,001', '71'])
   for (const list of ['domains', 'spaces']) {
     for (const sort of ['asc', 'desc']) {
       const page = await browser.open(`/app/${list}?sort_by=clicks_30d&sort=${sort}`)

@@ -18,11 +18,14 @@ describe('figures', () => {
     const browser = await signedIn(app, own.key)
     const [link] = own.links
     const stats = async (query: string) => (await own.send('GET', `/stats?${query}`)).body
+    await own.send('PATCH', '/links/bulk', { json: { ids: own.links.map(({ id }) => id), add_tags: ['Counted'] } })
+    const [tag] = (await own.send('GET', '/tags?search=counted')).body.data
     for (const [path, subject] of [
       ['/app', ''],
       [`/app/links/${link.id}`, `&link_id=${link.id}`],
       [`/app/domains/${own.domain.id}`, `&domain_id=${own.domain.id}`],
       [`/app/spaces/${own.space.id}`, `&space_id=${own.space.id}`],
+      [`/app/tags/${tag.id}`, `&tag_id=${tag.id}`],
     ] as const) {
       const { meta } = await stats(`name=clicks${subject}`)
       const { root } = await browser.open(path)
@@ -45,6 +48,8 @@ describe('figures', () => {
     assert.equal(file.text, `${[head, ...lines].join('\r\n')}\r\n`)
     const { text } = await browser.open(`/app/links/${link.id}`)
     for (const words of ['Germany', 'www.google.com', 'Chrome', 'German']) assert.ok(text.includes(words), words)
+    const ofTag = await browser.open(`/app/tags/${tag.id}/referrers?period=7d`)
+    assert.match(ofTag.text, /Clicks on links with the tag Counted by referrer\..*www\.google\.com/)
     for (const query of ['period=1y', 'from=2026-02-30', 'from=2026-02-02&to=2026-02-01', 'from=1960-01-01']) {
       const ofGroups = [`/app/domains/${own.domain.id}`, `/app/spaces/${own.space.id}`]
       for (const path of ['/app', `/app/links/${link.id}`, `/app/links/${link.id}/clicks.csv`, ...ofGroups]) {

@@ -1,5 +1,5 @@
 /** Pages for domains, spaces and tags, which group links: lists, statistics and deletion. */
-import { recentClicksOf, recentDays } from '../../analytics/recent.ts'
+import { maxSummedLinks, recentClicksOf, recentClicksOfTags, recentDays } from '../../analytics/recent.ts'
 import type { ResourceHandlers } from '../../api/operations.ts'
 import { found } from '../../errors.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
@@ -22,14 +22,14 @@ import { Statistics } from '../statistics/statistics.ts'
 /** The field for the typed name in a confirmation. */
 const nameField = 'name'
 
-export type Listed<Row> = { readonly row: Row; readonly links: number; readonly clicks: number }
+/** The clicks are those of the last 30 days; null if there are too many links to add them up. */
+export type Listed<Row> = { readonly row: Row; readonly links: number; readonly clicks: number | null }
 
-/** The groups with statistics. */
-type Counted = 'domain' | 'space'
+type Kind = 'domain' | 'space' | 'tag'
 
 interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Row>, 'newPage'> {
   readonly actions: ResourceHandlers<Row>
-  readonly what: Counted | 'tag'
+  readonly what: Kind
   readonly words: {
     readonly list: string
     readonly add: string
@@ -39,8 +39,8 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
     readonly why: string
     /** The label of the creation-time column. */
     readonly created: string
-    /** The heading of the statistics; absent for a group without them. */
-    readonly statistics?: string
+    /** The heading of the statistics. */
+    readonly statistics: string
   }
   readonly newControls: (state: FormState) => Html
   readonly nameOf: (row: Row) => string
@@ -67,7 +67,7 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
 export class GroupPages<Row extends { readonly id: number; readonly created_at: string }> {
   readonly #services: Services
   readonly #group: Group<Row>
-  readonly #place: `${Counted | 'tag'}s`
+  readonly #place: `${Kind}s`
   readonly #home: string
 
   constructor(services: Services, group: Group<Row>) {
@@ -136,7 +136,15 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
 
   async #withFigures(account: number, rows: readonly Row[]): Promise<Listed<Row>[]> {
     const { what, linksOf } = this.#group
-    if (what === 'tag') return rows.map((row) => ({ row, links: linksOf?.(row) ?? 0, clicks: 0 }))
+    if (what === 'tag') {
+      const listed = rows.map((row) => ({ row, links: linksOf?.(row) ?? 0 }))
+      const few = listed.filter(({ links }) => links <= maxSummedLinks).map(({ row }) => row.id)
+      const sums = await recentClicksOfTags(this.#services.storage, account, few)
+      return listed.map((each) => ({
+        ...each,
+        clicks: each.links > maxSummedLinks ? null : (sums.get(each.row.id) ?? 0),
+      }))
+    }
     const ids = rows.map(({ id }) => id)
     const [links, clicks] = await Promise.all([
       countLinksIn(this.#services.storage, account, `${what}_id`, ids),
@@ -151,8 +159,9 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const clicks: Column<Listed<Row>> = {
       label: `Clicks (${recentDays} days)`,
       kind: 'number',
-      sortBy: 'clicks_30d',
-      cell: ({ clicks }) => recentClickCount(clicks),
+      // The clicks of tags are sums over their links, so sorting would add up all of them.
+      ...(what !== 'tag' && { sortBy: 'clicks_30d' }),
+      cell: ({ clicks }) => (clicks === null ? html`<span class="muted">On its page</span>` : recentClickCount(clicks)),
       isPlain: true,
     }
     return table({
@@ -167,7 +176,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
             html`<a class="cover" href="${this.#pathOf(row)}">${heading(row)}</a>${underName?.(row) ?? null}`,
         },
         ...columns,
-        ...(what === 'tag' ? [] : [clicks]),
+        clicks,
         {
           label: words.created,
           leaves: columns.length > 1 ? 1 : 3,
@@ -184,7 +193,6 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const { what, nameOf, heading, details } = this.#group
     const row = await this.#requested(request)
     const shown = { title: nameOf(row), heading: heading(row), place: this.#place, action: this.#headActions(row) }
-    if (what === 'tag') return { ...shown, body: html`${await details(request, row, false)}` }
     const statistics = new Statistics(this.#services, request, { scope: what, id: row.id }, this.#pathOf(row))
     // Once there have been visits, an empty period is worth showing.
     const hasClicks = await statistics.areWorthShowing()
@@ -200,7 +208,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const parts = hasClicks
       ? await Promise.all([clicksOverTime(statistics), topLinks(statistics), breakdownBars(statistics)])
       : html`<p class="muted">No clicks in the last 12 months.</p>`
-    return html`<section id="clicks"${attributes({ 'data-refresh': !hasClicks, 'data-arrived': 'First click received' })}><h2>${this.#group.words.statistics ?? null}</h2>${parts}</section>`
+    return html`<section id="clicks"${attributes({ 'data-refresh': !hasClicks, 'data-arrived': 'First click received' })}><h2>${this.#group.words.statistics}</h2>${parts}</section>`
   }
 
   #headActions(row: Row): Html {

@@ -102,7 +102,7 @@ async function askForTags(
   const state = new FormState(selection.fields, isSent ? violations : [])
   const field = (name: string, label: string, help: string, hasFocus = false) =>
     textField(state, { name, label, help, hasFocus, suggestions, isList: true })
-  const controls = html`${field('add_tags', 'Add tags', 'Words with commas between them, such as Summer, Print.', !isSent)}${field('remove_tags', 'Remove tags', 'Links without these tags stay as they are.')}`
+  const controls = html`${field('add_tags', 'Add tags', 'Words with commas between them, such as Summer, Print.', !isSent)}${field('remove_tags', 'Remove tags', 'Links without these tags are unchanged.')}`
   const page = confirmation({
     ...common(selection),
     title: `Change the tags of ${counts}`,

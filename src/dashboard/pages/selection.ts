@@ -186,7 +186,7 @@ function actionFrom(sent: Fields, account: number, links: LinkActions): LinkActi
   }
 }
 
-/** Returns the action that adds and removes tags. Its violations are those of the fields with the names of tags. */
+/** Returns the action that adds and removes tags, with the violations in their names. */
 function changeTags({ add_tags, remove_tags }: Fields, account: number, links: LinkActions): LinkAction {
   const { values, violations } = tagChangeForm.read({ add_tags, remove_tags })
   const { add_tags: add = [], remove_tags: remove = [] } = values

@@ -1,3 +1,4 @@
+import { maxSummedLinks, recentClicksOfTags, recentDays } from '../../analytics/recent.ts'
 import { Failure, found } from '../../errors.ts'
 import { colors } from '../../forms/rules.ts'
 import { html } from '../../http/html.ts'
@@ -27,6 +28,7 @@ export function addTagPages(pages: Pages, services: Services): void {
       none: 'No tags yet',
       why: 'Tags are words that describe links. A link has up to 20 tags, and a tag has any number of links.',
       created: 'Created',
+      statistics: 'Clicks on links with this tag',
     },
     nameOf: ({ name }) => name,
     heading: spaceLabel,
@@ -38,9 +40,10 @@ export function addTagPages(pages: Pages, services: Services): void {
     newLinkQuery: ({ name }) => ({ tags: name }),
     menuItems: ({ id }) => [{ label: 'Merge into…', href: `${home}/${id}/merge`, icon: 'tags', inDialog: true }],
     details: async (_request, tag) => facts(tag),
-    deletion: async ({ name }, total, links) => [
-      `Delete ${name}?`,
-      `${total === 0 ? 'No link has this tag.' : `Its ${links} will lose the tag and keep working.`} You can’t undo this.`,
+    deletion: async (tag, total, _links, account) => [
+      `Delete ${tag.name}?`,
+      total === 0 ? 'No link has this tag.' : await linksAndClicks(services, account, tag),
+      `${total === 0 ? '' : 'Links lose the tag and keep working. '}You can’t undo this.`,
     ],
     remove: (account, id) => tags.remove(account, id, {}, null),
     // A form stays valid when only the number of links changes.
@@ -82,6 +85,14 @@ function facts(tag: Tag) {
 <dt>Color</dt><dd>${colorOf(tag)}</dd><dt>Created</dt><dd>${timeAgo(tag.created_at, Date.now())}</dd></dl>`
 }
 
+/** Returns a sentence with the number of links of a tag and of their clicks. */
+async function linksAndClicks({ storage }: Services, account: number, { id, links }: Tag): Promise<string> {
+  const counts = quantity(links, 'link')
+  if (links > maxSummedLinks) return `It has ${counts}.`
+  const clicks = (await recentClicksOfTags(storage, account, [id])).get(id) ?? 0
+  return `Its ${counts} had ${quantity(clicks, 'click')} in the last ${recentDays} days.`
+}
+
 async function askToMerge(request: PageRequest, services: Services, state: FormState): Promise<PageContent> {
   const { account } = request
   const tag = found(await services.actions.tags.find(account, idParam(request, 'tag')), 'tag').record
@@ -97,7 +108,8 @@ async function askToMerge(request: PageRequest, services: Services, state: FormS
     place: 'tags',
     action: `${home}/${tag.id}/merge`,
     consequences: [
-      `Its ${quantity(tag.links, 'link')} will get the other tag. This tag will be deleted. You can’t undo this.`,
+      await linksAndClicks(services, account, tag),
+      'Its links get the other tag, and this tag is deleted. You can’t undo this.',
     ],
     controls: state.withErrors(into),
     verb: `Merge ${tag.name}`,

@@ -17,9 +17,9 @@ import { referrerPath } from './values.ts'
 /** The number of links whose days are read, most clicked first, and the number of their days. They take up to a second. */
 const [maxLinks, maxLinkDays] = [100, 18_300]
 
-/** Adds the pages of referrers of the account, a domain or a space. */
+/** Adds the pages of referrers of the account, a domain, a space or a tag. */
 export function addReferrerPages(pages: Pages, services: Services): void {
-  for (const scope of ['account', 'domain', 'space'] as const) {
+  for (const scope of ['account', 'domain', 'space', 'tag'] as const) {
     const path = `${homes[scope]}/referrers/:host/links`
     pages.get(path, async (request) => linksPage(await referrerOf(request, services, scope)))
     pages.getFile(`${path}.csv`, async (request) => {
@@ -44,7 +44,7 @@ interface Referrer {
 async function referrerOf(
   request: PageRequest,
   services: Services,
-  scope: 'account' | 'domain' | 'space',
+  scope: 'account' | 'domain' | 'space' | 'tag',
 ): Promise<Referrer> {
   const named = await requestedSubject(request, services, scope)
   const host = request.exchange.params.host ?? ''

@@ -1,5 +1,6 @@
 /** Tables of values and links with their clicks and shares, on pages and in files. */
 import type { ValueClicks } from '../../analytics/statistics/ranking.ts'
+import type { Subject } from '../../analytics/statistics/store.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { findLinkNames } from '../../links/link-list.ts'
 import { periodQuery } from '../charts/period.ts'
@@ -71,9 +72,11 @@ export async function fileOfLinks(
   return [['Link', 'Title', 'Clicks', 'Share'], ...rows, ...rest]
 }
 
+const prepositions: Readonly<Partial<Record<Subject['scope'], string>>> = { space: 'in', tag: 'on links with the tag' }
+
 /** Renders "Clicks on go.acme.com", followed by `detail`. The subject is a link to its page in the same period. */
 export function introduction({ subject, name, path }: NamedSubject, { reading }: Statistics, detail: Part): Html {
   const where = name === null ? 'all links' : html`<bdi>${name}</bdi>`
   const link = html`<a href="${path}?${periodQuery(reading.period)}">${where}</a>`
-  return html`<p class="muted">Clicks ${subject.scope === 'space' ? 'in' : 'on'} ${link}${detail}.</p>`
+  return html`<p class="muted">Clicks ${prepositions[subject.scope] ?? 'on'} ${link}${detail}.</p>`
 }
