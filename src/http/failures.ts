@@ -1,5 +1,7 @@
 /** Maps each error code to its HTTP status, its title, and an explanation for people. */
+
 import { type ErrorCode, Failure, ForeignKeyViolation, referenceConflict } from '../errors.ts'
+import { program } from '../version.ts'
 import type { Violation } from '../violations.ts'
 import { entityTagOf } from './conditions.ts'
 import type { FailureResponse } from './exchange.ts'
@@ -33,25 +35,22 @@ export const failures = {
   missing_api_key: {
     status: 401,
     title: 'Missing API key',
-    explanation:
-      'The request has no API key. Send the header "Authorization: Bearer wm_…". Create a key in the dashboard or with "npx waymark keys create". The first start prints one, too.',
+    explanation: `The request has no API key. Send the header "Authorization: Bearer wm_…". Create a key in the dashboard or with "${program} keys create". The first start prints one, too.`,
   },
   invalid_api_key: {
     status: 401,
     title: 'Invalid API key',
-    explanation:
-      'This instance does not know the API key. Check that you copied all of it: "wm_" and 49 letters and digits. Otherwise create a new key with "npx waymark keys create".',
+    explanation: `This instance does not know the API key. Check that you copied all of it: "wm_" and 49 letters and digits. Otherwise create a new key with "${program} keys create".`,
   },
   expired_api_key: {
     status: 401,
     title: 'Expired API key',
-    explanation:
-      'The API key has expired. Create a new key with "npx waymark keys create" or "npx waymark keys rotate".',
+    explanation: `The API key has expired. Create a new key with "${program} keys create" or "${program} keys rotate".`,
   },
   revoked_api_key: {
     status: 401,
     title: 'Revoked API key',
-    explanation: 'The API key was revoked and will not work again. Create a new key with "npx waymark keys create".',
+    explanation: `The API key was revoked and will not work again. Create a new key with "${program} keys create".`,
   },
   insufficient_scope: {
     status: 403,

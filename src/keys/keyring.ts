@@ -2,6 +2,7 @@ import { Failure } from '../errors.ts'
 import { LruCache } from '../lib/lru-cache.ts'
 import { Periodic } from '../lib/periodic.ts'
 import type { Db } from '../storage/port.ts'
+import { program } from '../version.ts'
 import { hashKey, isWellFormedKey } from './key.ts'
 import type { Caller } from './scope.ts'
 import { findKeyByHash, type Key, recordUses, statusOf } from './store.ts'
@@ -16,7 +17,7 @@ const writeUsesEveryMs = 30_000
 type Known<Result> = { readonly result: Result; readonly until: number }
 
 export const malformedKey = new Failure('invalid_api_key', 'The API key is malformed. Copy the whole key again.')
-const unknown = new Failure('invalid_api_key', 'The API key is unknown. Create a key with "npx waymark keys create".')
+const unknown = new Failure('invalid_api_key', `The API key is unknown. Create a key with "${program} keys create".`)
 
 /** Identifies the callers of requests by their keys. Caches valid and rejected keys for a few seconds. */
 export class Keyring {

@@ -5,6 +5,7 @@ import { createKey, findKeyByHash, listKeys, statusOf } from '../keys/store.ts'
 import { insertLoginToken } from '../sessions/store.ts'
 import { signInUrl } from '../sessions/token.ts'
 import type { Db } from '../storage/port.ts'
+import { program } from '../version.ts'
 
 interface FirstAccess {
   readonly account: number
@@ -33,7 +34,7 @@ export async function registerKey(db: Db, key: string | null, logger: Logger): P
   const first = await createFirstAccess(db, key)
   if (first === undefined && (await findKeyByHash(db, hashKey(key))) === undefined) {
     logger.warn(
-      'BOOTSTRAP_KEY was not registered, because the database already has an account. Create a key with "npx waymark keys create", or unset BOOTSTRAP_KEY.',
+      `BOOTSTRAP_KEY was not registered, because the database already has an account. Create a key with "${program} keys create", or unset BOOTSTRAP_KEY.`,
     )
   }
   return first

@@ -2,7 +2,7 @@ import type { ApiErrorCode } from '../../errors.ts'
 import { idSchema } from '../../forms/json-schema.ts'
 import { maxFields } from '../../http/form-encoding.ts'
 import { maxTargetBytes } from '../../http/request-head.ts'
-import { version } from '../../version.ts'
+import { program, version } from '../../version.ts'
 import { maxBody } from '../body.ts'
 import { idempotencyKeyPattern } from '../idempotency.ts'
 import { apiPrefix, type Operation, type Success } from '../operations.ts'
@@ -45,8 +45,7 @@ const apiKey = {
   type: 'http',
   scheme: 'bearer',
   bearerFormat: 'wm_…',
-  description:
-    'An API key: `wm_` and 49 letters and digits. The dashboard and `npx waymark keys create` create keys, and the first start of an empty instance prints one. Keys are accepted only in this header. Each operation names the scope that the key needs. The scope `*` includes all others.',
+  description: `An API key: \`wm_\` and 49 letters and digits. The dashboard and \`${program} keys create\` create keys, and the first start of an empty instance prints one. Keys are accepted only in this header. Each operation names the scope that the key needs. The scope \`*\` includes all others.`,
 }
 
 const requestHeader = (name: string, description: string, schema: Schema) => ({
@@ -174,7 +173,7 @@ curl -H "Authorization: Bearer $KEY" -d url=https://acme.com/summer -d alias=sum
 ## Authentication
 
 Every operation of the API needs a key in the header \`Authorization: Bearer wm_…\`. Create keys in the dashboard, under API keys, or with
-\`npx waymark keys create\`. A key belongs to one account and has scopes, such as \`links:write\`. A key without the scope of an operation
+\`${program} keys create\`. A key belongs to one account and has scopes, such as \`links:write\`. A key without the scope of an operation
 gets 403. \`GET ${apiPrefix}/me\` shows the scopes of a key.
 
 ## Requests

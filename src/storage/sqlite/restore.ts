@@ -1,4 +1,5 @@
 /** Replaces a database file with a backup. If interrupted, the file is either the previous database or the backup. */
+
 import {
   chmodSync,
   chownSync,
@@ -17,6 +18,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StartupFailure } from '../../errors.ts'
 import { refuseFolder, syncToDisk } from '../../lib/whole-file.ts'
+import { program } from '../../version.ts'
 import { isFromDevelopment, wayOutOfDevelopment } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { type OnProgress, takeChecksum } from './backup.ts'
@@ -49,7 +51,7 @@ export async function restore(
     takeCopy(file, candidate)
     const checksum = await takeChecksum(candidate, onProgress)
     if (checksum === 'wrong') {
-      throw damaged(file, 'its checksum is wrong, so it has changed since "npx waymark backup" wrote it')
+      throw damaged(file, `its checksum is wrong, so it has changed since "${program} backup" wrote it`)
     }
     check(file, candidate)
     using _lock = existsSync(path) ? lockAlone(path, isStopped) : undefined
@@ -69,7 +71,7 @@ function takeCopy(file: string, candidate: string): void {
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new StartupFailure(`The file ${file} doesn't exist.`)
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
     throw new StartupFailure(
-      `Next to the file ${file} is a write-ahead log, ${file}-wal, so it is a database in use or a copy of one. Restore a file that "npx waymark backup" wrote.`,
+      `Next to the file ${file} is a write-ahead log, ${file}-wal, so it is a database in use or a copy of one. Restore a file that "${program} backup" wrote.`,
     )
   }
   copyFileSync(file, candidate, constants.COPYFILE_FICLONE)
@@ -79,7 +81,7 @@ function takeCopy(file: string, candidate: string): void {
 function check(file: string, candidate: string): void {
   if (isExport(candidate)) {
     throw new StartupFailure(
-      `The file ${file} is an export, not a backup. Use "npx waymark import" to store its records.`,
+      `The file ${file} is an export, not a backup. Use "${program} import" to store its records.`,
     )
   }
   try {
