@@ -155,7 +155,7 @@ export const messages = {
   'not_allowed.pale':
     'Scanners need a contrast of at least 4:1, and these colors have {ratio}:1. Choose a darker code color or a lighter background.',
   'not_allowed.dim': 'The background is too dark for scanners. Choose a lighter one.',
-  'not_allowed.logo': '{reason}',
+  'not_allowed.file': '{reason}',
   unknown_field: ['The {field} field is unknown. {wayOut}', unknownEntry],
   'unknown_field.unnamed': ['A field without a name is unknown. {wayOut}', unknownEntry],
   prohibited: [
@@ -171,6 +171,7 @@ export const messages = {
     'There is already a tag {name}. Choose another name.',
   ],
   'taken.alias': 'The alias {alias} has already been taken on this domain. Choose another alias.',
+  'taken.above': 'A row above already has the alias {alias}. Choose another alias.',
   'in_use.domain': [
     'The domain has {links}. Delete {them} first, or send ?links=delete to delete the domain and its links.',
     'The domain has {links}. Delete {them} first.',

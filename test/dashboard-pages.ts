@@ -17,6 +17,7 @@ export const paths: Readonly<Record<string, string>> = {
   'links-none': '/app/links?search=nothing+like+it&status=expired',
   compare: '/app/links/compare?ids=1,2,43',
   'link-new': '/app/links/new',
+  'link-import': '/app/links/import',
   link: '/app/links/1',
   'link-odd': '/app/links/43',
   'link-edit': '/app/links/43/edit',

@@ -10,6 +10,7 @@ import { addAccountPage } from './pages/account.ts'
 import { addComparePage } from './pages/compare.ts'
 import { addDomainQrPages } from './pages/domain-qr.ts'
 import { addDomainPages } from './pages/domains.ts'
+import { addImportPages } from './pages/import.ts'
 import { addKeyPages } from './pages/keys.ts'
 import { addLinkPages } from './pages/link.ts'
 import { addLinkFile } from './pages/link-file.ts'
@@ -43,6 +44,7 @@ export function addDashboard(services: Services): void {
   addReferrerPages(pages, services)
   addLinkListPages(pages, services)
   addLinkFile(pages, services)
+  addImportPages(pages, services)
   addSelectionPages(pages, services)
   addLinkPages(pages, services)
   addComparePage(pages, services)

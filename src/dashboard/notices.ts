@@ -77,6 +77,10 @@ const messages = {
   'links-tagged': ({ count, failed }) =>
     `Tags of ${quantity(count, 'link')} changed.${failed === 0 ? '' : `${failures(failed, 'changed')} A link has up to ${maxTags} tags.`}`,
   'links-deleted': ({ count, failed }) => `${quantity(count, 'link')} deleted.${failures(failed, 'deleted')}`,
+  'links-imported': ({ count, failed }) =>
+    `${quantity(count, 'link')} created.${failed === 0 ? '' : ` ${quantity(failed, 'row')} skipped.`}`,
+  'import-undone': ({ count, failed }) =>
+    `${quantity(count, 'link')} deleted.${failed === 0 ? '' : ` ${quantity(failed, 'other')} stayed because they were changed since.`}`,
   'links-gone': () => 'Nothing was changed because the links no longer exist.',
   'links-restored': ({ count, failed }) =>
     `${quantity(count, 'link')} restored.${failed === 0 ? '' : ` ${notRestored(quantity(failed, 'other'))}`}`,
@@ -162,6 +166,10 @@ const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
     button: ({ ids: [edit], count }, next) =>
       undo('undo', { what: 'restore', edit: String(edit), count: String(count), next, once: randomUUID() }),
   },
+  'links-imported': {
+    ...offerForEdits(0),
+    button: ({ ids: [edit] }, next) => undo('undo', { what: 'import', next, edit: String(edit) }),
+  },
   'link-saved': offerForEdits(1),
   'link-enabled': offerForEdits(1),
   'link-disabled': offerForEdits(1),
@@ -206,6 +214,7 @@ const results: readonly Notice['code'][] = [
   'links-not-restored',
   'too-late',
   'alias-taken',
+  'import-undone',
   'edits-undone',
   'edits-not-undone',
   'edit-too-late',

@@ -37,12 +37,21 @@ import { Submissions } from './submissions.ts'
 
 /** The maximum form size in bytes. A link's URLs have up to 10,240 characters, of up to 12 bytes when encoded. */
 const maxFormBytes = 160 * 1024
-/** The maximum size of a form with files in bytes. Larger than its files may be, so that the form can show the error. */
-const maxUploadBytes = 1024 * 1024
 /** The maximum form size in bytes without a session: a secret and a return path. */
 const maxPublicFormBytes = 4 * 1024
 /** The maximum number of fields in a form: a checkbox for each row, and a few others. */
 const maxFormFields = 200
+
+/** The limits of a form with files. */
+interface FormLimits {
+  /** Larger than its files may be, so that the form can show the error. */
+  readonly maxBytes: number
+  readonly maxFields: number
+  /** What people read if the form is larger. */
+  readonly tooLarge?: string
+}
+
+const fileLimits: FormLimits = { maxBytes: 1024 * 1024, maxFields: maxFormFields }
 
 /** Limits of rendered and waiting pages. 64 may wait for each account, so that a browser can restore 40 tabs. */
 export const maxPages = { concurrency: 64, concurrencyPerKey: 4, maxQueue: 1_024, maxQueuePerKey: 64 }
@@ -142,8 +151,8 @@ export class Pages {
   }
 
   /** Adds a page for a form with files, whose values are `UploadedFile`. */
-  postFiles(path: string, page: PageHandler): void {
-    this.#addForm(path, page, readFormWithFiles)
+  postFiles(path: string, page: PageHandler, limits: FormLimits = fileLimits): void {
+    this.#addForm(path, page, (exchange) => readFormWithFiles(exchange, limits))
   }
 
   /** Adds a page for a form that ends a session. It has no rate limit, so that a stolen session can always be ended. */
@@ -273,11 +282,13 @@ type FormReader = (exchange: Exchange) => Promise<Fields | Failure>
 
 const readPlainForm: FormReader = (exchange) => readForm(exchange, maxFormBytes)
 
-const readFormWithFiles: FormReader = async (exchange) => {
+async function readFormWithFiles(exchange: Exchange, limits: FormLimits): Promise<Fields | Failure> {
+  const { maxBytes, maxFields, tooLarge } = limits
   const type = exchange.headers['content-type']
   if (!isMultipart(type)) return readPlainForm(exchange)
-  const bytes = await receiveBody(exchange, maxUploadBytes)
-  return bytes instanceof Failure ? bytes : parseMultipart(bytes, type, maxFormFields)
+  const bytes = await receiveBody(exchange, maxBytes)
+  if (!(bytes instanceof Failure)) return parseMultipart(bytes, type, maxFields)
+  return bytes.code === 'body_too_large' && tooLarge ? new Failure(bytes.code, tooLarge) : bytes
 }
 
 async function readForm(exchange: Exchange, maxBytes: number): Promise<Fields | Failure> {

@@ -31,7 +31,7 @@ function cellOf(value: string | number | null): string {
 const formula = /^'*[=+\-@\t\r]/
 
 /** What separates cells: a comma, a semicolon, or a tab in rows that were copied from a spreadsheet. */
-type Separator = ',' | ';' | '\t'
+export type Separator = ',' | ';' | '\t'
 
 /** Cells that are read before the time is checked. */
 const cellsPerCheck = 100

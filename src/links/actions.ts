@@ -176,7 +176,8 @@ export class LinkActions {
   /** Undoes the change of a link by the account's edit as `undoEdit` of `link-edits.ts` does. */
   async undoEdit(account: number, edit: number, id: number, now = Date.now()): Promise<Versioned<LinkRow> | undefined> {
     const link = await undoEdit(this.#storage, account, edit, id, now)
-    if (link !== undefined) this.onStored(link.record)
+    if (link?.isDeleted) this.onRemoved(id)
+    else if (link !== undefined) this.onStored(link.record)
     return link
   }
 

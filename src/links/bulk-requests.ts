@@ -34,7 +34,7 @@ import {
   storeLinks,
   updateLinks,
 } from './bulk-schema.ts'
-import { findUnknownTag } from './link-tags.ts'
+import { findUnknownTags } from './link-tags.ts'
 import { unknownTagsFor } from './routes.ts'
 import { type LinkRow, linkOf } from './schema.ts'
 
@@ -157,8 +157,8 @@ async function preparedInsertion(
   }
 }
 
-/** A stored link can be sent again only with its password, which no response has. */
-function requirePassword({ has_redirect_password: has, redirect_password: password }: Fields): void {
+/** Throws `validation_failed` for a stored link without its password, which no response has. */
+export function requirePassword({ has_redirect_password: has, redirect_password: password }: Fields): void {
   const isProtected = ['true', '1'].includes(String(has).trim())
   if (!isProtected || (typeof password === 'string' && password.trim() !== '')) return
   throw validationFailed([new Refusal('required').at('redirect_password')])
@@ -181,7 +181,7 @@ async function setViolations(
     ['set.tags', values.tags ?? []],
     ['add_tags', add_tags],
   ] as const) {
-    const name = await findUnknownTag(storage, account, names)
+    const [name] = await findUnknownTags(storage, account, names)
     if (name !== undefined) all.push(new Refusal('unknown_tag.name', { name }).at(field))
   }
   return all
@@ -202,7 +202,7 @@ async function namingSet<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** One after another, so that other writes get their turn: those of the same commit wait for all rows. */
-const transactions = new Semaphore({
+export const transactions = new Semaphore({
   concurrency: 1,
   maxQueue: 32,
   maxQueuePerKey: 4,

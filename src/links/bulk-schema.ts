@@ -11,8 +11,8 @@ import { maxTags } from './link.ts'
 import { booleanRule, linkOperations, linkSchema, storeLink, updateLink } from './schema.ts'
 
 /** The links that one request may store, change or delete. */
-const maxRows = 1_000
-const maxBytes = 1024 * 1024
+export const maxRows = 1_000
+export const maxBytes = 1024 * 1024
 
 /** A row of `POST /links/bulk`: the fields of a link, or why it cannot have any. */
 export type NewRow = Fields | Failure

@@ -94,7 +94,8 @@ export async function planMove(
   const conflicts: MoveConflict[] = []
   for (const some of parts(leaving, batchSize)) {
     await nextTick()
-    const taken = await takenAliases(db, account, some, domain.id)
+    const aliases = some.map(({ aliasFolded }) => aliasFolded)
+    const taken = await takenAliases(db, account, aliases, domain.id)
     for (const link of some) {
       const { alias, aliasFolded, url } = link
       if (taken.has(aliasFolded)) conflicts.push({ link, reason: 'taken' })
@@ -106,13 +107,13 @@ export async function planMove(
   return { moving: [...moving.values()], conflicts, there: links.length - leaving.length }
 }
 
-async function takenAliases(
+/** Returns which of these folded aliases, a few hundred at most, the account's links on a domain have. */
+export async function takenAliases(
   db: Db,
   account: number,
-  links: readonly BulkLink[],
+  aliases: readonly string[],
   domain: number,
 ): Promise<ReadonlySet<string>> {
-  const aliases = links.map(({ aliasFolded }) => aliasFolded)
   const onDomain = query
     .selectFrom('links')
     .select('alias_folded')

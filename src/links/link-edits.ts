@@ -1,12 +1,21 @@
 /** Edits of links in the dashboard, which can be undone for a minute. An edit changes one link or several. */
 import { randomInt } from 'node:crypto'
+import { parts } from '../analytics/tables.ts'
 import { preconditionFailed, validationFailed } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { restorableSince } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
 import { type LinkChange, type LinkRow, tagsOf, updateLink } from './schema.ts'
-import { changeLink, findLinkForUpdate, hasSpace, lockDomain, unknownDomain, unknownSpace } from './store.ts'
+import {
+  changeLink,
+  findLinkForUpdate,
+  hasSpace,
+  lockDomain,
+  removeLink,
+  unknownDomain,
+  unknownSpace,
+} from './store.ts'
 
 /** The columns of the values that an edit can change. */
 const columns = Object.keys(updateLink.fields) as (keyof LinkChange)[]
@@ -45,6 +54,28 @@ export async function recordEdit(
   return true
 }
 
+/** The `before` of a link that its edit has created. */
+const notStored = 'null'
+
+/** Records that the account's edit has created links, in the transaction that stores them. */
+export async function recordCreations(
+  tx: Db,
+  account: number,
+  edit: Edit,
+  links: readonly Versioned<LinkRow>[],
+): Promise<void> {
+  const shared = {
+    edit_id: edit.id,
+    account_id: account,
+    edited_at: new Date(edit.at).toISOString(),
+    before: notStored,
+  }
+  for (const some of parts(links, 128)) {
+    const rows = some.map(({ record, version }) => ({ ...shared, link_id: record.id, version }))
+    await tx.execute(query.insertInto('link_edits').values(rows))
+  }
+}
+
 /** Returns whether the account's edit can be undone at `now`, in Unix milliseconds. */
 export async function isUndoable(db: Db, account: number, edit: number, now: number): Promise<boolean> {
   return (await db.execute(undoable(account, edit, now).select('link_id').limit(1))).length > 0
@@ -56,9 +87,12 @@ export async function linksChangedBy(db: Db, account: number, edit: number, now:
   return links.map(({ link_id }) => link_id)
 }
 
+/** A link after an undone edit, or as it was before its deletion, if the edit had created it. */
+type UndoneLink = Versioned<LinkRow> & { readonly isDeleted?: boolean }
+
 /**
- * Restores the values that the account's link had before the edit, in a new version. `now` is in Unix milliseconds. Returns
- * the link, or undefined if the edit can't be undone any more or the link is gone. Throws `precondition_failed` if anyone
+ * Restores the values that the account's link had before the edit, in a new version, or deletes a link that the edit created.
+ * `now` is in Unix milliseconds. Returns the link, or undefined if the edit can't be undone any more or the link is gone. Throws `precondition_failed` if anyone
  * has changed the link since, `alias_taken` if another link has its previous alias by now, and `validation_failed` if its
  * previous space or domain is gone.
  */
@@ -68,13 +102,17 @@ export function undoEdit(
   edit: number,
   id: number,
   now: number,
-): Promise<Versioned<LinkRow> | undefined> {
+): Promise<UndoneLink | undefined> {
   return db.write(async (tx) => {
     const found = undoable(account, edit, now).selectAll().where('link_id', '=', id)
     const [recorded] = await tx.execute(found.forUpdate())
     const link = recorded && (await findLinkForUpdate(tx, account, id))
     if (recorded === undefined || link === undefined) return undefined
     if (link.version !== recorded.version) throw preconditionFailed(link.version)
+    if (recorded.before === notStored) {
+      await removeLink(tx, account, id, null)
+      return { ...link, isDeleted: true }
+    }
     const values = valuesBefore(recorded.before)
     const { space_id: space = null, domain_id: domain = null } = values
     if (space !== null && !(await hasSpace(tx, account, space))) throw validationFailed([unknownSpace(space)])

@@ -1,4 +1,5 @@
 /** Link tags. A link has the tags in `link_tags`, except tags that are being deleted. A tag counts as its merge target. */
+import { parts } from '../analytics/tables.ts'
 import { validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db, GroupIds, PageRequest } from '../storage/port.ts'
@@ -107,12 +108,19 @@ async function insertTags(tx: Db, account: number, link: number, tags: readonly 
   await tx.execute(insertion.onConflict((conflict) => conflict.doNothing()))
 }
 
-/** Returns the first of these names that is not the name of one of the account's tags. */
-export async function findUnknownTag(db: Db, account: number, names: readonly string[]): Promise<string | undefined> {
-  if (names.length === 0) return undefined
+/** Names that one query looks up. */
+const namesPerQuery = 256
+
+/** Returns these names without those of the account's tags. */
+export async function findUnknownTags(db: Db, account: number, names: readonly string[]): Promise<string[]> {
   const tags = query.selectFrom('tags').select('name_folded').where('account_id', '=', account)
-  const known = await db.execute(tags.where('name_folded', 'in', names.map(foldCase)))
-  return names.find((name) => !known.some(({ name_folded }) => name_folded === foldCase(name)))
+  const unknown: string[] = []
+  for (const some of parts(names, namesPerQuery)) {
+    const known = await db.execute(tags.where('name_folded', 'in', some.map(foldCase)))
+    const folded = new Set(known.map(({ name_folded }) => name_folded))
+    unknown.push(...some.filter((name) => !folded.has(foldCase(name))))
+  }
+  return unknown
 }
 
 async function idsOf(db: Db, account: number, names: readonly string[]): Promise<ReadonlySet<number>> {

@@ -239,7 +239,7 @@ export interface Database {
     clicks: number
     link: string
   }
-  /** Changes of links that the dashboard can undo for a minute. `before` is JSON of the changed columns. */
+  /** Changes of links that the dashboard can undo for a minute. `before` is JSON of the changed columns; `null` for new links. */
   link_edits: {
     /** The changes that a user made, and can undo, together. */
     edit_id: number

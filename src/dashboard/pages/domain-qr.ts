@@ -96,7 +96,7 @@ const problems: Readonly<Record<LogoProblem, string>> = {
 const chooseAgain = logoRefusal('Choose the file again, because browsers don’t keep it.')
 
 function logoRefusal(reason: string): Refusal {
-  return new Refusal('not_allowed.logo', { reason })
+  return new Refusal('not_allowed.file', { reason })
 }
 
 /** Returns the content of the chosen file; null without a file. */

@@ -28,6 +28,7 @@ import {
 } from '../parts/links.ts'
 import { addDomainFirst, emptyState } from '../parts/messages.ts'
 import { longTable, selectable, selectRow } from '../parts/table.ts'
+import { importButton } from './import.ts'
 import { archiveItem } from './link.ts'
 import { linkFileHref } from './link-file.ts'
 import { matchingBox, noSpace, selectedActions } from './selection.ts'
@@ -78,7 +79,8 @@ async function listPage(
   near: Link | undefined,
 ): Promise<PageContent> {
   const shown = { title: 'Links', place: 'links' } as const
-  const action = linkButton({ label: 'New link', href: `${home}/new`, weight: 'primary', icon: 'plus' })
+  const newLink = linkButton({ label: 'New link', href: `${home}/new`, weight: 'primary', icon: 'plus' })
+  const action = html`<div class="actions">${importButton}${newLink}</div>`
   const filters = filtersFor(choices, list)
   const labels = filters.flatMap(({ name, label, options }) => {
     const chosen = list.filterValue(name)

@@ -17,6 +17,7 @@ import { returnPath } from '../return-path.ts'
 import { breakdownBars, groupBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { inactiveText, Statistics } from '../statistics/statistics.ts'
+import { importButton } from './import.ts'
 import { qrImage } from './link.ts'
 
 export function addOverviewPage(pages: Pages, services: Services): void {
@@ -43,7 +44,7 @@ async function showOverview(request: PageRequest, services: Services): Promise<P
   return { ...shown, action: newLink, body: html`${warning}${waitingForFirstClick(linkOf(newest, shortUrl))}` }
 }
 
-const newLink = linkButton({ label: 'New link', href: '/app/links/new', weight: 'primary', icon: 'plus' })
+const newLink = html`<div class="actions">${importButton}${linkButton({ label: 'New link', href: '/app/links/new', weight: 'primary', icon: 'plus' })}</div>`
 
 const firstDomain = emptyState({
   title: 'Add your first domain',
@@ -53,7 +54,7 @@ const firstDomain = emptyState({
 
 const firstLink = emptyState({
   title: 'Create your first link',
-  why: 'Paste a URL to get a short link, a QR code and click statistics.',
+  why: 'Paste a URL to get a short link, a QR code and click statistics. Or import the links of a spreadsheet.',
   action: newLink,
 })
 

@@ -291,7 +291,9 @@ async function undo({ edit: text, what, count: named }: Fields, account: number,
     if (link instanceof Failure) failures.push(link)
     return isDone(link)
   })
-  if (done.length > 0) return { code: 'edits-undone', count: done.length, failed }
+  if (done.length > 0) {
+    return { code: what === 'import' ? 'import-undone' : 'edits-undone', count: done.length, failed }
+  }
   if (ids.length > 1) return { code: 'edits-not-undone', count: ids.length }
   return { code: undoFailure(failures[0]) }
 }

@@ -1,0 +1,198 @@
+/** Files with new links, as spreadsheets write them: their encodings, separators and column names. */
+import { isUtf8 } from 'node:buffer'
+import type { Fields } from '../http/form-encoding.ts'
+import { csvRow, parseCsv, type Separator } from '../lib/csv.ts'
+import { maxRows } from '../links/bulk-schema.ts'
+import { linkLabels, storeLink } from '../links/schema.ts'
+import { formatCount } from './parts/format.ts'
+import { withHttps } from './scripts/destination.js'
+
+/** The rows of a file. Each has a cell for each column; a row with more cells is an error. */
+export interface ImportFile {
+  /** Names of fields. */
+  readonly columns: readonly string[]
+  readonly rows: readonly ImportRow[]
+}
+
+export interface ImportRow {
+  /** The number that a spreadsheet shows. */
+  readonly number: number
+  readonly cells: readonly string[]
+}
+
+/** The column with the number of a row in files that `formatFile` returns. */
+const numberColumn = '#'
+/** The column of a short link, whose parts become a domain and an alias. */
+const shortUrlColumn = 'short_url'
+
+/** Field names by other column names: labels, and names that other services use. */
+const fieldNames: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.entries(linkLabels).map(([field, label]) => [normalized(label), field])),
+  ...Object.fromEntries(Object.keys(storeLink.fields).map((field) => [field, field])),
+  ...{ long_url: 'url', target_url: 'url', link: shortUrlColumn, short_link: shortUrlColumn, slug: 'alias' },
+  ...{ has_redirect_password: 'has_redirect_password', [shortUrlColumn]: shortUrlColumn, [numberColumn]: numberColumn },
+}
+
+/** Columns that the server assigns, in files of the API and of the dashboard. */
+const assignedColumns = [
+  ...storeLink.ignored,
+  'clicks_(30_days)',
+  'total_clicks',
+  'last_click',
+  'created',
+  numberColumn,
+]
+const flags = ['disabled', 'forward_query', 'archived', 'has_redirect_password']
+
+/** Returns the text of a file, or null if it is not a text. */
+export function textOfFile(bytes: Buffer): string | null {
+  // Excel writes UTF-16 as “Unicode text”, and the encoding of Windows as plain CSV.
+  const isUtf16 = bytes.toString('latin1', 0, 2) === '\xff\xfe'
+  const encoding = isUtf16 ? 'utf-16le' : isUtf8(bytes) ? 'utf-8' : 'windows-1252'
+  const text = new TextDecoder(encoding).decode(bytes)
+  return text.includes('\0') ? null : text
+}
+
+interface ReadingOptions {
+  /** The account's domains by their names in ASCII and in Unicode. */
+  readonly domains: ReadonlySet<string>
+  /** Whether columns with unknown names are left out. */
+  readonly skipsUnknown: boolean
+  /** Whether `formatFile` has returned the text. */
+  readonly isFormatted: boolean
+}
+
+/** Parses the text of a file, or a list of URLs. Returns a sentence for the user if that is impossible. */
+export async function parseFile(text: string, options: ReadingOptions): Promise<ImportFile | string> {
+  const lines = text.replace(/^\ufeff?(?:sep=.)?[\r\n]*/i, '')
+  const all = await parseCsv(lines, separatorOf(lines.slice(0, lines.search(/[\r\n]|$/))))
+  if (all === undefined) return 'A quote isn’t closed, or text follows it. Double the quotes within a cell.'
+  const isList = all[0]?.length === 1 && /^https?:\/\/\S+$/i.test(all[0].join())
+  const [names = [], ...rows] = isList ? [['url'], ...all] : all
+  const first = isList ? 1 : 2
+  const filled = rows.map((cells, at) => ({ number: at + first, cells })).filter(({ cells }) => cells.some(isFilled))
+  const fields = names.map((name) => (name === numberColumn && !options.isFormatted ? null : fieldNamed(name)))
+  return problemIn(names, fields, filled.length, options.skipsUnknown) ?? fileOf(fields, filled, options.domains)
+}
+
+/** Returns the separator that is most frequent in the first row. */
+function separatorOf(line: string): Separator {
+  const count = (separator: Separator) => line.split(separator).length
+  return ([',', ';', '\t'] as const).reduce((best, each) => (count(each) > count(best) ? each : best))
+}
+
+function isFilled(cell: string): boolean {
+  return cell.trim() !== ''
+}
+
+function normalized(name: string): string {
+  return name
+    .trim()
+    .toLowerCase()
+    .replace(/[\s_-]+/g, '_')
+}
+
+/** Returns the field of a column; null if the column is left out. */
+function fieldNamed(name: string): string | null {
+  const known = normalized(name)
+  return Object.hasOwn(fieldNames, known) ? (fieldNames[known] ?? null) : null
+}
+
+function problemIn(
+  names: readonly string[],
+  fields: readonly (string | null)[],
+  rows: number,
+  skipsUnknown: boolean,
+): string | null {
+  if (names.length === 0)
+    return 'There are no rows. The first row must name the columns, such as Destination and Alias.'
+  const unknown = names.filter((name, at) => fields[at] === null && !assignedColumns.includes(normalized(name)))
+  const known = `The columns can be: ${Object.values(linkLabels).join(', ')}.`
+  if (!fields.includes('url')) return `No column is named Destination. The first row must name the columns. ${known}`
+  if (!skipsUnknown && unknown.length > 0) {
+    const named = unknown.slice(0, 5).map((name) => (isFilled(name) ? `“${name.slice(0, 40)}”` : 'without a name'))
+    const [subject, verb, them] = unknown.length === 1 ? ['The column', 'is', 'it'] : ['The columns', 'are', 'them']
+    return `${subject} ${named.join(', ')} ${verb} unknown. Rename or delete ${them}, or leave out unknown columns. ${known}`
+  }
+  const twice = fields.find((field, at) => field !== null && fields.indexOf(field) < at)
+  if (twice) return `Two columns have the field ${linkLabels[twice as keyof typeof linkLabels] ?? twice}. Delete one.`
+  if (rows === 0) return 'There are no rows below the names of the columns.'
+  if (rows <= maxRows) return null
+  const files = Math.ceil(rows / maxRows)
+  return `There are ${formatCount(rows)} rows, and one import takes up to ${formatCount(maxRows)}. Split the file into ${files} files.`
+}
+
+function fileOf(
+  fields: readonly (string | null)[],
+  rows: readonly ImportRow[],
+  domains: ReadonlySet<string>,
+): ImportFile {
+  const splits = fields.includes(shortUrlColumn) && !fields.includes('alias')
+  const added = splits ? ['alias', ...(fields.includes('domain_id') ? [] : ['domain_id'])] : []
+  const own = fields.filter((field) => field !== null && field !== numberColumn && field !== shortUrlColumn)
+  const columns = [...own, ...added] as string[]
+  return {
+    columns,
+    rows: rows.map(({ number, cells }) => {
+      const values = new Map(fields.map((field, at) => [field, cells[at] ?? '']))
+      if (splits) splitShortUrl(values, domains)
+      const extra = cells.slice(fields.length)
+      return {
+        number: Number(values.get(numberColumn) ?? number),
+        cells: [...columns.map((column) => values.get(column) ?? ''), ...(extra.some(isFilled) ? extra : [])],
+      }
+    }),
+  }
+}
+
+/** Sets the alias of a short link, and its domain if the account has it. */
+function splitShortUrl(values: Map<string | null, string>, domains: ReadonlySet<string>): void {
+  const [, host = '', alias] =
+    /^(?:https?:\/\/)?([^/:]+)(?::\d+)?\/(.+)$/i.exec(values.get(shortUrlColumn)?.trim() ?? '') ?? []
+  values.set('alias', alias ?? '')
+  if (!values.has('domain_id') && domains.has(host.toLowerCase())) values.set('domain_id', host)
+}
+
+/** Formats a file so that `parseFile` returns it. */
+export function formatFile({ columns, rows }: ImportFile): string {
+  const lines = rows.map(({ number, cells }) => csvRow([number, ...cells]))
+  return csvRow([numberColumn, ...columns]) + lines.join('')
+}
+
+const correctionName = /^row-(\d{1,5})-(\w+)$/
+
+/** Returns the name of the control for a cell; `csv` stands for the whole row. */
+export function controlName({ number }: ImportRow, field: string): string {
+  return `row-${number}-${field}`
+}
+
+/** Replaces the cells that have a control in the form by its value. */
+export async function withCorrections({ columns, rows }: ImportFile, form: Fields): Promise<ImportFile> {
+  const names = [...columns]
+  const corrected = new Map(rows.map(({ number, cells }) => [number, [...cells]]))
+  for (const [control, value] of Object.entries(form)) {
+    const [, number, field = ''] = correctionName.exec(control) ?? []
+    const cells = corrected.get(Number(number))
+    if (cells === undefined || typeof value !== 'string') continue
+    if (field === 'csv') {
+      corrected.set(Number(number), (await parseCsv(value))?.[0] ?? [value])
+    } else if (Object.hasOwn(storeLink.fields, field)) {
+      if (!names.includes(field)) names.push(field)
+      cells[names.indexOf(field)] = value
+    }
+  }
+  // A new column leaves gaps in the other rows.
+  const cellsOf = (number: number) => Array.from(corrected.get(number) ?? [], (cell) => cell ?? '')
+  return { columns: names, rows: rows.map(({ number }) => ({ number, cells: cellsOf(number) })) }
+}
+
+/** Returns the fields of a row as users mean them: a URL may lack `https://`, and spreadsheets write TRUE. */
+export function fieldsIn(columns: readonly string[], { cells }: ImportRow): Record<string, string> {
+  return Object.fromEntries(
+    columns.map((column, at) => {
+      const cell = cells[at] ?? ''
+      if (column === 'url' || column === 'expiration_url') return [column, withHttps(cell)]
+      return [column, flags.includes(column) ? cell.toLowerCase() : cell]
+    }),
+  )
+}

@@ -1,0 +1,384 @@
+/** Imports CSV: a form for the file, a check of its rows with controls for errors, and one button that stores the links. */
+import { domainToASCII } from 'node:url'
+import { findDomainByName } from '../../domains/store.ts'
+import { Failure, overloaded } from '../../errors.ts'
+import { positiveInteger } from '../../forms/rules.ts'
+import type { Fields } from '../../http/form-encoding.ts'
+import { type Html, html } from '../../http/html.ts'
+import { UploadedFile } from '../../http/multipart.ts'
+import { csvRow } from '../../lib/csv.ts'
+import { Semaphore } from '../../lib/semaphore.ts'
+import { foldCase } from '../../lib/text.ts'
+import { maxBytes, maxRows } from '../../links/bulk-schema.ts'
+import { findUnknownTags } from '../../links/link-tags.ts'
+import { type CheckedLink, checkNewLinks, storeNewLinks } from '../../links/new-links.ts'
+import { linkLabels } from '../../links/schema.ts'
+import { findLinkDomain, hasSpace } from '../../links/store.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
+import { spacesNamed } from '../../spaces/store.ts'
+import { Refusal, type Violation } from '../../violations.ts'
+import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'
+import {
+  controlName,
+  fieldsIn,
+  formatFile,
+  type ImportFile,
+  type ImportRow,
+  parseFile,
+  textOfFile,
+  withCorrections,
+} from '../import-file.ts'
+import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { hiddenFields, linkButton, onceField, submitButton } from '../parts/buttons.ts'
+import {
+  checkbox,
+  collapsibleSection,
+  FormState,
+  fileField,
+  selectField,
+  textArea,
+  textField,
+} from '../parts/fields.ts'
+import { formatCount, quantity } from '../parts/format.ts'
+import { destination, shortUrlText, truncateMiddle } from '../parts/links.ts'
+import { addDomainFirst, notice } from '../parts/messages.ts'
+import { longTable, table } from '../parts/table.ts'
+import { attempt } from '../record-forms.ts'
+import { sendCsv } from '../statistics/csv.ts'
+
+const home = '/app/links/import'
+/** Rows of each table on a page. */
+const rowsPerPage = 50
+/** A form has the whole file, with quotes around its cells, and controls for some rows. */
+const formLimits = {
+  maxBytes: 3 * maxBytes,
+  maxFields: 1_000,
+  tooLarge: 'The file is larger than 1 MB. Split it into several files.',
+}
+const place = 'links'
+
+/** Imports under way. Each account has one, so that the others don't wait for it. */
+const running = new Semaphore({
+  ...{ concurrency: 2, concurrencyPerKey: 1, maxQueue: 32, maxQueuePerKey: 4 },
+  rejection: () => overloaded('Too many imports are under way. Try again in a few seconds.'),
+})
+
+/** The link to the page, for pages with new links. */
+export const importButton = linkButton({ label: 'Import CSV', href: home })
+
+export function addImportPages(pages: Pages, services: Services): void {
+  pages.get(home, async ({ account }) => formPage(new FormState({}), await loadChoices(services.storage, account, {})))
+
+  pages.getFile(`${home}/template.csv`, async ({ account, exchange }) => {
+    const { domains, spaces } = await loadChoices(services.storage, account, {})
+    const [domain = 'go.example.com', space = ''] = [domains[0]?.name_unicode, spaces[0]?.name]
+    return sendCsv(exchange, 'waymark-import.csv', [
+      ['url', 'alias', 'domain_id', 'title', 'space_id', 'tags', 'notes'].map(labelOf),
+      ['https://example.com/summer-sale', 'summer-sale', domain, 'Summer sale', space, 'Summer, Print', ''],
+      ['https://example.com/jobs', '', domain, 'Jobs', '', '', 'Only the destination is required.'],
+    ])
+  })
+
+  const importRows = (request: PageRequest) => running.run(() => importPage(request, services), String(request.account))
+  pages.postFiles(home, importRows, formLimits)
+}
+
+/** Checks the rows of a form, and stores the links if the user has seen the result of the same check. */
+async function importPage(request: PageRequest, services: Services): Promise<PageContent | Redirect> {
+  const { account, fields } = request
+  const { storage, shortUrl, actions } = services
+  const chosen = { domains: [fields.domain_id], spaces: [fields.space_id] }
+  const choices = await loadChoices(storage, account, chosen)
+  const file = await fileIn(fields, choices)
+  if (file instanceof FormState) return { ...formPage(file, choices), status: 422 }
+  const rows = await checkRows(file, request, services)
+  const ready = rows.filter(isReady)
+  if (fields.what === 'create' && ready.length > 0 && fields.ready === String(ready.length)) {
+    const links = ready.map((row) => row.fields)
+    const edit = await attempt(() => storeNewLinks(storage, actions.links, account, links))
+    if (!(edit instanceof Failure)) {
+      const failed = rows.length - ready.length
+      return new Redirect('/app/links', { code: 'links-imported', count: ready.length, failed, ids: [edit] })
+    }
+    // Someone has just taken an alias, for example. The next check finds it.
+    return importPage({ ...request, fields: { ...fields, what: 'check' } }, services)
+  }
+  const names = new Map(ready.flatMap(({ link }) => link.values.tags.map((name) => [foldCase(name), name])))
+  const newTags = await findUnknownTags(storage, account, [...names.values()])
+  return checkPage(file, rows, { fields, newTags, choices, shortUrl })
+}
+
+/** Returns the file or the pasted rows of a form; the form with its error if they can't be read. */
+async function fileIn(fields: Fields, { domains }: Choices): Promise<ImportFile | FormState> {
+  const isFormatted = typeof fields.rows === 'string'
+  const { file } = fields
+  const name = file instanceof UploadedFile ? 'file' : 'csv'
+  const text = file instanceof UploadedFile ? textOfFile(file.bytes) : String(fields.rows ?? fields.csv ?? '')
+  const size = file instanceof UploadedFile ? file.bytes.length : Buffer.byteLength(text ?? '')
+  const read = async () => {
+    if (size > maxBytes && !isFormatted) return formLimits.tooLarge
+    if (text === null)
+      return 'This is not a text file. In your spreadsheet, save the table as CSV, and choose that file.'
+    if (text.trim() === '') return name === 'file' ? 'The file is empty.' : 'Choose a file, or paste the rows here.'
+    const names = new Set(domains.flatMap(({ name, name_unicode }) => [name, name_unicode]))
+    return parseFile(text, { domains: names, skipsUnknown: fields.skip_unknown === 'true', isFormatted })
+  }
+  const parsed = await read()
+  if (typeof parsed !== 'string') return isFormatted ? withCorrections(parsed, fields) : parsed
+  const violation = new Refusal('not_allowed.file', { reason: parsed }).at(name)
+  return new FormState({ ...fields, csv: size > maxBytes ? '' : fields.csv }, [violation])
+}
+
+interface CheckedRow {
+  readonly row: ImportRow
+  /** The fields of a request that stores the link. */
+  readonly fields: Fields
+  readonly link: CheckedLink
+}
+
+type ReadyRow = CheckedRow & { readonly link: Exclude<CheckedLink, { readonly violations: unknown }> }
+
+function isReady(row: CheckedRow): row is ReadyRow {
+  return !('violations' in row.link)
+}
+
+async function checkRows(
+  { columns, rows }: ImportFile,
+  { account, fields: { domain_id, space_id } }: PageRequest,
+  { storage, shortUrl }: Services,
+): Promise<CheckedRow[]> {
+  const finders = { domain_id: domainFinder(account, storage), space_id: spaceFinder(account, storage) }
+  const all: Fields[] = []
+  for (const row of rows) {
+    const fields = fieldsIn(columns, row)
+    const domain = await finders.domain_id((fields.domain_id || String(domain_id ?? '')).trim())
+    const space = await finders.space_id((fields.space_id || String(space_id ?? '')).trim())
+    all.push({ ...fields, domain_id: domain, space_id: space })
+  }
+  const links = await checkNewLinks(storage, account, all, shortUrl)
+  return rows.map((row, at) => {
+    const counts = { cells: row.cells.length, names: columns.length }
+    const excess = new Refusal('malformed_row.cells', counts).at('csv')
+    const link = counts.cells > counts.names ? { violations: [excess] } : (links[at] as CheckedLink)
+    return { row, fields: all[at] as Fields, link }
+  })
+}
+
+/** Returns a function that returns the id of a domain with this id or host name; other text unchanged. */
+function domainFinder(account: number, db: Services['storage']) {
+  return cached(async (text) => {
+    const id = positiveInteger(text)
+    if (id !== undefined && (await findLinkDomain(db, account, id)) !== undefined) return text
+    const [, host = ''] = /^(?:https?:\/\/)?([^/:]*)/i.exec(text) ?? []
+    return String((await findDomainByName(db, account, domainToASCII(host)))?.id ?? text)
+  })
+}
+
+/** Returns a function that returns the id of a space with this id or, case-insensitively, this name; other text unchanged. */
+function spaceFinder(account: number, db: Services['storage']) {
+  return cached(async (text) => {
+    const id = positiveInteger(text)
+    if (id !== undefined && (await hasSpace(db, account, id))) return text
+    const [space] = await spacesNamed(db, account, text.normalize(), 1)
+    return String(space?.id ?? text)
+  })
+}
+
+/** Returns a function that looks up each text once. */
+function cached(find: (text: string) => Promise<string>): (text: string) => Promise<string> {
+  const found = new Map<string, Promise<string>>([['', Promise.resolve('')]])
+  return (text) => {
+    const result = found.get(text) ?? find(text)
+    found.set(text, result)
+    return result
+  }
+}
+
+function formPage(state: FormState, { domains, spaces }: Choices): PageContent {
+  const title = 'Import links from CSV'
+  if (domains.length === 0) return { title, place, body: addDomainFirst }
+  const file = fileField(state, {
+    name: 'file',
+    label: 'CSV file',
+    accept: '.csv,.tsv,.txt,text/csv,text/tab-separated-values,text/plain',
+    help: `Up to ${formatCount(maxRows)} links and 1 MB. Commas, semicolons or tabs separate the cells.`,
+  })
+  const csv = textArea(state, {
+    name: 'csv',
+    label: 'Or paste rows',
+    help: 'Copy the cells in your spreadsheet, with the names of the columns. A list of URLs works, too.',
+  })
+  const domain = selectField(state, {
+    name: 'domain_id',
+    label: linkLabels.domain_id,
+    help: 'For rows that name no domain.',
+    options: domains.map(domainChoice),
+  })
+  const space = selectField(state, {
+    name: 'space_id',
+    label: linkLabels.space_id,
+    help: 'For rows that name no space.',
+    options: [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)],
+  })
+  const hasError = state.violations.length > 0
+  const skip = hasError ? checkbox(state, { name: 'skip_unknown', label: 'Leave out unknown columns' }) : null
+  const controls = html`${file}${csv}${skip}${domains.length > 1 ? domain : null}${spaces.length > 0 ? space : null}`
+  const body = html`<form method="post" action="${home}" enctype="multipart/form-data" class="form" data-guard novalidate>
+<p>Each row becomes a link. The next page shows what will be created before anything is stored. <a href="${home}/template.csv">Download a template</a> for your spreadsheet.</p>
+${state.withErrors(controls)}${columnHelp}<div class="actions">${submitButton({ label: 'Check rows' })}<a class="button plain" href="/app/links">Cancel</a></div></form>`
+  return { title, place, body }
+}
+
+const columnHelp = collapsibleSection(
+  'Columns',
+  '',
+  false,
+  html`<p>The first row names the columns, in any order: ${Object.values(linkLabels).join(', ')}. The field names of the API work, too.</p>
+<ul class="things"><li>Only the destination is required. Without an alias, one is generated.</li>
+<li>A domain is a host name, a space its name. Tags have commas between them.</li>
+<li>Dates look like 2026-12-31 23:59, in UTC. Switches are true or false.</li></ul>`,
+)
+
+interface CheckState {
+  readonly fields: Fields
+  readonly newTags: readonly string[]
+  readonly choices: Choices
+  readonly shortUrl: ShortUrl
+}
+
+/** Renders the outcome of each row: first rows with errors and their controls, then links that will be created. */
+async function checkPage(file: ImportFile, rows: readonly CheckedRow[], state: CheckState): Promise<PageContent> {
+  const { fields, newTags } = state
+  const ready = rows.filter(isReady)
+  const failed = rows.length - ready.length
+  const links = quantity(ready.length, 'link')
+  const create = (label: string, weight: 'primary' | 'plain') =>
+    ready.length === 0 ? null : submitButton({ label, weight, name: 'what', value: 'create' })
+  const buttons =
+    failed === 0
+      ? create(`Create ${links}`, 'primary')
+      : html`${submitButton({ label: 'Check again', name: 'what', value: 'check' })}${create(`Create ${links}, skip ${quantity(failed, 'row')}`, 'plain')}`
+  const summary =
+    failed === 0
+      ? html`<p>${links} will be created. Nothing is stored yet.</p>`
+      : notice('warning', summaryOf(failed, ready.length), null)
+  const kept = { domain_id: String(fields.domain_id ?? ''), space_id: String(fields.space_id ?? '') }
+  const hidden = hiddenFields({ rows: formatFile(file), ready: String(ready.length), ...kept })
+  const body = html`<form method="post" action="${home}" enctype="multipart/form-data" class="stack" data-guard novalidate>
+${onceField()}${hidden}${summary}${errorTable(file, rows)}${tagSentence(newTags)}
+<div class="actions">${buttons}<a class="button plain" href="${home}">Start over</a></div>
+${await readySection(ready, state, failed > 0)}</form>`
+  return { title: `Check ${quantity(rows.length, 'row')}`, place, body }
+}
+
+function summaryOf(failed: number, ready: number): string {
+  const [have, them] = failed === 1 ? ['has errors', 'it'] : ['have errors', 'them']
+  const links = ready === 1 ? 'link' : `${formatCount(ready)} links`
+  const others = ready === 0 ? '' : `, or create the other ${links} without ${them}`
+  return `${quantity(failed, 'row')} ${have}. Correct ${them} and check again${others}. Nothing is stored yet.`
+}
+
+function tagSentence(names: readonly string[]): Html | null {
+  if (names.length === 0) return null
+  const shown = names.slice(0, 10).map((name, at) => html`${at > 0 ? ', ' : ''}<bdi>${name}</bdi>`)
+  const more = names.length > 10 ? ` and ${formatCount(names.length - 10)} more` : null
+  return html`<p>${names.length === 1 ? 'This tag is' : 'These tags are'} new: ${shown}${more}.</p>`
+}
+
+function errorTable({ columns }: ImportFile, rows: readonly CheckedRow[]): Html | null {
+  const all = rows.filter((row) => !isReady(row))
+  if (all.length === 0) return null
+  const shown = all.slice(0, rowsPerPage)
+  const values = shown.flatMap(({ row }) => [
+    [controlName(row, 'csv'), csvRow(row.cells).trimEnd()],
+    ...columns.map((column, at) => [controlName(row, column), row.cells[at] ?? '']),
+  ])
+  const violations = shown.flatMap(({ row, link }) =>
+    violationsOf(link).map(({ field, refusal }) => refusal.at(controlName(row, field))),
+  )
+  const state = new FormState(Object.fromEntries(values), violations)
+  const more = all.length - shown.length
+  return html`${table({
+    caption: 'Rows with errors',
+    rows: shown,
+    columns: [
+      {
+        label: 'Row',
+        kind: 'lead',
+        cell: ({ row, fields: { url, alias = '' } }) => leadCell(row, truncateMiddle(String(alias), 40), String(url)),
+      },
+      { label: 'Corrections', width: 'rest', isPlain: true, cell: (row) => controlsFor(row, state, columns) },
+    ],
+  })}${more === 0 ? null : html`<p>${quantity(more, 'other row')} with errors will follow.</p>`}`
+}
+
+function leadCell({ number }: ImportRow, name: string, url: string): Html {
+  return html`<bdi>${name}</bdi><span class="leads"><span class="muted">Row ${number}</span>${destination(url, 60)}</span>`
+}
+
+/** Renders a control for each error of a row. */
+function controlsFor({ row, link }: CheckedRow, state: FormState, columns: readonly string[]): Html {
+  const fields = [...new Set(violationsOf(link).map(({ field }) => field))]
+  return html`<div class="stack">${fields.map((field) =>
+    textField(state, {
+      name: controlName(row, field),
+      label: field === 'csv' ? 'Cells' : labelOf(field),
+      unit: html`<span class="hidden-text">in row ${row.number}</span>`,
+      isCode: field === 'csv' || field === 'url' || field === 'alias',
+      ...(field === 'csv' && { help: `Columns: ${columns.map(labelOf).join(', ')}` }),
+    }),
+  )}</div>`
+}
+
+/** Returns the violations of a row. Whatever names no domain or space is unknown. */
+function violationsOf(link: CheckedLink): Violation[] {
+  if (!('violations' in link)) return []
+  return link.violations.map((violation) => {
+    const { field } = violation
+    if (field !== 'domain_id' && field !== 'space_id') return violation
+    return new Refusal(field === 'domain_id' ? 'unknown_domain' : 'unknown_space', { id: '' }).at(field)
+  })
+}
+
+function labelOf(field: string): string {
+  return linkLabels[field as keyof typeof linkLabels] ?? field
+}
+
+async function readySection(
+  ready: readonly ReadyRow[],
+  { fields, choices, shortUrl }: CheckState,
+  isFolded: boolean,
+): Promise<Html | null> {
+  if (ready.length === 0) return null
+  const last = Math.ceil(ready.length / rowsPerPage)
+  const page = Math.min(positiveInteger(String(fields.page)) ?? 1, last)
+  const spaces = new Map(choices.spaces.map(({ id, name }) => [id, name]))
+  const first = (page - 1) * rowsPerPage
+  const shown = ready.slice(first, first + rowsPerPage)
+  const rows = await longTable({
+    caption: 'Links that will be created',
+    rows: shown,
+    columns: [
+      {
+        label: 'Link',
+        kind: 'lead',
+        cell: ({ row, link: { domain, values } }: ReadyRow) =>
+          leadCell(row, shortUrlText(shortUrl(domain.name, values.alias ?? '…')), values.url),
+      },
+      { label: 'Title', width: 'rest', cell: ({ link }) => link.values.title },
+      { label: 'Space', width: 'large', cell: ({ link }) => spaces.get(link.values.space_id ?? 0) ?? null },
+      { label: 'Tags', width: 'large', cell: ({ link }) => link.values.tags.join(', ') },
+    ],
+  })
+  const to = (page: number, label: string, isPossible: boolean) =>
+    isPossible ? submitButton({ label, weight: 'plain', name: 'page', value: String(page) }) : null
+  const pager = html`<div class="pages"><p data-count>${formatCount(first + 1)}–${formatCount(first + shown.length)} of ${formatCount(ready.length)}</p>
+<div class="actions">${to(page - 1, 'Previous', page > 1)}${to(page + 1, 'Next', page < last)}</div></div>`
+  const isOpen = !isFolded || fields.page !== undefined
+  return collapsibleSection(
+    `${quantity(ready.length, 'link')} ready`,
+    '',
+    isOpen,
+    html`${rows}${last > 1 ? pager : null}`,
+  )
+}

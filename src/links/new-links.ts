@@ -1,0 +1,115 @@
+/** Links that are imported together: each is checked before any is stored, and all are stored in one transaction. */
+
+import { parts } from '../analytics/tables.ts'
+import { Failure } from '../errors.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import { foldCase } from '../lib/text.ts'
+import { Ticks } from '../lib/ticks.ts'
+import type { ShortUrl } from '../names/short-url.ts'
+import type { Db, Storage } from '../storage/port.ts'
+import { Refusal, type Violation } from '../violations.ts'
+import { checkedValues, type LinkActions } from './actions.ts'
+import { takenAliases } from './bulk.ts'
+import { requirePassword, transactions } from './bulk-requests.ts'
+import { newEdit, recordCreations } from './link-edits.ts'
+import { storeLink } from './schema.ts'
+
+/** A new link with its domain, or the violations in its fields. */
+export type CheckedLink = Awaited<ReturnType<typeof checkedValues>> | { readonly violations: readonly Violation[] }
+
+/** Aliases that one query looks up. */
+const aliasesPerQuery = 256
+
+/** Checks the fields of the account's new links, and that their aliases are free and different. Stores nothing. */
+export async function checkNewLinks(
+  db: Db,
+  account: number,
+  all: readonly Fields[],
+  shortUrl: ShortUrl,
+): Promise<CheckedLink[]> {
+  const ticks = new Ticks()
+  const checked: CheckedLink[] = []
+  for (const fields of all) {
+    checked.push(await checkNewLink(db, account, fields, shortUrl))
+    await ticks.next()
+  }
+  const taken = await aliasViolations(db, account, checked)
+  return checked.map((link, at) => {
+    const violation = taken.get(at)
+    return violation === undefined ? link : { violations: [violation] }
+  })
+}
+
+async function checkNewLink(db: Db, account: number, fields: Fields, shortUrl: ShortUrl): Promise<CheckedLink> {
+  try {
+    requirePassword(fields)
+    return await checkedValues(db, account, storeLink.read(fields), shortUrl)
+  } catch (error) {
+    if (error instanceof Failure && error.facts.violations !== undefined) return { violations: error.facts.violations }
+    throw error
+  }
+}
+
+/** Returns a violation for each alias that a stored link or an earlier new link on the domain has, by its place. */
+async function aliasViolations(
+  db: Db,
+  account: number,
+  links: readonly CheckedLink[],
+): Promise<ReadonlyMap<number, Violation>> {
+  const found = new Map<number, Violation>()
+  const named = links.flatMap((link, at) => {
+    if ('violations' in link || link.values.alias === null) return []
+    return { at, domain: link.domain.id, alias: link.values.alias, folded: foldCase(link.values.alias) }
+  })
+  for (const [domain, onDomain] of Map.groupBy(named, ({ domain }) => domain)) {
+    const earlier = new Set<string>()
+    for (const some of parts(onDomain, aliasesPerQuery)) {
+      const aliases = some.map(({ folded }) => folded)
+      const taken = await takenAliases(db, account, aliases, domain)
+      for (const { at, alias, folded } of some) {
+        if (taken.has(folded)) found.set(at, new Refusal('taken.alias', { alias }).at('alias'))
+        else if (earlier.has(folded)) found.set(at, new Refusal('taken.above', { alias }).at('alias'))
+        earlier.add(folded)
+      }
+    }
+  }
+  return found
+}
+
+/**
+ * Stores the account's new links in one transaction. Returns the edit that `undoEdit` can undo for a minute. If a link
+ * can't be stored, throws its failure and stores none.
+ */
+export async function storeNewLinks(
+  storage: Storage,
+  actions: LinkActions,
+  account: number,
+  all: readonly Fields[],
+): Promise<number> {
+  const ticks = new Ticks()
+  const insertions: Awaited<ReturnType<LinkActions['insertion']>>[] = []
+  // Passwords are hashed here, one after another, so that other accounts get their turn.
+  for (const fields of all) {
+    insertions.push(await actions.insertion(account, fields))
+    await ticks.next()
+  }
+  const { stored, edit } = await transactions.run(
+    () =>
+      storage.write(async (tx) => {
+        const edit = newEdit()
+        const stored: Awaited<ReturnType<(typeof insertions)[number]>>[] = []
+        for (const insert of insertions) {
+          stored.push(await insert(tx))
+          await ticks.next()
+        }
+        await recordCreations(tx, account, edit, stored)
+        return { stored, edit: edit.id }
+      }),
+    String(account),
+  )
+  for (const { record } of stored) {
+    actions.onStored(record)
+    await ticks.next()
+  }
+  return edit
+}

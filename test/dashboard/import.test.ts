@@ -1,0 +1,266 @@
+/** Imports of CSV in the dashboard: what files look like, the check of their rows, corrections, storing and undo. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startApp } from '../app.ts'
+import type { Json } from '../client.ts'
+import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
+import { newPlace } from '../links-api.ts'
+
+const app = await startApp()
+const path = '/app/links/import'
+
+async function newOwner() {
+  const place = await newPlace(app)
+  const browser = await signedIn(app, place.key)
+  /** Sends a form with an optional file, as a browser does. */
+  const send = async (form: Form, file?: string | Buffer): Promise<Visited> => {
+    const data = new FormData()
+    for (const [name, value] of Object.entries(form)) data.append(name, value)
+    if (file !== undefined) data.append('file', new File([Buffer.from(file)], 'links.csv', { type: 'text/csv' }))
+    const { body, headers } = new Response(data)
+    const type = { 'sec-fetch-site': 'same-origin', 'content-type': headers.get('content-type') ?? '' }
+    return browser.ask('POST', path, { body: Buffer.from(await new Response(body).arrayBuffer()), headers: type })
+  }
+  /** Returns the page that checks pasted rows. */
+  const check = async (csv: string, form: Form = {}): Promise<Page> => {
+    const { status, page, text } = await send({ csv, ...form })
+    assert.equal(status, 200, text)
+    return page
+  }
+  /** Sends the form of a page with this button, and changed values. */
+  const press = (page: Page, what: string, typed: Form = {}) => send({ ...page.form(path), what, ...typed })
+  /** Creates the links that are ready, and returns the page with the notice. */
+  const create = async (page: Page, typed?: Form) => (await browser.follow(await press(page, 'create', typed))).page
+  /** Returns these fields of all links, oldest first. */
+  const links = async (...fields: string[]): Promise<unknown[]> => {
+    const { data } = (await place.send('GET', '/links?sort_by=id&sort=asc&per_page=100&archived=any')).body
+    return data.map((link: Json) => fields.map((field) => link[field]))
+  }
+  return { ...place, browser, send, check, press, create, links }
+}
+
+test('creates the links of a file, and deletes them again within a minute', async () => {
+  const { send, create, links, browser, domain, stored, visit } = { ...(await newOwner()), visit: app.visit }
+  const space = await stored('/spaces', { name: 'Press' })
+  await stored('/tags', { name: 'Print' })
+  const csv = [
+    'Alias;Destination;TAGS;Space;Domain;Disabled;Notes',
+    `Fair;acme.com/fair;print, New;PRESS;${domain.name};TRUE;"two`,
+    'lines"',
+    ';https://acme.com/jobs;;;;;',
+    ';;;;;;',
+  ]
+  const { page } = await send({}, csv.join('\r\n'))
+  assert.equal(page.heading, 'Check 2 rows')
+  assert.match(page.text, /2 links will be created\. Nothing is stored yet\. ?This tag is new: New\./)
+  assert.deepEqual(await links('id'), [])
+  const list = await create(page)
+  assert.deepEqual(list.said, ['2 links created. Undo Dismiss'])
+  const [fair, jobs] = await links('alias', 'url', 'tags', 'space_id', 'domain_id', 'disabled', 'notes')
+  assert.deepEqual(fair, ['Fair', 'https://acme.com/fair', ['New', 'Print'], space.id, domain.id, true, 'two\nlines'])
+  assert.deepEqual((jobs as unknown[]).slice(1), ['https://acme.com/jobs', [], null, domain.id, false, null])
+  const url = `http://${domain.name}/${(jobs as string[])[0]}`
+  assert.equal((await visit(url)).status, 302)
+  const [[first]] = (await links('id')) as [[number]]
+  await browser.post(`/app/links/${first}/enable`)
+  const undone = await browser.follow(await browser.submit(list, '/app/links/undo'))
+  assert.deepEqual(undone.page.said, ['1 link deleted. 1 other stayed because they were changed since.'])
+  assert.deepEqual(await links('id'), [[first]])
+  assert.equal((await visit(url)).status, 404)
+})
+
+test('reads what spreadsheets write', async () => {
+  const { send, check, domain } = await newOwner()
+  const utf16 = Buffer.from('\ufeffDestination\tTitle\r\nhttps://acme.com\tÉté\r\n', 'utf16le')
+  for (const file of [
+    '\ufeffTitle,Destination\nÉté,https://acme.com\n',
+    'sep=;\r\nTitle;Destination\r\nÉté;https://acme.com',
+    Buffer.from('Title;long_url\nÉté;https://acme.com', 'latin1'),
+    utf16,
+    'ID,Title,Clicks (30 days),URL,created_at\n7,Été,5,https://acme.com,2026-11-20T12:00:00Z,\n',
+    `Short link,Title,URL\nhttps://${domain.name}:8080/abc,Été,https://acme.com`,
+  ]) {
+    const { page, text } = await send({}, file)
+    assert.equal(page.heading, 'Check 1 row', text)
+    assert.match(page.text, /1 link will be created.*acme\.com.*Été/s)
+  }
+  assert.match((await check('https://acme.com/1\nhttps://acme.com/2')).text, /2 links will be created/)
+  const other = await check(`link,url\nhttps://other.example/abc,https://acme.com\n${domain.name}/d,https://acme.com`)
+  assert.match(other.text, new RegExp(`${domain.name}:3080/abc.*${domain.name}:3080/d`, 's'))
+})
+
+test('rejects other files, and keeps what was pasted', async () => {
+  const { send } = await newOwner()
+  const rows = (count: number) => `url\n${'https://acme.com\n'.repeat(count)}`
+  for (const [file, error] of [
+    ['', /The file is empty\./],
+    [Buffer.from([0x50, 0x4b, 3, 4, 0, 0]), /This is not a text file\. In your spreadsheet, save the table as CSV/],
+    ['url,title\n"https://acme.com,x', /A quote isn’t closed/],
+    ['url', /There are no rows below the names/],
+    ['summer,https://acme.com', /No column is named Destination\. The first row must name the columns\..* Alias/],
+    ['url,Owner,', /The columns “Owner”, without a name are unknown\. Rename or delete them.* Title/],
+    ['url,Destination\nx,y', /Two columns have the field Destination/],
+    [rows(1_734), /There are 1,734 rows, and one import takes up to 1,000\. Split the file into 2 files\./],
+    [`url,notes\nhttps://acme.com,${'x'.repeat(1024 * 1024)}`, /The file is larger than 1 MB\. Split it/],
+  ] as const) {
+    const { status, page } = await send({}, file)
+    assert.equal(status, 422)
+    assert.match(page.errorOf('file'), error)
+  }
+  const { status, page } = await send({ csv: 'url,Owner\nacme.com,Ana', space_id: '' })
+  assert.deepEqual([status, page.value('csv')], [422, 'url,Owner\r\nacme.com,Ana'])
+  assert.match(page.errorOf('csv'), /The column “Owner” is unknown/)
+  const skipped = await send({ ...page.form(path), skip_unknown: 'true' })
+  assert.match(skipped.page.text, /1 link will be created/)
+  assert.match((await send({ csv: ' ' })).page.errorOf('csv'), /Choose a file, or paste the rows/)
+  const large = await send({}, 'x'.repeat(4 * 1024 * 1024))
+  assert.deepEqual([large.status, /larger than 1 MB\. Split it/.test(large.page.text)], [413, true])
+})
+
+test('shows errors next to controls, and stores the corrected rows', async () => {
+  const { check, press, create, links, link, domain } = await newOwner()
+  await link({ alias: 'taken' })
+  const page = await check(
+    [
+      'url,alias,domain_id,space_id,title',
+      'acme,a,,,',
+      'https://acme.com,TAKEN,,,',
+      'https://acme.com,twice,,,',
+      `https://acme.com,Twice,${domain.name},,`,
+      'https://acme.com,b,nowhere.example,Nothing,',
+      'https://acme.com,c,,,Fair, spring,2026',
+      'https://acme.com,d,99999,0,"say ""hi"""',
+      `http://${domain.name}:3080/loop,loop,,,`,
+    ].join('\n'),
+  )
+  assert.match(page.said.join(), /7 rows have errors\. Correct them and check again, or create the other link/)
+  for (const [control, error] of [
+    ['row-2-url', /“Destination” must be a complete URL/],
+    ['row-3-alias', /TAKEN has already been taken/],
+    ['row-5-alias', /A row above already has the alias Twice/],
+    ['row-6-domain_id', /This domain does not exist/],
+    ['row-6-space_id', /This space does not exist/],
+    ['row-7-csv', /The row has 7 cells, but the first row has only 5.*Columns: Destination, Alias, Domain/],
+    ['row-8-domain_id', /This domain does not exist/],
+    ['row-9-url', /must not be this short link itself/],
+  ] as const) {
+    assert.match(page.errorOf(control), error)
+  }
+  const typed = {
+    'row-2-url': 'acme.com/a',
+    'row-3-alias': 'free',
+    'row-5-alias': '',
+    'row-6-domain_id': domain.name,
+    'row-6-space_id': '',
+    'row-7-csv': 'https://acme.com,c,,,"Fair, spring"',
+    'row-8-domain_id': '',
+    'row-8-space_id': '',
+    'row-99-url': 'https://acme.com',
+  }
+  // Another number of links than the button said is not stored.
+  const again = await press(page, 'create', typed)
+  assert.match(again.page.said.join(), /1 row has errors\. Correct it and check again, or create the other 7 links/)
+  assert.deepEqual(again.page.refused, ['row-9-url'])
+  const list = await create(again.page)
+  assert.deepEqual(list.said, ['7 links created. 1 row skipped. Undo Dismiss'])
+  const stored = (await links('alias', 'url', 'title')).slice(1) as string[][]
+  assert.deepEqual(stored.map(([alias]) => alias).toSpliced(3, 1), ['a', 'free', 'twice', 'b', 'c', 'd'])
+  assert.deepEqual([stored[0]?.[1], stored[5]?.[2], stored[6]?.[2]], ['https://acme.com/a', 'Fair, spring', 'say "hi"'])
+})
+
+test('asks for the password of an exported link, and rejects a form that was tampered with', async () => {
+  const { check, press, create, send, links } = await newOwner()
+  const page = await check('url,has_redirect_password\nhttps://acme.com,TRUE')
+  assert.match(page.errorOf('row-2-redirect_password'), /Password/)
+  const ready = await press(page, 'check', { 'row-2-redirect_password': 'secret' })
+  await create(ready.page)
+  assert.deepEqual(await links('has_redirect_password'), [[true]])
+  for (const form of [
+    { rows: '"', what: 'create' },
+    { rows: '#,url\nx,https://acme.com', 'row-2-csv': '"' },
+    { rows: '#,url\n2,https://acme.com', 'row-2-csv': '"', what: 'create', ready: '1' },
+    { rows: '#,url\n2,https://acme.com', 'row-2-id': '7', 'row-2-constructor': 'x', page: '-1' },
+    { csv: 'constructor,__proto__,url\n1,2,3' },
+  ]) {
+    assert.ok((await send(form)).status < 500)
+  }
+  assert.equal((await links('id')).length, 1)
+})
+
+test('stores nothing if an alias is taken after the check, and shows that', async () => {
+  const { check, press, create, links } = await newOwner()
+  const [one, two] = [
+    await check('url,alias\nacme.com,x\nacme.com,y'),
+    await check('url,alias\nacme.com,y\nacme.com,z'),
+  ]
+  await create(one)
+  const { page, status } = await press(two, 'create')
+  assert.equal(status, 200)
+  assert.match(page.errorOf('row-2-alias'), /already been taken/)
+  const storage = app.actions.links
+  const insertion = storage.insertion.bind(storage)
+  // Someone takes the alias between the check and the transaction.
+  storage.insertion = async (account, fields) => {
+    storage.insertion = insertion
+    await (await insertion(account, { url: 'https://acme.com', alias: 'z' }))(app.storage)
+    return insertion(account, fields)
+  }
+  const late = await press(page, 'create')
+  assert.deepEqual(late.page.refused, ['row-2-alias', 'row-3-alias'])
+  assert.deepEqual(await links('alias'), [['x'], ['y'], ['z']])
+})
+
+test('does the work of a repeated button once', async () => {
+  const { check, press, links } = await newOwner()
+  const page = await check('https://acme.com')
+  const form = { once: 'a' }
+  const [one, two] = await Promise.all([press(page, 'create', form), press(page, 'create', form)])
+  assert.deepEqual([one.status, two.status], [303, 303])
+  assert.equal((await links('id')).length, 1)
+})
+
+test('knows only the domains, spaces and tags of the account', async () => {
+  const [mine, theirs] = [await newOwner(), await newOwner()]
+  const space = await theirs.stored('/spaces', { name: 'Theirs' })
+  await theirs.link({ alias: 'same', tags: ['Secret'] })
+  const row = `https://acme.com,${theirs.domain.id},${space.id}`
+  const page = await mine.check(`url,domain,space\n${row}\nhttps://acme.com,${theirs.domain.name},Theirs`)
+  assert.deepEqual(page.refused, ['row-2-domain_id', 'row-2-space_id', 'row-3-domain_id', 'row-3-space_id'])
+  const form = { domain_id: String(theirs.domain.id), space_id: String(space.id) }
+  assert.deepEqual((await mine.check('https://acme.com', form)).refused, ['row-1-domain_id', 'row-1-space_id'])
+  assert.match((await mine.check('url,tags\nhttps://acme.com,Secret')).text, /This tag is new: Secret/)
+  const created = await theirs.create(await theirs.check('https://acme.com'))
+  await mine.browser.post('/app/links/undo', created.form('/app/links/undo'))
+  assert.equal((await theirs.links('id')).length, 2)
+})
+
+test('renders a thousand rows in pages, and lets other requests run', async () => {
+  const { check, press, create, send, browser } = await newOwner()
+  const rows = Array.from(
+    { length: 1_000 },
+    (_, n) => `https://acme.com/${n},${n < 60 ? 'a b' : `x${n}`},${'n'.repeat(900)}`,
+  )
+  const page = await check(`url,alias,notes\n${rows.join('\n')}`)
+  assert.equal(page.refused.length, 50)
+  assert.match(page.text, /10 other rows with errors will follow\..*1–50 of 940/s)
+  assert.doesNotMatch(page.text, /acme\.com\/999/)
+  const last = await send({ ...page.form(path), page: '19' })
+  assert.match(last.page.text, /901–940 of 940.*Previous/s)
+  const list = await create((await press(page, 'check')).page)
+  assert.deepEqual(list.said, ['940 links created. 60 rows skipped. Undo Dismiss'])
+  assert.deepEqual((await browser.follow(await browser.submit(list, '/app/links/undo'))).page.said, [
+    '940 links deleted.',
+  ])
+})
+
+test('offers a template that can be imported, from every page where people look for it', async () => {
+  const { browser, check, domain } = await newOwner()
+  const { text, headers } = await browser.get(`${path}/template.csv`)
+  assert.match(String(headers['content-disposition']), /waymark-import\.csv/)
+  assert.match(text, new RegExp(`Destination,Alias,Domain.*summer-sale,${domain.name}`, 's'))
+  assert.match((await check(text)).text, /2 links will be created/)
+  for (const place of ['/app', '/app/links']) assert.ok((await browser.open(place)).links.includes(path), place)
+  const empty = await signedIn(app, await app.createKey({ account: await app.createAccount() }))
+  assert.match((await empty.open(path)).text, /Add a domain first/)
+  assert.equal((await empty.get(`${path}/template.csv`)).status, 200)
+})
