@@ -171,6 +171,18 @@ export async function withShownVersion<T>(
   }
 }
 
+/** Returns valid values. Throws their failure, but first those of a missing record and of the precondition. */
+export async function checkedChange<T>(
+  values: T | Failure,
+  find: () => Promise<Versioned<unknown> | undefined>,
+  singular: string,
+  precondition: Precondition | null | undefined,
+): Promise<T> {
+  if (!(values instanceof Failure)) return values
+  precondition?.check(found(await find(), singular).version)
+  throw values
+}
+
 type Insertion<Shown> = (db: Db) => Promise<Versioned<Shown>>
 
 /** Validates the fields and inserts the record. Throws `validation_failed` and failures of the resource. */

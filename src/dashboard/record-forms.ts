@@ -1,13 +1,15 @@
 /** The forms for new and existing links, domains, spaces and tags. */
 import { insertRecord, type ResourceHandlers } from '../api/operations.ts'
 import { Failure, found, preconditionFailed } from '../errors.ts'
+import { colors } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
 import type { Db } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from './pages.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from './parts/buttons.ts'
-import { FormState } from './parts/fields.ts'
+import { FormState, textField } from './parts/fields.ts'
+import { colorField } from './parts/links.ts'
 import { conflictMessage, type Difference } from './parts/messages.ts'
 
 interface EditForm {
@@ -92,6 +94,28 @@ ${hiddenFields({ version: state.field('version').value })}${state.withErrors(con
 /** Returns the fields that were sent with another value than the stored one. */
 export function differing(fields: readonly (Omit<Difference, 'yours'> & { readonly yours: unknown })[]): Difference[] {
   return fields.filter((field): field is Difference => typeof field.yours === 'string' && field.yours !== field.theirs)
+}
+
+/** Returns the forms of spaces and tags, which have a name and a color. */
+export function nameAndColor(labels: { readonly name: string; readonly color: string }) {
+  const controls = (state: FormState) => {
+    const hasFocus = state.field('name').value === ''
+    return html`${textField(state, { name: 'name', label: labels.name, hasFocus })}${colorField(state)}`
+  }
+  const editForm = async ({ name, color }: { readonly name: string; readonly color: number }) => ({
+    name,
+    controls,
+    differences: (sent: Fields) =>
+      differing([
+        { label: labels.name, yours: sent.name, theirs: name },
+        {
+          label: labels.color,
+          yours: sent.color && (colors[Number(sent.color) - 1] ?? ''),
+          theirs: colors[color - 1] ?? '',
+        },
+      ]),
+  })
+  return { initialValues: async () => ({ color: 1 }), newControls: controls, editForm }
 }
 
 /** Renders the form for a new record, which is posted to the path of the list. */

@@ -1,4 +1,4 @@
-import type { ResourceHandlers } from '../api/operations.ts'
+import { checkedChange, type ResourceHandlers } from '../api/operations.ts'
 import type { Removals } from '../api/removals.ts'
 import { Failure, found, notFound, validationFailed } from '../errors.ts'
 import { parseHostName } from '../names/host-name.ts'
@@ -53,13 +53,9 @@ export function domainActions(storage: Storage, { removals, onChange }: DomainPa
     },
     /** Deletes the links of the domain too if the query has `links=delete`. Otherwise, they make it throw `domain_in_use`. */
     remove: async (account, id, query, precondition) => {
-      const checked = removeDomainQuery.check(query)
-      if (checked instanceof Failure) {
-        const { version } = found(await domainRecords.find(storage, account, id), 'domain')
-        precondition?.check(version)
-        throw checked
-      }
-      const takesLinks = checked.links === 'delete'
+      const find = () => domainRecords.find(storage, account, id)
+      const { links } = await checkedChange(removeDomainQuery.check(query), find, 'domain', precondition)
+      const takesLinks = links === 'delete'
       const remove = takesLinks ? beginDomainRemoval : removeDomain
       if (!(await remove(storage, account, id, precondition))) throw notFound('domain')
       await onChange()

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Failure } from '../errors.ts'
 import { isLogo } from '../qr/code.ts'
 import { findQrStyle, qrStylesOf, storeQrStyle } from '../qr/store.ts'
 import { type QrStyle, qrStyleForm } from '../qr/style.ts'
@@ -10,6 +9,7 @@ import {
   InvalidRecord,
   type Members,
   type Store,
+  storedOrKnown,
   type Transferable,
   timesOf,
 } from '../transfer/transferable.ts'
@@ -36,20 +36,20 @@ function readDomain({ qr_style, ...members }: Members): Store {
   const { name, ...urls } = checkedRecord(storeDomain.read(members))
   const times = timesOf(members)
   const style = qr_style === undefined ? undefined : readQrStyle(qr_style)
-  return async (tx, { account }) => {
-    try {
-      const { id } = (await insertDomain(tx, account, name, urls, times)).record
-      if (style !== undefined) await storeQrStyle(tx, account, id, style)
-      return { became: 'stored', id }
-    } catch (error) {
-      if (!(error instanceof Failure && error.code === 'name_taken')) throw error
-      const existing = await findDomainByName(tx, account, name.name)
-      if (existing === undefined) throw new InvalidRecord(`name: ${error.message}`)
-      const isSame = existing.homepage_url === urls.homepage_url && existing.not_found_url === urls.not_found_url
-      if (isSame) return { became: 'known', id: await adoptStyle(tx, account, existing.id, style) }
-      throw new InvalidRecord(`name: ${name.name} is there already, with other URLs; its id is ${existing.id}.`)
-    }
-  }
+  return (tx, { account }) =>
+    storedOrKnown(
+      async () => {
+        const { record } = await insertDomain(tx, account, name, urls, times)
+        if (style !== undefined) await storeQrStyle(tx, account, record.id, style)
+        return record
+      },
+      () => findDomainByName(tx, account, name.name),
+      ({ id, homepage_url, not_found_url }) => {
+        const isSame = homepage_url === urls.homepage_url && not_found_url === urls.not_found_url
+        if (isSame) return adoptStyle(tx, account, id, style)
+        throw new InvalidRecord(`name: ${name.name} is there already, with other URLs; its id is ${id}.`)
+      },
+    )
 }
 
 /** Stores the style unless the domain already has one. Returns the domain's id. Throws `InvalidRecord` for another style. */

@@ -1,4 +1,4 @@
-import type { ResourceHandlers } from '../api/operations.ts'
+import { checkedChange, type ResourceHandlers } from '../api/operations.ts'
 import type { Removals } from '../api/removals.ts'
 import { Failure, found, notFound } from '../errors.ts'
 import type { Storage } from '../storage/port.ts'
@@ -18,12 +18,8 @@ export function spaceActions(storage: Storage, removals: Pick<Removals, 'run'>):
       return (db) => insertSpace(db, account, values)
     },
     change: async (account, id, fields, precondition) => {
-      const change = updateSpace.check(fields)
-      if (change instanceof Failure) {
-        const { version } = found(await spaceRecords.find(storage, account, id), 'space')
-        precondition?.check(version)
-        throw change
-      }
+      const find = () => spaceRecords.find(storage, account, id)
+      const change = await checkedChange(updateSpace.check(fields), find, 'space', precondition)
       return found(await changeSpace(storage, account, id, change, precondition), 'space')
     },
     /** The links of the space stay. */

@@ -1,5 +1,5 @@
 import { sendRecord } from '../api/envelopes.ts'
-import { type Api, idOf, type ResourceHandlers, withShownVersion } from '../api/operations.ts'
+import { type Api, checkedChange, idOf, type ResourceHandlers, withShownVersion } from '../api/operations.ts'
 import type { Removals } from '../api/removals.ts'
 import { Failure, found, notFound, validationFailed } from '../errors.ts'
 import { conditionOf } from '../http/conditions.ts'
@@ -28,12 +28,8 @@ export function tagActions(storage: Storage, removals: Pick<Removals, 'run'>): T
   }
   const withVersion = <T>(account: number, id: number, change: () => Promise<T>) =>
     withShownVersion(() => find(account, id), 'tag', change)
-  /** Returns the values. If they are invalid, first checks that the tag exists and has the expected version. */
-  const checked = async <T>(values: T | Failure, account: number, id: number, precondition: Precondition | null) => {
-    if (!(values instanceof Failure)) return values
-    precondition?.check(found(await tagRecords.find(storage, account, id), 'tag').version)
-    throw values
-  }
+  const checked = <T>(values: T | Failure, account: number, id: number, precondition: Precondition | null) =>
+    checkedChange(values, () => tagRecords.find(storage, account, id), 'tag', precondition)
   const remove = async (account: number, id: number, precondition: Precondition | null, into: number | null) => {
     if (!(await beginTagRemoval(storage, account, id, precondition, into))) throw notFound('tag')
     await removals.run((isStopped) => finishRemoval(storage, tagRemoval, id, isStopped))

@@ -1,10 +1,10 @@
-import { Failure } from '../errors.ts'
 import { resources } from '../resources.ts'
 import {
   checkedRecord,
   InvalidRecord,
   type Members,
   type Store,
+  storedOrKnown,
   type Transferable,
   timesOf,
 } from '../transfer/transferable.ts'
@@ -22,15 +22,13 @@ export const tagTransfer: Transferable = {
 function readTag(members: Members): Store {
   const { name, color } = checkedRecord(storeTag.read(members))
   const times = timesOf(members)
-  return async (tx, { account }) => {
-    try {
-      return { became: 'stored', id: (await insertTag(tx, account, { name, color }, times)).record.id }
-    } catch (error) {
-      if (!(error instanceof Failure && error.code === 'name_taken')) throw error
-      const existing = await findTagByName(tx, account, name)
-      if (existing === undefined) throw new InvalidRecord(`name: ${error.message}`)
-      if (existing.color === color) return { became: 'known', id: existing.id }
-      throw new InvalidRecord(`color: There is already a tag ${existing.name}, with color ${existing.color}.`)
-    }
-  }
+  return (tx, { account }) =>
+    storedOrKnown(
+      async () => (await insertTag(tx, account, { name, color }, times)).record,
+      () => findTagByName(tx, account, name),
+      (existing) => {
+        if (existing.color === color) return existing.id
+        throw new InvalidRecord(`color: There is already a tag ${existing.name}, with color ${existing.color}.`)
+      },
+    )
 }

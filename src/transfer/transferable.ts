@@ -3,6 +3,7 @@
  * after the kinds that it refers to.
  */
 
+import { Failure } from '../errors.ts'
 import { type ResourceName, resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
 import type { Violation } from '../violations.ts'
@@ -85,6 +86,25 @@ export async function resultOrInvalid<T>(work: () => T | Promise<T>): Promise<T 
   } catch (error) {
     if (error instanceof InvalidRecord) return error
     throw error
+  }
+}
+
+/**
+ * Stores a record with a unique name by `insert`. If the name is taken, `known` returns the id of the existing record, or
+ * throws `InvalidRecord`.
+ */
+export async function storedOrKnown<Existing>(
+  insert: () => Promise<{ readonly id: number }>,
+  find: () => Promise<Existing | undefined>,
+  known: (existing: Existing) => number | Promise<number>,
+): Promise<Stored> {
+  try {
+    return { became: 'stored', id: (await insert()).id }
+  } catch (error) {
+    if (!(error instanceof Failure && error.code === 'name_taken')) throw error
+    const existing = await find()
+    if (existing === undefined) throw new InvalidRecord(`name: ${error.message}`)
+    return { became: 'known', id: await known(existing) }
   }
 }
 

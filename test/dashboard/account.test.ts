@@ -12,8 +12,9 @@ const app = await startApp()
 async function place() {
   const own = await newPlace(app)
   const link = await own.link()
+  // In the current hour, which is today in every time zone.
   const day = Math.floor(Date.now() / 86_400_000)
-  await addClicks(app.storage, link.id, day, dayWith([{ hour: 0, kind: 'people' }]))
+  await addClicks(app.storage, link.id, day, dayWith([{ hour: new Date().getUTCHours(), kind: 'people' }]))
   return { ...own, linkId: link.id as number, browser: await signedIn(app, own.key) }
 }
 

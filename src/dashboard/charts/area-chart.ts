@@ -8,11 +8,14 @@ import {
   bucketLink,
   bucketName,
   bucketTitle,
+  chartFigure,
   createAxis,
   plotDrawing,
   plotHeight,
   startedRange,
+  sum,
   type TimeAxis,
+  tableOfBuckets,
   xPercent,
   xPosition,
   yPixels,
@@ -46,18 +49,8 @@ export function areaChart(chart: ClicksChart): Html {
     reading: readingOf(chart),
     clicksOf: (place) => [(buckets[place] as Bucket).clicks],
   })
-  return html`<figure class="chart">
-<figcaption class="hidden-text">${title}</figcaption>
-<p class="chart-state">${emptyText(chart)}</p>
-${plot}
-${legend(chart)}
-${chartTable(chart)}
-</figure>`
-}
-
-function emptyText({ buckets, started }: ClicksChart): string | null {
-  if (started === 0) return 'This period hasn’t started yet'
-  return buckets.every(({ clicks }) => clicks === 0) ? 'No clicks in this period' : null
+  const isEmpty = buckets.every(({ clicks }) => clicks === 0)
+  return chartFigure(chart, { title, isEmpty, plot, legend: legend(chart), table: chartTable(chart) })
 }
 
 function legend({ before, started, currentHour }: ClicksChart): Html | null {
@@ -142,26 +135,9 @@ function chartTable(chart: ClicksChart): Html {
   })
 }
 
-/** Renders the collapsed table of a chart. */
-export function tableOfBuckets(
-  title: string,
-  columns: readonly string[],
-  { rows, total }: { readonly rows: readonly Html[]; readonly total: Html },
-): Html {
-  return html`<details class="chart-table"><summary>Show as table</summary><div class="chart-scroll" tabindex="0" role="group" aria-label="${title}"><table>
-<thead><tr>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
-<tbody>${rows}</tbody>
-<tfoot>${total}</tfoot>
-</table></div></details>`
-}
-
 export function totalOf(buckets: readonly Bucket[]): Counts {
   const of = (name: keyof Counts) => sum(buckets.map((bucket) => bucket[name]))
   return { clicks: of('clicks'), unique_clicks: of('unique_clicks'), bots: of('bots'), previews: of('previews') }
-}
-
-function sum(figures: readonly (number | null)[]): number {
-  return figures.reduce<number>((total, figure) => total + (figure ?? 0), 0)
 }
 
 /** Returns the earlier clicks for each started bucket. Their sum is `untilNow`. */

@@ -2,17 +2,19 @@
 import { line, symbol, symbolCircle, symbolCross, symbolDiamond, symbolSquare, symbolTriangle } from 'd3-shape'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { formatCount, quantity } from '../parts/format.ts'
-import { tableOfBuckets } from './area-chart.ts'
 import {
   type Axis,
   axisHeading,
   bucketLink,
   bucketTitle,
+  chartFigure,
   createAxis,
   labelIndexes,
   plotDrawing,
   startedRange,
+  sum,
   type TimeAxis,
+  tableOfBuckets,
   xPercent,
   xPosition,
   yPixels,
@@ -37,7 +39,7 @@ export const maxLines = markers.length
 
 /** Renders a chart and a table. `scripts/chart.js` shows the values under the pointer. */
 export function lineChart(chart: LineChart): Html {
-  const { lines, title, started } = chart
+  const { lines, title } = chart
   const axis = createAxis(lines.flatMap(({ clicks }) => clicks))
   const plot = plotDrawing({
     time: chart,
@@ -49,15 +51,9 @@ export function lineChart(chart: LineChart): Html {
     clicksOf: (bucket) => lines.map(({ clicks }) => clicks[bucket] as number),
   })
   const isEmpty = lines.every(({ clicks }) => clicks.every((figure) => figure === 0))
-  const state = started === 0 ? 'This period hasn’t started yet' : isEmpty ? 'No clicks in this period' : null
   const keys = lines.map(({ label }, place) => html`<span>${lineSample(place)} ${label}</span>`)
-  return html`<figure class="chart">
-<figcaption class="hidden-text">${title}</figcaption>
-<p class="chart-state">${state}</p>
-${plot}
-<p class="chart-key" aria-hidden="true">${keys}</p>
-${table(chart)}
-</figure>`
+  const legend = html`<p class="chart-key" aria-hidden="true">${keys}</p>`
+  return chartFigure(chart, { title, isEmpty, plot, legend, table: table(chart) })
 }
 
 function path({ clicks }: Line, place: number, { buckets, started }: LineChart, { y }: Axis): Html {
@@ -111,8 +107,4 @@ function table(chart: LineChart): Html {
     lines.map(({ clicks }) => sum(clicks.slice(0, started))),
   )
   return tableOfBuckets(title, [axisHeading(chart), ...lines.map(({ label }) => label)], { rows, total })
-}
-
-function sum(figures: readonly number[]): number {
-  return figures.reduce((total, figure) => total + figure, 0)
 }

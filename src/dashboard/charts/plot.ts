@@ -209,3 +209,41 @@ export function labelIndexes(count: number, interval: Interval): number[] {
   const steps = Math.min(3, last)
   return steps === 0 ? [0] : Array.from({ length: steps + 1 }, (_, n) => Math.round((n * last) / steps))
 }
+
+interface ChartParts {
+  readonly title: string
+  readonly isEmpty: boolean
+  readonly plot: Html
+  readonly legend: Html | null
+  readonly table: Html
+}
+
+/** Renders a whole chart. */
+export function chartFigure({ started }: Pick<TimeAxis, 'started'>, { title, isEmpty, ...parts }: ChartParts): Html {
+  const state = started === 0 ? 'This period hasn’t started yet' : isEmpty ? 'No clicks in this period' : null
+  return html`<figure class="chart">
+<figcaption class="hidden-text">${title}</figcaption>
+<p class="chart-state">${state}</p>
+${parts.plot}
+${parts.legend}
+${parts.table}
+</figure>`
+}
+
+/** Renders the collapsed table of a chart. */
+export function tableOfBuckets(
+  title: string,
+  columns: readonly string[],
+  { rows, total }: { readonly rows: readonly Html[]; readonly total: Html },
+): Html {
+  return html`<details class="chart-table"><summary>Show as table</summary><div class="chart-scroll" tabindex="0" role="group" aria-label="${title}"><table>
+<thead><tr>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
+<tbody>${rows}</tbody>
+<tfoot>${total}</tfoot>
+</table></div></details>`
+}
+
+/** Returns the sum, in which null counts as 0. */
+export function sum(figures: readonly (number | null)[]): number {
+  return figures.reduce<number>((total, figure) => total + (figure ?? 0), 0)
+}

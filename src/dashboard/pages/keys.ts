@@ -9,11 +9,12 @@ import { createKey, findOwnKey, type IssuedKey, type Key, listKeys, revokeOwnKey
 import { Refusal } from '../../violations.ts'
 import { slicePage } from '../lists.ts'
 import { idParam, type PageContent, type Pages, Redirect, type Services } from '../pages.ts'
-import { copyButton, linkButton, onceField, submitButton } from '../parts/buttons.ts'
+import { copyable, linkButton } from '../parts/buttons.ts'
 import { type Choice, checkbox, FormState, selectField, textField } from '../parts/fields.ts'
 import { capitalize, timeAgo } from '../parts/format.ts'
 import { confirmation, confirmLink, emptyState } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
+import { newRecordForm } from '../record-forms.ts'
 
 const home = '/app/keys'
 
@@ -133,14 +134,12 @@ function newPage(state: FormState): PageContent {
   const controls = html`${name}
 <fieldset class="field"><legend>Scopes</legend>${boxes.slice(0, 1)}<div class="narrower">${boxes.slice(1)}</div></fieldset>
 ${selectField(state, { name: 'expires', label: 'Expiration', options: lifetimeOptions })}`
-  const body = html`<form method="post" action="${home}" class="form" novalidate>${onceField()}${state.withErrors(controls)}
-<div class="actions">${submitButton({ label: 'Create key' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
-  return { title: 'New API key', place: 'keys', body }
+  return { title: 'New API key', place: 'keys', body: newRecordForm(home, 'Create key', state.withErrors(controls)) }
 }
 
 function issuedPage({ key, secret }: IssuedKey): PageContent {
   const body = html`<p>Copy this key now, because it’s shown only once. Store it where only the program that uses it can read it.</p>
-<p class="secret"><code>${secret}</code>${copyButton(secret, 'the key', 'Copy key')}</p>
+${copyable(secret, 'the key', 'Copy key')}
 <div class="actions">${linkButton({ label: 'Done', href: home, weight: 'primary' })}</div>`
   return { title: `Key ${key.name}`, heading: html`<bdi>${key.name}</bdi>`, place: 'keys', body }
 }

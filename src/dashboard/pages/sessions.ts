@@ -8,11 +8,12 @@ import { insertLoginToken, listSessions, loginLifetimeMs, removeSession, removeS
 import { clearSessionCookie, signInUrl } from '../../sessions/token.ts'
 import { slicePage } from '../lists.ts'
 import { idParam, type PageContent, type Pages, Redirect, type Services } from '../pages.ts'
-import { copyButton, linkButton, onceField, postButton, submitButton } from '../parts/buttons.ts'
+import { copyable, linkButton, postButton } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
 import { timeAgo } from '../parts/format.ts'
 import { truncateMiddle } from '../parts/links.ts'
 import { table } from '../parts/table.ts'
+import { newRecordForm } from '../record-forms.ts'
 
 const home = '/app/sessions'
 type Listed = Awaited<ReturnType<typeof listSessions>>[number]
@@ -71,10 +72,8 @@ function newLinkPage(state: FormState): PageContent {
     help: 'The person who gets the link, such as Ana. Their session and the API keys that they create show this name.',
     hasFocus: true,
   })
-  const body = html`<form method="post" action="${home}" class="form" novalidate>${onceField()}
-<p>A sign-in link gives full access to this account: to all links, statistics, API keys and sessions. To take the access away, end the session.</p>
-${state.withErrors(name)}
-<div class="actions">${submitButton({ label: 'Create sign-in link' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
+  const access = html`<p>A sign-in link gives full access to this account: to all links, statistics, API keys and sessions. To take the access away, end the session.</p>`
+  const body = newRecordForm(home, 'Create sign-in link', html`${access}${state.withErrors(name)}`)
   return { title: 'New sign-in link', place: 'sessions', body }
 }
 
@@ -85,7 +84,7 @@ function createdLinkPage(url: string, name: string | null): PageContent {
     : null
   const minutes = loginLifetimeMs / 60_000
   const body = html`<p>Copy this link now, because it’s shown only once. Send it only to ${person}: it gives full access to this account.</p>
-<p class="secret"><code>${url}</code>${copyButton(url, 'the sign-in link', 'Copy link')}</p>${localHint}
+${copyable(url, 'the sign-in link', 'Copy link')}${localHint}
 <p class="muted">The link works once, within ${minutes} minutes, while you stay signed in.</p>
 <div class="actions">${linkButton({ label: 'Done', href: home, weight: 'primary' })}</div>`
   if (name === null) return { title: 'Sign-in link', place: 'sessions', body }

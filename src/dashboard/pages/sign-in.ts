@@ -12,7 +12,7 @@ import { program } from '../../version.ts'
 import { Refusal, type Violation } from '../../violations.ts'
 import { renderBare } from '../frame.ts'
 import { type Pages, Redirect, type Services } from '../pages.ts'
-import { copyButton, hiddenFields, submitButton } from '../parts/buttons.ts'
+import { copyable, hiddenFields, submitButton } from '../parts/buttons.ts'
 import { collapsibleSection, FormState, textField } from '../parts/fields.ts'
 import { shortReturnPath } from '../return-path.ts'
 
@@ -106,7 +106,7 @@ ${key}<div class="actions">${submitButton({ label: 'Sign in with API key', weigh
     title: 'Sign in',
     scheme: readScheme(exchange),
     body: html`${account === null ? null : alreadySignedIn(account, next)}<p>Run this command on the server. It prints a sign-in link.</p>
-<p class="secret"><code>${command}</code>${copyButton(command, 'the command', 'Copy')}</p>
+${copyable(command, 'the command', 'Copy')}
 <form method="post" action="/app/sign-in" class="form" data-sign-in="${account === null ? 'now' : 'ask'}" novalidate>${hiddenFields({ next })}
 ${link}<div class="actions">${submitButton({ label: 'Sign in' })}</div></form>
 ${collapsibleSection('Use an API key', '', state.field('api_key').isInvalid, keyForm)}`,

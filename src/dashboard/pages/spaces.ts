@@ -1,10 +1,7 @@
-import { colors } from '../../forms/rules.ts'
-import { html } from '../../http/html.ts'
 import { type Space, spaceLabels } from '../../spaces/schema.ts'
 import type { Pages, Services } from '../pages.ts'
-import { type FormState, textField } from '../parts/fields.ts'
-import { colorField, linkCount, spaceLabel } from '../parts/links.ts'
-import { differing } from '../record-forms.ts'
+import { linkCount, spaceLabel } from '../parts/links.ts'
+import { nameAndColor } from '../record-forms.ts'
 import { GroupPages } from './groups.ts'
 
 export function addSpacePages(pages: Pages, services: Services): void {
@@ -32,25 +29,6 @@ export function addSpacePages(pages: Pages, services: Services): void {
     ],
     remove: (account, id) => spaces.remove(account, id, {}, null),
     actions: spaces,
-    initialValues: async () => ({ color: 1 }),
-    newControls: spaceFields,
-    editForm: async ({ name, color }) => ({
-      name,
-      controls: spaceFields,
-      differences: (sent) =>
-        differing([
-          { label: spaceLabels.name, yours: sent.name, theirs: name },
-          {
-            label: spaceLabels.color,
-            yours: sent.color && (colors[Number(sent.color) - 1] ?? ''),
-            theirs: colors[color - 1] ?? '',
-          },
-        ]),
-    }),
+    ...nameAndColor(spaceLabels),
   }).addTo(pages)
-}
-
-function spaceFields(state: FormState) {
-  const name = textField(state, { name: 'name', label: spaceLabels.name, hasFocus: state.field('name').value === '' })
-  return html`${name}${colorField(state)}`
 }

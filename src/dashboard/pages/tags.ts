@@ -6,11 +6,11 @@ import { type Tag, tagLabels } from '../../tags/schema.ts'
 import { tagRecords } from '../../tags/store.ts'
 import { loadTags } from '../choices.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
-import { FormState, selectField, textField } from '../parts/fields.ts'
+import { FormState, selectField } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
-import { colorField, spaceLabel } from '../parts/links.ts'
+import { spaceLabel } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
-import { attempt, differing } from '../record-forms.ts'
+import { attempt, nameAndColor } from '../record-forms.ts'
 import { GroupPages } from './groups.ts'
 
 const home = '/app/tags'
@@ -48,27 +48,8 @@ export function addTagPages(pages: Pages, services: Services): void {
     remove: (account, id) => tags.remove(account, id, {}, null),
     // A form stays valid when only the number of links changes.
     actions: { ...tags, find: (account, id) => tagRecords.find(services.storage, account, id) },
-    initialValues: async () => ({ color: 1 }),
-    newControls: tagFields,
-    editForm: async ({ name, color }) => ({
-      name,
-      controls: tagFields,
-      differences: (sent) =>
-        differing([
-          { label: tagLabels.name, yours: sent.name, theirs: name },
-          {
-            label: tagLabels.color,
-            yours: sent.color && (colors[Number(sent.color) - 1] ?? ''),
-            theirs: colors[color - 1] ?? '',
-          },
-        ]),
-    }),
+    ...nameAndColor(tagLabels),
   }).addTo(pages)
-}
-
-function tagFields(state: FormState) {
-  const name = textField(state, { name: 'name', label: tagLabels.name, hasFocus: state.field('name').value === '' })
-  return html`${name}${colorField(state)}`
 }
 
 function colorOf({ color }: Tag): string {

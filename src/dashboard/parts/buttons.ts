@@ -69,6 +69,11 @@ export function copyButton(text: string, what: string, label: string | null = nu
   return html`<button type="button" class="${className}" data-copy="${text}">${icon('copy')}${words}<span class="said" aria-hidden="true">Copied</span></button>`
 }
 
+/** Renders a text, such as a key, with a button that copies it. */
+export function copyable(text: string, what: string, label: string): Html {
+  return html`<p class="secret"><code>${text}</code>${copyButton(text, what, label)}</p>`
+}
+
 function classOf(weight: Weight): string {
   return weight === 'link-like' ? weight : `button ${weight}`
 }
