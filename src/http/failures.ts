@@ -1,5 +1,4 @@
 /** Maps each error code to its HTTP status, its title, and an explanation for people. */
-
 import { type ErrorCode, Failure, ForeignKeyViolation, referenceConflict } from '../errors.ts'
 import { program } from '../version.ts'
 import type { Violation } from '../violations.ts'

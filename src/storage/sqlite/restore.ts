@@ -1,5 +1,4 @@
 /** Replaces a database file with a backup. If interrupted, the file is either the previous database or the backup. */
-
 import {
   chmodSync,
   chownSync,
