@@ -36,8 +36,7 @@ function explanationOf(code: ErrorCode): object {
 function pageOf(code: ErrorCode, scheme: Scheme): string {
   const { status, title, explanation } = failures[code]
   const codes = Object.keys(failures).filter(isErrorCode)
-  const body = html`<body class="framed reference">
-${skipLink}
+  const body = html`${skipLink}
 ${navigationRail({
   label: 'Error codes',
   places,
@@ -51,9 +50,8 @@ ${navigationRail({
 <p>${explanation}</p>
 ${code === 'validation_failed' ? violationTable() : null}
 </div>
-</main>
-</body>`
-  return renderDocument({ title, scheme, head: stylesheet(), body })
+</main>`
+  return renderDocument({ title, scheme, head: stylesheet(), className: 'framed reference', body }).text
 }
 
 const places = [

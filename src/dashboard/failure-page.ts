@@ -21,7 +21,7 @@ export function renderFailurePage({ code, message, facts }: Failure, requestId: 
     ...(facts.retryAfter !== undefined && { 'retry-after': String(facts.retryAfter) }),
     ...(facts.allow !== undefined && { allow: facts.allow.join(', ') }),
   }
-  return { status, headers, body: renderBare({ title, scheme: 'system', body }) }
+  return { status, headers, body: renderBare({ title, scheme: 'system', body }).text }
 }
 
 const pageNotFound = 'Page not found'

@@ -54,39 +54,31 @@ const otherPlaces = {
   about: ['About', '/app/about'],
 } as const
 
-export function renderFramed(page: FramedDocument): string {
+export function renderFramed(page: FramedDocument): Html {
   const { title, heading = title, action = null, notice, body } = page
-  return renderPage(
-    page,
-    html`<body class="framed">
-${skipLink}
+  const content = html`${skipLink}
 ${navigation(page)}
 <main class="sheet" id="main" tabindex="-1">
 ${notice}
 <header class="head"><h1>${heading}</h1>${action}</header>
 <div class="content">${body}</div>
-</main>
-</body>`,
-  )
+</main>`
+  return renderPage(page, 'framed', content)
 }
 
 /** Renders a small centered page without navigation, such as the sign-in page or an error page. */
-export function renderBare(page: Pick<FramedDocument, 'title' | 'scheme' | 'body'>): string {
-  return renderPage(
-    page,
-    html`<body class="bare">
-<main id="main">
+export function renderBare(page: Pick<FramedDocument, 'title' | 'scheme' | 'body'>): Html {
+  const content = html`<main id="main">
 ${brand}
 
 <h1>${page.title}</h1>
 ${page.body}
-</main>
-</body>`,
-  )
+</main>`
+  return renderPage(page, 'bare', content)
 }
 
-function renderPage({ title, scheme }: Pick<FramedDocument, 'title' | 'scheme'>, body: Html): string {
-  return renderDocument({ title, scheme, head, body })
+function renderPage({ title, scheme }: Pick<FramedDocument, 'title' | 'scheme'>, className: string, body: Html): Html {
+  return renderDocument({ title, scheme, head, className, body })
 }
 
 const head = html`<meta name="robots" content="noindex">
@@ -145,8 +137,8 @@ function fingerprintOf(text: string): string {
 }
 
 /** Returns a fingerprint of all such parts of a page. Other parts, such as ages and forms, may differ in each response. */
-export function fingerprintOfParts(page: string): string {
-  return fingerprintOf([...page.matchAll(/ data-(?:part="[^"]*"|refresh\b)/g)].join())
+export function fingerprintOfParts(page: Html): string {
+  return fingerprintOf([...page.text.matchAll(/ data-(?:part="[^"]*"|refresh\b)/g)].join())
 }
 
 /** Returns whether the request comes from the script of an open page, so possibly no one sees the response. */

@@ -10,6 +10,7 @@ import { receiveBody } from '../http/body.ts'
 import { addEntityTag, conditionOf } from '../http/conditions.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { type Fields, noFields, parseForm } from '../http/form-encoding.ts'
+import type { Html } from '../http/html.ts'
 import { isMultipart, parseMultipart } from '../http/multipart.ts'
 import { addHeaders, send, sendNotModified, sendText } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
@@ -221,9 +222,9 @@ export class Pages {
     return send(exchange, 303)
   }
 
-  send(exchange: Exchange, status: number, text: string): undefined {
+  send(exchange: Exchange, status: number, page: Html): undefined {
     addHeaders(exchange, pageHeaders)
-    return sendText(exchange, status, text)
+    return sendText(exchange, status, page.encode())
   }
 
   async #answer(request: PageRequest, page: PageHandler): Promise<Outcome> {
@@ -237,15 +238,15 @@ export class Pages {
     const isShown = status < 400 && exchange.method !== 'HEAD' && !isRefresh(exchange)
     const notice = isShown ? await consumeNotices(exchange, names, this.isSecure(exchange)) : null
     const frame = { account: session.account.name, scheme: readScheme(exchange), path, notice }
-    const text = renderFramed({ ...rest, ...frame })
+    const framed = renderFramed({ ...rest, ...frame })
     return isRefresh(exchange) && status === 200
-      ? this.#sendIfChanged(exchange, text)
-      : this.send(exchange, status, text)
+      ? this.#sendIfChanged(exchange, framed)
+      : this.send(exchange, status, framed)
   }
 
   /** Sends a page to its script. The response for an unchanged page is 304. */
-  #sendIfChanged(exchange: Exchange, text: string): undefined {
-    if (!addEntityTag(exchange, fingerprintOfParts(text), conditionOf(exchange))) return this.send(exchange, 200, text)
+  #sendIfChanged(exchange: Exchange, page: Html): undefined {
+    if (!addEntityTag(exchange, fingerprintOfParts(page), conditionOf(exchange))) return this.send(exchange, 200, page)
     addHeaders(exchange, responseHeaders)
     return sendNotModified(exchange)
   }

@@ -3,19 +3,20 @@ import { readFileSync } from 'node:fs'
 import { readCookie, setCookie } from '../http/cookies.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { type Html, html, type Part } from '../http/html.ts'
-import { type IconName, icon } from './icons.ts'
+import { type IconName, icon, iconSheet } from './icons.ts'
 
 interface Document {
   readonly title: string
   readonly scheme: Scheme
   /** Stylesheets, scripts and other elements of the head. */
   readonly head: Part
-  /** The `body` element. */
-  readonly body: Html
+  /** The class of the `body` element. */
+  readonly className: string
+  readonly body: Part
 }
 
 /** Renders the whole page. The site's name follows the title. */
-export function renderDocument({ title, scheme, head, body }: Document): string {
+export function renderDocument({ title, scheme, head, className, body }: Document): Html {
   const chosen = scheme === 'system' ? null : html` data-scheme="${scheme}"`
   return html`<!doctype html>
 <html lang="en"${chosen}>
@@ -27,9 +28,12 @@ export function renderDocument({ title, scheme, head, body }: Document): string 
 <link rel="icon" href="${iconAddress}" type="image/svg+xml">
 ${head}
 </head>
+<body class="${className}">
+${iconSheet}
 ${body}
+</body>
 </html>
-`.text
+`
 }
 
 const iconAddress = '/docs/static/icon.svg'

@@ -42,9 +42,15 @@ const drawings = {
 
 export type IconName = keyof typeof drawings
 
+/** Renders the drawings of all icons, once per page. */
+export const iconSheet = new Html(
+  `<svg class="icon-sheet" aria-hidden="true">${Object.entries(drawings)
+    .map(([name, drawing]) => `<symbol id="icon-${name}" viewBox="0 0 16 16">${drawing}</symbol>`)
+    .join('')}</svg>`,
+)
+
 /** Renders an icon in the text color. Screen readers skip it, so text must accompany it. */
 export function icon(name: IconName, className = ''): Html {
-  return new Html(
-    `<svg class="icon${className === '' ? '' : ` ${className}`}" viewBox="0 0 16 16" aria-hidden="true">${drawings[name]}</svg>`,
-  )
+  const classes = className === '' ? 'icon' : `icon ${className}`
+  return new Html(`<svg class="${classes}" aria-hidden="true"><use href="#icon-${name}"/></svg>`)
 }

@@ -1,4 +1,4 @@
-import { gzip } from 'node:zlib'
+import { gzip, gzipSync } from 'node:zlib'
 import type { Exchange } from './exchange.ts'
 
 /** Adds a header to the response. Names are in lower case. */
@@ -105,6 +105,10 @@ function drained({ request, response, context }: Exchange): Promise<void> {
 
 /** Shorter text is not compressed. Characters. */
 const minCompressed = 1_024
+/** Longer text is compressed in another thread, which leaves 200 KB of garbage for each page. Characters. */
+const maxCompressedInTick = 500_000
+/** Level 3 takes half the time of the default, 6, for an eighth more bytes. */
+const gzipOptions = { level: 3 }
 
 /** The suffix of entity tags of compressed responses, because a strong tag identifies the bytes (RFC 9110 §8.8.3.3). */
 export const gzipSuffix = '-gzip'
@@ -122,19 +126,19 @@ export function sendJson(exchange: Exchange, status: number, text: string): unde
 }
 
 /** Sends text, compressed if it is long and the client accepts that. */
-export function sendText(exchange: Exchange, status: number, text: string): undefined {
+export function sendText(exchange: Exchange, status: number, text: string | Buffer): undefined {
   if (text.length < minCompressed) return send(exchange, status, text)
   addHeader(exchange, 'vary', 'Accept-Encoding')
   if (codingFor(exchange.headers['accept-encoding'], ['gzip']) !== 'gzip') return send(exchange, status, text)
-  gzip(text, (error, bytes) => {
-    /* node:coverage ignore next */
-    if (error !== null) return void send(exchange, status, text)
+  const sendCompressed = (bytes: Buffer) => {
     addHeader(exchange, 'content-encoding', 'gzip')
     const { headerFields } = exchange
     const at = indexOfHeader(exchange, 'etag') + 1
     if (at > 0) headerFields[at] = (headerFields[at] as string).replace(/"$/, `${gzipSuffix}"`)
-    send(exchange, status, bytes)
-  })
+    return send(exchange, status, bytes)
+  }
+  if (text.length <= maxCompressedInTick) return sendCompressed(gzipSync(text, gzipOptions))
+  gzip(text, gzipOptions, (error, bytes) => (error === null ? sendCompressed(bytes) : send(exchange, status, text)))
 }
 
 export type Coding = 'br' | 'gzip' | 'identity'

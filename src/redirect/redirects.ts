@@ -1,6 +1,6 @@
 /** Redirect responses, which are built once and sent many times. */
 import type { Exchange } from '../http/exchange.ts'
-import { html } from '../http/html.ts'
+import { escaped } from '../http/html.ts'
 import { sendReady } from '../http/response.ts'
 import { LruCache } from '../lib/lru-cache.ts'
 import { hostNameOf } from './visited-url.ts'
@@ -52,7 +52,8 @@ export function redirectTo(location: string, status: number): Redirect {
 
 /** Returns the body of a redirect, for clients that do not follow it. */
 function redirectPage(location: string): string {
-  return html`<!doctype html><meta charset="utf-8"><title>Redirect</title><a href="${location}">${location}</a>\n`.text
+  const text = escaped(location)
+  return `<!doctype html><meta charset="utf-8"><title>Redirect</title><a href="${text}">${text}</a>\n`
 }
 
 /** The redirects of homepages, expired links and unknown aliases: few URLs, shared by many visits. */

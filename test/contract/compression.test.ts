@@ -31,6 +31,22 @@ describe('Accept-Encoding', () => {
     assert.equal(packed.headers.get('etag'), String(plain.headers.get('etag')).replace(/"$/, '-gzip"'))
   })
 
+  test('200 with gzip for a list over 500 KB, with the same content', async () => {
+    const app = await startApp()
+    const long = `https://acme.com/${'x'.repeat(10_000)}`
+    for (let n = 0; n < 26; n++) {
+      const form = { name: `go${n}.acme.com`, homepage_url: long, not_found_url: long }
+      await app.send('POST', '/api/v1/domains', { form })
+    }
+    const ask = (headers: Record<string, string>) =>
+      fetch(`${app.origin}/api/v1/domains?per_page=50`, { headers: { authorization: `Bearer ${app.key}`, ...headers } })
+    const packed = await ask(gzip)
+    assert.equal(packed.headers.get('content-encoding'), 'gzip')
+    const text = await packed.text()
+    assert.ok(text.length > 500_000)
+    assert.equal(text, await (await ask({ 'accept-encoding': 'identity' })).text())
+  })
+
   test('304 to the tag of either representation, with the same tag', async () => {
     const app = await startWithSpaces()
     const url = `${app.origin}/api/v1/spaces?per_page=25`

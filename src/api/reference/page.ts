@@ -21,8 +21,7 @@ function referencePage(document: OpenApi, scheme: Scheme): string {
   const common = findCommon(operations)
   const topics = topicsOf(info.description)
   const ofTag = (name: string) => operations.filter((operation) => operation.tags.includes(name))
-  const body = html`<body class="framed reference">
-${skipLink}
+  const body = html`${skipLink}
 ${navigationRail({
   label: 'API reference',
   places,
@@ -43,9 +42,8 @@ ${controls}
   )}</div>
 ${errorsSection(operations[0]?.responses ?? {}, common)}
 ${objectsSection(document, operations)}
-</main>
-</body>`
-  return renderDocument({ title: 'API reference', scheme, head: assets, body })
+</main>`
+  return renderDocument({ title: 'API reference', scheme, head: assets, className: 'framed reference', body }).text
 }
 
 const assets = html`${stylesheet()}

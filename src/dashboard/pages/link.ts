@@ -9,7 +9,7 @@ import { findQrStyle } from '../../qr/store.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import { findTagByName } from '../../tags/store.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
-import { copyButton, hiddenFields, linkButton, type MenuItem, menu, submitButton } from '../parts/buttons.ts'
+import { copyButton, hiddenFields, linkButton, type MenuItem, menu, menuForm, submitButton } from '../parts/buttons.ts'
 import { quantity } from '../parts/format.ts'
 import { destination, shortUrlParts, shortUrlText, statusBadge } from '../parts/links.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
@@ -111,22 +111,22 @@ function headActions({ id, short_url, disabled, archived }: Link, hasStatistics:
   const items: MenuItem[] = [
     { label: 'Open', href: short_url, icon: 'open', inNewTab: true },
     { label: 'Duplicate', href: `${home}/new?copy=${id}`, icon: 'copy' },
-    { ...state, fields: { next: path } },
-    { ...archiveItem(archived, path), fields: { next: path } },
+    { ...state, isPost: true },
+    archiveItem(archived, path),
   ]
   if (hasStatistics) items.push({ label: 'Delete statistics', href: `${path}/delete-statistics`, ...deletion })
   items.push({ label: 'Delete link', href: `${path}/delete`, ...deletion })
   return html`<div class="actions"><code class="without-script">${short_url}</code>
 ${copyButton(short_url, 'the short link', 'Copy', 'primary')}
 ${linkButton({ label: 'Edit', href: `${path}/edit`, icon: 'edit' })}
-${menu('link-menu', 'More actions', items, 'plain')}</div>`
+${menu('link-menu', 'More actions', items, 'plain')}${menuForm({ next: path })}</div>`
 }
 
 /** Returns the menu item that archives the link at `path`, or lists it again. */
 export function archiveItem(isArchived: boolean, path: string): MenuItem {
   return isArchived
-    ? { label: 'Unarchive', icon: 'unarchive', href: `${path}/unarchive` }
-    : { label: 'Archive', icon: 'archive', href: `${path}/archive` }
+    ? { label: 'Unarchive', icon: 'unarchive', href: `${path}/unarchive`, isPost: true }
+    : { label: 'Archive', icon: 'archive', href: `${path}/archive`, isPost: true }
 }
 
 export function qrImage(shortUrl: string, path: string): Html {

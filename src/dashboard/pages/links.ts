@@ -14,7 +14,7 @@ import { sparkline } from '../charts/small-charts.ts'
 import { type Choices, domainChoice, loadChoices, loadTags, spaceChoice } from '../choices.ts'
 import { type Filter, filterBar, type ListState, linkListState } from '../lists.ts'
 import type { PageContent, Pages, Services } from '../pages.ts'
-import { linkButton, menu } from '../parts/buttons.ts'
+import { linkButton, menu, menuForm } from '../parts/buttons.ts'
 import type { Choice } from '../parts/fields.ts'
 import { capitalize, formatCount, quantity, timeAgo } from '../parts/format.ts'
 import {
@@ -156,7 +156,7 @@ async function results(list: ListState, page: Page<Row>, labels: readonly string
   const file = html`<a class="small" href="${linkFileHref(list)}"><span class="hidden-text">Download as </span>CSV</a>`
   const found = html`<div class="found"><p data-count>${count}</p>${clear}${file}</div>`
   return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list), selectedActions(choices, list), matchingBox(total, rows.length, totalIsExact))}
-${list.pagination(page)}`
+${menuForm({ next: list.currentHref })}${list.pagination(page)}`
 }
 
 function noRows(list: ListState, labels: readonly string[], near: Link | undefined): Html {
@@ -286,8 +286,8 @@ function rowMenu({ id, short_url, disabled, archived }: Link, list: ListState): 
     { label: 'Edit', href: `${home}/${id}/edit`, icon: 'edit' },
     { label: 'QR code', href: `${home}/${id}#qr`, icon: 'qr' },
     { label: 'Duplicate', href: `${home}/new?copy=${id}`, icon: 'copy' },
-    { ...state, href: `${home}/${id}/${disabled ? 'enable' : 'disable'}`, fields: { next: list.currentHref } },
-    { ...archiveItem(archived, `${home}/${id}`), fields: { next: list.currentHref } },
+    { ...state, href: `${home}/${id}/${disabled ? 'enable' : 'disable'}`, isPost: true },
+    archiveItem(archived, `${home}/${id}`),
     { label: 'Delete', href: `${home}/${id}/delete${remove}`, icon: 'remove', isDangerous: true, inDialog: true },
   ])
 }

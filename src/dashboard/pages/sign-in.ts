@@ -84,7 +84,7 @@ function signInPage(
   next: string,
   session: Session | undefined,
   violations: readonly Violation[] = [],
-): string {
+): Html {
   const account = session?.account.name ?? null
   const state = new FormState({}, violations)
   const link = textField(state, {

@@ -78,9 +78,9 @@ function classOf(weight: Weight): string {
   return weight === 'link-like' ? weight : `button ${weight}`
 }
 
-/** A menu item: a link, or with `fields` a button that posts them to `href`. */
+/** A menu item: a link, or with `isPost` a button that posts the fields of `menuForm` to `href`. */
 export interface MenuItem extends Pick<LinkButton, 'label' | 'href' | 'icon' | 'inDialog' | 'inNewTab'> {
-  readonly fields?: HiddenFields
+  readonly isPost?: boolean
   readonly isDangerous?: boolean
   readonly isCurrent?: boolean
 }
@@ -104,13 +104,18 @@ export function menuItems(id: string, items: readonly MenuItem[]): Html {
   return html`<div class="menu" id="${id}" popover><ul class="items">${items.map((item) => html`<li>${entry(item)}</li>`)}</ul></div>`
 }
 
+const menuFormId = 'menu-form'
+
+/** Renders the form that the menus of a page share. */
+export function menuForm(fields: HiddenFields): Html {
+  return html`<form method="post" id="${menuFormId}">${hiddenFields(fields)}</form>`
+}
+
 function entry(item: MenuItem): Html {
-  const { label, href, icon: name, fields, isDangerous, inDialog = false, inNewTab, isCurrent } = item
+  const { label, href, icon: name, isPost, isDangerous, inDialog = false, inNewTab, isCurrent } = item
   const className = isDangerous ? 'danger' : null
   const words = html`${name === undefined ? null : icon(name)}${label}`
-  if (fields === undefined) {
-    const current = isCurrent ? 'true' : null
-    return html`<a${attributes({ href, class: className, target: inNewTab ? '_blank' : null, 'data-dialog': inDialog, 'aria-current': current })}>${words}</a>`
-  }
-  return html`<form method="post" action="${href}">${hiddenFields(fields)}<button${attributes({ class: className })}>${words}</button></form>`
+  if (isPost) return html`<button form="${menuFormId}" formaction="${href}">${words}</button>`
+  const current = isCurrent ? 'true' : null
+  return html`<a${attributes({ href, class: className, target: inNewTab ? '_blank' : null, 'data-dialog': inDialog, 'aria-current': current })}>${words}</a>`
 }

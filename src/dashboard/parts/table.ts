@@ -122,8 +122,8 @@ function cellRenderer<Row>(column: Column<Row>): (row: Row) => Html {
   const [labeled, unlabeled] = [openingTag(hasLabel ? label : null), openingTag(null)]
   const end = new Html(kind === 'lead' ? '</th>' : '</td>')
   return (row) => {
-    const shown = html`${column.cell(row)}`
-    return html`${shown.text === '' ? unlabeled : labeled}${shown}${end}`
+    const shown = column.cell(row)
+    return html`${shown === null || shown === '' ? unlabeled : labeled}${shown}${end}`
   }
 }
 
