@@ -1,9 +1,18 @@
-/** Files with new links, as spreadsheets write them: their encodings, separators and column names. */
+/** Files with new links, as spreadsheets write them: their encodings, separators, column names and rows. */
 import { isUtf8 } from 'node:buffer'
+import { domainToASCII } from 'node:url'
+import { findDomainByName } from '../domains/store.ts'
+import { positiveInteger } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { csvRow, parseCsv, type Separator } from '../lib/csv.ts'
 import { maxRows } from '../links/bulk-schema.ts'
+import { type CheckedLink, checkNewLinks } from '../links/new-links.ts'
 import { linkLabels, storeLink } from '../links/schema.ts'
+import { findLinkDomain, hasSpace } from '../links/store.ts'
+import type { ShortUrl } from '../names/short-url.ts'
+import { spacesNamed } from '../spaces/store.ts'
+import type { Db } from '../storage/port.ts'
+import { Refusal } from '../violations.ts'
 import { formatCount } from './parts/format.ts'
 import { withHttps } from './scripts/destination.js'
 
@@ -187,7 +196,7 @@ export async function withCorrections({ columns, rows }: ImportFile, form: Field
 }
 
 /** Returns the fields of a row as users mean them: a URL may lack `https://`, and spreadsheets write TRUE. */
-export function fieldsIn(columns: readonly string[], { cells }: ImportRow): Record<string, string> {
+function fieldsIn(columns: readonly string[], { cells }: ImportRow): Record<string, string> {
   return Object.fromEntries(
     columns.map((column, at) => {
       const cell = cells[at] ?? ''
@@ -195,4 +204,77 @@ export function fieldsIn(columns: readonly string[], { cells }: ImportRow): Reco
       return [column, flags.includes(column) ? cell.toLowerCase() : cell]
     }),
   )
+}
+
+export interface CheckedRow {
+  readonly row: ImportRow
+  /** The fields of a request that stores the link. */
+  readonly fields: Fields
+  readonly link: CheckedLink
+}
+
+export type ReadyRow = CheckedRow & { readonly link: Exclude<CheckedLink, { readonly violations: unknown }> }
+
+export function isReady(row: CheckedRow): row is ReadyRow {
+  return !('violations' in row.link)
+}
+
+/** The account, and the values of rows without a domain or a space. */
+interface ImportPlace {
+  readonly account: number
+  readonly domain_id: unknown
+  readonly space_id: unknown
+}
+
+/** Checks the rows of a file as `checkNewLinks` does. A domain or a space may have a name instead of an id. */
+export async function checkRows(
+  { columns, rows }: ImportFile,
+  { account, domain_id, space_id }: ImportPlace,
+  { storage, shortUrl }: { readonly storage: Db; readonly shortUrl: ShortUrl },
+): Promise<CheckedRow[]> {
+  const finders = { domain_id: domainFinder(account, storage), space_id: spaceFinder(account, storage) }
+  const all: Fields[] = []
+  for (const row of rows) {
+    const fields = fieldsIn(columns, row)
+    const domain = await finders.domain_id((fields.domain_id || String(domain_id ?? '')).trim())
+    const space = await finders.space_id((fields.space_id || String(space_id ?? '')).trim())
+    all.push({ ...fields, domain_id: domain, space_id: space })
+  }
+  const links = await checkNewLinks(storage, account, all, shortUrl)
+  return rows.map((row, at) => {
+    const counts = { cells: row.cells.length, names: columns.length }
+    const excess = new Refusal('malformed_row.cells', counts).at('csv')
+    const link = counts.cells > counts.names ? { violations: [excess] } : (links[at] as CheckedLink)
+    return { row, fields: all[at] as Fields, link }
+  })
+}
+
+/** Returns a function that returns the id of a domain with this id or host name; other text unchanged. */
+function domainFinder(account: number, db: Db) {
+  return cached(async (text) => {
+    const id = positiveInteger(text)
+    if (id !== undefined && (await findLinkDomain(db, account, id)) !== undefined) return text
+    const [, host = ''] = /^(?:https?:\/\/)?([^/:]*)/i.exec(text) ?? []
+    return String((await findDomainByName(db, account, domainToASCII(host)))?.id ?? text)
+  })
+}
+
+/** Returns a function that returns the id of a space with this id or, case-insensitively, this name; other text unchanged. */
+function spaceFinder(account: number, db: Db) {
+  return cached(async (text) => {
+    const id = positiveInteger(text)
+    if (id !== undefined && (await hasSpace(db, account, id))) return text
+    const [space] = await spacesNamed(db, account, text.normalize(), 1)
+    return String(space?.id ?? text)
+  })
+}
+
+/** Returns a function that looks up each text once. */
+function cached(find: (text: string) => Promise<string>): (text: string) => Promise<string> {
+  const found = new Map<string, Promise<string>>([['', Promise.resolve('')]])
+  return (text) => {
+    const result = found.get(text) ?? find(text)
+    found.set(text, result)
+    return result
+  }
 }

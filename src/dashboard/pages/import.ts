@@ -1,6 +1,4 @@
 /** Imports CSV: a form for the file, a check of its rows with controls for errors, and one button that stores the links. */
-import { domainToASCII } from 'node:url'
-import { findDomainByName } from '../../domains/store.ts'
 import { Failure, overloaded } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
@@ -11,20 +9,21 @@ import { Semaphore } from '../../lib/semaphore.ts'
 import { foldCase } from '../../lib/text.ts'
 import { maxBytes, maxRows } from '../../links/bulk-schema.ts'
 import { findUnknownTags } from '../../links/link-tags.ts'
-import { type CheckedLink, checkNewLinks, storeNewLinks } from '../../links/new-links.ts'
+import { type CheckedLink, storeNewLinks } from '../../links/new-links.ts'
 import { linkLabels } from '../../links/schema.ts'
-import { findLinkDomain, hasSpace } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
-import { spacesNamed } from '../../spaces/store.ts'
 import { Refusal, type Violation } from '../../violations.ts'
 import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'
 import {
+  type CheckedRow,
+  checkRows,
   controlName,
-  fieldsIn,
   formatFile,
   type ImportFile,
   type ImportRow,
+  isReady,
   parseFile,
+  type ReadyRow,
   textOfFile,
   withCorrections,
 } from '../import-file.ts'
@@ -91,7 +90,7 @@ async function importPage(request: PageRequest, services: Services): Promise<Pag
   const choices = await loadChoices(storage, account, chosen)
   const file = await fileIn(fields, choices)
   if (file instanceof FormState) return { ...formPage(file, choices), status: 422 }
-  const rows = await checkRows(file, request, services)
+  const rows = await checkRows(file, { account, domain_id: fields.domain_id, space_id: fields.space_id }, services)
   const ready = rows.filter(isReady)
   if (fields.what === 'create' && ready.length > 0 && fields.ready === String(ready.length)) {
     const links = ready.map((row) => row.fields)
@@ -127,71 +126,6 @@ async function fileIn(fields: Fields, { domains }: Choices): Promise<ImportFile 
   if (typeof parsed !== 'string') return isFormatted ? withCorrections(parsed, fields) : parsed
   const violation = new Refusal('not_allowed.file', { reason: parsed }).at(name)
   return new FormState({ ...fields, csv: size > maxBytes ? '' : fields.csv }, [violation])
-}
-
-interface CheckedRow {
-  readonly row: ImportRow
-  /** The fields of a request that stores the link. */
-  readonly fields: Fields
-  readonly link: CheckedLink
-}
-
-type ReadyRow = CheckedRow & { readonly link: Exclude<CheckedLink, { readonly violations: unknown }> }
-
-function isReady(row: CheckedRow): row is ReadyRow {
-  return !('violations' in row.link)
-}
-
-async function checkRows(
-  { columns, rows }: ImportFile,
-  { account, fields: { domain_id, space_id } }: PageRequest,
-  { storage, shortUrl }: Services,
-): Promise<CheckedRow[]> {
-  const finders = { domain_id: domainFinder(account, storage), space_id: spaceFinder(account, storage) }
-  const all: Fields[] = []
-  for (const row of rows) {
-    const fields = fieldsIn(columns, row)
-    const domain = await finders.domain_id((fields.domain_id || String(domain_id ?? '')).trim())
-    const space = await finders.space_id((fields.space_id || String(space_id ?? '')).trim())
-    all.push({ ...fields, domain_id: domain, space_id: space })
-  }
-  const links = await checkNewLinks(storage, account, all, shortUrl)
-  return rows.map((row, at) => {
-    const counts = { cells: row.cells.length, names: columns.length }
-    const excess = new Refusal('malformed_row.cells', counts).at('csv')
-    const link = counts.cells > counts.names ? { violations: [excess] } : (links[at] as CheckedLink)
-    return { row, fields: all[at] as Fields, link }
-  })
-}
-
-/** Returns a function that returns the id of a domain with this id or host name; other text unchanged. */
-function domainFinder(account: number, db: Services['storage']) {
-  return cached(async (text) => {
-    const id = positiveInteger(text)
-    if (id !== undefined && (await findLinkDomain(db, account, id)) !== undefined) return text
-    const [, host = ''] = /^(?:https?:\/\/)?([^/:]*)/i.exec(text) ?? []
-    return String((await findDomainByName(db, account, domainToASCII(host)))?.id ?? text)
-  })
-}
-
-/** Returns a function that returns the id of a space with this id or, case-insensitively, this name; other text unchanged. */
-function spaceFinder(account: number, db: Services['storage']) {
-  return cached(async (text) => {
-    const id = positiveInteger(text)
-    if (id !== undefined && (await hasSpace(db, account, id))) return text
-    const [space] = await spacesNamed(db, account, text.normalize(), 1)
-    return String(space?.id ?? text)
-  })
-}
-
-/** Returns a function that looks up each text once. */
-function cached(find: (text: string) => Promise<string>): (text: string) => Promise<string> {
-  const found = new Map<string, Promise<string>>([['', Promise.resolve('')]])
-  return (text) => {
-    const result = found.get(text) ?? find(text)
-    found.set(text, result)
-    return result
-  }
 }
 
 function formPage(state: FormState, { domains, spaces }: Choices): PageContent {
