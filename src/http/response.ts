@@ -106,7 +106,7 @@ function drained({ request, response, context }: Exchange): Promise<void> {
 /** Shorter text is not compressed. Characters. */
 const minCompressed = 1_024
 /** Longer text is compressed in another thread, which leaves 200 KB of garbage for each page. Characters. */
-const maxCompressedInTick = 500_000
+const maxCompressedInTick = 400_000
 /** Level 3 takes half the time of the default, 6, for an eighth more bytes. */
 const gzipOptions = { level: 3 }
 
