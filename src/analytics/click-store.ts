@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { BatchWriter, Db } from '../storage/port.ts'
+import { type BatchWriter, type Db, parts } from '../storage/port.ts'
 import { query, type Row, scopes } from '../storage/schema.ts'
 import { type ClickHour, calendarOf, today } from './calendar.ts'
 import { addPeople, type DayFacts, type Dimension, dimensionsOfLinks, hourOf } from './day.ts'
@@ -12,7 +12,6 @@ import {
   lockAccounts,
   lockLinks,
   makeStatusDue,
-  parts,
   saveTotals,
 } from './tables.ts'
 

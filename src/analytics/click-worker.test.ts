@@ -9,12 +9,12 @@ import { fillLinks, newLink, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { person } from '../../test/visitors.ts'
 import { Failure } from '../errors.ts'
+import { parts } from '../storage/port.ts'
 import { query, scopes } from '../storage/schema.ts'
 import type { Visit } from './capture/visit.ts'
 import { ClickWorker } from './click-worker.ts'
 import { type DayFacts, dimensions, emptyDay, encodeDay, hourOf, maxValues } from './day.ts'
 import type { SinkConfig } from './sink/open.ts'
-import { parts } from './tables.ts'
 
 async function place(later: Later, clicksSink: SinkConfig | null = null) {
   const { storage, ...own } = await twoNodes(later)

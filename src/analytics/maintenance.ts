@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Failure } from '../errors.ts'
-import type { BatchWriter, Db } from '../storage/port.ts'
+import { type BatchWriter, type Db, parts } from '../storage/port.ts'
 import { restorableSince } from '../storage/removal.ts'
 import { query, type Scope, scopes } from '../storage/schema.ts'
 import { dayOf } from './calendar.ts'
@@ -19,7 +19,6 @@ import {
   lockLinks,
   makeStatusDue,
   movableKeys,
-  parts,
   saveTotals,
 } from './tables.ts'
 

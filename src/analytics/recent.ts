@@ -4,7 +4,7 @@
  * subtracted, some records at a time. An account's place says how far that is: days after it are included.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Db, Storage } from '../storage/port.ts'
+import { type Db, parts, type Storage } from '../storage/port.ts'
 import { query, type Scope, scopes } from '../storage/schema.ts'
 import { calendarOf, hourMs } from './calendar.ts'
 import { decodeHours, peopleOf } from './day.ts'
@@ -17,7 +17,6 @@ import {
   lockAccounts,
   lockLinks,
   type Place,
-  parts,
   saveTotals,
 } from './tables.ts'
 

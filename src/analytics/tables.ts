@@ -4,7 +4,7 @@
  * order. Then one of them is repeated.
  */
 import { setImmediate as nextTick } from 'node:timers/promises'
-import type { Db } from '../storage/port.ts'
+import { type Db, parts } from '../storage/port.ts'
 import { query, type Row, type Scope, scopes } from '../storage/schema.ts'
 import { type DayFacts, type DayJson, decodeDay, emptyDay, encodeDay, limitValues, peopleOf } from './day.ts'
 
@@ -38,14 +38,6 @@ export interface LinkTotals {
   readonly limit: number | null
   /** The time zones of the account. */
   readonly timeZones: string
-}
-
-/** Splits a list into parts whose lengths are powers of two, so that engines prepare few statements. */
-export function* parts<T>(list: readonly T[], maxLength = 1_024): Generator<readonly T[]> {
-  for (let at = 0, length = maxLength; at < list.length; at += length) {
-    while (length > list.length - at) length /= 2
-    yield list.slice(at, at + length)
-  }
 }
 
 /** Locks the links with these ids that exist, of all accounts. */

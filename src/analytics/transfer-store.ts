@@ -2,7 +2,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { foldCase } from '../lib/text.ts'
-import type { Db } from '../storage/port.ts'
+import { type Db, parts } from '../storage/port.ts'
 import { query, scopes } from '../storage/schema.ts'
 import { addDay, addPeople, type DayFacts, decodeDay, decodeHours, type HourCounts, peopleOf } from './day.ts'
 import {
@@ -15,7 +15,6 @@ import {
   lockAccounts,
   lockLinks,
   makeStatusDue,
-  parts,
   saveTotals,
 } from './tables.ts'
 

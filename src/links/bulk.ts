@@ -1,8 +1,7 @@
 /** Bulk actions: the links that match a list, their figures, and what prevents them from moving. */
 import { setImmediate as nextTick } from 'node:timers/promises'
-import { parts } from '../analytics/tables.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import type { Db, PageRequest, Storage } from '../storage/port.ts'
+import { type Db, type PageRequest, parts, type Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { loopViolations } from './actions.ts'
 import { listLinks } from './link-list.ts'

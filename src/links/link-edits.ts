@@ -1,8 +1,7 @@
 /** Edits of links in the dashboard, which can be undone for a minute. An edit changes one link or several. */
 import { randomInt } from 'node:crypto'
-import { parts } from '../analytics/tables.ts'
 import { preconditionFailed, validationFailed } from '../errors.ts'
-import type { Db } from '../storage/port.ts'
+import { type Db, parts } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { restorableSince } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'

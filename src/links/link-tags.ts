@@ -1,8 +1,8 @@
 /** Link tags. A link has the tags in `link_tags`, except tags that are being deleted. A tag counts as its merge target. */
-import { parts } from '../analytics/tables.ts'
+
 import { validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/text.ts'
-import type { Db, GroupIds, PageRequest } from '../storage/port.ts'
+import { type Db, type GroupIds, type PageRequest, parts } from '../storage/port.ts'
 import { firstRevision } from '../storage/records.ts'
 import { query } from '../storage/schema.ts'
 import { Refusal } from '../violations.ts'

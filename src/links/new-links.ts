@@ -1,12 +1,11 @@
 /** Links that are imported together: each is checked before any is stored, and all are stored in one transaction. */
 
-import { parts } from '../analytics/tables.ts'
 import { Failure } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { foldCase } from '../lib/text.ts'
 import { Ticks } from '../lib/ticks.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import type { Db, Storage } from '../storage/port.ts'
+import { type Db, parts, type Storage } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { checkedValues, type LinkActions } from './actions.ts'
 import { takenAliases } from './bulk.ts'

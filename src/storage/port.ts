@@ -215,3 +215,11 @@ export function placeOfPostgres(url: string): string {
   const { host, pathname } = new URL(url)
   return `${host || 'localhost'}${pathname}`
 }
+
+/** Splits a list into parts whose lengths are powers of two, so that engines prepare few statements. */
+export function* parts<T>(list: readonly T[], maxLength = 1_024): Generator<readonly T[]> {
+  for (let at = 0, length = maxLength; at < list.length; at += length) {
+    while (length > list.length - at) length /= 2
+    yield list.slice(at, at + length)
+  }
+}

@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
-import type { Db, Storage } from '../../storage/port.ts'
+import { type Db, parts, type Storage } from '../../storage/port.ts'
 import { query, scopes } from '../../storage/schema.ts'
 import {
   type Dimension,
@@ -11,7 +11,6 @@ import {
   type HourCounts,
   other,
 } from '../day.ts'
-import { parts } from '../tables.ts'
 import type { DayRange } from './day-range.ts'
 import { Ranking, type ValueClicks } from './ranking.ts'
 

@@ -10,7 +10,7 @@ import { domainRecords, insertDomain } from '../../domains/store.ts'
 import { Failure } from '../../errors.ts'
 import { query } from '../schema.ts'
 import { BatchReader } from './batch-reader.ts'
-import { compiledForSqlite } from './compiler.ts'
+import { compiledForSqlite } from './group-commit.ts'
 import { openSqlite } from './open.ts'
 
 const names = compiledForSqlite(query.selectFrom('accounts').select('name').where('id', '>', 0))

@@ -12,9 +12,8 @@ import type { Histogram } from '../../lib/histogram.ts'
 import { insertSpace, spaceRecords } from '../../spaces/store.ts'
 import type { Meter } from '../port.ts'
 import { query } from '../schema.ts'
-import { compiledForSqlite } from './compiler.ts'
 import { Connection, openDatabase } from './connection.ts'
-import { GroupCommit } from './group-commit.ts'
+import { compiledForSqlite, GroupCommit } from './group-commit.ts'
 import { openSqlite } from './open.ts'
 
 type Tables = {

@@ -1,8 +1,9 @@
 import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
+import { type CompiledQuery, type OperationNodeSource, type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
 import { databaseUnavailable, overloaded } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
 import { type Meter, type Transaction, transactionOf } from '../port.ts'
-import { compiledForSqlite } from './compiler.ts'
+import { compileQuery } from '../schema.ts'
 import { type Connection, isBusy } from './connection.ts'
 
 /** The transactions of one commit. More would block the event loop for too long. */
@@ -147,4 +148,20 @@ export class GroupCommit {
       return () => reject(error)
     }
   }
+}
+
+const locks: ReadonlySet<string> = new Set(['ForUpdate', 'ForNoKeyUpdate', 'ForKeyShare'])
+
+/** Ignores row locks, because SQLite has only one writer at a time. */
+class Compiler extends SqliteQueryCompiler {
+  protected override visitSelectModifier(node: SelectModifierNode): void {
+    if (!locks.has(node.modifier ?? '')) super.visitSelectModifier(node)
+  }
+}
+
+const compiler = new Compiler()
+
+/** Compiles a query for SQLite. */
+export function compiledForSqlite(query: OperationNodeSource): CompiledQuery {
+  return compileQuery(compiler, query)
 }

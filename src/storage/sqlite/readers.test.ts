@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { Folder, listables, migrated, Records } from '../../../test/lists-model.ts'
 import { eventually } from '../../../test/processes.ts'
 import { Failure } from '../../errors.ts'
-import { compiledForSqlite } from './compiler.ts'
+import { compiledForSqlite } from './group-commit.ts'
 import { Readers } from './readers.ts'
 
 interface Fixture {

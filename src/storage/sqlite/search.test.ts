@@ -18,8 +18,8 @@ import {
 import { listPage } from '../list.ts'
 import type { Cost } from '../list-sources.ts'
 import type { Listing } from '../port.ts'
-import { compiledForSqlite } from './compiler.ts'
 import { Connection } from './connection.ts'
+import { compiledForSqlite } from './group-commit.ts'
 import { SqliteLists } from './search.ts'
 import { indexSome } from './search-index.ts'
 
