@@ -181,6 +181,7 @@ function recipe(): string {
 const ingredients = [
   'src/storage/sqlite/connection.ts',
   'src/storage/sqlite/search.ts',
+  'src/storage/sqlite/search-index.ts',
   'src/accounts/store.ts',
   'src/domains/store.ts',
   'src/keys/store.ts',
