@@ -1,11 +1,13 @@
 /** Files with new links, as spreadsheets write them: their encodings, separators, column names and rows. */
 import { isUtf8 } from 'node:buffer'
 import { domainToASCII } from 'node:url'
+import { promisify } from 'node:util'
+import { deflateRaw, inflateRaw, type ZlibOptions } from 'node:zlib'
 import { findDomainByName } from '../domains/store.ts'
 import { positiveInteger } from '../forms/rules.ts'
-import type { Fields } from '../http/form-encoding.ts'
+import { type Fields, maxFields } from '../http/form-encoding.ts'
 import { csvRow, parseCsv, type Separator } from '../lib/csv.ts'
-import { maxRows } from '../links/bulk-schema.ts'
+import { maxBytes, maxRows } from '../links/bulk-schema.ts'
 import { type CheckedLink, checkNewLinks } from '../links/new-links.ts'
 import { linkLabels, storeLink } from '../links/schema.ts'
 import { findLinkDomain, hasSpace } from '../links/store.ts'
@@ -29,7 +31,7 @@ export interface ImportRow {
   readonly cells: readonly string[]
 }
 
-/** The column with the number of a row in files that `formatFile` returns. */
+/** The column with the number of a row in packed files. */
 const numberColumn = '#'
 /** The column of a short link, whose parts become a domain and an alias. */
 const shortUrlColumn = 'short_url'
@@ -41,6 +43,9 @@ const fieldNames: Readonly<Record<string, string>> = {
   ...{ long_url: 'url', target_url: 'url', link: shortUrlColumn, short_link: shortUrlColumn, slug: 'alias' },
   ...{ has_redirect_password: 'has_redirect_password', [shortUrlColumn]: shortUrlColumn, [numberColumn]: numberColumn },
 }
+
+/** Quotes in cells are doubled. */
+const maxUnpackedBytes = 3 * maxBytes
 
 /** Columns that the server assigns, in files of the API and of the dashboard. */
 const assignedColumns = [
@@ -67,25 +72,31 @@ interface ReadingOptions {
   readonly domains: ReadonlySet<string>
   /** Whether columns with unknown names are left out. */
   readonly skipsUnknown: boolean
-  /** Whether `formatFile` has returned the text. */
-  readonly isFormatted: boolean
+  /** Whether `unpackFile` has returned the text. */
+  readonly isUnpacked: boolean
 }
 
 /** Parses the text of a file, or a list of URLs. Returns a sentence for the user if that is impossible. */
 export async function parseFile(text: string, options: ReadingOptions): Promise<ImportFile | string> {
   const lines = text.replace(/^\ufeff?(?:sep=.)?[\r\n]*/i, '')
-  const all = await parseCsv(lines, separatorOf(lines.slice(0, lines.search(/[\r\n]|$/))))
+  const all = await parseCsv(lines, separatorOf(lines))
   if (all === undefined) return 'A quote isn’t closed, or text follows it. Double the quotes within a cell.'
   const isList = all[0]?.length === 1 && /^https?:\/\/\S+$/i.test(all[0].join())
   const [names = [], ...rows] = isList ? [['url'], ...all] : all
   const first = isList ? 1 : 2
   const filled = rows.map((cells, at) => ({ number: at + first, cells })).filter(({ cells }) => cells.some(isFilled))
-  const fields = names.map((name) => (name === numberColumn && !options.isFormatted ? null : fieldNamed(name)))
+  if (names.length > maxFields)
+    return `There are more than ${maxFields} columns. Delete those that are no fields of a link.`
+  const fields = names.map((name) => (name === numberColumn && !options.isUnpacked ? null : fieldNamed(name)))
   return problemIn(names, fields, filled.length, options.skipsUnknown) ?? fileOf(fields, filled, options.domains)
 }
 
 /** Returns the separator that is most frequent in the first row. */
-function separatorOf(line: string): Separator {
+function separatorOf(text: string): Separator {
+  const line = text
+    .slice(0, 10_000)
+    .split(/[\r\n]/, 1)
+    .join()
   const count = (separator: Separator) => line.split(separator).length
   return ([',', ';', '\t'] as const).reduce((best, each) => (count(each) > count(best) ? each : best))
 }
@@ -162,10 +173,20 @@ function splitShortUrl(values: Map<string | null, string>, domains: ReadonlySet<
   if (!values.has('domain_id') && domains.has(host.toLowerCase())) values.set('domain_id', host)
 }
 
-/** Formats a file so that `parseFile` returns it. */
-export function formatFile({ columns, rows }: ImportFile): string {
+/** Returns the text of a file for a form, compressed, so that the page stays small. */
+export async function packFile({ columns, rows }: ImportFile): Promise<string> {
   const lines = rows.map(({ number, cells }) => csvRow([number, ...cells]))
-  return csvRow([numberColumn, ...columns]) + lines.join('')
+  const packed = await promisify(deflateRaw)(csvRow([numberColumn, ...columns]) + lines.join(''))
+  return packed.toString('base64url')
+}
+
+/** Returns the text that `packFile` has packed, for `parseFile`. Any other text is an empty file. */
+export async function unpackFile(packed: string): Promise<string> {
+  const limits = { maxOutputLength: maxUnpackedBytes }
+  return promisify<Buffer, ZlibOptions, Buffer>(inflateRaw)(Buffer.from(packed, 'base64url'), limits).then(
+    String,
+    () => '',
+  )
 }
 
 const correctionName = /^row-(\d{1,5})-(\w+)$/

@@ -1,6 +1,7 @@
 /** Forms posted from another site change nothing, on every POST route. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { deflateRawSync } from 'node:zlib'
 import { findAccount } from '../../src/accounts/store.ts'
 import { listKeys } from '../../src/keys/store.ts'
 import { findQrStyle, storeQrStyle } from '../../src/qr/store.ts'
@@ -57,6 +58,8 @@ async function pathsFor(app: TestApp, { account, domain, space, links }: Furnish
   }
 }
 
+const packed = deflateRawSync('#,url\n2,https://evil.example/').toString('base64url')
+
 /** Returns the fields of forms that need some, by route. */
 async function formsFor(app: TestApp, { account, domain, links: [link, edited], key }: Furnished) {
   const { edit } = await app.actions.links.changeForNow(account, edited.id, { title: 'Edited' }, null)
@@ -65,7 +68,7 @@ async function formsFor(app: TestApp, { account, domain, links: [link, edited], 
     '/app/scheme': { scheme: 'dark' },
     '/app/links': { url: 'https://evil.example/', domain_id: String(domain.id) },
     '/app/links/:id': { url: 'https://evil.example/' },
-    '/app/links/import': { rows: 'url\nhttps://evil.example/', what: 'create', ready: '1' },
+    '/app/links/import': { rows: packed, what: 'create', ready: '1' },
     '/app/links/undo': { edit: String(edit) },
     '/app/links/selected': { what: 'disable', [`row-${link.id}`]: 'on' },
     '/app/domains': { name: 'evil.example.com' },

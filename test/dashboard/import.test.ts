@@ -1,6 +1,7 @@
 /** Imports of CSV in the dashboard: what files look like, the check of their rows, corrections, storing and undo. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { deflateRawSync } from 'node:zlib'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
@@ -8,6 +9,10 @@ import { newPlace } from '../links-api.ts'
 
 const app = await startApp()
 const path = '/app/links/import'
+
+function packed(text: string): string {
+  return deflateRawSync(text).toString('base64url')
+}
 
 async function newOwner() {
   const place = await newPlace(app)
@@ -100,6 +105,7 @@ test('rejects other files, and keeps what was pasted', async () => {
     ['summer,https://acme.com', /No column is named Destination\. The first row must name the columns\..* Alias/],
     ['url,Owner,', /The columns “Owner”, without a name are unknown\. Rename or delete them.* Title/],
     ['url,Destination\nx,y', /Two columns have the field Destination/],
+    [','.repeat(1_000), /more than 100 columns/],
     [rows(1_734), /There are 1,734 rows, and one import takes up to 1,000\. Split the file into 2 files\./],
     [`url,notes\nhttps://acme.com,${'x'.repeat(1024 * 1024)}`, /The file is larger than 1 MB\. Split it/],
   ] as const) {
@@ -113,7 +119,7 @@ test('rejects other files, and keeps what was pasted', async () => {
   const skipped = await send({ ...page.form(path), skip_unknown: 'true' })
   assert.match(skipped.page.text, /1 link will be created/)
   assert.match((await send({ csv: ' ' })).page.errorOf('csv'), /Choose a file, or paste the rows/)
-  const large = await send({}, 'x'.repeat(4 * 1024 * 1024))
+  const large = await send({}, 'x'.repeat(3 * 1024 * 1024))
   assert.deepEqual([large.status, /larger than 1 MB\. Split it/.test(large.page.text)], [413, true])
 })
 
@@ -176,10 +182,13 @@ test('asks for the password of an exported link, and rejects a form that was tam
   await create(ready.page)
   assert.deepEqual(await links('has_redirect_password'), [[true]])
   for (const form of [
-    { rows: '"', what: 'create' },
-    { rows: '#,url\nx,https://acme.com', 'row-2-csv': '"' },
-    { rows: '#,url\n2,https://acme.com', 'row-2-csv': '"', what: 'create', ready: '1' },
-    { rows: '#,url\n2,https://acme.com', 'row-2-id': '7', 'row-2-constructor': 'x', page: '-1' },
+    { rows: '', what: 'create' },
+    { rows: 'x', what: 'create' },
+    { rows: packed('"') },
+    { rows: packed('#,url\nx,https://acme.com'), 'row-2-csv': '"' },
+    { rows: packed('#,url\n2,https://acme.com'), 'row-2-csv': '"', what: 'create', ready: '1' },
+    { rows: packed('#,url\n2,https://acme.com'), 'row-2-id': '7', 'row-2-constructor': 'x', page: '-1' },
+    { rows: packed('a'.repeat(100_000_000)) },
     { csv: 'constructor,__proto__,url\n1,2,3' },
   ]) {
     assert.ok((await send(form)).status < 500)

@@ -18,13 +18,14 @@ import {
   type CheckedRow,
   checkRows,
   controlName,
-  formatFile,
   type ImportFile,
   type ImportRow,
   isReady,
+  packFile,
   parseFile,
   type ReadyRow,
   textOfFile,
+  unpackFile,
   withCorrections,
 } from '../import-file.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
@@ -48,9 +49,9 @@ import { sendCsv } from '../statistics/csv.ts'
 const home = '/app/links/import'
 /** Rows of each table on a page. */
 const rowsPerPage = 50
-/** A form has the whole file, with quotes around its cells, and controls for some rows. */
+/** A form has the whole file, and controls for some rows. */
 const formLimits = {
-  maxBytes: 3 * maxBytes,
+  maxBytes: 2 * maxBytes,
   maxFields: 1_000,
   tooLarge: 'The file is larger than 1 MB. Split it into several files.',
 }
@@ -109,21 +110,22 @@ async function importPage(request: PageRequest, services: Services): Promise<Pag
 
 /** Returns the file or the pasted rows of a form; the form with its error if they can't be read. */
 async function fileIn(fields: Fields, { domains }: Choices): Promise<ImportFile | FormState> {
-  const isFormatted = typeof fields.rows === 'string'
-  const { file } = fields
+  const { file, rows, csv } = fields
+  const isUnpacked = typeof rows === 'string'
   const name = file instanceof UploadedFile ? 'file' : 'csv'
-  const text = file instanceof UploadedFile ? textOfFile(file.bytes) : String(fields.rows ?? fields.csv ?? '')
-  const size = file instanceof UploadedFile ? file.bytes.length : Buffer.byteLength(text ?? '')
+  const pasted = isUnpacked ? await unpackFile(rows) : String(csv ?? '')
+  const text = file instanceof UploadedFile ? textOfFile(file.bytes) : pasted
+  const size = file instanceof UploadedFile ? file.bytes.length : Buffer.byteLength(pasted)
   const read = async () => {
-    if (size > maxBytes && !isFormatted) return formLimits.tooLarge
+    if (size > maxBytes && !isUnpacked) return formLimits.tooLarge
     if (text === null)
       return 'This is not a text file. In your spreadsheet, save the table as CSV, and choose that file.'
     if (text.trim() === '') return name === 'file' ? 'The file is empty.' : 'Choose a file, or paste the rows here.'
     const names = new Set(domains.flatMap(({ name, name_unicode }) => [name, name_unicode]))
-    return parseFile(text, { domains: names, skipsUnknown: fields.skip_unknown === 'true', isFormatted })
+    return parseFile(text, { domains: names, skipsUnknown: fields.skip_unknown === 'true', isUnpacked })
   }
   const parsed = await read()
-  if (typeof parsed !== 'string') return isFormatted ? withCorrections(parsed, fields) : parsed
+  if (typeof parsed !== 'string') return isUnpacked ? withCorrections(parsed, fields) : parsed
   const violation = new Refusal('not_allowed.file', { reason: parsed }).at(name)
   return new FormState({ ...fields, csv: size > maxBytes ? '' : fields.csv }, [violation])
 }
@@ -197,7 +199,7 @@ async function checkPage(file: ImportFile, rows: readonly CheckedRow[], state: C
       ? html`<p>${links} will be created. Nothing is stored yet.</p>`
       : notice('warning', summaryOf(failed, ready.length), null)
   const kept = { domain_id: String(fields.domain_id ?? ''), space_id: String(fields.space_id ?? '') }
-  const hidden = hiddenFields({ rows: formatFile(file), ready: String(ready.length), ...kept })
+  const hidden = hiddenFields({ rows: await packFile(file), ready: String(ready.length), ...kept })
   const body = html`<form method="post" action="${home}" enctype="multipart/form-data" class="stack" data-guard novalidate>
 ${onceField()}${hidden}${summary}${errorTable(file, rows)}${tagSentence(newTags)}
 <div class="actions">${buttons}<a class="button plain" href="${home}">Start over</a></div>
