@@ -108,4 +108,4 @@ export function formatViolations(violations: readonly Violation[], operand?: str
     .join('\n')
 }
 
-const noDomain = `The account has no domain yet. Create one with "${program} domains create NAME".`
+export const noDomain = `The account has no domain yet. Create one with "${program} domains create NAME".`

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { type Around, newPlace as newEmptyPlace } from '../../test/command-line.ts'
 import { newFolder } from '../../test/processes.ts'
@@ -45,6 +47,111 @@ test('exports links with the filters of a list to standard output or a file', as
   const invalid = await run('links export --format xlsx --status gone')
   assert.equal(invalid.code, 2)
   assert.match(invalid.stderr, /^--format: The format must be one of csv, jsonl\.\n--status: /)
+})
+
+for (const engine of ['sqlite', 'postgres'] as const) {
+  test(`imports CSV after a dry run on ${engine}`, async (t) => {
+    const { run, say, folder } = await newPlace(t, engine)
+    await say('spaces create Summer')
+    await say('links create https://acme.com --alias taken')
+    const file = join(folder, 'links.csv')
+    const rows = [
+      'Destination;Alias;Domain;Space;Tags',
+      'acme.com/a;a;go.acme.com;summer;Sale, Print',
+      '',
+      'https://b.example;;;;',
+    ]
+    writeFileSync(file, rows.join('\n'))
+    assert.equal(
+      await say(`links import ${file}`),
+      [
+        'ROW  SHORT URL                  URL',
+        '2    http://go.acme.com:3080/a  https://acme.com/a',
+        '4    http://go.acme.com:3080/…  https://b.example',
+        '\n2 links can be created. Nothing is stored yet: add --yes to create them.\n',
+      ].join('\n'),
+    )
+    assert.equal(JSON.parse(await say('links list --json')).length, 1)
+
+    const { stored, links, errors } = JSON.parse(await say(`links import ${file} --yes --json`))
+    assert.deepEqual([stored, errors, links.map(({ row }: { row: number }) => row)], [true, [], [2, 4]])
+    assert.deepEqual([links[0].tags, links[0].space_id, links[1].space_id], [['Print', 'Sale'], 1, null])
+    assert.equal(links[1].short_url, JSON.parse(await say('links list --json'))[0].short_url)
+
+    writeFileSync(
+      file,
+      'url,alias,domain_id,space_id,clicks_limit\nx y,,,,\nhttps://c.example,TAKEN,,Winter,0\nhttps://c.example,c,,,\nhttps://c.example,C,a.example,,\nhttps://c.example,d,,,,,x',
+    )
+    const sentences = [
+      'Row 2, column url: Leave out white space, or encode it as %20: write a URL such as https://go.acme.com/path.',
+      'Row 3, column clicks_limit: The clicks_limit must be an integer from 1 to 1000000000.',
+      'Row 3, column space_id: The account has no space "Winter".',
+      'Row 5, column domain_id: The account has no domain "a.example".',
+      'Row 6, column csv: The row has 7 cells, but the first row has only 5 names. Put cells with commas in double quotes.',
+    ]
+    for (const options of ['', ' --yes']) {
+      const refused = await run(`links import ${file}${options}`)
+      assert.deepEqual([refused.code, refused.stderr.trimEnd().split('\n').toSorted()], [1, sentences.toSorted()])
+      assert.match(
+        refused.stdout,
+        /\n\nNothing was stored, because 4 rows have errors\. Correct the file, or add --yes --skip-errors to create the other 1 link\.\n$/,
+      )
+    }
+    assert.equal(JSON.parse(await say('links list --json')).length, 3)
+    const input = Readable.from([readFileSync(file)])
+    const partly = await run('links import - --space Summer --yes --skip-errors --json', { input })
+    assert.equal(partly.code, 1)
+    const result = JSON.parse(partly.stdout)
+    assert.deepEqual([result.links[0].row, result.links[0].space_id, result.errors.length], [4, 1, 5])
+    assert.deepEqual(result.errors[0], { row: 2, column: 'url', code: 'has_space', message: sentences[0]?.slice(19) })
+  })
+}
+
+test('rejects files that it cannot import, and stores no link', async (t) => {
+  const { storage, run, say, folder } = await newPlace(t)
+  const file = join(folder, 'links.csv')
+  for (const [content, sentence] of [
+    ['', 'There are no rows. '],
+    ['PK\x03\x04\0', 'This is not a text file. Save the table as CSV in your spreadsheet.\n'],
+    ['url\nhttps://acme.com\n"x', 'In row 3, a quote isn’t closed'],
+    ['alias\na', 'No column is named Destination.'],
+    [
+      `url\n${'https://acme.com\n'.repeat(5_001)}`,
+      'There are 5,001 rows, and one import takes up to 5,000. Split the file into 2',
+    ],
+    ['url,Owner\nhttps://acme.com,Ana', 'The column “Owner” is unknown.'],
+  ] as const) {
+    writeFileSync(file, content)
+    const { code, stdout, stderr } = await run(`links import ${file} --yes`)
+    assert.deepEqual([code, stdout, stderr.slice(0, sentence.length)], [1, '', sentence])
+  }
+  assert.match((await run(`links import ${file}`)).stderr, / To leave them out, add --skip-unknown\.\n$/)
+  assert.match(await say(`links import ${file} --skip-unknown`), /1 link can be created\./)
+  assert.equal((await run(`links import ${folder}/none.csv`)).stderr, `The file ${folder}/none.csv doesn't exist.\n`)
+  assert.match((await run('links import - --space Winter')).stderr, /^--space: The account has no space "Winter"\. /)
+  const terminal = { input: Object.assign(Readable.from(['https://acme.com']), { isTTY: true }) }
+  assert.match((await run('links import', terminal)).stderr, /^Reading rows from the terminal\. End them with Ctrl-D/)
+  await createAccount(storage, 'Empty')
+  const empty = await run(`links import ${file} --skip-unknown --account 2`)
+  assert.deepEqual([empty.code, /^The account has no domain yet\. /.test(empty.stderr)], [1, true])
+  assert.equal(await say('links list --account 1 --json'), '[]\n')
+})
+
+test('imports more than 1,000 links in several transactions, and names the last row before a failure', async (t) => {
+  const { storage, run, say } = await newPlace(t)
+  assert.ok(storage.location.engine === 'sqlite')
+  const database = new DatabaseSync(storage.location.path)
+  // As if someone else took the alias between the check and the second transaction.
+  database.exec(`create trigger taken before insert on links when new.alias = 'a1001' begin select raise(ignore); end`)
+  database.close()
+  const rows = Array.from({ length: 1_002 }, (_, n) => `https://acme.com,a${n}`)
+  const input = Readable.from([['url,alias', ...rows].join('\n')])
+  const { code, stdout, stderr } = await run('links import --yes', { input })
+  const wayOut = 'The links up to row 1001 were created. Import the other rows again.'
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.equal(stderr, `The alias a1001 has already been taken on this domain. Choose another alias. ${wayOut}\n`)
+  assert.equal(JSON.parse(await say('links list --limit 1000 --search a999 --json')).length, 1)
+  assert.equal(JSON.parse(await say('links list --search a1000 --json')).length, 0)
 })
 
 test('draws the QR code of a link as SVG or PNG', async (t) => {

@@ -1,4 +1,4 @@
-/** The commands that write links to files, or read them: spreadsheets and QR codes. */
+/** The commands that write links to files: exports and QR codes. */
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Failure } from '../errors.ts'

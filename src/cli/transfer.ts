@@ -160,7 +160,7 @@ function writeTo(
 }
 
 /** Explains an error of the file system. Returns other errors unchanged. */
-function readFailure(file: string, error: NodeJS.ErrnoException): Error {
+export function readFailure(file: string, error: NodeJS.ErrnoException): Error {
   const { code, message } = error
   if (code === 'ENOENT') return new StartupFailure(`The file ${file} doesn't exist.`)
   if (code === 'EISDIR') {

@@ -6,7 +6,7 @@ import { deflateRaw, inflateRaw, type ZlibOptions } from 'node:zlib'
 import { findDomainByName } from '../domains/store.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { type Fields, maxFields } from '../http/form-encoding.ts'
-import { csvRow, parseCsv, type Separator } from '../lib/csv.ts'
+import { csvRow, parseCsv, readCsv, type Separator } from '../lib/csv.ts'
 import { maxBytes, maxRows } from '../links/bulk-schema.ts'
 import { type CheckedLink, checkNewLinks } from '../links/new-links.ts'
 import { linkLabels, storeLink } from '../links/schema.ts'
@@ -74,13 +74,16 @@ interface ReadingOptions {
   readonly skipsUnknown: boolean
   /** Whether `unpackFile` has returned the text. */
   readonly isUnpacked: boolean
+  /** The most rows below the names of the columns; by default, as many as a bulk request may have. */
+  readonly mostRows?: number
 }
 
 /** Parses the text of a file, or a list of URLs. Returns a sentence for the user if that is impossible. */
 export async function parseFile(text: string, options: ReadingOptions): Promise<ImportFile | string> {
   const lines = text.replace(/^\ufeff?(?:sep=.)?[\r\n]*/i, '')
-  const all = await parseCsv(lines, separatorOf(lines))
-  if (all === undefined) return 'A quote isn’t closed, or text follows it. Double the quotes within a cell.'
+  const all = await readCsv(lines, separatorOf(lines))
+  if (typeof all === 'number')
+    return `In row ${all}, a quote isn’t closed, or text follows it. Double the quotes within a cell.`
   const isList = all[0]?.length === 1 && /^https?:\/\/\S+$/i.test(all[0].join())
   const [names = [], ...rows] = isList ? [['url'], ...all] : all
   const first = isList ? 1 : 2
@@ -88,7 +91,7 @@ export async function parseFile(text: string, options: ReadingOptions): Promise<
   if (names.length > maxFields)
     return `There are more than ${maxFields} columns. Delete those that are no fields of a link.`
   const fields = names.map((name) => (name === numberColumn && !options.isUnpacked ? null : fieldNamed(name)))
-  return problemIn(names, fields, filled.length, options.skipsUnknown) ?? fileOf(fields, filled, options.domains)
+  return problemIn(names, fields, filled.length, options) ?? fileOf(fields, filled, options.domains)
 }
 
 /** Returns the separator that is most frequent in the first row. */
@@ -122,7 +125,7 @@ function problemIn(
   names: readonly string[],
   fields: readonly (string | null)[],
   rows: number,
-  skipsUnknown: boolean,
+  { skipsUnknown, mostRows = maxRows }: ReadingOptions,
 ): string | null {
   if (names.length === 0)
     return 'There are no rows. The first row must name the columns, such as Destination and Alias.'
@@ -137,9 +140,9 @@ function problemIn(
   const twice = fields.find((field, at) => field !== null && fields.indexOf(field) < at)
   if (twice) return `Two columns have the field ${linkLabels[twice as keyof typeof linkLabels] ?? twice}. Delete one.`
   if (rows === 0) return 'There are no rows below the names of the columns.'
-  if (rows <= maxRows) return null
-  const files = Math.ceil(rows / maxRows)
-  return `There are ${formatCount(rows)} rows, and one import takes up to ${formatCount(maxRows)}. Split the file into ${files} files.`
+  if (rows <= mostRows) return null
+  const files = Math.ceil(rows / mostRows)
+  return `There are ${formatCount(rows)} rows, and one import takes up to ${formatCount(mostRows)}. Split the file into ${files} files.`
 }
 
 function fileOf(

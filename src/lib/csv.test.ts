@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { csvParts, csvRow, parseCsv } from './csv.ts'
+import { csvParts, csvRow, parseCsv, readCsv } from './csv.ts'
 
 test('quotes cells with commas, quotes and line breaks, and leaves null empty', () => {
   assert.equal(
@@ -35,11 +35,13 @@ test('parses what it writes, with either line break, and skips empty lines', asy
   ])
   assert.deepEqual(await parseCsv('a,'), [['a', '']])
   for (const text of ['"a', '"a"b', 'a"b', 'a\rb']) assert.equal(await parseCsv(text), undefined, text)
+  assert.equal(await readCsv('a\n"b\nc"\n\n"d'), 4)
+  assert.deepEqual(await readCsv('a\n\nb'), [['a'], [''], ['b']])
 })
 
 test('parses semicolons and tabs between cells', async () => {
-  assert.deepEqual(await parseCsv('a;"b;c";d,e', ';'), [['a', 'b;c', 'd,e']])
-  assert.deepEqual(await parseCsv('a\t\tb;c\r\n', '\t'), [['a', '', 'b;c']])
+  assert.deepEqual(await readCsv('a;"b;c";d,e', ';'), [['a', 'b;c', 'd,e']])
+  assert.deepEqual(await readCsv('a\t\tb;c\r\n', '\t'), [['a', '', 'b;c']])
 })
 
 test('lets other work run while it parses a long text', async () => {

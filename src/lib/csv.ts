@@ -38,11 +38,18 @@ const cellsPerCheck = 100
 /** More rows than anything accepts. */
 const maxRows = 10_000
 
+/** Returns the rows of a CSV text as `readCsv` does, but without empty lines. Returns undefined for invalid text. */
+export async function parseCsv(text: string): Promise<string[][] | undefined> {
+  const rows = await readCsv(text)
+  if (typeof rows === 'number') return undefined
+  return rows.filter(([first, ...others]) => first !== '' || others.length > 0)
+}
+
 /**
- * Returns the first 10,000 rows of a CSV text without empty lines, or undefined if a quote is not closed or text follows
- * one. Removes the apostrophe that `csvRow` puts before formulas.
+ * Returns the first 10,000 rows of a CSV text. Returns the number of the first row, from 1, in which a quote is not closed or
+ * text follows one. Removes the apostrophe that `csvRow` puts before formulas.
  */
-export async function parseCsv(text: string, separator: Separator = ','): Promise<string[][] | undefined> {
+export async function readCsv(text: string, separator: Separator = ','): Promise<string[][] | number> {
   const pattern = cellBefore(separator)
   const ticks = new Ticks()
   const rows: string[][] = []
@@ -51,7 +58,7 @@ export async function parseCsv(text: string, separator: Separator = ','): Promis
   for (let at = 0; at < text.length && rows.length < maxRows; ) {
     pattern.lastIndex = at
     const [whole, quoted, plain, end] = pattern.exec(text) ?? []
-    if (whole === undefined) return undefined
+    if (whole === undefined) return rows.length + 1
     at += whole.length
     row.push(withoutApostrophe(quoted?.replaceAll('""', '"') ?? plain ?? ''))
     cells += 1
@@ -61,7 +68,7 @@ export async function parseCsv(text: string, separator: Separator = ','): Promis
     rows.push(row)
     row = []
   }
-  return rows.filter(([first, ...others]) => first !== '' || others.length > 0)
+  return rows
 }
 
 function withoutApostrophe(text: string): string {

@@ -11,7 +11,7 @@ import { checkedValues, type LinkActions } from './actions.ts'
 import { takenAliases } from './bulk.ts'
 import { requirePassword, transactions } from './bulk-requests.ts'
 import { newEdit, recordCreations } from './link-edits.ts'
-import { storeLink } from './schema.ts'
+import { type LinkRow, storeLink } from './schema.ts'
 
 /** A new link with its domain, or the violations in its fields. */
 export type CheckedLink = Awaited<ReturnType<typeof checkedValues>> | { readonly violations: readonly Violation[] }
@@ -76,15 +76,15 @@ async function aliasViolations(
 }
 
 /**
- * Stores the account's new links in one transaction. Returns the edit that `undoEdit` can undo for a minute. If a link
- * can't be stored, throws its failure and stores none.
+ * Stores the account's new links in one transaction. Returns them, and the edit that `undoEdit` can undo for a minute. If a
+ * link can't be stored, throws its failure and stores none.
  */
 export async function storeNewLinks(
   storage: Storage,
   actions: LinkActions,
   account: number,
   all: readonly Fields[],
-): Promise<number> {
+): Promise<{ readonly links: readonly LinkRow[]; readonly edit: number }> {
   const ticks = new Ticks()
   const insertions: Awaited<ReturnType<LinkActions['insertion']>>[] = []
   // Passwords are hashed here, one after another, so that other accounts get their turn.
@@ -110,5 +110,5 @@ export async function storeNewLinks(
     actions.onStored(record)
     await ticks.next()
   }
-  return edit
+  return { links: stored.map(({ record }) => record), edit }
 }

@@ -100,7 +100,7 @@ test('rejects other files, and keeps what was pasted', async () => {
   for (const [file, error] of [
     ['', /The file is empty\./],
     [Buffer.from([0x50, 0x4b, 3, 4, 0, 0]), /This is not a text file\. In your spreadsheet, save the table as CSV/],
-    ['url,title\n"https://acme.com,x', /A quote isn’t closed/],
+    ['url,title\n"https://acme.com,x', /In row 2, a quote isn’t closed/],
     ['url', /There are no rows below the names/],
     ['summer,https://acme.com', /No column is named Destination\. The first row must name the columns\..* Alias/],
     ['url,Owner,', /The columns “Owner”, without a name are unknown\. Rename or delete them.* Title/],

@@ -95,10 +95,10 @@ async function importPage(request: PageRequest, services: Services): Promise<Pag
   const ready = rows.filter(isReady)
   if (fields.what === 'create' && ready.length > 0 && fields.ready === String(ready.length)) {
     const links = ready.map((row) => row.fields)
-    const edit = await attempt(() => storeNewLinks(storage, actions.links, account, links))
-    if (!(edit instanceof Failure)) {
+    const stored = await attempt(() => storeNewLinks(storage, actions.links, account, links))
+    if (!(stored instanceof Failure)) {
       const failed = rows.length - ready.length
-      return new Redirect('/app/links', { code: 'links-imported', count: ready.length, failed, ids: [edit] })
+      return new Redirect('/app/links', { code: 'links-imported', count: ready.length, failed, ids: [stored.edit] })
     }
     // Someone has just taken an alias, for example. The next check finds it.
     return importPage({ ...request, fields: { ...fields, what: 'check' } }, services)
