@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { foldCase } from '../src/lib/text.ts'
 import { resources } from '../src/resources.ts'
-import { searchIndexOf } from '../src/storage/migrations/search.ts'
+import { searchIndexOf } from '../src/storage/migrations/all.ts'
 import { countedMatches, type Listable, type Listing, type Page, type ValueRange } from '../src/storage/port.ts'
 import { openSqlite } from '../src/storage/sqlite/open.ts'
 

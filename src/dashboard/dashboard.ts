@@ -5,7 +5,7 @@ import { html } from '../http/html.ts'
 import { addHeader, send } from '../http/response.ts'
 import { version } from '../version.ts'
 import { assetHandler } from './assets.ts'
-import { renderFailurePage } from './failure-page.ts'
+import { renderFailurePage } from './frame.ts'
 import { addAccountPage } from './pages/account.ts'
 import { addComparePage } from './pages/compare.ts'
 import { addDomainQrPages } from './pages/domain-qr.ts'
@@ -23,8 +23,7 @@ import { addSignInPages } from './pages/sign-in.ts'
 import { addSpacePages } from './pages/spaces.ts'
 import { addTagPages } from './pages/tags.ts'
 import { Pages, type Services } from './pages.ts'
-import { addBreakdownPages } from './statistics/breakdown-pages.ts'
-import { addReferrerPages } from './statistics/referrer-links.ts'
+import { addBreakdownPages, addReferrerPages } from './statistics/breakdown-pages.ts'
 
 export function addDashboard(services: Services): void {
   const { router } = services

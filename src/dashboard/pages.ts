@@ -23,12 +23,13 @@ import { readSessionCookie } from '../sessions/token.ts'
 import type { Space } from '../spaces/schema.ts'
 import type { Storage } from '../storage/port.ts'
 import type { TagActions } from '../tags/actions.ts'
-import { failureContent, renderFailurePage } from './failure-page.ts'
 import {
   type FrameContent,
+  failureContent,
   fingerprintOfParts,
   isRefresh,
   pageHeaders,
+  renderFailurePage,
   renderFramed,
   responseHeaders,
 } from './frame.ts'

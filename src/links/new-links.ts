@@ -2,8 +2,8 @@
 
 import { Failure } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
+import { Ticks } from '../lib/periodic.ts'
 import { foldCase } from '../lib/text.ts'
-import { Ticks } from '../lib/ticks.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { type Db, parts, type Storage } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'

@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { freePort } from '../../test/processes.ts'
 import { repository } from '../../test/scripts.ts'
-import { probe } from './probe.ts'
+import { probe } from './checks.ts'
 
 const fingerprint = 'n3vaDcnoPlRmZQxY1sWu0k'
 const path = '/.well-known/waymark'

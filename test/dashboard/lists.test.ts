@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { today } from '../../src/analytics/calendar.ts'
-import { maxChoices } from '../../src/dashboard/choices.ts'
+import { maxChoices } from '../../src/dashboard/record-forms.ts'
 import { scopes } from '../../src/keys/scope.ts'
 import { createKey } from '../../src/keys/store.ts'
 import { startApp } from '../app.ts'

@@ -13,7 +13,6 @@ import { type CheckedLink, storeNewLinks } from '../../links/new-links.ts'
 import { linkLabels } from '../../links/schema.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { Refusal, type Violation } from '../../violations.ts'
-import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'
 import {
   type CheckedRow,
   checkRows,
@@ -43,7 +42,7 @@ import { formatCount, quantity } from '../parts/format.ts'
 import { destination, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, notice } from '../parts/messages.ts'
 import { longTable, table } from '../parts/table.ts'
-import { attempt } from '../record-forms.ts'
+import { attempt, type Choices, domainChoice, loadChoices, spaceChoice } from '../record-forms.ts'
 import { sendCsv } from '../statistics/csv.ts'
 
 const home = '/app/links/import'

@@ -9,7 +9,6 @@ import { type Link, type LinkRow, linkLabels, linkOf } from '../../links/schema.
 import { findLink, findLinkDomain } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import type { Tag } from '../../tags/schema.ts'
-import { type Choices, loadChoices, loadTags, spaceChoice } from '../choices.ts'
 import type { PageContent, Pages, Services } from '../pages.ts'
 import { hiddenFields } from '../parts/buttons.ts'
 import {
@@ -25,7 +24,7 @@ import {
 import { exactTime, formatDay, quantity } from '../parts/format.ts'
 import { shortUrlParts, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, type Difference } from '../parts/messages.ts'
-import { addRecordForms, newRecordForm } from '../record-forms.ts'
+import { addRecordForms, type Choices, loadChoices, loadTags, newRecordForm, spaceChoice } from '../record-forms.ts'
 import { campaignSection, campaignValues, loadSuggestions, mergeCampaign, type Suggestions } from './campaign-fields.ts'
 
 export function addLinkForms(pages: Pages, { storage, actions: { links }, shortUrl }: Services): void {

@@ -2,28 +2,31 @@
 import { maxValues } from '../../analytics/day.ts'
 import type { Ranking, ValueClicks } from '../../analytics/statistics/ranking.ts'
 import { rankingOf } from '../../analytics/statistics/statistics.ts'
-import type { Subject } from '../../analytics/statistics/store.ts'
+import { linksOfReferrer, type Subject } from '../../analytics/statistics/store.ts'
 import { Failure, validationFailed } from '../../errors.ts'
 import { form, optional } from '../../forms/form.ts'
 import { type ListQuery, pageSize } from '../../forms/list-query.ts'
 import { boundedText, integer, oneOf } from '../../forms/rules.ts'
 import type { Outcome } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
-import { type Html, html } from '../../http/html.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
 import { foldCase } from '../../lib/text.ts'
 import { findLinkNames } from '../../links/link-list.ts'
 import type { Resource } from '../../resources.ts'
+import type { Storage } from '../../storage/port.ts'
+import { periodQuery } from '../charts/period.ts'
+import { bar } from '../charts/small-charts.ts'
 import { filterBar, ListState } from '../lists.ts'
 import type { PageContent, PageRequest, Pages, Services } from '../pages.ts'
-import { formatCount } from '../parts/format.ts'
+import { formatCount, formatPercent } from '../parts/format.ts'
 import { shortUrlText, truncateMiddle } from '../parts/links.ts'
-import { linkIds, topValues, unanswered, valueCell } from './breakdowns.ts'
+import { longTable, type Sorting } from '../parts/table.ts'
+import { linkIds, linkLabel, topValues, unanswered, valueCell } from './breakdowns.ts'
 import { timeZoneText } from './clicks-over-time.ts'
 import { type CsvRow, sendClicksCsv, sendCsv, shareText } from './csv.ts'
 import { periodBar } from './period-bar.ts'
-import { homes, requestedSubject, Statistics } from './statistics.ts'
-import { fileOfLinks, introduction, rowsOfLinks, valueTable } from './value-table.ts'
-import { type BreakdownName, breakdowns, type PropertyName, valueText } from './values.ts'
+import { homes, type NamedSubject, requestedSubject, Statistics } from './statistics.ts'
+import { type BreakdownName, breakdowns, type PropertyName, referrerPath, valueText } from './values.ts'
 
 const scopes = Object.keys(homes) as Subject['scope'][]
 const names = Object.keys(breakdowns) as BreakdownName[]
@@ -193,4 +196,150 @@ async function valueRows(ranking: Ranking, name: PropertyName): Promise<CsvRow[]
 async function linkRows(statistics: Statistics, ranking: Ranking): Promise<CsvRow[]> {
   const { values, others } = await topValues(ranking, linksInFile)
   return fileOfLinks(statistics, values, others)
+}
+
+interface ValueTable {
+  readonly caption: string
+  /** The label of the first column. */
+  readonly lead: string
+  readonly rows: readonly { readonly label: Part; readonly clicks: number }[]
+  /** The clicks of the longest bar. */
+  readonly most: number
+  /** The clicks of all values. */
+  readonly total: number
+  readonly sorting?: Sorting
+  readonly sortsByValue?: boolean
+}
+
+/** Renders values with a tinted bar behind each row. */
+export function valueTable({ caption, lead, rows, most, total, sorting, sortsByValue = false }: ValueTable) {
+  return longTable({
+    caption,
+    columns: [
+      {
+        label: lead,
+        kind: 'lead',
+        ...(sortsByValue && { sortBy: 'value' }),
+        cell: ({ label, clicks }: ValueTable['rows'][number]) =>
+          html`${bar(clicks, most)}<span class="bar-label">${label}</span>`,
+      },
+      { label: 'Clicks', kind: 'number', sortBy: 'clicks', cell: ({ clicks }) => formatCount(clicks) },
+      { label: 'Share', kind: 'number', width: 'small', cell: ({ clicks }) => formatPercent(clicks / total) },
+    ],
+    rows,
+    ...(sorting && { sorting }),
+  })
+}
+
+/** Returns links as rows of a table. */
+export async function rowsOfLinks({ scope, shortUrl }: Statistics, values: readonly ValueClicks[]) {
+  const [db, account] = scope
+  const links = await findLinkNames(db, account, linkIds(values))
+  return values.map(({ value, clicks }) => {
+    const label = typeof value === 'number' ? linkLabel(links.get(value), shortUrl) : 'Others'
+    return { label, clicks }
+  })
+}
+
+/** Returns the rows of a file with links, and the clicks of all others. */
+export async function fileOfLinks(
+  { scope, shortUrl }: Statistics,
+  values: readonly ValueClicks[],
+  others: number,
+): Promise<CsvRow[]> {
+  const [db, account] = scope
+  const links = await findLinkNames(db, account, linkIds(values))
+  const total = values.reduce((sum, { clicks }) => sum + clicks, others)
+  const rows: CsvRow[] = values.map(({ value, clicks }) => {
+    const link = links.get(value as number)
+    const text = link === undefined ? 'Deleted link' : shortUrl(link.domain, link.alias)
+    return [text, link?.title ?? null, clicks, shareText(clicks, total)]
+  })
+  const rest: CsvRow[] = others > 0 ? [['Others', null, others, shareText(others, total)]] : []
+  return [['Link', 'Title', 'Clicks', 'Share'], ...rows, ...rest]
+}
+
+const prepositions: Readonly<Partial<Record<Subject['scope'], string>>> = { space: 'in', tag: 'on links with the tag' }
+
+/** Renders "Clicks on go.acme.com", followed by `detail`. The subject is a link to its page in the same period. */
+export function introduction({ subject, name, path }: NamedSubject, { reading }: Statistics, detail: Part): Html {
+  const where = name === null ? 'all links' : html`<bdi>${name}</bdi>`
+  const link = html`<a href="${path}?${periodQuery(reading.period)}">${where}</a>`
+  return html`<p class="muted">Clicks ${prepositions[subject.scope] ?? 'on'} ${link}${detail}.</p>`
+}
+
+/** The number of links whose days are read, most clicked first, and the number of their days. They take up to a second. */
+const [maxLinks, maxLinkDays] = [100, 18_300]
+
+/** Adds the pages of referrers of the account, a domain, a space or a tag. */
+export function addReferrerPages(pages: Pages, services: Services): void {
+  for (const scope of ['account', 'domain', 'space', 'tag'] as const) {
+    const path = `${homes[scope]}/referrers/:host/links`
+    pages.get(path, async (request) => linksPage(await referrerOf(request, services, scope)))
+    pages.getFile(`${path}.csv`, async (request) => {
+      const referrer = await referrerOf(request, services, scope)
+      const { statistics, named, host } = referrer
+      const { violations } = statistics.reading
+      if (violations.length > 0) return validationFailed(violations)
+      const { values, others } = await clicksOf(referrer)
+      const rows = await fileOfLinks(statistics, values, others)
+      return sendCsv(request.exchange, `${named.fileName}${host}-links.csv`, rows)
+    })
+  }
+}
+
+interface Referrer {
+  readonly host: string
+  readonly named: NamedSubject
+  readonly statistics: Statistics
+  readonly storage: Storage
+}
+
+async function referrerOf(
+  request: PageRequest,
+  services: Services,
+  scope: 'account' | 'domain' | 'space' | 'tag',
+): Promise<Referrer> {
+  const named = await requestedSubject(request, services, scope)
+  const host = request.exchange.params.host ?? ''
+  const path = referrerPath(named.path, host)
+  if (path === null) throw new Failure('route_not_found', 'Page not found.')
+  const statistics = new Statistics(services, request, named.subject, path)
+  return { host, named, statistics, storage: services.storage }
+}
+
+/** Searches the most clicked links for clicks from the referrer. Returns these links, and the clicks of all others. */
+async function clicksOf({ host, statistics, storage }: Referrer) {
+  const [db, account, subject] = statistics.scope
+  const { range } = statistics.reading.period
+  const [links, referrers] = [
+    await rankingOf(db, account, subject, range, 'links'),
+    await rankingOf(db, account, subject, range, 'referrers'),
+  ]
+  const limit = Math.min(maxLinks, Math.floor(maxLinkDays / (range.to - range.from + 1)))
+  const top = await links.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit })
+  const values = await linksOfReferrer(storage, account, linkIds(top), range, host)
+  const found = values.reduce((sum, { clicks }) => sum + clicks, 0)
+  // The days of a group can name fewer values than the days of its links.
+  const others = Math.max(0, referrers.clicksOf(host) - found)
+  return { values, others, total: found + others, limit: links.size > limit ? limit : null }
+}
+
+async function linksPage(referrer: Referrer): Promise<PageContent> {
+  const { host, named, statistics } = referrer
+  const { values, others, total, limit } = await clicksOf(referrer)
+  const { reading, path, calendar } = statistics
+  const rows = await rowsOfLinks(statistics, values)
+  const rest = others > 0 ? [{ label: 'Others', clicks: others }] : []
+  const list = { caption: 'Links', lead: 'Link', rows: [...rows, ...rest], most: rows[0]?.clicks ?? 0, total }
+  const shown = total > 0 ? await valueTable(list) : html`<p class="muted">No clicks in this period.</p>`
+  const limited =
+    limit === null
+      ? null
+      : `Only the ${formatCount(limit)} links with the most clicks in this period were searched. Others counts the rest. `
+  const body = html`${introduction(named, statistics, html` from <bdi>${host}</bdi>`)}
+${periodBar({ reading, path, file: `${path}.csv`, isCompared: false })}
+${shown}
+<p class="muted small">${limited}${timeZoneText(calendar)}</p>`
+  return { title: `Links visited from ${host}`, place: named.place, body, status: statistics.status }
 }

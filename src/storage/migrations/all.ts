@@ -4,7 +4,6 @@ import { accountTables } from './accounts.ts'
 import { clickTables } from './clicks.ts'
 import { type Dialect, postgres, sqlite } from './dialect.ts'
 import { recordTables } from './records.ts'
-import { searchIndexes } from './search.ts'
 
 /** The SQL of each migration. Released migrations never change. */
 const all: Readonly<Record<string, (dialect: Dialect) => string[]>> = {
@@ -24,3 +23,68 @@ export function migrationsOf(engine: Dialect['engine']): Readonly<Record<string,
     }),
   )
 }
+
+/** Returns the search indexes, on SQLite with the records that they lack. */
+export function searchIndexes({ engine }: Dialect): string[] {
+  return engine === 'sqlite' ? indexesOfSqlite() : indexesOfPostgres
+}
+
+function indexesOfSqlite(): string[] {
+  const linkColumns = ['account_id', 'alias_folded', 'title', 'title_folded', 'url', 'url_folded']
+  return [
+    `create table search_changes (
+      resource text not null,
+      document integer not null,
+      primary key (resource, document)
+    ) without rowid, strict`,
+    ...searchIndexOf('domains', ['name'], ['account_id', 'name', 'search_text']),
+    ...searchIndexOf('spaces', ['name'], ['account_id', 'name_folded']),
+    ...searchIndexOf('tags', ['name'], ['account_id', 'name_folded']),
+    ...searchIndexOf('links', ['alias', 'title', 'url'], linkColumns),
+  ]
+}
+
+/** Returns the search index of a table's texts, which are computed from the columns: see `sqlite/search-index.ts`. */
+export function searchIndexOf(table: string, texts: readonly string[], columns: readonly string[]): string[] {
+  const enqueue = (row: 'old' | 'new') =>
+    `insert into search_changes values ('${table}', (${row}.account_id << 40) | ${row}.id) on conflict do nothing`
+  const isEdited = columns.map((column) => `new.${column} is not old.${column}`).join(' or ')
+  const name = `${table}_search`
+  return [
+    `create virtual table ${name} using fts5 (
+      ${texts.join(', ')}, content = '', contentless_delete = 1, detail = column,
+      tokenize = 'trigram case_sensitive 1'
+    )`,
+    // Rewrite a part of the index once 40 % of it is deleted: at SQLite's 10 %, that dominates the cost of a deletion.
+    `insert into ${name} (${name}, rank) values ('deletemerge', 40)`,
+    ...sqlite.trigger(`${name}_inserted`, `after insert on ${table}`, [enqueue('new')]),
+    ...sqlite.trigger(
+      `${name}_updated`,
+      `after update of ${columns} on ${table}`,
+      [enqueue('old'), enqueue('new')],
+      isEdited,
+    ),
+    ...sqlite.trigger(`${name}_deleted`, `after delete on ${table}`, [enqueue('old')]),
+  ]
+}
+
+const indexesOfPostgres = [
+  // Without the extension, searches are slower, but still correct.
+  `do $$ begin
+    create extension if not exists pg_trgm;
+  exception when others then
+    raise notice 'searches run without pg_trgm: %', sqlerrm;
+  end $$`,
+  `do $$ declare
+    operators text := (select extnamespace::regnamespace || '.gin_trgm_ops' from pg_extension where extname = 'pg_trgm');
+  begin
+    if operators is not null then
+      execute 'create index domains_by_text on domains using gin ((coalesce(search_text, name)) ' || operators || ')';
+      execute 'create index spaces_by_text on spaces using gin (name_folded ' || operators || ')';
+      execute 'create index tags_by_text on tags using gin (name_folded ' || operators || ')';
+      execute 'create index links_by_text on links using gin (alias_folded ' || operators || ')';
+      execute 'create index links_by_title_text on links using gin ((coalesce(title_folded, title)) ' || operators || ')';
+      execute 'create index links_by_url_text on links using gin ((coalesce(url_folded, url)) ' || operators || ')';
+    end if;
+  end $$`,
+]

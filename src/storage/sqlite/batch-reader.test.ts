@@ -9,9 +9,9 @@ import { createAccount, listAccounts } from '../../accounts/store.ts'
 import { domainRecords, insertDomain } from '../../domains/store.ts'
 import { Failure } from '../../errors.ts'
 import { query } from '../schema.ts'
-import { BatchReader } from './batch-reader.ts'
 import { compiledForSqlite } from './group-commit.ts'
 import { openSqlite } from './open.ts'
+import { BatchReader } from './readers.ts'
 
 const names = compiledForSqlite(query.selectFrom('accounts').select('name').where('id', '>', 0))
 

@@ -19,10 +19,9 @@ import type {
   Transaction,
 } from '../port.ts'
 import { isRead, type Query, query } from '../schema.ts'
-import { BatchReader } from './batch-reader.ts'
 import { Connection, openDatabase } from './connection.ts'
 import { compiledForSqlite, GroupCommit } from './group-commit.ts'
-import { Readers } from './readers.ts'
+import { BatchReader, Readers } from './readers.ts'
 import { SqliteLists } from './search.ts'
 import type { IndexedTables } from './search-index.ts'
 
