@@ -15,6 +15,8 @@ const rounds = runs(16, 4)
 const writers = 16
 /** The server is killed after this many acknowledged writes of a round, at most. */
 const maxWrites = 400
+/** The links of each bulk request. */
+const bulkSize = 200
 
 const resources = ['domains', 'spaces'] as const
 type Resource = (typeof resources)[number]
@@ -85,9 +87,15 @@ test('keeps every acknowledged write after SIGKILL, and no write in part', async
   const ledger = new Ledger()
   let server = await start()
   const { key } = server
+  const domain: Pending = { resource: 'domains', id: null, values: domainValues(null, 'bulk') }
+  const { row } = await send(new Agent(), server.port, key, domain)
+  ledger.acknowledge(domain, row)
   for (let round = 0; round < rounds; round++) {
+    const bulk = storeLinksUntilKilled(server, key, Number(row?.id), `r${round}`)
     await writeUntilKilled(server, key, ledger, `r${round}`)
+    const acknowledged = await bulk
     server = await start()
+    checkBulk(path, `r${round}`, acknowledged)
     const found = { domains: await readAll(server, key, 'domains'), spaces: await readAll(server, key, 'spaces') }
     ledger.settle(found)
     assert.deepEqual(found, ledger.rows)
@@ -116,6 +124,25 @@ async function writeUntilKilled(server: RunningServer, key: string, ledger: Ledg
   await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)))
   agent.destroy()
   assert.equal((await server.ended).signal, 'SIGKILL')
+}
+
+/** Stores links with bulk requests until the server is killed. Returns how many requests were acknowledged. */
+async function storeLinksUntilKilled(server: RunningServer, key: string, domain: number, round: string) {
+  for (let request = 0; ; ) {
+    const alias = (link: number) => `${round}-bulk${request}-${link}`
+    const linkOf = (link: number) => ({
+      domain_id: domain,
+      alias: alias(link),
+      url: 'https://acme.com/',
+      tags: ['Bulk'],
+    })
+    const json = { links: Array.from({ length: bulkSize }, (_, link) => linkOf(link)) }
+    const answer = await server.send('POST', '/api/v1/links/bulk', { key, json }).catch(whenCut)
+    if (answer === undefined) return request
+    if (answer.status === 503) continue
+    assert.equal(answer.body.meta.succeeded, bulkSize)
+    request++
+  }
 }
 
 /** Returns a new record most of the time, or a change or deletion of the writer's own record. */
@@ -189,6 +216,17 @@ async function get(server: RunningServer, key: string, path: string): Promise<Js
   const { status, body } = await server.send('GET', path, { key })
   assert.equal(status, 200, `${path}: ${JSON.stringify(body)}`)
   return body
+}
+
+/** Checks that each bulk request stored all links and tags or none: all that were acknowledged, and at most one other. */
+function checkBulk(path: string, round: string, acknowledged: number): void {
+  using database = new DatabaseSync(path, { readOnly: true })
+  const tagged = database
+    .prepare('select alias from links join link_tags on link_id = links.id where alias like ?')
+    .all(`${round}-bulk%`)
+  const requests = Map.groupBy(tagged, ({ alias }) => String(alias).split('-')[1])
+  assert.ok([acknowledged, acknowledged + 1].includes(requests.size), `${requests.size} of ${acknowledged} stored`)
+  for (const links of requests.values()) assert.equal(links.length, bulkSize)
 }
 
 /** Checks the database file. */
