@@ -10,7 +10,7 @@ import { removeDomainForNow, restoreDomain } from './deleted-domains.ts'
 import { type Domain, domainOperations, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
 import { beginDomainRemoval, domainRecords, domainRemoval, insertDomain, removeDomain } from './store.ts'
 
-export interface DomainParts {
+interface DomainParts {
   readonly removals: Pick<Removals, 'run'>
   /** Called after each commit and before the response, so that this process redirects correctly straight away. */
   readonly onChange: () => Promise<void>

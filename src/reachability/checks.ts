@@ -159,9 +159,9 @@ const http = process.getBuiltinModule('node:http')
 const https = process.getBuiltinModule('node:https')
 
 /** Whether a URL reaches this instance. */
-export type ProbeResult = 'here' | 'elsewhere' | 'no answer' | 'certificate error'
+type ProbeResult = 'here' | 'elsewhere' | 'no answer' | 'certificate error'
 
-export interface ProbeOptions {
+interface ProbeOptions {
   /** Milliseconds for the whole probe. */
   readonly timeoutMs: number
   /** The only port to which redirects are followed, because others would allow port scans. */

@@ -1,8 +1,7 @@
-/** Redirect responses, which are built once and sent many times. */
+/** Redirect responses. The redirect of a link is built once and sent many times. */
 import type { Exchange } from '../http/exchange.ts'
 import { escaped } from '../http/html.ts'
 import { sendReady } from '../http/response.ts'
-import { LruCache } from '../lib/lru-cache.ts'
 import { hostNameOf } from './visited-url.ts'
 
 /** The headers of responses that caches and search engines must not store. */
@@ -56,16 +55,9 @@ function redirectPage(location: string): string {
   return `<!doctype html><meta charset="utf-8"><title>Redirect</title><a href="${text}">${text}</a>\n`
 }
 
-/** The redirects of homepages, expired links and unknown aliases: few URLs, shared by many visits. */
-const fallbacks = new LruCache<string, PreparedRedirect>(1_000)
-
 /** Returns the redirect to a URL that a domain has for visits without a link, or a link for visits after its end. */
 export function fallbackRedirect(url: string): PreparedRedirect {
-  const known = fallbacks.get(url)
-  if (known !== undefined) return known
-  const redirect = prepareRedirect(url, 302)
-  fallbacks.set(url, redirect)
-  return redirect
+  return prepareRedirect(url, 302)
 }
 
 export function sendRedirect(exchange: Exchange, { status, headers, body }: Redirect): undefined {

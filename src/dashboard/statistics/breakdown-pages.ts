@@ -212,7 +212,7 @@ interface ValueTable {
 }
 
 /** Renders values with a tinted bar behind each row. */
-export function valueTable({ caption, lead, rows, most, total, sorting, sortsByValue = false }: ValueTable) {
+function valueTable({ caption, lead, rows, most, total, sorting, sortsByValue = false }: ValueTable) {
   return longTable({
     caption,
     columns: [
@@ -232,7 +232,7 @@ export function valueTable({ caption, lead, rows, most, total, sorting, sortsByV
 }
 
 /** Returns links as rows of a table. */
-export async function rowsOfLinks({ scope, shortUrl }: Statistics, values: readonly ValueClicks[]) {
+async function rowsOfLinks({ scope, shortUrl }: Statistics, values: readonly ValueClicks[]) {
   const [db, account] = scope
   const links = await findLinkNames(db, account, linkIds(values))
   return values.map(({ value, clicks }) => {
@@ -242,7 +242,7 @@ export async function rowsOfLinks({ scope, shortUrl }: Statistics, values: reado
 }
 
 /** Returns the rows of a file with links, and the clicks of all others. */
-export async function fileOfLinks(
+async function fileOfLinks(
   { scope, shortUrl }: Statistics,
   values: readonly ValueClicks[],
   others: number,

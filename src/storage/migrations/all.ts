@@ -25,7 +25,7 @@ export function migrationsOf(engine: Dialect['engine']): Readonly<Record<string,
 }
 
 /** Returns the search indexes, on SQLite with the records that they lack. */
-export function searchIndexes({ engine }: Dialect): string[] {
+function searchIndexes({ engine }: Dialect): string[] {
   return engine === 'sqlite' ? indexesOfSqlite() : indexesOfPostgres
 }
 
