@@ -113,6 +113,10 @@ export const messages = {
   'required.tag_change': 'Name tags to add or to remove.',
   not_a_string: ['The {field} field must be a string.', '{label} must be text.'],
   not_single: ['The {field} field must be sent once, as a single value.', '{label} must have a single value.'],
+  'not_single.list': [
+    'The {field} field must be sent once, with commas between its values.',
+    '{label} must have commas between its values.',
+  ],
   control_characters: [
     'The {field} field must not contain control characters or malformed Unicode.',
     '{label} must not contain line breaks, tabs or other control characters.',

@@ -176,9 +176,21 @@ export interface Filter {
   readonly options: readonly Choice[]
 }
 
+/** A filter by several values, which people type with commas between them. */
+export interface TextFilter {
+  readonly name: string
+  readonly label: string
+  readonly placeholder: string
+  readonly value: string
+  readonly suggestions: readonly string[]
+}
+
 /** Renders the form above a list: a search field with the label `search`, and filters. */
-export function filterBar(list: ListState, search: string, filters: readonly Filter[]): Html {
-  const selects = filters.map(({ name, label, options }) => {
+export function filterBar(list: ListState, search: string, filters: readonly (Filter | TextFilter)[]): Html {
+  const controls = filters.map((filter) => {
+    const { name, label } = filter
+    if ('suggestions' in filter) return textFilter(filter)
+    const { options } = filter
     const value = list.filterValue(name)
     const all = attributes({ id: `filter-${name}`, name, 'data-set': value !== (options[0]?.value ?? '') })
     return html`<div class="select"><label class="hidden-text" for="filter-${name}">${label}</label><select${all}>${optionsOf(options, value)}</select></div>`
@@ -186,5 +198,13 @@ export function filterBar(list: ListState, search: string, filters: readonly Fil
   return html`<form class="filters" method="get" action="${list.path}" role="search" data-live="results">
 <div class="search">${icon('search')}<label class="hidden-text" for="filter-search">${search}</label>
 <input type="search" id="filter-search" name="search" value="${list.query.search ?? ''}" placeholder="${search}" autocomplete="off" spellcheck="false"></div>
-${selects}${hiddenFields(list.preserved)}<button class="button plain without-script">Apply</button></form>`
+${controls}${hiddenFields(list.preserved)}<button class="button plain without-script">Apply</button></form>`
+}
+
+function textFilter({ name, label, placeholder, value, suggestions }: TextFilter): Html {
+  const id = `filter-${name}`
+  const all = attributes({ id, name, value, placeholder, list: `${id}-suggestions`, autocomplete: 'off' })
+  const options = suggestions.map((each) => html`<option value="${each}"></option>`)
+  return html`<div class="select"><label class="hidden-text" for="${id}">${label}</label><input${all}${attributes({ 'data-list': true, 'data-set': value !== '' })}>
+<datalist id="${id}-suggestions">${options}</datalist></div>`
 }

@@ -181,16 +181,11 @@ export async function loadChoices(
   }
 }
 
-/** Returns the newest tags and the `chosen` ones, by name. */
-export async function loadTags(
-  storage: Storage,
-  account: number,
-  chosen: readonly unknown[] = [],
-): Promise<readonly Tag[]> {
+/** Returns the newest tags, by name. */
+export async function loadTags(storage: Storage, account: number): Promise<readonly Tag[]> {
   const { request } = new ListState('', {}, tagOperations.list.query, resources.tags)
   const { rows } = await tagRecords.list(storage, account, { ...request, limit: maxChoices })
-  const tags = await withChosen(rows, chosen, (id) => tagRecords.find(storage, account, id))
-  return tags.toSorted((one, other) => one.name.localeCompare(other.name, 'en'))
+  return rows.toSorted((one, other) => one.name.localeCompare(other.name, 'en'))
 }
 
 async function withChosen<Row extends { readonly id: number }>(

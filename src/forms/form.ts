@@ -85,6 +85,7 @@ export function list<const Absent>(
   const schema = Type.Array(items as TSchema, { maxItems: most, description })
   const read = (raw: unknown) => {
     if (raw === undefined) return absent
+    if (raw === repeated) return new Refusal('not_single.list')
     const values = raw === null ? [] : valuesIn(raw, rule)
     return Array.isArray(values) && values.length > most ? new Refusal('too_many', { most }) : values
   }

@@ -11,6 +11,7 @@ import { recountLink } from '../analytics/recent.ts'
 import { removeDomainForNow } from '../domains/deleted-domains.ts'
 import { removeSpace } from '../spaces/store.ts'
 import { query, scopes } from '../storage/schema.ts'
+import { changeTag, findTagByName } from '../tags/store.ts'
 import { LinkActions } from './actions.ts'
 import { deleteExpiredEdits, isUndoable, newEdit, undoEdit } from './link-edits.ts'
 import type { LinkRow, LinkValues } from './schema.ts'
@@ -62,6 +63,15 @@ test('restores all values in a new version, once, and on every node', async (t) 
   assert.notEqual(back.version, before.version)
   assert.deepEqual(await findLink(storage, account, id), back)
   assert.equal(await isUndoable(storage, account, edit, Date.now()), false)
+})
+
+test('restores tags that have been renamed since', async (t) => {
+  const { storage, account, link, change } = await place(t)
+  const { id } = (await link('sale', { tags: ['Before', 'Kept'] })).record
+  const edit = await change(id, { tags: 'Kept' })
+  const tag = (await findTagByName(storage, account, 'before')) ?? assert.fail()
+  await changeTag(storage, account, tag.id, { name: 'After' }, null)
+  assert.equal((await undoEdit(storage, account, edit, id, Date.now()))?.record.tags, 'After,Kept')
 })
 
 test('an edit that changes nothing cannot be undone', async (t) => {

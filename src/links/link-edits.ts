@@ -5,6 +5,7 @@ import { type Db, parts } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { restorableSince } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
+import { tagIdsOf, tagNamesOf } from './link-tags.ts'
 import { type LinkChange, type LinkRow, tagsOf, updateLink } from './schema.ts'
 import {
   changeLink,
@@ -39,7 +40,9 @@ export async function recordEdit(
 ): Promise<boolean> {
   if (before.version === after.version) return false
   const changed = columns.filter((column) => before.record[column] !== after.record[column])
-  const values = Object.fromEntries(changed.map((column) => [column, before.record[column]]))
+  const values: Record<string, unknown> = Object.fromEntries(changed.map((column) => [column, before.record[column]]))
+  // By id, because tags may get other names within the minute.
+  if (changed.includes('tags')) values.tags = [...(await tagIdsOf(tx, account, tagsOf(before.record)))]
   await tx.execute(
     query.insertInto('link_edits').values({
       edit_id: edit.id,
@@ -112,13 +115,14 @@ export function undoEdit(
       await removeLink(tx, account, id, null)
       return { ...link, isDeleted: true }
     }
-    const values = valuesBefore(recorded.before)
+    const { tags, ...values } = valuesBefore(recorded.before)
     const { space_id: space = null, domain_id: domain = null } = values
     if (space !== null && !(await hasSpace(tx, account, space))) throw validationFailed([unknownSpace(space)])
     if (domain !== null && !(await lockDomain(tx, account, domain))) throw validationFailed([unknownDomain(domain)])
     const own = query.deleteFrom('link_edits').where('edit_id', '=', edit).where('link_id', '=', id)
     await tx.execute(own.where('account_id', '=', account))
-    return changeLink(tx, account, id, values, 'ignore')
+    const names = tags && (await tagNamesOf(tx, account, tags))
+    return changeLink(tx, account, id, { ...values, tags: names }, 'ignore')
   })
 }
 
@@ -139,15 +143,20 @@ function undoable(account: number, edit: number, now: number) {
     .where('edited_at', '>', restorableSince(now))
 }
 
+interface ValuesBefore extends Omit<LinkChange, 'tags'> {
+  readonly domain_id?: number
+  /** The ids of tags. */
+  readonly tags?: readonly number[]
+}
+
 /** Returns the changed values that a link had before an edit, from their JSON. */
-function valuesBefore(json: string): LinkChange & { readonly domain_id?: number } {
-  const { disabled, forward_query, archived, tags, ...others } = JSON.parse(json)
+function valuesBefore(json: string): ValuesBefore {
+  const { disabled, forward_query, archived, ...others } = JSON.parse(json)
   return {
     ...others,
     disabled: booleanOf(disabled),
     forward_query: booleanOf(forward_query),
     archived: booleanOf(archived),
-    tags: tags === undefined ? undefined : tagsOf({ tags }),
   }
 }
 

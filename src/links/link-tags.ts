@@ -51,7 +51,7 @@ export async function setTags(
   // Tags in account 0 without a target are being deleted.
   const shownAs = (row: (typeof rows)[number]) => row.merged_into ?? (row.account_id === account ? row.tag_id : 0)
   const shown = new Set(rows.map(shownAs).filter((tag) => tag !== 0))
-  const wanted = isChange ? shown.difference(await idsOf(tx, account, names.remove)).union(named) : named
+  const wanted = isChange ? shown.difference(await tagIdsOf(tx, account, names.remove)).union(named) : named
   if (wanted.size > maxTags) throw validationFailed([new Refusal('too_many', { most: maxTags }).at('tags')])
   const removed = rows.filter((row) => !wanted.has(shownAs(row))).map(({ tag_id }) => tag_id)
   if (removed.length > 0) {
@@ -123,7 +123,15 @@ export async function findUnknownTags(db: Db, account: number, names: readonly s
   return unknown
 }
 
-async function idsOf(db: Db, account: number, names: readonly string[]): Promise<ReadonlySet<number>> {
+/** Returns the current names of these tags, without tags that the account no longer has. */
+export async function tagNamesOf(db: Db, account: number, ids: readonly number[]): Promise<string[]> {
+  if (ids.length === 0) return []
+  const tags = query.selectFrom('tags').select('name').where('account_id', '=', account).where('id', 'in', ids)
+  return (await db.execute(tags)).map(({ name }) => name)
+}
+
+/** Returns the ids of the account's tags with these names, case-insensitively. */
+export async function tagIdsOf(db: Db, account: number, names: readonly string[]): Promise<ReadonlySet<number>> {
   if (names.length === 0) return new Set()
   const tags = query.selectFrom('tags').select('id').where('account_id', '=', account)
   const named = await db.execute(tags.where('name_folded', 'in', names.map(foldCase)))

@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
+import fc from 'fast-check'
 import { InsertQueryNode } from 'kysely'
 import { newStorage } from '../../test/engine.ts'
-import { plainLink } from '../../test/links.ts'
+import { newLink, plainLink, twoNodes } from '../../test/links.ts'
+import { runs } from '../../test/runs.ts'
 import { createAccount } from '../accounts/store.ts'
 import { insertDomain } from '../domains/store.ts'
 import { Failure, ForeignKeyViolation } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import { isRead } from '../storage/schema.ts'
-import { findLink, findLinksByAlias, insertLink, linksAfter } from './store.ts'
+import { finishRemoval } from '../storage/removal.ts'
+import { isRead, query } from '../storage/schema.ts'
+import { beginTagRemoval, findTagByName, tagRemoval } from '../tags/store.ts'
+import { tagsOf } from './schema.ts'
+import { changeLink, findLink, findLinkForUpdate, findLinksByAlias, insertLink, linksAfter } from './store.ts'
 
 const noUrls = { homepage_url: null, not_found_url: null }
 
@@ -111,3 +117,55 @@ function violationsOf(error: unknown): unknown[] {
   assert.ok(error instanceof Failure)
   return (error.facts.violations ?? []).map(({ code }) => code)
 }
+
+test('no tag is lost and none stays half removed while two nodes tag links and merge tags', async () => {
+  const names = ['a', 'b', 'c', 'd'] as const
+  const name = fc.constantFrom(...names)
+  const step = fc.oneof(
+    fc.record({ node: fc.nat(1), link: fc.nat(2), add: name }),
+    fc.record({ node: fc.nat(1), from: name, into: name }),
+  )
+  const { storage, other, account, domain } = await twoNodes(after)
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 16 }), async (steps) => {
+      const links: number[] = []
+      for (let n = 0; n < 3; n++) links.push(await newLink(storage, { account, domain }, randomUUID()))
+      const merged: (readonly [from: string, into: string])[] = []
+      const merge = async (db: Db, from: string, into: string) => {
+        const [tag, target] = [await findTagByName(db, account, from), await findTagByName(db, account, into)]
+        if (tag === undefined || target === undefined || tag.id === target.id) return
+        merged.push([from, into])
+        await beginTagRemoval(db, account, tag.id, null, target.id)
+        await finishRemoval(db, tagRemoval, tag.id)
+      }
+      const results = await Promise.allSettled(
+        steps.map((each) => {
+          const db = each.node === 0 ? storage : other
+          if ('from' in each) return merge(db, each.from, each.into)
+          const id = links[each.link] as number
+          return db.write(async (tx) => {
+            await findLinkForUpdate(tx, account, id)
+            await changeLink(tx, account, id, { tags: { add: [each.add], remove: [] } })
+          })
+        }),
+      )
+      // The other node has merged the target first.
+      const errors = results.filter((each) => each.status === 'rejected').map(({ reason }) => reason)
+      for (const error of errors) assert.ok(error instanceof Failure && error.code === 'validation_failed', error)
+      /** Returns the names that a name may have got by merges. */
+      const targetsOf = (of: string): Set<string> => {
+        const found = new Set([of])
+        for (const each of found) for (const [from, into] of merged) if (from === each) found.add(into)
+        return found
+      }
+      for (const [n, id] of links.entries()) {
+        const added = steps.flatMap((each) => ('add' in each && each.link === n ? [targetsOf(each.add)] : []))
+        const tags = tagsOf((await findLink(other, account, id))?.record ?? assert.fail())
+        assert.ok(added.every((targets) => tags.some((tag) => targets.has(tag))))
+        assert.ok(tags.every((tag) => added.some((targets) => targets.has(tag))))
+      }
+      assert.deepEqual(await storage.execute(query.selectFrom('tags').select('id').where('account_id', '=', 0)), [])
+    }),
+    { numRuns: runs(10) },
+  )
+})

@@ -199,6 +199,11 @@ describe('the tags, notes and archived fields of links', () => {
       assertRefused(await ask('POST', '/links', { url, tags }), ['tags', code])
     }
     assert.equal((await newLink([...names.slice(1), 'TAG 1'])).tags.length, 20)
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const body = `url=${encodeURIComponent(url)}&tags[]=a&tags[]=b`
+    const repeated = await app.send('POST', '/api/v1/links', { body, headers })
+    assertRefused(repeated, ['tags', 'not_single'])
+    assert.equal(repeated.body.message, 'The tags field must be sent once, with commas between its values.')
   })
 
   test('422 unknown_tag and nothing is stored if the key may not create the tag', async () => {

@@ -31,7 +31,7 @@ async function target(app = usual) {
   const [tag, otherTag] = [await own.stored('/tags', { name: 'Print' }), await own.stored('/tags', { name: 'Press' })]
   const forms: Readonly<Record<string, Form>> = {
     ...(await formsFor(app, own)),
-    '/app/tags/:id/merge': { into: String(otherTag.id) },
+    '/app/tags/:id/merge': { into: otherTag.name },
   }
   const removedDomain = await own.stored('/domains', { name: `removed.${own.domain.name}` })
   await app.actions.domains.removeForNow(own.account, removedDomain.id)

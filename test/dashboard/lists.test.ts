@@ -75,7 +75,16 @@ test('a tag is created, renamed, merged into another and deleted, and its links 
   assert.match((await browser.open('/app/tags?search=autumn')).text, /Autumn[\s\S]*Amber[\s\S]*1 link/)
   const question = await browser.open(`${path}/merge`)
   assert.match(question.text, /Its 1 link had 0 clicks in the last 30 days\./)
-  assert.match((await saved(question, `${path}/merge`, { into: `${into.id}` })).text, /Tags merged\./)
+  for (const [name, error] of [
+    ['', /Fill in “Into”/],
+    ['autumn', /Choose another tag\./],
+    ['missing', /This tag does not exist\. Choose another tag\./],
+  ] as const) {
+    const refused = await browser.submit(question, `${path}/merge`, { into: name })
+    assert.equal(refused.status, 422)
+    assert.match(refused.page.errorOf('into'), error)
+  }
+  assert.match((await saved(question, `${path}/merge`, { into: 'INTO ' })).text, /Tags merged\./)
   assert.deepEqual((await own.send('GET', `/links/${link.id}`)).body.data.tags, ['Into'])
   const deletion = await browser.open(`/app/tags/${into.id}/delete`)
   assert.match(deletion.text, /Its 1 link had 0 clicks in the last 30 days\.\s*Links lose the tag and keep working\./)
@@ -94,25 +103,34 @@ test('the list of links shows tags and filters by several of them and by archive
   const page = await browser.open(`/app/links?tag_id=${ids.b2},${ids.a1}`)
   assert.match(page.text, /Tags: a1, b2, c3 \+2/)
   assert.match(page.text, /1 link/)
-  const options = allOf(page.root, 'option').map((option) => [textOf(option), option.attributes.get('value')] as const)
-  for (const [label, value] of [
-    ['b2 + a1', `${ids.b2},${ids.a1}`],
-    ['without b2', `${ids.a1}`],
-    ['and c3', `${ids.b2},${ids.a1},${ids.c3}`],
-  ] as const) {
-    assert.ok(
-      options.some((option) => option[0] === label && option[1] === value),
-      label,
-    )
-  }
+  assert.equal(page.value('tags'), 'b2, a1')
+  const typed = await browser.open('/app/links?tags=B2,+a1,')
+  assert.deepEqual(
+    [typed.value('tags'), allOf(typed.root, 'tbody').map(textOf)],
+    ['B2, a1,', allOf(page.root, 'tbody').map(textOf)],
+  )
+  assert.ok(typed.links.some((link) => link.includes(`tag_id=${ids.b2}%2C${ids.a1}`)))
   assert.doesNotMatch((await browser.open(`/app/links?tag_id=${ids.b2}`)).text, /some/)
   assert.match(
     (await browser.open(`/app/links?tag_id=${ids.b2}&archived=any`)).text,
     /2 links[\s\S]*some[\s\S]*Archived/,
   )
   assert.match((await browser.open('/app/links?archived=true')).text, /1 link/)
-  const unknown = await browser.open('/app/links?tag_id=99999')
-  assert.match(unknown.text, /No links match these filters[\s\S]*Unknown tag/)
+  assert.match(
+    (await browser.open('/app/links?tag_id=99999')).text,
+    /This tag doesn’t exist\s*It was deleted or merged/,
+  )
+  const unknown = await browser.open('/app/links?tags=b2,5')
+  assert.match(unknown.text, /No tag is named “5”\s*Did you mean e5\?/)
+  assert.ok(unknown.links.includes(`/app/links?tag_id=${ids.b2}%2C${ids.e5}`))
+  assert.match(
+    (await browser.open('/app/links?tags=%3Cb%3E')).text,
+    /No tag is named “<b>”\s*Separate several tags with/,
+  )
+  const many = Array.from({ length: 21 }, (_, n) => `tag ${n}`)
+  const links = [many.slice(1), many.slice(0, 1)].map((tags) => ({ url: 'https://acme.com', tags }))
+  await own.send('POST', '/links/bulk', { json: { links } })
+  assert.equal((await browser.get(`/app/links?tags=${encodeURIComponent(many.join())}`)).status, 422)
 })
 
 test('lists of domains, spaces and tags show their clicks in 30 days, and sort domains and spaces by them like the API', async () => {

@@ -311,14 +311,6 @@ function apiFields(form: Fields): Fields {
   return fields
 }
 
-/** Returns the names between the commas. */
-function namesIn(text: string): string[] {
-  return text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
-}
-
 function toUtc(text: string): string {
   const [, minute, rest = ''] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d{1,3})?)?$/.exec(text) ?? []
   return minute === undefined ? text : `${minute}${rest || ':00'}Z`
@@ -344,4 +336,12 @@ function formatTime(text: unknown): string {
 function formatValue(value: unknown): string {
   if (value === 'true') return 'Yes'
   return typeof value !== 'string' || value === 'false' ? '' : value
+}
+
+/** Returns the names in a text with commas between them. */
+export function namesIn(text: string): string[] {
+  return text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
 }

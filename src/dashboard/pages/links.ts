@@ -1,17 +1,21 @@
 import { calendarOf } from '../../analytics/calendar.ts'
 import { recentDays } from '../../analytics/recent.ts'
 import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
+import { positiveInteger } from '../../forms/rules.ts'
 import { icon } from '../../frame/icons.ts'
+import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { maxTags, statuses } from '../../links/link.ts'
 import { endingDays, idleDays, listLinks } from '../../links/link-list.ts'
 import { findNearestLink } from '../../links/nearest-alias.ts'
-import { type Link, linkOf } from '../../links/schema.ts'
+import { type Link, type LinkRow, linkOf } from '../../links/schema.ts'
+import { resources } from '../../resources.ts'
 import type { Space } from '../../spaces/schema.ts'
-import type { Page } from '../../storage/port.ts'
-import type { Tag } from '../../tags/schema.ts'
+import type { Page, Storage } from '../../storage/port.ts'
+import { type Tag, tagOperations } from '../../tags/schema.ts'
+import { findTagByName, tagRecords } from '../../tags/store.ts'
 import { sparkline } from '../charts/small-charts.ts'
-import { type Filter, filterBar, type ListState, linkListState } from '../lists.ts'
+import { type Filter, filterBar, ListState, linkListState, type TextFilter } from '../lists.ts'
 import type { PageContent, Pages, Services } from '../pages.ts'
 import { linkButton, menu, menuForm } from '../parts/buttons.ts'
 import type { Choice } from '../parts/fields.ts'
@@ -31,21 +35,25 @@ import { type Choices, domainChoice, loadChoices, loadTags, spaceChoice } from '
 import { importButton } from './import.ts'
 import { archiveItem } from './link.ts'
 import { linkFileHref } from './link-file.ts'
+import { namesIn } from './link-form.ts'
 import { matchingBox, noSpace, selectedActions } from './selection.ts'
 
 const home = '/app/links'
 
 export function addLinkListPages(pages: Pages, services: Services): void {
   const { storage, shortUrl } = services
-  pages.get(home, async ({ account, session, query }) => {
+  pages.get(home, async ({ account, session, query: given }) => {
+    const tagFilter = await readTagFilter(storage, account, given)
+    const { query } = tagFilter
     const today = calendarOf(session.account.time_zones).today()
     const list = linkListState(home, query)
-    const { rows, ...counts } = await listLinks(storage, account, list.request)
+    const isKnown = tagFilter.unknown === null
+    const { rows, ...counts } = isKnown ? await listLinks(storage, account, list.request) : nothing
     const ids = rows.map(({ id }) => id)
     const chosen = { domains: [query.domain_id], spaces: [query.space_id, ...rows.map(({ space_id }) => space_id)] }
     const [choices, tags, daily] = await Promise.all([
       loadChoices(storage, account, chosen),
-      loadTags(storage, account, tagsIn(query.tag_id)),
+      loadTags(storage, account),
       dailyClicksOf(storage, account, ids, { from: today - recentDays + 1, to: today }),
     ])
     const spaces = new Map(choices.spaces.map((space) => [space.id, space]))
@@ -54,14 +62,63 @@ export function addLinkListPages(pages: Pages, services: Services): void {
       space: spaces.get(row.space_id ?? 0) ?? null,
       daily: daily.get(row.id) ?? [],
     }))
-    const isUnmatched = rows.length === 0 && list.page === 1 && list.query.search !== null
+    const isUnmatched = isKnown && rows.length === 0 && list.page === 1 && list.query.search !== null
     const near = isUnmatched ? await findNearestLink(storage, account, list.request) : undefined
-    return listPage(list, { rows: lines, ...counts }, { ...choices, tags }, near && linkOf(near, shortUrl))
+    const shown = { ...choices, tagNames: tags.map(({ name }) => name), tagFilter }
+    return listPage(list, { rows: lines, ...counts }, shown, near && linkOf(near, shortUrl))
   })
 }
 
+/** A filter by tags, whose names people type. */
+interface TagFilter {
+  /** The query of the list, with ids instead of names. */
+  readonly query: Fields
+  /** The names with commas between them. */
+  readonly text: string
+  /** A name without a tag; empty for an id without a tag; null if there is none. */
+  readonly unknown: string | null
+  /** Tags whose names contain the unknown name. */
+  readonly similar: readonly Tag[]
+}
+
+/** Reads the filter by tags of a list of links: `tags` with names, or `tag_id` with ids. */
+async function readTagFilter(storage: Storage, account: number, given: Fields): Promise<TagFilter> {
+  const { tags: typed, ...query } = given
+  const isTyped = typeof typed === 'string'
+  // One more than allowed, so that the query is rejected.
+  const values = namesIn(String((isTyped ? typed : query.tag_id) ?? '')).slice(0, maxTags + 1)
+  const found = await Promise.all(
+    values.map(async (value) =>
+      isTyped
+        ? findTagByName(storage, account, value)
+        : (await tagRecords.find(storage, account, positiveInteger(value) ?? 0))?.record,
+    ),
+  )
+  const known = found.filter((tag) => tag !== undefined)
+  const missing = values.find((_, at) => found[at] === undefined)
+  const search = missing === undefined || !isTyped ? null : missing.slice(0, maxSearched)
+  return {
+    query: isTyped ? { ...query, tag_id: known.map(({ id }) => id).join() } : query,
+    text: isTyped ? typed.trim() : known.map(({ name }) => name).join(', '),
+    unknown: missing === undefined ? null : isTyped ? missing : '',
+    similar: search === null ? [] : await tagsLike(storage, account, search),
+  }
+}
+
+const maxSearched = 50
+
+async function tagsLike(storage: Storage, account: number, search: string): Promise<readonly Tag[]> {
+  const given = { search, sort_by: 'name', sort: 'asc', per_page: '10' }
+  const { request } = new ListState('', given, tagOperations.list.query, resources.tags)
+  return (await tagRecords.list(storage, account, request)).rows
+}
+
+const nothing: Page<LinkRow> = { rows: [], total: 0, totalIsExact: true }
+
 interface ListChoices extends Choices {
-  readonly tags: readonly Tag[]
+  /** The names that the filter by tags suggests. */
+  readonly tagNames: readonly string[]
+  readonly tagFilter: TagFilter
 }
 
 interface Row {
@@ -81,22 +138,25 @@ async function listPage(
   const shown = { title: 'Links', place: 'links' } as const
   const newLink = linkButton({ label: 'New link', href: `${home}/new`, weight: 'primary', icon: 'plus' })
   const action = html`<div class="actions">${importButton}${newLink}</div>`
-  const filters = filtersFor(choices, list)
-  const labels = filters.flatMap(({ name, label, options }) => {
+  const filters = filtersFor(choices)
+  const labels = filters.flatMap((filter) => {
+    if ('suggestions' in filter) return filter.value === '' ? [] : filter.value
+    const { name, label, options } = filter
     const chosen = list.filterValue(name)
     return chosen === '' ? [] : (options.find(({ value }) => value === chosen)?.label ?? `${label} ${chosen}`)
   })
-  if (page.total === 0 && labels.length === 0 && list.query.search === null) {
+  const isWhole = labels.length === 0 && list.query.search === null && choices.tagFilter.unknown === null
+  if (page.total === 0 && isWhole) {
     if (choices.domains.length === 0) return { ...shown, body: addDomainFirst }
     const why = 'A link redirects a short URL on your domain to any page.'
     return { ...shown, body: emptyState({ title: 'No links yet', why, action }) }
   }
   const body = html`${filterBar(list, 'Search links', filters)}
-<div id="results" class="results">${page.rows.length === 0 ? noRows(list, labels, near) : await results(list, page, labels, choices)}</div>`
+<div id="results" class="results">${page.rows.length === 0 ? noRows(list, labels, choices.tagFilter, near) : await results(list, page, labels, choices)}</div>`
   return { ...shown, action, body }
 }
 
-function filtersFor({ domains, spaces, tags }: ListChoices, list: ListState): Filter[] {
+function filtersFor({ domains, spaces, tagNames, tagFilter }: ListChoices): (Filter | TextFilter)[] {
   const any = (label: string): Choice => ({ value: '', label })
   const withoutSpace = { value: noSpace, label: 'No space' }
   const states = statuses.map((value) => ({ value, label: capitalize(value) }))
@@ -108,40 +168,14 @@ function filtersFor({ domains, spaces, tags }: ListChoices, list: ListState): Fi
     { name: 'domain_id', label: 'Domain', options: [any('All domains'), ...domains.map(domainChoice)] },
     { name: 'space_id', label: 'Space', options: [any('All spaces'), withoutSpace, ...spaces.map(spaceChoice)] },
     { name: 'status', label: 'Status', options: [any('Any status'), ...states, ...activities] },
-    ...(tags.length === 0 ? [] : [{ name: 'tag_id', label: 'Tags', options: tagOptions(tags, list) }]),
+    ...(tagNames.length === 0 && tagFilter.text === ''
+      ? []
+      : [{ name: 'tags', label: 'Tags', placeholder: 'All tags', value: tagFilter.text, suggestions: tagNames }]),
     {
       name: 'archived',
       label: 'Archived links',
       options: [any('Not archived'), { value: 'true', label: 'Archived' }, { value: 'any', label: 'All links' }],
     },
-  ]
-}
-
-/** Returns the ids of a filter by tags, as text. */
-function tagsIn(filter: unknown): string[] {
-  return typeof filter === 'string' ? [...new Set(filter.split(',').map((id) => id.trim()))] : []
-}
-
-/** Returns the choices of the filter by tags: with a chosen tag, the others narrow the list further. */
-function tagOptions(tags: readonly Tag[], list: ListState): Choice[] {
-  const filter = list.filterValue('tag_id')
-  const chosen = tagsIn(filter).filter((id) => id !== '')
-  const all = { value: '', label: 'All tags' }
-  if (chosen.length === 0) return [all, ...tags.map(({ id, name }) => ({ value: String(id), label: name }))]
-  const nameOf = (id: string) => tags.find((tag) => String(tag.id) === id)?.name ?? 'Unknown tag'
-  const without = chosen.map((id) => ({
-    value: chosen.filter((other) => other !== id).join(),
-    label: `without ${nameOf(id)}`,
-  }))
-  const others = tags.filter(({ id }) => !chosen.includes(String(id)))
-  return [
-    all,
-    { value: filter, label: chosen.map(nameOf).join(' + ') },
-    ...(chosen.length === 1 ? [] : without),
-    ...(chosen.length >= maxTags ? [] : others).map(({ id, name }) => ({
-      value: [...chosen, id].join(),
-      label: `and ${name}`,
-    })),
   ]
 }
 
@@ -159,8 +193,25 @@ async function results(list: ListState, page: Page<Row>, labels: readonly string
 ${menuForm({ next: list.currentHref })}${list.pagination(page)}`
 }
 
-function noRows(list: ListState, labels: readonly string[], near: Link | undefined): Html {
+function noRows(list: ListState, labels: readonly string[], tags: TagFilter, near: Link | undefined): Html {
+  if (tags.unknown !== null) return noTag(list, tags)
   return list.page === 1 ? noMatch(list, labels, near) : list.emptyPageMessage()
+}
+
+function noTag(list: ListState, { unknown, similar }: TagFilter): Html {
+  const isNamed = unknown !== ''
+  const others = similar.map(({ id, name }, at) => {
+    const known = list.filterValue('tag_id')
+    const href = list.href({ tag_id: known === '' ? String(id) : `${known},${id}` })
+    return html`${at === 0 ? null : ', '}<a href="${href}"><bdi>${name}</bdi></a>`
+  })
+  const why = isNamed ? 'Separate several tags with commas.' : 'It was deleted or merged into another tag.'
+  return emptyState({
+    title: isNamed ? `No tag is named “${truncateMiddle(String(unknown), 60)}”` : 'This tag doesn’t exist',
+    why: others.length > 0 ? html`Did you mean ${others}?` : why,
+    action: html`<div class="actions">${linkButton({ label: 'Clear filters', href: list.href(noFilters) })}
+${linkButton({ label: 'View tags', href: '/app/tags' })}</div>`,
+  })
 }
 
 function noMatch(list: ListState, labels: readonly string[], near: Link | undefined): Html {

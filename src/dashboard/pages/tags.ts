@@ -3,9 +3,9 @@ import { Failure, found } from '../../errors.ts'
 import { colors } from '../../forms/rules.ts'
 import { html } from '../../http/html.ts'
 import { type Tag, tagLabels } from '../../tags/schema.ts'
-import { tagRecords } from '../../tags/store.ts'
+import { findTagByName, tagRecords } from '../../tags/store.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
-import { FormState, selectField } from '../parts/fields.ts'
+import { FormState, textField } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { spaceLabel } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
@@ -77,12 +77,8 @@ async function askToMerge(request: PageRequest, services: Services, state: FormS
   const { account } = request
   const tag = found(await services.actions.tags.find(account, idParam(request, 'tag')), 'tag').record
   const others = (await loadTags(services.storage, account)).filter(({ id }) => id !== tag.id)
-  const options = others.map(({ id, name, links }) => ({
-    value: String(id),
-    label: `${name} (${quantity(links, 'link')})`,
-  }))
-  const placeholder = { value: '', label: 'Choose a tag' }
-  const into = selectField(state, { name: 'into', label: 'Into', options: [placeholder, ...options], isRequired: true })
+  const suggestions = others.map(({ name }) => name)
+  const into = textField(state, { name: 'into', label: 'Into', isRequired: true, hasFocus: true, suggestions })
   return confirmation({
     title: `Merge ${tag.name} into another tag`,
     place: 'tags',
@@ -99,7 +95,11 @@ async function askToMerge(request: PageRequest, services: Services, state: FormS
 
 async function merge(request: PageRequest, services: Services): Promise<PageContent | Redirect> {
   const { account, fields } = request
-  const merged = await attempt(() => services.actions.tags.merge(account, idParam(request, 'tag'), fields, null))
+  const name = typeof fields.into === 'string' ? fields.into.trim() : ''
+  const target = await findTagByName(services.storage, account, name)
+  // The API takes an id.
+  const into = name === '' ? '' : (target?.id ?? Number.MAX_SAFE_INTEGER)
+  const merged = await attempt(() => services.actions.tags.merge(account, idParam(request, 'tag'), { into }, null))
   if (!(merged instanceof Failure)) return new Redirect(`${home}/${merged.record.id}`, { code: 'tag-merged' })
   return { ...(await askToMerge(request, services, new FormState(fields, merged.facts.violations))), status: 422 }
 }
