@@ -1,13 +1,26 @@
 /** The daily work with forty links in a real browser, on a light desktop and a dark phone. */
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import type { TestApp } from '../../test/app.ts'
-import { browserForTests, demoApp, goTo, phone, signIn, skip } from '../../test/dashboard-browser.ts'
+import { startApp, type TestApp } from '../../test/app.ts'
+import {
+  browserForTests,
+  demoApp,
+  findings,
+  goTo,
+  phone,
+  shoot,
+  signIn,
+  skip,
+  storedIn,
+} from '../../test/dashboard-browser.ts'
 
 const openWindow = browserForTests()
 /** Each story leaves the links as they were, so that both can share the app. */
 const demo = skip ? undefined : await demoApp()
+/** Imports of both windows are in one account. */
+const importing = skip ? undefined : await startApp()
 
 for (const [name, options, mostClicks] of [
   ['on a light desktop', {}, 6],
@@ -27,6 +40,81 @@ for (const [name, options, mostClicks] of [
     await invitesAna(page)
     assert.deepEqual(complaints, [])
   })
+}
+
+for (const [name, options] of [
+  ['on a light desktop', {}],
+  ['on a dark phone', { ...phone(), colorScheme: 'dark' }],
+] as const) {
+  test(`imports 500 links, corrects 7, tags 200, archives 50, exports and undoes ${name}`, { skip }, async () => {
+    const app = importing as TestApp
+    const { page, complaints } = await openWindow(options)
+    const shot = (step: string) => shoot(page, `import-${name.replaceAll(' ', '-')}-${step}`)
+    const prefix = name.includes('phone') ? 'phone' : 'desk'
+    const host = `${prefix}.example.com`
+    await storedIn(app)('/domains', { name: host })
+    await signIn(app, page)
+    await imports(page, prefix, shot)
+    const toAll = (label: RegExp) => appliesToAll(page, label)
+    await page.goto(`${app.origin}/app/links?search=${prefix}+spring`)
+    await toAll(/^All 200 that match/)
+    await page.getByRole('button', { name: 'Tags…' }).click()
+    await page.getByLabel('Add tags').fill(`Spring ${prefix}`)
+    await page.getByRole('button', { name: 'Change tags of 200 links' }).click()
+    await page.getByText('Tags of 200 links changed.').waitFor()
+    await shot('5-tagged')
+    await page.goto(`${app.origin}/app/links?search=${prefix}+spring+early`)
+    await toAll(/^All 50 that match/)
+    await page.getByRole('button', { name: 'Archive', exact: true }).click()
+    await page.getByRole('button', { name: 'Archive 50 links' }).click()
+    await page.getByText('50 links archived.').waitFor()
+    await page.goto(`${app.origin}/app/links?search=${prefix}`)
+    await page.getByLabel('Tags', { exact: true }).selectOption(`Spring ${prefix}`)
+    await page.locator('.found [data-count]', { hasText: '150 links' }).waitFor()
+    await shot('6-found')
+    const download = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Download as CSV' }).click()
+    const file = await readFile(await (await download).path(), 'utf8')
+    assert.equal(file.trimEnd().split('\r\n').length, 151)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('50 changes undone.').waitFor()
+    await page.locator('.found [data-count]', { hasText: '500 links' }).waitFor()
+    assert.deepEqual(complaints, [])
+  })
+}
+
+/** Imports 500 rows from the first screen, and corrects those with errors. */
+async function imports(page: Page, prefix: string, shot: (step: string) => Promise<void>): Promise<void> {
+  const rows = Array.from({ length: 500 }, (_, n) => {
+    const season = n >= 200 ? 'autumn' : n < 50 ? 'spring early' : 'spring'
+    const wrong = n % 77 === 0
+    return [`acme.com/${n}`, wrong ? 'not valid' : `${prefix}-${n}`, `${prefix} ${season}`, `${prefix}.example.com`]
+  })
+  const csv = [['Destination', 'Alias', 'Title', 'Domain'], ...rows].map((cells) => cells.join(';')).join('\r\n')
+  await page.getByRole('link', { name: 'Import CSV' }).click()
+  await page.getByLabel('CSV file').setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
+  await shot('1-form')
+  await page.getByRole('button', { name: 'Check rows' }).click()
+  await page.getByText('7 rows have errors.').waitFor()
+  await page.getByLabel('Alias in row 2', { exact: true }).and(page.locator(':focus')).waitFor()
+  assert.deepEqual(await findings(page), [])
+  await shot('2-errors')
+  for (let n = 0; n < 500; n += 77) {
+    await page.getByLabel(`Alias in row ${n + 2}`, { exact: true }).fill(`${prefix}-corrected-${n}`)
+  }
+  await page.keyboard.press('Enter')
+  await page.getByText('500 links will be created.').waitFor()
+  await shot('3-ready')
+  await page.getByRole('button', { name: 'Create 500 links' }).click()
+  await page.getByText('500 links created.').waitFor()
+  await shot('4-created')
+}
+
+async function appliesToAll(page: Page, label: RegExp): Promise<void> {
+  const all = page.locator('thead').getByLabel('Select all on this page')
+  await ((await all.isVisible()) ? all : page.locator('tbody').getByRole('checkbox').first()).click()
+  await page.getByRole('checkbox', { name: label }).click()
+  await opensActions(page, (button) => button.click())
 }
 
 async function findsPastedLink(page: Page): Promise<void> {

@@ -11,6 +11,7 @@ import { maxBytes, maxRows } from '../../links/bulk-schema.ts'
 import { findUnknownTags } from '../../links/link-tags.ts'
 import { type CheckedLink, storeNewLinks } from '../../links/new-links.ts'
 import { linkLabels } from '../../links/schema.ts'
+import { findLinkDomain } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { Refusal, type Violation } from '../../violations.ts'
 import {
@@ -41,7 +42,7 @@ import {
 import { formatCount, quantity } from '../parts/format.ts'
 import { destination, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, notice } from '../parts/messages.ts'
-import { longTable, table } from '../parts/table.ts'
+import { type Column, longTable, table } from '../parts/table.ts'
 import { attempt, type Choices, domainChoice, loadChoices, spaceChoice } from '../record-forms.ts'
 import { sendCsv } from '../statistics/csv.ts'
 
@@ -66,7 +67,10 @@ const running = new Semaphore({
 export const importButton = linkButton({ label: 'Import CSV', href: home })
 
 export function addImportPages(pages: Pages, services: Services): void {
-  pages.get(home, async ({ account }) => formPage(new FormState({}), await loadChoices(services.storage, account, {})))
+  pages.get(home, async ({ account }) => {
+    const oldest = await findLinkDomain(services.storage, account, null)
+    return formPage(new FormState({ domain_id: oldest?.id }), await loadChoices(services.storage, account, {}))
+  })
 
   pages.getFile(`${home}/template.csv`, async ({ account, exchange }) => {
     const { domains, spaces } = await loadChoices(services.storage, account, {})
@@ -290,21 +294,19 @@ async function readySection(
   const spaces = new Map(choices.spaces.map(({ id, name }) => [id, name]))
   const first = (page - 1) * rowsPerPage
   const shown = ready.slice(first, first + rowsPerPage)
-  const rows = await longTable({
-    caption: 'Links that will be created',
-    rows: shown,
-    columns: [
-      {
-        label: 'Link',
-        kind: 'lead',
-        cell: ({ row, link: { domain, values } }: ReadyRow) =>
-          leadCell(row, shortUrlText(shortUrl(domain.name, values.alias ?? '…')), values.url),
-      },
-      { label: 'Title', width: 'rest', cell: ({ link }) => link.values.title },
-      { label: 'Space', width: 'large', cell: ({ link }) => spaces.get(link.values.space_id ?? 0) ?? null },
-      { label: 'Tags', width: 'large', cell: ({ link }) => link.values.tags.join(', ') },
-    ],
-  })
+  const lead: Column<ReadyRow> = {
+    label: 'Link',
+    kind: 'lead',
+    cell: ({ row, link: { domain, values } }) =>
+      leadCell(row, shortUrlText(shortUrl(domain.name, values.alias ?? '…')), values.url),
+  }
+  const others: readonly Column<ReadyRow>[] = [
+    { label: linkLabels.title, width: 'rest', cell: ({ link }) => link.values.title },
+    { label: linkLabels.space_id, width: 'large', cell: ({ link }) => spaces.get(link.values.space_id ?? 0) ?? '' },
+    { label: linkLabels.tags, width: 'large', cell: ({ link }) => link.values.tags.join(', ') },
+  ]
+  const columns = [lead, ...others.filter(({ cell }) => shown.some((row) => cell(row)))]
+  const rows = await longTable({ caption: 'Links that will be created', rows: shown, columns })
   const to = (page: number, label: string, isPossible: boolean) =>
     isPossible ? submitButton({ label, weight: 'plain', name: 'page', value: String(page) }) : null
   const pager = html`<div class="pages"><p data-count>${formatCount(first + 1)}–${formatCount(first + shown.length)} of ${formatCount(ready.length)}</p>
