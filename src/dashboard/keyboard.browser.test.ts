@@ -166,6 +166,7 @@ async function selectsAndSearches(page: Page): Promise<void> {
   await goTo(page, 'Links')
   assert.equal(await page.getByRole('button', { name: /^Copy/ }).locator('visible=true').count(), 0)
   await page.getByLabel('Select localhost:3080/summer').check()
+  await page.getByRole('button', { name: 'More', exact: true }).click()
   await page.getByRole('button', { name: 'Disable' }).locator('visible=true').click()
   await page.getByText('localhost:3080/summer disabled').waitFor()
   await page.getByRole('searchbox').fill('sale')

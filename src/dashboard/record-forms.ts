@@ -159,6 +159,9 @@ export interface Choices {
   readonly spaces: readonly Space[]
 }
 
+/** The id for "no space" in forms. */
+export const noSpace = '0'
+
 /** The maximum number of domains and spaces in a select. */
 export const maxChoices = 250
 

@@ -181,7 +181,8 @@ async function disablesTwo(page: Page, shot: Shot): Promise<void> {
   await page.getByText('2 selected').waitFor()
   await shot('selected')
   await page.getByRole('button', { name: 'Actions', exact: true }).click()
-  await page.getByRole('button', { name: 'Disable' }).first().click()
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  await page.locator('#more-actions').getByRole('button', { name: 'Disable' }).click()
   await page.getByText('2 links disabled').waitFor()
   assert.equal(await page.getByText('Disabled', { exact: true }).locator('visible=true').count(), 2)
 }

@@ -55,11 +55,13 @@ describe('selected links', () => {
   test('stay in their space until a space is chosen', async () => {
     const space = await place.stored('/spaces', { name: 'Kept' })
     const link = await place.link({ space_id: space.id })
-    const list = await browser.open('/app/links')
-    assert.deepEqual([list.form(selected).to, list.control('to').attributes.has('required')], ['', true])
+    const question = await browser.post(selected, { ...rows(link), what: 'move' })
+    assert.deepEqual([question.status, question.page.heading], [200, 'Move 1 link'])
+    assert.match(question.page.text, /To a space\s*No space\s*Kept/)
+    const { confirmed, what, [`row-${link.id}`]: row } = question.page.form(selected)
+    assert.deepEqual([confirmed, what, row], [undefined, 'move', 'on'])
     for (const [form, words] of [
       [{ to: '' }, /Choose a space or domain to move the links to/],
-      [{}, /Choose a space or domain to move the links to/],
       [{ to: 'space-99999' }, /This space does not exist/],
       [{ to: 'domain-0' }, /Choose a space or domain to move the links to/],
       [{ to: 'x' }, /Choose a space or domain to move the links to/],

@@ -31,12 +31,12 @@ import {
 } from '../parts/links.ts'
 import { addDomainFirst, emptyState } from '../parts/messages.ts'
 import { longTable, selectable, selectRow } from '../parts/table.ts'
-import { type Choices, domainChoice, loadChoices, loadTags, spaceChoice } from '../record-forms.ts'
+import { type Choices, domainChoice, loadChoices, loadTags, noSpace, spaceChoice } from '../record-forms.ts'
 import { importButton } from './import.ts'
 import { archiveItem } from './link.ts'
 import { linkFileHref } from './link-file.ts'
 import { namesIn } from './link-form.ts'
-import { matchingBox, noSpace, selectedActions } from './selection.ts'
+import { matchingBox, selectedActions } from './selection.ts'
 
 const home = '/app/links'
 
@@ -152,7 +152,7 @@ async function listPage(
     return { ...shown, body: emptyState({ title: 'No links yet', why, action }) }
   }
   const body = html`${filterBar(list, 'Search links', filters)}
-<div id="results" class="results">${page.rows.length === 0 ? noRows(list, labels, choices.tagFilter, near) : await results(list, page, labels, choices)}</div>`
+<div id="results" class="results">${page.rows.length === 0 ? noRows(list, labels, choices.tagFilter, near) : await results(list, page, labels)}</div>`
   return { ...shown, action, body }
 }
 
@@ -181,7 +181,7 @@ function filtersFor({ domains, spaces, tagNames, tagFilter }: ListChoices): (Fil
 
 const noFilters = { domain_id: null, space_id: null, status: null, tag_id: null, archived: null }
 
-async function results(list: ListState, page: Page<Row>, labels: readonly string[], choices: Choices): Promise<Html> {
+async function results(list: ListState, page: Page<Row>, labels: readonly string[]): Promise<Html> {
   const { rows, total, totalIsExact } = page
   const isWhole = labels.length === 0 && list.query.search === null
   const everything = list.href({ search: null, ...noFilters })
@@ -189,7 +189,7 @@ async function results(list: ListState, page: Page<Row>, labels: readonly string
   const count = `${totalIsExact ? '' : 'More than '}${quantity(total, 'link')}`
   const file = html`<a class="small" href="${linkFileHref(list)}"><span class="hidden-text">Download as </span>CSV</a>`
   const found = html`<div class="found"><p data-count>${count}</p>${clear}${file}</div>`
-  return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list), selectedActions(choices, list), matchingBox(total, rows.length, totalIsExact))}
+  return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list), selectedActions(list), matchingBox(total, rows.length, totalIsExact))}
 ${menuForm({ next: list.currentHref })}${list.pagination(page)}`
 }
 

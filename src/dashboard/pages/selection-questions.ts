@@ -13,13 +13,13 @@ import { spaceRecords } from '../../spaces/store.ts'
 import type { Violation } from '../../violations.ts'
 import type { Notice } from '../notices.ts'
 import type { PageContent, Services } from '../pages.ts'
-import { linkButton } from '../parts/buttons.ts'
+import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
 import { formatCount, quantity } from '../parts/format.ts'
-import { shortUrlText } from '../parts/links.ts'
+import { shortUrlText, spaceLabel } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
-import { loadTags } from '../record-forms.ts'
+import { loadChoices, loadTags, noSpace } from '../record-forms.ts'
 import { describeEffect, undoNote } from './link.ts'
 
 /** What a user does with links, and the notices about it. */
@@ -68,6 +68,33 @@ export async function askAbout(
   if (action.what === 'tag') return askForTags(question, action)
   if (action.to?.kind === 'domain') return askToChangeDomain(question, action.to.id)
   return askToChange(question, action)
+}
+
+/** Returns the page that asks where to move links. Each space and domain is a button. */
+export async function askWhereTo(
+  selection: Selection,
+  { storage }: Services,
+  account: number,
+  currentDomain?: unknown,
+): Promise<PageContent> {
+  const { spaces, domains } = await loadChoices(storage, account, {})
+  const others = domains.filter(({ id }) => String(id) !== currentDomain)
+  const to = (value: string, label: Part) => submitButton({ name: 'to', value, label, weight: 'plain' })
+  const inSpace = [
+    to(`space-${noSpace}`, 'No space'),
+    ...spaces.map((each) => to(`space-${each.id}`, spaceLabel(each))),
+  ]
+  const onDomain = others.map(({ id, name_unicode: name }) => to(`domain-${id}`, html`<bdi>${name}</bdi>`))
+  const toDomain =
+    domains.length > 1
+      ? html`<h2>To a domain</h2><p>The next page shows the consequences.</p><div class="destinations">${onDomain}</div>`
+      : html`<p>To move links to another domain, <a href="/app/domains/new">add it first</a>.</p>`
+  const { action, cancel, fields } = common(selection)
+  const { confirmed: _, ...unconfirmed } = fields
+  const body = html`<form method="post" action="${action}" class="form">${hiddenFields(unconfirmed)}
+<h2>To a space</h2><div class="destinations">${inSpace}</div>${toDomain}
+<div class="actions"><a class="button plain" href="${cancel}" data-close>Cancel</a></div></form>`
+  return { title: `Move ${quantity(selection.ids.length, 'link')}`, place: 'links', body }
 }
 
 interface Question {

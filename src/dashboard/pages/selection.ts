@@ -1,6 +1,7 @@
 /** Actions on the selected links of the list, or on all links that match it. */
 import { Failure, overloaded, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
+import { icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
@@ -11,17 +12,17 @@ import { linksDeletedBy } from '../../links/deleted-links.ts'
 import { type Edit, linksChangedBy, newEdit } from '../../links/link-edits.ts'
 import { findLinkDomain, unknownDomain } from '../../links/store.ts'
 import { Refusal } from '../../violations.ts'
+import { maxLines } from '../charts/line-chart.ts'
 import { type ListState, linkListState } from '../lists.ts'
 import type { Notice } from '../notices.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
-import { type Choice, optionsOf } from '../parts/fields.ts'
-import { formatCount, quantity } from '../parts/format.ts'
+import { formatCount } from '../parts/format.ts'
 import { emptyState } from '../parts/messages.ts'
-import { attempt, type Choices, domainChoice, loadChoices, spaceChoice } from '../record-forms.ts'
+import { attempt, noSpace } from '../record-forms.ts'
 import { linkListReturnPath, undoReturnPath } from '../return-path.ts'
 import { compareSelected } from './compare.ts'
-import { askAbout, type Destination, type LinkAction, type Selection } from './selection-questions.ts'
+import { askAbout, askWhereTo, type Destination, type LinkAction, type Selection } from './selection-questions.ts'
 
 const home = '/app/links'
 /** Links that are changed at the same time, because pending transactions share a commit. */
@@ -51,22 +52,41 @@ export function addSelectionPages(pages: Pages, services: Services): void {
     if (ids.length === 0) return new Redirect(list)
     if (fields.what === 'compare') return compareSelected(ids, list)
     const selection: Selection = { ids, isMatching: fields.matching !== undefined, next: list, fields }
-    const action = actionFrom(fields, account, services.actions.links)
-    const isValid = (action.violations ?? []).length === 0
-    const isConfirmed = fields.confirmed === 'true' ? isValid : !(action.asks || selection.isMatching)
-    if (!isConfirmed) return (await askAbout(selection, action, services, account)) ?? new Redirect(list)
-    const notice = await running.run(() => applyToAll(ids, action, account, services), String(account))
-    return new Redirect(list, notice)
+    if (fields.what === 'move' && fields.to === undefined) return askWhereTo(selection, services, account)
+    return act(selection, services, account)
   })
 }
 
+/** Applies the action of the form, or asks about it first. */
+async function act(selection: Selection, services: Services, account: number): Promise<PageContent | Redirect> {
+  const { ids, isMatching, fields, next } = selection
+  const action = actionFrom(fields, account, services.actions.links)
+  const isValid = (action.violations ?? []).length === 0
+  const isConfirmed = fields.confirmed === 'true' ? isValid : !(action.asks || isMatching)
+  if (!isConfirmed) return (await askAbout(selection, action, services, account)) ?? new Redirect(next)
+  const notice = await running.run(() => applyToAll(ids, action, account, services), String(account))
+  return new Redirect(next, notice)
+}
+
+/** Actions on the selected links that a menu has. */
+const moreActions = [
+  ['enable', 'Enable', 'done'],
+  ['disable', 'Disable', 'off'],
+  ['archive', 'Archive', 'archive'],
+  ['unarchive', 'Unarchive', 'unarchive'],
+] as const
+
 /** Renders the controls for the selected links. More actions can be added here and in `actionFrom`. */
-export function selectedActions({ spaces, domains }: Choices, list: ListState): Html {
+export function selectedActions(list: ListState): Html {
   const what = (value: string, label: string, weight: 'plain' | 'danger' = 'plain') =>
-    submitButton({ name: 'what', value, label, weight, needsNothing: value !== 'move' })
-  return html`${hiddenFields({ next: list.currentHref })}${what('compare', 'Compare')}${what('enable', 'Enable')}${what('disable', 'Disable')}${what('archive', 'Archive')}${what('unarchive', 'Unarchive')}
-<label class="hidden-text" for="move-to">Space or domain</label><select id="move-to" name="to" required>${destinationsOf(spaces, domains.length > 1 ? domains : [])}</select>${what('move', 'Move')}
-${what('tag', 'Tags…')}${what('delete', 'Delete', 'danger')}`
+    submitButton({ name: 'what', value, label, weight })
+  const more = moreActions.map(
+    ([value, label, name]) => html`<li><button name="what" value="${value}">${icon(name)}${label}</button></li>`,
+  )
+  return html`${hiddenFields({ next: list.currentHref })}${what('move', 'Move…')}${what('tag', 'Tags…')}${what('compare', `Compare (up to ${maxLines})`)}
+<button type="button" class="button plain" popovertarget="more-actions">More${icon('chevron')}</button>
+<div class="menu" id="more-actions" popover><ul class="items">${more}</ul></div>
+${what('delete', 'Delete', 'danger')}`
 }
 
 /** Renders the box that selects all links on all pages, if there are several. */
@@ -77,33 +97,14 @@ export function matchingBox(total: number, shown: number, isExact: boolean): Htm
   return html`<label><input type="checkbox" name="matching" value="1" data-select-matching="${total}"> All ${formatCount(total)} that match</label>`
 }
 
-/** The id for "no space" in forms. */
-export const noSpace = '0'
-
-function destinationsOf(spaces: Choices['spaces'], domains: Choices['domains']): Html {
-  const group = (label: string, prefix: string, choices: readonly Choice[]) => {
-    const options = choices.map((choice) => ({ ...choice, value: `${prefix}-${choice.value}` }))
-    return html`<optgroup label="${label}">${optionsOf(options, '')}</optgroup>`
-  }
-  const inSpace = group('Space', 'space', [{ value: noSpace, label: 'No space' }, ...spaces.map(spaceChoice)])
-  const onDomain = domains.length === 0 ? null : group('Domain', 'domain', domains.map(domainChoice))
-  return html`<option value="">Move to…</option>${inSpace}${onDomain}`
-}
-
 /** Asks where to move all links that match the query, such as all links on a domain. */
-async function movePage({ account, query }: PageRequest, { storage }: Services): Promise<PageContent> {
+async function movePage({ account, query }: PageRequest, services: Services): Promise<PageContent> {
   const list = linkListState(home, query)
-  const ids = await matchingLinks(storage, account, list.request)
+  const ids = await matchingLinks(services.storage, account, list.request)
   if (ids === null) return tooManyPage(list.currentHref)
   if (ids.length === 0) return noLinksPage
-  const { spaces, domains } = await loadChoices(storage, account, {})
-  const others = domains.filter(({ id }) => String(id) !== query.domain_id)
-  const body = html`<form method="post" action="${home}/selected" class="form">${hiddenFields({ what: 'move', matching: '1', next: list.currentHref })}
-<p>This moves all <a href="${list.currentHref}">${quantity(ids.length, 'link')}</a>. Before anything changes, the next page shows the consequences.</p>
-<div class="field"><label for="move-to">Space or domain</label><select id="move-to" name="to" required>${destinationsOf(spaces, others)}</select></div>
-${others.length === 0 ? html`<p>To move them to another domain, <a href="/app/domains/new">add it first</a>.</p>` : null}
-<div class="actions">${submitButton({ label: 'Continue' })}${linkButton({ label: 'Cancel', href: list.currentHref })}</div></form>`
-  return { title: 'Move links', place: 'links', body }
+  const selection = { ids, isMatching: true, next: list.currentHref, fields: { what: 'move' } }
+  return askWhereTo(selection, services, account, query.domain_id)
 }
 
 const noLinksPage: PageContent = {

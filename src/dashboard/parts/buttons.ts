@@ -36,13 +36,11 @@ interface SubmitButton {
   readonly weight?: Weight
   readonly name?: string
   readonly value?: string
-  /** Whether the form may be sent with empty required fields. */
-  readonly needsNothing?: boolean
 }
 
 export function submitButton(button: SubmitButton): Html {
-  const { label, weight = 'primary', name = null, value = null, needsNothing = false } = button
-  return html`<button${attributes({ type: 'submit', class: classOf(weight), name, value, formnovalidate: needsNothing })}>${label}</button>`
+  const { label, weight = 'primary', name = null, value = null } = button
+  return html`<button${attributes({ type: 'submit', class: classOf(weight), name, value })}>${label}</button>`
 }
 
 type HiddenFields = Readonly<Record<string, string>>
