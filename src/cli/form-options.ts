@@ -33,13 +33,12 @@ function optionNameOf(field: string): string {
   return referenceOptions[field] ?? (field === 'tags' ? 'tag' : field.replaceAll('_', '-'))
 }
 
-function optionOf(name: string, { schema }: Field<unknown>): Argument<string | undefined> {
-  const { description = '' } = schema as { readonly description?: string }
-  const isTag = optionNameOf(name) === 'tag'
-  return {
-    ...optional(placeholderOf(name, schema), tagHelp[name] ?? helpOf(name, description), text),
-    isRepeatable: isTag,
-  }
+function optionOf(name: string, { schema, list = false }: Field<unknown>): Argument<string | undefined> {
+  const { description = '', type } = schema as { readonly description?: string; readonly type?: string }
+  // Lists have ids of tags as text. Statistics have one tag.
+  const isRepeatable = list || (name === 'tag_id' && type === 'string')
+  const help = (isRepeatable ? tagHelp[name] : undefined) ?? helpOf(name, description)
+  return { ...optional(placeholderOf(name, schema), help, text), isRepeatable }
 }
 
 const tagHelp: Readonly<Record<string, string>> = {

@@ -124,11 +124,11 @@ test('names the argument, the rule and the next step in each error', async (t) =
   }
 })
 
-test('shows the clicks of the account, a link, a domain or a space', async (t) => {
+test('shows the clicks of the account, a link, a domain, a space or a tag', async (t) => {
   const { storage, run, say } = await newPlace(t)
   await say('domains create go.acme.com')
   await say('spaces create Summer')
-  await say('links create https://acme.com --alias a --space Summer')
+  await say('links create https://acme.com --alias a --space Summer --tag Sale')
   await say('links create https://acme.com --alias 7')
   await addClicks(storage, 1, dayOf('2026-11-02'), manyPeople(2, 'countries', 'DE', 10))
   await addClicks(storage, 2, dayOf('2026-11-03'), manyPeople(3, 'countries', 'FR'))
@@ -146,11 +146,13 @@ test('shows the clicks of the account, a link, a domain or a space', async (t) =
     await say(`stats links ${range}`),
     `ID  CLICKS  SHORT URL\n2   3       http://go.acme.com:3080/7\n1   2       http://go.acme.com:3080/a\n\n${total(5)}`,
   )
+  assert.match(await say('stats countries --to 2026-10-01'), /^VALUE {2}CLICKS\n\nTotal: 0 clicks /)
   for (const [subject, value] of [
     ['--link http://go.acme.com:3080/a', 'DE'],
     ['--link 1', 'DE'],
     ['--link 7', 'FR'],
     ['--space summer', 'DE'],
+    ['--tag sale', 'DE'],
     ['--domain go.acme.com', 'FR'],
   ] as const) {
     const { data, meta } = JSON.parse(await say(`stats countries ${subject} ${range} --json`))

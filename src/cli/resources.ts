@@ -126,9 +126,11 @@ export function restOf({ rows, total, totalIsExact }: Page<unknown>, plural: str
   return `Showing ${rows.length} of ${all} ${plural}. Raise --limit, or add a filter.\n`
 }
 
-/** Returns a table of the records, without the times of their changes. */
-export function recordTable(records: readonly object[]): string {
-  const columns = Object.keys(records[0] ?? { id: 0, name: '' }).filter((name) => !name.endsWith('ed_at'))
+/** Returns a table of the records, without the times of their changes. An empty table has the columns `none`. */
+export function recordTable(records: readonly object[], none: readonly string[] = ['id', 'name']): string {
+  const columns = (records.length === 0 ? none : Object.keys(records[0] as object)).filter(
+    (name) => !name.endsWith('ed_at'),
+  )
   const lines = records.map((record) => {
     const values: Readonly<Record<string, unknown>> = { ...record }
     return columns.map((name) => String(values[name] ?? '-'))

@@ -33,7 +33,8 @@ export const statsCommand = recordCommand({
     if (isJson) return json({ data, meta })
     const { from, to } = 'range' in meta ? meta.range : meta
     const total = `Total: ${meta.clicks.toLocaleString('en-US')} clicks from ${from} to ${to} (${meta.time_zone}).`
-    return `${recordTable(name === 'links' ? await withShortUrls(db, account, data) : data)}\n\n${total}`
+    const rows = name === 'links' ? await withShortUrls(db, account, data) : data
+    return `${recordTable(rows, ['value', 'clicks'])}\n\n${total}`
   },
 })
 
