@@ -12,7 +12,7 @@ await runOnPostgres([
   'src/{idempotency,sessions}/store.test.ts',
   'src/sessions/isolation.test.ts',
   'src/keys/{keyring,store}.test.ts',
-  'src/limits/count-sync.test.ts',
+  'src/limits/store.test.ts',
   'src/links/{counts,link-list}.test.ts',
   'src/redirect/directory.test.ts',
   'test/contract/{after,safe-retries}.test.ts',

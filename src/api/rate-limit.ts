@@ -2,8 +2,8 @@ import { Failure } from '../errors.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { hasHeader, setHeader } from '../http/response.ts'
 import { networkOf } from '../lib/ip-address.ts'
-import { CountSync } from '../limits/count-sync.ts'
 import { RateCounter, type RateLimitUsage, windowMs } from '../limits/rate-counter.ts'
+import { CountSync } from '../limits/store.ts'
 import type { Db } from '../storage/port.ts'
 
 /** Failed authentications per window and client network. */

@@ -115,14 +115,6 @@ test('undo changes nothing if the name was added again, or a minute has passed',
   assert.match(late.page.said.join(), /more than a minute has passed/)
 })
 
-test('the API deletes immediately, and its deletion cannot be undone', async () => {
-  const { domain, path, browser, send, link } = await place()
-  await link()
-  assert.equal((await send('DELETE', `/domains/${domain.id}?links=delete`)).status, 204)
-  const { page } = await browser.follow(await browser.post(`${path}/restore`))
-  assert.match(page.said.join(), /couldn’t be restored/)
-})
-
 test('another node stops and starts serving the domain at its next look at the changes', async (t) => {
   const { domain, remove, undo, link } = await place()
   const { id, alias } = await link()

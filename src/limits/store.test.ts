@@ -6,9 +6,8 @@ import { failing } from '../../test/failing-storage.ts'
 import { eventually } from '../../test/processes.ts'
 import { databaseUnavailable } from '../errors.ts'
 import type { Db, Storage } from '../storage/port.ts'
-import { CountSync } from './count-sync.ts'
 import { RateCounter } from './rate-counter.ts'
-import { deleteCounts, storeCounts, sumRemoteCounts } from './store.ts'
+import { CountSync, deleteCounts, storeCounts, sumRemoteCounts } from './store.ts'
 
 const open = (t: TestContext): Promise<Storage> => {
   stopClock(t)
