@@ -13,7 +13,7 @@ async function scriptFor(shell: string): Promise<string> {
 test('completes commands, options, values and files in bash', async (t) => {
   const lines = [
     ['waymark li', 'links'],
-    ['waymark links ', 'create list show update delete export qr --help'],
+    ['waymark tags ', 'create list update delete merge --help'],
     ['waymark help tags me', 'merge'],
     ['waymark links list --status s', 'scheduled'],
     ['waymark links create --title ', ''],
