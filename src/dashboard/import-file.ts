@@ -18,7 +18,7 @@ import { Refusal } from '../violations.ts'
 import { formatCount } from './parts/format.ts'
 import { withHttps } from './scripts/destination.js'
 
-/** The rows of a file. Each has a cell for each column; a row with more cells is an error. */
+/** The rows of a file. Each has at least one cell per column; more cells are an error. */
 export interface ImportFile {
   /** Names of fields. */
   readonly columns: readonly string[]
@@ -58,7 +58,7 @@ const assignedColumns = [
 ]
 const flags = ['disabled', 'forward_query', 'archived', 'has_redirect_password']
 
-/** Returns the text of a file, or null if it is not a text. */
+/** Returns the text of a file, or null for a binary file. */
 export function textOfFile(bytes: Buffer): string | null {
   // Excel writes UTF-16 as “Unicode text”, and the encoding of Windows as plain CSV.
   const isUtf16 = bytes.toString('latin1', 0, 2) === '\xff\xfe'
@@ -70,7 +70,7 @@ export function textOfFile(bytes: Buffer): string | null {
 interface ReadingOptions {
   /** The account's domains by their names in ASCII and in Unicode. */
   readonly domains: ReadonlySet<string>
-  /** Whether columns with unknown names are left out. */
+  /** Whether unknown columns are ignored instead of being an error. */
   readonly skipsUnknown: boolean
   /** Whether `unpackFile` has returned the text. */
   readonly isUnpacked: boolean
@@ -89,7 +89,7 @@ export async function parseFile(text: string, options: ReadingOptions): Promise<
   const first = isList ? 1 : 2
   const filled = rows.map((cells, at) => ({ number: at + first, cells })).filter(({ cells }) => cells.some(isFilled))
   if (names.length > maxFields)
-    return `There are more than ${maxFields} columns. Delete those that are no fields of a link.`
+    return `There are more than ${maxFields} columns. Delete the columns that links don’t have.`
   const fields = names.map((name) => (name === numberColumn && !options.isUnpacked ? null : fieldNamed(name)))
   return problemIn(names, fields, filled.length, options) ?? fileOf(fields, filled, options.domains)
 }
@@ -115,7 +115,7 @@ function normalized(name: string): string {
     .replace(/[\s_-]+/g, '_')
 }
 
-/** Returns the field of a column; null if the column is left out. */
+/** Returns the field name for a column name; null if there is none. */
 function fieldNamed(name: string): string | null {
   const known = normalized(name)
   return Object.hasOwn(fieldNames, known) ? (fieldNames[known] ?? null) : null

@@ -113,6 +113,8 @@ test('rejects other files, and keeps what was pasted', async () => {
     assert.equal(status, 422)
     assert.match(page.errorOf('file'), error)
   }
+  const upload = await send({}, 'url,Owner\nacme.com,Ana')
+  assert.equal(upload.page.value('csv'), 'url,Owner\nacme.com,Ana')
   const { status, page } = await send({ csv: 'url,Owner\nacme.com,Ana', space_id: '' })
   assert.deepEqual([status, page.value('csv')], [422, 'url,Owner\r\nacme.com,Ana'])
   assert.match(page.errorOf('csv'), /The column “Owner” is unknown/)
@@ -263,11 +265,15 @@ test('renders a thousand rows in pages, and lets other requests run', async () =
 })
 
 test('offers a template that can be imported, from every page where people look for it', async () => {
-  const { browser, check, domain } = await newOwner()
+  const { browser, check, create, domain } = await newOwner()
   const { text, headers } = await browser.get(`${path}/template.csv`)
   assert.match(String(headers['content-disposition']), /waymark-import\.csv/)
   assert.match(text, new RegExp(`Destination,Alias,Domain.*summer-sale,${domain.name}`, 's'))
   assert.match((await check(text)).text, /2 links will be created/)
+  await create(await check(text))
+  // The file of the link list, too.
+  const list = await check((await browser.get('/app/links.csv')).text)
+  assert.deepEqual(list.refused, ['row-2-alias', 'row-3-alias'])
   for (const place of ['/app', '/app/links']) assert.ok((await browser.open(place)).links.includes(path), place)
   const empty = await signedIn(app, await app.createKey({ account: await app.createAccount() }))
   assert.match((await empty.open(path)).text, /Add a domain first/)

@@ -106,8 +106,12 @@ async function importPage(request: PageRequest, services: Services): Promise<Pag
     // Someone has just taken an alias, for example. The next check finds it.
     return importPage({ ...request, fields: { ...fields, what: 'check' } }, services)
   }
-  const names = new Map(ready.flatMap(({ link }) => link.values.tags.map((name) => [foldCase(name), name])))
-  const newTags = await findUnknownTags(storage, account, [...names.values()])
+  const tags = Map.groupBy(
+    ready.flatMap(({ link }) => link.values.tags),
+    foldCase,
+  )
+  const names = [...tags.values()].flatMap(([first]) => first ?? [])
+  const newTags = await findUnknownTags(storage, account, names)
   return checkPage(file, rows, { fields, newTags, choices, shortUrl })
 }
 
@@ -130,7 +134,8 @@ async function fileIn(fields: Fields, { domains }: Choices): Promise<ImportFile 
   const parsed = await read()
   if (typeof parsed !== 'string') return isUnpacked ? withCorrections(parsed, fields) : parsed
   const violation = new Refusal('not_allowed.file', { reason: parsed }).at(name)
-  return new FormState({ ...fields, csv: size > maxBytes ? '' : fields.csv }, [violation])
+  // Browsers don't keep the file, but people can correct its text.
+  return new FormState({ ...fields, csv: size > maxBytes ? '' : (text ?? '') }, [violation])
 }
 
 function formPage(state: FormState, { domains, spaces }: Choices): PageContent {
@@ -258,18 +263,19 @@ function leadCell({ number }: ImportRow, name: string, url: string): Html {
 /** Renders a control for each error of a row. */
 function controlsFor({ row, link }: CheckedRow, state: FormState, columns: readonly string[]): Html {
   const fields = [...new Set(violationsOf(link).map(({ field }) => field))]
-  return html`<div class="stack">${fields.map((field) =>
-    textField(state, {
+  return html`<div class="stack">${fields.map((field) => {
+    const control = field === 'csv' || field === 'notes' ? textArea : textField
+    return control(state, {
       name: controlName(row, field),
       label: field === 'csv' ? 'Cells' : labelOf(field),
       unit: html`<span class="hidden-text">in row ${row.number}</span>`,
-      isCode: field === 'csv' || field === 'url' || field === 'alias',
+      isCode: field === 'url' || field === 'alias',
       ...(field === 'csv' && { help: `Columns: ${columns.map(labelOf).join(', ')}` }),
-    }),
-  )}</div>`
+    })
+  })}</div>`
 }
 
-/** Returns the violations of a row. Whatever names no domain or space is unknown. */
+/** Returns the violations of a row. A domain or a space with an error is unknown. */
 function violationsOf(link: CheckedLink): Violation[] {
   if (!('violations' in link)) return []
   return link.violations.map((violation) => {
