@@ -100,10 +100,13 @@ export function storedIn(app: TestApp): Stored {
 /** Rules of WCAG 2.2 AA that axe leaves out by default. */
 const moreRules = { 'target-size': { enabled: true } }
 
-/** Returns the issues that axe reports, by all rules or by rules with these tags. */
-export async function findings(page: Page, tags?: readonly string[]): Promise<string[]> {
+/** The rules that depend on the color scheme, or on the layout. */
+export const visualRules = { type: 'rule', values: ['color-contrast', 'target-size'] } as const
+
+/** Returns the issues that axe reports, by all rules or only by these rules, or by rules with these tags. */
+export async function findings(page: Page, runOnly?: typeof visualRules | readonly string[]): Promise<string[]> {
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe)
-  const chosen = tags ? { runOnly: tags } : { rules: moreRules }
+  const chosen = runOnly ? { runOnly } : { rules: moreRules }
   const options = JSON.stringify({ resultTypes: ['violations'], ...chosen })
   return page.evaluate(`axe.run(${options}).then(({ violations }) => violations
     .map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html, failureSummary }) => html + ' ' + failureSummary).join(' ')))`)

@@ -12,6 +12,7 @@ import {
   signIn,
   skip,
   storedIn,
+  visualRules,
 } from '../../test/dashboard-browser.ts'
 import { fullApp, paths } from '../../test/dashboard-pages.ts'
 
@@ -42,9 +43,14 @@ test('every page fits screens from 320 pixels (400 % of 1280) to 1920, and axe a
         '({ scrollWidth: document.documentElement.scrollWidth, innerWidth })',
       )
       assert.ok(scrollWidth <= innerWidth, `${path} is ${scrollWidth} wide on ${innerWidth}`)
-      // Axe takes most of the time, so each color scheme is checked in one of the two layouts.
-      if (width === 390) assert.deepEqual(await findings(page), [], `${path} on a phone`)
       if (width === 320) await shoot(page, `${width}-light-page-${name}`)
+      // Axe takes most of the time, so each layout has all rules in one color scheme, and visual rules in the other one.
+      if (width === 1280) assert.deepEqual(await findings(page, visualRules), [], path)
+      if (width !== 390) continue
+      assert.deepEqual(await findings(page), [], `${path} on a phone`)
+      await page.emulateMedia({ colorScheme: 'dark' })
+      assert.deepEqual(await findings(page, visualRules), [], `${path} on a phone in the dark`)
+      await page.emulateMedia({ colorScheme: 'light' })
     }
   }
   assert.deepEqual(complaints, [])

@@ -193,12 +193,12 @@ async function searches(page: Page, shot: Shot): Promise<void> {
   const search = page.getByRole('searchbox', { name: 'Search links' })
   await search.pressSequentially('summer')
   await page.waitForURL('**/app/links?search=summer')
-  await page.waitForFunction('document.querySelectorAll("tbody tr").length === 1')
+  await rows.nth(1).waitFor({ state: 'detached' })
   assert.equal(await hasFocus(search), true)
   await search.fill('')
   await page.getByLabel('Status').selectOption('Disabled')
   await page.waitForURL('**/app/links?status=disabled')
-  await page.waitForFunction('document.querySelectorAll("tbody tr").length === 2')
+  await rows.nth(2).waitFor({ state: 'detached' })
   await shot('filtered')
   await page.getByRole('link', { name: 'go.acme.com:3080/winter' }).click()
   await page.getByRole('heading', { level: 1, name: /winter/ }).waitFor()
@@ -229,7 +229,7 @@ async function choosesScheme(page: Page): Promise<void> {
     ['Light', 'light'],
   ] as const) {
     await press(page, button)
-    await page.waitForFunction(`document.documentElement.dataset.scheme === '${scheme}'`)
+    await page.locator(`html[data-scheme="${scheme}"]`).waitFor()
     await page.reload()
     assert.equal(await page.evaluate('getComputedStyle(document.body).colorScheme'), scheme)
   }

@@ -162,7 +162,7 @@ export class LinkActions {
       const { url, alias } = before.record
       const violations = loopViolations(url, this.#parts.shortUrl(domain.name, alias))
       if (violations.length > 0) throw validationFailed(violations)
-      const link = found(await changeLink(tx, account, id, { domain_id: domainId }), 'link')
+      const link = found(await changeLink(tx, account, id, { domain_id: domainId, alias }), 'link')
       return { link, edit: await recorded(tx, account, edit, before, link) }
     })
   }

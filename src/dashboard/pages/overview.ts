@@ -78,7 +78,7 @@ async function clicksSections(statistics: Statistics): Promise<Html> {
     breakdownBars(statistics, ['countries', 'referrers']),
   ])
   return html`<section id="clicks" data-arrived="First click received"><h2>Clicks</h2>${overTime}</section>
-<section id="where"><h2>Top links and sources</h2>${top}${groups}${bars}</section>`
+<section id="where"><h2>Where clicks come from</h2>${top}${groups}${bars}</section>`
 }
 
 /** An account and the time of its last dismissed notice, in Unix milliseconds. */

@@ -28,7 +28,8 @@ export async function breakdownBars(statistics: Statistics, names = propertyName
     return barChart({ title: breakdowns[name].title, rows, others, allHref: allHref(statistics, name) })
   })
   const shown = statistics.live('breakdowns', html`<div class="breakdowns">${await Promise.all(bars)}</div>`)
-  return html`${shown}<p class="muted small">${unanswered}</p>`
+  const opened = statistics.subject.scope === 'link' ? null : ' A referrer with a host name opens its links.'
+  return html`${shown}<p class="muted small">${unanswered}${opened}</p>`
 }
 
 /** Renders a value. A referrer opens the links visited from it. `path` is the path of the subject. */
