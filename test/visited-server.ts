@@ -8,7 +8,7 @@ import { type Bench, freePort, newDatabase, type RunningServer, startServer, typ
 import { isOverloaded, type VisitRequest, visit } from './visitors.ts'
 
 /** The pause between two visits of one visitor in a crowd, in milliseconds. */
-const pauseMs = 15
+const pauseMs = 25
 
 export interface VisitedServer extends RunningServer {
   readonly visitPort: number
