@@ -16,7 +16,7 @@ import { commandArguments } from './scripts.ts'
 function enlarge(path: string): void {
   const database = new DatabaseSync(path)
   database.exec(`create table padding (bytes);
-    with recursive n (i) as (select 1 union all select i + 1 from n where i < 20000)
+    with recursive n (i) as (select 1 union all select i + 1 from n where i < 12000)
     insert into padding select zeroblob(2000) from n`)
   database.close()
 }

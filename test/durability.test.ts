@@ -11,10 +11,10 @@ import { eventually, newDatabase, type RunningServer, startServer } from './proc
 import { runs } from './runs.ts'
 
 /** The number of kills during writes, and of concurrent writers. */
-const rounds = runs(16, 4)
+const rounds = runs(16, 3)
 const writers = 16
 /** The server is killed after this many acknowledged writes of a round, at most. */
-const maxWrites = 400
+const maxWrites = 250
 /** The links of each bulk request. */
 const bulkSize = 200
 

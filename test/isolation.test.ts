@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { startApp } from './app.ts'
 import type { Answer, Json, Request } from './client.ts'
+import { runs } from './runs.ts'
 
 const app = await startApp()
 const accounts = 3
@@ -252,6 +253,6 @@ test("no account sees or changes another account's records", async () => {
       for (const each of steps) await run.take(each)
       await run.checkAll()
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40, 20) },
   )
 })

@@ -7,7 +7,7 @@ import { type RunningServer, startServer } from './processes.ts'
 import { runs } from './runs.ts'
 import { databaseOn } from './visited-server.ts'
 
-const clients = runs(50, 16)
+const clients = runs(50, 12)
 
 /** Each record has a count in one of its fields. */
 const counters = {

@@ -50,7 +50,7 @@ test('50 concurrent requests with one key to two processes on one database creat
   const agent = new Agent({ keepAlive: true, maxSockets: 50 })
   t.after(() => agent.destroy())
   let waited = 0
-  for (let round = 0; round < 10; round++) {
+  for (let round = 0; round < runs(10, 6); round++) {
     const wanted = wantedBy(`r${round}`, resources[round % 2] as Resource)
     const asked = Array.from({ length: 50 }, (_, n) =>
       settled(() => post(n % 2 === 0 ? first : second, agent, first.key, wanted)),
@@ -69,7 +69,7 @@ test('50 concurrent requests with one key to two processes on one database creat
   assert.deepEqual(contentsOf(path), { domains: 5, spaces: 5, responses: 10 })
 })
 
-const rounds = runs(10, 3)
+const rounds = runs(10, 2)
 const writers = 12
 const maxWrites = 200
 

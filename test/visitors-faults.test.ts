@@ -17,7 +17,10 @@ const none = `${host}/none`
 async function storeLinks(server: VisitedServer, prefix = ''): Promise<{ known: number; limited: number }> {
   if (prefix === '') await server.stored('/domains', { name: 'go.acme.com' })
   const store = (json: object) => server.stored('/links', { url: 'https://acme.com', ...json })
-  const ids = [await store({ alias: `${prefix}known` }), await store({ alias: `${prefix}limited`, clicks_limit: 1_000_000 })]
+  const ids = [
+    await store({ alias: `${prefix}known` }),
+    await store({ alias: `${prefix}limited`, clicks_limit: 1_000_000 }),
+  ]
   return { known: ids[0].id, limited: ids[1].id }
 }
 
@@ -151,6 +154,9 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const unanswered = crowd.visits.filter(({ status, at }) => status === null && at <= killedAt).length
     assert.ok(unlimited >= least && unlimited <= passed(known) + unanswered, String(unlimited))
     // A click within a limit is on disk before its visitor is redirected.
-    assert.ok(taken >= passed(limited) && taken <= passed(limited) + unanswered, `${taken} taken, ${passed(limited)} passed`)
+    assert.ok(
+      taken >= passed(limited) && taken <= passed(limited) + unanswered,
+      `${taken} taken, ${passed(limited)} passed`,
+    )
   })
 }

@@ -5,6 +5,7 @@ import { startApp } from '../../test/app.ts'
 import type { Json, Request } from '../../test/client.ts'
 import { withMethods } from '../../test/failing-storage.ts'
 import { assertRefused, newPlace, type Place } from '../../test/links-api.ts'
+import { runs } from '../../test/runs.ts'
 
 const app = await startApp()
 const place = await newPlace(app)
@@ -184,7 +185,7 @@ describe('POST /links/bulk', () => {
           assert.deepEqual(plain(bulk)(results[index]), plain(single)({ index, status, ...expected }))
         }
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20, 10) },
     )
   })
 })

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { keptDays, keptTotals, openClicks, sumsOf } from '../../test/clicks.ts'
 import { newDomain, newSpace, plainLink, setSpace, takeDomainAway, twoNodes } from '../../test/links.ts'
+import { runs } from '../../test/runs.ts'
 import { deleteExpiredLinks } from '../analytics/maintenance.ts'
 import { recountLink } from '../analytics/recent.ts'
 import { removeSpace } from '../spaces/store.ts'
@@ -120,7 +121,7 @@ test('restores every column unchanged', async (t) => {
       assert.deepEqual(await stateOf(storage), before)
       await removeLinkForNow(storage, account, id, null, now)
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60, 20) },
   )
 })
 

@@ -153,7 +153,7 @@ describe('parseWebUrl with any text', () => {
   }
 })
 
-const numRuns = runs(500)
+const numRuns = runs(500, 100)
 
 const urlLike = fc
   .tuple(

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Answer } from '../../test/client.ts'
 import { exchange } from '../../test/raw-socket.ts'
+import { runs } from '../../test/runs.ts'
 import { type LinkFields, person, startVisitors, type TestListener } from '../../test/visitors.ts'
 import { hashPassword } from '../links/password.ts'
 
@@ -289,7 +290,7 @@ test('redirects only to the scheme, host, port and path of a stored URL', async 
       const { protocol, host: sentTo, pathname, username } = new URL(String(headers.location))
       assert.deepEqual([protocol, sentTo, pathname, username], ['https:', 'acme.com:8443', '/path', ''])
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200, 80) },
   )
 })
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { newStorage } from '../../test/engine.ts'
+import { runs } from '../../test/runs.ts'
 import { createAccount } from '../accounts/store.ts'
 import { createKey, revokeOwnKey } from '../keys/store.ts'
 import type { Storage } from '../storage/port.ts'
@@ -143,6 +144,6 @@ test('isolates sessions by account', async (t) => {
       for (const step of steps) await actionsOf(model, step)[step.verb]()
       await check(model)
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30, 15) },
   )
 })

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { startApp } from '../../test/app.ts'
 import type { Json, Request } from '../../test/client.ts'
 import { assertRefused } from '../../test/links-api.ts'
+import { runs } from '../../test/runs.ts'
 import { finishRemovals } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
 import { beginTagRemoval, tagRemoval } from './store.ts'
@@ -312,7 +313,7 @@ describe('GET /links by tags and archived', () => {
           assert.equal(body.data.links, model.filter((each) => each.tags.includes(name)).length)
         }
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20, 10) },
     )
   })
 })

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { startApp } from '../app.ts'
 import { type Answer, assertProblem, type Json, type Request } from '../client.ts'
 import { assertRefused } from '../links-api.ts'
+import { runs } from '../runs.ts'
 
 const app = await startApp()
 const spaces = '/api/v1/spaces'
@@ -221,7 +222,7 @@ test('201 with any printable name, by JSON and by form, which is shown and liste
         )
       }
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60, 30) },
   )
 })
 
@@ -233,7 +234,7 @@ test('201 or 422 for any JSON object, and 400 for any other JSON', async () => {
       const isObject = value !== null && typeof value === 'object' && !Array.isArray(value)
       assert.ok(isObject ? status === 201 || status === 422 : status === 400, text)
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150, 60) },
   )
 })
 
@@ -244,7 +245,7 @@ test('400, 201 or 422 for any bytes, never 500', async () => {
       const { status } = await postJson(each.join(''))
       assert.ok([201, 400, 422].includes(status))
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150, 60) },
   )
 })
 
@@ -266,7 +267,7 @@ test('422 not_single only for repeated members', async () => {
         )
       }
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150, 60) },
   )
 })
 

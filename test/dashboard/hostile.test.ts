@@ -15,6 +15,7 @@ import { addClicks, dayWith } from '../days.ts'
 import { shapeOf } from '../html-page.ts'
 import { fresh } from '../links-api.ts'
 import { eventually } from '../processes.ts'
+import { runs } from '../runs.ts'
 
 const app = await startApp()
 const plain = 'Plain'
@@ -153,7 +154,7 @@ describe('a page with hostile words', () => {
       fc.asyncProperty(hostile, async (words) => {
         for (const [name, shape] of await shapesOf(words)) assert.equal(shape, expected.get(name), name)
       }),
-      { numRuns: 14, examples: pieces.slice(0, 4).map((piece) => [piece]) },
+      { numRuns: runs(14, 7), examples: pieces.slice(0, 4).map((piece) => [piece]) },
     )
   })
 
@@ -208,6 +209,6 @@ test('forged cookies do not change a page', async () => {
         assert.equal((await browser.get('/app/about')).status, 303)
       },
     ),
-    { numRuns: 50 },
+    { numRuns: runs(50, 20) },
   )
 })

@@ -175,7 +175,7 @@ test('no request shows or changes records of another account', async () => {
       if (!path.includes(theirs.mark)) assertNothingOf(theirs, answer, path)
       assert.ok(answer.status < 500)
     }),
-    { numRuns: runs(300) },
+    { numRuns: runs(300, 75) },
   )
   assert.deepEqual(await theirs.state(), before)
 })

@@ -246,7 +246,7 @@ test('returns equal sums by hour, day, month, dimension, class and link', async 
       await checkFigures(place, '', all)
       await checkFigures(place, `&domain_id=${place.domain.id}`, all)
     }),
-    { numRuns: runs(30, 8) },
+    { numRuns: runs(30, 5) },
   )
 })
 

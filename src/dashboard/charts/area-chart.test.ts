@@ -79,7 +79,7 @@ test('draws a well-formed chart within its frame for any figures', () => {
       assert.doesNotMatch(drawn.text, /NaN|Infinity|undefined|null/)
       assertWithinFrame(drawn)
     }),
-    { numRuns: runs(100) },
+    { numRuns: runs(100, 40) },
   )
 })
 
@@ -95,7 +95,7 @@ test('draws well-formed lines of links within their frame', () => {
       assert.doesNotMatch(drawn.text, /NaN|Infinity|undefined|null/)
       assert.equal(textsOf(drawn, 'title').length, chart.started)
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100, 40) },
   )
 })
 
@@ -115,7 +115,7 @@ test('the table has a row for each started bucket, and its columns add up to the
         )
       }
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100, 40) },
   )
 })
 

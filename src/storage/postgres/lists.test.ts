@@ -6,6 +6,7 @@ import { Folder, listables, listingOf, migrated, Records } from '../../../test/l
 import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { eventually } from '../../../test/processes.ts'
+import { runs } from '../../../test/runs.ts'
 import { openPostgres } from './open.ts'
 import { makeTextIndexes } from './storage.ts'
 
@@ -77,7 +78,7 @@ async function assertPages(): Promise<void> {
   const property = fc.asyncProperty(listingOf('cards'), async (listing) => {
     assert.deepEqual(await storage.list(listing), records.page(listing))
   })
-  await fc.assert(property, { numRuns: 100 })
+  await fc.assert(property, { numRuns: runs(100, 40) })
 }
 
 test('returns the rows, order and total of a naive list', async () => {

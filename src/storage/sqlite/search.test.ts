@@ -15,6 +15,7 @@ import {
   type Row,
   text,
 } from '../../../test/lists-model.ts'
+import { runs } from '../../../test/runs.ts'
 import { listPage } from '../list.ts'
 import type { Cost } from '../list-sources.ts'
 import type { Listing } from '../port.ts'
@@ -237,7 +238,7 @@ test('returns the rows, order and total of a naive list, however many records ar
       run.end()
     }
   })
-  await fc.assert(property, { numRuns: 50, interruptAfterTimeLimit: 6_000 })
+  await fc.assert(property, { numRuns: runs(50, 25), interruptAfterTimeLimit: 6_000 })
 })
 
 class Run {
