@@ -243,13 +243,13 @@ function assertNotFound({ status, body }: Answer): void {
 }
 
 test("no account sees or changes another account's records", async () => {
-  let runs = 0
+  let sequence = 0
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }), async (steps) => {
-      runs += 1
+      sequence += 1
       const keys: string[] = []
       for (let who = 0; who < accounts; who++) keys.push(await app.createKey({ account: await app.createAccount() }))
-      const run = new Run(keys, `-${runs}.example`.replace('-', '.r'))
+      const run = new Run(keys, `-${sequence}.example`.replace('-', '.r'))
       for (const each of steps) await run.take(each)
       await run.checkAll()
     }),

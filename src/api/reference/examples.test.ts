@@ -41,9 +41,19 @@ test('the curl example of every operation succeeds', async (t) => {
 
 test('the JavaScript example of every operation succeeds', async () => {
   const app = await startApp()
-  for (const [id, code] of await examplesIn(app, 'javascript')) {
-    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', code], { env: { KEY: app.key } })
-    assert.match(stdout, /^20\d /, `${id}: ${code}\n${stdout}`)
+  const examples = await examplesIn(app, 'javascript')
+  // One process runs all examples, each in a block with its own variables.
+  const blocks = examples.map(([id, code]) => `{\n${code}\n}\nconsole.log('done: ${id}')`)
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', blocks.join('\n')], {
+    env: { KEY: app.key },
+  })
+  const outputs = stdout.split(/^done: (\w+)\n/m)
+  assert.deepEqual(
+    outputs.filter((_, index) => index % 2 === 1),
+    examples.map(([id]) => id),
+  )
+  for (const [index, [id, code]] of examples.entries()) {
+    assert.match(String(outputs[2 * index]), /^20\d /, `${id}: ${code}\n${outputs[2 * index]}`)
   }
 })
 
