@@ -1,73 +1,21 @@
-/** Idempotency-Key over two processes on one database, and over SIGKILL and a restart. */
+/** Idempotency-Key over SIGKILL and a restart. `two-nodes.test.ts` sends one key to two processes. */
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
-import { type Answer, sendRequest } from './client.ts'
+import {
+  isReplayed,
+  postOnce,
+  type Resource,
+  resources,
+  settled,
+  type Wanted,
+  wantedBy,
+} from './idempotent-requests.ts'
 import { newDatabase, type RunningServer, startServer } from './processes.ts'
 import { runs } from './runs.ts'
 
-const resources = ['domains', 'spaces'] as const
-type Resource = (typeof resources)[number]
-
-/** A request and its unique Idempotency-Key. */
-interface Wanted {
-  readonly resource: Resource
-  readonly idempotencyKey: string
-  readonly name: string
-}
-
 const quiet = { RATE_LIMIT: '0', LOG_LEVEL: 'warn' }
-
-function wantedBy(mark: string, resource: Resource): Wanted {
-  return { resource, idempotencyKey: `key-${mark}-${resource}`, name: `${mark}.example.com` }
-}
-
-function post({ port }: RunningServer, agent: Agent, key: string, wanted: Wanted): Promise<Answer> {
-  const { resource, idempotencyKey, name } = wanted
-  const headers = { 'idempotency-key': idempotencyKey }
-  return sendRequest({ agent, port, method: 'POST', path: `/api/v1/${resource}` }, { key, headers, form: { name } })
-}
-
-/** Repeats the request until it succeeds. Counts the responses with Retry-After. */
-async function settled(ask: () => Promise<Answer>): Promise<{ answer: Answer; waits: number }> {
-  for (let waits = 0; ; waits++) {
-    const answer = await ask()
-    if (answer.status === 201) return { answer, waits }
-    assert.ok(['idempotency_in_progress', 'overloaded'].includes(answer.body?.code), answer.text)
-    assert.equal(answer.headers['retry-after'], '1')
-    await wait(10)
-  }
-}
-
-const isReplayed = ({ headers }: Answer) => headers['idempotency-replayed'] === 'true'
-
-test('50 concurrent requests with one key to two processes on one database create one record', async (t) => {
-  const { path, variables } = newDatabase(t)
-  const first = await startServer(t, { ...variables, ...quiet })
-  const second = await startServer(t, { ...variables, ...quiet })
-  const agent = new Agent({ keepAlive: true, maxSockets: 50 })
-  t.after(() => agent.destroy())
-  let waited = 0
-  for (let round = 0; round < runs(10, 6); round++) {
-    const wanted = wantedBy(`r${round}`, resources[round % 2] as Resource)
-    const asked = Array.from({ length: 50 }, (_, n) =>
-      settled(() => post(n % 2 === 0 ? first : second, agent, first.key, wanted)),
-    )
-    const answers = await Promise.all(asked)
-    waited += answers.filter(({ waits }) => waits > 0).length
-    assert.equal(answers.filter(({ answer }) => !isReplayed(answer)).length, 1)
-    const [{ answer }] = answers as [(typeof answers)[0]]
-    for (const each of answers) {
-      assert.equal(each.answer.text, answer.text)
-      assert.equal(each.answer.headers.etag, answer.headers.etag)
-      assert.equal(each.answer.headers.location, answer.headers.location)
-    }
-  }
-  t.diagnostic(`10 keys, 500 requests, ${waited} of which were first told to wait`)
-  assert.deepEqual(contentsOf(path), { domains: 5, spaces: 5, responses: 10 })
-})
 
 const rounds = runs(10, 2)
 const writers = 12
@@ -87,12 +35,12 @@ test('has a record for each stored response and a response for each record after
     server = await start()
     const agent = new Agent({ keepAlive: true, maxSockets: writers })
     for (const wanted of pending) {
-      const { answer } = await settled(() => post(server, agent, key, wanted))
+      const { answer } = await settled(() => postOnce(server, agent, key, wanted))
       assert.equal(answer.body.data.name, wanted.name)
       if (isReplayed(answer)) found += 1
     }
     for (const [wanted, text] of [...acknowledged].slice(-40)) {
-      const { answer } = await settled(() => post(server, agent, key, wanted))
+      const { answer } = await settled(() => postOnce(server, agent, key, wanted))
       assert.equal(isReplayed(answer), true)
       assert.equal(answer.text, text)
     }
@@ -112,7 +60,7 @@ async function postUntilKilled(server: RunningServer, key: string, mark: string)
   const write = async (writer: number): Promise<void> => {
     for (let turn = 0; ; turn++) {
       const wanted = wantedBy(`${mark}-w${writer}-t${turn}`, resources[turn % 2] as Resource)
-      const done = await settled(() => post(server, agent, key, wanted)).catch(whenCut)
+      const done = await settled(() => postOnce(server, agent, key, wanted)).catch(whenCut)
       if (done === undefined) return void pending.push(wanted)
       acknowledged.set(wanted, done.answer.text)
       if (acknowledged.size === killAt) server.child.kill('SIGKILL')

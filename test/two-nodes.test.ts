@@ -1,8 +1,11 @@
-/** Visits to two nodes on one database, which share changes and click limits. */
+/** Two nodes on one database share changes, click limits, entity tags and idempotency keys. */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import type { Answer, Json } from './client.ts'
-import { eventually } from './processes.ts'
+import { Agent } from 'node:http'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { type Answer, type Json, sendRequest } from './client.ts'
+import { isReplayed, postOnce, settled, wantedBy } from './idempotent-requests.ts'
+import { eventually, type RunningServer } from './processes.ts'
+import { runs } from './runs.ts'
 import { databaseOn, startTwo, type VisitedServer } from './visited-server.ts'
 
 /** The visits in two seconds on an idle machine, whose tests wait 20 ms after each. */
@@ -40,6 +43,52 @@ class Watch {
       return shows(await this.#there.visit(url))
     })
     this.visits.push(visits)
+  }
+}
+
+/** Idempotency keys, each of which 50 requests have. */
+const keys = runs(10, 4)
+
+const clients = runs(50, 12)
+
+/** Each record has a count in one of its fields. */
+const counters = {
+  sqlite: {
+    resource: 'domains',
+    written: (n: number) => ({ homepage_url: `https://acme.com/${n}` }),
+    read: (data: Json) => Number(data.homepage_url.split('/').at(-1)),
+  },
+  postgres: {
+    resource: 'spaces',
+    written: (n: number) => ({ name: String(n) }),
+    read: (data: Json) => Number(data.name),
+  },
+} as const
+
+interface Counter {
+  readonly count: number
+  readonly etag: string
+}
+
+/** A client with its own connection to one of the servers. */
+class Client {
+  readonly #port: number
+  readonly #key: string
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
+
+  constructor(t: TestContext, { port }: RunningServer, key: string) {
+    this.#port = port
+    this.#key = key
+    t.after(() => this.#agent.destroy())
+  }
+
+  async send(method: string, path: string, etag?: string, form?: Record<string, string>): Promise<Answer> {
+    for (;;) {
+      const headers: Record<string, string> = etag === undefined ? {} : { 'if-match': etag }
+      const request = { key: this.#key, headers, ...(form && { form }) }
+      const answer = await sendRequest({ agent: this.#agent, port: this.#port, method, path }, request)
+      if (answer.body?.code !== 'overloaded') return answer
+    }
   }
 }
 
@@ -139,6 +188,102 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       await eventually(async () => (await there.visit(`${host}/sale`)).status === 302)
       for (const { visit } of nodes) assert.equal((await visit(`${host}/sale`)).status, 410)
       assert.equal((await there.ask('GET', `/links/${id}`)).body.data.clicks, 3)
+    })
+
+    const { resource, written, read } = counters[engine]
+
+    /** Returns a function that creates clients, each of the other node. */
+    const newClients = (t: TestContext) => {
+      let created = 0
+      return () => {
+        created += 1
+        return new Client(t, nodes[created % 2] as VisitedServer, nodes[0].key)
+      }
+    }
+
+    /** Returns the count and the entity tag; undefined if the record was deleted. */
+    const look = async (client: Client, path: string): Promise<Counter | undefined> => {
+      const { status, headers, body } = await client.send('GET', path)
+      if (status === 404) return undefined
+      return { count: read(body.data), etag: String(headers.etag) }
+    }
+
+    /** Adds one to the count, with retries. Returns false if the record was deleted. */
+    const increment = async (client: Client, path: string, stale: string[] = []): Promise<boolean> => {
+      for (;;) {
+        const present = await look(client, path)
+        if (present === undefined) return false
+        const { status } = await client.send('PATCH', path, present.etag, written(present.count + 1))
+        if (status === 200) return true
+        if (status === 404) return false
+        assert.equal(status, 412)
+        stale.push(present.etag)
+      }
+    }
+
+    const store = async (client: Client): Promise<string> => {
+      const form = { name: `counter${Math.random().toString(36)}.example.com`, ...written(0) }
+      const { status, body } = await client.send('POST', `/api/v1/${resource}`, undefined, form)
+      assert.equal(status, 201)
+      return `/api/v1/${resource}/${body.data.id}`
+    }
+
+    test(`loses no update of ${clients} clients that change one of the ${resource} with If-Match`, async (t) => {
+      const client = newClients(t)
+      const path = await store(client())
+      const stale: string[] = []
+      const done = await Promise.all(Array.from({ length: clients }, () => increment(client(), path, stale)))
+      assert.deepEqual(new Set(done), new Set([true]))
+      assert.equal((await look(client(), path))?.count, clients)
+      t.diagnostic(`${stale.length} updates were rejected with 412 and repeated`)
+      assert.ok(stale.length > 0, 'no update conflicted with another')
+    })
+
+    test(`deletes one of the ${resource} with If-Match only in the state that the client read`, async (t) => {
+      const client = newClients(t)
+      const path = await store(client())
+      let counted = 0
+      const count = async (own: Client) => {
+        while (await increment(own, path)) counted += 1
+      }
+      const remove = async (own: Client): Promise<number> => {
+        for (;;) {
+          const present = await look(own, path)
+          assert.ok(present !== undefined)
+          if (present.count < clients) continue
+          const { status } = await own.send('DELETE', path, present.etag)
+          if (status === 204) return present.count
+          assert.equal(status, 412)
+        }
+      }
+      const [seen] = await Promise.all([remove(client()), ...Array.from({ length: clients }, () => count(client()))])
+      assert.equal(counted, seen, 'the deleted state has all acknowledged updates')
+      assert.equal((await client().send('GET', path)).status, 404)
+    })
+
+    test('50 concurrent requests to both nodes with one Idempotency-Key create one record', async (t) => {
+      const [first, second] = nodes
+      const agent = new Agent({ keepAlive: true, maxSockets: 50 })
+      t.after(() => agent.destroy())
+      let waited = 0
+      for (let round = 0; round < keys; round++) {
+        const wanted = wantedBy(`r${round}`, round % 2 === 0 ? 'domains' : 'spaces')
+        const asked = Array.from({ length: 50 }, (_, n) =>
+          settled(() => postOnce(n % 2 === 0 ? first : second, agent, first.key, wanted)),
+        )
+        const answers = await Promise.all(asked)
+        waited += answers.filter(({ waits }) => waits > 0).length
+        assert.equal(answers.filter(({ answer }) => !isReplayed(answer)).length, 1)
+        const [{ answer }] = answers as [(typeof answers)[0]]
+        for (const each of answers) {
+          assert.equal(each.answer.text, answer.text)
+          assert.equal(each.answer.headers.etag, answer.headers.etag)
+          assert.equal(each.answer.headers.location, answer.headers.location)
+        }
+        const found = await first.ask('GET', `/${wanted.resource}?search=${wanted.name}`)
+        assert.equal(found.body.meta.total, 1)
+      }
+      t.diagnostic(`${keys} keys, ${50 * keys} requests, ${waited} of which were first told to wait`)
     })
   })
 }
