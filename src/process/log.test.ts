@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import { type Logger, pino } from 'pino'
-import { eventually, freePort, newDatabase, startProgram, startServer } from '../../test/processes.ts'
+import { eventually, freePort, newDatabase, startProgram } from '../../test/processes.ts'
 import { serverArguments } from '../../test/scripts.ts'
 import { databaseUnavailable } from '../errors.ts'
 import { logTo, openLog, terminalStream } from './log.ts'
@@ -47,18 +47,6 @@ test('keeps serving and exits cleanly if stdout or stderr cannot be written', {
     if (stream === '1') assert.match(stderr, /is listening on/)
     else assert.match(stdout, /"level":50.*the startup message could not be printed/)
   }
-})
-
-test('stdout has only JSON lines if it is not a terminal', async (t) => {
-  const server = await startServer(t, newDatabase(t).variables)
-  await server.send('GET', '/api/v1/spaces')
-  const { stdout, stderr } = await server.end('SIGTERM')
-  const messages = stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line).msg)
-  assert.deepEqual(messages, ['request', 'stopping', 'stopped'])
-  assert.match(stderr, /is listening on/)
 })
 
 test('logs text at a terminal and JSON to other streams', async (t) => {
