@@ -84,7 +84,7 @@ export function selectedActions(list: ListState): Html {
     ([value, label, name]) => html`<li><button name="what" value="${value}">${icon(name)}${label}</button></li>`,
   )
   return html`${hiddenFields({ next: list.currentHref })}${what('move', 'Move…')}${what('tag', 'Tags…')}${what('compare', `Compare (up to ${maxLines})`)}
-<button type="button" class="button plain" popovertarget="more-actions">More${icon('chevron')}</button>
+<button type="button" class="button plain" popovertarget="more-actions">${icon('menu')}More</button>
 <div class="menu" id="more-actions" popover><ul class="items">${more}</ul></div>
 ${what('delete', 'Delete', 'danger')}`
 }
