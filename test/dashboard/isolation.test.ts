@@ -130,6 +130,7 @@ const queryFields = {
   domain_id: idText,
   space_id: idText,
   tag_id: idText,
+  tags: fc.constantFrom(theirs.mark, '1', 'a, b'),
   link_id: idText,
   copy: idText,
   ids: fc.array(idText, { maxLength: 6 }).map((ids) => ids.join(',')),

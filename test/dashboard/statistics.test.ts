@@ -6,7 +6,7 @@ import type { Json } from '../client.ts'
 import { type Page, signedIn } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
 import { addClicks, manyPeople } from '../days.ts'
-import { allOf, textOf } from '../html-page.ts'
+import { allOf, elementsIn, textOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
 
 const app = await startApp()
@@ -48,6 +48,9 @@ describe('figures', () => {
     assert.equal(file.text, `${[head, ...lines].join('\r\n')}\r\n`)
     const { text } = await browser.open(`/app/links/${link.id}`)
     for (const words of ['Germany', 'www.google.com', 'Chrome', 'German']) assert.ok(text.includes(words), words)
+    for (const { attributes } of elementsIn((await browser.open(`/app/tags/${tag.id}`)).root)) {
+      assert.ok(!attributes.has('data-refresh') && !attributes.has('data-part'))
+    }
     const ofTag = await browser.open(`/app/tags/${tag.id}/referrers?period=7d`)
     assert.match(ofTag.text, /Clicks on links with the tag Counted by referrer\..*www\.google\.com/)
     for (const query of ['period=1y', 'from=2026-02-30', 'from=2026-02-02&to=2026-02-01', 'from=1960-01-01']) {

@@ -208,7 +208,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const parts = hasClicks
       ? await Promise.all([clicksOverTime(statistics), topLinks(statistics), breakdownBars(statistics)])
       : html`<p class="muted">No clicks in the last 12 months.</p>`
-    return html`<section id="clicks"${attributes({ 'data-refresh': !hasClicks, 'data-arrived': 'First click received' })}><h2>${this.#group.words.statistics}</h2>${parts}</section>`
+    return html`<section id="clicks"${attributes({ 'data-refresh': !hasClicks && this.#group.what !== 'tag', 'data-arrived': 'First click received' })}><h2>${this.#group.words.statistics}</h2>${parts}</section>`
   }
 
   #headActions(row: Row): Html {

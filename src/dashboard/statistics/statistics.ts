@@ -65,9 +65,13 @@ export class Statistics {
     return false
   }
 
-  /** Renders a part of the page that is current while the page is open, unless the period is over. */
+  /**
+   * Renders a part of the page that is current while the page is open, unless the period is over. The clicks of a tag are
+   * added up for each view, which takes too long to repeat.
+   */
   live(id: string, content: Html): Html {
-    return this.reading.period.range.to < this.calendar.today() ? content : livePart(id, content)
+    const isOver = this.reading.period.range.to < this.calendar.today()
+    return isOver || this.subject.scope === 'tag' ? content : livePart(id, content)
   }
 
   /** Returns the clicks over time. */
