@@ -66,7 +66,7 @@ async function tarballOf({ manifest, folder }: Served, parent: string): Promise<
   const staging = join(parent, `${manifest.name.replace('/', '-')}-${manifest.version}`)
   mkdirSync(staging)
   symlinkSync(folder, join(staging, 'package'))
-  const options = ['--create', '--gzip', '--dereference', '--exclude', 'package/node_modules', '--directory', staging]
+  const options = ['--create', '--dereference', '--exclude', 'package/node_modules', '--directory', staging]
   const { stdout } = await promisify(execFile)('tar', [...options, 'package'], {
     encoding: 'buffer',
     maxBuffer: 100_000_000,
