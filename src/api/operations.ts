@@ -179,7 +179,8 @@ export async function checkedChange<T>(
   precondition: Precondition | null | undefined,
 ): Promise<T> {
   if (!(values instanceof Failure)) return values
-  precondition?.check(found(await find(), singular).version)
+  const { version } = found(await find(), singular)
+  precondition?.check(version)
   throw values
 }
 
