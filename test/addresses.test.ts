@@ -1,21 +1,10 @@
 /** Commands print the server's addresses, whatever the shell's environment is. */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { runHere } from './command-line.ts'
 import { execute } from './postgres.ts'
 import { newDatabase as newPostgres } from './postgres-database.ts'
 import { measured, newDatabase, startServer, type Variables } from './processes.ts'
-
-const engines: Readonly<Record<string, (t: TestContext) => Promise<Variables>>> = {
-  SQLite: async (t) => newDatabase(t).variables,
-  PostgreSQL: async (t) => (await newPostgresOf(t)).variables,
-}
-
-async function newPostgresOf(t: TestContext) {
-  const { drop, url } = await newPostgres()
-  t.after(drop)
-  return { url, variables: { DATABASE_URL: url } }
-}
 
 /** Runs a command and returns its output. Fails unless the command succeeds. */
 async function say(variables: Variables, line: string): Promise<string> {
@@ -28,42 +17,36 @@ async function signInPage(variables: Variables): Promise<string> {
   return (await say(variables, 'login-link')).split('#')[0] as string
 }
 
-for (const [engine, newVariables] of Object.entries(engines)) {
-  test(`commands print the addresses of the server that started last: ${engine}`, async (t) => {
-    const variables = await newVariables(t)
-    const first = await startServer(t, { ...variables, SHORT_URL: 'https://{domain}' })
-    await first.send('POST', '/api/v1/domains', { form: { name: 'go.acme.com' } })
-    assert.equal(await say(variables, 'links create https://acme.com --alias a'), 'https://go.acme.com/a')
-    assert.match(await say(variables, 'links list'), / https:\/\/go\.acme\.com\/a /)
-    assert.match(await say(variables, 'links show a'), /^short_url +https:\/\/go\.acme\.com\/a$/m)
-    assert.equal(await signInPage(variables), `http://localhost:${first.port}/app/sign-in`)
-
-    const second = await startServer(t, {
-      ...variables,
-      WORKERS: '2',
-      SHORT_URL: 'http://{domain}:8080',
-      BASE_URL: 'https://links.acme.com',
-    })
-    await Promise.all([first.end('SIGTERM'), second.end('SIGTERM')])
-    assert.equal(await signInPage(variables), 'https://links.acme.com/app/sign-in')
-    assert.equal(await say(variables, 'links delete a --yes'), 'The link http://go.acme.com:8080/a was deleted.')
-  })
-}
-
-test('a command prefers its own SHORT_URL and BASE_URL to the stored addresses', async (t) => {
+test('commands print the addresses of the server that started last, unless they have their own SHORT_URL and BASE_URL', async (t) => {
   const { variables } = newDatabase(t)
-  const server = await startServer(t, { ...variables, SHORT_URL: 'https://{domain}' })
-  await server.send('POST', '/api/v1/domains', { form: { name: 'go.acme.com' } })
+  const first = await startServer(t, { ...variables, SHORT_URL: 'https://{domain}' })
+  await first.send('POST', '/api/v1/domains', { form: { name: 'go.acme.com' } })
+  assert.equal(await say(variables, 'links create https://acme.com --alias a'), 'https://go.acme.com/a')
+  assert.match(await say(variables, 'links list'), / https:\/\/go\.acme\.com\/a /)
+  assert.match(await say(variables, 'links show a'), /^short_url +https:\/\/go\.acme\.com\/a$/m)
+  assert.equal(await signInPage(variables), `http://localhost:${first.port}/app/sign-in`)
   const own = { ...variables, SHORT_URL: 'http://{domain}:81', BASE_URL: 'https://own.acme.com', PORT: '83' }
-  assert.equal(await say(own, 'links create https://acme.com --alias a'), 'http://go.acme.com:81/a')
+  assert.equal(await say(own, 'links create https://acme.com --alias b'), 'http://go.acme.com:81/b')
   assert.equal(await signInPage(own), 'https://own.acme.com/app/sign-in')
   const unset = { ...variables, SHORT_URL: '', BASE_URL: '', PORT: '83', REDIRECT_PORT: '84' }
-  assert.equal(await say(unset, 'links create https://acme.com --alias b'), 'https://go.acme.com/b')
-  assert.equal(await signInPage(unset), `http://localhost:${server.port}/app/sign-in`)
+  assert.equal(await say(unset, 'links create https://acme.com --alias c'), 'https://go.acme.com/c')
+  assert.equal(await signInPage(unset), `http://localhost:${first.port}/app/sign-in`)
+
+  const second = await startServer(t, {
+    ...variables,
+    WORKERS: '2',
+    SHORT_URL: 'http://{domain}:8080',
+    BASE_URL: 'https://links.acme.com',
+  })
+  await Promise.all([first.end('SIGTERM'), second.end('SIGTERM')])
+  assert.equal(await signInPage(variables), 'https://links.acme.com/app/sign-in')
+  assert.equal(await say(variables, 'links delete a --yes'), 'The link http://go.acme.com:8080/a was deleted.')
 })
 
 test('a server starts on a read-only database, and warns that its addresses are not stored', async (t) => {
-  const { url, variables } = await newPostgresOf(t)
+  const { drop, url } = await newPostgres()
+  t.after(drop)
+  const variables = { DATABASE_URL: url }
   const before = await startServer(t, { ...variables, BASE_URL: 'https://before.acme.com' })
   await before.end('SIGTERM')
   await execute(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`)

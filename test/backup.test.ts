@@ -17,7 +17,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { backedUp, namesAt, namesIn, newPlace, pagesOf, sentence, spaces, store } from './backups.ts'
 
-test('a backup of a busy server is complete, and contains every acknowledged write', async (t) => {
+test('a backup of a busy server is complete, contains every acknowledged write, and is private to this user', async (t) => {
   const place = newPlace(t)
   const server = await place.start()
   let isDone = false
@@ -37,17 +37,9 @@ test('a backup of a busy server is complete, and contains every acknowledged wri
   isDone = true
   await Promise.all(writers)
   assert.deepEqual(readdirSync(place.file('.')).sort(), ['0.db', '1.db', '2.db', basename(place.folder)])
-})
-
-test('only this user can read files with records', async (t) => {
-  const place = newPlace(t)
-  await store(await place.start(), 'One')
-  await place.done('backup', place.file('backup.db'))
   assert.equal((await place.say('export', place.file('export.jsonl'))).code, 0)
-  const beside = ['', '-wal', '-shm'].map((suffix) => place.path + suffix)
-  const modes = [...beside, place.file('backup.db'), place.file('export.jsonl')].map(
-    (file) => statSync(file).mode & 0o777,
-  )
+  const own = ['', '-wal', '-shm'].map((suffix) => place.path + suffix)
+  const modes = [...own, place.file('0.db'), place.file('export.jsonl')].map((file) => statSync(file).mode & 0o777)
   assert.deepEqual([...new Set(modes)], [0o600])
 })
 
@@ -92,12 +84,12 @@ test('restores the database of the backup, and keeps the previous one with its l
 })
 
 test('restores a backup where no database exists', async (t) => {
-  const { backup, key } = await backedUp(t, 'Moved')
+  const { backup } = await backedUp(t, 'Moved')
   chmodSync(backup, 0o444)
-  const { done, start, path } = newPlace(t)
+  const { done, path } = newPlace(t)
   assert.equal(await done('restore', backup), `Restored the database from ${backup}.\n`)
   assert.equal(statSync(path).mode & 0o777, 0o600)
-  assert.deepEqual(await namesAt(await start(), key), ['Moved'])
+  assert.deepEqual(namesIn(path), ['Moved'])
 })
 
 test('ignores the journal of the previous database', async (t) => {
@@ -179,7 +171,7 @@ test('does not restore an invalid backup', async (t) => {
 })
 
 test('replaces a damaged database, but only with --stopped if it may be in use', async (t) => {
-  const { backup, start, say, done, path, key } = await backedUp(t, 'One')
+  const { backup, start, say, done, path } = await backedUp(t, 'One')
   writeFileSync(path, 'Not a database.\n'.repeat(1000))
   await done('restore', backup)
   const server = await start()
@@ -191,7 +183,7 @@ test('replaces a damaged database, but only with --stopped if it may be in use',
   const [, replaced = ''] = /in (\S+)\.\n$/.exec(await done('restore', backup, '--stopped')) ?? []
   assert.match(readFileSync(replaced, 'utf8'), /^Not a database/)
   for (const log of ['-wal', '-journal']) assert.ok(existsSync(replaced + log))
-  assert.deepEqual(await namesAt(await start(), key), ['One'])
+  assert.deepEqual(namesIn(path), ['One'])
 })
 
 test('does not replace the database of another program', async (t) => {

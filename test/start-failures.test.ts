@@ -59,7 +59,7 @@ test('reports an unusable database in one sentence, and leaves it unchanged', as
 
 test('reports a read-only folder or file in one sentence', async (t) => {
   const { path, variables } = newDatabase(t)
-  await (await startServer(t, variables)).end('SIGTERM')
+  await (await openStorage({ engine: 'sqlite', path })).close()
   chmodSync(dirname(path), 0o555)
   assert.equal(await refusal(run(t, { ...variables, PORT: '0' }, nobody)), readOnly(dirname(path)))
   chmodSync(dirname(path), 0o777)

@@ -142,7 +142,7 @@ test('rejects SVGs that grow without end, in time and in memory', async () => {
   assert.equal(await readLogo(1, { ...look, file: large }), 'damaged')
   const slow = '<filter id="f"><feTurbulence baseFrequency=".5" numOctaves="2000000000"/></filter>'
   const endless = svg(`${slow}<g filter="url(#f)">${square}</g>`)
-  assert.equal(await readLogo(1, { ...look, file: endless }, 2_000), 'damaged')
+  assert.equal(await readLogo(1, { ...look, file: endless }, 1_000), 'damaged')
 })
 
 test('the process can only read its own code', async () => {

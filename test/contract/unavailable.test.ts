@@ -42,26 +42,24 @@ describe('a bug', () => {
     assert.equal((await app.send('GET', '/api/v1/domains')).status, 200)
   })
 
-  for (const [what, thrown] of Object.entries<unknown>({
-    'an error that claims a status': Object.assign(new Error(secret), { statusCode: 404 }),
-    'an error that claims a code of ours': Object.assign(new Error(secret), { code: 'not_found', facts: {} }),
-    'an error with validation': Object.assign(new Error(secret), { validation: [{}], statusCode: 400 }),
-    'a text': secret,
-    null: null,
-    'a number': 404,
-    'an object': { statusCode: 200, message: secret },
-  })) {
-    test(`500 when ${what} is thrown`, async () => {
-      let fault: unknown
-      const app = await startApp({ storage: failing(() => fault), expectsBugs: true })
+  test('500 for every thrown value', async () => {
+    let fault: unknown
+    const app = await startApp({ storage: failing(() => fault), expectsBugs: true })
+    for (const thrown of [
+      Object.assign(new Error(secret), { statusCode: 404 }),
+      Object.assign(new Error(secret), { code: 'not_found', facts: {} }),
+      Object.assign(new Error(secret), { validation: [{}], statusCode: 400 }),
+      ...[secret, null, 404, { statusCode: 200, message: secret }],
+    ]) {
+      fault = undefined
       assert.equal((await app.send('GET', '/api/v1/spaces')).status, 200)
       fault = thrown
       const answer = await app.send('GET', '/api/v1/spaces')
-      fault = undefined
       assertProblem(answer, 500, 'internal_error')
       assert.doesNotMatch(answer.text, /select/)
-    })
-  }
+    }
+    fault = undefined
+  })
 })
 
 describe('a database that does not answer', () => {
@@ -115,8 +113,7 @@ test('503 overloaded while the event loop runs late, but for /health, and 200 so
 /** Blocks the event loop most of the time. */
 async function blockWhile(goesOn: () => boolean): Promise<void> {
   while (goesOn()) {
-    const until = performance.now() + 500
-    while (performance.now() < until);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
     await nextTurn()
   }
 }

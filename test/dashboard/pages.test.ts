@@ -40,8 +40,8 @@ test('returns 429 with Retry-After above the session limit, without affecting ot
 
 describe('without a session', () => {
   test('redirects every page to the sign-in page, and back with the query after signing in', async () => {
-    for (const { template } of pages) {
-      for (const query of ['', '?search=a%26b&x=%C3%BC']) {
+    for (const [index, { template }] of pages.entries()) {
+      for (const query of index === 0 ? ['', '?search=a%26b&x=%C3%BC'] : ['?search=a%26b&x=%C3%BC']) {
         const browser = new Browser(app)
         const path = pathOf(template, 1) + query
         const away = await browser.get(path)
