@@ -55,21 +55,21 @@ for (const [name, options] of [
     await storedIn(app)('/domains', { name: host })
     await signIn(app, page)
     await imports(page, prefix, shot)
-    const toAll = (label: RegExp) => appliesToAll(page, label)
     await page.goto(`${app.origin}/app/links?search=${prefix}+spring`)
-    await toAll(/^All 200 that match/)
+    await selectsAll(page, 200)
     await page.getByRole('button', { name: 'Tags…' }).click()
     await page.getByLabel('Add tags').fill(`Spring ${prefix}`)
     await page.getByRole('button', { name: 'Change tags of 200 links' }).click()
     await page.getByText('Tags of 200 links changed.').waitFor()
     await shot('5-tagged')
     await page.goto(`${app.origin}/app/links?search=${prefix}+spring+early`)
-    await toAll(/^All 50 that match/)
+    await selectsAll(page, 50)
+    await page.getByRole('button', { name: 'More', exact: true }).click()
     await page.getByRole('button', { name: 'Archive', exact: true }).click()
     await page.getByRole('button', { name: 'Archive 50 links' }).click()
     await page.getByText('50 links archived.').waitFor()
     await page.goto(`${app.origin}/app/links?search=${prefix}`)
-    await page.getByLabel('Tags', { exact: true }).selectOption(`Spring ${prefix}`)
+    await page.getByLabel('Tags', { exact: true }).fill(`Spring ${prefix}`)
     await page.locator('.found [data-count]', { hasText: '150 links' }).waitFor()
     await shot('6-found')
     const download = page.waitForEvent('download')
@@ -110,10 +110,10 @@ async function imports(page: Page, prefix: string, shot: (step: string) => Promi
   await shot('4-created')
 }
 
-async function appliesToAll(page: Page, label: RegExp): Promise<void> {
+async function selectsAll(page: Page, total: number): Promise<void> {
   const all = page.locator('thead').getByLabel('Select all on this page')
   await ((await all.isVisible()) ? all : page.locator('tbody').getByRole('checkbox').first()).click()
-  await page.getByRole('checkbox', { name: label }).click()
+  await page.getByRole('checkbox', { name: `All ${total} that match` }).click()
   await opensActions(page, (button) => button.click())
 }
 
