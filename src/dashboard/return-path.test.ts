@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { anyCharacter } from '../../test/characters.ts'
 import { runs } from '../../test/runs.ts'
 import { returnPath } from './return-path.ts'
 
@@ -36,7 +37,7 @@ const pieces = fc.array(fc.constantFrom(...characters, ...words), { maxLength: 1
 const hostile = fc.oneof(
   pieces,
   pieces.map((text) => `/app${text}`),
-  fc.string({ unit: 'binary' }).map((text) => `/app${text}`),
+  fc.string({ unit: anyCharacter }).map((text) => `/app${text}`),
   fc.webUrl({ withFragments: true, withQueryParameters: true }),
 )
 

@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { startApp, type TestApp } from '../../test/app.ts'
+import { anyCharacter } from '../../test/characters.ts'
 import { withMethods } from '../../test/failing-storage.ts'
 import { eventually } from '../../test/processes.ts'
 import { notFound } from '../errors.ts'
@@ -192,7 +193,7 @@ test('replaces slashes and spaces of a name by hyphens, and adds an encoded form
 
 test('prevents a name from adding to the header', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', minLength: 1 }), (name) => {
+    fc.property(fc.string({ unit: anyCharacter, minLength: 1 }), (name) => {
       const [, plain, encoded] =
         /^inline; filename="([\w.~-]+)"(?:; filename\*=UTF-8''([\w.~%-]+))?$/.exec(dispositionOf('inline', name)) ?? []
       assert.ok(plain !== undefined)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { anyCharacter } from '../../test/characters.ts'
 import { runs } from '../../test/runs.ts'
 import { foldCase, parseBoundedText } from '../lib/text.ts'
 import { shortUrls } from '../names/short-url.ts'
@@ -15,7 +16,7 @@ const pieces = [
 ]
 const text = fc.oneof(
   fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 12 }).map((parts) => parts.join('')),
-  fc.string({ unit: 'binary', minLength: 1, maxLength: 140 }),
+  fc.string({ unit: anyCharacter, minLength: 1, maxLength: 140 }),
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 140 }),
 )
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { startApp } from '../app.ts'
+import { anyCharacter } from '../characters.ts'
 import { type Answer, assertProblem, type Json, type Request } from '../client.ts'
 import { assertRefused } from '../links-api.ts'
 import { runs } from '../runs.ts'
@@ -194,7 +195,7 @@ const codesOf = ({ body }: { body: Json }, field: string): string[] =>
   (body.violations ?? []).filter((each: Json) => each.field === field).map((each: Json) => each.code)
 
 const printable = fc
-  .string({ unit: 'binary', minLength: 1, maxLength: 40 })
+  .string({ unit: anyCharacter, minLength: 1, maxLength: 40 })
   .map((text) =>
     text
       .replace(/\p{Cc}/gu, '')
