@@ -14,3 +14,28 @@ export const anyCharacter = fc.nat({ max: 0x10ffff - surrogates.count }).map(
     return point < surrogates.from ? point : point - surrogates.count
   },
 )
+
+const ofPaths = [..."abcxyzABC0189-._~!$&'()*+,;=:@"]
+const character = anyCharacter.map(encodeURIComponent)
+const path = fc.string({ unit: fc.oneof(fc.constantFrom(...ofPaths, '/'), character) })
+/** Any query or fragment. */
+const query = fc.string({ unit: fc.oneof(fc.constantFrom(...ofPaths, '/', '?'), character) })
+
+/** Any URL without credentials, after RFC 3986. `fc.webUrl` indexes all characters, too. */
+export const anyWebUrl = fc
+  .record({
+    scheme: fc.constantFrom('http', 'https'),
+    authority: fc.webAuthority({ withPort: true, withIPv4: true, withIPv6: true }),
+    rest: fc.tuple(
+      path.map((text) => `/${text}`),
+      fc.option(
+        query.map((text) => `?${text}`),
+        { nil: '' },
+      ),
+      fc.option(
+        query.map((text) => `#${text}`),
+        { nil: '' },
+      ),
+    ),
+  })
+  .map(({ scheme, authority, rest }) => `${scheme}://${authority}${rest.join('')}`)
