@@ -2,6 +2,7 @@
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Bench, newFolder } from './processes.ts'
+import { commandArguments } from './scripts.ts'
 
 /** Returns the PATH of the machine. If it has no curl, `test/curl.ts` is the curl. */
 export function pathWithCurl(t: Bench): string {
@@ -10,9 +11,10 @@ export function pathWithCurl(t: Bench): string {
   return withProgram(t, path, 'curl', `exec '${process.execPath}' '${join(import.meta.dirname, 'curl.ts')}' "$@"`)
 }
 
-/** Returns `path` with an `npx` that starts without npm, which takes seconds. `src/cli/bin.test.ts` tests the real one. */
+/** Returns `path` with an `npx` that starts without npm and the launcher. `src/cli/bin.test.ts` tests the real one. */
 export function withFastNpx(t: Bench, path: string): string {
-  return withProgram(t, path, 'npx', `shift; exec '${process.execPath}' bin/waymark.js "$@"`)
+  const command = [process.execPath, ...commandArguments].map((word) => `'${word}'`).join(' ')
+  return withProgram(t, path, 'npx', `shift; exec ${command} "$@"`)
 }
 
 function withProgram(t: Bench, path: string, name: string, line: string): string {
