@@ -7,6 +7,7 @@ import { findDomainByName } from '../domains/store.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { type Fields, maxFields } from '../http/form-encoding.ts'
 import { csvRow, parseCsv, readCsv, type Separator } from '../lib/csv.ts'
+import { Ticks } from '../lib/periodic.ts'
 import { maxBytes, maxRows } from '../links/bulk-schema.ts'
 import { type CheckedLink, checkNewLinks } from '../links/new-links.ts'
 import { linkLabels, storeLink } from '../links/schema.ts'
@@ -87,9 +88,16 @@ export async function parseFile(text: string, options: ReadingOptions): Promise<
   const isList = all[0]?.length === 1 && /^https?:\/\/\S+$/i.test(all[0].join())
   const [names = [], ...rows] = isList ? [['url'], ...all] : all
   const first = isList ? 1 : 2
-  const filled = rows.map((cells, at) => ({ number: at + first, cells })).filter(({ cells }) => cells.some(isFilled))
   if (names.length > maxFields)
     return `There are more than ${maxFields} columns. Delete the columns that links don’t have.`
+  const longRow = rows.findIndex((cells) => cells.length > maxFields)
+  if (longRow >= 0) return `Row ${longRow + first} has more than ${maxFields} cells. Delete the cells without a column.`
+  const ticks = new Ticks()
+  const filled: ImportRow[] = []
+  for (const [at, cells] of rows.entries()) {
+    if (cells.some(isFilled)) filled.push({ number: at + first, cells })
+    await ticks.next()
+  }
   const fields = names.map((name) => (name === numberColumn && !options.isUnpacked ? null : fieldNamed(name)))
   return problemIn(names, fields, filled.length, options) ?? fileOf(fields, filled, options.domains)
 }
@@ -199,6 +207,12 @@ export function controlName({ number }: ImportRow, field: string): string {
   return `row-${number}-${field}`
 }
 
+/** Returns the cells of the first row of a CSV text. Any other text is one cell. */
+async function cellsIn(text: string): Promise<string[]> {
+  const [row = [text]] = (await parseCsv(text)) ?? []
+  return row.length > maxFields ? [text] : row
+}
+
 /** Replaces the cells that have a control in the form by its value. */
 export async function withCorrections({ columns, rows }: ImportFile, form: Fields): Promise<ImportFile> {
   const names = [...columns]
@@ -208,7 +222,7 @@ export async function withCorrections({ columns, rows }: ImportFile, form: Field
     const cells = corrected.get(Number(number))
     if (cells === undefined || typeof value !== 'string') continue
     if (field === 'csv') {
-      corrected.set(Number(number), (await parseCsv(value))?.[0] ?? [value])
+      corrected.set(Number(number), await cellsIn(value))
     } else if (Object.hasOwn(storeLink.fields, field)) {
       if (!names.includes(field)) names.push(field)
       cells[names.indexOf(field)] = value

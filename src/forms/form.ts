@@ -87,15 +87,20 @@ export function list<const Absent>(
     if (raw === undefined) return absent
     if (raw === repeated) return new Refusal('not_single.list')
     const values = raw === null ? [] : valuesIn(raw, rule)
-    return Array.isArray(values) && values.length > most ? new Refusal('too_many', { most }) : values
+    return values === null || (Array.isArray(values) && values.length > most)
+      ? new Refusal('too_many', { most })
+      : values
   }
   return { schema, required: false, acceptsEmpty: true, list: true, read }
 }
 
-/** Returns the values of a list. Drops values that differ from an earlier value only in case. */
-function valuesIn(raw: unknown, rule: Rule<string>): string[] | Refusal {
+/** Texts of one list, with duplicates and empty ones. A body of a megabyte could have half a million. */
+const maxTexts = 1_000
+
+/** Returns the values in a list; null for too many texts. Drops values that differ from an earlier value only in case. */
+function valuesIn(raw: unknown, rule: Rule<string>): string[] | Refusal | null {
   const texts = textsOf(raw)
-  if (texts instanceof Refusal) return texts
+  if (texts === null || texts instanceof Refusal) return texts
   const values = new Map<string, string>()
   for (const text of texts) {
     const value = rule.parse(text)
@@ -106,14 +111,18 @@ function valuesIn(raw: unknown, rule: Rule<string>): string[] | Refusal {
   return [...values.values()]
 }
 
-/** Returns the non-empty texts of a list. */
-function textsOf(raw: unknown): string[] | Refusal {
+/** Returns the non-empty texts in a list; null for too many texts. */
+function textsOf(raw: unknown): string[] | Refusal | null {
   const texts: string[] = []
-  for (const item of Array.isArray(raw) ? raw : [raw]) {
+  const items: readonly unknown[] = Array.isArray(raw) ? raw : [raw]
+  if (items.length > maxTexts) return null
+  for (const item of items) {
     const text = textOf(item, {})
     if (text instanceof Refusal) return text
     if (Array.isArray(raw) && text.includes(',')) return new Refusal('invalid_character.comma')
-    texts.push(...text.split(',').map((part) => part.trim()))
+    const parts = text.split(',', maxTexts + 1)
+    if (parts.length > maxTexts) return null
+    texts.push(...parts.map((part) => part.trim()))
   }
   return texts.filter((text) => text !== '')
 }

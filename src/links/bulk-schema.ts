@@ -13,6 +13,8 @@ import { booleanRule, linkOperations, linkSchema, storeLink, updateLink } from '
 /** The links that one request may store, change or delete. */
 export const maxRows = 1_000
 export const maxBytes = 1024 * 1024
+/** Ids in one request, with duplicates. */
+const maxGivenIds = 10 * maxRows
 
 /** A row of `POST /links/bulk`: the fields of a link, or why it cannot have any. */
 export type NewRow = Fields | Failure
@@ -83,7 +85,8 @@ const idsField: Field<readonly number[]> = {
   acceptsEmpty: false,
   list: true,
   read: (raw) => {
-    const values = Array.isArray(raw) ? raw : typeof raw === 'string' ? raw.split(',') : [raw ?? '']
+    const values = Array.isArray(raw) ? raw : typeof raw === 'string' ? raw.split(',', maxGivenIds + 1) : [raw ?? '']
+    if (values.length > maxGivenIds) return new Refusal('too_many', { most: maxRows })
     if (values.length === 0 || (values.length === 1 && values[0] === '')) return new Refusal('required')
     const ids = values.map((value) => (isScalar(value) ? positiveInteger(String(value).trim()) : undefined))
     if (ids.includes(undefined)) return new Refusal('out_of_range.id')

@@ -233,6 +233,9 @@ describe('PATCH /links/bulk', () => {
       [{ ids: [id, 'x'] }, 'ids', 'out_of_range'],
       [{ ids: [] }, 'ids', 'required'],
       [{ ids: Array.from({ length: 1_001 }, (_, n) => n + 1) }, 'ids', 'too_many'],
+      [{ ids: '1,'.repeat(10_001) }, 'ids', 'too_many'],
+      [{ ids: [1], add_tags: ','.repeat(200_000) }, 'add_tags', 'too_many'],
+      [{ ids: [1], add_tags: Array(1_001).fill('a') }, 'add_tags', 'too_many'],
       [
         { set: { active_period_start_at: '2030-01-01 00:00', active_period_end_at: '2029-01-01 00:00' } },
         'set.active_period_end_at',

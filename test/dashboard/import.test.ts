@@ -106,6 +106,8 @@ test('rejects other files, and keeps what was pasted', async () => {
     ['url,Owner,', /The columns “Owner”, without a name are unknown\. Rename or delete them.* Title/],
     ['url,Destination\nx,y', /Two columns have the field Destination/],
     [','.repeat(1_000), /more than 100 columns/],
+    [`url\nhttps://acme.com\n${','.repeat(100)}x`, /Row 3 has more than 100 cells/],
+    [`url\n"${'""'.repeat(10_001)}"`, /In row 2, a quote isn’t closed/],
     [rows(1_734), /There are 1,734 rows, and one import takes up to 1,000\. Split the file into 2 files\./],
     [`url,notes\nhttps://acme.com,${'x'.repeat(1024 * 1024)}`, /The file is larger than 1 MB\. Split it/],
   ] as const) {
@@ -176,6 +178,15 @@ test('shows errors next to controls, and stores the corrected rows', async () =>
   assert.deepEqual([stored[0]?.[1], stored[5]?.[2], stored[6]?.[2]], ['https://acme.com/a', 'Fair, spring', 'say "hi"'])
 })
 
+test('shows the start of a cell that is far too long, and no large file again', async () => {
+  const { check, send } = await newOwner()
+  const page = await check(`url,tags,title\nhttps://acme.com,"${','.repeat(200_000)}",${'<'.repeat(200_000)}`)
+  assert.match(page.errorOf('row-2-tags'), /at most 20/)
+  assert.equal(page.value('row-2-title').length, 16_384)
+  const large = await send({}, `Owner\n${'x'.repeat(300_000)}`)
+  assert.deepEqual([large.status, large.page.value('csv')], [422, ''])
+})
+
 test('asks for the password of an exported link, and rejects a form that was tampered with', async () => {
   const { check, press, create, send, links } = await newOwner()
   const page = await check('url,has_redirect_password\nhttps://acme.com,TRUE')
@@ -189,6 +200,7 @@ test('asks for the password of an exported link, and rejects a form that was tam
     { rows: packed('"') },
     { rows: packed('#,url\nx,https://acme.com'), 'row-2-csv': '"' },
     { rows: packed('#,url\n2,https://acme.com'), 'row-2-csv': '"', what: 'create', ready: '1' },
+    { rows: packed('#,url\n2,https://acme.com,'), 'row-2-csv': ','.repeat(100_000) },
     { rows: packed('#,url\n2,https://acme.com'), 'row-2-id': '7', 'row-2-constructor': 'x', page: '-1' },
     { rows: packed('a'.repeat(100_000_000)) },
     { csv: 'constructor,__proto__,url\n1,2,3' },

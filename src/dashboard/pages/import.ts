@@ -5,9 +5,11 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { UploadedFile } from '../../http/multipart.ts'
 import { csvRow } from '../../lib/csv.ts'
+import { Ticks } from '../../lib/periodic.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { foldCase } from '../../lib/text.ts'
 import { maxBytes, maxRows } from '../../links/bulk-schema.ts'
+import { maxTargetLength } from '../../links/link.ts'
 import { findUnknownTags } from '../../links/link-tags.ts'
 import { type CheckedLink, storeNewLinks } from '../../links/new-links.ts'
 import { linkLabels } from '../../links/schema.ts'
@@ -42,13 +44,15 @@ import {
 import { formatCount, quantity } from '../parts/format.ts'
 import { destination, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, notice } from '../parts/messages.ts'
-import { type Column, longTable, table } from '../parts/table.ts'
+import { type Column, longTable } from '../parts/table.ts'
 import { attempt, type Choices, domainChoice, loadChoices, spaceChoice } from '../record-forms.ts'
 import { sendCsv } from '../statistics/csv.ts'
 
 const home = '/app/links/import'
 /** Rows of each table on a page. */
 const rowsPerPage = 50
+/** The most UTF-16 code units that a control or a form shows again, because escaping a megabyte takes 60 ms. */
+const [maxShownCell, maxShownFile] = [16_384, 256 * 1024]
 /** A form has the whole file, and controls for some rows. */
 const formLimits = {
   maxBytes: 2 * maxBytes,
@@ -106,13 +110,22 @@ async function importPage(request: PageRequest, services: Services): Promise<Pag
     // Someone has just taken an alias, for example. The next check finds it.
     return importPage({ ...request, fields: { ...fields, what: 'check' } }, services)
   }
-  const tags = Map.groupBy(
-    ready.flatMap(({ link }) => link.values.tags),
-    foldCase,
-  )
-  const names = [...tags.values()].flatMap(([first]) => first ?? [])
-  const newTags = await findUnknownTags(storage, account, names)
+  const newTags = await findUnknownTags(storage, account, await tagsOfRows(ready))
   return checkPage(file, rows, { fields, newTags, choices, shortUrl })
+}
+
+/** Returns the different tags of the rows, in their first spelling. */
+async function tagsOfRows(rows: readonly ReadyRow[]): Promise<string[]> {
+  const ticks = new Ticks()
+  const tags = new Map<string, string>()
+  for (const { link } of rows) {
+    for (const name of link.values.tags) {
+      const folded = foldCase(name)
+      if (!tags.has(folded)) tags.set(folded, name)
+    }
+    await ticks.next()
+  }
+  return [...tags.values()]
 }
 
 /** Returns the file or the pasted rows of a form; the form with its error if they can't be read. */
@@ -135,7 +148,7 @@ async function fileIn(fields: Fields, { domains }: Choices): Promise<ImportFile 
   if (typeof parsed !== 'string') return isUnpacked ? withCorrections(parsed, fields) : parsed
   const violation = new Refusal('not_allowed.file', { reason: parsed }).at(name)
   // Browsers don't keep the file, but people can correct its text.
-  return new FormState({ ...fields, csv: size > maxBytes ? '' : (text ?? '') }, [violation])
+  return new FormState({ ...fields, csv: size > maxShownFile ? '' : (text ?? '') }, [violation])
 }
 
 function formPage(state: FormState, { domains, spaces }: Choices): PageContent {
@@ -209,7 +222,7 @@ async function checkPage(file: ImportFile, rows: readonly CheckedRow[], state: C
   const kept = { domain_id: String(fields.domain_id ?? ''), space_id: String(fields.space_id ?? '') }
   const hidden = hiddenFields({ rows: await packFile(file), ready: String(ready.length), ...kept })
   const body = html`<form method="post" action="${home}" enctype="multipart/form-data" class="stack" data-guard novalidate>
-${onceField()}${hidden}${summary}${errorTable(file, rows)}${tagSentence(newTags)}
+${onceField()}${hidden}${summary}${await errorTable(file, rows)}${tagSentence(newTags)}
 <div class="actions">${buttons}<a class="button plain" href="${home}">Start over</a></div>
 ${await readySection(ready, state, failed > 0)}</form>`
   return { title: `Check ${quantity(rows.length, 'row')}`, place, body }
@@ -229,20 +242,20 @@ function tagSentence(names: readonly string[]): Html | null {
   return html`<p>${names.length === 1 ? 'This tag is' : 'These tags are'} new: ${shown}${more}.</p>`
 }
 
-function errorTable({ columns }: ImportFile, rows: readonly CheckedRow[]): Html | null {
+async function errorTable({ columns }: ImportFile, rows: readonly CheckedRow[]): Promise<Html | null> {
   const all = rows.filter((row) => !isReady(row))
   if (all.length === 0) return null
   const shown = all.slice(0, rowsPerPage)
   const values = shown.flatMap(({ row }) => [
     [controlName(row, 'csv'), csvRow(row.cells).trimEnd()],
-    ...columns.map((column, at) => [controlName(row, column), row.cells[at] ?? '']),
+    ...columns.map((column, at) => [controlName(row, column), row.cells[at]?.slice(0, maxShownCell) ?? '']),
   ])
   const violations = shown.flatMap(({ row, link }) =>
     violationsOf(link).map(({ field, refusal }) => refusal.at(controlName(row, field))),
   )
   const state = new FormState(Object.fromEntries(values), violations)
   const more = all.length - shown.length
-  return html`${table({
+  const table = await longTable({
     caption: 'Rows with errors',
     rows: shown,
     columns: [
@@ -253,11 +266,12 @@ function errorTable({ columns }: ImportFile, rows: readonly CheckedRow[]): Html 
       },
       { label: 'Corrections', width: 'rest', isPlain: true, cell: (row) => controlsFor(row, state, columns) },
     ],
-  })}${more === 0 ? null : html`<p>${quantity(more, 'other row')} with errors will follow.</p>`}`
+  })
+  return html`${table}${more === 0 ? null : html`<p>${quantity(more, 'other row')} with errors will follow.</p>`}`
 }
 
 function leadCell({ number }: ImportRow, name: string, url: string): Html {
-  return html`<bdi>${name}</bdi><span class="leads"><span class="muted">Row ${number}</span>${destination(url, 60)}</span>`
+  return html`<bdi>${name}</bdi><span class="leads"><span class="muted">Row ${number}</span>${destination(url.slice(0, maxTargetLength), 60)}</span>`
 }
 
 /** Renders a control for each error of a row. */

@@ -65,6 +65,9 @@ function decoded(text: string): string {
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
+/** UTF-16 code units at each end of a text that are split into characters. */
+const maxRead = 1_000
+
 /** Characters as people count them: an emoji or an accented letter is one. */
 function charactersOf(text: string): string[] {
   return /^[ -~]*$/.test(text) ? text.split('') : Array.from(segmenter.segment(text), ({ segment }) => segment)
@@ -72,7 +75,8 @@ function charactersOf(text: string): string[] {
 
 export function truncateMiddle(text: string, length: number): string {
   if (text.length <= length) return text
-  const characters = charactersOf(text)
+  const read = text.length > 2 * maxRead ? `${text.slice(0, maxRead)}${text.slice(-maxRead)}`.toWellFormed() : text
+  const characters = charactersOf(read)
   if (characters.length <= length) return text
   const tail = Math.floor((length - 1) / 2)
   return `${characters.slice(0, length - 1 - tail).join('')}…${characters.slice(characters.length - tail).join('')}`
@@ -86,8 +90,6 @@ function truncateEnd(text: string, length: number): string {
 
 /** UTF-16 code units of a URL in a `title`, because a list may have 100 long URLs. */
 const maxTitle = 300
-/** UTF-16 code units of a path and of a query that are split into characters. */
-const maxRead = 1_000
 
 /** Renders a destination in at most `length` characters: the host, the path or its end, and what fits of the query. */
 export function destination(url: string, length = 36): Html {
