@@ -180,8 +180,12 @@ function encodeCounts({ people, unique, bots, previews }: HourCounts): string {
 }
 
 function encodeBreakdown(breakdown: Breakdown): string {
-  const keyOf = (value: Value) => (value === null ? unknownKey : value === other ? otherKey : String(value))
-  return `{${sortedValues(breakdown).map(([value, people]) => `${JSON.stringify(keyOf(value))}:${people}`)}}`
+  return `{${sortedValues(breakdown).map(([value, people]) => `${JSON.stringify(encodeValue(value))}:${people}`)}}`
+}
+
+/** Returns the key of a value in the JSON of its dimension. */
+export function encodeValue(value: Value): string {
+  return value === null ? unknownKey : value === other ? otherKey : String(value)
 }
 
 /** Returns the values with their human clicks, the most frequent first. Their original order could reveal single visits. */

@@ -213,7 +213,10 @@ describe('breakdowns', async () => {
     assert.deepEqual([file[0], file[2]], ['\ufeffLink,Title,Clicks,Share', 'Others,,48,48.98%'])
     const none = await browser.open(`/app/spaces/${space.id}/referrers/nowhere.example/links`)
     assert.match(none.text, /No clicks in this period/)
-    for (const host of ['%5B::1%5D', 'a%2Fb', 'A', "'"]) {
+    const direct = await browser.open(`/app/domains/${own.domain.id}/referrers/-/links?period=7d`)
+    assert.match(direct.text, /Links visited directly or from unknown pages/)
+    assert.equal(rowsOf(direct).length, 2)
+    for (const host of ['other', 'a%2Fb', 'A', "'"]) {
       assert.equal((await browser.get(`/app/referrers/${host}/links`)).status, 404, host)
     }
     assert.equal((await browser.get('/app/referrers/t.co/links.csv?period=1y')).status, 422)

@@ -67,12 +67,15 @@ test('returns the links with clicks from a referrer, without links of other acco
     await addClicks(db, id, range.from - 1, manyPeople(100, 'referrers', 'news.example'))
   }
   await addClicks(db, links[0], last - 1, manyPeople(5, 'referrers', 'news.example'))
-  const named = (host: string, of = links) => linksOfReferrer(db, own.account, of, range, host)
+  await addClicks(db, links[1], last, manyPeople(4, 'referrers', '[::1]'))
+  const named = (host: string | null, of = links) => linksOfReferrer(db, own.account, of, range, host)
   assert.deepEqual(await named('news.example'), [
     { value: links[0], clicks: 6 },
     { value: links[1], clicks: 2 },
   ])
   assert.deepEqual(await named('news.example', links.slice(1, 2)), [{ value: links[1], clicks: 2 }])
+  assert.deepEqual(await named(null), [{ value: links[2], clicks: 3 }])
+  assert.deepEqual(await named('[::1]'), [{ value: links[1], clicks: 4 }])
   for (const host of ['news', '7', 'a_b-c', '-x.example', '.']) assert.deepEqual(await named(host), [], host)
   assert.deepEqual(await named('news.example', []), [])
 })

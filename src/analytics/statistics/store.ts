@@ -8,6 +8,7 @@ import {
   decodeHours,
   decodeValue,
   dimensions,
+  encodeValue,
   type HourCounts,
   other,
 } from '../day.ts'
@@ -54,9 +55,9 @@ function storedDays(scope: StoredScope, days: readonly number[]) {
 /** The days of the account, or of its records among `ids`. */
 function daysAmong(account: number, scope: StoredScope, ids: readonly number[], days: readonly number[]) {
   const rows = storedDays(scope, days)
-  if (scope === 'account') return rows.where('id', '=', account)
+  if (scope === 'account') return rows.where('click_days.id', '=', account)
   const isOwned = ownedRecord(account, scope, sql.ref<number>('click_days.id'))
-  return rows.where('id', 'in', ids).where(({ exists }) => exists(isOwned))
+  return rows.where('click_days.id', 'in', ids).where(({ exists }) => exists(isOwned))
 }
 
 /** Returns the hours of each stored day of the range. Records of other accounts have no days. */
@@ -100,25 +101,26 @@ export async function rankingsOf<Name extends Dimension>(
 }
 
 /**
- * Returns the account's links among these ids with clicks from a referrer, the most clicked first. `host` has no brackets.
- * Reads up to one day for each link and day, so the caller bounds the number of links.
+ * Returns the account's links among these ids with clicks from a referrer, the most clicked first; null for direct clicks
+ * and unknown referrers. Reads up to one day for each link and day, so the caller bounds the number of links.
  */
 export async function linksOfReferrer(
   storage: Storage,
   account: number,
   links: readonly number[],
   range: DayRange,
-  host: string,
+  host: string | null,
 ): Promise<ValueClicks[]> {
   if (links.length === 0) return []
-  const count = sql`breakdowns -> ${sql.lit(dimensions.indexOf('referrers'))} ->> cast(${host} as text)`
-  const clicks = sql`sum(cast(${count} as bigint))`
+  // The operator ->> of SQLite reads keys such as "[::1]" as paths.
+  const referrers = sql<{ key: string }>`json_each(breakdowns -> ${sql.lit(dimensions.indexOf('referrers'))})`
+  const clicks = sumOf(sql`cast(entry.value as text)`)
   const stored = daysAmong(account, 'link', links, daysOf(range))
-    .select(['id', clicks.as('clicks')])
-    .groupBy('id')
-    .having(clicks, '>', 0)
+    .innerJoin(referrers.as('entry'), (join) => join.on('entry.key', '=', encodeValue(host)))
+    .select(['click_days.id', clicks.as('clicks')])
+    .groupBy('click_days.id')
     .orderBy(clicks, 'desc')
-    .orderBy('id', 'desc')
+    .orderBy('click_days.id', 'desc')
   const rows = await storage.scan(account, stored)
   return rows.map(([id, clicks]) => ({ value: Number(id), clicks: Number(clicks) }))
 }

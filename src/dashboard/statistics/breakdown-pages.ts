@@ -26,7 +26,7 @@ import { timeZoneText } from './clicks-over-time.ts'
 import { type CsvRow, sendClicksCsv, sendCsv, shareText } from './csv.ts'
 import { periodBar } from './period-bar.ts'
 import { homes, type NamedSubject, requestedSubject, Statistics } from './statistics.ts'
-import { type BreakdownName, breakdowns, type PropertyName, referrerPath, valueText } from './values.ts'
+import { type BreakdownName, breakdowns, type PropertyName, referrerIn, referrerPath, valueText } from './values.ts'
 
 const scopes = Object.keys(homes) as Subject['scope'][]
 const names = Object.keys(breakdowns) as BreakdownName[]
@@ -283,13 +283,18 @@ export function addReferrerPages(pages: Pages, services: Services): void {
       if (violations.length > 0) return validationFailed(violations)
       const { values, others } = await clicksOf(referrer)
       const rows = await fileOfLinks(statistics, values, others)
-      return sendCsv(request.exchange, `${named.fileName}${host}-links.csv`, rows)
+      return sendCsv(
+        request.exchange,
+        `${named.fileName}${(host ?? 'direct').replaceAll(/[[\]:]+/g, '-')}-links.csv`,
+        rows,
+      )
     })
   }
 }
 
 interface Referrer {
-  readonly host: string
+  /** Null for direct clicks and unknown referrers. */
+  readonly host: string | null
   readonly named: NamedSubject
   readonly statistics: Statistics
   readonly storage: Storage
@@ -301,9 +306,9 @@ async function referrerOf(
   scope: 'account' | 'domain' | 'space' | 'tag',
 ): Promise<Referrer> {
   const named = await requestedSubject(request, services, scope)
-  const host = request.exchange.params.host ?? ''
-  const path = referrerPath(named.path, host)
-  if (path === null) throw new Failure('route_not_found', 'Page not found.')
+  const host = referrerIn(request.exchange.params.host ?? '')
+  if (host === undefined) throw new Failure('route_not_found', 'Page not found.')
+  const path = String(referrerPath(named.path, host))
   const statistics = new Statistics(services, request, named.subject, path)
   return { host, named, statistics, storage: services.storage }
 }
@@ -337,9 +342,14 @@ async function linksPage(referrer: Referrer): Promise<PageContent> {
     limit === null
       ? null
       : `Only the ${formatCount(limit)} links with the most clicks in this period were searched. Others counts the rest. `
-  const body = html`${introduction(named, statistics, html` from <bdi>${host}</bdi>`)}
+  const body = html`${introduction(named, statistics, host === null ? ' without a known referrer' : html` from <bdi>${host}</bdi>`)}
 ${periodBar({ reading, path, file: `${path}.csv`, isCompared: false })}
 ${shown}
 <p class="muted small">${limited}${timeZoneText(calendar)}</p>`
-  return { title: `Links visited from ${host}`, place: named.place, body, status: statistics.status }
+  return {
+    title: host === null ? 'Links visited directly or from unknown pages' : `Links visited from ${host}`,
+    place: named.place,
+    body,
+    status: statistics.status,
+  }
 }

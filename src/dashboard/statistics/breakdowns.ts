@@ -28,7 +28,7 @@ export async function breakdownBars(statistics: Statistics, names = propertyName
     return barChart({ title: breakdowns[name].title, rows, others, allHref: allHref(statistics, name) })
   })
   const shown = statistics.live('breakdowns', html`<div class="breakdowns">${await Promise.all(bars)}</div>`)
-  const opened = statistics.subject.scope === 'link' ? null : ' A referrer with a host name opens its links.'
+  const opened = statistics.subject.scope === 'link' ? null : ' A referrer opens the links that it sent visitors to.'
   return html`${shown}<p class="muted small">${unanswered}${opened}</p>`
 }
 

@@ -43,13 +43,22 @@ export function valueLabel(name: PropertyName, value: string | number | null): P
   return html`${flag && html`<span class="flag" aria-hidden="true">${flag}</span> `}${text}`
 }
 
+/** Stands for direct clicks and unknown referrers in a path. No host name is a hyphen. */
+const direct = '-'
+
 /**
- * Returns the path of the page with the links visited from a host, below the path of the subject. Returns null for other
- * values, and for IPv6 addresses, which have no page.
+ * Returns the path of the page with the links visited from a referrer, below the path of the subject; null for others,
+ * which have no page.
  */
-export function referrerPath(path: string, host: string | number | null): string | null {
-  if (typeof host !== 'string' || host === 'other' || !isHost(host) || host.startsWith('[')) return null
-  return `${path}/referrers/${host}/links`
+export function referrerPath(path: string, referrer: string | number | null): string | null {
+  if (referrer === 'other' || typeof referrer === 'number') return null
+  return `${path}/referrers/${referrer === null ? direct : encodeURIComponent(referrer)}/links`
+}
+
+/** Returns the referrer of `referrerPath` from its part of the path; undefined if that is no referrer. */
+export function referrerIn(part: string): string | null | undefined {
+  if (part === direct) return null
+  return isHost(part) && part !== 'other' ? part : undefined
 }
 
 /** Returns the flag of a two-letter country code; null for other text. */
