@@ -36,6 +36,8 @@ export interface ImportRow {
 const numberColumn = '#'
 /** The column of a short link, whose parts become a domain and an alias. */
 const shortUrlColumn = 'short_url'
+/** The column that says whether a link has a password, which no file contains. */
+export const passwordColumn = 'Has a password'
 
 /** Field names by other column names: labels, and names that other services use. */
 const fieldNames: Readonly<Record<string, string>> = {
@@ -43,6 +45,7 @@ const fieldNames: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.keys(storeLink.fields).map((field) => [field, field])),
   ...{ long_url: 'url', target_url: 'url', link: shortUrlColumn, short_link: shortUrlColumn, slug: 'alias' },
   ...{ has_redirect_password: 'has_redirect_password', [shortUrlColumn]: shortUrlColumn, [numberColumn]: numberColumn },
+  [normalized(passwordColumn)]: 'has_redirect_password',
 }
 
 /** Quotes in cells are doubled. */
@@ -139,11 +142,11 @@ function problemIn(
     return 'There are no rows. The first row must name the columns, such as Destination and Alias.'
   const unknown = names.filter((name, at) => fields[at] === null && !assignedColumns.includes(normalized(name)))
   const known = `The columns can be: ${Object.values(linkLabels).join(', ')}.`
-  if (!fields.includes('url')) return `No column is named Destination. The first row must name the columns. ${known}`
+  if (!fields.includes('url'))
+    return `No column is named Destination. The first row must name the columns, but is: ${namesIn(names)}. ${known}`
   if (!skipsUnknown && unknown.length > 0) {
-    const named = unknown.slice(0, 5).map((name) => (isFilled(name) ? `“${name.slice(0, 40)}”` : 'without a name'))
     const [subject, verb, them] = unknown.length === 1 ? ['The column', 'is', 'it'] : ['The columns', 'are', 'them']
-    return `${subject} ${named.join(', ')} ${verb} unknown. Rename or delete ${them}, or leave out unknown columns. ${known}`
+    return `${subject} ${namesIn(unknown)} ${verb} unknown. Rename or delete ${them}, or leave out unknown columns. ${known}`
   }
   const twice = fields.find((field, at) => field !== null && fields.indexOf(field) < at)
   if (twice) return `Two columns have the field ${linkLabels[twice as keyof typeof linkLabels] ?? twice}. Delete one.`
@@ -151,6 +154,11 @@ function problemIn(
   if (rows <= mostRows) return null
   const files = Math.ceil(rows / mostRows)
   return `There are ${formatCount(rows)} rows, and one import takes up to ${formatCount(mostRows)}. Split the file into ${files} files.`
+}
+
+function namesIn(names: readonly string[]): string {
+  const shown = names.slice(0, 5).map((name) => (isFilled(name) ? `“${name.slice(0, 40)}”` : 'without a name'))
+  return shown.join(', ')
 }
 
 function fileOf(
@@ -233,15 +241,29 @@ export async function withCorrections({ columns, rows }: ImportFile, form: Field
   return { columns: names, rows: rows.map(({ number }) => ({ number, cells: cellsOf(number) })) }
 }
 
-/** Returns the fields of a row as users mean them: a URL may lack `https://`, and spreadsheets write TRUE. */
+/** Returns the fields of a row as users mean them: a URL may lack `https://`, and spreadsheets write TRUE and 31.12.2026. */
 function fieldsIn(columns: readonly string[], { cells }: ImportRow): Record<string, string> {
   return Object.fromEntries(
     columns.map((column, at) => {
       const cell = cells[at] ?? ''
       if (column === 'url' || column === 'expiration_url') return [column, withHttps(cell)]
+      if (column.endsWith('_at')) return [column, isoTime(cell)]
       return [column, flags.includes(column) ? cell.toLowerCase() : cell]
     }),
   )
+}
+
+const spreadsheetTime =
+  /^\s*(?:(\d{1,2})\.(\d{1,2})\.(\d{4})|(\d{4})-(\d\d)-(\d\d)),? +(\d{1,2}):(\d\d)(?::(\d\d))?\s*$/
+
+/** Returns a time as RFC 3339; other text unchanged. Dates with dots have the day first in every country. */
+function isoTime(text: string): string {
+  const parts = spreadsheetTime.exec(text)?.slice(1)
+  if (parts === undefined) return text
+  const [day, month, year, isoYear, isoMonth, isoDay, hour, minute, second] = parts.map((part) =>
+    part?.padStart(2, '0'),
+  )
+  return `${year ?? isoYear}-${month ?? isoMonth}-${day ?? isoDay}T${hour}:${minute}:${second ?? '00'}Z`
 }
 
 export interface CheckedRow {

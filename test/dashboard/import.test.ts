@@ -102,7 +102,10 @@ test('rejects other files, and keeps what was pasted', async () => {
     [Buffer.from([0x50, 0x4b, 3, 4, 0, 0]), /This is not a text file\. In your spreadsheet, save the table as CSV/],
     ['url,title\n"https://acme.com,x', /In row 2, a quote isn’t closed/],
     ['url', /There are no rows below the names/],
-    ['summer,https://acme.com', /No column is named Destination\. The first row must name the columns\..* Alias/],
+    [
+      'summer,https://acme.com',
+      /No column is named Destination\. The first row must name the columns, but is: “summer”, “https:\/\/acme\.com”\..* Alias/,
+    ],
     ['url,Owner,', /The columns “Owner”, without a name are unknown\. Rename or delete them.* Title/],
     ['url,Destination\nx,y', /Two columns have the field Destination/],
     [','.repeat(1_000), /more than 100 columns/],
@@ -185,6 +188,43 @@ test('shows the start of a cell that is far too long, and no large file again', 
   assert.equal(page.value('row-2-title').length, 16_384)
   const large = await send({}, `Owner\n${'x'.repeat(300_000)}`)
   assert.deepEqual([large.status, large.page.value('csv')], [422, ''])
+})
+
+test('restores every setting of the links in a file of the link list, except their passwords', async () => {
+  const { browser, check, create, links, link } = await newOwner()
+  const set = {
+    ...{ tags: ['Print', 'Sale'], notes: 'two\nlines', archived: true, disabled: true, clicks_limit: 5, title: '+1' },
+    ...{ active_period_start_at: '2026-11-20T12:00:00.000Z', active_period_end_at: '2030-11-20T12:00:00.000Z' },
+    ...{ expiration_url: 'https://acme.com/over', forward_query: true, redirect_status: 307, alias: 'first' },
+  }
+  await link(set)
+  const { text } = await browser.get('/app/links.csv?archived=any')
+  await create(await check(text.replace('/first,', '/second,')))
+  const fields = Object.keys(set).filter((name) => name !== 'alias')
+  const [first, second] = await links(...fields)
+  assert.deepEqual(second, first)
+  await link({ redirect_password: 'secret' })
+  const again = await check((await browser.get('/app/links.csv')).text)
+  assert.deepEqual(again.refused.includes('row-2-redirect_password'), true)
+})
+
+test('reads the dates of spreadsheets that put the day first', async () => {
+  const { check, create, links } = await newOwner()
+  const rows = [
+    '31.12.2030 18:00',
+    '1.2.2030 9:05',
+    '31.12.2030, 18:00:30',
+    '2030-12-31 18:00:00',
+    '31.12.2030',
+    '31.13.2030 18:00',
+  ]
+  const page = await check(['url;Stops working on', ...rows.map((time) => `https://acme.com;${time}`)].join('\n'))
+  assert.deepEqual(page.refused, ['row-6-active_period_end_at', 'row-7-active_period_end_at'])
+  await create(page)
+  assert.deepEqual(
+    (await links('active_period_end_at')).flat(),
+    ['12-31T18:00:00', '02-01T09:05:00', '12-31T18:00:30', '12-31T18:00:00'].map((time) => `2030-${time}.000Z`),
+  )
 })
 
 test('asks for the password of an exported link, and rejects a form that was tampered with', async () => {

@@ -277,10 +277,13 @@ describe('lists', () => {
     for (let n = 0; n < 10; n++) await Promise.all(Array.from({ length: 12 }, () => own.link({ disabled: true })))
     const file = async (query: string) => (await browser.get(`/app/links.csv${query}`)).text.split('\r\n')
     const [head, first, ...others] = await file('?sort_by=clicks')
-    assert.equal(head, '\ufeffLink,Title,Destination,Space,Status,Clicks (30 days),Total clicks,Last click,Created')
+    assert.match(
+      head ?? '',
+      /^\ufeffLink,Title,Destination,Space,Status,Clicks \(30 days\),Total clicks,Last click,Created,Tags,/,
+    )
     assert.match(first ?? '', /^http:.*,,https:\/\/acme\.com,,Disabled,0,0,,20/)
     assert.equal(new Set([first, ...others]).size, 122)
-    const row = `${link.short_url},"Sale, ""big""",https://acme.com,'+Summer,Active,2,5,${clickedAt},${link.created_at}`
+    const row = `${link.short_url},"Sale, ""big""",https://acme.com,'+Summer,Active,2,5,${clickedAt},${link.created_at},,,false,false,,,,,false,false,302`
     assert.deepEqual([others.at(-2), others.at(-1)], [row, ''])
     const page = await browser.open('/app/links?search=big&status=active&page=1')
     const hrefs = allOf(page.root, 'a').map(({ attributes }) => attributes.get('href') ?? '')

@@ -7,6 +7,7 @@ import { download, linkBatches } from '../../links/export.ts'
 import { linkLabels, linkOf } from '../../links/schema.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import type { PageRequest as ListPage } from '../../storage/port.ts'
+import { passwordColumn } from '../import-file.ts'
 import { type ListState, linkListState } from '../lists.ts'
 import type { PageRequest, Pages, Services } from '../pages.ts'
 import { capitalize } from '../parts/format.ts'
@@ -36,16 +37,18 @@ async function* fileParts(
 ): AsyncGenerator<string> {
   const spaceNames = new Map<number, string | null>()
   let text = byteOrderMark
-  text += csvRow([...columns, `Clicks (${recentDays} days)`, 'Total clicks', 'Last click', 'Created'])
+  text += csvRow([...columns, `Clicks (${recentDays} days)`, 'Total clicks', 'Last click', 'Created', ...settingLabels])
   for await (const rows of linkBatches(storage, account, { ...request, direction: 'desc' })) {
     const ids = rows.map(({ id }) => id)
     const stored = await findBulkLinks(storage, account, ids)
     const recent = new Map(stored.map(({ id, recentClicks }) => [id, recentClicks]))
     for (const row of rows) {
-      const { id, short_url, title, url, space_id, status, clicks, last_clicked_at, created_at } = linkOf(row, shortUrl)
+      const link = linkOf(row, shortUrl)
+      const { id, short_url, title, url, space_id, status, clicks, last_clicked_at, created_at } = link
       const space = space_id === null ? null : await spaceName(space_id)
       const counts = [recent.get(id) ?? 0, clicks, last_clicked_at, created_at]
-      text += csvRow([short_url, title, url, space, capitalize(status), ...counts])
+      const values = settings.map((name) => (link[name] === null ? null : String(link[name])))
+      text += csvRow([short_url, title, url, space, capitalize(status), ...counts, ...values])
     }
     yield text
     text = ''
@@ -58,3 +61,19 @@ async function* fileParts(
 }
 
 const columns = ['Link', linkLabels.title, linkLabels.url, linkLabels.space_id, 'Status']
+
+/** The other fields, so that an import of the file creates the same links. Text of lists has commas. */
+const settings = [
+  'tags',
+  'notes',
+  'archived',
+  'disabled',
+  'active_period_start_at',
+  'active_period_end_at',
+  'clicks_limit',
+  'expiration_url',
+  'has_redirect_password',
+  'forward_query',
+  'redirect_status',
+] as const
+const settingLabels = settings.map((name) => (name === 'has_redirect_password' ? passwordColumn : linkLabels[name]))
