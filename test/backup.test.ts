@@ -205,6 +205,8 @@ test('exits with code 2 for the database itself under any name, and does not cha
     ['backup', file('link.db'), '--force'],
     ['restore', path],
     ['export', path, '--force'],
+    ['export', `${path}-wal`, '--force'],
+    ['backup', `${path}-shm`, '--force'],
     ['import', path],
   ]) {
     const { code, stderr } = await say(...args)

@@ -44,6 +44,8 @@ test('exports links with the filters of a list to standard output or a file', as
   assert.equal(readFileSync(file, 'utf8').split('\r\n').length, 4)
   const again = await run(`links export ${file}`)
   assert.deepEqual([again.code, /already exists\. .* --force\.\n$/.test(again.stderr)], [1, true])
+  const below = await run(`links export ${file}/x`)
+  assert.deepEqual([below.code, below.stderr.startsWith(`Can't write ${file}/x: `)], [1, true])
   const invalid = await run('links export --format xlsx --status gone')
   assert.equal(invalid.code, 2)
   assert.match(invalid.stderr, /^--format: The format must be one of csv, jsonl\.\n--status: /)
@@ -135,6 +137,28 @@ test('rejects files that it cannot import, and stores no link', async (t) => {
   const empty = await run(`links import ${file} --skip-unknown --account 2`)
   assert.deepEqual([empty.code, /^The account has no domain yet\. /.test(empty.stderr)], [1, true])
   assert.equal(await say('links list --account 1 --json'), '[]\n')
+})
+
+test('never sends control characters from a file or a record to the terminal', async (t) => {
+  const { say, run, folder } = await newPlace(t)
+  const file = join(folder, 'links.csv')
+  const evil = '\u001b]0;x\u0007\u009b2K\u202e'
+  for (const csv of [`url,${evil}\nx,y`, `url,domain,title\nhttps://acme.com,"${evil}\nRow 9","${evil}"`]) {
+    writeFileSync(file, csv)
+    for (const options of ['', ' --json']) {
+      const { code, stdout, stderr } = await run(`links import ${file}${options}`)
+      assert.deepEqual([code, /[^\P{Cc}\n]|[\u202e]|^Row 9/mu.test(stdout + stderr)], [1, false])
+    }
+  }
+  writeFileSync(file, 'url,title\nhttps://acme.com,abc\u202edef')
+  await say(`links import ${file} --yes`)
+  assert.match(await say('links list'), /abc\ufffddef/)
+  assert.match(await say('links list --json'), /"abc\\u202edef"/)
+  const [header] = (await run('export')).stdout.split('\n')
+  const rejected = await run('import', {
+    input: Readable.from([Buffer.from(`${header}\n{"space":{"id":1,"\\u001b[1m":1}}\n`)]),
+  })
+  assert.match(rejected.stderr, /^Line 2: .*The \ufffd\[1m field is unknown/)
 })
 
 test('imports more than 1,000 links in several transactions, and names the last row before a failure', async (t) => {

@@ -15,7 +15,7 @@ import { account, flag, optional, optionalFile, text } from './arguments.ts'
 import { recordCommand, type Terminal, wrapped } from './command.ts'
 import { noDomain } from './form-options.ts'
 import { linkActions } from './links.ts'
-import { isTerminal, json, table, withProgress } from './output.ts'
+import { isTerminal, json, printable, table, withProgress } from './output.ts'
 import { ownShortUrls, withIds } from './references.ts'
 import { readFailure } from './transfer.ts'
 
@@ -54,7 +54,9 @@ export const linkImportCommand = recordCommand({
     const errors = rows.flatMap(errorsOf)
     const code = failed === 0 ? 0 : 1
     if (options.json) return { text: json({ stored, links, errors }), code }
-    for (const { row, column, message } of errors) terminal.err.write(`Row ${row}, column ${column}: ${message}\n`)
+    for (const { row, column, message } of errors) {
+      terminal.err.write(`Row ${row}, column ${column}: ${printable(message).replaceAll('\n', ' ')}\n`)
+    }
     const lines = links.map(({ row, short_url, url }) => [String(row), short_url, url])
     const summary = summarize({ links: links.length, failed, stored })
     return { text: `${table([['ROW', 'SHORT URL', 'URL'], ...lines])}\n\n${summary}`, code }

@@ -4,10 +4,20 @@ import type { Readable, Stream, Writable } from 'node:stream'
 import { WrongUse } from './arguments.ts'
 
 export function json(value: unknown): string {
-  return JSON.stringify(value, null, 2)
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(value, null, 2).replace(obeyed, escaped)
 }
 
-export function table(lines: readonly (readonly string[])[]): string {
+/** Characters that terminals obey, except line feeds, and overrides of the text direction. */
+const obeyed = /[^\P{Cc}\n]|[\u202a-\u202e\u2066-\u2069]/gu
+
+/** Replaces characters of a file or a record that would control the terminal, or hide what it shows. */
+export function printable(text: string): string {
+  return text.replace(obeyed, '\ufffd')
+}
+
+export function table(given: readonly (readonly string[])[]): string {
+  const lines = given.map((line) => line.map(printable))
   const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))))
   const pad = (text: string, column: number) => text + ' '.repeat((widths[column] ?? 0) - widthOf(text))
   return lines.map((line) => line.map(pad).join('  ').trimEnd()).join('\n')
@@ -23,8 +33,9 @@ interface Asked {
 }
 
 /** Asks for confirmation, unless `yes`. Returns true only for "y" or "yes". Throws `WrongUse` without a terminal. */
-export async function isConfirmed(question: string, yes: boolean, { input: open, err }: Asked): Promise<boolean> {
+export async function isConfirmed(text: string, yes: boolean, { input: open, err }: Asked): Promise<boolean> {
   if (yes) return true
+  const question = printable(text)
   const input = open()
   if (!isTerminal(input)) {
     throw new WrongUse(`${question}\nCan't ask without a terminal. Add --yes to confirm.`)

@@ -9,7 +9,7 @@ import { keyCommands } from './keys.ts'
 import { linkFileCommands } from './link-files.ts'
 import { linkImportCommand } from './link-import.ts'
 import { linkCommands } from './links.ts'
-import { table } from './output.ts'
+import { printable, table } from './output.ts'
 import { domainCommands, spaceCommands, tagCommands } from './resources.ts'
 import { loginLinkCommand, startCommand } from './server.ts'
 import { statsCommand } from './stats.ts'
@@ -51,11 +51,11 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
   } catch (error) {
     if (error instanceof WrongUse) {
       const advice = error instanceof UnknownCommand ? `Run "${program} help" to see all commands.` : `\n${usage}`
-      terminal.err.write(`${error.message}\n${advice}\n`)
+      terminal.err.write(`${printable(error.message)}\n${advice}\n`)
       return 2
     }
     if (!(error instanceof Failure || error instanceof StartupFailure || error instanceof UseOwnTool)) throw error
-    terminal.err.write(`${error.message}\n`)
+    terminal.err.write(`${printable(error.message)}\n`)
     return error instanceof UseOwnTool ? 2 : 1
   }
 }

@@ -18,7 +18,7 @@ import { program } from '../version.ts'
 import { chooseAccount } from './accounts.ts'
 import { account, choice, day, flag, optional, optionalFile, WrongUse, withDefault } from './arguments.ts'
 import { recordCommand, type Terminal } from './command.ts'
-import { isTerminal, json, withProgress } from './output.ts'
+import { isTerminal, json, printable, withProgress } from './output.ts'
 import { ownShortUrls } from './references.ts'
 
 /** The kinds of records in exports and imports. Each kind comes after the kinds that it refers to. */
@@ -96,7 +96,7 @@ same domain and alias. Rejected lines are listed on stderr, and the exit code is
         importRecords(db, destination, source, {
           refused: (line, reason) => {
             clear()
-            err.write(`Line ${line}: ${reason}\n`)
+            err.write(printable(`Line ${line}: ${reason}\n`))
           },
           progressed: (counts) => show(() => summarize(counts)),
         }),

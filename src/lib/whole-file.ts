@@ -26,7 +26,8 @@ export async function writeWhole<T>(
     const why = existsSync(folder) ? message : `the folder ${folder} doesn't exist`
     throw new StartupFailure(`Can't write ${file}: ${why}.`)
   } finally {
-    rmSync(temporary, { force: true })
+    // For a path below a file, even a forced removal throws.
+    if (existsSync(temporary)) rmSync(temporary)
   }
 }
 

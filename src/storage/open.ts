@@ -1,5 +1,5 @@
-import { existsSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { UseOwnTool } from '../errors.ts'
 import type { MigrationState } from './migrate.ts'
 import { type BatchWriter, placeOfPostgres, type Storage, type StorageLocation } from './port.ts'
@@ -44,11 +44,19 @@ export async function restore(location: StorageLocation, file: string, options: 
   return (await import('./sqlite/restore.ts')).restore(location.path, file, options)
 }
 
-/** Returns whether a file is the database itself, under any name. */
+/** Returns whether a file is the database itself, under any name, or its log, which may not exist at the moment. */
 export function isDatabaseFile(location: StorageLocation, file: string): boolean {
   if (location.engine === 'postgres') return false
   const [own, other] = [location.path, file].map((path) => statSync(path, { throwIfNoEntry: false }))
-  return own !== undefined && own.ino === other?.ino && own.dev === other.dev
+  if (own !== undefined && own.ino === other?.ino && own.dev === other.dev) return true
+  return ['-wal', '-shm', '-journal'].some((suffix) => realPath(location.path) + suffix === realPath(file))
+}
+
+/** Returns the path without symbolic links. The file may not exist. */
+function realPath(path: string): string {
+  if (existsSync(path)) return realpathSync(path)
+  const folder = resolve(dirname(path))
+  return join(existsSync(folder) ? realpathSync(folder) : folder, basename(path))
 }
 
 /** Returns the location for messages to the operator, with an absolute path. */
