@@ -20,7 +20,8 @@ type FieldOptions = Readonly<Record<string, Argument<string | undefined>>>
 /** Returns an option for each field of the form, except for these. */
 export function optionsOf({ fields }: Form<unknown>, except: readonly string[] = []): FieldOptions {
   const entries = Object.entries<Field<unknown>>(fields).filter(([name]) => !except.includes(name))
-  return Object.fromEntries(entries.map(([name, field]) => [optionNameOf(name), optionOf(name, field)]))
+  const isField = (name: string) => Object.hasOwn(fields, name)
+  return Object.fromEntries(entries.map(([name, field]) => [optionNameOf(name), optionOf(name, field, isField)]))
 }
 
 /** Returns an option for each parameter of a list, which has one page. */
@@ -33,11 +34,15 @@ function optionNameOf(field: string): string {
   return referenceOptions[field] ?? (field === 'tags' ? 'tag' : field.replaceAll('_', '-'))
 }
 
-function optionOf(name: string, { schema, list = false }: Field<unknown>): Argument<string | undefined> {
+function optionOf(
+  name: string,
+  { schema, list = false }: Field<unknown>,
+  isField: (name: string) => boolean,
+): Argument<string | undefined> {
   const { description = '', type } = schema as { readonly description?: string; readonly type?: string }
   // Lists have ids of tags as text. Statistics have one tag.
   const isRepeatable = list || (name === 'tag_id' && type === 'string')
-  const help = (isRepeatable ? tagHelp[name] : undefined) ?? helpOf(name, description)
+  const help = (isRepeatable ? tagHelp[name] : undefined) ?? helpOf(name, description, isField)
   return { ...optional(placeholderOf(name, schema), help, text), isRepeatable }
 }
 
@@ -58,10 +63,14 @@ function placeholderOf(name: string, schema: TSchema): string {
   return name.endsWith('url') ? 'URL' : 'TEXT'
 }
 
-/** Returns the description in the style of other options: without Markdown, a capital and a final period. */
-function helpOf(name: string, description: string): string {
-  const plain = description.replaceAll('`', '"').replace(/\.$/, '')
-  const sentence = name in referenceOptions ? plain.replace(/^[^.]*/, '$&, by ID or name') : plain
+/** Returns the description in the style of other options: without Markdown, API names, a capital and a final period. */
+function helpOf(name: string, description: string, isField: (name: string) => boolean): string {
+  const plain = description
+    .replaceAll(/`(\w+)`/g, (code, word) => (isField(word) ? `--${optionNameOf(word)}` : code))
+    .replaceAll('`', '"')
+    .replace(/\.$/, '')
+  const ways = name === 'link_id' ? 'short URL, alias or ID' : 'ID or name'
+  const sentence = name in referenceOptions ? plain.replace(/^[^.,]*/, `$&, by ${ways}`) : plain
   return /^[A-Z][a-z ]/.test(sentence) ? sentence.charAt(0).toLowerCase() + sentence.slice(1) : sentence
 }
 

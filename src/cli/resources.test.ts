@@ -158,6 +158,9 @@ test('shows the clicks of the account, a link, a domain, a space or a tag', asyn
     const { data, meta } = JSON.parse(await say(`stats countries ${subject} ${range} --json`))
     assert.deepEqual([data[0].value, meta.range.from], [value, '2026-11-02'], subject)
   }
+  const help = await say('help stats')
+  assert.match(help, /this link, by short URL, alias or ID\. Not with --domain, --space\s+or --tag\n/)
+  assert.match(help, /Only with clicks over time\n/)
   for (const [line, code, sentence] of [
     ['stats frob', 2, /^NAME: The name must be one of clicks, countries, /],
     ['stats --link 9', 1, /^--link: There is no link with the id 9\.\n$/],
