@@ -2,12 +2,12 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { type CheckedRow, checkRows, isReady, parseFile, type ReadyRow, textOfFile } from '../dashboard/import-file.ts'
-import { domainRecords } from '../domains/store.ts'
 import { Failure, StartupFailure } from '../errors.ts'
 import { maxBulkLinks } from '../links/bulk.ts'
 import { maxRows } from '../links/bulk-schema.ts'
 import { storeNewLinks } from '../links/new-links.ts'
 import { type Link, linkOf, storeLink } from '../links/schema.ts'
+import { findLinkDomain } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
 import { chooseAccount } from './accounts.ts'
@@ -74,17 +74,12 @@ async function readBytes(file: string | undefined, { input, err }: Terminal): Pr
   return buffer(source)
 }
 
-/** Domains whose short URLs are recognized. */
-const maxDomains = 10_000
-
 /** Parses the file. Throws `StartupFailure` if that is impossible. */
 async function parse(db: Storage, account: number, bytes: Buffer, skipsUnknown: boolean) {
   const content = textOfFile(bytes)
   if (content === null) throw new StartupFailure('This is not a text file. Save the table as CSV in your spreadsheet.')
-  const domains = await domainRecords.listAfter(db, account, 0, maxDomains)
-  if (domains.length === 0) throw new StartupFailure(noDomain)
-  const names = new Set(domains.flatMap(({ name, name_unicode }) => [name, name_unicode]))
-  const options = { domains: names, skipsUnknown, isUnpacked: false, mostRows: maxBulkLinks }
+  if ((await findLinkDomain(db, account, null)) === undefined) throw new StartupFailure(noDomain)
+  const options = { storage: db, account, skipsUnknown, isUnpacked: false, mostRows: maxBulkLinks }
   const parsed = await parseFile(content, options)
   if (typeof parsed !== 'string') return parsed
   const hint = parsed.includes('leave out unknown columns') ? ' To leave them out, add --skip-unknown.' : ''

@@ -72,8 +72,8 @@ export function textOfFile(bytes: Buffer): string | null {
 }
 
 interface ReadingOptions {
-  /** The account's domains by their names in ASCII and in Unicode. */
-  readonly domains: ReadonlySet<string>
+  readonly storage: Db
+  readonly account: number
   /** Whether unknown columns are ignored instead of being an error. */
   readonly skipsUnknown: boolean
   /** Whether `unpackFile` has returned the text. */
@@ -102,7 +102,7 @@ export async function parseFile(text: string, options: ReadingOptions): Promise<
     await ticks.next()
   }
   const fields = names.map((name) => (name === numberColumn && !options.isUnpacked ? null : fieldNamed(name)))
-  return problemIn(names, fields, filled.length, options) ?? fileOf(fields, filled, options.domains)
+  return problemIn(names, fields, filled.length, options) ?? fileOf(fields, filled, options)
 }
 
 /** Returns the separator that is most frequent in the first row. */
@@ -161,35 +161,40 @@ function namesIn(names: readonly string[]): string {
   return shown.join(', ')
 }
 
-function fileOf(
+async function fileOf(
   fields: readonly (string | null)[],
   rows: readonly ImportRow[],
-  domains: ReadonlySet<string>,
-): ImportFile {
+  { storage, account }: ReadingOptions,
+): Promise<ImportFile> {
   const splits = fields.includes(shortUrlColumn) && !fields.includes('alias')
   const added = splits ? ['alias', ...(fields.includes('domain_id') ? [] : ['domain_id'])] : []
   const own = fields.filter((field) => field !== null && field !== numberColumn && field !== shortUrlColumn)
   const columns = [...own, ...added] as string[]
-  return {
-    columns,
-    rows: rows.map(({ number, cells }) => {
-      const values = new Map(fields.map((field, at) => [field, cells[at] ?? '']))
-      if (splits) splitShortUrl(values, domains)
-      const extra = cells.slice(fields.length)
-      return {
-        number: Number(values.get(numberColumn) ?? number),
-        cells: [...columns.map((column) => values.get(column) ?? ''), ...(extra.some(isFilled) ? extra : [])],
-      }
-    }),
+  const ownHost = cached(async (host) => {
+    return (await findDomainByName(storage, account, domainToASCII(host))) === undefined ? '' : host
+  })
+  const read: ImportRow[] = []
+  for (const { number, cells } of rows) {
+    const values = new Map(fields.map((field, at) => [field, cells[at] ?? '']))
+    if (splits) await splitShortUrl(values, ownHost)
+    const extra = cells.slice(fields.length)
+    read.push({
+      number: Number(values.get(numberColumn) ?? number),
+      cells: [...columns.map((column) => values.get(column) ?? ''), ...(extra.some(isFilled) ? extra : [])],
+    })
   }
+  return { columns, rows: read }
 }
 
-/** Sets the alias of a short link, and its domain if the account has it. */
-function splitShortUrl(values: Map<string | null, string>, domains: ReadonlySet<string>): void {
+/** Sets the alias of a short link, and its domain if the account has it. `ownHost` returns '' for other hosts. */
+async function splitShortUrl(
+  values: Map<string | null, string>,
+  ownHost: (host: string) => Promise<string>,
+): Promise<void> {
   const [, host = '', alias] =
     /^(?:https?:\/\/)?([^/:]+)(?::\d+)?\/(.+)$/i.exec(values.get(shortUrlColumn)?.trim() ?? '') ?? []
   values.set('alias', alias ?? '')
-  if (!values.has('domain_id') && domains.has(host.toLowerCase())) values.set('domain_id', host)
+  if (!values.get('domain_id')) values.set('domain_id', await ownHost(host))
 }
 
 /** Returns the text of a file for a form, compressed, so that the page stays small. */

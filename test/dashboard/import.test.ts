@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deflateRawSync } from 'node:zlib'
+import { maxChoices } from '../../src/dashboard/record-forms.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
@@ -92,6 +93,25 @@ test('reads what spreadsheets write', async () => {
   assert.match((await check('https://acme.com/1\nhttps://acme.com/2')).text, /2 links will be created/)
   const other = await check(`link,url\nhttps://other.example/abc,https://acme.com\n${domain.name}/d,https://acme.com`)
   assert.match(other.text, new RegExp(`${domain.name}:3080/abc.*${domain.name}:3080/d`, 's'))
+})
+
+test('creates links on the domains of their short links, even after hundreds of others', async () => {
+  const { check, create, links, stored, domain } = await newOwner()
+  for (let n = 0; n < maxChoices; n += 25) {
+    await Promise.all(Array.from({ length: 25 }, (_, at) => stored('/domains', { name: `a${n + at}.${domain.name}` })))
+  }
+  const last = await stored('/domains', { name: `bücher.${domain.name}` })
+  const hosts = [`bücher.${domain.name}`, `https://${last.name.toUpperCase()}:8080`]
+  const rows = [`${hosts[0]}/1,`, `${hosts[1]}/2,`, `${hosts[0]}/3,${domain.name}`, 'other.example/4,'].map(
+    (row) => `https://acme.com,${row}`,
+  )
+  await create(await check(['url,short_url,domain', ...rows].join('\n')))
+  assert.deepEqual(await links('alias', 'domain_id'), [
+    ['1', last.id],
+    ['2', last.id],
+    ['3', domain.id],
+    ['4', domain.id],
+  ])
 })
 
 test('rejects other files, and keeps what was pasted', async () => {

@@ -96,7 +96,7 @@ async function importPage(request: PageRequest, services: Services): Promise<Pag
   const { storage, shortUrl, actions } = services
   const chosen = { domains: [fields.domain_id], spaces: [fields.space_id] }
   const choices = await loadChoices(storage, account, chosen)
-  const file = await fileIn(fields, choices)
+  const file = await fileIn(fields, account, services)
   if (file instanceof FormState) return { ...formPage(file, choices), status: 422 }
   const rows = await checkRows(file, { account, domain_id: fields.domain_id, space_id: fields.space_id }, services)
   const ready = rows.filter(isReady)
@@ -129,7 +129,7 @@ async function tagsOfRows(rows: readonly ReadyRow[]): Promise<string[]> {
 }
 
 /** Returns the file or the pasted rows of a form; the form with its error if they can't be read. */
-async function fileIn(fields: Fields, { domains }: Choices): Promise<ImportFile | FormState> {
+async function fileIn(fields: Fields, account: number, { storage }: Services): Promise<ImportFile | FormState> {
   const { file, rows, csv } = fields
   const isUnpacked = typeof rows === 'string'
   const name = file instanceof UploadedFile ? 'file' : 'csv'
@@ -141,8 +141,7 @@ async function fileIn(fields: Fields, { domains }: Choices): Promise<ImportFile 
     if (text === null)
       return 'This is not a text file. In your spreadsheet, save the table as CSV, and choose that file.'
     if (text.trim() === '') return name === 'file' ? 'The file is empty.' : 'Choose a file, or paste the rows here.'
-    const names = new Set(domains.flatMap(({ name, name_unicode }) => [name, name_unicode]))
-    return parseFile(text, { domains: names, skipsUnknown: fields.skip_unknown === 'true', isUnpacked })
+    return parseFile(text, { storage, account, skipsUnknown: fields.skip_unknown === 'true', isUnpacked })
   }
   const parsed = await read()
   if (typeof parsed !== 'string') return isUnpacked ? withCorrections(parsed, fields) : parsed
