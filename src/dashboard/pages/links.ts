@@ -174,7 +174,7 @@ function filtersFor({ domains, spaces, tagNames, tagFilter }: ListChoices): (Fil
     {
       name: 'archived',
       label: 'Archived links',
-      options: [any('Not archived'), { value: 'true', label: 'Archived' }, { value: 'any', label: 'All links' }],
+      options: [any('Unarchived'), { value: 'true', label: 'Archived' }, { value: 'any', label: 'All links' }],
     },
   ]
 }
