@@ -11,6 +11,7 @@ import { recountLink } from '../analytics/recent.ts'
 import { removeDomainForNow } from '../domains/deleted-domains.ts'
 import { removeSpace } from '../spaces/store.ts'
 import { query, scopes } from '../storage/schema.ts'
+import { tagActions } from '../tags/actions.ts'
 import { changeTag, findTagByName } from '../tags/store.ts'
 import { LinkActions } from './actions.ts'
 import { deleteExpiredEdits, isUndoable, newEdit, undoEdit } from './link-edits.ts'
@@ -72,6 +73,15 @@ test('restores tags that have been renamed since', async (t) => {
   const tag = (await findTagByName(storage, account, 'before')) ?? assert.fail()
   await changeTag(storage, account, tag.id, { name: 'After' }, null)
   assert.equal((await undoEdit(storage, account, edit, id, Date.now()))?.record.tags, 'After,Kept')
+
+  // An edit is undone without the tags that it has not changed, even if they are merged by then.
+  const adding = await change(id, { tags: 'After,Kept,More' })
+  const kept = (await findTagByName(storage, account, 'kept')) ?? assert.fail()
+  await link('other', { tags: ['Other'] })
+  const other = (await findTagByName(storage, account, 'other')) ?? assert.fail()
+  const tags = tagActions(storage, { run: (removal) => removal(() => false) })
+  await tags.merge(account, kept.id, { into: other.id }, null)
+  assert.equal((await undoEdit(storage, account, adding, id, Date.now()))?.record.tags, 'After,Other')
 })
 
 test('an edit that changes nothing cannot be undone', async (t) => {

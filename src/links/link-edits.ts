@@ -41,8 +41,14 @@ export async function recordEdit(
   if (before.version === after.version) return false
   const changed = columns.filter((column) => before.record[column] !== after.record[column])
   const values: Record<string, unknown> = Object.fromEntries(changed.map((column) => [column, before.record[column]]))
-  // By id, because tags may get other names within the minute.
-  if (changed.includes('tags')) values.tags = [...(await tagIdsOf(tx, account, tagsOf(before.record)))]
+  if (changed.includes('tags')) {
+    // By id, because tags may get other names within the minute. Only the difference, because others may be merged.
+    const [old, current] = [
+      await tagIdsOf(tx, account, tagsOf(before.record)),
+      await tagIdsOf(tx, account, tagsOf(after.record)),
+    ]
+    values.tags = { add: [...old.difference(current)], remove: [...current.difference(old)] }
+  }
   await tx.execute(
     query.insertInto('link_edits').values({
       edit_id: edit.id,
@@ -94,9 +100,9 @@ type UndoneLink = Versioned<LinkRow> & { readonly isDeleted?: boolean }
 
 /**
  * Restores the values that the account's link had before the edit, in a new version, or deletes a link that the edit created.
- * `now` is in Unix milliseconds. Returns the link, or undefined if the edit can't be undone any more or the link is gone. Throws `precondition_failed` if anyone
- * has changed the link since, `alias_taken` if another link has its previous alias by now, and `validation_failed` if its
- * previous space or domain is gone.
+ * `now` is in Unix milliseconds. Returns the link, or undefined if the edit can't be undone any more or the link is gone.
+ * Throws `precondition_failed` if anyone has changed the link since, `alias_taken` if another link has its previous alias by
+ * now, and `validation_failed` if its previous space or domain is gone.
  */
 export function undoEdit(
   db: Db,
@@ -121,8 +127,11 @@ export function undoEdit(
     if (domain !== null && !(await lockDomain(tx, account, domain))) throw validationFailed([unknownDomain(domain)])
     const own = query.deleteFrom('link_edits').where('edit_id', '=', edit).where('link_id', '=', id)
     await tx.execute(own.where('account_id', '=', account))
-    const names = tags && (await tagNamesOf(tx, account, tags))
-    return changeLink(tx, account, id, { ...values, tags: names }, 'ignore')
+    const change = tags && {
+      add: await tagNamesOf(tx, account, tags.add),
+      remove: await tagNamesOf(tx, account, tags.remove),
+    }
+    return changeLink(tx, account, id, { ...values, tags: change }, 'ignore')
   })
 }
 
@@ -145,8 +154,8 @@ function undoable(account: number, edit: number, now: number) {
 
 interface ValuesBefore extends Omit<LinkChange, 'tags'> {
   readonly domain_id?: number
-  /** The ids of tags. */
-  readonly tags?: readonly number[]
+  /** The ids of the tags that the link lost and got. */
+  readonly tags?: { readonly add: readonly number[]; readonly remove: readonly number[] }
 }
 
 /** Returns the changed values that a link had before an edit, from their JSON. */
