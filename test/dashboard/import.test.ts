@@ -293,6 +293,29 @@ test('stores nothing if an alias is taken after the check, and shows that', asyn
   assert.deepEqual(await links('alias'), [['x'], ['y'], ['z']])
 })
 
+test('checks files while other accounts store links with passwords', async () => {
+  const [one, two, other] = [await newOwner(), await newOwner(), await newOwner()]
+  const csv = `url,redirect_password\n${'https://acme.com,secret\n'.repeat(10)}`
+  const storage = app.actions.links
+  const insertion = storage.insertion.bind(storage)
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const { promise: waiting, resolve: bothWait } = Promise.withResolvers<void>()
+  let storers = 0
+  storage.insertion = async (...given) => {
+    storers += 1
+    if (storers === 2) bothWait()
+    await released
+    return insertion(...given)
+  }
+  const pages = [await one.check(csv), await two.check(csv)] as const
+  const imports = [one.create(pages[0]), two.create(pages[1])]
+  await waiting
+  assert.match((await other.check('https://acme.com')).text, /1 link will be created/)
+  storage.insertion = insertion
+  release()
+  for (const list of await Promise.all(imports)) assert.match(list.said.join(), /10 links created/)
+})
+
 test('does the work of a repeated button once', async () => {
   const { check, press, links } = await newOwner()
   const page = await check('https://acme.com')

@@ -61,11 +61,12 @@ const formLimits = {
 }
 const place = 'links'
 
-/** Imports under way. Each account has one, so that the others don't wait for it. */
-const running = new Semaphore({
-  ...{ concurrency: 2, concurrencyPerKey: 1, maxQueue: 32, maxQueuePerKey: 4 },
-  rejection: () => overloaded('Too many imports are under way. Try again in a few seconds.'),
-})
+const rejection = () => overloaded('Too many imports are under way. Try again in a few seconds.')
+const perAccount = { concurrencyPerKey: 1, maxQueue: 32, maxQueuePerKey: 4, rejection }
+/** Checks and imports under way. Each account has one, so that the others don't wait for it. */
+const checking = new Semaphore({ ...perAccount, concurrency: 2 })
+/** Hashing a thousand passwords takes a minute, mostly of waiting, so checks don't wait for it. */
+const storing = new Semaphore({ ...perAccount, concurrency: 16 })
 
 /** The link to the page, for pages with new links. */
 export const importButton = linkButton({ label: 'Import CSV', href: home })
@@ -86,14 +87,30 @@ export function addImportPages(pages: Pages, services: Services): void {
     ])
   })
 
-  const importRows = (request: PageRequest) => running.run(() => importPage(request, services), String(request.account))
-  pages.postFiles(home, importRows, formLimits)
+  pages.postFiles(home, (request) => importPage(request, services), formLimits)
 }
 
 /** Checks the rows of a form, and stores the links if the user has seen the result of the same check. */
 async function importPage(request: PageRequest, services: Services): Promise<PageContent | Redirect> {
   const { account, fields } = request
-  const { storage, shortUrl, actions } = services
+  const { storage, actions } = services
+  const checked = await checking.run(() => checkForm(request, services), String(account))
+  if (!('ready' in checked)) return checked
+  const { ready, failed } = checked
+  const store = () => storeNewLinks(storage, actions.links, account, ready)
+  const stored = await attempt(() => storing.run(store, String(account)))
+  if (!(stored instanceof Failure))
+    return new Redirect('/app/links', { code: 'links-imported', count: ready.length, failed, ids: [stored.edit] })
+  // Someone has just taken an alias, for example. The next check finds it.
+  return importPage({ ...request, fields: { ...fields, what: 'check' } }, services)
+}
+
+/** Returns the links to store if the user has confirmed them, otherwise the page with the result of the check. */
+async function checkForm(
+  { account, fields }: PageRequest,
+  services: Services,
+): Promise<PageContent | { readonly ready: readonly Fields[]; readonly failed: number }> {
+  const { storage, shortUrl } = services
   const chosen = { domains: [fields.domain_id], spaces: [fields.space_id] }
   const choices = await loadChoices(storage, account, chosen)
   const file = await fileIn(fields, account, services)
@@ -101,14 +118,7 @@ async function importPage(request: PageRequest, services: Services): Promise<Pag
   const rows = await checkRows(file, { account, domain_id: fields.domain_id, space_id: fields.space_id }, services)
   const ready = rows.filter(isReady)
   if (fields.what === 'create' && ready.length > 0 && fields.ready === String(ready.length)) {
-    const links = ready.map((row) => row.fields)
-    const stored = await attempt(() => storeNewLinks(storage, actions.links, account, links))
-    if (!(stored instanceof Failure)) {
-      const failed = rows.length - ready.length
-      return new Redirect('/app/links', { code: 'links-imported', count: ready.length, failed, ids: [stored.edit] })
-    }
-    // Someone has just taken an alias, for example. The next check finds it.
-    return importPage({ ...request, fields: { ...fields, what: 'check' } }, services)
+    return { ready: ready.map((row) => row.fields), failed: rows.length - ready.length }
   }
   const newTags = await findUnknownTags(storage, account, await tagsOfRows(ready))
   return checkPage(file, rows, { fields, newTags, choices, shortUrl })
