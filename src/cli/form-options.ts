@@ -74,6 +74,11 @@ function helpOf(name: string, description: string, isField: (name: string) => bo
   return /^[A-Z][a-z ]/.test(sentence) ? sentence.charAt(0).toLowerCase() + sentence.slice(1) : sentence
 }
 
+/** Replaces the fields that refer to records by their options. */
+function withOptionNames(sentence: string): string {
+  return sentence.replace(/\b\w+_id\b/g, (word) => (word in referenceOptions ? `--${optionNameOf(word)}` : word))
+}
+
 /** Throws `WrongUse` if no field is given. */
 export function requireChange(form: Form<unknown>, values: Readonly<Record<string, unknown>>): void {
   if (Object.keys(givenFields(form, values)).length > 0) return
@@ -111,7 +116,7 @@ export function formatViolations(violations: readonly Violation[], operand?: str
     .map(({ field, code, message }) => {
       const label = field === operand ? field.toUpperCase() : `--${optionNameOf(field)}`
       const isWithoutDomain = field === 'domain_id' && code === 'required'
-      return `${label}: ${isWithoutDomain ? noDomain : message}`
+      return `${label}: ${isWithoutDomain ? noDomain : withOptionNames(message)}`
     })
     .join('\n')
 }

@@ -99,6 +99,8 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         /\n\nNothing was stored, because 4 rows have errors\. Correct the file, or add --yes --skip-errors to create the other 1 link\.\n$/,
       )
     }
+    const none = await run('links import', { input: Readable.from(['url\nx y']) })
+    assert.deepEqual([none.code, none.stdout], [1, 'Nothing was stored, because 1 row has errors. Correct the file.\n'])
     assert.equal(JSON.parse(await say('links list --json')).length, 3)
     const input = Readable.from([readFileSync(file)])
     const partly = await run('links import - --space Summer --yes --skip-errors --json', { input })
@@ -187,6 +189,11 @@ test('draws the QR code of a link as SVG or PNG', async (t) => {
   assert.deepEqual(await run(`links qr http://go.acme.com:3080/a --output ${file} --size 256`), written)
   assert.equal(readFileSync(file).toString('latin1', 1, 4), 'PNG')
   assert.match(await say('links qr a --format png'), /PNG/)
+  const photo = await run(`links qr a --output ${folder}/a.jpg`)
+  assert.deepEqual(
+    [photo.code, photo.stderr.split('\n')[0]],
+    [2, '--output: Choose a name that ends in .svg or .png, or add --format.'],
+  )
 
   const atTerminal = await run('links qr a --format png', { isTerminal: true })
   assert.deepEqual([atTerminal.code, atTerminal.stdout], [2, ''])

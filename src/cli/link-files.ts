@@ -1,6 +1,6 @@
 /** The commands that write links to files: exports and QR codes. */
 import { writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { extname, resolve } from 'node:path'
 import { Failure } from '../errors.ts'
 import { writeWhole } from '../lib/whole-file.ts'
 import { exportQuery, linkFile } from '../links/export.ts'
@@ -34,7 +34,7 @@ export const linkFileCommands = {
     summary: 'Draw the QR code of a link as SVG or PNG, in the style of its domain.',
     arguments: {
       operand: aliasOperand,
-      output: { ...outputFile, help: `${outputFile.help}. A name that ends in .png means --format png` },
+      output: { ...outputFile, help: `${outputFile.help}. The name implies the format if it ends in .svg or .png` },
       ...optionsOf(qrQuery),
       domain: domainOfAlias,
       account,
@@ -46,8 +46,9 @@ export const linkFileCommands = {
       const row = await chooseLink(db, account, alias, domain)
       const { short_url } = linkOf(row, await ownShortUrls(db))
       const style = await findQrStyle(db, account, row.domain_id)
-      const byName = file?.toLowerCase().endsWith('.png') ? { format: 'png' } : {}
-      const image = await drawQr(short_url, { ...byName, ...givenFields(qrQuery, options) }, style)
+      const fields = givenFields(qrQuery, options)
+      const named = file === undefined || fields.format !== undefined ? {} : formatOf(file)
+      const image = await drawQr(short_url, { ...named, ...fields }, style)
       if (image instanceof Failure) throw new WrongUse(formatViolations(image.facts.violations ?? []))
       if (file !== undefined) {
         await writeWhole(file, force, (path) => writeFile(path, image.picture))
@@ -58,4 +59,12 @@ export const linkFileCommands = {
       return ''
     },
   }),
+}
+
+/** Returns the format that a file name implies. Throws `WrongUse` if that is not a format of QR codes. */
+function formatOf(file: string): { readonly format: string } {
+  const format = extname(file).slice(1).toLowerCase()
+  if (!['svg', 'png'].includes(format))
+    throw new WrongUse('--output: Choose a name that ends in .svg or .png, or add --format.')
+  return { format }
 }

@@ -54,12 +54,13 @@ export const linkImportCommand = recordCommand({
     const errors = rows.flatMap(errorsOf)
     const code = failed === 0 ? 0 : 1
     if (options.json) return { text: json({ stored, links, errors }), code }
+    const lines = links.map(({ row, short_url, url }) => [String(row), short_url, url])
+    if (links.length > 0) terminal.out.write(`${table([['ROW', 'SHORT URL', 'URL'], ...lines])}\n\n`)
+    // A long list would push errors off the screen.
     for (const { row, column, message } of errors) {
       terminal.err.write(`Row ${row}, column ${column}: ${printable(message).replaceAll('\n', ' ')}\n`)
     }
-    const lines = links.map(({ row, short_url, url }) => [String(row), short_url, url])
-    const summary = summarize({ links: links.length, failed, stored })
-    return { text: `${table([['ROW', 'SHORT URL', 'URL'], ...lines])}\n\n${summary}`, code }
+    return { text: summarize({ links: links.length, failed, stored }), code }
   },
 })
 

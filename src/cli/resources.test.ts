@@ -137,14 +137,18 @@ test('shows the clicks of the account, a link, a domain, a space or a tag', asyn
   assert.equal(
     await say(`stats ${range}`),
     [
-      'START AT                  CLICKS  UNIQUE CLICKS  BOTS  PREVIEWS',
-      '2026-11-02T00:00:00.000Z  2       2              0     0',
-      `2026-11-03T00:00:00.000Z  3       3              0     0\n\n${total(5)}`,
+      'DAY         CLICKS  UNIQUE CLICKS  BOTS  PREVIEWS',
+      '2026-11-02  2       2              0     0',
+      `2026-11-03  3       3              0     0\n\n${total(5)}`,
     ].join('\n'),
   )
   assert.equal(
     await say(`stats links ${range}`),
     `ID  CLICKS  SHORT URL\n2   3       http://go.acme.com:3080/7\n1   2       http://go.acme.com:3080/a\n\n${total(5)}`,
+  )
+  assert.match(
+    await say('help stats'),
+    /on this link, by short URL, alias or ID\. Not with --domain, --space\s+or --tag\n/,
   )
   assert.match(await say('stats countries --to 2026-10-01'), /^VALUE {2}CLICKS\n\nTotal: 0 clicks /)
   for (const [subject, value] of [
@@ -166,7 +170,7 @@ test('shows the clicks of the account, a link, a domain, a space or a tag', asyn
     ['stats --link 9', 1, /^--link: There is no link with the id 9\.\n$/],
     ['stats --link b', 1, /^No link has the alias b\. /],
     ['stats --space 9', 1, /^--space: The account has no space "9"\. /],
-    ['stats --link a --space 1', 2, /^--link: The link_id cannot be sent together with space_id: send one of them\.\n/],
+    ['stats --link a --space 1', 2, /^--link: The --link cannot be sent together with --space: send one of them\.\n/],
     ['stats --page 2', 2, /^--page: The page cannot be combined with name=clicks\. /],
     ['stats --from 2026-11-31', 2, /^--from: The from date must be in the calendar, /],
   ] as const) {
@@ -174,4 +178,9 @@ test('shows the clicks of the account, a link, a domain, a space or a tag', asyn
     assert.equal(said.code, code, line)
     assert.match(said.stderr, sentence)
   }
+  await say('accounts create --name Berlin --time-zone Europe/Berlin')
+  const hours = await say('stats --from 2026-11-02 --to 2026-11-02 --interval hour --account 2')
+  assert.match(hours, /^HOUR .*\n2026-11-02 00:00 .*\n2026-11-02 01:00 /)
+  const months = await say('stats --from 2026-11-02 --to 2026-12-02 --interval month --account 2')
+  assert.match(months, /^MONTH .*\n2026-11 .*\n2026-12 /)
 })

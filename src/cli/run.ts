@@ -42,7 +42,8 @@ const versionWords = ['version', '--version', '-v']
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
   const isHelp = args[0] === 'help'
   const { path, command, names, rest } = findCommand(isHelp ? args.slice(1) : args)
-  const usage = `Usage: ${wrapped(`${path} ${command.synopsis}`.trimEnd(), 7)}\n\n${command.details}`
+  const synopsis = `Usage: ${wrapped(`${path} ${command.synopsis}`.trimEnd(), 7)}`
+  const usage = `${synopsis}\n\n${command.details}`
   try {
     const work = isHelp ? prepareHelp(rest, names) : command.prepare(rest)
     const { text, code } = work === null ? { text: `${command.summary}\n\n${usage}`, code: 0 } : await work(terminal)
@@ -50,13 +51,18 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     return code
   } catch (error) {
     if (error instanceof WrongUse) {
-      const advice = error instanceof UnknownCommand ? `Run "${program} help" to see all commands.` : `\n${usage}`
-      terminal.err.write(`${printable(error.message)}\n${advice}\n`)
+      terminal.err.write(`${printable(error.message)}\n${adviceFor(error)}\n`)
       return 2
     }
     if (!(error instanceof Failure || error instanceof StartupFailure || error instanceof UseOwnTool)) throw error
     terminal.err.write(`${printable(error.message)}\n`)
     return error instanceof UseOwnTool ? 2 : 1
+  }
+
+  function adviceFor(error: WrongUse): string {
+    if (error instanceof UnknownCommand) return `Run "${program} help" to see all commands.`
+    if (names.length > 0) return `\n${usage}`
+    return `\n${synopsis}\nRun "${path.replace(program, `${program} help`)}" for the meaning of each option.`
   }
 }
 

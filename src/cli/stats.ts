@@ -39,10 +39,21 @@ export const statsCommand = recordCommand({
     if (isJson) return json({ data, meta })
     const { from, to } = 'range' in meta ? meta.range : meta
     const total = `Total: ${meta.clicks.toLocaleString('en-US')} clicks from ${from} to ${to} (${meta.time_zone}).`
-    const rows = name === 'links' ? await withShortUrls(db, account, data) : data
+    const rows = name === 'links' ? await withShortUrls(db, account, data) : data.map((row) => inZone(row, meta))
     return `${recordTable(rows, ['value', 'clicks'])}\n\n${total}`
   },
 })
+
+const bucketTexts = { month: 7, day: 10, hour: 16 } as const
+
+/** Returns a bucket of clicks over time with its local month, day or hour; other rows unchanged. */
+function inZone(row: object, meta: { readonly time_zone: string; readonly interval?: unknown }): object {
+  if (!('start_at' in row)) return row
+  const { start_at, ...counts } = row
+  const interval = meta.interval as keyof typeof bucketTexts
+  const local = Temporal.Instant.from(String(start_at)).toZonedDateTimeISO(meta.time_zone).toPlainDateTime()
+  return { [interval]: local.toString().replace('T', ' ').slice(0, bucketTexts[interval]), ...counts }
+}
 
 /** Returns the id of a link. A number that is no alias is an id. */
 async function linkIdOf(db: Db, account: number, link: string): Promise<number> {
