@@ -1,4 +1,5 @@
 /** Options for the fields of a form, so that commands have the fields, descriptions and rules of the API. */
+import { withHttps } from '../dashboard/scripts/destination.js'
 import { Failure, StartupFailure } from '../errors.ts'
 import type { Field, Form } from '../forms/form.ts'
 import type { TSchema } from '../forms/json-schema.ts'
@@ -85,10 +86,15 @@ export function requireChange(form: Form<unknown>, values: Readonly<Record<strin
   throw new WrongUse('Nothing to change. Add an option for each field that should change.')
 }
 
-/** Returns the fields that were given as options. */
+/** Returns the fields that were given as options. URLs may lack `https://`. */
 export function givenFields({ fields }: Form<unknown>, values: Readonly<Record<string, unknown>>): Fields {
   const given = Object.keys(fields).map((name) => [name, values[optionNameOf(name)]] as const)
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined))
+  return Object.fromEntries(
+    given.flatMap(([name, value]) => {
+      if (value === undefined) return []
+      return [[name, name.endsWith('url') && typeof value === 'string' ? withHttps(value) : value]]
+    }),
+  )
 }
 
 /**

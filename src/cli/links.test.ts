@@ -51,7 +51,7 @@ test('create warns on stderr of a destination that is probably wrong', async (t)
   const typo = await run(['create', 'https://acme.con', '--alias', 'typo'])
   const warning = 'Check the destination: acme.con ends in ".con", which isn\'t a known top-level domain.\n'
   assert.deepEqual(typo, { code: 0, stdout: 'http://go.acme.com:3080/typo\n', stderr: warning })
-  await say('create', 'https://acme.com', '--alias', 'first')
+  await say('create', 'acme.com', '--alias', 'first')
   const own = await run(['create', 'http://go.acme.com:3080/first', '--alias', 'second'])
   assert.equal(own.code, 0)
   assert.equal(own.stderr, 'Check the destination: http://go.acme.com:3080/first is one of your own short links.\n')
@@ -82,7 +82,7 @@ test('create prints only the short URL, or the record with --json', async (t) =>
 test('returns 2 and reports all violations of the API rules with their options', async (t) => {
   const { run, say } = await newPlace(t)
   const title = 'x'.repeat(256)
-  const { code, stdout, stderr } = await run(['create', 'acme.com', '--alias', 'robots.txt', '--title', title])
+  const { code, stdout, stderr } = await run(['create', '//acme.com', '--alias', 'robots.txt', '--title', title])
   assert.deepEqual([code, stdout], [2, ''])
   const [url, alias, ofTitle, empty, usage] = stderr.split('\n')
   assert.match(String(url), /^URL: The URL must be absolute, /)
@@ -166,7 +166,7 @@ test('creates and updates links with every field of the API, and filters lists b
 
   const typo = await run(['update', 'c', '--url', 'https://acme.con'])
   assert.deepEqual([typo.code, /^Check the destination: acme\.con /.test(typo.stderr)], [0, true])
-  const invalid = await run(['update', 'c', '--url', 'acme.com', '--disabled', 'yes', '--tag', 'x'.repeat(51)])
+  const invalid = await run(['update', 'c', '--url', '//acme.com', '--disabled', 'yes', '--tag', 'x'.repeat(51)])
   const [url, disabled, tags, empty] = invalid.stderr.split('\n')
   assert.deepEqual([invalid.code, empty], [2, ''])
   assert.match(String(url), /^--url: The URL must be absolute, /)

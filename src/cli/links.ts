@@ -43,7 +43,7 @@ export const linkCommands = {
     },
     run: async (db, { operand: url, account: id, json: isJson, ...options }, terminal) => {
       const account = await chooseAccount(db, id)
-      const fields = await withIds(db, account, { ...givenFields(storeLink, options), url })
+      const fields = await withIds(db, account, givenFields(storeLink, { ...options, url }))
       const shortUrl = await ownShortUrls(db)
       const handlers = linkHandlers(db, linkActions(db, shortUrl), shortUrl)
       const insert = () => insertRecord(handlers, db, account, fields)

@@ -101,7 +101,7 @@ test('names the argument, the rule and the next step in each error', async (t) =
     ['domains create https://a.example', 2, 'NAME: Leave out the scheme ("https://"): write a.example.'],
     ['domains create go.acme.com', 1, 'NAME: The name go.acme.com has already been taken. Choose another name.'],
     ['domains update https://a.example --homepage-url x', 2, /^DOMAIN: Leave out the scheme/],
-    ['domains update go.acme.com --homepage-url acme.com', 2, /^--homepage-url: The URL must be absolute, /],
+    ['domains update go.acme.com --homepage-url //acme.com', 2, /^--homepage-url: The URL must be absolute, /],
     ['domains delete a.example --yes', 1, unknown('DOMAIN', 'domain', 'a.example')],
     ['domains delete go.acme.com --links keep --yes', 2, '--links: The links must be delete.'],
     ['tags create sale', 1, 'NAME: The name sale has already been taken. Choose another name.'],

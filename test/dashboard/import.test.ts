@@ -259,7 +259,7 @@ test('asks for the password of an exported link, and rejects a form that was tam
     { rows: 'x', what: 'create' },
     { rows: packed('"') },
     { rows: packed('#,url\nx,https://acme.com'), 'row-2-csv': '"' },
-    { rows: packed('#,url\n2,https://acme.com'), 'row-2-csv': '"', what: 'create', ready: '1' },
+    { rows: packed('#,url\n2,https://acme.com'), 'row-2-csv': '"', what: 'create', skipped: '' },
     { rows: packed('#,url\n2,https://acme.com,'), 'row-2-csv': ','.repeat(100_000) },
     { rows: packed('#,url\n2,https://acme.com'), 'row-2-id': '7', 'row-2-constructor': 'x', page: '-1' },
     { rows: packed('a'.repeat(100_000_000)) },

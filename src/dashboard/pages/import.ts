@@ -117,7 +117,7 @@ async function checkForm(
   if (file instanceof FormState) return { ...formPage(file, choices), status: 422 }
   const rows = await checkRows(file, { account, domain_id: fields.domain_id, space_id: fields.space_id }, services)
   const ready = rows.filter(isReady)
-  if (fields.what === 'create' && ready.length > 0 && fields.ready === String(ready.length)) {
+  if (fields.what === 'create' && ready.length > 0 && fields.skipped === skippedRows(rows)) {
     return { ready: ready.map((row) => row.fields), failed: rows.length - ready.length }
   }
   const newTags = await findUnknownTags(storage, account, await tagsOfRows(ready))
@@ -229,12 +229,17 @@ async function checkPage(file: ImportFile, rows: readonly CheckedRow[], state: C
       ? html`<p>${links} will be created. Nothing is stored yet.</p>`
       : notice('warning', summaryOf(failed, ready.length), null)
   const kept = { domain_id: String(fields.domain_id ?? ''), space_id: String(fields.space_id ?? '') }
-  const hidden = hiddenFields({ rows: await packFile(file), ready: String(ready.length), ...kept })
+  const hidden = hiddenFields({ rows: await packFile(file), skipped: skippedRows(rows), ...kept })
   const body = html`<form method="post" action="${home}" enctype="multipart/form-data" class="stack" data-guard novalidate>
 ${onceField()}${hidden}${summary}${await errorTable(file, rows)}${tagSentence(newTags)}
 <div class="actions">${buttons}<a class="button plain" href="${home}">Start over</a></div>
 ${await readySection(ready, state, failed > 0)}</form>`
   return { title: `Check ${quantity(rows.length, 'row')}`, place, body }
+}
+
+/** Returns the rows with errors for a hidden field, so that "Create" stores no other rows than the page has shown. */
+function skippedRows(rows: readonly CheckedRow[]): string {
+  return rows.flatMap((row) => (isReady(row) ? [] : [row.row.number])).join(' ')
 }
 
 function summaryOf(failed: number, ready: number): string {

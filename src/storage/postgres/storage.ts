@@ -43,8 +43,11 @@ export class PostgresStorage implements Storage {
     this.#url = url
     this.location = { engine: 'postgres', url, pool: size }
     this.#pool = new Pool(url, size)
+    const concurrency = Math.max(1, size - reservedConnections)
     this.#slowLists = new Semaphore({
-      concurrency: Math.max(1, size - reservedConnections),
+      concurrency,
+      // One account leaves a connection to the others.
+      concurrencyPerKey: Math.max(1, concurrency - 1),
       maxQueue: 256,
       maxQueuePerKey: 32,
       maxWaitMs: 500,
