@@ -1,7 +1,4 @@
-/** Whether tests try all cases, which takes much longer. */
-export const isFull = process.env.FULL === '1'
-
 /** Returns how many cases a random test tries: all of them with `FULL=1` in the environment, otherwise `usual`. */
 export function runs(full: number, usual: number = Math.min(full, 150)): number {
-  return isFull ? full : usual
+  return process.env.FULL === '1' ? full : usual
 }
