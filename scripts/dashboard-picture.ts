@@ -36,6 +36,7 @@ async function take(run: { after(work: () => unknown): void }): Promise<void> {
   run.after(() => browser.close())
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' })
   await page.goto(`${server.url}/app`)
+  await page.getByText('Use an API key').click()
   await page.getByLabel('API key').fill(server.key)
   await page.getByRole('button', { name: 'Sign in with API key' }).click()
   await page.waitForURL(`${server.url}/app`)
