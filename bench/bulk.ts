@@ -1,6 +1,6 @@
 /**
- * `npm run bench:bulk`: bulk requests beside single ones, lists by tag beside lists by space, and the export of all links
- * beside redirects, with a million links of three tags each. See README.md in this folder.
+ * `npm run bench:bulk`: compares bulk requests with single requests, lists by tag with lists by space, and
+ * redirects with and without a running export. There are a million links with three tags each. See README.md in this folder.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -115,7 +115,7 @@ async function measureLists(): Promise<void> {
   for (const [filter, all] of times) print([filter, median(all).toFixed(2)])
 }
 
-/** Measures redirects without and beside an export, and the memory that the export takes. */
+/** Measures redirects with and without a running export, and the export's memory. */
 async function measureExport(): Promise<void> {
   const redirects = async () => {
     const visits = visitCases.find(({ name }) => name === 'visit-memory')
@@ -144,8 +144,8 @@ async function measureExport(): Promise<void> {
   print(['MB', (bytes / 1e6).toFixed(0)])
   print(['seconds', exportSeconds.toFixed(1)])
   print(['MB of memory above idle', ((most - idle.rss) / 1e6).toFixed(0)])
-  print(['redirects a second alone', alone.toFixed(0)])
-  print(['redirects a second beside it', `${beside.toFixed(0)} (${(beside / alone).toFixed(2)})`])
+  print(['redirects a second without an export', alone.toFixed(0)])
+  print(['redirects a second during an export', `${beside.toFixed(0)} (${(beside / alone).toFixed(2)})`])
 }
 
 /** Reads an export. Returns its bytes. */

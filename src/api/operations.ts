@@ -171,7 +171,7 @@ export async function withShownVersion<T>(
   }
 }
 
-/** Returns valid values. Throws their failure, but first those of a missing record and of the precondition. */
+/** Returns valid values. Throws for a missing record or a failed precondition first, then their failure. */
 export async function checkedChange<T>(
   values: T | Failure,
   find: () => Promise<Versioned<unknown> | undefined>,

@@ -20,7 +20,7 @@ export function completionCommand(commands: () => Commands): Command {
   })
 }
 
-/** What may follow the first words of a command line. */
+/** The completions after the first words of a command line. */
 interface Place {
   /** The words that name a command or a group, each with a space before it, such as ` links create`. */
   readonly path: string
@@ -49,7 +49,7 @@ function valuesOf(argument: Argument<unknown> | undefined): readonly string[] {
   return argument?.placeholder.includes('|') ? argument.placeholder.split('|') : []
 }
 
-/** Returns a function that sets `list` and `files` to what may follow its arguments, for bash and zsh. */
+/** Returns a function that sets `list` and `files` to the completions after its arguments, for bash and zsh. */
 function listFunction(places: readonly Place[]): string {
   const values = places.flatMap(({ path, options }) =>
     options
