@@ -185,13 +185,13 @@ test('measures the process, its event loop, its database and its version', async
 test('measures the connections to PostgreSQL', async () => {
   const { app, ask } = await startOps({ engine: 'postgres' })
   await app.send('GET', '/api/v1/spaces')
-  const { text } = await ask('/metrics')
+  // Maintenance of a new server may hold every open connection for a moment.
   for (const metric of [
     /^waymark_database_use_seconds_count [1-9]/m,
     /^waymark_database_connections [1-9]/m,
     /^waymark_database_idle_connections [1-9]/m,
     /^waymark_database_waiting_uses 0$/m,
   ]) {
-    assert.match(text, metric)
+    await eventually(async () => metric.test((await ask('/metrics')).text))
   }
 })
