@@ -10,9 +10,10 @@ import { moveSomeClicks } from '../analytics/maintenance.ts'
 import { recountLink } from '../analytics/recent.ts'
 import { removeDomainForNow } from '../domains/deleted-domains.ts'
 import { removeSpace } from '../spaces/store.ts'
+import { finishRemovals } from '../storage/removal.ts'
 import { query, scopes } from '../storage/schema.ts'
 import { tagActions } from '../tags/actions.ts'
-import { changeTag, findTagByName } from '../tags/store.ts'
+import { changeTag, findTagByName, tagRemoval } from '../tags/store.ts'
 import { LinkActions } from './actions.ts'
 import { deleteExpiredEdits, isUndoable, newEdit, undoEdit } from './link-edits.ts'
 import type { LinkRow, LinkValues } from './schema.ts'
@@ -82,6 +83,25 @@ test('restores tags that have been renamed since', async (t) => {
   const tags = tagActions(storage, { run: (removal) => removal(() => false) })
   await tags.merge(account, kept.id, { into: other.id }, null)
   assert.equal((await undoEdit(storage, account, adding, id, Date.now()))?.record.tags, 'After,Other')
+})
+
+test('restores tags as the tags that they were merged into since, even after the merges are finished', async (t) => {
+  const { storage, account, actions, link, change } = await place(t)
+  const tags = tagActions(storage, { run: (removal) => removal(() => false) })
+  const idOf = async (name: string) => (await findTagByName(storage, account, name))?.id ?? assert.fail()
+  const { id } = (await link('sale', { tags: ['First', 'Second', 'Kept'] })).record
+  const deleted = (await link('deleted', { tags: ['First', 'Third'] })).record.id
+  const edit = await change(id, { tags: 'Kept,Third' })
+  await actions.removeForNow(account, deleted, null)
+  await tags.merge(account, await idOf('first'), { into: await idOf('second') }, null)
+  await tags.merge(account, await idOf('second'), { into: await idOf('third') }, null)
+  assert.equal((await undoEdit(storage, account, edit, id, Date.now()))?.record.tags, 'Kept,Third')
+  assert.equal((await actions.restore(account, deleted))?.record.tags, 'Third')
+
+  const merged = query.updateTable('tags').where('account_id', '=', 0)
+  await storage.execute(merged.set({ updated_at: new Date(Date.now() - minuteMs).toISOString() }))
+  await finishRemovals(storage, tagRemoval)
+  assert.deepEqual(await storage.execute(query.selectFrom('tags').select('name').where('account_id', '=', 0)), [])
 })
 
 test('an edit that changes nothing cannot be undone', async (t) => {

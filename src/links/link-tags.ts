@@ -88,11 +88,22 @@ export async function hasTags(db: Db, account: number, link: number, groups: rea
   return groups.every((group) => group.some((tag) => own.has(tag)))
 }
 
-/** Gives the account's link the tags with these ids that still exist. */
+/** Selects the account's tags with these ids, or the tags that they were merged into within the last minute. */
+function currentTags(account: number, ids: readonly number[]) {
+  return query
+    .selectFrom('tags as given')
+    .innerJoin('tags', (join) =>
+      join.on(({ eb, fn }) => eb('tags.id', '=', fn.coalesce('given.merged_into', 'given.id'))),
+    )
+    .where('given.id', 'in', ids)
+    .where('tags.account_id', '=', account)
+}
+
+/** Gives the account's link the tags with these ids that still exist, or that they were merged into within the last minute. */
 export async function addTags(tx: Db, account: number, link: number, tags: readonly number[]): Promise<void> {
   if (tags.length === 0) return
-  const own = query.selectFrom('tags').select('id').where('account_id', '=', account).where('id', 'in', tags)
-  const existing = await tx.execute(own.orderBy('name_folded').forKeyShare())
+  const own = currentTags(account, tags).select('tags.id')
+  const existing = await tx.execute(own.orderBy('tags.name_folded').forKeyShare('tags'))
   await insertTags(
     tx,
     account,
@@ -123,11 +134,10 @@ export async function findUnknownTags(db: Db, account: number, names: readonly s
   return unknown
 }
 
-/** Returns the current names of these tags, without tags that the account no longer has. */
+/** Returns the current names of these tags, as `addTags` finds them. */
 export async function tagNamesOf(db: Db, account: number, ids: readonly number[]): Promise<string[]> {
   if (ids.length === 0) return []
-  const tags = query.selectFrom('tags').select('name').where('account_id', '=', account).where('id', 'in', ids)
-  return (await db.execute(tags)).map(({ name }) => name)
+  return (await db.execute(currentTags(account, ids).select('tags.name'))).map(({ name }) => name)
 }
 
 /** Returns the ids of the account's tags with these names, case-insensitively. */

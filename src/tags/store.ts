@@ -3,7 +3,7 @@ import { tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
 import { firstRevision, type Precondition, Records, type Versioned } from '../storage/records.ts'
-import type { Removal } from '../storage/removal.ts'
+import { type Removal, restorableSince } from '../storage/removal.ts'
 import { query, sqlTemplate } from '../storage/schema.ts'
 import { Refusal } from '../violations.ts'
 import { type Tag, tagSchema } from './schema.ts'
@@ -81,7 +81,8 @@ export function beginTagRemoval(
     // No folded name has a line feed, so this frees the name.
     const name_folded = sql<string>`name_folded || ${'\n'} || cast(id as text)`
     const own = query.updateTable('tags').where('id', '=', id).where('account_id', '=', account)
-    await tx.execute(own.set({ account_id: 0, merged_into: into, name_folded }))
+    const updated_at = new Date().toISOString()
+    await tx.execute(own.set({ account_id: 0, merged_into: into, name_folded, updated_at }))
     // Links of tags that are still being merged into this one follow it.
     await tx.execute(query.updateTable('tags').set({ merged_into: into }).where('merged_into', '=', id))
     return true
@@ -126,6 +127,13 @@ export const tagRemoval: Removal = {
       return ids.length
     }),
   selectLink: (id) => query.selectFrom('link_tags').select('link_id as id').where('tag_id', '=', id).limit(1),
-  deleteRemoved: (id) => query.deleteFrom('tags').where('id', '=', id).where('account_id', '=', 0).returning('id'),
+  deleteRemoved: (id) =>
+    query
+      .deleteFrom('tags')
+      .where('id', '=', id)
+      .where('account_id', '=', 0)
+      // Changes that are undone within the minute find the other tag.
+      .where(({ or, eb }) => or([eb('merged_into', 'is', null), eb('updated_at', '<=', restorableSince(Date.now()))]))
+      .returning('id'),
   selectRemoved: () => removed,
 }
