@@ -1,5 +1,4 @@
 /** The commands on single links and the list. They use the forms, checks and store of the API. */
-import { recountLink } from '../analytics/recent.ts'
 import { insertRecord } from '../api/operations.ts'
 import { Failure, StartupFailure } from '../errors.ts'
 import { pageRequestOf } from '../forms/list-query.ts'
@@ -22,14 +21,9 @@ import { restOf } from './resources.ts'
 const yes = flag('delete without asking (required without a terminal)')
 const asJson = flag('print the full record as JSON')
 
-/** Returns the actions of the API. Running servers read changes from the database, and no clicks are pending here. */
+/** Returns the actions of the API. Running servers read changes from the database. */
 export function linkActions(db: Storage, shortUrl: ShortUrl): LinkActions {
-  return new LinkActions(db, {
-    shortUrl,
-    onChange: () => undefined,
-    flush: async () => undefined,
-    recountClicks: recountLink,
-  })
+  return new LinkActions(db, { shortUrl, onChange: () => undefined })
 }
 
 export const linkCommands = {

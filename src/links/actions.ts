@@ -6,8 +6,6 @@ import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { type RecountClicks, removeLinkForNow, restoreLink } from './deleted-links.ts'
-import { type Edit, newEdit, recordEdit, undoEdit } from './link-edits.ts'
 import type { TagChange, UnknownTags } from './link-tags.ts'
 import { hashPassword } from './password.ts'
 import {
@@ -26,19 +24,15 @@ import {
   hasSpace,
   insertLink,
   type LinkDomain,
-  lockDomain,
   removeLink,
   unknownDomain,
   unknownSpace,
 } from './store.ts'
 
-interface LinkParts {
+export interface LinkParts {
   readonly shortUrl: ShortUrl
   /** Called after each commit and before the response, so that this process redirects correctly straight away. */
   readonly onChange: (id: number, domain: number, aliasFolded: string) => void
-  /** Resolves when the clicks that this process has counted are written, or the database has failed. */
-  readonly flush: () => Promise<void>
-  readonly recountClicks: RecountClicks
 }
 
 /** Validates and stores changes of links, for the API and the dashboard. */
@@ -77,40 +71,10 @@ export class LinkActions {
     precondition: Precondition | null,
     unknownTags: UnknownTags = 'create',
   ): Promise<Versioned<LinkRow>> {
-    return (await this.#change(account, id, fields, precondition, { unknownTags })).link
-  }
-
-  /**
-   * Changes a link as `change` does, and its tags, as part of an edit that `undoEdit` can undo for a minute. The result's
-   * `edit` is its id, or null if nothing was changed.
-   */
-  changeForNow(
-    account: number,
-    id: number,
-    fields: Fields,
-    precondition: Precondition | null,
-    edit = newEdit(),
-    tags?: TagChange,
-  ): Promise<EditedLink> {
-    return this.#change(account, id, fields, precondition, { edit, tags })
-  }
-
-  async #change(
-    account: number,
-    id: number,
-    fields: Fields,
-    precondition: Precondition | null,
-    {
-      edit,
-      unknownTags,
-      tags,
-    }: { readonly edit?: Edit; readonly unknownTags?: UnknownTags; readonly tags?: TagChange | undefined } = {},
-  ): Promise<EditedLink> {
-    const changed = await this.#checkedChange(account, updateLink.read(fields), unknownTags, tags)
-    return this.#store(async (tx) => {
-      const { before, link } = await changed(tx, id, precondition)
-      return { link, edit: edit === undefined ? null : await recorded(tx, account, edit, before, link) }
-    })
+    const change = await this.checkedChange(account, updateLink.read(fields), unknownTags)
+    const { link } = await this.#storage.write((tx) => change(tx, id, precondition))
+    this.onStored(link.record)
+    return link
   }
 
   /**
@@ -127,12 +91,12 @@ export class LinkActions {
     const violations = [...reading.violations, ...(await spaceViolations(this.#storage, account, values.space_id))]
     if (values.active_period_start_at && values.active_period_end_at) violations.push(...periodViolations(values))
     if (violations.length > 0) throw validationFailed(violations)
-    const change = await this.#checkedChange(account, reading, unknownTags, tags)
+    const change = await this.checkedChange(account, reading, unknownTags, tags)
     return async (tx, id) => (await change(tx, id, null)).link
   }
 
   /** Returns a function that checks and changes a link in a transaction. The password is hashed outside, because that takes long. */
-  async #checkedChange(
+  protected async checkedChange(
     account: number,
     reading: ReturnType<typeof updateLink.read>,
     unknownTags?: UnknownTags,
@@ -148,37 +112,6 @@ export class LinkActions {
       const changed = await changeLink(tx, account, id, values, unknownTags)
       return { before, link: found(changed, 'link') }
     }
-  }
-
-  /**
-   * Moves the account's link to its domain with this id, as part of an edit that `undoEdit` can undo for a minute. Clicks
-   * follow the link. Throws `alias_taken`, and `validation_failed` if the domain is gone or the link would redirect to itself.
-   */
-  async moveToDomainForNow(account: number, id: number, domainId: number, edit: Edit): Promise<EditedLink> {
-    return this.#store(async (tx) => {
-      const before = found(await findLinkForUpdate(tx, account, id), 'link')
-      const domain = await lockDomain(tx, account, domainId)
-      if (domain === undefined) throw validationFailed([unknownDomain(domainId)])
-      const { url, alias } = before.record
-      const violations = loopViolations(url, this.#parts.shortUrl(domain.name, alias))
-      if (violations.length > 0) throw validationFailed(violations)
-      const link = found(await changeLink(tx, account, id, { domain_id: domainId, alias }), 'link')
-      return { link, edit: await recorded(tx, account, edit, before, link) }
-    })
-  }
-
-  async #store(change: (tx: Db) => Promise<EditedLink>): Promise<EditedLink> {
-    const edited = await this.#storage.write(change)
-    this.onStored(edited.link.record)
-    return edited
-  }
-
-  /** Undoes the change of a link by the account's edit as `undoEdit` of `link-edits.ts` does. */
-  async undoEdit(account: number, edit: number, id: number, now = Date.now()): Promise<Versioned<LinkRow> | undefined> {
-    const link = await undoEdit(this.#storage, account, edit, id, now)
-    if (link?.isDeleted) this.onRemoved(id)
-    else if (link !== undefined) this.onStored(link.record)
-    return link
   }
 
   /** Deletes the account's link. Throws `not_found` and the failure of the precondition. */
@@ -197,41 +130,10 @@ export class LinkActions {
     this.#parts.onChange(id, 0, '')
   }
 
-  /** Deletes the account's link as `remove` does, but so that `restore` can restore it for a minute. */
-  async removeForNow(account: number, id: number, precondition: Precondition | null, edit = newEdit()): Promise<void> {
-    // Clicks that are written later find no link.
-    await this.#parts.flush()
-    await removeLinkForNow(this.#storage, account, id, precondition, edit.at, edit.id)
-    this.#parts.onChange(id, 0, '')
-  }
-
-  /** Restores the account's link as `restoreLink` does. Throws `alias_taken` if another link has the alias by now. */
-  async restore(account: number, id: number, now = Date.now()): Promise<Versioned<LinkRow> | undefined> {
-    const link = await restoreLink(this.#storage, account, id, now, this.#parts.recountClicks)
-    if (link !== undefined) this.onStored(link.record)
-    return link
-  }
-
   /** Reports a new or changed link to the redirect server. */
   onStored({ id, domain_id, alias }: Pick<LinkRow, 'id' | 'domain_id' | 'alias'>): void {
     this.#parts.onChange(id, domain_id, foldCase(alias))
   }
-}
-
-interface EditedLink {
-  readonly link: Versioned<LinkRow>
-  readonly edit: number | null
-}
-
-/** Returns the id of the edit, or null if it has not changed the link. */
-async function recorded(
-  tx: Db,
-  account: number,
-  edit: Edit,
-  before: Versioned<LinkRow>,
-  after: Versioned<LinkRow>,
-): Promise<number | null> {
-  return (await recordEdit(tx, account, edit, { before, after })) ? edit.id : null
 }
 
 interface CheckedLink {

@@ -5,12 +5,12 @@ import { icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
-import type { LinkActions } from '../../links/actions.ts'
 import { findBulkLinks, matchingLinks, maxBulkLinks, planMove } from '../../links/bulk.ts'
 import { tagChangeForm } from '../../links/bulk-schema.ts'
 import { linksDeletedBy } from '../../links/deleted-links.ts'
 import { type Edit, linksChangedBy, newEdit } from '../../links/link-edits.ts'
 import { findLinkDomain, unknownDomain } from '../../links/store.ts'
+import type { UndoableLinkActions } from '../../links/undoable-actions.ts'
 import { Refusal } from '../../violations.ts'
 import { maxLines } from '../charts/line-chart.ts'
 import { type ListState, linkListState } from '../lists.ts'
@@ -141,7 +141,7 @@ async function selectedIn(
   return matchingLinks(storage, account, linkListState(home, query).request)
 }
 
-function actionFrom(sent: Fields, account: number, links: LinkActions): LinkAction {
+function actionFrom(sent: Fields, account: number, links: UndoableLinkActions): LinkAction {
   const { what, to } = sent
   const change = (fields: Fields) => async (id: number, edit: Edit) =>
     resultOf(await links.changeForNow(account, id, fields, null, edit))
@@ -187,7 +187,7 @@ function actionFrom(sent: Fields, account: number, links: LinkActions): LinkActi
 }
 
 /** Returns the action that adds and removes tags, with the violations in their names. */
-function changeTags({ add_tags, remove_tags }: Fields, account: number, links: LinkActions): LinkAction {
+function changeTags({ add_tags, remove_tags }: Fields, account: number, links: UndoableLinkActions): LinkAction {
   const { values, violations } = tagChangeForm.read({ add_tags, remove_tags })
   const { add_tags: add = [], remove_tags: remove = [] } = values
   const apply = async (id: number, edit: Edit) => {
@@ -205,7 +205,7 @@ function moveTo(
   to: Destination,
   change: (fields: Fields) => LinkAction['apply'],
   account: number,
-  links: LinkActions,
+  links: UndoableLinkActions,
 ): LinkAction {
   const { kind, id: place } = to
   if (kind === 'space') {
