@@ -3,7 +3,6 @@ import type { Form } from '../forms/form.ts'
 import { type TSchema, Type } from '../forms/json-schema.ts'
 import type { ListQuery } from '../forms/list-query.ts'
 import { positiveInteger } from '../forms/rules.ts'
-import type { Exchange, Outcome } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { Caller, NeededScope, Scope } from '../keys/scope.ts'
 import { type ResourceName, resources } from '../resources.ts'
@@ -68,20 +67,12 @@ export interface Admitted {
   readonly fields: Fields
 }
 
-export type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
-
-/** The routes of the API, each of which requires a key. */
-export interface Api {
-  /** Adds operations that share a handler. */
-  add(operations: Operation | readonly Operation[], handler: OperationHandler): void
-  /** Counts bulk rows, after the first unit is counted. Returns `rate_limited` if too few units are left. */
-  countRows(exchange: Exchange, caller: Caller, rows: number): Failure | undefined
-  /** Returns the absolute URL of an operation without path parameters. */
-  urlOf(exchange: Exchange, operation: Operation): string
+interface WithParams {
+  readonly params: Readonly<Record<string, string | undefined>>
 }
 
 /** Returns the `{id}` of the path. Throws `not_found` if it cannot be an id. */
-export function idOf({ params: { id = '' } }: Exchange, what: string): number {
+export function idOf({ params: { id = '' } }: WithParams, what: string): number {
   if (id === '')
     throw new Failure('not_found', `The path has no id: leave out the slash at its end, or name a ${what}.`)
   return found(positiveInteger(id), what)

@@ -6,7 +6,8 @@ import { sendJson } from '../http/response.ts'
 import { scopes } from '../keys/scope.ts'
 import { findOwnKey } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
-import type { Api, Operation } from './operations.ts'
+import type { Operation } from './operations.ts'
+import type { Api } from './routes.ts'
 
 const ownKeySchema = Type.Object(
   {

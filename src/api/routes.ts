@@ -7,20 +7,25 @@ import { addHeader, send, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import type { IdempotentRequests, OnceResult } from '../idempotency/store.ts'
 import type { Keyring } from '../keys/keyring.ts'
-import { allows } from '../keys/scope.ts'
+import { allows, type Caller } from '../keys/scope.ts'
 import { resources } from '../resources.ts'
 import { readBody } from './body.ts'
 import { sendPage, sendRecord } from './envelopes.ts'
 import { claimOf, idempotencyKeyOf } from './idempotency.ts'
-import {
-  type Api,
-  apiPrefix,
-  idOf,
-  type Operation,
-  type OperationHandler,
-  type ResourceHandlers,
-} from './operations.ts'
+import { type Admitted, apiPrefix, idOf, type Operation, type ResourceHandlers } from './operations.ts'
 import type { RateLimits } from './rate-limit.ts'
+
+export type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
+
+/** The routes of the API, each of which requires a key. */
+export interface Api {
+  /** Adds operations that share a handler. */
+  add(operations: Operation | readonly Operation[], handler: OperationHandler): void
+  /** Counts bulk rows, after the first unit is counted. Returns `rate_limited` if too few units are left. */
+  countRows(exchange: Exchange, caller: Caller, rows: number): Failure | undefined
+  /** Returns the absolute URL of an operation without path parameters. */
+  urlOf(exchange: Exchange, operation: Operation): string
+}
 
 interface ApiParts {
   readonly routes: Router

@@ -1,5 +1,6 @@
 /** Conditional requests (RFC 9110 §13) and entity tags (§8.8.3). */
 import { Failure, preconditionFailed } from '../errors.ts'
+import { editableVersionIn } from '../lib/record-version.ts'
 import type { Exchange } from './exchange.ts'
 import { addHeader, gzipSuffix } from './response.ts'
 
@@ -89,13 +90,4 @@ export function addEntityTag(exchange: Exchange, version: string, condition: Con
 
 export function entityTagOf(version: string): string {
   return `"${version}"`
-}
-
-/** Adds the state of fields that cannot be edited, such as clicks, to a version. `shown` must not contain a tilde. */
-export function shownVersion(version: string, shown: string): string {
-  return `${version}~${shown}`
-}
-
-function editableVersionIn(tag: string): string {
-  return tag.split('~', 1)[0] as string
 }

@@ -1,7 +1,8 @@
 /** Bulk requests: `POST` and `PATCH /links/bulk`, and `POST /links/bulk/delete`. Each is one transaction. */
 import { Table } from '../api/body.ts'
 import { claimOf, idempotencyKeyOf } from '../api/idempotency.ts'
-import type { Admitted, Api, Body, Operation } from '../api/operations.ts'
+import type { Admitted, Body, Operation } from '../api/operations.ts'
+import type { Api } from '../api/routes.ts'
 import {
   bulkRejected,
   Failure,

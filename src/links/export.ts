@@ -1,6 +1,7 @@
 /** Exports of links: files of any length, which are read in batches while the client reads them. */
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Api, Operation } from '../api/operations.ts'
+import type { Operation } from '../api/operations.ts'
+import type { Api } from '../api/routes.ts'
 import { Failure, overloaded } from '../errors.ts'
 import { form, optional } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'

@@ -1,6 +1,7 @@
 /** QR codes of short URLs (ISO/IEC 18004), as SVG and PNG. */
 import { hash } from 'node:crypto'
-import { type Api, idOf, type Operation } from '../api/operations.ts'
+import { idOf, type Operation } from '../api/operations.ts'
+import type { Api } from '../api/routes.ts'
 import { Failure, found, validationFailed } from '../errors.ts'
 import { form, optional } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'

@@ -16,7 +16,7 @@ import {
 import { assignedFields, idSchema, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
 import { integer, notAllowed, oneOf, parseInteger, tagName, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
-import { shownVersion } from '../http/conditions.ts'
+import { shownVersion } from '../lib/record-version.ts'
 import { parseBoundedText } from '../lib/text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'

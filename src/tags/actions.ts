@@ -1,6 +1,7 @@
 import { sendRecord } from '../api/envelopes.ts'
-import { type Api, checkedChange, idOf, type ResourceHandlers, withShownVersion } from '../api/operations.ts'
+import { checkedChange, idOf, type ResourceHandlers, withShownVersion } from '../api/operations.ts'
 import type { Removals } from '../api/removals.ts'
+import type { Api } from '../api/routes.ts'
 import { Failure, found, notFound, validationFailed } from '../errors.ts'
 import { conditionOf } from '../http/conditions.ts'
 import type { Fields } from '../http/form-encoding.ts'

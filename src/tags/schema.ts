@@ -5,7 +5,7 @@ import { change, form, type LabelsOf, optional, required } from '../forms/form.t
 import { assignedFields, idSchema, Type, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
 import { color, colorSchema, integer, tagName } from '../forms/rules.ts'
-import { shownVersion } from '../http/conditions.ts'
+import { shownVersion } from '../lib/record-version.ts'
 import { resources } from '../resources.ts'
 import type { Versioned } from '../storage/records.ts'
 

@@ -1,6 +1,7 @@
 import { findTimeZones } from '../../accounts/store.ts'
 import { sendContent, sendPage } from '../../api/envelopes.ts'
-import { type Api, idOf } from '../../api/operations.ts'
+import { idOf } from '../../api/operations.ts'
+import type { Api } from '../../api/routes.ts'
 import { notFound, validationFailed } from '../../errors.ts'
 import { conditionOf } from '../../http/conditions.ts'
 import type { Fields } from '../../http/form-encoding.ts'
