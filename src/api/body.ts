@@ -5,6 +5,7 @@ import { receiveBody } from '../http/body.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { addField, type Fields, maxFields, noFields, parseForm } from '../http/form-encoding.ts'
 import { parseCsv } from '../lib/csv.ts'
+import { Ticks } from '../lib/periodic.ts'
 import type { Body, MediaType } from './operations.ts'
 
 /** The maximum body size. Bytes. */
@@ -76,61 +77,157 @@ const openQuote = new Failure(
   'The CSV cannot be read: a quote is not closed, or text follows it. Double the quotes within a cell.',
 )
 
-/** Parses a JSON object (RFC 8259). A repeated member becomes `repeated`, because `JSON.parse` would use its last value. */
-export function parseJson(bytes: Buffer): Fields | Failure {
+/** Parses a JSON object (RFC 8259). A repeated member becomes `repeated`, and an object with too many is a failure. */
+export async function parseJson(bytes: Buffer): Promise<Fields | Failure> {
   if (bytes.length === 0) return noFields
   if (!isUtf8(bytes)) return new Failure('malformed_body', 'The JSON cannot be read: it is not valid UTF-8.')
   // Some editors add a byte order mark, which may be ignored (RFC 8259 §8.1).
-  const text = bytes.toString('utf8').replace(/^\ufeff/, '')
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    return malformedJson((error as SyntaxError).message)
-  }
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    return new Failure('malformed_body', 'The JSON must be an object, such as {"name": "go.acme.com"}.')
-  }
-  return fieldsOf(value as Fields, memberNames(text))
+  const value = await new JsonReader(bytes.toString('utf8').replace(/^\ufeff/, '')).read()
+  if (isObject(value)) return value
+  return new Failure('malformed_body', 'The JSON must be an object, such as {"name": "go.acme.com"}.')
 }
 
-/** `reason` is the message of `JSON.parse`, which usually contains the position. */
-export function malformedJson(reason: string): Failure {
-  const [, line, column] = /\(line (\d+) column (\d+)\)/.exec(reason) ?? []
-  const place = line === undefined ? '' : `: it goes wrong at line ${line}, column ${column}`
+/** Returns whether a JSON value is an object, or the failure of an object with too many members. */
+export function isObject(value: unknown): value is Fields | Failure {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+export function malformedJson(line: number, column: number): Failure {
   const advice = 'Put names and texts in double quotes, and leave out commas before closing brackets.'
-  return new Failure('malformed_body', `The body is not valid JSON${place}. ${advice}`)
+  return new Failure(
+    'malformed_body',
+    `The body is not valid JSON: it goes wrong at line ${line}, column ${column}. ${advice}`,
+  )
 }
 
-/** Returns the members of an object with these names, some of which may be repeated. */
-export function fieldsOf(object: Fields, names: Iterable<string> = Object.keys(object)): Fields | Failure {
+export const tooManyMembers = new Failure(
+  'malformed_body',
+  `The JSON has too many members: at most ${maxFields} may be sent.`,
+)
+
+/** Every list rejects more values, so the others are not stored. */
+const maxItems = 10_000
+/** Every field rejects values with more levels, so deeper ones are not stored. */
+const maxDepth = 16
+/** Values and ends that are read before the time is checked. */
+const stepsPerCheck = 100
+const jsonToken = /[ \t\n\r]*([{}[\]:,]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\]:,"]+|$)/sy
+
+/** An object or array while it is read. */
+interface Container {
+  readonly end: '}' | ']'
+  /** The name of the next value, in an object. */
+  name: string
+  readonly add: (name: string, value: unknown) => void
+  readonly value: () => unknown
+}
+
+function newObject(): Container {
   const fields: Record<string, unknown> = Object.create(null)
   let members = 0
-  for (const name of names) {
+  const add = (name: string, value: unknown) => {
     members += 1
-    if (members > maxFields) {
-      return new Failure('malformed_body', `The JSON has too many members: at most ${maxFields} may be sent.`)
-    }
-    addField(fields, name, object[name])
+    if (members <= maxFields) addField(fields, name, value)
   }
-  return fields
+  return { end: '}', name: '', add, value: () => (members > maxFields ? tooManyMembers : fields) }
 }
 
-/** Yields the names of the outermost object's members, in order and with repetitions. The text is valid JSON. */
-function* memberNames(text: string): Generator<string> {
-  let depth = 0
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at]
-    if (character === '{' || character === '[') depth += 1
-    else if (character === '}' || character === ']') depth -= 1
-    else if (character === '"') {
-      stringOrName.lastIndex = at
-      const [whole, string, colon] = stringOrName.exec(text) as unknown as [string, string, string | undefined]
-      if (depth === 1 && colon !== undefined) yield JSON.parse(string)
-      at += whole.length - 1
-    }
-  }
+function newArray(): Container {
+  const items: unknown[] = []
+  const add = (_: string, value: unknown) => void (items.length <= maxItems && items.push(value))
+  return { end: ']', name: '', add, value: () => items }
 }
 
-/** A string, with a colon if it is the name of a member. */
-const stringOrName = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/y
+const ignored = { name: '', add: () => undefined, value: () => ignored }
+const deepObject: Container = { ...ignored, end: '}' }
+const deepArray: Container = { ...ignored, end: ']' }
+
+const unfinished = Symbol('unfinished')
+
+/** Parses JSON. `JSON.parse` would block the event loop, and use the last value of a repeated member. */
+class JsonReader {
+  readonly #text: string
+  readonly #open: Container[] = []
+  #at = 0
+  /** The place of the last token. */
+  #last = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** Throws `malformed_body`. */
+  async read(): Promise<unknown> {
+    const ticks = new Ticks()
+    let value: unknown = unfinished
+    for (let step = 1; value === unfinished || this.#open.length > 0; step++) {
+      if (step % stepsPerCheck === 0) await ticks.next()
+      const container = this.#open.at(-1)
+      value = value === unfinished || container === undefined ? this.#start() : this.#add(container, value)
+    }
+    return this.#skip('') ? value : this.#fail()
+  }
+
+  /** Reads a scalar or an empty container, or the start of another container, which is unfinished. */
+  #start(): unknown {
+    const token = this.#next()
+    if (token !== '{' && token !== '[') return this.#scalar(token)
+    const isDeep = this.#open.length >= maxDepth
+    const container = token === '{' ? (isDeep ? deepObject : newObject()) : isDeep ? deepArray : newArray()
+    if (this.#skip(container.end)) return container.value()
+    this.#open.push(container)
+    this.#readName(container)
+    return unfinished
+  }
+
+  /** Adds a value to a container. Returns the container's value if that was the last. */
+  #add(container: Container, value: unknown): unknown {
+    container.add(container.name, value)
+    if (this.#skip(',')) {
+      this.#readName(container)
+      return unfinished
+    }
+    if (!this.#skip(container.end)) this.#fail()
+    this.#open.pop()
+    return container.value()
+  }
+
+  /** Reads the name of a member, if the container is an object. */
+  #readName(container: Container): void {
+    if (container.end === ']') return
+    const token = this.#next()
+    container.name = token.startsWith('"') ? String(this.#scalar(token)) : this.#fail()
+    if (!this.#skip(':')) this.#fail()
+  }
+
+  /** Returns the next token; '' at the end of the text. */
+  #next(): string {
+    jsonToken.lastIndex = this.#at
+    const [whole = '', token] = jsonToken.exec(this.#text) ?? []
+    this.#last = this.#at + whole.length - (token?.length ?? 0)
+    this.#at += whole.length
+    return token ?? this.#fail()
+  }
+
+  /** Skips the next token if it is this one. */
+  #skip(token: string): boolean {
+    const before = this.#at
+    if (this.#next() === token) return true
+    this.#at = before
+    return false
+  }
+
+  #scalar(token: string): unknown {
+    try {
+      return JSON.parse(token)
+    } catch {
+      return this.#fail()
+    }
+  }
+
+  /** Throws the failure of the last token. */
+  #fail(): never {
+    const lines = this.#text.slice(0, this.#last).split('\n')
+    throw malformedJson(lines.length, (lines.at(-1)?.length ?? 0) + 1)
+  }
+}

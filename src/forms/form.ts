@@ -204,7 +204,12 @@ const maxEcho = 64
 
 function unknownField(name: string, names: readonly string[]): Violation {
   const field = name.length > maxEcho ? `${name.slice(0, maxEcho).toWellFormed()}…` : name.toWellFormed()
-  const near = names.find((candidate) => distance(candidate, field.toLowerCase()) <= Math.max(1, candidate.length / 3))
+  const near = names.find((candidate) => {
+    const most = Math.max(1, candidate.length / 3)
+    // The distance takes long to compute, and a request may have 100,000 unknown fields.
+    const isPossible = Math.abs(candidate.length - field.length) <= most
+    return isPossible && distance(candidate, field.toLowerCase()) <= most
+  })
   const known = near === undefined ? `Known are: ${names.join(', ')}.` : `Did you mean ${near}?`
   const wayOut = isJson(name) ? 'It looks like JSON: send it with "Content-Type: application/json".' : known
   return new Refusal(field === '' ? 'unknown_field.unnamed' : 'unknown_field', { wayOut }).at(field)

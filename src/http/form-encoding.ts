@@ -8,7 +8,7 @@ export type Fields = Readonly<Record<string, unknown>>
 export const noFields: Fields = Object.freeze(Object.create(null))
 
 /** The value of a repeated field, or of a name with brackets, which some clients use for arrays. */
-export const repeated = Symbol('repeated')
+export const repeated = Object.freeze({ repeated: true })
 
 /** The maximum number of fields in a request: enough for every operation, and few enough to report each violation. */
 export const maxFields = 100

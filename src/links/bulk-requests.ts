@@ -264,16 +264,19 @@ interface BulkOutcome {
   readonly applied: { readonly link: LinkRow | null; readonly id: number | undefined }[]
   /** The errors of all rows, for `bulk_rejected`. */
   readonly violations: Violation[]
-  /** The indexes of failed rows. */
-  readonly failed: Set<number>
+  /** The results of failed rows by index. */
+  readonly failed: Map<number, object>
 }
+
+/** Violations in one response. When there are more, each further row shows only its first. */
+const maxViolations = 2_000
 
 async function applyRows(
   tx: Transaction,
   { rows, status, field }: BulkRequest,
   shortUrl: ShortUrl,
 ): Promise<BulkOutcome> {
-  const outcome: BulkOutcome = { results: [], applied: [], violations: [], failed: new Set() }
+  const outcome: BulkOutcome = { results: [], applied: [], violations: [], failed: new Map() }
   const ticks = new Ticks()
   for (const [index, { id, apply }] of rows.entries()) {
     const head = { index, ...(id !== undefined && { id }) }
@@ -282,9 +285,12 @@ async function applyRows(
       outcome.applied.push({ link, id })
       outcome.results.push(JSON.stringify({ ...head, status, ...(link && { data: linkOf(link, shortUrl) }) }))
     } catch (error) {
-      const failure = failureOfRow(error)
-      outcome.failed.add(index)
-      outcome.results.push(JSON.stringify({ ...head, ...shownFailure(failure) }))
+      const { code, message, facts } = failureOfRow(error)
+      const shown = facts.violations?.slice(0, Math.max(1, maxViolations - outcome.violations.length)) ?? []
+      const failure = { code, message, violations: shown }
+      const result = { ...head, ...shownFailure(failure) }
+      outcome.failed.set(index, result)
+      outcome.results.push(JSON.stringify(result))
       outcome.violations.push(...violationsOfRow(failure, `${field}.${index}`, id))
     }
     await ticks.next()
@@ -299,18 +305,15 @@ function failureOfRow(error: unknown): Failure {
   throw error
 }
 
-function shownFailure({ code, message, facts }: Failure): object {
+type RowFailure = Pick<Failure, 'code' | 'message'> & { readonly violations: readonly Violation[] }
+
+function shownFailure({ code, message, violations }: RowFailure): object {
   const { status } = failures[code]
-  const hasFields = status === 422 || status === 409
-  const violations = facts.violations?.map(({ field, code, message }) => ({ field, code, message })) ?? []
-  return { status, code, message, ...(hasFields && { violations }) }
+  const shown = violations.map(({ field, code, message }) => ({ field, code, message }))
+  return { status, code, message, ...((status === 422 || status === 409) && { violations: shown }) }
 }
 
-function violationsOfRow(
-  { code, facts: { violations = [] } }: Failure,
-  row: string,
-  id: number | undefined,
-): Violation[] {
+function violationsOfRow({ code, violations }: RowFailure, row: string, id: number | undefined): Violation[] {
   if (id !== undefined) {
     const [first = new Refusal('unknown_link', { id }).at(row), ...others] = violations
     return [first, ...others].map((violation) => ({ ...violation, field: row }))
@@ -320,12 +323,10 @@ function violationsOfRow(
 }
 
 /** Returns `bulk_rejected`. The rows without an error have 424. */
-function rejected({ rows }: BulkRequest, { results, violations, failed }: BulkOutcome): Failure {
+function rejected({ rows }: BulkRequest, { violations, failed }: BulkOutcome): Failure {
   const message = 'Nothing was changed, because other rows have errors.'
-  const data = rows.map(({ id }, index) =>
-    failed.has(index)
-      ? JSON.parse(results[index] as string)
-      : { index, ...(id !== undefined && { id }), status: 424, code: 'not_applied', message },
-  )
+  const data = rows.map(({ id }, index) => {
+    return failed.get(index) ?? { index, ...(id !== undefined && { id }), status: 424, code: 'not_applied', message }
+  })
   return bulkRejected(violations, { data, meta: { succeeded: 0, failed: failed.size } })
 }

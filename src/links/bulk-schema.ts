@@ -1,11 +1,11 @@
 /** The forms and operations of bulk requests. */
-import { fieldsOf, Table } from '../api/body.ts'
+import { isObject, Table, tooManyMembers } from '../api/body.ts'
 import type { Body, Operation } from '../api/operations.ts'
 import { Failure, validationFailed } from '../errors.ts'
 import { type Field, type Form, form, list, optional, type Reading } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { positiveInteger, tagName } from '../forms/rules.ts'
-import type { Fields } from '../http/form-encoding.ts'
+import { addField, type Fields, maxFields } from '../http/form-encoding.ts'
 import { Refusal } from '../violations.ts'
 import { maxTags } from './link.ts'
 import { booleanRule, linkOperations, linkSchema, storeLink, updateLink } from './schema.ts'
@@ -39,10 +39,10 @@ function checkedRows(rows: readonly NewRow[]): readonly NewRow[] | Refusal {
 }
 
 function newRow(value: unknown): NewRow {
-  if (value !== null && typeof value === 'object' && !Array.isArray(value)) return fieldsOf(value as Fields)
-  const { message } = new Refusal('malformed_row.json').at('links')
-  return new Failure('malformed_body', message)
+  return isObject(value) ? value : notAnObject
 }
+
+const notAnObject = new Failure('malformed_body', new Refusal('malformed_row.json').at('links').message)
 
 const jsonLinks = form<{ readonly links: readonly NewRow[] }>({ links: linksField })
 
@@ -58,8 +58,9 @@ export const linksForm: Form<{ readonly links: readonly NewRow[] }> = {
 
 /** Returns the rows of a CSV body. Missing cells are empty. */
 function tableRows({ rows: [names = [], ...rows] }: Table): Reading<{ readonly links: readonly NewRow[] }> {
-  const columns = fieldsOf({}, names)
-  if (columns instanceof Failure) throw columns
+  if (names.length > maxFields) throw tooManyMembers
+  const columns: Record<string, unknown> = Object.create(null)
+  for (const name of names) addField(columns, name, undefined)
   const unusable = storeLink
     .read(columns)
     .violations.filter(({ code }) => code === 'unknown_field' || code === 'not_single')

@@ -58,6 +58,28 @@ describe('POST /links/bulk', () => {
     assert.equal(await total(at), 1)
   })
 
+  test('a repeated member fails its row as in a separate request, and in set the whole request', async () => {
+    const twice = `{"url":"${url}","alias":"first","alias":"second"}`
+    const [bulk, single] = await Promise.all([
+      store(null, { json: undefined, body: `{"links":[${twice}]}`, headers: { 'content-type': 'application/json' } }),
+      place.send('POST', '/links', { body: twice, headers: { 'content-type': 'application/json' } }),
+    ])
+    assertRefused(single, ['alias', 'not_single'])
+    assert.deepEqual(bulk.body.data[0].violations, single.body.violations)
+    const body = '{"ids":[1],"set":{"title":"a","title":"b"}}'
+    const patch = await place.send('PATCH', '/links/bulk', { body, headers: { 'content-type': 'application/json' } })
+    assertRefused(patch, ['set.title', 'not_single'])
+  })
+
+  test('a response has about 2,000 violations: further rows show only their first', async () => {
+    const row = Object.fromEntries(Array.from({ length: 99 }, (_, n) => [`u${n}`, 1]))
+    const { status, body } = await store(Array(30).fill(row), {}, '?atomic=true')
+    const counts = body.data.map(({ violations }: Json) => violations.length)
+    assert.deepEqual([status, counts.slice(0, 20), counts.slice(20)], [422, Array(20).fill(100), Array(10).fill(1)])
+    assert.equal(body.violations.length, 2_010)
+    assert.match(body.data[29].message, /and 99 more errors/)
+  })
+
   test('a link stored by an earlier row takes its alias; a failed row leaves no tag and no link', async () => {
     const at = await newPlace(app)
     const rows = [

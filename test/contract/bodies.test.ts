@@ -284,9 +284,9 @@ for (const [what, body, place] of [
   ['a comma too many', '{\n  "name": "x",\n}', ': it goes wrong at line 3, column 1'],
   ['single quotes', "{'name':'x'}", ': it goes wrong at line 1, column 2'],
   ['no end', '{"name":"x"', ': it goes wrong at line 1, column 12'],
-  ['no number', '{"color":NaN}', ''],
+  ['no number', '{"color":NaN}', ': it goes wrong at line 1, column 10'],
 ] as const) {
-  test(`400 malformed_body for JSON with ${what}, with the position if it is known`, async () => {
+  test(`400 malformed_body for JSON with ${what}, with the position`, async () => {
     const answer = await postJson(body)
     assert.deepEqual([answer.status, answer.body.code], [400, 'malformed_body'])
     const advice = 'Put names and texts in double quotes, and leave out commas before closing brackets.'

@@ -44,29 +44,30 @@ const form = fc.oneof(
 )
 
 /** Returns the lowest CPU time of a few runs, because garbage collection can add to some. Milliseconds. */
-function costOf(work: () => void): number {
-  const runs = Array.from({ length: 3 }, () => {
+async function costOf(work: () => unknown): Promise<number> {
+  let lowest = Number.POSITIVE_INFINITY
+  for (let run = 0; run < 3; run++) {
     const start = process.threadCpuUsage()
-    work()
+    await work()
     const { user, system } = process.threadCpuUsage(start)
-    return (user + system) / 1_000
-  })
-  return Math.min(...runs)
+    lowest = Math.min(lowest, (user + system) / 1_000)
+  }
+  return lowest
 }
 
 describe('a body of any shape', () => {
-  test('is read and checked in less than 20 ms', () => {
-    fc.assert(
-      fc.property(
+  test('is read and checked in less than 20 ms', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.oneof(
           json.map((body) => [body, true] as const),
           form.map((body) => [body, false] as const),
         ),
-        ([body, isJson]) => {
+        async ([body, isJson]) => {
           const bytes = Buffer.from(body.toWellFormed())
           fc.pre(bytes.length <= maxBody)
-          const cost = costOf(() => {
-            const fields = isJson ? parseJson(bytes) : parseForm(bytes)
+          const cost = await costOf(async () => {
+            const fields = isJson ? await parseJson(bytes) : parseForm(bytes)
             if ('message' in fields && !(fields instanceof Object && Object.getPrototypeOf(fields) === null)) return
             for (const each of [storeDomain, storeSpace]) each.check(fields as Readonly<Record<string, unknown>>)
           })
@@ -86,6 +87,8 @@ describe('a body of any shape', () => {
     assert.deepEqual(answer.body.violations, [
       { field: 'id', code: 'not_single', message: 'The id field must be sent once, as a single value.' },
     ])
-    assert.ok(storeSpace.check(parseJson(Buffer.from('{"name":"a","id":1,"id":1}')) as never) instanceof Failure)
+    assert.ok(
+      storeSpace.check((await parseJson(Buffer.from('{"name":"a","id":1,"id":1}'))) as never) instanceof Failure,
+    )
   })
 })
