@@ -105,7 +105,12 @@ export const visualRules = { type: 'rule', values: ['color-contrast', 'target-si
 
 /** Returns the issues that axe reports, by all rules or only by these rules, or by rules with these tags. */
 export async function findings(page: Page, runOnly?: typeof visualRules | readonly string[]): Promise<string[]> {
-  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe)
+  if (!(await page.evaluate("'axe' in globalThis"))) {
+    // Half the time of `page.evaluate`, which compiles the text as an argument of another function.
+    const session = await page.context().newCDPSession(page)
+    await session.send('Runtime.evaluate', { expression: axe })
+    await session.detach()
+  }
   const chosen = runOnly ? { runOnly } : { rules: moreRules }
   const options = JSON.stringify({ resultTypes: ['violations'], ...chosen })
   return page.evaluate(`axe.run(${options}).then(({ violations }) => violations

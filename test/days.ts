@@ -100,21 +100,31 @@ export async function factsOf(db: Db, scope: number, day: number, id: number): P
 }
 
 /** Stores a day unchanged. */
-export async function storeDay(
+export function storeDay(db: Db, scope: number, day: number, id: number, facts: DayFacts): Promise<void> {
+  return storeDays(db, [{ scope, day, id, space: null, facts }])
+}
+
+/** Stores days unchanged. */
+export async function storeDays(
   db: Db,
-  scope: number,
-  day: number,
-  id: number,
-  facts: DayFacts,
-  space: number | null = null,
+  days: readonly { scope: number; day: number; id: number; space: number | null; facts: DayFacts }[],
 ): Promise<void> {
-  const row = { scope, day, id, space_id: space, ...encodeDay(facts) }
-  await db.execute(
-    query
-      .insertInto('click_days')
-      .values(row)
-      .onConflict((conflict) => conflict.doNothing()),
-  )
+  const rows = days.map(({ scope, day, id, space, facts }) => ({
+    scope,
+    day,
+    id,
+    space_id: space,
+    ...encodeDay(facts),
+  }))
+  // Statements have a bounded number of values.
+  for (let from = 0; from < rows.length; from += 200) {
+    await db.execute(
+      query
+        .insertInto('click_days')
+        .values(rows.slice(from, from + 200))
+        .onConflict((conflict) => conflict.doNothing()),
+    )
+  }
 }
 
 export const allDays = query.selectFrom('click_days').select(['scope', 'day', 'id'])

@@ -5,7 +5,7 @@ import { addDay, type DayFacts, type Dimension, emptyDay, hourOf, type Value } f
 import { recountRecent } from '../src/analytics/recent.ts'
 import type { Db } from '../src/storage/port.ts'
 import type { Json } from './client.ts'
-import { setCreatedAt, setTotals, storeDay } from './days.ts'
+import { setCreatedAt, setTotals, storeDays } from './days.ts'
 
 /** Stores a record through the API, such as at `/links`; returns it. */
 export type Stored = (path: string, json: Json) => Promise<Json>
@@ -167,9 +167,7 @@ class Book {
   }
 
   async write(db: Db): Promise<void> {
-    await Promise.all(
-      [...this.#days.values()].map(({ scope, day, id, space, facts }) => storeDay(db, scope, day, id, facts, space)),
-    )
+    await storeDays(db, [...this.#days.values()])
     await Promise.all([...this.#totals].map(([link, total]) => setTotals(db, link, total)))
     const records = [...this.#days.values()].flatMap(({ scope, id }) => (scope < 3 ? [`${scope}/${id}`] : []))
     for (const record of new Set(records)) {

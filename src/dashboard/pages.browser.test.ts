@@ -26,10 +26,13 @@ async function signedIn(options: BrowserContextOptions = {}) {
   return opened
 }
 
-test('every page fits screens from 320 pixels (400 % of 1280) to 1920, and axe and the console report no issue', {
+test('every page fits screens from 320 pixels (400 % of 1280) to 1920, has touch targets of 44 pixels, and axe and the console report no issue', {
   skip,
 }, async () => {
-  const { page, complaints, requests } = await signedIn()
+  const { page, context, complaints, requests } = await signedIn()
+  const device = await context.newCDPSession(page)
+  const hasTouch = (enabled: boolean) => device.send('Emulation.setTouchEmulationEnabled', { enabled })
+  const low: string[] = []
   for (const [name, path] of Object.entries(paths)) {
     await page.setViewportSize({ width: 1280, height: 800 })
     await page.emulateMedia({ colorScheme: 'dark' })
@@ -37,28 +40,46 @@ test('every page fits screens from 320 pixels (400 % of 1280) to 1920, and axe a
     assert.deepEqual(await findings(page), [], `${path} in the dark`)
     await shoot(page, `1280-dark-page-${name}`)
     await page.emulateMedia({ colorScheme: 'light' })
-    for (const width of [320, 390, 768, 1280, 1920]) {
-      await page.setViewportSize({ width, height: width === 320 ? 256 : 900 })
-      const { scrollWidth, innerWidth } = await page.evaluate<{ scrollWidth: number; innerWidth: number }>(
-        '({ scrollWidth: document.documentElement.scrollWidth, innerWidth })',
-      )
-      assert.ok(scrollWidth <= innerWidth, `${path} is ${scrollWidth} wide on ${innerWidth}`)
+    // Axe takes most of the time, so each layout has all rules in one color scheme, and visual rules in the other one.
+    await fits(page, path, 1280)
+    assert.deepEqual(await findings(page, visualRules), [], path)
+    for (const width of [320, 768, 1920]) {
+      await fits(page, path, width)
       if (width === 320) await shoot(page, `${width}-light-page-${name}`)
-      // Axe takes most of the time, so each layout has all rules in one color scheme, and visual rules in the other one.
-      if (width === 1280) assert.deepEqual(await findings(page, visualRules), [], path)
-      if (width !== 390) continue
-      assert.deepEqual(await findings(page), [], `${path} on a phone`)
-      await page.emulateMedia({ colorScheme: 'dark' })
-      assert.deepEqual(await findings(page, visualRules), [], `${path} on a phone in the dark`)
-      await page.emulateMedia({ colorScheme: 'light' })
     }
+    await hasTouch(true)
+    await fits(page, path, 390)
+    for (const target of await page.evaluate<string[]>(lowTargets)) low.push(`${path}: ${target}`)
+    await shoot(page, `390-light-page-${name}`)
+    assert.deepEqual(await findings(page), [], `${path} on a phone`)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    assert.deepEqual(await findings(page, visualRules), [], `${path} on a phone in the dark`)
+    await hasTouch(false)
   }
+  assert.deepEqual(low, [])
   assert.deepEqual(complaints, [])
   assert.deepEqual(
     requests.filter(({ origin }) => origin !== app.origin),
     [],
   )
 })
+
+/** Asserts that the page has no horizontal scrollbar in a window of this width. */
+async function fits(page: Page, path: string, width: number): Promise<void> {
+  await page.setViewportSize({ width, height: width === 320 ? 256 : 900 })
+  const scrollWidth = await page.evaluate<number>('document.documentElement.scrollWidth')
+  assert.ok(scrollWidth <= width, `${path} is ${scrollWidth} wide on ${width}`)
+}
+
+/** Excludes links inside a sentence, boxes with a large label, and links that cover their row. */
+const lowTargets = `[...document.querySelectorAll('a, button, input, select, summary')].flatMap((element) => {
+  const isRow = getComputedStyle(element, '::after').position === 'absolute'
+  const pressed = isRow ? element.closest('tr, li') : /^(checkbox|radio)$/.test(element.type) ? element.labels[0] : element
+  const { height, width } = pressed.getBoundingClientRect()
+  const isShown = element.checkVisibility({ visibilityProperty: true }) && element.type !== 'hidden' && width > 1
+  const isText = element.matches('p a')
+  return !isShown || isText || element.matches('a[href="#main"]') || height >= 43.5 ? [] : [element.outerHTML.slice(0, 200) + ' ' + height]
+})`
 
 test('axe reports no issue in an empty account or with a single record', { skip }, async () => {
   const app = await startApp()
@@ -103,27 +124,6 @@ test('transfers less than 60 KB for the first page, and at most 100 KB for any p
     assert.ok(bytes > 5_000 && bytes < most, `${path} takes ${bytes} bytes`)
   }
 })
-
-test('touch targets are 44 pixels high', { skip }, async () => {
-  const { page } = await signedIn(phone())
-  const low: string[] = []
-  for (const [name, path] of Object.entries(paths)) {
-    await page.goto(app.origin + path)
-    await shoot(page, `390-light-page-${name}`)
-    for (const target of await page.evaluate<string[]>(lowTargets)) low.push(`${path}: ${target}`)
-  }
-  assert.deepEqual(low, [])
-})
-
-/** Excludes links inside a sentence, boxes with a large label, and links that cover their row. */
-const lowTargets = `[...document.querySelectorAll('a, button, input, select, summary')].flatMap((element) => {
-  const isRow = getComputedStyle(element, '::after').position === 'absolute'
-  const pressed = isRow ? element.closest('tr, li') : /^(checkbox|radio)$/.test(element.type) ? element.labels[0] : element
-  const { height, width } = pressed.getBoundingClientRect()
-  const isShown = element.checkVisibility({ visibilityProperty: true }) && element.type !== 'hidden' && width > 1
-  const isText = element.matches('p a')
-  return !isShown || isText || element.matches('a[href="#main"]') || height >= 43.5 ? [] : [element.outerHTML.slice(0, 200) + ' ' + height]
-})`
 
 test('links in the cells of a row lie above the link that covers the row', { skip }, async () => {
   const { page } = await signedIn()

@@ -5,6 +5,8 @@ import type { Page } from 'playwright-core'
 import { browserForTests, demoApp, phone, signIn, skip } from '../../test/dashboard-browser.ts'
 
 const openWindow = browserForTests()
+/** Each test deletes another link. */
+const app = await demoApp()
 
 /** Returns where the heading and the content begin. */
 async function layout(page: Page): Promise<unknown> {
@@ -12,10 +14,10 @@ async function layout(page: Page): Promise<unknown> {
   return Promise.all(boxes)
 }
 
-async function keepsOffer(page: Page, origin: string): Promise<void> {
+async function keepsOffer(page: Page, origin: string, link: number): Promise<void> {
   await page.goto(`${origin}/app/spaces`)
   const before = await layout(page)
-  await page.goto(`${origin}/app/links/2/delete`)
+  await page.goto(`${origin}/app/links/${link}/delete`)
   await page.getByRole('button', { name: /^Delete / }).click()
   await page.getByText(/ deleted\./).waitFor()
   await page.goto(`${origin}/app/links`)
@@ -33,15 +35,14 @@ const isUndoOnTop = `(() => {
   return scrollY > 0 && document.elementFromPoint(x + width / 2, y + height / 2) === button
 })()`
 
-for (const [name, options] of [
-  ['on a desktop', {}],
-  ['on a phone', phone()],
-  ['on a narrow phone without scripts', { ...phone(320), javaScriptEnabled: false }],
+for (const [link, name, options] of [
+  [2, 'on a desktop', {}],
+  [4, 'on a phone', phone()],
+  [6, 'on a narrow phone without scripts', { ...phone(320), javaScriptEnabled: false }],
 ] as const) {
   test(`an offer to undo stays on the next page, moves nothing, and can be used or dismissed, ${name}`, {
     skip,
   }, async () => {
-    const app = await demoApp()
     const { page, complaints } = await openWindow(options)
     if (name.includes('without scripts')) {
       await page.goto(`${app.origin}/app`)
@@ -49,11 +50,11 @@ for (const [name, options] of [
       await page.getByLabel('API key').fill(app.key)
       await page.getByRole('button', { name: 'Sign in with API key' }).click()
     } else await signIn(app, page)
-    await keepsOffer(page, app.origin)
+    await keepsOffer(page, app.origin, link)
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText(/ restored\./).waitFor()
     assert.equal(new URL(page.url()).pathname, '/app/spaces')
-    await keepsOffer(page, app.origin)
+    await keepsOffer(page, app.origin, link)
     await page.getByRole('button', { name: 'Dismiss' }).click()
     await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' })
     await page.goto(`${app.origin}/app/spaces`)
