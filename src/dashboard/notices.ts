@@ -88,8 +88,10 @@ const messages = {
   'edits-undone': ({ count, failed }) =>
     `${count === 1 ? 'Change' : quantity(count, 'change')} undone.${failed === 0 ? '' : ` ${notUndone(quantity(failed, 'other'))}`}`,
   'edits-not-undone': ({ count }) => notUndone(quantity(count, 'change')),
-  'edit-too-late': () => 'The change couldn’t be undone because more than a minute has passed or the link was deleted.',
-  'edit-conflict': () => 'The change wasn’t undone because the link has been changed again since.',
+  'edit-too-late': () =>
+    'The change couldn’t be undone because more than a minute has passed or the record was deleted.',
+  'edit-conflict': () => 'The change wasn’t undone because the record has been changed again since.',
+  'edit-name-taken': () => 'The change couldn’t be undone because another tag now has the previous name.',
   'edit-alias-taken': () => 'The change couldn’t be undone because another link now has the previous alias.',
   'edit-space-deleted': () => 'The change couldn’t be undone because the previous space was deleted.',
   'edit-domain-deleted': () => 'The change couldn’t be undone because the previous domain was deleted.',
@@ -131,6 +133,7 @@ const warnings: readonly Notice['code'][] = [
   'edits-not-undone',
   'edit-too-late',
   'edit-conflict',
+  'edit-name-taken',
   'edit-alias-taken',
   'edit-space-deleted',
   'edit-domain-deleted',
@@ -141,13 +144,13 @@ const warnings: readonly Notice['code'][] = [
   'sign-in-link-created-before',
 ]
 
-/** Returns the offer to undo an edit, whose id follows the first `named` ids. */
-function offerForEdits(named: 0 | 1): Offer {
+/** Returns the offer to undo an edit of links or of a tag, whose id follows the first `named` ids. */
+function offerForEdits(named: 0 | 1, place = 'links'): Offer {
   const editIn = ({ ids }: Required<Notice>) => ids[named] ?? 0
   return {
     named,
     isPossible: (notice, { storage, account }) => isUndoable(storage, account, editIn(notice), Date.now()),
-    button: (notice, next) => undo('undo', { next, edit: String(editIn(notice)) }),
+    button: (notice, next) => undoAt(`/app/${place}/undo`, { next, edit: String(editIn(notice)) }),
   }
 }
 
@@ -183,6 +186,7 @@ const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
   'links-on-domain': offerForEdits(1),
   'links-without-space': offerForEdits(0),
   'links-tagged': offerForEdits(0),
+  'tag-saved': offerForEdits(1, 'tags'),
   'domain-deleted': {
     named: 0,
     isPossible: async ({ ids: [id = 0] }, { storage, account }) =>
@@ -219,6 +223,7 @@ const results: readonly Notice['code'][] = [
   'edits-not-undone',
   'edit-too-late',
   'edit-conflict',
+  'edit-name-taken',
   'edit-alias-taken',
   'edit-space-deleted',
   'edit-domain-deleted',

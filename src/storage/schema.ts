@@ -239,14 +239,15 @@ export interface Database {
     clicks: number
     link: string
   }
-  /** Changes of links that the dashboard can undo for a minute. `before` is JSON of the changed columns; `null` for new links. */
+  /** Changes of links and tags that the dashboard can undo for a minute. `before` is JSON of the changed columns; `null` for new links. */
   link_edits: {
     /** The changes that a user made, and can undo, together. */
     edit_id: number
     account_id: number
+    /** 0 for a tag, whose id is in `before`. */
     link_id: number
     edited_at: string
-    /** The version of the link after the edit. */
+    /** The version of the link or tag after the edit. */
     version: string
     before: string
   }

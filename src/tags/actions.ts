@@ -10,10 +10,20 @@ import type { Precondition, Versioned } from '../storage/records.ts'
 import { finishRemoval } from '../storage/removal.ts'
 import { Refusal } from '../violations.ts'
 import { mergeTag, mergeTagForm, shownTag, storeTag, type Tag, tagOperations, updateTag } from './schema.ts'
-import { beginTagRemoval, changeTag, insertTag, tagRecords, tagRemoval } from './store.ts'
+import { beginTagRemoval, changeTag, changeTagForNow, insertTag, tagRecords, tagRemoval, undoTagEdit } from './store.ts'
 
-/** The handlers of the API, and merging. */
+/** The handlers of the API, merging, and changes in the dashboard. */
 export interface TagActions extends ResourceHandlers<Tag> {
+  /** Changes a tag as `change` does, but so that `undoEdit` can undo that for a minute: see `changeTagForNow`. */
+  changeForNow(
+    account: number,
+    id: number,
+    fields: Fields,
+    precondition: Precondition | null,
+    edit: Parameters<typeof changeTagForNow>[5],
+  ): Promise<Versioned<Tag> & { readonly edit: number | null }>
+  /** Undoes the change of a tag as `undoTagEdit` does. */
+  undoEdit(account: number, edit: number): Promise<Versioned<Tag> | undefined>
   /**
    * Moves the links of a tag to the tag `into`, deletes the tag, and returns the remaining one. Throws `not_found`,
    * `validation_failed` and the failure of the precondition.
@@ -50,6 +60,11 @@ export function tagActions(storage: Storage, removals: Pick<Removals, 'run'>): T
         const change = await checked(updateTag.check(fields), account, id, precondition)
         return shownTag(found(await changeTag(storage, account, id, change, precondition), 'tag'))
       }),
+    changeForNow: async (account, id, fields, precondition, edit) => {
+      const change = await checked(updateTag.check(fields), account, id, precondition)
+      return found(await changeTagForNow(storage, account, id, change, precondition, edit), 'tag')
+    },
+    undoEdit: (account, edit) => undoTagEdit(storage, account, edit, Date.now()),
     /** The links of the tag stay. */
     remove: (account, id, _query, precondition) =>
       withVersion(account, id, () => remove(account, id, precondition, null)),

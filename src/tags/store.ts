@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
+import { preconditionFailed, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
 import { firstRevision, type Precondition, Records, type Versioned } from '../storage/records.ts'
@@ -53,6 +53,59 @@ export async function changeTag(
     if (error instanceof UniqueViolation) throw tagTaken(name ?? '')
     throw error
   }
+}
+
+/** The `link_id` of the edits of tags. */
+const noLink = 0
+
+/**
+ * Changes the account's tag as `changeTag` does, but so that `undoTagEdit` can undo this edit. The result's `edit` is its id,
+ * or null if nothing was changed.
+ */
+export function changeTagForNow(
+  db: Db,
+  account: number,
+  id: number,
+  change: Parameters<typeof changeTag>[3],
+  precondition: Precondition | null,
+  edit: { readonly id: number; readonly at: number },
+): Promise<(Versioned<Tag> & { readonly edit: number | null }) | undefined> {
+  return db.write(async (tx) => {
+    const before = await tagRecords.findForUpdate(tx, account, id)
+    const after = await changeTag(tx, account, id, change, precondition)
+    if (before === undefined || after === undefined) return undefined
+    if (before.version === after.version) return { ...after, edit: null }
+    const { name, color } = before.record
+    const recorded = {
+      edit_id: edit.id,
+      account_id: account,
+      link_id: noLink,
+      edited_at: new Date(edit.at).toISOString(),
+      version: after.version,
+      before: JSON.stringify({ id, name, color }),
+    }
+    await tx.execute(query.insertInto('link_edits').values(recorded))
+    return { ...after, edit: edit.id }
+  })
+}
+
+/**
+ * Restores the name and the color that the account's tag had before the edit. `now` is in Unix milliseconds. Returns
+ * undefined if the edit can't be undone any more or the tag is gone. Throws `precondition_failed` if anyone has changed the
+ * tag since, and `name_taken`.
+ */
+export function undoTagEdit(db: Db, account: number, edit: number, now: number): Promise<Versioned<Tag> | undefined> {
+  return db.write(async (tx) => {
+    const own = query.deleteFrom('link_edits').where('edit_id', '=', edit).where('account_id', '=', account)
+    const undone = own.where('link_id', '=', noLink).where('edited_at', '>', restorableSince(now))
+    const [recorded] = await tx.execute(undone.returning(['before', 'version']))
+    if (recorded === undefined) return undefined
+    const { id, name, color } = JSON.parse(recorded.before)
+    const check = (version: string) => {
+      if (version !== recorded.version) throw preconditionFailed(version)
+    }
+    return changeTag(tx, account, id, { name, color }, { check })
+  })
 }
 
 /**

@@ -1,8 +1,9 @@
 /** Notices and color schemes in cookies. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { query } from '../../src/storage/schema.ts'
 import { startApp } from '../app.ts'
-import { Browser, signedIn } from '../dashboard.ts'
+import { Browser, type Form, type Page, signedIn } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
 import { addClicks, dayWith } from '../days.ts'
 import { allOf, textOf } from '../html-page.ts'
@@ -300,4 +301,39 @@ test('names the links that end soon or ended recently, until dismissed; a later 
   }
   await browser.post('/app/dismiss-ending', { shown_at: 'x' })
   assert.match((await noticeOf()) ?? '', /^6 links/)
+})
+
+test('a new name and color of a tag can be undone for a minute, unless the tag was changed or the name is taken', async () => {
+  const own = await newPlace(app)
+  const browser = await signedIn(app, own.key)
+  const { id } = await own.stored('/tags', { name: 'Fall', color: 3 })
+  const path = `/app/tags/${id}`
+  const saved = async (typed: Form) =>
+    (await browser.follow(await browser.submit(await browser.open(`${path}/edit`), path, typed))).page
+  const undone = async (page: Page, as = browser) =>
+    (await as.follow(await as.submit(page, '/app/tags/undo', { next: '/app/tags' }))).page.said.join()
+  const shown = async () => {
+    const { name, color } = (await own.send('GET', `/tags/${id}`)).body.data
+    return [name, color]
+  }
+  assert.doesNotMatch((await saved({})).text, /Undo/)
+  const renamed = await saved({ name: 'Autumn', color: '2' })
+  assert.match(renamed.said.join(), /Tag saved\./)
+  const stranger = await signedIn(app, (await newPlace(app)).key)
+  assert.match(await undone(renamed, stranger), /more than a minute has passed/)
+  assert.deepEqual(await shown(), ['Autumn', 2])
+  assert.match(await undone(renamed), /Change undone\./)
+  assert.deepEqual(await shown(), ['Fall', 3])
+  assert.match(await undone(renamed), /more than a minute has passed/)
+
+  const again = await saved({ name: 'Autumn' })
+  const { id: other } = await own.stored('/tags', { name: 'FALL' })
+  assert.match(await undone(again), /another tag now has the previous name/)
+  await own.send('DELETE', `/tags/${other}`)
+  await own.send('PATCH', `/tags/${id}`, { json: { color: 5 } })
+  assert.match(await undone(again), /has been changed again since/)
+  assert.deepEqual(await shown(), ['Autumn', 5])
+  const late = await saved({ name: 'Late' })
+  await app.storage.execute(query.updateTable('link_edits').set({ edited_at: '2026-01-01T00:00:00.000Z' }))
+  assert.match(await undone(late), /more than a minute has passed/)
 })

@@ -1,15 +1,18 @@
 import { maxSummedLinks, recentClicksOfTags, recentDays } from '../../analytics/recent.ts'
 import { Failure, found } from '../../errors.ts'
-import { colors } from '../../forms/rules.ts'
+import { colors, positiveInteger } from '../../forms/rules.ts'
 import { html } from '../../http/html.ts'
+import { newEdit } from '../../links/link-edits.ts'
 import { type Tag, tagLabels } from '../../tags/schema.ts'
 import { findTagByName, tagRecords } from '../../tags/store.ts'
+import type { Notice } from '../notices.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { FormState, textField } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { spaceLabel } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
 import { attempt, loadTags, nameAndColor } from '../record-forms.ts'
+import { returnPath } from '../return-path.ts'
 import { GroupPages } from './groups.ts'
 
 const home = '/app/tags'
@@ -18,6 +21,10 @@ export function addTagPages(pages: Pages, services: Services): void {
   const { tags } = services.actions
   pages.get(`${home}/:id/merge`, (request) => askToMerge(request, services, new FormState({})))
   pages.post(`${home}/:id/merge`, (request) => merge(request, services))
+  pages.post(`${home}/undo`, async ({ account, fields }) => {
+    const undone = await attempt(() => tags.undoEdit(account, positiveInteger(String(fields.edit)) ?? 0))
+    return new Redirect(returnPath(fields.next), noticeOfUndo(undone))
+  })
   new GroupPages<Tag>(services, {
     what: 'tag',
     words: {
@@ -46,9 +53,19 @@ export function addTagPages(pages: Pages, services: Services): void {
     ],
     remove: (account, id) => tags.remove(account, id, {}, null),
     // A form stays valid when only the number of links changes.
-    actions: { ...tags, find: (account, id) => tagRecords.find(services.storage, account, id) },
+    actions: {
+      ...tags,
+      find: (account, id) => tagRecords.find(services.storage, account, id),
+      change: (account, id, fields, precondition) => tags.changeForNow(account, id, fields, precondition, newEdit()),
+    },
     ...nameAndColor(tagLabels),
   }).addTo(pages)
+}
+
+function noticeOfUndo(undone: object | undefined): Notice {
+  if (undone === undefined) return { code: 'edit-too-late' }
+  if (!(undone instanceof Failure)) return { code: 'edits-undone', count: 1 }
+  return { code: undone.code === 'name_taken' ? 'edit-name-taken' : 'edit-conflict' }
 }
 
 function colorOf({ color }: Tag): string {
