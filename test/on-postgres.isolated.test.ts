@@ -1,6 +1,7 @@
 /**
  * Runs the tests of stores, transactions, isolation and retries on PostgreSQL. `parity.test.ts` compares the responses of
- * both engines to random requests, so the rest of the contract need not run twice.
+ * both engines to random requests, so the rest of the contract need not run twice. Nor need pages, which use the same
+ * actions as the API.
  */
 import { runOnPostgres } from './on-postgres.ts'
 
@@ -17,5 +18,4 @@ await runOnPostgres([
   'src/redirect/directory.test.ts',
   'test/contract/{after,safe-retries}.test.ts',
   'test/{export-clicks,isolation}.test.ts',
-  'test/dashboard/{domains,isolation,link-actions}.test.ts',
 ])

@@ -98,8 +98,14 @@ async function stateOf(url: string): Promise<State> {
 }
 
 /** Ends other connections, deletes all rows except the row of `instance`, and restarts all sequences. */
-const emptied = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid();
+const emptied = `do $$ begin
+    -- Waiting inside pg_terminate_backend would take a tenth of a second for each connection.
+    perform pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid();
+    while exists (select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()) loop
+      perform pg_sleep(0.002);
+      perform pg_stat_clear_snapshot();
+    end loop;
+  end $$;
   set session_replication_role = replica;
   do $$ declare name text; begin
     for name in select tablename from pg_tables where schemaname = 'public' and tablename not like 'kysely%'
