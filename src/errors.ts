@@ -47,6 +47,8 @@ interface FailureFacts {
   readonly violations?: readonly Violation[]
   /** The results of a bulk request of which nothing was applied: members of the response. */
   readonly results?: Readonly<Record<'data' | 'meta', unknown>>
+  /** The index of the row that failed, if all rows are applied or none. */
+  readonly row?: number
   /** Seconds to wait before the next attempt; a whole number. */
   readonly retryAfter?: number
   /** The methods that the path supports. */

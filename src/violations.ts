@@ -265,27 +265,27 @@ export interface Violation {
 
 /** The result of a rule for an invalid value: a key of the catalog, and the parameters of the message. */
 export class Refusal<Key extends MessageKey = MessageKey> {
-  readonly #key: MessageKey
+  readonly key: MessageKey
   readonly #params: Values
 
   constructor(key: Key, ...[params]: ParamsOf<Key>) {
-    this.#key = key
+    this.key = key
     this.#params = params ?? {}
   }
 
   get code(): ViolationCode {
-    return this.#key.split('.', 1)[0] as ViolationCode
+    return this.key.split('.', 1)[0] as ViolationCode
   }
 
   /** Returns the violation of the field with this name in the API. */
   at(field: string): Violation {
-    const [text = ''] = [messages[this.#key]].flat()
+    const [text = ''] = [messages[this.key]].flat()
     return { field, code: this.code, message: fill(text, { ...this.#params, field }, String), refusal: this }
   }
 
   /** Returns the sentence for the form control with this label, or for a value that no control shows. */
   forForm(label: string | null): string {
-    const text = [messages[this.#key]].flat().at(-1) ?? ''
+    const text = [messages[this.key]].flat().at(-1) ?? ''
     const unnamed = text.startsWith('{label}') ? 'This entry' : 'this entry'
     return fill(text, { ...this.#params, label: label === null ? unnamed : `“${label}”` }, formatValue)
   }

@@ -71,13 +71,18 @@ function helpOf(name: string, description: string, isField: (name: string) => bo
     .replaceAll('`', '"')
     .replace(/\.$/, '')
   const ways = name === 'link_id' ? 'short URL, alias or ID' : 'ID or name'
-  const sentence = name in referenceOptions ? plain.replace(/^[^.,]*/, `$&, by ${ways}`) : plain
+  const sentence = withOptionNames(name in referenceOptions ? plain.replace(/^[^.,]*/, `$&, by ${ways}`) : plain)
   return /^[A-Z][a-z ]/.test(sentence) ? sentence.charAt(0).toLowerCase() + sentence.slice(1) : sentence
 }
 
-/** Replaces the fields that refer to records by their options. */
+/** Replaces names of the API by what people type. */
 function withOptionNames(sentence: string): string {
-  return sentence.replace(/\b\w+_id\b/g, (word) => (word in referenceOptions ? `--${optionNameOf(word)}` : word))
+  return sentence
+    .replace(/\b[a-z]+_(?:id|at)\b/g, (word) => `--${optionNameOf(word)}`)
+    .replace('send another name', 'choose another statistic')
+    .replace('send name=clicks', 'leave out the statistic')
+    .replace(/"?\bname=clicks\b"?/g, 'clicks over time')
+    .replace(/\bname=(\w+)/g, '$1')
 }
 
 /** Throws `WrongUse` if no field is given. */
@@ -119,9 +124,11 @@ export async function submit<T>(
 
 export function formatViolations(violations: readonly Violation[], operand?: string): string {
   return violations
-    .map(({ field, code, message }) => {
+    .map(({ field, code, refusal }) => {
       const label = field === operand ? field.toUpperCase() : `--${optionNameOf(field)}`
       const isWithoutDomain = field === 'domain_id' && code === 'required'
+      // Only names of several words differ from what people type.
+      const { message } = refusal.at(field.includes('_') ? label : field)
       return `${label}: ${isWithoutDomain ? noDomain : withOptionNames(message)}`
     })
     .join('\n')

@@ -82,14 +82,14 @@ for (const engine of ['sqlite', 'postgres'] as const) {
 
     writeFileSync(
       file,
-      'url,alias,domain_id,space_id,clicks_limit\nx y,,,,\nhttps://c.example,TAKEN,,Winter,0\nhttps://c.example,c,,,\nhttps://c.example,C,a.example,,\nhttps://c.example,d,,,,,x',
+      'url,alias,domain_id,Space,Click limit\nx y,,,,\nhttps://c.example,TAKEN,,Winter,0\nhttps://c.example,c,,,\nhttps://c.example,C,a.example,,\nhttps://c.example,d,,,,,x',
     )
     const sentences = [
       'Row 2, column url: Leave out white space, or encode it as %20: write a URL such as https://go.acme.com/path.',
-      'Row 3, column clicks_limit: The clicks_limit must be an integer from 1 to 1000000000.',
-      'Row 3, column space_id: The account has no space "Winter".',
+      'Row 3, column Click limit: “Click limit” must be a whole number from 1 to 1,000,000,000.',
+      'Row 3, column Space: The account has no space "Winter".',
       'Row 5, column domain_id: The account has no domain "a.example".',
-      'Row 6, column csv: The row has 7 cells, but the first row has only 5 names. Put cells with commas in double quotes.',
+      'Row 6: The row has 7 cells, but the first row has only 5 names. Put cells with commas in double quotes.',
     ]
     for (const options of ['', ' --yes']) {
       const refused = await run(`links import ${file}${options}`)
@@ -107,6 +107,11 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     assert.equal(partly.code, 1)
     const result = JSON.parse(partly.stdout)
     assert.deepEqual([result.links[0].row, result.links[0].space_id, result.errors.length], [4, 1, 5])
+    const again = await run(`links import ${file} --skip-existing`)
+    assert.match(
+      again.stdout,
+      /^Nothing was stored, because 4 rows have errors\. .* 1 row left out, whose alias exists already\.\n$/,
+    )
     assert.deepEqual(result.errors[0], { row: 2, column: 'url', code: 'has_space', message: sentences[0]?.slice(19) })
   })
 }
@@ -129,7 +134,10 @@ test('rejects files that it cannot import, and stores no link', async (t) => {
     const { code, stdout, stderr } = await run(`links import ${file} --yes`)
     assert.deepEqual([code, stdout, stderr.slice(0, sentence.length)], [1, '', sentence])
   }
-  assert.match((await run(`links import ${file}`)).stderr, / To leave them out, add --skip-unknown\.\n$/)
+  assert.match(
+    (await run(`links import ${file}`)).stderr,
+    / Rename or delete it, or add --skip-unknown to leave out unknown columns\. /,
+  )
   assert.match(await say(`links import ${file} --skip-unknown`), /1 link can be created\./)
   assert.equal((await run(`links import ${folder}/none.csv`)).stderr, `The file ${folder}/none.csv doesn't exist.\n`)
   assert.match((await run('links import - --space Winter')).stderr, /^--space: The account has no space "Winter"\. /)
@@ -175,7 +183,10 @@ test('imports more than 1,000 links in several transactions, and names the last 
   const { code, stdout, stderr } = await run('links import --yes', { input })
   const wayOut = 'The links up to row 1001 were created. Import the other rows again.'
   assert.deepEqual([code, stdout], [1, ''])
-  assert.equal(stderr, `The alias a1001 has already been taken on this domain. Choose another alias. ${wayOut}\n`)
+  assert.equal(
+    stderr,
+    `Row 1003: The alias a1001 has already been taken on this domain. Choose another alias. ${wayOut}\n`,
+  )
   assert.equal(JSON.parse(await say('links list --limit 1000 --search a999 --json')).length, 1)
   assert.equal(JSON.parse(await say('links list --search a1000 --json')).length, 0)
 })

@@ -1,12 +1,22 @@
 /** Imports links from CSV as the dashboard does: all rows are checked before any link is stored. */
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
-import { type CheckedRow, checkRows, isReady, parseFile, type ReadyRow, textOfFile } from '../dashboard/import-file.ts'
+import { withHttps } from '../dashboard/scripts/destination.js'
 import { Failure, StartupFailure } from '../errors.ts'
 import { maxBulkLinks } from '../links/bulk.ts'
 import { maxRows } from '../links/bulk-schema.ts'
+import {
+  type CheckedRow,
+  checkRows,
+  type ImportFile,
+  isReady,
+  isStored,
+  parseFile,
+  type ReadyRow,
+  textOfFile,
+} from '../links/import-file.ts'
 import { storeNewLinks } from '../links/new-links.ts'
-import { type Link, linkOf, storeLink } from '../links/schema.ts'
+import { type Link, linkLabels, linkOf, storeLink } from '../links/schema.ts'
 import { findLinkDomain } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
@@ -30,12 +40,13 @@ export const linkImportCommand = recordCommand({
     space: optional('SPACE', 'the space of rows without one, by ID or name', text),
     yes: flag('create the links; without it, the command only shows the links and every error'),
     'skip-errors': flag('with --yes: create the other links if rows have errors'),
+    'skip-existing': flag('leave out rows whose alias exists already'),
     'skip-unknown': flag('leave out columns with unknown names'),
     account,
     json: flag('print "stored", "links" and "errors" as JSON, with the row of each link and error'),
   },
   notes: wrapped(
-    `The first row names the columns: ${columns}. The names of the dashboard work, too. Only "url" is required, and a list of URLs needs no names. A domain is a host name, a space its name, and tags have commas between them. Commas, semicolons or tabs separate the cells. A file has up to ${count(maxBulkLinks)}. Each ${count(maxRows)} are one transaction.`,
+    `The first row names the columns: ${columns}. The names of the dashboard work, too. Only "url" is required, and a list of URLs needs no names. A domain is a host name, a space its name, and tags have commas between them. Commas, semicolons or tabs separate the cells. Times such as 2026-12-31 18:00 are in UTC. A date without a time starts a link at the beginning of that day, and stops it at the end, in the time zone of the account. A file has up to ${count(maxBulkLinks)}. Each ${count(maxRows)} are one transaction.`,
     0,
   ),
   run: async (db, { operand: file, domain, space, account: id, ...options }, terminal) => {
@@ -44,23 +55,27 @@ export const linkImportCommand = recordCommand({
     const place = await withIds(db, account, { domain_id: domain, space_id: space })
     const parsed = await parse(db, account, await readBytes(file, terminal), options['skip-unknown'])
     const defaults = { account, domain_id: place.domain_id, space_id: place.space_id }
-    const rows = await checkRows(parsed, defaults, { storage: db, shortUrl })
+    const all = await checkRows(parsed, defaults, { storage: db, shortUrl, completeUrl: withHttps })
+    const rows = options['skip-existing'] ? all.filter((row) => !isStored(row)) : all
+    const existing = all.length - rows.length
     const ready = rows.filter(isReady)
     const failed = rows.length - ready.length
     const stored = options.yes && ready.length > 0 && (failed === 0 || options['skip-errors'])
     const links = stored
       ? await store(db, account, ready, shortUrl, terminal)
       : ready.map((row) => planned(row, shortUrl))
-    const errors = rows.flatMap(errorsOf)
+    const errors = rows.flatMap((row) => errorsOf(row, parsed))
     const code = failed === 0 ? 0 : 1
     if (options.json) return { text: json({ stored, links, errors }), code }
     const lines = links.map(({ row, short_url, url }) => [String(row), short_url, url])
     if (links.length > 0) terminal.out.write(`${table([['ROW', 'SHORT URL', 'URL'], ...lines])}\n\n`)
     // A long list would push errors off the screen.
     for (const { row, column, message } of errors) {
-      terminal.err.write(`Row ${row}, column ${column}: ${printable(message).replaceAll('\n', ' ')}\n`)
+      terminal.err.write(
+        `Row ${row}${column === null ? '' : `, column ${printable(column)}`}: ${printable(message).replaceAll('\n', ' ')}\n`,
+      )
     }
-    return { text: summarize({ links: links.length, failed, stored }), code }
+    return { text: summarize({ links: links.length, failed, stored, existing }), code }
   },
 })
 
@@ -80,11 +95,10 @@ async function parse(db: Storage, account: number, bytes: Buffer, skipsUnknown: 
   const content = textOfFile(bytes)
   if (content === null) throw new StartupFailure('This is not a text file. Save the table as CSV in your spreadsheet.')
   if ((await findLinkDomain(db, account, null)) === undefined) throw new StartupFailure(noDomain)
-  const options = { storage: db, account, skipsUnknown, isUnpacked: false, mostRows: maxBulkLinks }
-  const parsed = await parseFile(content, options)
-  if (typeof parsed !== 'string') return parsed
-  const hint = parsed.includes('leave out unknown columns') ? ' To leave them out, add --skip-unknown.' : ''
-  throw new StartupFailure(parsed + hint)
+  const unknownColumns = { isSkipped: skipsUnknown, advice: 'add --skip-unknown to leave out unknown columns' }
+  const parsed = await parseFile(content, { storage: db, account, unknownColumns, mostRows: maxBulkLinks })
+  if (typeof parsed === 'string') throw new StartupFailure(parsed)
+  return parsed
 }
 
 /** Returns the link as it would be stored, in which `…` stands for a generated alias. */
@@ -106,8 +120,10 @@ async function store(db: Storage, account: number, ready: readonly ReadyRow[], s
       const fields = some.map((row) => row.fields)
       const { links } = await storeNewLinks(db, actions, account, fields).catch((error) => {
         if (!(error instanceof Failure)) throw error
+        const row = some[error.facts.row ?? -1]?.row.number
         const last = stored.length === 0 ? 'No link was' : `The links up to row ${stored.at(-1)?.row} were`
-        throw new StartupFailure(`${error.message} ${last} created. Import the other rows again.`)
+        const place = row === undefined ? '' : `Row ${row}: `
+        throw new StartupFailure(`${place}${error.message} ${last} created. Import the other rows again.`)
       })
       stored.push(...links.map((link, n) => ({ row: (some[n] as ReadyRow).row.number, ...linkOf(link, shortUrl) })))
     }
@@ -115,20 +131,35 @@ async function store(db: Storage, account: number, ready: readonly ReadyRow[], s
   })
 }
 
-/** Returns the errors of a row. A name of a domain or a space that the account doesn't have is an error of its column. */
-function errorsOf({ row, fields, link }: CheckedRow) {
+/** Returns the errors of a row, with the column as the file names it; null for the whole row. */
+function errorsOf({ row, fields, link }: CheckedRow, { columns, headers }: ImportFile) {
   if (!('violations' in link)) return []
-  return link.violations.map(({ field, code, message }) => {
+  return link.violations.map(({ field, code, refusal }) => {
+    const label = linkLabels[field as keyof typeof linkLabels] ?? field
+    const column = field === 'csv' ? null : (headers[columns.indexOf(field)] ?? label)
     const kind = field === 'domain_id' ? 'domain' : field === 'space_id' ? 'space' : null
     const name = String(fields[field] ?? '')
-    const sentence = kind === null || name === '' ? message : `The account has no ${kind} "${name}".`
-    return { row: row.number, column: field, code, message: sentence }
+    const message = kind === null || name === '' ? refusal.forForm(column) : `The account has no ${kind} "${name}".`
+    return { row: row.number, column, code, message }
   })
 }
 
-function summarize({ links, failed, stored }: { links: number; failed: number; stored: boolean }): string {
+interface Counts {
+  readonly links: number
+  readonly failed: number
+  readonly existing: number
+  readonly stored: boolean
+}
+
+function summarize({ existing, ...counts }: Counts): string {
+  const skipped = existing === 0 ? '' : ` ${count(existing, 'row')} left out, whose alias exists already.`
+  return `${summarizeRest(counts)}${skipped}`
+}
+
+function summarizeRest({ links, failed, stored }: Omit<Counts, 'existing'>): string {
   const rows = `${count(failed, 'row')} ${failed === 1 ? 'has' : 'have'} errors`
   if (stored) return `Created ${count(links)}.${failed === 0 ? '' : ` ${rows}.`}`
+  if (failed === 0 && links === 0) return 'Nothing to create.'
   if (failed === 0) return `${count(links)} can be created. Nothing is stored yet: add --yes to create them.`
   const others = links === 0 ? '' : `, or add --yes --skip-errors to create the other ${count(links)}`
   return `Nothing was stored, because ${rows}. Correct the file${others}.`

@@ -112,7 +112,7 @@ test('names the argument, the rule and the next step in each error', async (t) =
     ['tags merge Sale --into 9', 1, unknown('--into', 'tag', '9')],
     ['tags merge Sale --into sale --yes', 1, /^--into: A tag cannot be merged into itself\./],
     ['spaces delete twin --yes', 2, 'SPACE: Several spaces are named twin. Use an ID instead: 1, 2.'],
-    ['spaces list --sort-by color', 2, '--sort-by: The sort_by must be one of id, name, clicks_30d.'],
+    ['spaces list --sort-by color', 2, '--sort-by: The --sort-by must be one of id, name, clicks_30d.'],
     ['spaces list --account 2', 1, /^Account 2 doesn't exist\. /],
   ] as const) {
     const said = await run(line)
@@ -171,7 +171,11 @@ test('shows the clicks of the account, a link, a domain, a space or a tag', asyn
     ['stats --link b', 1, /^No link has the alias b\. /],
     ['stats --space 9', 1, /^--space: The account has no space "9"\. /],
     ['stats --link a --space 1', 2, /^--link: The --link cannot be sent together with --space: send one of them\.\n/],
-    ['stats --page 2', 2, /^--page: The page cannot be combined with name=clicks\. /],
+    [
+      'stats --page 2',
+      2,
+      /^--page: The page cannot be combined with clicks over time\. Leave it out, or choose another statistic\./,
+    ],
     ['stats --from 2026-11-31', 2, /^--from: The from date must be in the calendar, /],
   ] as const) {
     const said = await run(line)

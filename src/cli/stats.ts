@@ -11,13 +11,7 @@ import { json } from './output.ts'
 import { chooseLink, ownShortUrls, withIds } from './references.ts'
 import { recordTable } from './resources.ts'
 
-const { name, ...named } = optionsOf(statsQuery)
-// Descriptions of the API name its parameter.
-const options = Object.fromEntries(
-  Object.entries(named).map(([option, argument]) => {
-    return [option, { ...argument, help: argument.help.replace('"name=clicks"', 'clicks over time') }]
-  }),
-)
+const { name, ...options } = optionsOf(statsQuery)
 
 export const statsCommand = recordCommand({
   summary: 'Show the clicks of the account, or of a link, a domain, a space or a tag.',

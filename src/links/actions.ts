@@ -21,7 +21,7 @@ import {
   changeLink,
   findLinkDomain,
   findLinkForUpdate,
-  hasSpace,
+  findLinkSpace,
   insertLink,
   type LinkDomain,
   removeLink,
@@ -193,7 +193,7 @@ async function hashed<Password extends string | null | undefined>(account: numbe
 }
 
 async function spaceViolations(db: Db, account: number, space: number | null | undefined): Promise<Violation[]> {
-  if (space === undefined || space === null || (await hasSpace(db, account, space))) return []
+  if (space === undefined || space === null || (await findLinkSpace(db, account, space)) !== undefined) return []
   return [unknownSpace(space)]
 }
 

@@ -10,7 +10,7 @@ import { type LinkChange, type LinkRow, tagsOf, updateLink } from './schema.ts'
 import {
   changeLink,
   findLinkForUpdate,
-  hasSpace,
+  findLinkSpace,
   lockDomain,
   removeLink,
   unknownDomain,
@@ -123,7 +123,8 @@ export function undoEdit(
     }
     const { tags, ...values } = valuesBefore(recorded.before)
     const { space_id: space = null, domain_id: domain = null } = values
-    if (space !== null && !(await hasSpace(tx, account, space))) throw validationFailed([unknownSpace(space)])
+    if (space !== null && (await findLinkSpace(tx, account, space)) === undefined)
+      throw validationFailed([unknownSpace(space)])
     if (domain !== null && !(await lockDomain(tx, account, domain))) throw validationFailed([unknownDomain(domain)])
     const own = query.deleteFrom('link_edits').where('edit_id', '=', edit).where('link_id', '=', id)
     await tx.execute(own.where('account_id', '=', account))

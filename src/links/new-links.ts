@@ -77,7 +77,7 @@ async function aliasViolations(
 
 /**
  * Stores the account's new links in one transaction. Returns them, and the edit that `undoEdit` can undo for a minute. If a
- * link can't be stored, throws its failure and stores none.
+ * link can't be stored, throws its failure with the index of its `row`, and stores none.
  */
 export async function storeNewLinks(
   storage: Storage,
@@ -88,8 +88,8 @@ export async function storeNewLinks(
   const ticks = new Ticks()
   const insertions: Awaited<ReturnType<LinkActions['insertion']>>[] = []
   // Passwords are hashed here, one after another, so that other accounts get their turn.
-  for (const fields of all) {
-    insertions.push(await actions.insertion(account, fields))
+  for (const [row, fields] of all.entries()) {
+    insertions.push(await namingRow(row, () => actions.insertion(account, fields)))
     await ticks.next()
   }
   const { stored, edit } = await transactions.run(
@@ -97,8 +97,8 @@ export async function storeNewLinks(
       storage.write(async (tx) => {
         const edit = newEdit()
         const stored: Awaited<ReturnType<(typeof insertions)[number]>>[] = []
-        for (const insert of insertions) {
-          stored.push(await insert(tx))
+        for (const [row, insert] of insertions.entries()) {
+          stored.push(await namingRow(row, () => insert(tx)))
           await ticks.next()
         }
         await recordCreations(tx, account, edit, stored)
@@ -111,4 +111,12 @@ export async function storeNewLinks(
     await ticks.next()
   }
   return { links: stored.map(({ record }) => record), edit }
+}
+
+async function namingRow<T>(row: number, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof Failure ? new Failure(error.code, error.message, { ...error.facts, row }) : error
+  }
 }

@@ -146,20 +146,29 @@ export async function lastClickOn(db: Db, account: number, ids: readonly number[
   return row?.last == null ? null : Number(row.last)
 }
 
-/** Finds the account's domain with this id, or its oldest domain if `id` is null. */
-export async function findLinkDomain(db: Db, account: number, id: number | null): Promise<LinkDomain | undefined> {
+/** Finds the account's domain with this id or name, or its oldest domain if `id` is null. */
+export async function findLinkDomain(
+  db: Db,
+  account: number,
+  id: number | string | null,
+): Promise<LinkDomain | undefined> {
   const domains = () => query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account)
+  if (id === null) return (await db.execute(domains().orderBy('id').limit(1)))[0]
   const found =
-    id === null
-      ? domains().orderBy('id').limit(1)
+    typeof id === 'string'
+      ? domains().where('name', '=', id)
       : new CachedQuery<LinkDomain>('domain of link', [account, id], () => domains().where('id', '=', id))
   return (await db.execute(found))[0]
 }
 
-/** Returns whether the account has this space. */
-export async function hasSpace(db: Db, account: number, id: number): Promise<boolean> {
-  const spaces = query.selectFrom('spaces').select('id').where('id', '=', id).where('account_id', '=', account)
-  return (await db.execute(spaces)).length > 0
+/** Returns the id of the account's space with this id, or of the oldest with this name, case-insensitively. */
+export async function findLinkSpace(db: Db, account: number, id: number | string): Promise<number | undefined> {
+  const spaces = query.selectFrom('spaces').select('id').where('account_id', '=', account)
+  const found =
+    typeof id === 'number'
+      ? spaces.where('id', '=', id)
+      : spaces.where('name_folded', '=', foldCase(id)).orderBy('id').limit(1)
+  return (await db.execute(found))[0]?.id
 }
 
 /**
@@ -203,7 +212,8 @@ export async function insertLink(
     if (stored !== undefined) return stored
     const { space_id } = values
     if ((await findLinkDomain(db, account, domain.id)) === undefined) throw validationFailed([unknownDomain(domain.id)])
-    if (space_id !== null && !(await hasSpace(db, account, space_id))) throw validationFailed([unknownSpace(space_id)])
+    const isSpaceGone = space_id !== null && (await findLinkSpace(db, account, space_id)) === undefined
+    if (isSpaceGone) throw validationFailed([unknownSpace(space_id)])
     if (alias !== null) throw aliasTaken(alias)
   }
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deflateRawSync } from 'node:zlib'
+import { updateAccount } from '../../src/accounts/store.ts'
 import { maxChoices } from '../../src/dashboard/record-forms.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
@@ -179,11 +180,12 @@ test('shows errors next to controls, and stores the corrected rows', async () =>
   ] as const) {
     assert.match(page.errorOf(control), error)
   }
+  assert.equal(page.value('row-6-domain_id'), 'nowhere.example')
   const typed = {
     'row-2-url': 'acme.com/a',
     'row-3-alias': 'free',
     'row-5-alias': '',
-    'row-6-domain_id': domain.name,
+    'row-6-domain_id': String(domain.id),
     'row-6-space_id': '',
     'row-7-csv': 'https://acme.com,c,,,"Fair, spring"',
     'row-8-domain_id': '',
@@ -210,6 +212,15 @@ test('shows the start of a cell that is far too long, and no large file again', 
   assert.deepEqual([large.status, large.page.value('csv')], [422, ''])
 })
 
+test('checks a file of Windows-1252 again that takes three times as many bytes in UTF-8', async () => {
+  const { send, press } = await newOwner()
+  const rows = `url;alias;notes\nhttps://acme.com;a b;${'\x80'.repeat(1024 * 1024 - 50)}`
+  const { page } = await send({}, Buffer.from(rows, 'latin1'))
+  assert.deepEqual(page.refused, ['row-2-alias', 'row-2-notes'])
+  const again = await press(page, 'check', { 'row-2-alias': 'ab', 'row-2-notes': '' })
+  assert.match(again.page.text, /1 link will be created/)
+})
+
 test('restores every setting of the links in a file of the link list, except their passwords', async () => {
   const { browser, check, create, links, link } = await newOwner()
   const set = {
@@ -228,23 +239,30 @@ test('restores every setting of the links in a file of the link list, except the
   assert.deepEqual(again.refused.includes('row-2-redirect_password'), true)
 })
 
-test('reads the dates of spreadsheets that put the day first', async () => {
-  const { check, create, links } = await newOwner()
+test('reads the dates of spreadsheets, as days in the time zone of the account', async () => {
+  const { account, check, create, links } = await newOwner()
+  await updateAccount(app.storage, account, { name: 'Acme', time_zone: 'Europe/Berlin' })
   const rows = [
     '31.12.2030 18:00',
     '1.2.2030 9:05',
     '31.12.2030, 18:00:30',
     '2030-12-31 18:00:00',
     '31.12.2030',
+    '2030-06-30',
     '31.13.2030 18:00',
+    '31.13.2030',
   ]
   const page = await check(['url;Stops working on', ...rows.map((time) => `https://acme.com;${time}`)].join('\n'))
-  assert.deepEqual(page.refused, ['row-6-active_period_end_at', 'row-7-active_period_end_at'])
+  assert.deepEqual(page.refused, ['row-8-active_period_end_at', 'row-9-active_period_end_at'])
   await create(page)
   assert.deepEqual(
     (await links('active_period_end_at')).flat(),
-    ['12-31T18:00:00', '02-01T09:05:00', '12-31T18:00:30', '12-31T18:00:00'].map((time) => `2030-${time}.000Z`),
+    ['12-31T18:00:00', '02-01T09:05:00', '12-31T18:00:30', '12-31T18:00:00', '12-31T23:00:00', '06-30T22:00:00'].map(
+      (time) => `2030-${time}.000Z`,
+    ),
   )
+  await create(await check('url,alias,Starts working on\nhttps://acme.com,start,2030-02-01'))
+  assert.deepEqual((await links('alias', 'active_period_start_at')).at(-1), ['start', '2030-01-31T23:00:00.000Z'])
 })
 
 test('asks for the password of an exported link, and rejects a form that was tampered with', async () => {
@@ -360,15 +378,21 @@ test('renders a thousand rows in pages, and lets other requests run', async () =
 })
 
 test('offers a template that can be imported, from every page where people look for it', async () => {
-  const { browser, check, create, domain } = await newOwner()
+  const { browser, check, press, create, domain } = await newOwner()
   const { text, headers } = await browser.get(`${path}/template.csv`)
   assert.match(String(headers['content-disposition']), /waymark-import\.csv/)
   assert.match(text, new RegExp(`Destination,Alias,Domain.*summer-sale,${domain.name}`, 's'))
   assert.match((await check(text)).text, /2 links will be created/)
   await create(await check(text))
   // The file of the link list, too.
-  const list = await check((await browser.get('/app/links.csv')).text)
+  const list = await check(`${(await browser.get('/app/links.csv')).text}${domain.name}/new,,https://acme.com\r\n`)
   assert.deepEqual(list.refused, ['row-2-alias', 'row-3-alias'])
+  assert.match(list.text, /Skip 2 rows whose alias exists already/)
+  const rest = (await press(list, 'skip_existing')).page
+  assert.deepEqual([rest.heading, rest.refused], ['Check 1 row', []])
+  assert.deepEqual((await create(rest)).said, ['1 link created. Undo Dismiss'])
+  const all = (await press(await check((await browser.get('/app/links.csv')).text), 'skip_existing')).page
+  assert.match(all.text, /Every alias in the file exists already\. Nothing is stored yet\./)
   for (const place of ['/app', '/app/links']) assert.ok((await browser.open(place)).links.includes(path), place)
   const empty = await signedIn(app, await app.createKey({ account: await app.createAccount() }))
   assert.match((await empty.open(path)).text, /Add a domain first/)

@@ -9,13 +9,6 @@ import { Ticks } from '../../lib/periodic.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { foldCase } from '../../lib/text.ts'
 import { maxBytes, maxRows } from '../../links/bulk-schema.ts'
-import { maxTargetLength } from '../../links/link.ts'
-import { findUnknownTags } from '../../links/link-tags.ts'
-import { type CheckedLink, storeNewLinks } from '../../links/new-links.ts'
-import { linkLabels } from '../../links/schema.ts'
-import { findLinkDomain } from '../../links/store.ts'
-import type { ShortUrl } from '../../names/short-url.ts'
-import { Refusal, type Violation } from '../../violations.ts'
 import {
   type CheckedRow,
   checkRows,
@@ -23,13 +16,21 @@ import {
   type ImportFile,
   type ImportRow,
   isReady,
+  isStored,
   packFile,
   parseFile,
   type ReadyRow,
   textOfFile,
   unpackFile,
   withCorrections,
-} from '../import-file.ts'
+} from '../../links/import-file.ts'
+import { maxTargetLength } from '../../links/link.ts'
+import { findUnknownTags } from '../../links/link-tags.ts'
+import { type CheckedLink, storeNewLinks } from '../../links/new-links.ts'
+import { linkLabels } from '../../links/schema.ts'
+import { findLinkDomain } from '../../links/store.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
+import { Refusal, type Violation } from '../../violations.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from '../parts/buttons.ts'
 import {
@@ -46,6 +47,7 @@ import { destination, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, notice } from '../parts/messages.ts'
 import { type Column, longTable } from '../parts/table.ts'
 import { attempt, type Choices, domainChoice, loadChoices, spaceChoice } from '../record-forms.ts'
+import { withHttps } from '../scripts/destination.js'
 import { sendCsv } from '../statistics/csv.ts'
 
 const home = '/app/links/import'
@@ -115,13 +117,16 @@ async function checkForm(
   const choices = await loadChoices(storage, account, chosen)
   const file = await fileIn(fields, account, services)
   if (file instanceof FormState) return { ...formPage(file, choices), status: 422 }
-  const rows = await checkRows(file, { account, domain_id: fields.domain_id, space_id: fields.space_id }, services)
+  const { domain_id, space_id } = fields
+  const parts = { storage, shortUrl, completeUrl: withHttps }
+  const all = await checkRows(file, { account, domain_id, space_id }, parts)
+  const rows = fields.what === 'skip_existing' ? all.filter((row) => !isStored(row)) : all
   const ready = rows.filter(isReady)
   if (fields.what === 'create' && ready.length > 0 && fields.skipped === skippedRows(rows)) {
     return { ready: ready.map((row) => row.fields), failed: rows.length - ready.length }
   }
   const newTags = await findUnknownTags(storage, account, await tagsOfRows(ready))
-  return checkPage(file, rows, { fields, newTags, choices, shortUrl })
+  return checkPage(file.columns, rows, { fields, newTags, choices, shortUrl })
 }
 
 /** Returns the different tags of the rows, in their first spelling. */
@@ -151,7 +156,8 @@ async function fileIn(fields: Fields, account: number, { storage }: Services): P
     if (text === null)
       return 'This is not a text file. In your spreadsheet, save the table as CSV, and choose that file.'
     if (text.trim() === '') return name === 'file' ? 'The file is empty.' : 'Choose a file, or paste the rows here.'
-    return parseFile(text, { storage, account, skipsUnknown: fields.skip_unknown === 'true', isUnpacked })
+    const unknownColumns = { isSkipped: fields.skip_unknown === 'true', advice: 'leave out unknown columns' }
+    return parseFile(text, { storage, account, unknownColumns, isUnpacked })
   }
   const parsed = await read()
   if (typeof parsed !== 'string') return isUnpacked ? withCorrections(parsed, fields) : parsed
@@ -202,7 +208,8 @@ const columnHelp = collapsibleSection(
   html`<p>The first row names the columns, in any order: ${Object.values(linkLabels).join(', ')}. The field names of the API work, too.</p>
 <ul class="things"><li>Only the destination is required. Without an alias, one is generated.</li>
 <li>A domain is a host name, a space its name. Tags have commas between them.</li>
-<li>Dates look like 2026-12-31 23:59, in UTC. Switches are true or false.</li></ul>`,
+<li>Times look like 2026-12-31 23:59, in UTC. A date without a time starts a link at the beginning of that day, and stops it at the end, in the time zone of the account.</li>
+<li>Switches are true or false.</li></ul>`,
 )
 
 interface CheckState {
@@ -213,25 +220,36 @@ interface CheckState {
 }
 
 /** Renders the outcome of each row: first rows with errors and their controls, then links that will be created. */
-async function checkPage(file: ImportFile, rows: readonly CheckedRow[], state: CheckState): Promise<PageContent> {
+async function checkPage(
+  columns: readonly string[],
+  rows: readonly CheckedRow[],
+  state: CheckState,
+): Promise<PageContent> {
   const { fields, newTags } = state
   const ready = rows.filter(isReady)
   const failed = rows.length - ready.length
   const links = quantity(ready.length, 'link')
   const create = (label: string, weight: 'primary' | 'plain') =>
     ready.length === 0 ? null : submitButton({ label, weight, name: 'what', value: 'create' })
+  const existing = rows.filter(isStored).length
+  const skipLabel = `Skip ${quantity(existing, 'row')} whose alias exists already`
+  const skip = submitButton({ label: skipLabel, weight: 'plain', name: 'what', value: 'skip_existing' })
   const buttons =
     failed === 0
       ? create(`Create ${links}`, 'primary')
-      : html`${submitButton({ label: 'Check again', name: 'what', value: 'check' })}${create(`Create ${links}, skip ${quantity(failed, 'row')}`, 'plain')}`
+      : html`${submitButton({ label: 'Check again', name: 'what', value: 'check' })}${existing === 0 ? null : skip}${create(`Create ${links}, skip ${quantity(failed, 'row')}`, 'plain')}`
   const summary =
-    failed === 0
-      ? html`<p>${links} will be created. Nothing is stored yet.</p>`
-      : notice('warning', summaryOf(failed, ready.length), null)
+    failed > 0
+      ? notice('warning', summaryOf(failed, ready.length), null)
+      : html`<p>${rows.length === 0 ? 'Every alias in the file exists already.' : `${links} will be created.`} Nothing is stored yet.</p>`
   const kept = { domain_id: String(fields.domain_id ?? ''), space_id: String(fields.space_id ?? '') }
-  const hidden = hiddenFields({ rows: await packFile(file), skipped: skippedRows(rows), ...kept })
+  const hidden = hiddenFields({
+    rows: await packFile({ columns, rows: rows.map(({ row }) => row) }),
+    skipped: skippedRows(rows),
+    ...kept,
+  })
   const body = html`<form method="post" action="${home}" enctype="multipart/form-data" class="stack" data-guard novalidate>
-${onceField()}${hidden}${summary}${await errorTable(file, rows)}${tagSentence(newTags)}
+${onceField()}${hidden}${summary}${await errorTable(columns, rows, state.choices)}${tagSentence(newTags)}${passwordSentence(ready)}
 <div class="actions">${buttons}<a class="button plain" href="${home}">Start over</a></div>
 ${await readySection(ready, state, failed > 0)}</form>`
   return { title: `Check ${quantity(rows.length, 'row')}`, place, body }
@@ -256,7 +274,18 @@ function tagSentence(names: readonly string[]): Html | null {
   return html`<p>${names.length === 1 ? 'This tag is' : 'These tags are'} new: ${shown}${more}.</p>`
 }
 
-async function errorTable({ columns }: ImportFile, rows: readonly CheckedRow[]): Promise<Html | null> {
+/** Returns a sentence if storing takes long, because passwords are hashed one after another. */
+function passwordSentence(ready: readonly ReadyRow[]): Html | null {
+  const count = ready.filter(({ fields }) => fields.redirect_password).length
+  if (count <= 100) return null
+  return html`<p>Storing ${quantity(count, 'password')} takes about ${quantity(Math.ceil(count * 0.03), 'second')}.</p>`
+}
+
+async function errorTable(
+  columns: readonly string[],
+  rows: readonly CheckedRow[],
+  choices: Choices,
+): Promise<Html | null> {
   const all = rows.filter((row) => !isReady(row))
   if (all.length === 0) return null
   const shown = all.slice(0, rowsPerPage)
@@ -278,7 +307,7 @@ async function errorTable({ columns }: ImportFile, rows: readonly CheckedRow[]):
         kind: 'lead',
         cell: ({ row, fields: { url, alias = '' } }) => leadCell(row, truncateMiddle(String(alias), 40), String(url)),
       },
-      { label: 'Corrections', width: 'rest', isPlain: true, cell: (row) => controlsFor(row, state, columns) },
+      { label: 'Corrections', width: 'rest', isPlain: true, cell: (row) => controlsFor(row, state, columns, choices) },
     ],
   })
   return html`${table}${more === 0 ? null : html`<p>${quantity(more, 'other row')} with errors will follow.</p>`}`
@@ -288,18 +317,30 @@ function leadCell({ number }: ImportRow, name: string, url: string): Html {
   return html`<bdi>${name}</bdi><span class="leads"><span class="muted">Row ${number}</span>${destination(url.slice(0, maxTargetLength), 60)}</span>`
 }
 
+/** Domains in a select. With more, a text field is faster. */
+const maxDomains = 100
+
 /** Renders a control for each error of a row. */
-function controlsFor({ row, link }: CheckedRow, state: FormState, columns: readonly string[]): Html {
+function controlsFor(
+  { row, link }: CheckedRow,
+  state: FormState,
+  columns: readonly string[],
+  { domains }: Choices,
+): Html {
   const fields = [...new Set(violationsOf(link).map(({ field }) => field))]
   return html`<div class="stack">${fields.map((field) => {
-    const control = field === 'csv' || field === 'notes' ? textArea : textField
-    return control(state, {
+    const control = {
       name: controlName(row, field),
       label: field === 'csv' ? 'Cells' : labelOf(field),
       unit: html`<span class="hidden-text">in row ${row.number}</span>`,
       isCode: field === 'url' || field === 'alias',
       ...(field === 'csv' && { help: `Columns: ${columns.map(labelOf).join(', ')}` }),
-    })
+    }
+    if (field === 'domain_id' && domains.length <= maxDomains) {
+      const value = row.cells[columns.indexOf(field)] ?? ''
+      return selectField(state, { ...control, options: [{ value, label: value }, ...domains.map(domainChoice)] })
+    }
+    return (field === 'csv' || field === 'notes' ? textArea : textField)(state, control)
   })}</div>`
 }
 

@@ -3,26 +3,26 @@ import { isUtf8 } from 'node:buffer'
 import { domainToASCII } from 'node:url'
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw, type ZlibOptions } from 'node:zlib'
-import { findDomainByName } from '../domains/store.ts'
+import { findTimeZones } from '../accounts/store.ts'
+import { currentTimeZone, parseTimeZones } from '../accounts/time-zones.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { type Fields, maxFields } from '../http/form-encoding.ts'
 import { csvRow, parseCsv, readCsv, type Separator } from '../lib/csv.ts'
 import { Ticks } from '../lib/periodic.ts'
-import { maxBytes, maxRows } from '../links/bulk-schema.ts'
-import { type CheckedLink, checkNewLinks } from '../links/new-links.ts'
-import { linkLabels, storeLink } from '../links/schema.ts'
-import { findLinkDomain, hasSpace } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import { spacesNamed } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
 import { Refusal } from '../violations.ts'
-import { formatCount } from './parts/format.ts'
-import { withHttps } from './scripts/destination.js'
+import { maxBytes, maxRows } from './bulk-schema.ts'
+import { type CheckedLink, checkNewLinks } from './new-links.ts'
+import { linkLabels, storeLink } from './schema.ts'
+import { findLinkDomain, findLinkSpace } from './store.ts'
 
 /** The rows of a file. Each has at least one cell per column; more cells are an error. */
 export interface ImportFile {
   /** Names of fields. */
   readonly columns: readonly string[]
+  /** The names of the columns in the file. */
+  readonly headers: readonly string[]
   readonly rows: readonly ImportRow[]
 }
 
@@ -48,8 +48,8 @@ const fieldNames: Readonly<Record<string, string>> = {
   [normalized(passwordColumn)]: 'has_redirect_password',
 }
 
-/** Quotes in cells are doubled. */
-const maxUnpackedBytes = 3 * maxBytes
+/** A character of Windows-1252 can have three bytes in UTF-8, and each row gets its number. */
+const maxUnpackedBytes = 4 * maxBytes
 
 /** Columns that the server assigns, in files of the API and of the dashboard. */
 const assignedColumns = [
@@ -74,10 +74,10 @@ export function textOfFile(bytes: Buffer): string | null {
 interface ReadingOptions {
   readonly storage: Db
   readonly account: number
-  /** Whether unknown columns are ignored instead of being an error. */
-  readonly skipsUnknown: boolean
+  /** Whether unknown columns are ignored, or how the user can choose that: continues "Rename it, or". */
+  readonly unknownColumns: { readonly isSkipped: boolean; readonly advice: string }
   /** Whether `unpackFile` has returned the text. */
-  readonly isUnpacked: boolean
+  readonly isUnpacked?: boolean
   /** The most rows below the names of the columns; by default, as many as a bulk request may have. */
   readonly mostRows?: number
 }
@@ -102,7 +102,7 @@ export async function parseFile(text: string, options: ReadingOptions): Promise<
     await ticks.next()
   }
   const fields = names.map((name) => (name === numberColumn && !options.isUnpacked ? null : fieldNamed(name)))
-  return problemIn(names, fields, filled.length, options) ?? fileOf(fields, filled, options)
+  return problemIn(names, fields, filled.length, options) ?? fileOf({ names, fields }, filled, options)
 }
 
 /** Returns the separator that is most frequent in the first row. */
@@ -136,7 +136,7 @@ function problemIn(
   names: readonly string[],
   fields: readonly (string | null)[],
   rows: number,
-  { skipsUnknown, mostRows = maxRows }: ReadingOptions,
+  { unknownColumns, mostRows = maxRows }: ReadingOptions,
 ): string | null {
   if (names.length === 0)
     return 'There are no rows. The first row must name the columns, such as Destination and Alias.'
@@ -144,16 +144,16 @@ function problemIn(
   const known = `The columns can be: ${Object.values(linkLabels).join(', ')}.`
   if (!fields.includes('url'))
     return `No column is named Destination. The first row must name the columns, but is: ${namesIn(names)}. ${known}`
-  if (!skipsUnknown && unknown.length > 0) {
+  if (!unknownColumns.isSkipped && unknown.length > 0) {
     const [subject, verb, them] = unknown.length === 1 ? ['The column', 'is', 'it'] : ['The columns', 'are', 'them']
-    return `${subject} ${namesIn(unknown)} ${verb} unknown. Rename or delete ${them}, or leave out unknown columns. ${known}`
+    return `${subject} ${namesIn(unknown)} ${verb} unknown. Rename or delete ${them}, or ${unknownColumns.advice}. ${known}`
   }
   const twice = fields.find((field, at) => field !== null && fields.indexOf(field) < at)
   if (twice) return `Two columns have the field ${linkLabels[twice as keyof typeof linkLabels] ?? twice}. Delete one.`
   if (rows === 0) return 'There are no rows below the names of the columns.'
   if (rows <= mostRows) return null
   const files = Math.ceil(rows / mostRows)
-  return `There are ${formatCount(rows)} rows, and one import takes up to ${formatCount(mostRows)}. Split the file into ${files} files.`
+  return `There are ${rows.toLocaleString('en-US')} rows, and one import takes up to ${mostRows.toLocaleString('en-US')}. Split the file into ${files} files.`
 }
 
 function namesIn(names: readonly string[]): string {
@@ -162,16 +162,17 @@ function namesIn(names: readonly string[]): string {
 }
 
 async function fileOf(
-  fields: readonly (string | null)[],
+  { names, fields }: { readonly names: readonly string[]; readonly fields: readonly (string | null)[] },
   rows: readonly ImportRow[],
   { storage, account }: ReadingOptions,
 ): Promise<ImportFile> {
   const splits = fields.includes(shortUrlColumn) && !fields.includes('alias')
   const added = splits ? ['alias', ...(fields.includes('domain_id') ? [] : ['domain_id'])] : []
-  const own = fields.filter((field) => field !== null && field !== numberColumn && field !== shortUrlColumn)
-  const columns = [...own, ...added] as string[]
+  const isOwn = (field: string | null) => field !== null && field !== numberColumn && field !== shortUrlColumn
+  const columns = [...fields.filter(isOwn), ...added] as string[]
+  const headers = [...names.filter((_, at) => isOwn(fields[at] ?? null)), ...added]
   const ownHost = cached(async (host) => {
-    return (await findDomainByName(storage, account, domainToASCII(host))) === undefined ? '' : host
+    return (await findLinkDomain(storage, account, domainToASCII(host))) === undefined ? '' : host
   })
   const read: ImportRow[] = []
   for (const { number, cells } of rows) {
@@ -183,7 +184,7 @@ async function fileOf(
       cells: [...columns.map((column) => values.get(column) ?? ''), ...(extra.some(isFilled) ? extra : [])],
     })
   }
-  return { columns, rows: read }
+  return { columns, headers, rows: read }
 }
 
 /** Sets the alias of a short link, and its domain if the account has it. `ownHost` returns '' for other hosts. */
@@ -198,7 +199,7 @@ async function splitShortUrl(
 }
 
 /** Returns the text of a file for a form, compressed, so that the page stays small. */
-export async function packFile({ columns, rows }: ImportFile): Promise<string> {
+export async function packFile({ columns, rows }: Pick<ImportFile, 'columns' | 'rows'>): Promise<string> {
   const lines = rows.map(({ number, cells }) => csvRow([number, ...cells]))
   const packed = await promisify(deflateRaw)(csvRow([numberColumn, ...columns]) + lines.join(''))
   return packed.toString('base64url')
@@ -227,7 +228,7 @@ async function cellsIn(text: string): Promise<string[]> {
 }
 
 /** Replaces the cells that have a control in the form by its value. */
-export async function withCorrections({ columns, rows }: ImportFile, form: Fields): Promise<ImportFile> {
+export async function withCorrections({ columns, headers, rows }: ImportFile, form: Fields): Promise<ImportFile> {
   const names = [...columns]
   const corrected = new Map(rows.map(({ number, cells }) => [number, [...cells]]))
   for (const [control, value] of Object.entries(form)) {
@@ -243,32 +244,58 @@ export async function withCorrections({ columns, rows }: ImportFile, form: Field
   }
   // A new column leaves gaps in the other rows.
   const cellsOf = (number: number) => Array.from(corrected.get(number) ?? [], (cell) => cell ?? '')
-  return { columns: names, rows: rows.map(({ number }) => ({ number, cells: cellsOf(number) })) }
+  return {
+    columns: names,
+    headers: [...headers, ...names.slice(headers.length)],
+    rows: rows.map(({ number }) => ({ number, cells: cellsOf(number) })),
+  }
+}
+
+/** How users write values. */
+interface Writing {
+  /** Completes a URL without a scheme. */
+  readonly completeUrl: (text: string) => string
+  /** The time zone of dates without a time. */
+  readonly timeZone: string
 }
 
 /** Returns the fields of a row as users mean them: a URL may lack `https://`, and spreadsheets write TRUE and 31.12.2026. */
-function fieldsIn(columns: readonly string[], { cells }: ImportRow): Record<string, string> {
+function fieldsIn(columns: readonly string[], { cells }: ImportRow, writing: Writing): Record<string, string> {
   return Object.fromEntries(
     columns.map((column, at) => {
       const cell = cells[at] ?? ''
-      if (column === 'url' || column === 'expiration_url') return [column, withHttps(cell)]
-      if (column.endsWith('_at')) return [column, isoTime(cell)]
+      if (column === 'url' || column === 'expiration_url') return [column, writing.completeUrl(cell)]
+      if (column.endsWith('_at')) return [column, isoTime(cell, writing.timeZone, column === 'active_period_end_at')]
       return [column, flags.includes(column) ? cell.toLowerCase() : cell]
     }),
   )
 }
 
 const spreadsheetTime =
-  /^\s*(?:(\d{1,2})\.(\d{1,2})\.(\d{4})|(\d{4})-(\d\d)-(\d\d)),? +(\d{1,2}):(\d\d)(?::(\d\d))?\s*$/
+  /^\s*(?:(\d{1,2})\.(\d{1,2})\.(\d{4})|(\d{4})-(\d\d)-(\d\d))(?:,? +(\d{1,2}):(\d\d)(?::(\d\d))?)?\s*$/
 
-/** Returns a time as RFC 3339; other text unchanged. Dates with dots have the day first in every country. */
-function isoTime(text: string): string {
+/**
+ * Returns a time as RFC 3339; other text unchanged. Times are in UTC, and dates with dots have the day first in every
+ * country. A date without a time is the start of that day in the time zone; as the end of a period, it is its end.
+ */
+function isoTime(text: string, timeZone: string, isEnd: boolean): string {
   const parts = spreadsheetTime.exec(text)?.slice(1)
   if (parts === undefined) return text
   const [day, month, year, isoYear, isoMonth, isoDay, hour, minute, second] = parts.map((part) =>
     part?.padStart(2, '0'),
   )
-  return `${year ?? isoYear}-${month ?? isoMonth}-${day ?? isoDay}T${hour}:${minute}:${second ?? '00'}Z`
+  const date = `${year ?? isoYear}-${month ?? isoMonth}-${day ?? isoDay}`
+  if (hour !== undefined) return `${date}T${hour}:${minute}:${second ?? '00'}Z`
+  try {
+    const first = Temporal.PlainDate.from(date)
+    return first
+      .add({ days: isEnd ? 1 : 0 })
+      .toZonedDateTime(timeZone)
+      .toInstant()
+      .toString()
+  } catch {
+    return text
+  }
 }
 
 export interface CheckedRow {
@@ -279,6 +306,11 @@ export interface CheckedRow {
 }
 
 export type ReadyRow = CheckedRow & { readonly link: Exclude<CheckedLink, { readonly violations: unknown }> }
+
+/** Returns whether the alias of a row is taken by a stored link, and nothing else is wrong. */
+export function isStored({ link }: CheckedRow): boolean {
+  return 'violations' in link && link.violations.every(({ refusal }) => refusal.key === 'taken.alias')
+}
 
 export function isReady(row: CheckedRow): row is ReadyRow {
   return !('violations' in row.link)
@@ -293,14 +325,19 @@ interface ImportPlace {
 
 /** Checks the rows of a file as `checkNewLinks` does. A domain or a space may have a name instead of an id. */
 export async function checkRows(
-  { columns, rows }: ImportFile,
+  { columns, rows }: Pick<ImportFile, 'columns' | 'rows'>,
   { account, domain_id, space_id }: ImportPlace,
-  { storage, shortUrl }: { readonly storage: Db; readonly shortUrl: ShortUrl },
+  {
+    storage,
+    shortUrl,
+    completeUrl,
+  }: Pick<Writing, 'completeUrl'> & { readonly storage: Db; readonly shortUrl: ShortUrl },
 ): Promise<CheckedRow[]> {
+  const timeZone = currentTimeZone(parseTimeZones(await findTimeZones(storage, account)))
   const finders = { domain_id: domainFinder(account, storage), space_id: spaceFinder(account, storage) }
   const all: Fields[] = []
   for (const row of rows) {
-    const fields = fieldsIn(columns, row)
+    const fields = fieldsIn(columns, row, { completeUrl, timeZone })
     const domain = await finders.domain_id((fields.domain_id || String(domain_id ?? '')).trim())
     const space = await finders.space_id((fields.space_id || String(space_id ?? '')).trim())
     all.push({ ...fields, domain_id: domain, space_id: space })
@@ -320,7 +357,7 @@ function domainFinder(account: number, db: Db) {
     const id = positiveInteger(text)
     if (id !== undefined && (await findLinkDomain(db, account, id)) !== undefined) return text
     const [, host = ''] = /^(?:https?:\/\/)?([^/:]*)/i.exec(text) ?? []
-    return String((await findDomainByName(db, account, domainToASCII(host)))?.id ?? text)
+    return String((await findLinkDomain(db, account, domainToASCII(host)))?.id ?? text)
   })
 }
 
@@ -328,9 +365,8 @@ function domainFinder(account: number, db: Db) {
 function spaceFinder(account: number, db: Db) {
   return cached(async (text) => {
     const id = positiveInteger(text)
-    if (id !== undefined && (await hasSpace(db, account, id))) return text
-    const [space] = await spacesNamed(db, account, text.normalize(), 1)
-    return String(space?.id ?? text)
+    const found = id === undefined ? undefined : await findLinkSpace(db, account, id)
+    return String(found ?? (await findLinkSpace(db, account, text.normalize())) ?? text)
   })
 }
 
