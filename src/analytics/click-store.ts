@@ -1,8 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
-import { query, type Row, scopes } from '../storage/schema.ts'
+import { CachedQuery, query, type Row, scopes } from '../storage/schema.ts'
 import { type ClickHour, calendarOf, today } from './calendar.ts'
-import { addPeople, type DayFacts, type Dimension, dimensionsOfLinks, hourOf } from './day.ts'
+import {
+  addDay,
+  addPeople,
+  type DayFacts,
+  type Dimension,
+  dimensionsOfLinks,
+  emptyDay,
+  hourOf,
+  peopleOf,
+} from './day.ts'
 import {
   type Day,
   type DayKey,
@@ -136,41 +145,60 @@ async function noteBatch(tx: Db, writer: string, batch: number): Promise<boolean
 
 /** Stores the visitors of human clicks, and marks the clicks that are the first of their visitor that day. */
 async function markFirstVisits(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
-  const salts = await saltsOf(
-    tx,
-    clicks.map(({ at }) => at.dayStartMs),
-  )
-  const visits = new Map<string, CountedClick>()
-  const rows: Row<'click_visitors'>[] = []
+  const days = Map.groupBy(clicks, ({ at }) => at.dayStartMs)
+  for (const [dayStartMs, salt] of await saltsOf(tx, [...days.keys()])) {
+    const visitors = visitorsOf(days.get(dayStartMs) as CountedClick[], salt)
+    const rows = [...visitors.keys()].sort(ascending).flatMap((link_id) => {
+      const ofLink = [...(visitors.get(link_id) as Map<number, CountedClick>).keys()]
+      return ofLink.sort(ascending).map((visitor) => ({ day_start_ms: dayStartMs, link_id, visitor }))
+    })
+    for (const some of parts(rows)) {
+      for (const { link_id, visitor } of await tx.execute(visitorsAdded(some))) {
+        ;(visitors.get(link_id)?.get(visitor) as CountedClick).isFirst = true
+      }
+    }
+  }
+}
+
+/** Returns the first click of each visitor, by link and visitor. */
+function visitorsOf(clicks: readonly CountedClick[], salt: Uint8Array): Map<number, Map<number, CountedClick>> {
+  const links = new Map<number, Map<number, CountedClick>>()
   for (const each of clicks) {
     const { link, visitorUnder } = each.click
     if (visitorUnder === null) continue
-    const day_start_ms = each.at.dayStartMs
-    const row = { day_start_ms, link_id: link, visitor: visitorUnder(salts.get(day_start_ms) as Uint8Array) }
-    const name = nameOf(row)
-    if (visits.has(name)) continue
-    visits.set(name, each)
-    rows.push(row)
+    const visitors = links.get(link) ?? new Map<number, CountedClick>()
+    if (visitors.size === 0) links.set(link, visitors)
+    const visitor = visitorUnder(salt)
+    if (!visitors.has(visitor)) visitors.set(visitor, each)
   }
-  rows.sort((a, b) => a.day_start_ms - b.day_start_ms || a.link_id - b.link_id || a.visitor - b.visitor)
-  for (const some of parts(rows)) {
-    const insert = query.insertInto('click_visitors').values(some)
-    const added = insert
+  return links
+}
+
+/** Stores visitors. Returns those that were not stored before. */
+function visitorsAdded(
+  rows: readonly Row<'click_visitors'>[],
+): CachedQuery<Omit<Row<'click_visitors'>, 'day_start_ms'>> {
+  const parameters = rows.flatMap(({ day_start_ms, link_id, visitor }) => [day_start_ms, link_id, visitor])
+  return new CachedQuery(`${rows.length} visitors`, parameters, () =>
+    query
+      .insertInto('click_visitors')
+      .values(rows)
       .onConflict((conflict) => conflict.doNothing())
-      .returning(['day_start_ms', 'link_id', 'visitor'])
-    for (const row of await tx.execute(added)) (visits.get(nameOf(row)) as CountedClick).isFirst = true
-  }
+      .returning(['link_id', 'visitor']),
+  )
 }
 
-function nameOf({ day_start_ms, link_id, visitor }: Row<'click_visitors'>): string {
-  return `${day_start_ms} ${link_id} ${visitor}`
+function ascending(a: number, b: number): number {
+  return a - b
 }
 
-/** Returns the salts by the start of their days. Creates missing and emptied ones. */
+/** Returns the salts by the start of their days, in their order. Creates missing and emptied ones. */
 async function saltsOf(tx: Db, all: readonly number[]): Promise<ReadonlyMap<number, Uint8Array>> {
-  const days = [...new Set(all)].sort((a, b) => a - b)
+  const days = all.toSorted(ascending)
   const read = async () => {
-    const rows = await tx.execute(query.selectFrom('click_salts').selectAll().where('day_start_ms', 'in', days))
+    const rows = await tx.execute(
+      query.selectFrom('click_salts').selectAll().where('day_start_ms', 'in', days).orderBy('day_start_ms'),
+    )
     return new Map(rows.flatMap(({ day_start_ms, salt }) => (salt.length > 0 ? [[day_start_ms, salt]] : [])))
   }
   const salts = await read()
@@ -193,57 +221,70 @@ async function saltsOf(tx: Db, all: readonly number[]): Promise<ReadonlyMap<numb
 
 /** Adds clicks to all days that include them: link, domain, space and account. */
 async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
-  const accounts = clicks.map(({ link }) => link.account)
-  const places = await lockAccounts(tx, accounts)
-  const totals = new Map(clicks.map(({ link }) => [link.link, link]))
-  const links = Map.groupBy(clicks, ({ click, at }) => `${at.day} ${click.link}`)
-  const groups = new Map<string, DayClicks>()
+  const links = linkDaysOf(clicks)
+  const totals = new Map(links.map(({ link }) => [link.link, link]))
+  const places = await lockAccounts(
+    tx,
+    [...totals.values()].map(({ account }) => account),
+  )
+  const groups = new Map<string, GroupDay>()
   const save = (days: Days) => days.save(places, totals)
-  await changeDays(tx, save, [...links.values()].map(dayOfLink), (day, own) => {
-    const [{ link }] = own as [CountedClick]
+  await changeDays(tx, save, links, (day, { link, clicks: own }) => {
     if (day.facts.hours.size === 0) Object.assign(day, { domain: link.domain, space: link.space })
-    for (const each of own) addClick(day.facts, each)
-    for (const key of groupKeys(link, day)) addTo(groups, key, own)
+    const facts = emptyDay()
+    for (const each of own) addClick(facts, each)
+    addDay(day.facts, facts)
+    for (const key of groupKeys(link, day)) addToGroup(groups, key, link.link, facts)
   })
-  await changeDays(tx, save, [...groups.values()], ({ facts }, own) => {
-    for (const each of own) {
-      const { click, link } = each
-      addClick(facts, each)
-      if (click.class === 'person') addPeople(facts.breakdowns.links, link.link, click.count)
-    }
-  })
+  await changeDays(tx, save, [...groups.values()], (day, { facts }) => addDay(day.facts, facts))
 }
 
-/** A day and its clicks in a batch. */
-interface DayClicks {
+/** A day of a link, and its clicks in a batch. */
+interface LinkDay {
   readonly key: DayKey
-  readonly clicks: CountedClick[]
+  readonly link: LinkTotals
+  readonly clicks: readonly CountedClick[]
 }
 
-function dayOfLink(clicks: CountedClick[]): DayClicks {
-  const [{ click, at, link }] = clicks as [CountedClick]
-  return { key: { account: link.account, scope: scopes.link, day: at.day, id: click.link }, clicks }
+/** A day of a domain, a space or an account, and the sum of its clicks in a batch. */
+interface GroupDay {
+  readonly key: DayKey
+  readonly facts: DayFacts
 }
 
-function addTo(days: Map<string, DayClicks>, key: DayKey, clicks: readonly CountedClick[]): void {
+function linkDaysOf(clicks: readonly CountedClick[]): LinkDay[] {
+  const days = [...Map.groupBy(clicks, ({ at }) => at.day)]
+  return days.flatMap(([day, ofDay]) =>
+    Array.from(
+      Map.groupBy(ofDay, ({ link }) => link),
+      ([link, own]) => {
+        return { key: { account: link.account, scope: scopes.link, day, id: link.link }, link, clicks: own }
+      },
+    ),
+  )
+}
+
+function addToGroup(groups: Map<string, GroupDay>, key: DayKey, link: number, facts: DayFacts): void {
   const name = `${key.scope} ${key.day} ${key.id}`
-  const known = days.get(name)
-  if (known === undefined) days.set(name, { key, clicks: [...clicks] })
-  else known.clicks.push(...clicks)
+  const group = groups.get(name) ?? { key, facts: emptyDay() }
+  groups.set(name, group)
+  addDay(group.facts, facts)
+  const people = peopleOf(facts)
+  if (people > 0) addPeople(group.facts.breakdowns.links, link, people)
 }
 
 /** Reads, changes and stores days in the order of the table, a bounded number at a time. */
-async function changeDays(
+async function changeDays<Added extends { readonly key: DayKey }>(
   tx: Db,
   save: (days: Days) => Promise<void>,
-  changed: readonly DayClicks[],
-  change: (day: Day, clicks: readonly CountedClick[]) => void,
+  changed: readonly Added[],
+  change: (day: Day, added: Added) => void,
 ): Promise<void> {
   const sorted = changed.toSorted(({ key: a }, { key: b }) => a.scope - b.scope || a.day - b.day || a.id - b.id)
   for (const some of parts(sorted, daysInMemory)) {
     const days = new Days(tx)
     const read = await days.read(some.map(({ key }) => key))
-    for (const [at, { clicks }] of some.entries()) change(read[at] as Day, clicks)
+    for (const [at, added] of some.entries()) change(read[at] as Day, added)
     await save(days)
   }
 }

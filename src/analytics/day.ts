@@ -46,8 +46,16 @@ export const maxValues = 200
 
 /** Returns a day without clicks. */
 export function emptyDay(): DayFacts {
-  const breakdowns = Object.fromEntries(dimensions.map((dimension) => [dimension, new Map()]))
-  return { hours: new Map(), breakdowns: breakdowns as DayFacts['breakdowns'] }
+  const breakdowns = {
+    countries: new Map(),
+    referrers: new Map(),
+    browsers: new Map(),
+    operating_systems: new Map(),
+    devices: new Map(),
+    languages: new Map(),
+    links: new Map(),
+  }
+  return { hours: new Map(), breakdowns }
 }
 
 /** Returns counts of zero. */
@@ -195,9 +203,8 @@ export function sortedValues(breakdown: Breakdown): [Value, number][] {
   return values.sort(([a, some], [b, more]) => more - some || (String(a) < String(b) ? -1 : 1))
 }
 
-/** Returns the day of its JSON. */
-export function decodeDay({ hours, breakdowns }: DayJson): DayFacts {
-  const facts = emptyDay()
+/** Returns the day of its JSON, as the contents of an empty day. */
+export function decodeDay({ hours, breakdowns }: DayJson, facts = emptyDay()): DayFacts {
   for (const [hour, counts] of decodeHours(hours)) facts.hours.set(hour, counts)
   const parsed: readonly JsonBreakdown[] = JSON.parse(breakdowns)
   for (const [at, dimension] of dimensions.entries()) {

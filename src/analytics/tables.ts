@@ -5,7 +5,7 @@
  */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { type Db, parts } from '../storage/port.ts'
-import { query, type Row, type Scope, scopes } from '../storage/schema.ts'
+import { CachedQuery, query, type Row, type Scope, scopes } from '../storage/schema.ts'
 import { type DayFacts, type DayJson, decodeDay, emptyDay, encodeDay, limitValues, peopleOf } from './day.ts'
 
 export interface DayKey {
@@ -94,21 +94,27 @@ export async function saveTotals(tx: Db, links: readonly LinkTotals[]): Promise<
       clicks_30d: totals.recent,
       last_clicked_ms: totals.lastClickedMs,
     }))
-    await tx.execute(
-      query
-        .insertInto('link_clicks')
-        .values(rows)
-        .onConflict((conflict) =>
-          conflict.column('link_id').doUpdateSet(({ ref }) => ({
-            clicks: ref('excluded.clicks'),
-            bots: ref('excluded.bots'),
-            previews: ref('excluded.previews'),
-            clicks_30d: ref('excluded.clicks_30d'),
-            last_clicked_ms: ref('excluded.last_clicked_ms'),
-          })),
-        ),
-    )
+    await tx.execute(totalsSaved(rows))
   }
+}
+
+function totalsSaved(
+  rows: readonly Omit<Row<'link_clicks'>, 'space_id' | 'forgotten_ms' | 'clicked_ms'>[],
+): CachedQuery<never> {
+  return new CachedQuery(`${rows.length} totals`, rows.flatMap(Object.values), () =>
+    query
+      .insertInto('link_clicks')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.column('link_id').doUpdateSet(({ ref }) => ({
+          clicks: ref('excluded.clicks'),
+          bots: ref('excluded.bots'),
+          previews: ref('excluded.previews'),
+          clicks_30d: ref('excluded.clicks_30d'),
+          last_clicked_ms: ref('excluded.last_clicked_ms'),
+        })),
+      ),
+  )
 }
 
 /** Makes the status of links with a click limit due, so that filters see the change. */
@@ -218,19 +224,7 @@ export class Days {
         rows.push({ scope, day, id, domain_id: domain, space_id: space, ...json })
         if (this.#isTickDue(json)) await nextTick()
       }
-      await this.#tx.execute(
-        query
-          .insertInto('click_days')
-          .values(rows)
-          .onConflict((conflict) =>
-            conflict.columns(['scope', 'day', 'id']).doUpdateSet(({ ref }) => ({
-              domain_id: ref('excluded.domain_id'),
-              space_id: ref('excluded.space_id'),
-              hours: ref('excluded.hours'),
-              breakdowns: ref('excluded.breakdowns'),
-            })),
-          ),
-      )
+      await this.#tx.execute(daysSaved(rows))
     }
     for (const { scope, day, id, facts } of days) {
       if (facts.hours.size === 0) await deleteDays(this.#tx, scope, [day], [id])
@@ -269,7 +263,7 @@ export class Days {
       const found = this.#days.get(name) as Day
       found.domain = row.domain_id
       found.space = row.space_id
-      found.facts = decodeDay(row)
+      decodeDay(row, found.facts)
       this.#people.set(name, peopleOf(found.facts))
     }
   }
@@ -280,6 +274,22 @@ export class Days {
     this.#characters = 0
     return true
   }
+}
+
+function daysSaved(rows: readonly Row<'click_days'>[]): CachedQuery<never> {
+  return new CachedQuery(`${rows.length} days`, rows.flatMap(Object.values), () =>
+    query
+      .insertInto('click_days')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.columns(['scope', 'day', 'id']).doUpdateSet(({ ref }) => ({
+          domain_id: ref('excluded.domain_id'),
+          space_id: ref('excluded.space_id'),
+          hours: ref('excluded.hours'),
+          breakdowns: ref('excluded.breakdowns'),
+        })),
+      ),
+  )
 }
 
 function nameOf({ scope, day, id }: Omit<DayKey, 'account'>): string {

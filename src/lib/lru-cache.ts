@@ -87,3 +87,20 @@ export class LruCache<Key, Value> {
     this.#onRemove?.(key, value)
   }
 }
+
+/** A megabyte of texts with 512 characters. */
+const memoizedTexts = 2_000
+
+/** Returns a function that reads the first `maxLength` characters of texts, with a cache of the last results. */
+export function memoized<Result>(maxLength: number, read: (text: string) => Result): (text: string) => Result {
+  const results = new LruCache<string, Result>(memoizedTexts)
+  return (whole) => {
+    const text = whole.length > maxLength ? whole.slice(0, maxLength) : whole
+    const known = results.get(text)
+    if (known !== undefined) return known
+    const result = read(text)
+    // A copy, because a slice would keep the text that it is part of in memory.
+    results.set(Buffer.from(text).toString(), result)
+    return result
+  }
+}

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { addressIn } from '../../lib/ip-address.ts'
+import { memoized } from '../../lib/lru-cache.ts'
 import type { Dimension } from '../day.ts'
 import type { Countries } from './countries.ts'
 import { softwareOf } from './software.ts'
@@ -39,18 +40,19 @@ const preference = /^\s*([a-z]{2,3}|\*)(?:[-_][a-z\d_-]*)?\s*(?:;\s*q\s*=\s*(0(?
 const replaced: Readonly<Record<string, string>> = { iw: 'he', in: 'id', ji: 'yi', jw: 'jv', mo: 'ro' }
 
 /** Returns the preferred primary subtag of an `Accept-Language` header in lower case; null for none or any. */
-export function languageOf(header: string): string | null {
+export const languageOf = memoized(maxLanguages, (header) => {
   let best: string | null = null
   let bestWeight = 0
-  for (const part of header.slice(0, maxLanguages).split(',')) {
+  for (const part of header.split(',')) {
     const [, subtag, weight = '1'] = preference.exec(part) ?? []
     if (subtag === undefined || Number(weight) <= bestWeight) continue
     best = subtag.toLowerCase()
     bestWeight = Number(weight)
   }
   return best === null || best === '*' ? null : (replaced[best] ?? best)
-}
+})
 
+const maxOrigin = 1_200
 /** The scheme and the host. Android apps have their own scheme. */
 const origin = /^(?:https?|android-app):\/\/[^/?#\\\s]{1,1024}(?=[/?#\\]|$)/i
 /** RFC 1035 §2.3.4, with dots. */
@@ -61,14 +63,17 @@ const ipv6 = /^\[[\da-f:.]+\]$/
 
 /** Returns the ASCII host of a `Referer` header, without port and root dot; null if it has none, or `ownHost`. */
 export function referrerOf(header: string, ownHost: string): string | null {
-  const named = origin.exec(header)?.[0]
-  if (named === undefined) return null
+  const named = header === '' ? undefined : origin.exec(header)?.[0]
+  const host = named === undefined ? null : hostOf(named)
+  return host === ownHost ? null : host
+}
+
+const hostOf = memoized(maxOrigin, (named) => {
   // Node gives the bytes of a header as Latin-1.
   const text = ascii.test(named) ? named : Buffer.from(named, 'latin1').toString('utf8')
   const host = URL.parse(text)?.hostname.toLowerCase().replace(/\.$/, '') ?? ''
-  if (host === ownHost || host.length > maxHost) return null
-  return isHost(host) ? host : null
-}
+  return host.length <= maxHost && isHost(host) ? host : null
+})
 
 /** Returns whether the text is a host as `referrerOf` returns it. Accepts any length. */
 export function isHost(text: string): boolean {

@@ -1,13 +1,11 @@
 import Bowser from 'bowser'
-import { LruCache } from '../../lib/lru-cache.ts'
+import { memoized } from '../../lib/lru-cache.ts'
 
 /** Only the start matters: in-app browsers append details. Characters. */
-const maxLength = 512
-/** A megabyte of the longest user agents. */
-const capacity = 2_000
+export const maxUserAgent = 512
 
 /** Returns the software and the device of a user agent, with the names of the `bowser` package; null if unknown. */
-export const softwareOf = byUserAgent((userAgent) => {
+export const softwareOf = memoized(maxUserAgent, (userAgent) => {
   if (userAgent === '') return { browser: null, operating_system: null, device: null }
   const skipsParsing = true
   const parser = Bowser.getParser(userAgent, skipsParsing)
@@ -40,18 +38,4 @@ function deviceOf(userAgent: string, platform: string): string | null {
   if (devices.has(platform)) return platform
   if (/\bMobile\b/.test(userAgent)) return 'mobile'
   return /\bX11\b/.test(userAgent) ? 'desktop' : null
-}
-
-/** Returns `judge` for the start of user agents, with a cache. */
-export function byUserAgent<Judged>(judge: (userAgent: string) => Judged): (userAgent: string) => Judged {
-  const remembered = new LruCache<string, Judged>(capacity)
-  return (whole) => {
-    const userAgent = whole.length > maxLength ? whole.slice(0, maxLength) : whole
-    const known = remembered.get(userAgent)
-    if (known !== undefined) return known
-    const judged = judge(userAgent)
-    // A copy, because a slice would keep the whole batch of visits in memory.
-    remembered.set(Buffer.from(userAgent).toString(), judged)
-    return judged
-  }
 }
