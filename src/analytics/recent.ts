@@ -200,17 +200,40 @@ export async function recentClicksOfTags(
   tags: readonly number[],
 ): Promise<ReadonlyMap<number, number>> {
   if (tags.length === 0) return new Map()
-  const sums = query
-    .selectFrom('link_tags')
-    .innerJoin('link_clicks', 'link_clicks.link_id', 'link_tags.link_id')
-    .innerJoin('domains', 'domains.id', 'link_clicks.domain_id')
-    .select(({ fn }) => ['tag_id', fn.sum('clicks_30d').as('clicks')])
-    .where('tag_id', 'in', tags)
-    .where('link_tags.account_id', '=', account)
-    .where('domains.account_id', '=', account)
-    .groupBy('tag_id')
-  const rows = await storage.scan(account, sums)
+  const rows = await storage.scan(account, clicksByTag(account, tags))
   return new Map(rows.map(([tag, clicks]) => [Number(tag), Number(clicks)]))
+}
+
+/** Selects the human clicks of the last 30 days by tag, for these tags or all tags of the account. Tags without links are missing. */
+export function clicksByTag(account: number, tags?: readonly number[]) {
+  return (
+    query
+      .selectFrom('tags')
+      .innerJoin('link_tags', 'tag_id', 'tags.id')
+      .innerJoin('link_clicks', 'link_clicks.link_id', 'link_tags.link_id')
+      .innerJoin('domains', 'domains.id', 'link_clicks.domain_id')
+      .select(({ fn }) => [fn.coalesce('merged_into', 'tags.id').as('tag'), fn.sum('clicks_30d').as('clicks')])
+      .where('link_tags.account_id', '=', account)
+      .where('domains.account_id', '=', account)
+      .$if(tags !== undefined, (sums) =>
+        sums.where(({ eb, or }) => or([eb('tags.id', 'in', tags ?? []), eb('merged_into', 'in', tags ?? [])])),
+      )
+      // A link that has a tag twice while another one is being merged into it counts once.
+      .where(({ eb, or, not, exists, selectFrom }) => {
+        const twice = selectFrom('link_tags as other')
+          .innerJoin('tags as rival', 'rival.id', 'other.tag_id')
+          .select('rival.id')
+          .whereRef('other.link_id', '=', 'link_tags.link_id')
+          .where(({ and, eb, ref }) =>
+            or([
+              eb('rival.id', '=', ref('tags.merged_into')),
+              and([eb('rival.merged_into', '=', ref('tags.merged_into')), eb('rival.id', '<', ref('tags.id'))]),
+            ]),
+          )
+        return or([eb('merged_into', 'is', null), not(exists(twice))])
+      })
+      .groupBy('tag')
+  )
 }
 
 /** Recounts the recent clicks of a restored record, because days may have ended while it was deleted. */

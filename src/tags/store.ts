@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
+import { clicksByTag } from '../analytics/recent.ts'
 import { preconditionFailed, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/text.ts'
-import type { Db } from '../storage/port.ts'
+import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { firstRevision, type Precondition, Records, type Versioned } from '../storage/records.ts'
 import { type Removal, restorableSince } from '../storage/removal.ts'
 import { query, sqlTemplate } from '../storage/schema.ts'
@@ -12,6 +13,31 @@ import { type Tag, tagSchema } from './schema.ts'
 export const tagRecords = new Records<Tag>('tags', Object.keys(tagSchema.properties) as (keyof Tag)[], {
   links: '(select cast(coalesce(sum(total), 0) as bigint) from tag_links where tag_id = tags.id)',
 })
+
+/** Lists tags as `tagRecords.list` does, but sorted by their links or recent clicks. Adds them up outside of the event loop. */
+export async function listTagsByFigure(
+  storage: Storage,
+  account: number,
+  figure: 'links' | 'clicks_30d',
+  page: PageRequest,
+): Promise<Page<Tag>> {
+  const { total, totalIsExact } = await tagRecords.list(storage, account, { ...page, sortBy: 'id', offset: 0 })
+  const links = query.selectFrom('tag_links').select(({ fn }) => ['tag_id as tag', fn.sum('total').as('clicks')])
+  const figures = figure === 'links' ? links.groupBy('tag_id') : clicksByTag(account)
+  const found = query
+    .selectFrom('tags')
+    .leftJoin(sql<{ tag: number; clicks: number }>`(${figures})`.as('figures'), 'figures.tag', 'tags.id')
+    .select('tags.id')
+    .where('tags.account_id', '=', account)
+    .where(({ and }) =>
+      and(page.search.map((text) => sql<boolean>`replace(name_folded, ${foldCase(text)}, '') <> name_folded`)),
+    )
+    .orderBy(sql`coalesce(figures.clicks, 0)`, page.direction)
+    .orderBy('tags.id', page.direction)
+  const ids = await storage.scan(account, found.limit(page.limit).offset(page.offset))
+  const tags = await Promise.all(ids.map(([id]) => tagRecords.find(storage, account, Number(id))))
+  return { rows: tags.flatMap((tag) => tag?.record ?? []), total, totalIsExact }
+}
 
 /** Finds the account's tag with this name, case-insensitively. */
 export async function findTagByName(db: Db, account: number, name: string): Promise<Tag | undefined> {

@@ -5,6 +5,7 @@ import { startApp } from '../../test/app.ts'
 import type { Json, Request } from '../../test/client.ts'
 import { assertRefused } from '../../test/links-api.ts'
 import { runs } from '../../test/runs.ts'
+import { recentClicksOfTags } from '../analytics/recent.ts'
 import { finishRemovals } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
 import { beginTagRemoval, tagRemoval } from './store.ts'
@@ -139,6 +140,10 @@ describe('POST /tags/{id}/merge', () => {
     const same = await ask('PATCH', `/links/${edited.id}`, { tags: 'after, own' })
     assert.equal(same.body.data.updated_at, edited.updated_at)
     assert.deepEqual(await idsIn(`tag_id=${into.id}`), [link.id, edited.id])
+    await app.storage.execute(query.updateTable('link_clicks').set({ clicks_30d: 3 }).where('link_id', '=', link.id))
+    const tags = [{ account_id: account, link_id: link.id, tag_id: into.id }]
+    await app.storage.execute(query.insertInto('link_tags').values(tags))
+    assert.deepEqual([...(await recentClicksOfTags(app.storage, account, [into.id]))], [[into.id, 3]])
     for (const { id } of [from, gone]) assert.deepEqual(await idsIn(`tag_id=${id}`), [])
     const { id } = await newLink('gone')
     const [again] = (await ask('GET', '/tags?search=gone')).body.data

@@ -133,7 +133,7 @@ test('the list of links shows tags and filters by several of them and by archive
   assert.equal((await browser.get(`/app/links?tags=${encodeURIComponent(many.join())}`)).status, 422)
 })
 
-test('lists of domains, spaces and tags show their clicks in 30 days, and sort domains and spaces by them like the API', async () => {
+test('lists of domains, spaces and tags show their clicks in 30 days, and sort by them', async () => {
   const own = await newPlace(app)
   const browser = await signedIn(app, own.key)
   const others = [await own.stored('/domains', { name: `two.${own.domain.name}` }), own.domain]
@@ -149,6 +149,18 @@ test('lists of domains, spaces and tags show their clicks in 30 days, and sort d
   const tags = await browser.open('/app/tags?sort_by=name&sort=asc')
   const ofTags = allOf(tags.root, 'td').flatMap((cell) => /^([\d,]+) clicks in 30 days$/.exec(textOf(cell))?.[1] ?? [])
   assert.deepEqual(ofTags, ['4,072', '4,001', '71'])
+  await own.stored('/tags', { name: 'Unused' })
+  for (const [query, names] of [
+    ['sort_by=clicks_30d', ['Both', 'Tag 0', 'Tag 1', 'Unused']],
+    ['sort_by=clicks_30d&sort=asc', ['Unused', 'Tag 1', 'Tag 0', 'Both']],
+    ['sort_by=clicks_30d&search=TAG', ['Tag 0', 'Tag 1']],
+    ['sort_by=links', ['Both', 'Tag 1', 'Tag 0', 'Unused']],
+    ['sort_by=links&page=2', []],
+  ] as const) {
+    const { root } = await browser.open(`/app/tags?${query}`)
+    const shown = allOf(root, 'th').flatMap((cell) => /^(?:Both|Tag \d|Unused)$/.exec(textOf(cell))?.[0] ?? [])
+    assert.deepEqual(shown, names, query)
+  }
   for (const list of ['domains', 'spaces']) {
     for (const sort of ['asc', 'desc']) {
       const page = await browser.open(`/app/${list}?sort_by=clicks_30d&sort=${sort}`)

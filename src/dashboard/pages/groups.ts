@@ -154,13 +154,12 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
   }
 
   #table(rows: readonly Listed<Row>[], columns: readonly Column<Listed<Row>>[], list: ListState): Html {
-    const { what, words, heading, underName } = this.#group
+    const { words, heading, underName } = this.#group
     const now = Date.now()
     const clicks: Column<Listed<Row>> = {
       label: `Clicks (${recentDays} days)`,
       kind: 'number',
-      // The clicks of tags are sums over their links, so sorting would add up all of them.
-      ...(what !== 'tag' && { sortBy: 'clicks_30d' }),
+      sortBy: 'clicks_30d',
       cell: ({ clicks }) => (clicks === null ? html`<span class="muted">On its page</span>` : recentClickCount(clicks)),
       isPlain: true,
     }

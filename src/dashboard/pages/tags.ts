@@ -1,10 +1,12 @@
 import { maxSummedLinks, recentClicksOfTags, recentDays } from '../../analytics/recent.ts'
 import { Failure, found } from '../../errors.ts'
+import { listQueryOf } from '../../forms/list-query.ts'
 import { colors, positiveInteger } from '../../forms/rules.ts'
 import { html } from '../../http/html.ts'
 import { newEdit } from '../../links/link-edits.ts'
-import { type Tag, tagLabels } from '../../tags/schema.ts'
-import { findTagByName, tagRecords } from '../../tags/store.ts'
+import { resources } from '../../resources.ts'
+import { type Tag, tagLabels, tagOperations } from '../../tags/schema.ts'
+import { findTagByName, listTagsByFigure, tagRecords } from '../../tags/store.ts'
 import type { Notice } from '../notices.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { FormState, textField } from '../parts/fields.ts'
@@ -16,6 +18,8 @@ import { returnPath } from '../return-path.ts'
 import { GroupPages } from './groups.ts'
 
 const home = '/app/tags'
+/** The API sorts by neither figure, because they have no index. */
+const listQuery = listQueryOf({ ...resources.tags, sorts: { ...resources.tags.sorts, links: '', clicks_30d: '' } })
 
 export function addTagPages(pages: Pages, services: Services): void {
   const { tags } = services.actions
@@ -41,7 +45,7 @@ export function addTagPages(pages: Pages, services: Services): void {
     linksOf: ({ links }) => links,
     columns: async () => [
       { label: 'Color', isPlain: true, cell: ({ row }) => colorOf(row) },
-      { label: 'Links', isPlain: true, cell: ({ row }) => linksOf(row) },
+      { label: 'Links', sortBy: 'links', isPlain: true, cell: ({ row }) => linksOf(row) },
     ],
     newLinkQuery: ({ name }) => ({ tags: name }),
     menuItems: ({ id }) => [{ label: 'Merge into…', href: `${home}/${id}/merge`, icon: 'tags', inDialog: true }],
@@ -55,6 +59,11 @@ export function addTagPages(pages: Pages, services: Services): void {
     // A form stays valid when only the number of links changes.
     actions: {
       ...tags,
+      operations: { ...tagOperations, list: { ...tagOperations.list, query: listQuery } },
+      list: (account, page) =>
+        page.sortBy === 'links' || page.sortBy === 'clicks_30d'
+          ? listTagsByFigure(services.storage, account, page.sortBy, page)
+          : tags.list(account, page),
       find: (account, id) => tagRecords.find(services.storage, account, id),
       change: (account, id, fields, precondition) => tags.changeForNow(account, id, fields, precondition, newEdit()),
     },
