@@ -151,6 +151,9 @@ export async function eventually(work: () => Promise<boolean> | boolean, withinM
   }
 }
 
+/** Where `said` looks after each event, in UTF-16 code units: more than a process writes at once. */
+const maxNews = 200_000
+
 /** Starts any program. */
 export function startProgram(
   t: Bench,
@@ -193,14 +196,15 @@ export function startProgram(
   })
   const said = (pattern: RegExp) =>
     new Promise<RegExpExecArray>((resolve, reject) => {
-      const look = () => {
-        const match = pattern.exec(stdout) ?? pattern.exec(stderr)
+      const look = (length = maxNews) => {
+        const match = pattern.exec(stdout.slice(-length)) ?? pattern.exec(stderr.slice(-length))
         if (match === null) return
-        child.off('said', look)
+        child.off('said', lookAtNews)
         resolve(match)
       }
-      child.on('said', look)
-      look()
+      const lookAtNews = () => look()
+      child.on('said', lookAtNews)
+      look(Infinity)
       ended.then(() => reject(new Error(`It ended without output that matches ${pattern}: ${stdout}${stderr}`)), reject)
     })
   return { child, ended, stdout: () => stdout, stderr: () => stderr, said }

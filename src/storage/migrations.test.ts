@@ -101,17 +101,19 @@ for (const open of [onSqlite, onPostgres]) {
     assert.deepEqual(await database.tables(), before)
   })
 
-  for (const first of ['0001-first', '0001-schema', '0001-tables', '0001-initial', '0001-base']) {
+  // Both engines reject all names for the same reason.
+  const firsts = ['0001-first', '0001-schema', '0001-tables', '0001-initial', '0001-base']
+  for (const first of open === onSqlite ? firsts : firsts.slice(0, 1)) {
     test(`rejects a database that begins with ${first}, and does not change it: ${open.name}`, async (t) => {
       const database = await open(t)
       await database.migrate({ [first]: instance, '0002-next': { up: async () => undefined } })
       const contents = async () => [await database.tables(), await database.query('select * from kysely_migration')]
       const before = await contents()
       const variables = { DATABASE_URL: database.url }
-      // A process takes a second of CPU time, and rejects all names for the same reason.
+      // A process takes a second of CPU time.
       const starts = [
         await runHere(['migrate', '--status'], { variables }),
-        ...(first === '0001-first' ? [await waymark(t, ['start'], variables)] : []),
+        ...(first === '0001-first' && open === onSqlite ? [await waymark(t, ['start'], variables)] : []),
       ]
       for (const { code, stdout, stderr } of starts) {
         assert.deepEqual([code, stdout], [1, ''])

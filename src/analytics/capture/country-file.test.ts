@@ -96,7 +96,7 @@ test('uses the bundled data without a path', async () => {
 })
 
 test('watches the file at a path', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] })
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const path = fileWith(t, countryDatabase('SE'))
   const report = Promise.withResolvers<CountryFileReport>()
   const countries = await openCountries(path, report.resolve)
