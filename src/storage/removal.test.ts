@@ -76,6 +76,24 @@ test('finishes all interrupted removals, even in two processes', async (t) => {
   await finishRemovals(storage, removal)
 })
 
+test('deletes a record whose last link another process detaches after the deletion has failed', async (t) => {
+  const storage = await open(t, 0)
+  let isLate = false
+  const execute: Db['execute'] = async (asked) => {
+    if (isLate || purposes.get(asked) !== 'deleteRemoved') return storage.execute(asked)
+    isLate = true
+    await storage.execute(made.insertInto('tunes').values({ id: 1, album_id: 1 }))
+    const failure = await storage.execute(asked).then(
+      () => assert.fail(),
+      (error) => error,
+    )
+    await storage.execute(made.deleteFrom('tunes'))
+    throw failure
+  }
+  await finishRemoval({ execute, write: storage.write.bind(storage) }, removal, 1)
+  assert.deepEqual(await idsOf(storage, albums), [2, 3])
+})
+
 test('throws, and does not delete a record that something other than links refers to', async (t) => {
   const storage = await open(t, 3)
   await storage.execute(removeThird)

@@ -37,6 +37,7 @@ const never: IsStopped = () => false
 
 /** Finishes a removal, unless `isStopped`. Throws if anything other than links refers to the record. */
 export async function finishRemoval(db: Db, removal: Removal, id: number, isStopped = never): Promise<void> {
+  let isFree = false
   while (!isStopped()) {
     const detached = await removal.detachLinks(db, id, new Date().toISOString())
     if (detached > 0) continue
@@ -44,9 +45,10 @@ export async function finishRemoval(db: Db, removal: Removal, id: number, isStop
       await db.execute(removal.deleteRemoved(id))
       return
     } catch (error) {
-      // Another process is detaching the last links, or earlier transactions have stored new ones.
-      const [link] = await db.execute(removal.selectLink(id))
-      if (!(error instanceof ForeignKeyViolation) || link === undefined) throw error
+      // Another process is detaching the last links, or earlier transactions have stored new ones. It may have finished
+      // since, so the record is deleted again if no link is left.
+      if (!(error instanceof ForeignKeyViolation) || isFree) throw error
+      isFree = (await db.execute(removal.selectLink(id))).length === 0
     }
   }
 }
