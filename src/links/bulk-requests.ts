@@ -38,6 +38,7 @@ import {
 import { findUnknownTags } from './link-tags.ts'
 import { unknownTagsFor } from './routes.ts'
 import { type LinkRow, linkOf } from './schema.ts'
+import { lockLinks } from './store.ts'
 
 interface Parts {
   readonly api: Api
@@ -232,11 +233,13 @@ async function runBulk<Values extends object>(
   const request = await prepare(values)
   const sent = fields.csv instanceof Table ? { links: fields.csv } : fields
   const claim = claimOf(exchange, { caller, fields: sent }, key, request.operation.body.form)
+  const existing = request.rows.flatMap(({ id = [] }) => id)
   let applied: BulkOutcome['applied'] = []
   const response = await transactions.run(
     () =>
       idempotentRequests.run(claim, (db) =>
         db.write(async (tx) => {
+          await lockLinks(tx, caller.account, existing)
           const outcome = await applyRows(tx, request, shortUrl)
           if (query.values.atomic && outcome.violations.length > 0) throw rejected(request, outcome)
           applied = outcome.applied

@@ -1,10 +1,11 @@
-/** Merging tags on PostgreSQL while other transactions have locked tags and links. */
+/** Merging tags and bulk requests on PostgreSQL while other transactions have locked tags and links. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { newDomain, newLink } from '../../test/links.ts'
 import { newDatabase } from '../../test/postgres-database.ts'
 import { createAccount } from '../accounts/store.ts'
+import { lockLinks } from '../links/store.ts'
 import { openPostgres } from '../storage/postgres/open.ts'
 import { finishRemoval } from '../storage/removal.ts'
 import { beginTagRemoval, insertTag, tagRemoval } from './store.ts'
@@ -22,13 +23,14 @@ async function open(t: TestContext) {
   })
   const { id: account } = await createAccount(storage, 'Acme')
   const tag = async (name: string) => (await insertTag(storage, account, { name, color: 1 })).record.id
-  const link = await newLink(storage, { account, domain: await newDomain(storage, account, 'go.acme.com') }, 'x')
+  const place = { account, domain: await newDomain(storage, account, 'go.acme.com') }
+  const [link, later] = [await newLink(storage, place, 'x'), await newLink(storage, place, 'y')]
   /** Resolves when this many transactions wait for a lock. */
   const waiting = async (count: number) => {
     const query = 'select distinct pid from pg_locks where not granted'
     while ((await client.query(query)).rows.length < count);
   }
-  return { storage, client, account, link, waiting, a: await tag('a'), b: await tag('b') }
+  return { storage, client, account, link, later, waiting, a: await tag('a'), b: await tag('b') }
 }
 
 test('two merges of the same tags lock them in the same order, so that one of them succeeds', async (t) => {
@@ -59,4 +61,15 @@ test('a merge locks links before their tags, so that an edit of a link does not 
     'select (select count(*) from tags where account_id > 0) tags, (select count(*) from link_tags) tagged',
   )
   assert.deepEqual(rows, [{ tags: '1', tagged: '0' }])
+})
+
+test('bulk requests lock links in the order of ids, so that two of them do not wait for each other', async (t) => {
+  const { storage, client, account, link, later, waiting } = await open(t)
+  await client.query('begin')
+  await client.query('select from links where id = $1 for update', [link])
+  const locked = storage.write((tx) => lockLinks(tx, account, [later, link]))
+  await waiting(1)
+  assert.equal((await client.query('select from links where id = $1 for update skip locked', [later])).rows.length, 1)
+  await client.query('commit')
+  await locked
 })
