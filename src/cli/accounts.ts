@@ -1,9 +1,17 @@
 import { createAccount, findAccount, listAccounts } from '../accounts/store.ts'
 import { StartupFailure } from '../errors.ts'
-import type { Db } from '../storage/port.ts'
+import type { Db, Storage } from '../storage/port.ts'
 import { program } from '../version.ts'
-import { flag, optional, recordName, required, timeZone, WrongUse } from './arguments.ts'
-import { recordCommand } from './command.ts'
+import { account, flag, optional, recordName, required, timeZone, WrongUse } from './arguments.ts'
+import {
+  type Arguments,
+  type Command,
+  type Declared,
+  type Printed,
+  recordCommand,
+  type Terminal,
+  type Values,
+} from './command.ts'
 import { json, table } from './output.ts'
 
 export const accountCommands = {
@@ -32,6 +40,22 @@ export const accountCommands = {
       return table([['ID', 'NAME', 'TIME ZONE', 'CREATED'], ...lines])
     },
   }),
+}
+
+/** Declares a command on the records of an account, with an option for the account. */
+export function accountCommand<const A extends Arguments>(
+  declared: Declared<A> & {
+    readonly run: (db: Storage, values: Values<A> & { readonly account: number }, terminal: Terminal) => Printed
+  },
+): Command {
+  return recordCommand({
+    ...declared,
+    arguments: { ...declared.arguments, account },
+    run: async (db, values, terminal) => {
+      const given = values as Values<A> & { readonly account?: number }
+      return declared.run(db, { ...given, account: await chooseAccount(db, given.account) }, terminal)
+    },
+  })
 }
 
 /** Returns this account's ID, by default that of the only account. Throws `StartupFailure` or `WrongUse` otherwise. */

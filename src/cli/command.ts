@@ -36,11 +36,11 @@ export interface Command {
 
 /** The options by name. The key `operand` declares the argument without a name. */
 export type Arguments = Readonly<Record<string, Argument<unknown>>>
-type Values<A extends Arguments> = { readonly [Name in keyof A]: A[Name] extends Argument<infer T> ? T : never }
+export type Values<A extends Arguments> = { readonly [Name in keyof A]: A[Name] extends Argument<infer T> ? T : never }
 /** A plain text means exit code 0. */
-type Printed = Promise<string | Result>
+export type Printed = Promise<string | Result>
 
-interface Declared<A extends Arguments> {
+export interface Declared<A extends Arguments> {
   readonly summary: string
   readonly arguments: A
   readonly notes?: string

@@ -36,7 +36,7 @@ _waymark; echo "\${COMPREPLY[*]}"`
 
 test('completes every option of the help in zsh and fish, with its description in fish', async () => {
   const [zsh, fish] = [await scriptFor('zsh'), await scriptFor('fish')]
-  assert.match(zsh, /^ {4}' tags merge'\) list='--help --into --yes --account --json' ;;$/m)
+  assert.match(zsh, /^ {4}' tags merge'\) list='--help --into --yes --json --account' ;;$/m)
   assert.match(zsh, /\ncompdef _waymark waymark\n$/)
   const place = `complete -c waymark -n 'test "$(__waymark_place)" = " links`
   assert.ok(fish.includes(`${place} export"' -l format -x -a 'csv jsonl' -d 'the format: `), fish)

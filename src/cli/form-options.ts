@@ -122,6 +122,13 @@ export async function submit<T>(
   }
 }
 
+/** Returns the values of the fields. Throws `WrongUse` if the form rejects them. */
+export function checkedFields<T>(form: Form<T>, fields: Fields): T {
+  const values = form.check(fields)
+  if (values instanceof Failure) throw new WrongUse(formatViolations(values.facts.violations ?? []))
+  return values
+}
+
 export function formatViolations(violations: readonly Violation[], operand?: string): string {
   return violations
     .map(({ field, code, refusal }) => {

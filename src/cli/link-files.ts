@@ -7,10 +7,9 @@ import { exportQuery, linkFile } from '../links/export.ts'
 import { drawQr, qrQuery } from '../links/qr.ts'
 import { linkOf } from '../links/schema.ts'
 import { findQrStyle } from '../qr/store.ts'
-import { chooseAccount } from './accounts.ts'
-import { account, flag, optionalFile, WrongUse } from './arguments.ts'
-import { recordCommand } from './command.ts'
-import { formatViolations, givenFields, optionsOf } from './form-options.ts'
+import { accountCommand } from './accounts.ts'
+import { flag, optionalFile, WrongUse } from './arguments.ts'
+import { checkedFields, formatViolations, givenFields, optionsOf } from './form-options.ts'
 import { isTerminal } from './output.ts'
 import { aliasNote, aliasOperand, chooseLink, domainOfAlias, ownShortUrls, withIds } from './references.ts'
 import { writeExport } from './transfer.ts'
@@ -19,30 +18,26 @@ const outputFile = optionalFile('the file to write (default, or if "-": standard
 const force = flag('overwrite the file if it exists')
 
 export const linkFileCommands = {
-  export: recordCommand({
+  export: accountCommand({
     summary: 'Write links to a CSV or JSON Lines file, with the filters of a list.',
-    arguments: { operand: outputFile, ...optionsOf(exportQuery), account, force },
-    run: async (db, { operand: file, account: id, force, ...options }, terminal) => {
-      const account = await chooseAccount(db, id)
-      const query = exportQuery.check(await withIds(db, account, givenFields(exportQuery, options)))
-      if (query instanceof Failure) throw new WrongUse(formatViolations(query.facts.violations ?? []))
+    arguments: { operand: outputFile, ...optionsOf(exportQuery), force },
+    run: async (db, { operand: file, account, force, ...options }, terminal) => {
+      const query = checkedFields(exportQuery, await withIds(db, account, givenFields(exportQuery, options)))
       return writeExport(linkFile(db, account, query, await ownShortUrls(db)), file, force, terminal)
     },
   }),
 
-  qr: recordCommand({
+  qr: accountCommand({
     summary: 'Draw the QR code of a link as SVG or PNG, in the style of its domain.',
     arguments: {
       operand: aliasOperand,
       output: { ...outputFile, help: `${outputFile.help}. The name implies the format if it ends in .svg or .png` },
       ...optionsOf(qrQuery),
       domain: domainOfAlias,
-      account,
       force,
     },
     notes: aliasNote,
-    run: async (db, { operand: alias, output: file, domain, account: id, force, ...options }, { out, err }) => {
-      const account = await chooseAccount(db, id)
+    run: async (db, { operand: alias, output: file, domain, account, force, ...options }, { out, err }) => {
       const row = await chooseLink(db, account, alias, domain)
       const { short_url } = linkOf(row, await ownShortUrls(db))
       const style = await findQrStyle(db, account, row.domain_id)

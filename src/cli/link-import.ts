@@ -20,9 +20,9 @@ import { type Link, linkLabels, linkOf, storeLink } from '../links/schema.ts'
 import { findLinkDomain } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
-import { chooseAccount } from './accounts.ts'
-import { account, flag, optional, optionalFile, text } from './arguments.ts'
-import { recordCommand, type Terminal, wrapped } from './command.ts'
+import { accountCommand } from './accounts.ts'
+import { flag, optional, optionalFile, text } from './arguments.ts'
+import { type Terminal, wrapped } from './command.ts'
 import { noDomain } from './form-options.ts'
 import { linkActions } from './links.ts'
 import { isTerminal, json, printable, table, withProgress } from './output.ts'
@@ -32,7 +32,7 @@ import { readFailure } from './transfer.ts'
 const columns = Object.keys(storeLink.fields).join(', ')
 const count = (links: number, noun = 'link') => `${links.toLocaleString('en-US')} ${noun}${links === 1 ? '' : 's'}`
 
-export const linkImportCommand = recordCommand({
+export const linkImportCommand = accountCommand({
   summary: 'Check a CSV file of new links, and create them with --yes.',
   arguments: {
     operand: optionalFile('the file (default, or if "-": standard input)'),
@@ -42,15 +42,13 @@ export const linkImportCommand = recordCommand({
     'skip-errors': flag('with --yes: create the other links if rows have errors'),
     'skip-existing': flag('leave out rows whose alias exists already'),
     'skip-unknown': flag('leave out columns with unknown names'),
-    account,
     json: flag('print "stored", "links" and "errors" as JSON, with the row of each link and error'),
   },
   notes: wrapped(
     `The first row names the columns: ${columns}. The names of the dashboard work, too. Only "url" is required, and a list of URLs needs no names. A domain is a host name, a space its name, and tags have commas between them. Commas, semicolons or tabs separate the cells. Times such as 2026-12-31 18:00 are in UTC. A date without a time starts a link at the beginning of that day, and stops it at the end, in the time zone of the account. A file has up to ${count(maxBulkLinks)}. Each ${count(maxRows)} are one transaction.`,
     0,
   ),
-  run: async (db, { operand: file, domain, space, account: id, ...options }, terminal) => {
-    const account = await chooseAccount(db, id)
+  run: async (db, { operand: file, domain, space, account, ...options }, terminal) => {
     const shortUrl = await ownShortUrls(db)
     const place = await withIds(db, account, { domain_id: domain, space_id: space })
     const parsed = await parse(db, account, await readBytes(file, terminal), options['skip-unknown'])

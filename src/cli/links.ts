@@ -1,6 +1,6 @@
 /** The commands on single links and the list. They use the forms, checks and store of the API. */
 import { insertRecord } from '../api/operations.ts'
-import { Failure, StartupFailure } from '../errors.ts'
+import { StartupFailure } from '../errors.ts'
 import { pageRequestOf } from '../forms/list-query.ts'
 import { LinkActions } from '../links/actions.ts'
 import { type DestinationWarning, destinationWarnings } from '../links/destination-warnings.ts'
@@ -10,10 +10,10 @@ import { removeLink } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { Storage } from '../storage/port.ts'
-import { chooseAccount } from './accounts.ts'
-import { account, flag, required, text, WrongUse } from './arguments.ts'
-import { recordCommand, type Terminal } from './command.ts'
-import { formatViolations, givenFields, listOptionsOf, optionsOf, requireChange, submit } from './form-options.ts'
+import { accountCommand } from './accounts.ts'
+import { flag, required, text } from './arguments.ts'
+import type { Terminal } from './command.ts'
+import { checkedFields, givenFields, listOptionsOf, optionsOf, requireChange, submit } from './form-options.ts'
 import { isConfirmed, json, table } from './output.ts'
 import { aliasNote, aliasOperand, chooseLink, domainOfAlias, ownShortUrls, withIds } from './references.ts'
 import { restOf } from './resources.ts'
@@ -27,16 +27,14 @@ export function linkActions(db: Storage, shortUrl: ShortUrl): LinkActions {
 }
 
 export const linkCommands = {
-  create: recordCommand({
+  create: accountCommand({
     summary: 'Create a short link and print its short URL.',
     arguments: {
       operand: required('URL', 'the destination', text),
       ...optionsOf(storeLink, ['url']),
-      account,
       json: asJson,
     },
-    run: async (db, { operand: url, account: id, json: isJson, ...options }, terminal) => {
-      const account = await chooseAccount(db, id)
+    run: async (db, { operand: url, account, json: isJson, ...options }, terminal) => {
       const fields = await withIds(db, account, givenFields(storeLink, { ...options, url }))
       const shortUrl = await ownShortUrls(db)
       const handlers = linkHandlers(db, linkActions(db, shortUrl), shortUrl)
@@ -47,17 +45,14 @@ export const linkCommands = {
     },
   }),
 
-  list: recordCommand({
+  list: accountCommand({
     summary: 'List the links, newest first.',
     arguments: {
       ...listOptionsOf(listLinksQuery),
-      account,
       json: flag('print the records as JSON'),
     },
-    run: async (db, { limit, account: id, json: isJson, ...options }, { err }) => {
-      const account = await chooseAccount(db, id)
-      const query = listLinksQuery.check(await withIds(db, account, givenFields(listLinksQuery, options)))
-      if (query instanceof Failure) throw new WrongUse(formatViolations(query.facts.violations ?? []))
+    run: async (db, { limit, account, json: isJson, ...options }, { err }) => {
+      const query = checkedFields(listLinksQuery, await withIds(db, account, givenFields(listLinksQuery, options)))
       const shortUrl = await ownShortUrls(db)
       const { list } = linkHandlers(db, linkActions(db, shortUrl), shortUrl)
       const page = await list(account, { ...pageRequestOf(query, resources.links), limit })
@@ -66,31 +61,29 @@ export const linkCommands = {
     },
   }),
 
-  show: recordCommand({
+  show: accountCommand({
     summary: 'Show a link.',
-    arguments: { operand: aliasOperand, domain: domainOfAlias, account, json: flag('print the record as JSON') },
+    arguments: { operand: aliasOperand, domain: domainOfAlias, json: flag('print the record as JSON') },
     notes: aliasNote,
     run: async (db, { operand: alias, domain, account, json: isJson }) => {
-      const row = await chooseLink(db, await chooseAccount(db, account), alias, domain)
+      const row = await chooseLink(db, account, alias, domain)
       const link = linkOf(row, await ownShortUrls(db))
       return isJson ? json(link) : table(Object.entries(link).map(([name, value]) => [name, String(value ?? '-')]))
     },
   }),
 
-  update: recordCommand({
+  update: accountCommand({
     summary: 'Change a link and print its short URL. Running servers redirect by the new values within a second.',
     arguments: {
       operand: aliasOperand,
       ...optionsOf(updateLink, ['domain_id']),
       domain: domainOfAlias,
-      account,
       json: asJson,
     },
     notes: `Omitted options stay unchanged. An empty value, such as --title "", clears an optional field.
 ${aliasNote}`,
     check: ({ domain: _, ...options }) => requireChange(updateLink, options),
-    run: async (db, { operand: alias, domain, account: id, json: isJson, ...options }, terminal) => {
-      const account = await chooseAccount(db, id)
+    run: async (db, { operand: alias, domain, account, json: isJson, ...options }, terminal) => {
       const row = await chooseLink(db, account, alias, domain)
       const fields = await withIds(db, account, givenFields(updateLink, options))
       const shortUrl = await ownShortUrls(db)
@@ -101,12 +94,11 @@ ${aliasNote}`,
     },
   }),
 
-  delete: recordCommand({
+  delete: accountCommand({
     summary: 'Delete a link permanently. Running servers stop redirecting it within a second.',
-    arguments: { operand: aliasOperand, domain: domainOfAlias, yes, account },
+    arguments: { operand: aliasOperand, domain: domainOfAlias, yes },
     notes: aliasNote,
-    run: async (db, { operand: alias, domain, account: id, yes }, terminal) => {
-      const account = await chooseAccount(db, id)
+    run: async (db, { operand: alias, domain, account, yes }, terminal) => {
       const row = await chooseLink(db, account, alias, domain)
       const { short_url, url } = linkOf(row, await ownShortUrls(db))
       const question = `Delete ${short_url}, which redirects to ${url}?`

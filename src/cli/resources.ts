@@ -3,7 +3,7 @@ import { insertRecord, type Operations, type ResourceHandlers } from '../api/ope
 import { domainActions } from '../domains/actions.ts'
 import { domainOperations } from '../domains/schema.ts'
 import { countLinks } from '../domains/store.ts'
-import { Failure, StartupFailure } from '../errors.ts'
+import { StartupFailure } from '../errors.ts'
 import { pageRequestOf } from '../forms/list-query.ts'
 import { countLinksIn, maxCountedLinks } from '../links/store.ts'
 import { resources } from '../resources.ts'
@@ -13,10 +13,10 @@ import type { Db, Page, Storage } from '../storage/port.ts'
 import { tagActions } from '../tags/actions.ts'
 import { mergeTagForm, tagOperations } from '../tags/schema.ts'
 import { tagRecords } from '../tags/store.ts'
-import { chooseAccount } from './accounts.ts'
-import { account, flag, required, text, WrongUse } from './arguments.ts'
-import { type Command, recordCommand } from './command.ts'
-import { formatViolations, givenFields, listOptionsOf, optionsOf, requireChange, submit } from './form-options.ts'
+import { accountCommand } from './accounts.ts'
+import { flag, required, text } from './arguments.ts'
+import type { Command } from './command.ts'
+import { checkedFields, givenFields, listOptionsOf, optionsOf, requireChange, submit } from './form-options.ts'
 import { isConfirmed, json, table } from './output.ts'
 import { chooseRecord, type KindName, type NamedRecord } from './references.ts'
 
@@ -80,16 +80,14 @@ function commandsOf(kind: KindName): Readonly<Record<string, Command>> {
 function createCommand(kind: KindName): Command {
   const { form } = kinds[kind].operations.store.body
   const { name, ...others } = optionsOf(form)
-  return recordCommand({
+  return accountCommand({
     summary: `Create a ${kind} and print its ID.`,
     arguments: {
       operand: required('NAME', String(name?.help), text),
       ...others,
-      account,
       json: asJson,
     },
-    run: async (db, { operand: name, account: id, json: isJson, ...options }) => {
-      const account = await chooseAccount(db, id)
+    run: async (db, { operand: name, account, json: isJson, ...options }) => {
       const fields = { ...givenFields(form, options), name }
       const { record } = await submit(
         form,
@@ -105,13 +103,11 @@ function createCommand(kind: KindName): Command {
 function listCommand(kind: KindName): Command {
   const { name, operations } = { name: `${kind}s` as const, ...kinds[kind] }
   const { query } = operations.list
-  return recordCommand({
+  return accountCommand({
     summary: `List the ${name}, newest first.`,
-    arguments: { ...listOptionsOf(query), account, json: flag('print the records as JSON') },
-    run: async (db, { limit, account: id, json: isJson, ...options }, { err }) => {
-      const account = await chooseAccount(db, id)
-      const checked = query.check(givenFields(query, options))
-      if (checked instanceof Failure) throw new WrongUse(formatViolations(checked.facts.violations ?? []))
+    arguments: { ...listOptionsOf(query), json: flag('print the records as JSON') },
+    run: async (db, { limit, account, json: isJson, ...options }, { err }) => {
+      const checked = checkedFields(query, givenFields(query, options))
       const page = await kinds[kind].actions(db).list(account, { ...pageRequestOf(checked, resources[name]), limit })
       err.write(restOf(page, name))
       return isJson ? json(page.rows) : recordTable(page.rows)
@@ -141,13 +137,12 @@ export function recordTable(records: readonly object[], none: readonly string[] 
 function updateCommand(kind: KindName): Command {
   const { form } = kinds[kind].operations.patch.body
   const fixed = kind === 'domain' ? ['name'] : []
-  return recordCommand({
+  return accountCommand({
     summary: `Change a ${kind}.`,
-    arguments: { operand: operandOf(kind), ...optionsOf(form, fixed), account, json: asJson },
+    arguments: { operand: operandOf(kind), ...optionsOf(form, fixed), json: asJson },
     notes: 'Omitted options stay unchanged. An empty value, such as "", clears an optional field.',
     check: (values) => requireChange(form, values),
-    run: async (db, { operand, account: id, json: isJson, ...options }) => {
-      const account = await chooseAccount(db, id)
+    run: async (db, { operand, account, json: isJson, ...options }) => {
       const { id: record } = await chooseRecord(db, account, kind, operand, kind.toUpperCase())
       const fields = givenFields(form, options)
       const changed = await submit(form, fields, () => kinds[kind].actions(db).change(account, record, fields, null))
@@ -158,11 +153,10 @@ function updateCommand(kind: KindName): Command {
 
 function deleteCommand(kind: KindName): Command {
   const { query } = kinds[kind].operations.delete
-  return recordCommand({
+  return accountCommand({
     summary: `Delete a ${kind} permanently.`,
-    arguments: { operand: operandOf(kind), ...(query && optionsOf(query)), yes, account },
-    run: async (db, { operand, yes, account: id, ...options }, terminal) => {
-      const account = await chooseAccount(db, id)
+    arguments: { operand: operandOf(kind), ...(query && optionsOf(query)), yes },
+    run: async (db, { operand, yes, account, ...options }, terminal) => {
       const record = await chooseRecord(db, account, kind, operand, kind.toUpperCase())
       const fields = query === undefined ? {} : givenFields(query, options)
       const links = await kinds[kind].countLinks(db, account, record.id)
@@ -182,17 +176,15 @@ function deleteCommand(kind: KindName): Command {
 }
 
 function mergeCommand(): Command {
-  return recordCommand({
+  return accountCommand({
     summary: 'Give the links of a tag another tag, and delete the first one.',
     arguments: {
       operand: operandOf('tag'),
       into: required('TAG', 'the ID or name of the tag that the links get', text),
       yes,
-      account,
       json: flag('print the remaining tag as JSON'),
     },
-    run: async (db, { operand, into: other, yes, account: id, json: isJson }, terminal) => {
-      const account = await chooseAccount(db, id)
+    run: async (db, { operand, into: other, yes, account, json: isJson }, terminal) => {
       const tag = await chooseRecord(db, account, 'tag', operand, 'TAG')
       const into = await chooseRecord(db, account, 'tag', other, '--into')
       const links = linkCount(await countTagged(db, account, tag.id))

@@ -3,9 +3,8 @@ import { statsQuery } from '../analytics/statistics/schema.ts'
 import { findLinkNames } from '../links/link-list.ts'
 import { findLinksByAlias } from '../links/store.ts'
 import type { Db } from '../storage/port.ts'
-import { chooseAccount } from './accounts.ts'
-import { account, flag, idFrom, text, withDefault } from './arguments.ts'
-import { recordCommand } from './command.ts'
+import { accountCommand } from './accounts.ts'
+import { flag, idFrom, text, withDefault } from './arguments.ts'
 import { givenFields, optionsOf, submit } from './form-options.ts'
 import { json } from './output.ts'
 import { chooseLink, ownShortUrls, withIds } from './references.ts'
@@ -13,16 +12,14 @@ import { recordTable } from './resources.ts'
 
 const { name, ...options } = optionsOf(statsQuery)
 
-export const statsCommand = recordCommand({
+export const statsCommand = accountCommand({
   summary: 'Show the clicks of the account, or of a link, a domain, a space or a tag.',
   arguments: {
     operand: withDefault(String(name?.placeholder), 'the statistic (default: clicks over time)', 'clicks', text),
     ...options,
-    account,
     json: flag('print the rows as "data", and the range and the totals as "meta", as JSON'),
   },
-  run: async (db, { operand: name, account: id, json: isJson, ...options }) => {
-    const account = await chooseAccount(db, id)
+  run: async (db, { operand: name, account, json: isJson, ...options }) => {
     const { link_id: link, ...given } = givenFields(statsQuery, options)
     const fields = await withIds(db, account, {
       ...given,

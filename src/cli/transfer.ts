@@ -15,9 +15,9 @@ import { tagTransfer } from '../tags/transfer.ts'
 import { exportRecords, type Totals } from '../transfer/export.ts'
 import { type Imported, importRecords } from '../transfer/import.ts'
 import { program } from '../version.ts'
-import { chooseAccount } from './accounts.ts'
-import { account, choice, day, flag, optional, optionalFile, WrongUse, withDefault } from './arguments.ts'
-import { recordCommand, type Terminal } from './command.ts'
+import { accountCommand } from './accounts.ts'
+import { choice, day, flag, optional, optionalFile, WrongUse, withDefault } from './arguments.ts'
+import type { Terminal } from './command.ts'
 import { isTerminal, json, printable, withProgress } from './output.ts'
 import { ownShortUrls } from './references.ts'
 
@@ -29,19 +29,18 @@ const exportFile = optionalFile('the file to write (default, or if "-": standard
 const force = flag('overwrite the file if it exists')
 
 export const transferCommands = {
-  export: recordCommand({
+  export: accountCommand({
     summary: `Export the ${recordList} of an account as JSON Lines.`,
-    arguments: { operand: exportFile, account, force },
+    arguments: { operand: exportFile, force },
     notes: `The file has a header, one line per record, one line per link and day of clicks, and an end. It contains no API keys and
 no accounts. To export only clicks, use "${program} export clicks".`,
-    run: async (db, { operand: file, account: id, force }, terminal) => {
-      const account = await chooseAccount(db, id)
+    run: async (db, { operand: file, account, force }, terminal) => {
       const time_zones = parseTimeZones(await findTimeZones(db, account))
       return writeExport(exportRecords(db, account, transferables, { time_zones }), file, force, terminal)
     },
   }),
 
-  'export clicks': recordCommand({
+  'export clicks': accountCommand({
     summary: 'Export clicks per link and day, as JSON Lines or for spreadsheets.',
     arguments: {
       operand: exportFile,
@@ -54,7 +53,6 @@ no accounts. To export only clicks, use "${program} export clicks".`,
       ),
       from: optional('DAY', 'the first day, such as 2026-11-01 (default: the oldest)', day),
       to: optional('DAY', 'the last day, inclusive (default: the newest)', day),
-      account,
       force,
     },
     notes: `To write a file named clicks, use ./clicks. "${program} import" accepts JSON Lines, and adds the clicks to links with
@@ -63,19 +61,18 @@ the same domain and alias. To move links together with their clicks, use "${prog
       if (from !== undefined && to !== undefined && from > to) throw new WrongUse("--from can't be later than --to.")
     },
     run: async (db, { operand: file, format, from, to, account, force }, terminal) => {
-      const [owner, shortUrl] = [await chooseAccount(db, account), await ownShortUrls(db)]
-      return writeExport(clickTexts(db, owner, format, { from, to }, shortUrl), file, force, terminal)
+      const shortUrl = await ownShortUrls(db)
+      return writeExport(clickTexts(db, account, format, { from, to }, shortUrl), file, force, terminal)
     },
   }),
 
-  import: recordCommand({
+  import: accountCommand({
     summary: 'Import an export file into an account.',
     arguments: {
       operand: optionalFile(
         `a file from "${program} export" or, as JSON Lines, from "${program} export clicks" (default, or if
 "-": standard input)`,
       ),
-      account,
       'as-new': flag('store a space under a new ID if its old ID belongs to a different or an edited space here'),
       json: flag(
         `print the summary as JSON: the numbers "stored", "known" (already present) and "refused" (rejected),
@@ -86,8 +83,8 @@ and "missing", a sentence if the file is incomplete, otherwise null`,
 again: it recognizes domains and tags by name, links by domain and alias, and spaces by their ID in the exporting database. A day
 of clicks is rejected if the link has other clicks on that day. Clicks from "export clicks" are added to links with the
 same domain and alias. Rejected lines are listed on stderr, and the exit code is then 1.`,
-    run: async (db, { operand: file, account: id, 'as-new': asNew, json: isJson }, { input, err }) => {
-      const destination = { account: await chooseAccount(db, id), asNew, transferables }
+    run: async (db, { operand: file, account, 'as-new': asNew, json: isJson }, { input, err }) => {
+      const destination = { account, asNew, transferables }
       const source = file === undefined ? input() : createReadStream(file)
       if (isTerminal(source)) {
         err.write(`Reading an export from the terminal. End it with Ctrl-D, or pass a file: ${program} import FILE\n`)
