@@ -235,8 +235,8 @@ export class Pages {
     const { status = 200, ...rest } = shown
     const path = shortReturnPath(exchange.target)
     const names = { ...this.#services, account: request.account }
-    // Notices wait for a successful page that is shown.
-    const isShown = status < 400 && exchange.method !== 'HEAD' && !isRefresh(exchange)
+    // Notices wait for a successful page that is shown. The response to a form, such as a question, is about the form.
+    const isShown = status < 400 && exchange.method === 'GET' && !isRefresh(exchange)
     const notice = isShown ? await consumeNotices(exchange, names, this.isSecure(exchange)) : null
     const frame = { account: session.account.name, scheme: readScheme(exchange), path, notice }
     const framed = renderFramed({ ...rest, ...frame })

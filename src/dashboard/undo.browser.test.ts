@@ -35,6 +35,13 @@ const isUndoOnTop = `(() => {
   return scrollY > 0 && document.elementFromPoint(x + width / 2, y + height / 2) === button
 })()`
 
+/** Returns whether no notice covers the title. */
+const isTitleOnTop = `(() => {
+  const title = document.querySelector('h1')
+  const { x, y, height } = title.getBoundingClientRect()
+  return [y + 1, y + height - 1].every((at) => title.contains(document.elementFromPoint(x + 5, at)))
+})()`
+
 for (const [link, name, options] of [
   [2, 'on a desktop', {}],
   [4, 'on a phone', phone()],
@@ -55,6 +62,11 @@ for (const [link, name, options] of [
     await page.getByText(/ restored\./).waitFor()
     assert.equal(new URL(page.url()).pathname, '/app/spaces')
     await keepsOffer(page, app.origin, link)
+    await page.getByRole('link', { name: 'New space' }).click()
+    await page.getByLabel('Name').fill(`Fair ${link}`)
+    await page.getByRole('button', { name: 'Create space' }).click()
+    await page.getByText('Space created.').waitFor()
+    assert.equal(await page.evaluate(isTitleOnTop), true, 'the notices cover the title')
     await page.getByRole('button', { name: 'Dismiss' }).click()
     await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' })
     await page.goto(`${app.origin}/app/spaces`)

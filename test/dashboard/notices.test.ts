@@ -109,7 +109,7 @@ test('offers to create another link on the same domain, in the same space', asyn
 test('keeps an offer to undo a change on the following pages, next to other notices, until it is used', async () => {
   const own = await newPlace(app)
   const browser = await signedIn(app, own.key)
-  const link = await own.link()
+  const [link, other] = [await own.link(), await own.link()]
   const restore = `/app/links/${link.id}/restore`
   await browser.post(`/app/links/${link.id}/delete`)
   for (const path of ['/app/links', '/app', '/app/about', '/app/links/new']) {
@@ -117,6 +117,9 @@ test('keeps an offer to undo a change on the following pages, next to other noti
     assert.match(said.join(), /deleted\. Undo Dismiss$/)
     assert.ok(actions.includes(restore), path)
   }
+  const selected = { what: 'delete', [`row-${other.id}`]: 'on' }
+  const question = await browser.post('/app/links/selected', selected)
+  assert.deepEqual([question.page.heading, question.page.said], ['Delete 1 link?', []])
   await browser.post('/app/spaces', { name: 'Sales' })
   const both = await browser.open('/app/spaces')
   assert.match(both.said.join(), /^Space created\.,.* deleted\. Undo Dismiss$/)

@@ -22,6 +22,7 @@ import { attempt, differing } from '../record-forms.ts'
 import { returnPath } from '../return-path.ts'
 import { copyableHostName, reachabilityBadge, reachabilitySection } from './domain-reachability.ts'
 import { GroupPages, type Listed } from './groups.ts'
+import { undoNote } from './link.ts'
 
 const home = '/app/domains'
 
@@ -52,7 +53,7 @@ export function addDomainPages(pages: Pages, services: Services): void {
     deletion: async ({ id, name_unicode }, total, links, account) => [
       total === 0 ? `Delete ${name_unicode}?` : `Delete ${name_unicode} and its ${links}?`,
       html`${await recentClicks(storage, account, id)} Visitors will see a 404 immediately.`,
-      'You can undo this for a minute.',
+      undoNote,
     ],
     isNamed: (domain, text) => isNameOf(domain, text),
     remove: (account, id) => domains.removeForNow(account, id),

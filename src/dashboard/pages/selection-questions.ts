@@ -188,7 +188,7 @@ async function askToChangeDomain(question: Question, domainId: number): Promise<
     return {
       title: `Nothing to move to ${name}`,
       place: 'links',
-      body: html`<div class="stack">${notes}${action}</div>`,
+      body: html`<div class="stack">${notes}</div><div class="actions">${action}</div>`,
     }
   }
   const counts = quantity(plan.moving.length, 'link')

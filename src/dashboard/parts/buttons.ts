@@ -106,7 +106,7 @@ const menuFormId = 'menu-form'
 
 /** Renders the form that the menus of a page share. */
 export function menuForm(fields: HiddenFields): Html {
-  return html`<form method="post" id="${menuFormId}">${hiddenFields(fields)}</form>`
+  return html`<form method="post" id="${menuFormId}" hidden>${hiddenFields(fields)}</form>`
 }
 
 function entry(item: MenuItem): Html {

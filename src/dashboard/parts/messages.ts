@@ -7,7 +7,7 @@ import { table } from './table.ts'
 /** Renders one line about a completed change, with an optional undo action after the text. */
 export function notice(kind: 'done' | 'warning', text: Part, action: Html | null): Html {
   const words = html`<p>${text}</p>`
-  const line = action === null ? words : html`<div class="line">${words} ${action}</div>`
+  const line = action === null ? words : html`<div class="line">${words} <div class="offers">${action}</div></div>`
   return html`<div class="notice ${kind}" role="status">${icon(kind)}${line}</div>`
 }
 
@@ -50,7 +50,7 @@ export function confirmation({ title, place, things = [], ...question }: Confirm
   const sentences = consequences.map((each) => html`<p>${each}</p>`)
   const list =
     things.length === 0 ? null : html`<ul class="things">${things.map((each) => html`<li>${each}</li>`)}</ul>`
-  const body = html`<form method="post" action="${action}" class="form">${onceField()}${hiddenFields(fields)}<div class="stack">${list}${notes}${sentences}</div>${controls}
+  const body = html`<form method="post" action="${action}" class="form" novalidate>${onceField()}${hiddenFields(fields)}<div class="stack">${list}${notes}${sentences}</div>${controls}
 <div class="actions">${submitButton({ label: verb, weight })}<a class="button plain" href="${cancel}" data-close>Cancel</a></div></form>`
   return { title, place, body }
 }
