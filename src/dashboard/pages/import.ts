@@ -82,10 +82,11 @@ export function addImportPages(pages: Pages, services: Services): void {
   pages.getFile(`${home}/template.csv`, async ({ account, exchange }) => {
     const { domains, spaces } = await loadChoices(services.storage, account, {})
     const [domain = 'go.example.com', space = ''] = [domains[0]?.name_unicode, spaces[0]?.name]
+    const lastDay = `${new Date().getUTCFullYear() + 1}-12-31`
     return sendCsv(exchange, 'waymark-import.csv', [
-      ['url', 'alias', 'domain_id', 'title', 'space_id', 'tags', 'notes'].map(labelOf),
-      ['https://example.com/summer-sale', 'summer-sale', domain, 'Summer sale', space, 'Summer, Print', ''],
-      ['https://example.com/jobs', '', domain, 'Jobs', '', '', 'Only the destination is required.'],
+      ['url', 'alias', 'domain_id', 'title', 'space_id', 'tags', 'active_period_end_at', 'notes'].map(labelOf),
+      ['https://example.com/summer-sale', 'summer-sale', domain, 'Summer sale', space, 'Summer, Print', lastDay, ''],
+      ['https://example.com/jobs', '', domain, 'Jobs', '', '', '', 'Only the destination is required.'],
     ])
   })
 
