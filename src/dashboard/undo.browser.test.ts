@@ -67,7 +67,9 @@ for (const [link, name, options] of [
     await page.getByRole('button', { name: 'Create space' }).click()
     await page.getByText('Space created.').waitFor()
     assert.equal(await page.evaluate(isTitleOnTop), true, 'the notices cover the title')
+    const dismissed = page.waitForResponse('**/app/dismiss')
     await page.getByRole('button', { name: 'Dismiss' }).click()
+    await dismissed
     await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' })
     await page.goto(`${app.origin}/app/spaces`)
     assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0)

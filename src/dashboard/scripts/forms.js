@@ -14,7 +14,9 @@ document.addEventListener('submit', (event) => {
   const { target: form } = event
   if (!(form instanceof HTMLFormElement) || !('dismiss' in form.dataset)) return
   event.preventDefault()
-  void fetch(form.action, { method: 'POST', body: new URLSearchParams(), redirect: 'manual' }).catch(() => undefined)
+  // People may leave the page before the response.
+  const request = { method: 'POST', body: new URLSearchParams(), redirect: 'manual', keepalive: true }
+  void fetch(form.action, /** @type {RequestInit} */ (request)).catch(() => undefined)
   form.closest('.notice')?.remove()
   document.querySelector('main')?.focus()
 })
