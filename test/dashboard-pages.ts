@@ -18,6 +18,7 @@ export const paths: Readonly<Record<string, string>> = {
   compare: '/app/links/compare?ids=1,2,43',
   'link-new': '/app/links/new',
   'link-import': '/app/links/import',
+  'link-move': '/app/links/move?search=odd',
   link: '/app/links/1',
   'link-odd': '/app/links/43',
   'link-edit': '/app/links/43/edit',
@@ -35,6 +36,9 @@ export const paths: Readonly<Record<string, string>> = {
   space: '/app/spaces/1',
   'space-odd': '/app/spaces/6',
   'space-edit': '/app/spaces/6/edit',
+  tags: '/app/tags',
+  tag: '/app/tags/1',
+  'tag-merge': '/app/tags/1/merge',
   keys: '/app/keys',
   'key-new': '/app/keys/new',
   'key-revoke': '/app/keys/1/revoke',
@@ -63,6 +67,7 @@ async function storeOddities(app: TestApp): Promise<void> {
   await storeCheck(storage, account, domain_id, { answer: 'elsewhere', records })
   await signInByToken(storage, await insertLoginToken(storage, account, { name: long }), 'Firefox on Linux')
   await createKey(storage, { account, name: long, scopes: ['*'], lifetimeMs: null, createdBy: long })
+  const dates = { active_period_start_at: '2026-10-14T22:00:00Z', active_period_end_at: '2099-10-14T22:00:00Z' }
   for (const [name, alias] of [
     [long, 'x'.repeat(128)],
     ['מבצע קיץ של החברה', 'קיץ-odd'],
@@ -70,6 +75,7 @@ async function storeOddities(app: TestApp): Promise<void> {
   ] as const) {
     const { id: space_id } = await stored('/spaces', { name, color: 5 })
     const url = `https://acme.com/${'path/'.repeat(300)}?q=${encodeURIComponent(name)}`
-    await stored('/links', { alias, url, title: `odd ${name}`.slice(0, 255), space_id, domain_id })
+    const odd = { title: `odd ${name}`.slice(0, 255), tags: ['Summer', name.slice(0, 50)], space_id, domain_id }
+    await stored('/links', { alias, url, ...odd, ...dates })
   }
 }
