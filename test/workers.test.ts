@@ -80,28 +80,22 @@ test('doubles the pause of a slot, replaces the last listening worker immediatel
     const [line] = await server.said(new RegExp(`^.*"worker":${pid},.*$`, 'm'))
     return JSON.parse(line).pause_ms
   }
+  // On a slow machine, a worker may live long enough to reset its pause.
+  const mayBeReset = (startsAfter: number) => performance.now() - startsAfter >= stableLifeMs
+  let startsAfter = performance.now()
   process.kill(first, 'SIGKILL')
   assert.equal(await pauseAfterDeathOf(first), 100)
   const second = (await untilAnswered(server, 3)).at(-1) as number
-  const startsAfter = performance.now()
+  const nextStartsAfter = performance.now()
   process.kill(second, 'SIGKILL')
-  assert.equal(await pauseAfterDeathOf(second), 200)
+  const pause = await pauseAfterDeathOf(second)
+  assert.ok(pause === 200 || (pause === 100 && mayBeReset(startsAfter)), String(pause))
+  startsAfter = nextStartsAfter
   const third = (await untilAnswered(server, 4)).at(-1) as number
   for (const pid of [third, other]) process.kill(pid, 'SIGKILL')
   const pauses = [await pauseAfterDeathOf(third), await pauseAfterDeathOf(other)]
-  // On a slow machine, a worker may live long enough to reset its pause.
-  const isReset = performance.now() - startsAfter >= stableLifeMs
   // The one that died last was the last that listened.
-  const possible = isReset
-    ? [
-        [0, 100],
-        [100, 0],
-        [400, 0],
-      ]
-    : [
-        [0, 100],
-        [400, 0],
-      ]
+  const possible = [[0, 100], [2 * pause, 0], ...(mayBeReset(startsAfter) ? [[100, 0]] : [])]
   assert.ok(
     possible.some((each) => String(each) === String(pauses)),
     String(pauses),
