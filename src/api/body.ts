@@ -111,7 +111,7 @@ const maxItems = 10_000
 const maxDepth = 16
 /** Values and ends that are read before the time is checked. */
 const stepsPerCheck = 100
-const jsonToken = /[ \t\n\r]*([{}[\]:,]|"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}[\]:,"]+|$)/sy
+const jsonToken = /[ \t\n\r]*([{}[\]:,]|"[^"\\]*(?:\\.[^"\\]*)*"?|[^\s{}[\]:,"]+|$)/sy
 
 /** An object or array while it is read. */
 interface Container {
@@ -227,7 +227,12 @@ class JsonReader {
 
   /** Throws the failure of the last token. */
   #fail(): never {
-    const lines = this.#text.slice(0, this.#last).split('\n')
-    throw malformedJson(lines.length, (lines.at(-1)?.length ?? 0) + 1)
+    let line = 1
+    let lineStart = 0
+    for (let end = this.#text.indexOf('\n'); end >= 0 && end < this.#last; end = this.#text.indexOf('\n', lineStart)) {
+      line += 1
+      lineStart = end + 1
+    }
+    throw malformedJson(line, this.#last - lineStart + 1)
   }
 }

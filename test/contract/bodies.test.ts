@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { parseJson } from '../../src/api/body.ts'
 import { startApp } from '../app.ts'
 import { anyCharacter } from '../characters.ts'
 import { type Answer, assertProblem, type Json, type Request } from '../client.ts'
@@ -272,6 +273,35 @@ test('422 not_single only for repeated members', async () => {
   )
 })
 
+test('JSON is read as JSON.parse reads it, whatever a client sends', async () => {
+  const name = fc.string({ unit: anyCharacter, maxLength: 3 }).filter((text) => !text.endsWith(']'))
+  const scalars = ['01', '-0', '1e999', '+1', '0x1', 'nul', '"\\ud800"', '"\\x"', '"\u0001"', '"\\\\"', '"a']
+  const json = fc.oneof(
+    fc.dictionary(name, fc.jsonValue({ maxDepth: 3 })).map((value) => JSON.stringify({ value })),
+    fc.tuple(name, fc.constantFrom(...scalars)).map(([field, value]) => `{${JSON.stringify(field)}:[ ${value}\n]}`),
+  )
+  const inserted = fc.constantFrom('', ...'{}[]:,"\\ \n\t0-.e\0\ufeff\u00a0\u2028', '"__proto__":1,')
+  const slips = fc.array(fc.tuple(fc.nat(40), fc.nat(1), inserted), { maxLength: 2 })
+  await fc.assert(
+    fc.asyncProperty(json, slips, async (valid, all) => {
+      const body = all.reduce((text, [at, cut, more]) => text.slice(0, at) + more + text.slice(at + cut), valid)
+      const bytes = Buffer.from(body)
+      let expected: unknown
+      try {
+        expected = JSON.parse(bytes.toString().replace(/^\ufeff/, ''))
+      } catch {
+        await assert.rejects(async () => parseJson(bytes), { code: 'malformed_body' })
+        return
+      }
+      const read = await parseJson(bytes)
+      // A repeated member is an error of its field, and only its last value is in `expected`.
+      if (!JSON.stringify(read).includes('"repeated":true'))
+        assert.equal(JSON.stringify(read), JSON.stringify(expected))
+    }),
+    { numRuns: runs(5_000, 200) },
+  )
+})
+
 test('400 for more than 100 members', async () => {
   const members = (count: number) => JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [n, n])))
   assert.equal((await postJson(members(100))).status, 422)
@@ -284,6 +314,7 @@ for (const [what, body, place] of [
   ['a comma too many', '{\n  "name": "x",\n}', ': it goes wrong at line 3, column 1'],
   ['single quotes', "{'name':'x'}", ': it goes wrong at line 1, column 2'],
   ['no end', '{"name":"x"', ': it goes wrong at line 1, column 12'],
+  ['an open text', '{"name": "x\\"', ': it goes wrong at line 1, column 10'],
   ['no number', '{"color":NaN}', ': it goes wrong at line 1, column 10'],
 ] as const) {
   test(`400 malformed_body for JSON with ${what}, with the position`, async () => {
