@@ -173,7 +173,7 @@ describe('clicks by value', () => {
 })
 
 describe('clicks of a tag', () => {
-  const value = fc.constantFrom(null, 'DE', 'x.example', other)
+  const value = fc.constantFrom(null, 'DE', 'x.example', '"\\', other)
   const click = fc.record({
     hour: fc.nat(23),
     kind: fc.constantFrom('people', 'people', 'bots', 'previews'),

@@ -155,13 +155,23 @@ async function tagDays(db: Db, account: number, tag: number, range: DayRange) {
     .where('account_id', '=', account)
     .where('tag_id', 'in', ids)
   const id = sql.ref<number>('click_days.id')
+  // The links of removed domains are gone, but keep their tags until they are deleted. Usually there are none.
+  const removed = await db.execute(query.selectFrom('domains').select('id').where('account_id', '=', 0).limit(1))
   return parts(daysOf(range), isLarge ? 1 : dayBatchSize)
     .map((days) =>
       storedDays('link', days)
         .where(({ exists, eb }) => (isLarge ? exists(tagged.where('link_id', '=', id)) : eb(id, 'in', tagged)))
-        .where(({ exists }) => exists(ownedRecord(account, 'link', id))),
+        .$if(removed.length > 0, (rows) => rows.where(({ exists }) => exists(ownedRecord(account, 'link', id)))),
     )
     .toArray()
+}
+
+/** Returns whether the links that have the account's tag now had visits in the range. */
+export async function hasTagDays(storage: Storage, account: number, tag: number, range: DayRange): Promise<boolean> {
+  for (const days of await tagDays(storage, account, tag, range)) {
+    if ((await storage.scan(account, days.select('day').limit(1))).length > 0) return true
+  }
+  return false
 }
 
 /** Returns the sum of numbers in JSON. They are exact up to 2^53 on both engines. */
@@ -205,42 +215,45 @@ async function rankingsOfTag<Name extends Dimension>(
   names: readonly Name[],
 ): Promise<Record<Name, Ranking>> {
   const rankings = emptyRankings(names)
-  for (const name of names) await addTagValues(storage, account, tag, range, name, rankings[name])
+  const steps = await tagDays(storage, account, tag, range)
+  for (const together of [names.filter((name) => name === 'links'), names.filter((name) => name !== 'links')]) {
+    if (together.length > 0) await addTagValues(storage, account, steps, together, rankings)
+  }
   return rankings
 }
 
-/** Adds the clicks by value of the links that have the account's tag now. The rarest of very many values become `other`. */
-async function addTagValues(
+/** Adds the clicks by value of some days, either of links or of other dimensions. The rarest of very many values become `other`. */
+async function addTagValues<Name extends Dimension>(
   storage: Storage,
   account: number,
-  tag: number,
-  range: DayRange,
-  name: Dimension,
-  ranking: Ranking,
+  steps: Awaited<ReturnType<typeof tagDays>>,
+  names: readonly Name[],
+  rankings: Record<Name, Ranking>,
 ): Promise<void> {
-  const isOfLinks = name === 'links'
-  const entries = isOfLinks ? sql`hours` : sql`breakdowns -> ${sql.lit(dimensions.indexOf(name))}`
+  const isOfLinks = names[0] === 'links'
+  const places = names.map((name) => sql`select ${sql.lit(dimensions.indexOf(name))} as number`)
+  const entries = isOfLinks ? sql`hours` : sql`breakdowns -> place.number`
   const key = isOfLinks ? sql.ref('click_days.id') : sql.ref('entry.key')
   const clicks = sumOf(isOfLinks ? sql`entry.value ->> 0` : sql`cast(entry.value as text)`)
-  const steps = await tagDays(storage, account, tag, range)
-  const limit = Math.min(maxStepValues, Math.ceil(maxTagValues / steps.length))
+  const limit = Math.min(maxStepValues, Math.ceil(maxTagValues / steps.length) * names.length)
   for (const days of steps) {
-    const rows = await storage.scan(
-      account,
-      days
-        .innerJoin(sql`json_each(${entries})`.as('entry'), (join) => join.onTrue())
-        .select([key.as('value'), clicks.as('clicks'), sql`sum(${clicks}) over ()`.as('total')])
-        .groupBy(key)
-        .having(clicks, '>', 0)
-        .orderBy(clicks, 'desc')
-        .limit(limit),
-    )
-    let rest = Number(rows[0]?.[2] ?? 0)
-    for (const [value, clicks] of rows) {
-      ranking.add(decodeValue(name, String(value)), Number(clicks))
-      rest -= Number(clicks)
+    const sums = days
+      .innerJoin(sql<{ number: number }>`(${sql.join(places, sql` union all `)})`.as('place'), (join) => join.onTrue())
+      .innerJoin(sql`json_each(${entries})`.as('entry'), (join) => join.onTrue())
+      .select(['place.number', key.as('value'), clicks.as('clicks')])
+      .select(sql`sum(${clicks}) over (partition by place.number)`.as('total'))
+      .groupBy(['place.number', key])
+      .having(clicks, '>', 0)
+      // The most frequent value of each dimension comes first, then the second of each, so each has its total.
+      .orderBy(sql`row_number() over (partition by place.number order by ${clicks} desc)`)
+      .limit(limit)
+    const rests = new Map<Name, number>()
+    for (const [place, value, found, total] of await storage.scan(account, sums)) {
+      const name = dimensions[Number(place)] as Name
+      rankings[name].add(decodeValue(name, String(value)), Number(found))
+      rests.set(name, (rests.get(name) ?? Number(total)) - Number(found))
     }
-    if (rest > 0) ranking.add(other, rest)
+    for (const [name, rest] of rests) if (rest > 0) rankings[name].add(other, rest)
   }
 }
 

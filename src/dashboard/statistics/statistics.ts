@@ -2,7 +2,7 @@
 import { type Calendar, calendarOf } from '../../analytics/calendar.ts'
 import type { DayRange, Interval } from '../../analytics/statistics/day-range.ts'
 import { seriesOf } from '../../analytics/statistics/statistics.ts'
-import type { Subject } from '../../analytics/statistics/store.ts'
+import { hasTagDays, type Subject } from '../../analytics/statistics/store.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { found } from '../../errors.ts'
 import type { Html } from '../../http/html.ts'
@@ -58,7 +58,13 @@ export class Statistics {
   /** Returns whether there were visits in the period or in the last twelve months, or the period is invalid. */
   async areWorthShowing(): Promise<boolean> {
     if (this.reading.violations.length > 0) return true
+    const { id, scope } = this.subject
     for (const { range } of [this.reading.period, namedPeriod('12m', this.calendar.today())]) {
+      if (scope === 'tag') {
+        const [storage, account] = this.scope
+        if (await hasTagDays(storage, account, id, range)) return true
+        continue
+      }
       const { clicks, bots, previews } = (await this.seriesOf(range, 'month')).totals
       if (clicks + bots + previews > 0) return true
     }
