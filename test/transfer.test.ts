@@ -355,7 +355,7 @@ test('exits with code 1 or 2 and a reason for invalid files and arguments', asyn
   writeFileSync(file, 'something else')
   for (const [args, code, sentence] of [
     [['import', join(folder, 'missing')], 1, /^The file \S+missing doesn't exist\.\n$/],
-    [['import', folder], 1, /^\S+ is a folder\. Choose an export file in it\.\n$/],
+    [['import', folder], 1, /^\S+ is a folder\. Choose a file in it\.\n$/],
     [['import', join(file, 'below')], 1, /^Can't read \S+: ENOTDIR.*\.\n$/],
     [['export', join(folder, 'missing', 'file')], 1, /^Can't write \S+: the folder \S+ doesn't exist\.\n$/],
     [['export', file], 1, /^The file \S+ already exists\. .*--force\.\n$/],

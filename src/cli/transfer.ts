@@ -80,9 +80,9 @@ and "missing", a sentence if the file is incomplete, otherwise null`,
       ),
     },
     notes: `Records get new IDs in the order of the old ones, and keep their times. You can stop an import at any time and run it
-again: it recognizes domains and tags by name, links by domain and alias, and spaces by their ID in the exporting database. A day
-of clicks is rejected if the link has other clicks on that day. Clicks from "export clicks" are added to links with the
-same domain and alias. Rejected lines are listed on stderr, and the exit code is then 1.`,
+again: it recognizes domains and tags by name, links by domain and alias, and spaces by their ID in the exporting
+database. A day of clicks is rejected if the link has other clicks on that day. Clicks from "export clicks" are added to
+links with the same domain and alias. Rejected lines are listed on stderr, and the exit code is then 1.`,
     run: async (db, { operand: file, account, 'as-new': asNew, json: isJson }, { input, err }) => {
       const destination = { account, asNew, transferables }
       const source = file === undefined ? input() : createReadStream(file)
@@ -161,7 +161,7 @@ export function readFailure(file: string, error: NodeJS.ErrnoException): Error {
   const { code, message } = error
   if (code === 'ENOENT') return new StartupFailure(`The file ${file} doesn't exist.`)
   if (code === 'EISDIR') {
-    return new StartupFailure(`${file} is a folder. Choose an export file in it.`)
+    return new StartupFailure(`${file} is a folder. Choose a file in it.`)
   }
   const isSystemError = typeof code === 'string' && /^E[A-Z]+$/.test(code)
   return isSystemError ? new StartupFailure(`Can't read ${file}: ${message}.`) : error
