@@ -241,7 +241,7 @@ async function checkPage(
       : html`${submitButton({ label: 'Check again', name: 'what', value: 'check' })}${existing === 0 ? null : skip}${create(`Create ${links}, skip ${quantity(failed, 'row')}`, 'plain')}`
   const summary =
     failed > 0
-      ? notice('warning', summaryOf(failed, ready.length), null)
+      ? notice('warning', summaryOf(failed, ready.length, existing), null)
       : html`<p>${rows.length === 0 ? 'Every alias in the file exists already.' : `${links} will be created.`} Nothing is stored yet.</p>`
   const kept = { domain_id: String(fields.domain_id ?? ''), space_id: String(fields.space_id ?? '') }
   const hidden = hiddenFields({
@@ -261,11 +261,12 @@ function skippedRows(rows: readonly CheckedRow[]): string {
   return rows.flatMap((row) => (isReady(row) ? [] : [row.row.number])).join(' ')
 }
 
-function summaryOf(failed: number, ready: number): string {
+function summaryOf(failed: number, ready: number, existing: number): string {
   const [have, them] = failed === 1 ? ['has errors', 'it'] : ['have errors', 'them']
   const links = ready === 1 ? 'link' : `${formatCount(ready)} links`
   const others = ready === 0 ? '' : `, or create the other ${links} without ${them}`
-  return `${quantity(failed, 'row')} ${have}. Correct ${them} and check again${others}. Nothing is stored yet.`
+  const skip = existing === 0 ? '' : ` A button below skips ${quantity(existing, 'row')} whose alias exists already.`
+  return `${quantity(failed, 'row')} ${have}. Correct ${them} and check again${others}. Nothing is stored yet.${skip}`
 }
 
 function tagSentence(names: readonly string[]): Html | null {
