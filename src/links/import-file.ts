@@ -336,11 +336,13 @@ export async function checkRows(
   const timeZone = currentTimeZone(parseTimeZones(await findTimeZones(storage, account)))
   const finders = { domain_id: domainFinder(account, storage), space_id: spaceFinder(account, storage) }
   const all: Fields[] = []
+  const ticks = new Ticks()
   for (const row of rows) {
     const fields = fieldsIn(columns, row, { completeUrl, timeZone })
     const domain = await finders.domain_id((fields.domain_id || String(domain_id ?? '')).trim())
     const space = await finders.space_id((fields.space_id || String(space_id ?? '')).trim())
     all.push({ ...fields, domain_id: domain, space_id: space })
+    await ticks.next()
   }
   const links = await checkNewLinks(storage, account, all, shortUrl)
   return rows.map((row, at) => {

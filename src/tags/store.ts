@@ -22,8 +22,9 @@ export async function listTagsByFigure(
   page: PageRequest,
 ): Promise<Page<Tag>> {
   const { total, totalIsExact } = await tagRecords.list(storage, account, { ...page, sortBy: 'id', offset: 0 })
+  const own = query.selectFrom('tags').select('id').where('account_id', '=', account)
   const links = query.selectFrom('tag_links').select(({ fn }) => ['tag_id as tag', fn.sum('total').as('clicks')])
-  const figures = figure === 'links' ? links.groupBy('tag_id') : clicksByTag(account)
+  const figures = figure === 'links' ? links.where('tag_id', 'in', own).groupBy('tag_id') : clicksByTag(account)
   const found = query
     .selectFrom('tags')
     .leftJoin(sql<{ tag: number; clicks: number }>`(${figures})`.as('figures'), 'figures.tag', 'tags.id')
