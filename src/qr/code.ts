@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { createDeflate, deflate } from 'node:zlib'
 import encodeQR from 'qr'
-import { decodeRgbaPng, encodePng, type Raster, resize, withFilterTypes } from './image.ts'
+import { decodeRgbaPng, encodePng, resizedLines, withFilterTypes } from './image.ts'
 
 /** Error correction levels: about 7, 15, 25 and 30 % of a code may be damaged. */
 export const levels = ['L', 'M', 'Q', 'H'] as const
@@ -175,7 +175,7 @@ export function* paintRows(code: Modules, frame: Frame, look: Look & { readonly 
     const y = Math.floor((pixel - start) / scale)
     if (y !== painted.y) painted = { y, row: paintRow(modules[y] ?? [], { empty, dark, scale, start }) }
     const line = pixel - top
-    yield line >= 0 && line < logo.height ? blend(painted.row, logo, line, left) : painted.row
+    yield line >= 0 && line < logo.height ? blend(painted.row, logo.line(line), left) : painted.row
   }
 }
 
@@ -192,24 +192,25 @@ function paintRow(row: readonly boolean[], { empty, dark, scale, start }: RowPai
   return painted
 }
 
-/** Returns the logo as large as it fits into a square. */
-function fittedLogo(png: Buffer, side: number): Raster {
+/** Returns the size and the lines of the logo, as large as it fits into a square. */
+function fittedLogo(png: Buffer, side: number) {
   const logo = decodeRgbaPng(png, maxLogoSide)
   if (logo === null) throw new Error('The stored logo is damaged.')
   const scale = side / Math.max(logo.width, logo.height)
   const lengthOf = (length: number) => Math.max(1, Math.round(length * scale))
-  return resize(logo, lengthOf(logo.width), lengthOf(logo.height))
+  const [width, height] = [lengthOf(logo.width), lengthOf(logo.height)]
+  return { width, height, line: resizedLines(logo, width, height) }
 }
 
 /** Returns the row with a line of the logo on it. */
-function blend(row: Buffer, { width, data }: Raster, line: number, left: number): Buffer {
+function blend(row: Buffer, line: Uint8Array, left: number): Buffer {
   const blended = Buffer.from(row)
-  for (let x = 0; x < width; x++) {
-    const [from, to] = [4 * (line * width + x), 3 * (left + x)]
-    const alpha = (data[from + 3] as number) / 255
+  for (let x = 0; 4 * x < line.length; x++) {
+    const [from, to] = [4 * x, 3 * (left + x)]
+    const alpha = (line[from + 3] as number) / 255
     for (let c = 0; c < 3; c++) {
       const below = blended[to + c] as number
-      blended[to + c] = Math.round(below + alpha * ((data[from + c] as number) - below))
+      blended[to + c] = Math.round(below + alpha * ((line[from + c] as number) - below))
     }
   }
   return blended

@@ -102,20 +102,33 @@ interface Window {
 }
 
 /** Resamples an image with a triangle filter. A smaller image blends all pixels of the original. */
-export function resize({ width, height, data }: Raster, toWidth: number, toHeight: number): Raster {
+export function resize(raster: Raster, toWidth: number, toHeight: number): Raster {
+  const line = resizedLines(raster, toWidth, toHeight)
+  const data = new Uint8Array(4 * toWidth * toHeight)
+  for (let y = 0; y < toHeight; y++) data.set(line(y), 4 * toWidth * y)
+  return { width: toWidth, height: toHeight, data }
+}
+
+/** Returns a function that returns a line of the picture that `resize` returns, so that a large one needs no long turn. */
+export function resizedLines(
+  { width, height, data }: Raster,
+  toWidth: number,
+  toHeight: number,
+): (y: number) => Uint8Array {
   const columns = windowsOf(width, toWidth)
   const narrowed = new Float32Array(4 * toWidth * height)
   for (let y = 0; y < height; y++) {
     const row = premultiplied(data.subarray(4 * width * y, 4 * width * (y + 1)))
     for (const [x, window] of columns.entries()) addPixels(row, window, 4, narrowed, 4 * (toWidth * y + x))
   }
-  const resized = new Float32Array(4 * toWidth * toHeight)
-  for (const [y, window] of windowsOf(height, toHeight).entries()) {
+  const rows = windowsOf(height, toHeight)
+  return (y) => {
+    const line = new Float32Array(4 * toWidth)
     for (let x = 0; x < toWidth; x++) {
-      addPixels(narrowed.subarray(4 * x), window, 4 * toWidth, resized, 4 * (toWidth * y + x))
+      addPixels(narrowed.subarray(4 * x), rows[y] as Window, 4 * toWidth, line, 4 * x)
     }
+    return straightened(line)
   }
-  return { width: toWidth, height: toHeight, data: straightened(resized) }
 }
 
 function windowsOf(from: number, to: number): Window[] {
