@@ -100,7 +100,7 @@ async function measureBulk(): Promise<void> {
   }
 }
 
-/** Measures the first pages of a space and of a tag that have equally many links. */
+/** Measures the first page of a space's links and of a tag's, which are equally many. */
 async function measureLists(): Promise<void> {
   const filters = ['space_id=3', 'tag_id=3', 'tag_id=3,13,23'] as const
   const times = new Map<string, number[]>(filters.map((filter) => [filter, []]))

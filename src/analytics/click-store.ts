@@ -174,7 +174,7 @@ function visitorsOf(clicks: readonly CountedClick[], salt: Uint8Array): Map<numb
   return links
 }
 
-/** Stores visitors. Returns those that were not stored before. */
+/** Stores visitors. Returns the new visitors. */
 function visitorsAdded(
   rows: readonly Row<'click_visitors'>[],
 ): CachedQuery<Omit<Row<'click_visitors'>, 'day_start_ms'>> {

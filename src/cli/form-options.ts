@@ -75,7 +75,7 @@ function helpOf(name: string, description: string, isField: (name: string) => bo
   return /^[A-Z][a-z ]/.test(sentence) ? sentence.charAt(0).toLowerCase() + sentence.slice(1) : sentence
 }
 
-/** Replaces names of the API by what people type. */
+/** Replaces API field names by option names. */
 function withOptionNames(sentence: string): string {
   return sentence
     .replace(/\b[a-z]+_(?:id|at)\b/g, (word) => `--${optionNameOf(word)}`)
@@ -122,7 +122,7 @@ export async function submit<T>(
   }
 }
 
-/** Returns the values of the fields. Throws `WrongUse` if the form rejects them. */
+/** Returns the field values. Throws `WrongUse` if the form rejects them. */
 export function checkedFields<T>(form: Form<T>, fields: Fields): T {
   const values = form.check(fields)
   if (values instanceof Failure) throw new WrongUse(formatViolations(values.facts.violations ?? []))
@@ -134,7 +134,7 @@ export function formatViolations(violations: readonly Violation[], operand?: str
     .map(({ field, code, refusal }) => {
       const label = field === operand ? field.toUpperCase() : `--${optionNameOf(field)}`
       const isWithoutDomain = field === 'domain_id' && code === 'required'
-      // Only names of several words differ from what people type.
+      // Only names of several words differ from their options.
       const { message } = refusal.at(field.includes('_') ? label : field)
       return `${label}: ${isWithoutDomain ? noDomain : withOptionNames(message)}`
     })

@@ -11,7 +11,7 @@ export function json(value: unknown): string {
 /** Characters that terminals obey, except line feeds, and overrides of the text direction. */
 const obeyed = /[^\P{Cc}\n]|[\u202a-\u202e\u2066-\u2069]/gu
 
-/** Replaces characters of a file or a record that would control the terminal, or hide what it shows. */
+/** Replaces characters of a file or a record that would control the terminal, or hide its text. */
 export function printable(text: string): string {
   return text.replace(obeyed, '\ufffd')
 }

@@ -83,7 +83,7 @@ for (const [name, options] of [
   })
 }
 
-/** Imports 500 rows from the first screen, and corrects those with errors. */
+/** Imports 500 rows from the first screen, and corrects the rows with errors. */
 async function imports(page: Page, prefix: string, shot: (step: string) => Promise<void>): Promise<void> {
   const rows = Array.from({ length: 500 }, (_, n) => {
     const season = n >= 200 ? 'autumn' : n < 50 ? 'spring early' : 'spring'

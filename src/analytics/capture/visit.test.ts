@@ -47,7 +47,7 @@ test('judges a user agent by its start', () => {
   assert.equal(classOf('GET', `${slack}${' x'.repeat(50_000)}`), 'preview')
 })
 
-test('unpacks visits as they were packed', () => {
+test('unpacks visits unchanged', () => {
   const headers = { userAgent: 'Firefox/133.0', referrer: 'https://example.com/', languages: 'de', country: '' }
   const visit: Visit = {
     ...{ link: 2 ** 40, atMs: Date.now(), class: 'preview', isPrivate: true, count: 3 },

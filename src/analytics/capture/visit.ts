@@ -24,7 +24,7 @@ export interface Visit {
   readonly count: number
 }
 
-/** Visits as they are sent to the thread: numbers, and the texts that these refer to, separated by line feeds. */
+/** Visits in a message to the thread: numbers, and the texts that these refer to, separated by line feeds. */
 export interface PackedVisits {
   readonly numbers: Float64Array<ArrayBuffer>
   readonly texts: string

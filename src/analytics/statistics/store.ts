@@ -155,7 +155,7 @@ async function tagDays(db: Db, account: number, tag: number, range: DayRange) {
     .where('account_id', '=', account)
     .where('tag_id', 'in', ids)
   const id = sql.ref<number>('click_days.id')
-  // The links of removed domains are gone, but keep their tags until they are deleted. Usually there are none.
+  // The links of removed domains are gone, but keep their tags until they are deleted. Such domains are rare.
   const removed = await db.execute(query.selectFrom('domains').select('id').where('account_id', '=', 0).limit(1))
   return parts(daysOf(range), isLarge ? 1 : dayBatchSize)
     .map((days) =>
@@ -244,7 +244,7 @@ async function addTagValues<Name extends Dimension>(
       .select(sql`sum(${clicks}) over (partition by place.number)`.as('total'))
       .groupBy(['place.number', key])
       .having(clicks, '>', 0)
-      // The most frequent value of each dimension comes first, then the second of each, so each has its total.
+      // The most frequent value of each dimension is first, then the second of each, so that each has its total.
       .orderBy(sql`row_number() over (partition by place.number order by ${clicks} desc)`)
       .limit(limit)
     const rests = new Map<Name, number>()

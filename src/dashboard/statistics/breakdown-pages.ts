@@ -200,7 +200,7 @@ async function linkRows(statistics: Statistics, ranking: Ranking): Promise<CsvRo
 
 interface ValueTable {
   readonly caption: string
-  /** The label of the first column. */
+  /** The first column's label. */
   readonly lead: string
   readonly rows: readonly { readonly label: Part; readonly clicks: number }[]
   /** The clicks of the longest bar. */
@@ -231,7 +231,7 @@ function valueTable({ caption, lead, rows, most, total, sorting, sortsByValue = 
   })
 }
 
-/** Returns links as rows of a table. */
+/** Returns a table row for each link. */
 async function rowsOfLinks({ scope, shortUrl }: Statistics, values: readonly ValueClicks[]) {
   const [db, account] = scope
   const links = await findLinkNames(db, account, linkIds(values))
@@ -241,7 +241,7 @@ async function rowsOfLinks({ scope, shortUrl }: Statistics, values: readonly Val
   })
 }
 
-/** Returns the rows of a file with links, and the clicks of all others. */
+/** Returns a file row for each link, and one with the clicks of all other links. */
 async function fileOfLinks(
   { scope, shortUrl }: Statistics,
   values: readonly ValueClicks[],
@@ -268,7 +268,7 @@ export function introduction({ subject, name, path }: NamedSubject, { reading }:
   return html`<p class="muted">Clicks ${prepositions[subject.scope] ?? 'on'} ${link}${detail}.</p>`
 }
 
-/** The number of links whose days are read, most clicked first, and the number of their days. They take up to a second. */
+/** The number of links whose days are read, most clicked first, and the number of their days. Reading takes up to a second. */
 const [maxLinks, maxLinkDays] = [100, 18_300]
 
 /** Adds the pages of referrers of the account, a domain, a space or a tag. */

@@ -55,7 +55,7 @@ export function referrerPath(path: string, referrer: string | number | null): st
   return `${path}/referrers/${referrer === null ? direct : encodeURIComponent(referrer)}/links`
 }
 
-/** Returns the referrer of `referrerPath` from its part of the path; undefined if that is no referrer. */
+/** Returns the referrer of `referrerPath` from its part of the path; undefined for any other text. */
 export function referrerIn(part: string): string | null | undefined {
   if (part === direct) return null
   return isHost(part) && part !== 'other' ? part : undefined
