@@ -19,87 +19,74 @@ const post = (body: string | Buffer, type?: string, headers: Request['headers'] 
   app.send('POST', spaces, { body, headers: { ...(type === undefined ? {} : { 'content-type': type }), ...headers } })
 
 describe('media types', () => {
-  const charsets = ['', ';charset=utf-8', '; profile=x; charset=UTF-8', ' ; charset="utf-8"']
-  const accepted = [form, json].flatMap((type) => charsets.map((charset) => type + charset))
-  for (const type of accepted.concat('Application/JSON', 'APPLICATION/X-WWW-FORM-URLENCODED', `${json};`)) {
-    test(`201 for ${type}`, async () => {
-      const body = /json/i.test(type) ? '{"name":"é"}' : 'name=%C3%A9'
-      const answer = await post(body, type)
-      assert.equal(answer.status, 201, answer.text)
-      assert.equal(answer.body.data.name, 'é')
-    })
-  }
+  test('201 for a form and for JSON in UTF-8, however the type is written', async () => {
+    const charsets = ['', ';charset=utf-8', '; profile=x; charset=UTF-8', ' ; charset="utf-8"']
+    const accepted = [form, json].flatMap((type) => charsets.map((charset) => type + charset))
+    for (const type of accepted.concat('Application/JSON', 'APPLICATION/X-WWW-FORM-URLENCODED', `${json};`)) {
+      const answer = await post(/json/i.test(type) ? '{"name":"é"}' : 'name=%C3%A9', type)
+      assert.deepEqual([answer.status, answer.body.data?.name], [201, 'é'], type)
+    }
+  })
 
-  const others = ['text/plain', 'multipart/form-data; boundary=x', '*/*', 'json', 'application/', 'gar bage', ',']
-  const similar = [`${json}, ${form}`, `x-${json}`, `${json}x`, 'application/vnd.api+json', 'application/jsonp']
-  const parameters = ['charset=utf-16', 'charset=utf-8; charset=latin1', 'charset="utf-8', 'charset=us-ascii']
-  for (const type of [...others, ...similar, ...parameters.map((parameter) => `${json}; ${parameter}`)]) {
-    for (const method of ['POST', 'PUT', 'PATCH']) {
-      test(`415 for ${method} with ${type}, with the accepted types`, async () => {
+  test('415 for any other type or charset, with the accepted types', async () => {
+    const others = ['text/plain', 'multipart/form-data; boundary=x', '*/*', 'json', 'application/', 'gar bage', ',']
+    const similar = [`${json}, ${form}`, `x-${json}`, `${json}x`, 'application/vnd.api+json', 'application/jsonp']
+    const parameters = ['charset=utf-16', 'charset=utf-8; charset=latin1', 'charset="utf-8', 'charset=us-ascii']
+    for (const type of [...others, ...similar, ...parameters.map((parameter) => `${json}; ${parameter}`)]) {
+      for (const method of ['POST', 'PUT', 'PATCH']) {
         const path = method === 'POST' ? spaces : `${spaces}/${id}`
         const answer = await app.send(method, path, { body: '{"name":"x"}', headers: { 'content-type': type } })
         assertProblem(answer, 415, 'unsupported_media_type')
-        assert.match(answer.body.detail, /application\/x-www-form-urlencoded/)
-        assert.match(answer.body.detail, /application\/json/)
-      })
+        assert.match(answer.body.detail, /application\/x-www-form-urlencoded.*application\/json/)
+      }
     }
-  }
-
-  for (const encoding of ['gzip', 'br', 'deflate', 'identity', 'gzip, br', '']) {
-    test(`415 for the Content-Encoding ${JSON.stringify(encoding)}`, async () => {
-      assertProblem(await post('name=x', form, { 'content-encoding': encoding }), 415, 'unsupported_media_type')
-    })
-  }
-
-  test('415 for a body without a content type, with a Content-Length and chunked', async () => {
-    assertProblem(await post('name=x'), 415, 'unsupported_media_type')
-    assertProblem(await post('name=x', undefined, { 'transfer-encoding': 'chunked' }), 415, 'unsupported_media_type')
   })
 
-  test('415 for another media type even when the body is empty', async () => {
+  test('415 for a Content-Encoding, for a body without a content type, and for an empty body of another type', async () => {
+    for (const encoding of ['gzip', 'br', 'deflate', 'identity', 'gzip, br', ''])
+      assertProblem(await post('name=x', form, { 'content-encoding': encoding }), 415, 'unsupported_media_type')
+    assertProblem(await post('name=x'), 415, 'unsupported_media_type')
+    assertProblem(await post('name=x', undefined, { 'transfer-encoding': 'chunked' }), 415, 'unsupported_media_type')
     assertProblem(await post('', 'text/plain'), 415, 'unsupported_media_type')
   })
 })
 
-describe('empty bodies', () => {
-  for (const [what, request] of Object.entries<Request>({
-    'no body and no content type': {},
-    'Content-Length 0 and no content type': { headers: { 'content-length': '0' } },
-    'an empty form': { body: '', headers: { 'content-type': form } },
-    'empty JSON': { body: '', headers: { 'content-type': json } },
-    'an empty chunked form': { body: '', headers: { 'content-type': form, 'transfer-encoding': 'chunked' } },
-    'an empty JSON object': { json: {} },
-    'an empty JSON object amid white space': { body: ' \r\n\t{ } ', headers: { 'content-type': json } },
-    'a form of separators': { form: '&&&' },
-  })) {
-    test(`200 for PUT and PATCH, 422 for POST: ${what}`, async () => {
-      for (const method of ['PUT', 'PATCH']) {
-        assert.equal((await app.send(method, `${spaces}/${id}`, request)).status, 200)
-      }
-      assertRefused(await app.send('POST', spaces, request), ['name', 'required'])
-    })
+test('200 for PUT and PATCH without fields, 422 for POST', async () => {
+  for (const request of [
+    {},
+    { headers: { 'content-length': '0' } },
+    { body: '', headers: { 'content-type': form } },
+    { body: '', headers: { 'content-type': json } },
+    { body: '', headers: { 'content-type': form, 'transfer-encoding': 'chunked' } },
+    { json: {} },
+    { body: ' \r\n\t{ } ', headers: { 'content-type': json } },
+    { form: '&&&' },
+  ] satisfies Request[]) {
+    for (const method of ['PUT', 'PATCH'])
+      assert.equal((await app.send(method, `${spaces}/${id}`, request)).status, 200, JSON.stringify(request))
+    assertRefused(await app.send('POST', spaces, request), ['name', 'required'])
   }
 })
 
-describe('DELETE ignores its body', () => {
-  for (const [what, request] of Object.entries<Request>({
-    'a JSON content type without a body': { headers: { 'content-type': json } },
-    'a JSON content type and Content-Length 0': { body: '', headers: { 'content-type': json } },
-    'malformed JSON': { body: '{{{', headers: { 'content-type': json } },
-    'a malformed form': { form: '%zz=%ff' },
-    'unknown fields': { json: { zzz: 1 } },
-    'another media type': { body: 'x', headers: { 'content-type': 'text/plain' } },
-    'no media type': { body: 'x' },
-    'a malformed media type': { body: 'x', headers: { 'content-type': 'gar bage' } },
-    'a Content-Encoding': { form: 'a=b', headers: { 'content-encoding': 'gzip' } },
-    'an oversized body': { body: Buffer.alloc(200_000, 'a'), headers: { 'content-type': form } },
-    'an oversized chunked body': { body: Buffer.alloc(200_000, 'a'), headers: { 'transfer-encoding': 'chunked' } },
-  })) {
-    test(`204 with ${what}`, async () => {
-      const { body } = await app.send('POST', spaces, { form: { name: 'x' } })
-      assert.equal((await app.send('DELETE', `${spaces}/${body.data.id}`, request)).status, 204)
-      assert.equal((await app.send('GET', `${spaces}/${body.data.id}`)).status, 404)
-    })
+test('204 for DELETE with any body, which is ignored', async () => {
+  const large = Buffer.alloc(200_000, 'a')
+  for (const request of [
+    { headers: { 'content-type': json } },
+    { body: '', headers: { 'content-type': json } },
+    { body: '{{{', headers: { 'content-type': json } },
+    { form: '%zz=%ff' },
+    { json: { zzz: 1 } },
+    { body: 'x', headers: { 'content-type': 'text/plain' } },
+    { body: 'x' },
+    { body: 'x', headers: { 'content-type': 'gar bage' } },
+    { form: 'a=b', headers: { 'content-encoding': 'gzip' } },
+    { body: large, headers: { 'content-type': form } },
+    { body: large, headers: { 'transfer-encoding': 'chunked' } },
+  ] satisfies Request[]) {
+    const { body } = await app.send('POST', spaces, { form: { name: 'x' } })
+    const path = `${spaces}/${body.data.id}`
+    assert.equal((await app.send('DELETE', path, request)).status, 204, JSON.stringify(request).slice(0, 99))
+    assert.equal((await app.send('GET', path)).status, 404)
   }
 })
 
@@ -109,18 +96,14 @@ describe('size', () => {
   const jsonOf = (size: number) => `{"name":"x"${' '.repeat(size - 12)}}`
   const bodies = { [form]: formOf, [json]: jsonOf }
 
-  for (const [type, bodyOf] of Object.entries(bodies)) {
-    for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
-      const how = 'transfer-encoding' in headers ? 'chunked' : 'with its length'
-      test(`201 for ${type} of exactly 64 KiB, ${how}`, async () => {
+  test('201 for a body of exactly 64 KiB, 413 for one more byte, with its length and chunked', async () => {
+    for (const [type, bodyOf] of Object.entries(bodies)) {
+      for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
         assert.equal((await post(bodyOf(limit), type, headers)).status, 201)
-      })
-
-      test(`413 for ${type} of 64 KiB and one byte, ${how}`, async () => {
         assertProblem(await post(bodyOf(limit + 1), type, headers), 413, 'body_too_large')
-      })
+      }
     }
-  }
+  })
 
   test('413 before the body is sent', async () => {
     const head = `POST ${spaces} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: ${json}\r\n`
@@ -130,14 +113,11 @@ describe('size', () => {
 })
 
 describe('forms', () => {
-  for (const body of ['name=%', 'name=%zz', 'name=%ff', 'name=%ED%A0%80', '%zz=1', 'name=x&%=']) {
-    test(`400 for ${body}`, async () => {
+  test('400 for malformed percent-encoding and for bytes that are not UTF-8', async () => {
+    for (const body of ['name=%', 'name=%zz', 'name=%ff', 'name=%ED%A0%80', '%zz=1', 'name=x&%=']) {
       assertProblem(await post(body, form), 400, 'malformed_body')
       assertProblem(await app.send('PATCH', `${spaces}/999`, { form: body }), 400, 'malformed_body')
-    })
-  }
-
-  test('400 for bytes that are not UTF-8', async () => {
+    }
     assertProblem(await post(Buffer.from('name=\xff', 'latin1'), form), 400, 'malformed_body')
   })
 
@@ -145,13 +125,9 @@ describe('forms', () => {
     assert.equal((await post('&n%61me=a+b%20%2B%26%3D%25=é%c3%A9&', form)).body.data.name, 'a b +&=%=éé')
   })
 
-  for (const body of ['name=a&name=a', 'name=&name=', 'name[]=a', 'name%5B%5D=a', 'name[x]=a', 'name=a&name[]=b']) {
-    test(`422 not_single for ${body}`, async () => {
+  test('422 not_single for repeated fields and arrays', async () => {
+    for (const body of ['name=a&name=a', 'name=&name=', 'name[]=a', 'name%5B%5D=a', 'name[x]=a', 'name=a&name[]=b'])
       assertRefused(await post(body, form), ['name', 'not_single'])
-    })
-  }
-
-  test('422 for two repeated fields', async () => {
     assertRefused(await post('color=1&name=a&name=b&color=1', form), ['name', 'not_single'], ['color', 'not_single'])
   })
 
@@ -240,17 +216,6 @@ test('201 or 422 for any JSON object, and 400 for any other JSON', async () => {
   )
 })
 
-test('400, 201 or 422 for any bytes, never 500', async () => {
-  const pieces = fc.constantFrom(...'{}[]":,\\3 ', 'name', '"name"', '"color"', '\\u0000', '\ud800', 'null')
-  await fc.assert(
-    fc.asyncProperty(fc.array(pieces), async (each) => {
-      const { status } = await postJson(each.join(''))
-      assert.ok([201, 400, 422].includes(status))
-    }),
-    { numRuns: runs(150, 60) },
-  )
-})
-
 test('422 not_single only for repeated members', async () => {
   const member = fc.constantFrom('name', 'color', 'id', 'zzz')
   const objects = ['{"name":1,"name":2}', '[{"color":1,"color":2}]', '"\\"name\\":1,{"']
@@ -310,20 +275,20 @@ test('400 for more than 100 members', async () => {
   assert.match(body.detail, /at most 100 /)
 })
 
-for (const [what, body, place] of [
-  ['a comma too many', '{\n  "name": "x",\n}', ': it goes wrong at line 3, column 1'],
-  ['single quotes', "{'name':'x'}", ': it goes wrong at line 1, column 2'],
-  ['no end', '{"name":"x"', ': it goes wrong at line 1, column 12'],
-  ['an open text', '{"name": "x\\"', ': it goes wrong at line 1, column 10'],
-  ['no number', '{"color":NaN}', ': it goes wrong at line 1, column 10'],
-] as const) {
-  test(`400 malformed_body for JSON with ${what}, with the position`, async () => {
+test('400 malformed_body for malformed JSON, with the position', async () => {
+  for (const [body, place] of [
+    ['{\n  "name": "x",\n}', 'line 3, column 1'],
+    ["{'name':'x'}", 'line 1, column 2'],
+    ['{"name":"x"', 'line 1, column 12'],
+    ['{"name": "x\\"', 'line 1, column 10'],
+    ['{"color":NaN}', 'line 1, column 10'],
+  ] as const) {
     const answer = await postJson(body)
-    assert.deepEqual([answer.status, answer.body.code], [400, 'malformed_body'])
+    assertProblem(answer, 400, 'malformed_body')
     const advice = 'Put names and texts in double quotes, and leave out commas before closing brackets.'
-    assert.equal(answer.body.message, `The body is not valid JSON${place}. ${advice}`)
-  })
-}
+    assert.equal(answer.body.message, `The body is not valid JSON: it goes wrong at ${place}. ${advice}`)
+  }
+})
 
 test('201 for JSON after a byte order mark, which is ignored', async () => {
   assert.equal((await postJson('\ufeff{"name":"Marked"}')).body.data.name, 'Marked')

@@ -130,65 +130,120 @@ for (const resource of ['domains', 'spaces'] as const) {
       assert.equal((await list(`?page=${Number.MAX_SAFE_INTEGER}&per_page=100&search=domains`)).status, 200)
       assert.equal((await list(`?page=${Number.MAX_SAFE_INTEGER}&sort_by=name`)).status, 200)
     })
-
-    const refused: Readonly<Record<string, readonly string[]>> = {
-      per_page: ['0', '1', '11', '101', '-10', '10.0', '1e1', '010', '+10', '0xA', 'ten', '10,25', '9'.repeat(400)],
-      page: ['0', '-1', '01', '1.0', '1e0', '+1', '0x1', 'one', '9007199254740992', '9'.repeat(400)],
-      sort: ['ASC', 'Desc', 'ascending', '1', 'asc,desc'],
-      sort_by: ['Name', 'color', 'created_at', 'id,name', 'name_unicode', 'id;'],
-      search_by: ['Name', 'id', 'homepage_url', 'color'],
-    }
-    for (const [parameter, values] of Object.entries(refused)) {
-      for (const value of values) {
-        test(`422 for ${parameter}=${value.slice(0, 20)}`, async () => {
-          const code = parameter === 'page' ? 'out_of_range' : 'not_allowed'
-          const answer = await list(`?${parameter}=${encodeURIComponent(value)}`)
-          assertRefused(answer, [parameter, code])
-          assert.deepEqual(Object.keys(answer.body.errors), [parameter])
-        })
-      }
-
-      test(`422 not_single for ${parameter} sent twice or as an array`, async () => {
-        const good = { per_page: '10', page: '1', sort: 'asc', sort_by: 'id', search_by: 'name' }[parameter]
-        for (const query of [
-          `${parameter}=${good}&${parameter}=${good}`,
-          `${parameter}[]=${good}`,
-          `${parameter}[0]=${good}`,
-        ]) {
-          assertRefused(await list(`?${query}`), [parameter, 'not_single'])
-        }
-      })
-    }
-
-    test('422 unknown_field for an unknown parameter, with a suggestion', async () => {
-      assert.match((await list('?perpage=10')).body.message, /Did you mean per_page\?/)
-      assert.match((await list('?Search=a')).body.message, /Did you mean search\?/)
-      assertRefused(
-        await list('?limit=10&key=1&__proto__=1'),
-        ...(['limit', 'key', '__proto__'] as const).map((name) => [name, 'unknown_field'] as const),
-      )
-      assertRefused(await list('?api_key=wm_x'), ['api_key', 'unknown_field'])
-    })
-
-    test('422 for all invalid parameters together', async () => {
-      assertRefused(
-        await list('?per_page=11&zzz=1&page=0&sort=up&sort_by=x&search_by=y'),
-        ['search_by', 'not_allowed'],
-        ['sort_by', 'not_allowed'],
-        ['sort', 'not_allowed'],
-        ['per_page', 'not_allowed'],
-        ['page', 'out_of_range'],
-        ['zzz', 'unknown_field'],
-      )
-    })
-
-    test('200 for a search of 255 code points, 422 for a longer one or control characters', async () => {
-      for (const letter of ['a', '💩']) {
-        assert.equal((await list(`?search=${encodeURIComponent(letter.repeat(255))}`)).status, 200)
-        assertRefused(await list(`?search=${encodeURIComponent(letter.repeat(256))}`), ['search', 'too_long'])
-      }
-      assertRefused(await list('?search=a%00b'), ['search', 'control_characters'])
-      assertRefused(await list('?search=a%0Ab'), ['search', 'control_characters'])
-    })
   })
 }
+
+describe('invalid parameters', () => {
+  const list = (query: string) => app.send('GET', `/api/v1/spaces${query}`)
+  const refused: Readonly<Record<string, readonly string[]>> = {
+    per_page: ['0', '1', '11', '101', '-10', '10.0', '1e1', '010', '+10', '0xA', 'ten', '10,25', '9'.repeat(400)],
+    page: ['0', '-1', '01', '1.0', '1e0', '+1', '0x1', 'one', '9007199254740992', '9'.repeat(400)],
+    sort: ['ASC', 'Desc', 'ascending', '1', 'asc,desc'],
+    sort_by: ['Name', 'color', 'created_at', 'id,name', 'name_unicode', 'id;'],
+    search_by: ['Name', 'id', 'homepage_url', 'color'],
+    after: ['0', '01', 'x', '-1'],
+  }
+  const good: Json = { per_page: '10', page: '1', sort: 'asc', sort_by: 'id', search_by: 'name', after: '1' }
+  for (const [parameter, values] of Object.entries(refused)) {
+    test(`422 for a value of ${parameter} that is not allowed, sent twice, or an array`, async () => {
+      for (const value of values) {
+        const answer = await list(`?${parameter}=${encodeURIComponent(value)}`)
+        assertRefused(answer, [
+          parameter,
+          /page$|after/.test(parameter) && parameter !== 'per_page' ? 'out_of_range' : 'not_allowed',
+        ])
+        assert.deepEqual(Object.keys(answer.body.errors), [parameter])
+      }
+      const once = `${parameter}=${good[parameter]}`
+      for (const query of [`${once}&${once}`, once.replace('=', '[]='), once.replace('=', '[0]=')])
+        assertRefused(await list(`?${query}`), [parameter, 'not_single'])
+    })
+  }
+
+  test('422 unknown_field for an unknown parameter, with a suggestion', async () => {
+    assert.match((await list('?perpage=10')).body.message, /Did you mean per_page\?/)
+    assert.match((await list('?Search=a')).body.message, /Did you mean search\?/)
+    const unknown = (['limit', 'key', '__proto__'] as const).map((name) => [name, 'unknown_field'] as const)
+    assertRefused(await list('?limit=10&key=1&__proto__=1'), ...unknown)
+    assertRefused(await list('?api_key=wm_x'), ['api_key', 'unknown_field'])
+  })
+
+  test('422 for all invalid parameters together', async () => {
+    assertRefused(
+      await list('?per_page=11&zzz=1&page=0&sort=up&sort_by=x&search_by=y'),
+      ['search_by', 'not_allowed'],
+      ['sort_by', 'not_allowed'],
+      ['sort', 'not_allowed'],
+      ['per_page', 'not_allowed'],
+      ['page', 'out_of_range'],
+      ['zzz', 'unknown_field'],
+    )
+  })
+
+  test('200 for a search of 255 code points, 422 for a longer one or control characters', async () => {
+    for (const letter of ['a', '💩']) {
+      assert.equal((await list(`?search=${encodeURIComponent(letter.repeat(255))}`)).status, 200)
+      assertRefused(await list(`?search=${encodeURIComponent(letter.repeat(256))}`), ['search', 'too_long'])
+    }
+    for (const search of ['a%00b', 'a%0Ab'])
+      assertRefused(await list(`?search=${search}`), ['search', 'control_characters'])
+  })
+
+  test('422 for after together with page or another order', async () => {
+    for (const query of ['?after=1&page=1', '?after=1&sort_by=name'])
+      assert.deepEqual(Object.keys((await list(query)).body.errors), ['after'])
+    assert.equal((await list('?after=1&page=2&sort_by=name')).body.violations.length, 2)
+    assert.equal((await list('?after=&page=2')).status, 200)
+  })
+})
+
+describe('after', () => {
+  const path = '/api/v1/spaces'
+  const names = Array.from({ length: 35 }, (_, n) => `Space ${n}`)
+
+  test('200 with the records that follow, links.next, and no page numbers', async () => {
+    const key = await accountWith('spaces', names.slice(0, 25))
+    const all = (await app.send('GET', `${path}?per_page=100&sort=asc`, { key })).body.data.map(({ id }: Json) => id)
+    const first = await app.send('GET', `${path}?sort=asc&after=${all[0]}`, { key })
+    const { data, links, meta } = first.body
+    const url = app.origin + path
+    assert.deepEqual(
+      data.map(({ id }: Json) => id),
+      all.slice(1, 11),
+    )
+    const next = `${url}?sort=asc&after=${all[10]}`
+    assert.deepEqual(links, { first: `${url}?sort=asc`, last: null, prev: null, next })
+    assert.deepEqual(meta, {
+      ...{ current_page: null, from: null, last_page: null, path: url, per_page: 10, to: null },
+      ...{ total: 25, total_is_exact: true },
+    })
+    assert.deepEqual(relations(first), { first: links.first, next })
+    const last = await app.send('GET', `${path}?sort=asc&after=${all[14]}`, { key })
+    assert.deepEqual([last.body.data.length, last.body.links.next], [10, null])
+    const end = await app.send('GET', `${path}?sort=asc&after=${all[24]}`, { key })
+    assert.deepEqual([end.status, end.body.data, end.body.links.next], [200, [], null])
+  })
+
+  for (const sort of ['asc', 'desc']) {
+    test(`repeats and misses no record if records are stored and deleted between pages, with sort=${sort}`, async () => {
+      const key = await accountWith('spaces', names)
+      const before: Json[] = (await app.send('GET', `${path}?per_page=100&sort=${sort}`, { key })).body.data
+      const kept = before.map(({ id }) => id).filter((_, n) => n % 7 !== 0)
+      const doomed = before.map(({ id }) => id).filter((_, n) => n % 7 === 0)
+      const seen: number[] = []
+      let url: string | null = `${path}?sort=${sort}&page=1`
+      while (url !== null) {
+        const { body } = await app.send('GET', url, { key })
+        seen.push(...body.data.map(({ id }: Json) => id))
+        url = body.data.length === 10 ? `${path}?sort=${sort}&after=${seen.at(-1)}` : null
+        if (seen.length < 50) await app.send('POST', path, { form: { name: 'Another' }, key })
+        for (const id of [doomed.shift(), doomed.pop()]) await app.send('DELETE', `${path}/${id}`, { key })
+      }
+      assert.equal(new Set(seen).size, seen.length)
+      assert.deepEqual(
+        seen.filter((id) => kept.includes(id)),
+        kept,
+      )
+    })
+  }
+})

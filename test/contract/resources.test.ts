@@ -1,4 +1,4 @@
-/** The contract that all resources share. `records.test.ts` tests their ids. */
+/** The contract that all resources share. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
@@ -102,11 +102,10 @@ for (const [resource, { fresh, fields, defaults, changed, invalid, misspelled }]
       assertRefused(await app.send('POST', path), ['name', 'required'])
     })
 
-    for (const name of [1, 0, 1.5, true, false, {}, { toString: 1 }]) {
-      test(`422 not_a_string for the name ${JSON.stringify(name)} in JSON`, async () => {
+    test('422 not_a_string for a name of another type in JSON', async () => {
+      for (const name of [1, 0, 1.5, true, false, {}, { toString: 1 }])
         assertRefused(await app.send('POST', path, { json: { name } }), ['name', 'not_a_string'])
-      })
-    }
+    })
 
     test('422 unknown_field with a suggestion, and stores nothing', async () => {
       const [wrong, right] = misspelled
@@ -134,13 +133,13 @@ for (const [resource, { fresh, fields, defaults, changed, invalid, misspelled }]
         assert.deepEqual((await app.send('GET', `${path}/${record.id}`)).body, body)
       })
 
-      for (const [field, value] of Object.entries(changed)) {
-        test(`200 keeps all other fields if only ${field} is sent`, async () => {
+      test('200 keeps all other fields if only one is sent', async () => {
+        for (const [field, value] of Object.entries(changed)) {
           const record = await stored()
           const { body } = await app.send(method, `${path}/${record.id}`, { json: { [field]: value } })
           assert.deepEqual(body.data, { ...record, [field]: value, updated_at: body.data.updated_at })
-        })
-      }
+        }
+      })
 
       test('200 changes nothing, not even updated_at, if no field or the same values are sent', async () => {
         const record = await stored()
@@ -180,6 +179,40 @@ for (const [resource, { fresh, fields, defaults, changed, invalid, misspelled }]
       await app.send('DELETE', `${path}/${id}`)
       assert.ok((await stored({ name })).id > id)
     })
+  })
+}
+
+const stranger = await app.createKey({ account: await app.createAccount() })
+const noIds = ['0', '01', '-1', '+1', '1.0', '1e0', '0x1', '1%20', '%201', 'abc', '1,', '%D9%A3', '1%00', 'null']
+const largeIds = ['999999', '9007199254740991', '9007199254740992', '9223372036854775808', '1'.repeat(400)]
+
+for (const [resource, json] of Object.entries({ ...resources, links: { url: 'https://acme.com' } })) {
+  const path = `/api/v1/${resource}`
+
+  test(`404 for /${resource}/{id} with a malformed or unknown id, or another account's, with the same body`, async () => {
+    const fields = 'fresh' in json ? json.fresh() : json
+    const { id } = (await app.send('POST', path, { json: fields })).body.data
+    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
+      const others = await app.send(method, `${path}/${id}`, { key: stranger })
+      assert.deepEqual([others.status, others.body.code], [404, 'not_found'])
+      for (const unknown of [...noIds, ...largeIds]) {
+        const { status, body } = await app.send(method, `${path}/${unknown}`)
+        assert.equal(status, 404, unknown)
+        assert.deepEqual({ ...body, request_id: '' }, { ...others.body, request_id: '' }, unknown)
+      }
+    }
+    assert.equal((await app.send('HEAD', `${path}/999999`)).status, 404)
+    // Not 422: whether a record exists is checked before its fields.
+    assert.equal((await app.send('PATCH', `${path}/999999`, { form: { zzz: '1', name: '' } })).status, 404)
+    assert.equal((await app.send('PATCH', `${path}/${id}`, { form: { zzz: '1' }, key: stranger })).status, 404)
+    assert.equal((await app.send('GET', `${path}/${id}`)).status, 200)
+  })
+
+  test(`404 for /${resource}/ with advice about the slash`, async () => {
+    const { status, body } = await app.send('GET', `${path}/`)
+    assert.equal(status, 404)
+    const what = resource.slice(0, -1)
+    assert.equal(body.message, `The path has no id: leave out the slash at its end, or name a ${what}.`)
   })
 }
 

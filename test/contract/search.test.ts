@@ -30,62 +30,58 @@ const spaces = `Marketing, MARKET research, 100% sure, 100 percent, a_b, aXb, ba
   Όδυσσεύς, İstanbul, ﬁne, 日本語, x, 💩 pile, it's, "quoted", a*b, -- or 1=1`
 const searchSpaces = await listing('spaces', spaces.split(/,\s+/))
 
-const expected: readonly (readonly [search: string, ...names: string[]])[] = [
-  ['MARKET', 'Marketing', 'MARKET research'],
-  ['  market  ', 'Marketing', 'MARKET research'],
-  ['arketin', 'Marketing'],
-  ['%', '100% sure'],
-  ['_', 'a_b'],
-  ['a_b', 'a_b'],
-  ['k\\s', 'back\\slash'],
-  ['strasse', 'Straße', 'STRASSE'],
-  ['STRAßE', 'Straße', 'STRASSE'],
-  ['ärger', 'Ärger', 'ärgerlich'],
-  ['A\u0308RGER', 'Ärger', 'ärgerlich'],
-  ['οδυσσεύσ'],
-  ['ΌΔΥΣΣΕΎΣ', 'Όδυσσεύς'],
-  ['όδυσσεύς', 'Όδυσσεύς'],
-  ['本', '日本語'],
-  ['X', 'x', 'aXb'],
-  ['💩', '💩 pile'],
-  ["'", "it's"],
-  ['"quo', '"quoted"'],
-  ['*', 'a*b'],
-  ['-- or', '-- or 1=1'],
-  ['fine', 'ﬁne'],
-  ['nothing like it'],
-]
-for (const [search, ...names] of expected) {
-  test(`200 with the spaces that contain ${JSON.stringify(search)}`, async () => {
-    assert.deepEqual((await searchSpaces({ search })).sort(), names.sort())
-  })
-}
+test('200 with the spaces that contain the text, case-insensitively', async () => {
+  for (const [search, ...names] of [
+    ['MARKET', 'Marketing', 'MARKET research'],
+    ['  market  ', 'Marketing', 'MARKET research'],
+    ['arketin', 'Marketing'],
+    ['%', '100% sure'],
+    ['_', 'a_b'],
+    ['a_b', 'a_b'],
+    ['k\\s', 'back\\slash'],
+    ['strasse', 'Straße', 'STRASSE'],
+    ['STRAßE', 'Straße', 'STRASSE'],
+    ['ärger', 'Ärger', 'ärgerlich'],
+    ['A\u0308RGER', 'Ärger', 'ärgerlich'],
+    ['οδυσσεύσ'],
+    ['ΌΔΥΣΣΕΎΣ', 'Όδυσσεύς'],
+    ['όδυσσεύς', 'Όδυσσεύς'],
+    ['本', '日本語'],
+    ['X', 'x', 'aXb'],
+    ['💩', '💩 pile'],
+    ["'", "it's"],
+    ['"quo', '"quoted"'],
+    ['*', 'a*b'],
+    ['-- or', '-- or 1=1'],
+    ['fine', 'ﬁne'],
+    ['nothing like it'],
+  ] as const) {
+    assert.deepEqual((await searchSpaces({ search })).sort(), [...names].sort(), search)
+  }
+})
 
 const internationalised = ['köln.example', 'xn--bcher-kva.example', 'plain.example', 'koeln.example', 'straße.example']
 const searchDomains = await listing('domains', internationalised)
 
-for (const [search, ...names] of [
-  ['köln', 'xn--kln-sna.example'],
-  ['KÖLN', 'xn--kln-sna.example'],
-  ['ö', 'xn--kln-sna.example'],
-  ['xn--kln', 'xn--kln-sna.example'],
-  ['XN--KLN', 'xn--kln-sna.example'],
-  ['bücher', 'xn--bcher-kva.example'],
-  ['BCHER-K', 'xn--bcher-kva.example'],
-  ['strasse', 'xn--strae-oqa.example'],
-  ['xn--', 'xn--bcher-kva.example', 'xn--kln-sna.example', 'xn--strae-oqa.example'],
-  ['lain.ex', 'plain.example'],
-  ['%'],
-  ['_'],
-] as const) {
-  test(`200 with the domains that contain ${search} in either spelling`, async () => {
-    assert.deepEqual((await searchDomains({ search })).sort(), [...names])
-  })
-}
-
-test('200 with no match across the two spellings of a name', async () => {
-  assert.deepEqual(await searchDomains({ search: 'example köln' }), [])
-  assert.deepEqual(await searchDomains({ search: 'examplexn' }), [])
+test('200 with the domains that contain the text in either spelling', async () => {
+  for (const [search, ...names] of [
+    ['köln', 'xn--kln-sna.example'],
+    ['KÖLN', 'xn--kln-sna.example'],
+    ['ö', 'xn--kln-sna.example'],
+    ['xn--kln', 'xn--kln-sna.example'],
+    ['XN--KLN', 'xn--kln-sna.example'],
+    ['bücher', 'xn--bcher-kva.example'],
+    ['BCHER-K', 'xn--bcher-kva.example'],
+    ['strasse', 'xn--strae-oqa.example'],
+    ['xn--', 'xn--bcher-kva.example', 'xn--kln-sna.example', 'xn--strae-oqa.example'],
+    ['lain.ex', 'plain.example'],
+    ['%'],
+    ['_'],
+    ['example köln'],
+    ['examplexn'],
+  ] as const) {
+    assert.deepEqual((await searchDomains({ search })).sort(), [...names], search)
+  }
 })
 
 const unsorted = ['b', 'a', 'B', 'A', 'a', 'Z', 'é', 'É', 'z', '日', '💩', '\uff21', '_', '0', 'ab', 'a b', 'ß', 'ss']
