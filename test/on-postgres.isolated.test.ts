@@ -16,6 +16,6 @@ await runOnPostgres([
   'src/limits/store.test.ts',
   'src/links/{counts,link-list}.test.ts',
   'src/redirect/directory.test.ts',
-  'test/contract/{after,safe-retries}.test.ts',
+  'test/contract/{lists,safe-retries}.test.ts',
   'test/{export-clicks,isolation}.test.ts',
 ])

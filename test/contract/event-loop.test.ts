@@ -1,10 +1,9 @@
 /** No request within the size limits blocks the event loop. */
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import fc from 'fast-check'
 import { maxBody, parseJson } from '../../src/api/body.ts'
 import { storeDomain } from '../../src/domains/schema.ts'
-import { Failure } from '../../src/errors.ts'
 import { parseForm } from '../../src/http/form-encoding.ts'
 import { storeSpace } from '../../src/spaces/schema.ts'
 import { startApp } from '../app.ts'
@@ -55,40 +54,32 @@ async function costOf(work: () => unknown): Promise<number> {
   return lowest
 }
 
-describe('a body of any shape', () => {
-  test('is read and checked in less than 20 ms', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.oneof(
-          json.map((body) => [body, true] as const),
-          form.map((body) => [body, false] as const),
-        ),
-        async ([body, isJson]) => {
-          const bytes = Buffer.from(body.toWellFormed())
-          fc.pre(bytes.length <= maxBody)
-          const cost = await costOf(async () => {
-            const fields = isJson ? await parseJson(bytes) : parseForm(bytes)
-            if ('message' in fields && !(fields instanceof Object && Object.getPrototypeOf(fields) === null)) return
-            for (const each of [storeDomain, storeSpace]) each.check(fields as Readonly<Record<string, unknown>>)
-          })
-          assert.ok(cost < maxMs, `${cost} ms for ${body.slice(0, 60)}…`)
-        },
-      ),
-      { numRuns: runs(150, 75) },
-    )
-  })
+test('a body of any shape is read and checked in less than 20 ms', async () => {
+  const bodies = fc.oneof(
+    json.map((body) => [body, true] as const),
+    form.map((body) => [body, false] as const),
+  )
+  await fc.assert(
+    fc.asyncProperty(bodies, async ([body, isJson]) => {
+      const bytes = Buffer.from(body.toWellFormed())
+      fc.pre(bytes.length <= maxBody)
+      const cost = await costOf(async () => {
+        const fields = isJson ? await parseJson(bytes) : parseForm(bytes)
+        if ('message' in fields && !(fields instanceof Object && Object.getPrototypeOf(fields) === null)) return
+        for (const each of [storeDomain, storeSpace]) each.check(fields as Readonly<Record<string, unknown>>)
+      })
+      assert.ok(cost < maxMs, `${cost} ms for ${body.slice(0, 60)}…`)
+    }),
+    { numRuns: runs(150, 50) },
+  )
+})
 
-  test('422 for a repeated member, even an ignored one, before its value is used', async () => {
-    const app = await startApp()
-    const body = `{"name":"amp","id":0${',"id":0'.repeat(90)},"id":${nested('[', ']')}}`
-    const headers = { 'content-type': 'application/json', 'idempotency-key': 'amp' }
-    const answer = await app.send('POST', '/api/v1/spaces', { body, headers })
-    assert.equal(answer.status, 422)
-    assert.deepEqual(answer.body.violations, [
-      { field: 'id', code: 'not_single', message: 'The id field must be sent once, as a single value.' },
-    ])
-    assert.ok(
-      storeSpace.check((await parseJson(Buffer.from('{"name":"a","id":1,"id":1}'))) as never) instanceof Failure,
-    )
-  })
+test('422 for a repeated member, even an ignored one, before its value is used', async () => {
+  const app = await startApp()
+  const body = `{"name":"amp","id":0${',"id":0'.repeat(90)},"id":${nested('[', ']')}}`
+  const headers = { 'content-type': 'application/json', 'idempotency-key': 'amp' }
+  const answer = await app.send('POST', '/api/v1/spaces', { body, headers })
+  assert.equal(answer.status, 422)
+  const message = 'The id field must be sent once, as a single value.'
+  assert.deepEqual(answer.body.violations, [{ field: 'id', code: 'not_single', message }])
 })

@@ -117,23 +117,22 @@ describe('Idempotency-Key', () => {
     }
   })
 
-  test('422 validation_failed stores nothing, so the key works for the corrected request', async () => {
-    const [key, name] = [freshKey(), freshName()]
-    assertProblem(await post(app, path, key, { form: { name, homepage_url: 'acme.com' } }), 422, 'validation_failed')
-    const first = await post(app, path, key, { form: { name } })
-    assertReplay(await post(app, path, key, { form: { name } }), first)
-    assertProblem(await post(app, path, key, { form: { name, homepage_url: 'acme.com' } }), 422, 'validation_failed')
-  })
-
-  test('401, 403 and 4xx of the body store nothing', async () => {
+  test('401, 403, 4xx of the body and 422 store nothing, so the key works for the corrected request', async () => {
     const [key, name] = [freshKey(), freshName()]
     const reader = await app.createKey({ scopes: ['domains:read'] })
-    assert.equal((await post(app, path, key, { key: null, form: { name } })).status, 401)
-    assert.equal((await post(app, path, key, { key: reader, form: { name } })).status, 403)
-    assert.equal((await post(app, path, key, { form: 'name=%zz' })).status, 400)
-    assert.equal((await post(app, path, key, { body: name })).status, 415)
+    const invalid = { form: { name, homepage_url: 'acme.com' } }
+    for (const [request, status] of [
+      [{ key: null, form: { name } }, 401],
+      [{ key: reader, form: { name } }, 403],
+      [{ form: 'name=%zz' }, 400],
+      [{ body: name }, 415],
+      [invalid, 422],
+    ] as const) {
+      assert.equal((await post(app, path, key, request)).status, status)
+    }
     const first = await post(app, path, key, { form: { name } })
     assertReplay(await post(app, path, key, { form: { name } }), first)
+    assertProblem(await post(app, path, key, invalid), 422, 'validation_failed')
   })
 
   test('409 idempotency_in_progress with Retry-After while the first request runs, then its response', async () => {
@@ -167,21 +166,18 @@ describe('Idempotency-Key', () => {
     assertReplay(await ask(), first)
   })
 
-  for (const sent of ['', '""', '"a', 'a b', '"a b"', 'x'.repeat(256), 'a\tb', '\u00e9', '"a";b', '"a", "b"']) {
-    test(`400 for the Idempotency-Key ${JSON.stringify(sent.slice(0, 20))}, before 422, and nothing is stored`, async () => {
-      const name = freshName()
+  test('400 for a malformed or repeated Idempotency-Key, before 422, and nothing is stored', async () => {
+    const name = freshName()
+    const malformed = ['', '""', '"a', 'a b', '"a b"', 'x'.repeat(256), 'a\tb', '\u00e9', '"a";b', '"a", "b"']
+    for (const sent of [...malformed, [freshKey(), freshKey()]]) {
       for (const form of [{ name }, { name, zzz: '1' }]) {
-        const answer = await post(app, path, sent, { form })
+        const answer = await app.send('POST', path, { form, headers: { 'idempotency-key': sent } })
         assertProblem(answer, 400, 'malformed_request')
-        assert.match(answer.body.detail, /^The Idempotency-Key header must be 1 to 255 visible ASCII characters/)
+        if (typeof sent === 'string')
+          assert.match(answer.body.detail, /^The Idempotency-Key header must be 1 to 255 visible ASCII characters/)
       }
-      assert.equal(await countOf(app, path, name), 0)
-    })
-  }
-
-  test('400 for a repeated Idempotency-Key', async () => {
-    const headers = { 'idempotency-key': [freshKey(), freshKey()] }
-    assertProblem(await app.send('POST', path, { form: { name: freshName() }, headers }), 400, 'malformed_request')
+    }
+    assert.equal(await countOf(app, path, name), 0)
   })
 
   test('200, 204 and 304 ignore it', async () => {
