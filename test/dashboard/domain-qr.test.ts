@@ -156,9 +156,3 @@ test('a restored domain still has its style; the API deletes both', async () => 
   assert.equal((await send('DELETE', `/domains/${domain.id}?links=delete`)).status, 204)
   assert.equal(await findQrStyle(app.storage, account, domain.id), undefined)
 })
-
-test('no style of another account is found', async () => {
-  const { form, domain } = await place()
-  await form(colors)
-  assert.equal(await findQrStyle(app.storage, await app.createAccount(), domain.id), undefined)
-})
