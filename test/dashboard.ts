@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import type { TestApp } from './app.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
 import { allOf, type Element, elementsIn, readHtml, textOf } from './html-page.ts'
+import { newPlace, type Place } from './links-api.ts'
 
 /** Form fields by name. */
 export type Form = Readonly<Record<string, string>>
@@ -93,6 +94,16 @@ export class Browser {
 /** Returns a browser signed in to the app's own account, or with the given key. */
 export function signedIn(app: Pick<TestApp, 'port' | 'key'>, key = app.key): Promise<Browser> {
   return new Browser(app).signIn(key)
+}
+
+/** An account with a domain, and a browser signed in to it. */
+export interface Owner extends Place {
+  readonly browser: Browser
+}
+
+export async function newOwner(app: TestApp): Promise<Owner> {
+  const place = await newPlace(app)
+  return { ...place, browser: await signedIn(app, place.key) }
 }
 
 /** Throws if a response lacks a property that all dashboard responses have. Returns the page, if there is one. */

@@ -7,7 +7,7 @@ import type { Storage } from '../../src/storage/port.ts'
 import { startApp } from '../app.ts'
 import { openClicks } from '../clicks.ts'
 import type { Json } from '../client.ts'
-import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
+import { type Form, newOwner, type Page, signedIn, type Visited } from '../dashboard.ts'
 import { withMethods } from '../failing-storage.ts'
 import { fillLinks } from '../links.ts'
 import { newPlace, type Place } from '../links-api.ts'
@@ -18,9 +18,8 @@ const { maintenance } = await openClicks(app.storage.location, after)
 const selected = '/app/links/selected'
 const undoPath = '/app/links/undo'
 
-async function newOwner() {
-  const place = await newPlace(app)
-  const browser = await signedIn(app, place.key)
+async function newEditor() {
+  const { browser, ...place } = await newOwner(app)
   const follow = async (answer: Visited): Promise<Page> => (await browser.follow(answer)).page
   /** Confirms the action of the form, and returns the page with its notice. */
   const confirm = async (form: Form): Promise<Page> => {
@@ -40,7 +39,7 @@ async function linksOf({ send }: Place, query = ''): Promise<Json[]> {
   return data.map(({ updated_at: _, ...link }: Json) => link)
 }
 
-type Owner = Awaited<ReturnType<typeof newOwner>>
+type Owner = Awaited<ReturnType<typeof newEditor>>
 
 const words = ['summer', 'winter', 'sale']
 const someLink = fc.record({
@@ -91,7 +90,7 @@ describe('all links that match', () => {
     const given = [fc.array(someLink, { minLength: 1, maxLength: 8 }), someFilter, fc.constantFrom(...actions)] as const
     await fc.assert(
       fc.asyncProperty(...given, async (links, filter, what) => {
-        const [own, stranger] = [await newOwner(), await newOwner()]
+        const [own, stranger] = [await newEditor(), await newEditor()]
         const spaces = await furnish(own, links)
         await furnish(stranger, links)
         const query = queryOf(filter, spaces)
@@ -125,7 +124,7 @@ describe('all links that match', () => {
   })
 
   test('are counted on a page that asks first', async () => {
-    const { domain, link, browser, stored, confirm } = await newOwner()
+    const { domain, link, browser, stored, confirm } = await newEditor()
     const space = await stored('/spaces', { name: 'Sales' })
     for (let at = 0; at < 3; at++) await link({ title: 'sale' })
     await link({ title: 'other' })
@@ -135,6 +134,7 @@ describe('all links that match', () => {
       [{ what: 'enable' }, 'Enable 3 links?', /Visitors will be redirected immediately/],
       [{ what: 'move', to: `space-${space.id}` }, 'Move 3 links to Sales?', /The short links stay the same\./],
       [{ what: 'move', to: 'space-0' }, 'Move 3 links to “No space”?', /Clicks move with the links\./],
+      [{ what: 'archive' }, 'Archive 3 links?', /keep/],
       [{ what: 'delete' }, 'Delete 3 links?', /Visitors will see a 404 immediately\./],
     ] as const) {
       const { status, page } = await browser.post(selected, { ...all, ...form })
@@ -191,7 +191,7 @@ describe('all links that match', () => {
   })
 
   test('are rejected above the limit', async () => {
-    const { account, domain, browser } = await newOwner()
+    const { account, domain, browser } = await newEditor()
     await app.storage.execute(fillLinks({ account, domain: domain.id }, 1, maxBulkLinks + 1))
     const next = `/app/links?domain_id=${domain.id}`
     const list = await browser.open(next)
@@ -208,7 +208,7 @@ describe('all links that match', () => {
 
 describe('a change of tags', () => {
   test('needs names, and returns 422 with the error next to its field', async () => {
-    const { link, browser, confirm, shown } = await newOwner()
+    const { link, browser, confirm, shown } = await newEditor()
     const { id } = await link()
     const form = { what: 'tag', [`row-${id}`]: 'on' }
     const { page, status } = await browser.post(selected, form)
@@ -230,7 +230,7 @@ describe('a change of tags', () => {
   })
 
   test('skips links that would have more than 20 tags, and links of other accounts', async () => {
-    const [{ link, confirm, shown, undo }, stranger] = [await newOwner(), await newOwner()]
+    const [{ link, confirm, shown, undo }, stranger] = [await newEditor(), await newEditor()]
     const names = Array.from({ length: 20 }, (_, at) => `tag ${at}`)
     const [full, free, foreign] = [await link({ tags: names }), await link(), await stranger.link()]
     const rows = Object.fromEntries([full, free, foreign].map(({ id }) => [`row-${id}`, 'on']))
@@ -249,7 +249,7 @@ describe('a change of tags', () => {
 
 describe('a move to another domain', () => {
   test('lists conflicts first, moves the other links with their clicks, and can be undone', async () => {
-    const { domain, other, link, browser, follow, undo, shown, send } = await newOwner()
+    const { domain, other, link, browser, follow, undo, shown, send } = await newEditor()
     const [summer, winter, taken] = [
       await link({ alias: 'summer', clicks_limit: 9 }),
       await link({ alias: 'winter', archived: true }),
@@ -293,7 +293,7 @@ describe('a move to another domain', () => {
   })
 
   test('says why nothing moves, or why a move can’t be undone', async () => {
-    const { domain, other, link, browser, confirm, undo, follow } = await newOwner()
+    const { domain, other, link, browser, confirm, undo, follow } = await newEditor()
     const [here, there] = [await link({ alias: 'same' }), await link({ alias: 'same', domain_id: other.id })]
     const form = { what: 'move', to: `domain-${other.id}` }
     const { page } = await browser.post(selected, { ...form, [`row-${here.id}`]: 'on', [`row-${there.id}`]: 'on' })

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findQrStyle } from '../../src/qr/store.ts'
 import { startApp } from '../app.ts'
-import { signedIn } from '../dashboard.ts'
-import { newPlace } from '../links-api.ts'
+import { newOwner } from '../dashboard.ts'
 
 const app = await startApp()
 
@@ -28,8 +27,7 @@ function sideOf(image: string): number {
 }
 
 async function place() {
-  const own = await newPlace(app)
-  const browser = await signedIn(app, own.key)
+  const { browser, ...own } = await newOwner(app)
   const path = `/app/domains/${own.domain.id}/qr`
   /** Sends the form as a browser does, with its files. */
   const send = async (typed: Typed) => {

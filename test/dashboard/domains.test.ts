@@ -8,15 +8,14 @@ import { domainRemoval } from '../../src/domains/store.ts'
 import { finishRemovals } from '../../src/storage/removal.ts'
 import { startApp, type TestApp } from '../app.ts'
 import { stopMonotonicClock } from '../clock.ts'
-import { type Page, signedIn } from '../dashboard.ts'
+import { newOwner, type Page, signedIn } from '../dashboard.ts'
 import { allOf, textOf } from '../html-page.ts'
 import { newPlace, type Place } from '../links-api.ts'
 
 const app = await startApp()
 
 async function place() {
-  const own = await newPlace(app)
-  const browser = await signedIn(app, own.key)
+  const { browser, ...own } = await newOwner(app)
   const path = `/app/domains/${own.domain.id}`
   const remove = async () => {
     const answer = await browser.submit(await browser.open(`${path}/delete`), `${path}/delete`, {

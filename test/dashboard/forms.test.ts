@@ -3,13 +3,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { type Form, signedIn } from '../dashboard.ts'
+import { type Form, newOwner, signedIn } from '../dashboard.ts'
 import { allOf, textOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
 
 const app = await startApp()
-const place = await newPlace(app)
-const browser = await signedIn(app, place.key)
+const { browser, ...place } = await newOwner(app)
 
 interface Refusal {
   /** The page with the form, its path, and the API operation. */
@@ -319,8 +318,7 @@ describe('the link form', () => {
   })
 
   test('shows the beginning of the short link with its port', async () => {
-    const own = await newPlace(app)
-    const browser = await signedIn(app, own.key)
+    const { browser, ...own } = await newOwner(app)
     const { name } = own.domain
     assert.ok((await browser.open('/app/links/new')).text.includes(`${name}:3080/`))
     await own.stored('/domains', { name: `second.${name}` })

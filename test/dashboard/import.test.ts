@@ -6,8 +6,7 @@ import { updateAccount } from '../../src/accounts/store.ts'
 import { maxChoices } from '../../src/dashboard/record-forms.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
-import { newPlace } from '../links-api.ts'
+import { type Form, newOwner, type Page, signedIn, type Visited } from '../dashboard.ts'
 
 const app = await startApp()
 const path = '/app/links/import'
@@ -16,9 +15,8 @@ function packed(text: string): string {
   return deflateRawSync(text).toString('base64url')
 }
 
-async function newOwner() {
-  const place = await newPlace(app)
-  const browser = await signedIn(app, place.key)
+async function newImporter() {
+  const { browser, ...place } = await newOwner(app)
   /** Sends a form with an optional file, as a browser does. */
   const send = async (form: Form, file?: string | Buffer): Promise<Visited> => {
     const data = new FormData()
@@ -47,7 +45,7 @@ async function newOwner() {
 }
 
 test('creates the links of a file, and deletes them again within a minute', async () => {
-  const { send, create, links, browser, domain, stored, visit } = { ...(await newOwner()), visit: app.visit }
+  const { send, create, links, browser, domain, stored, visit } = { ...(await newImporter()), visit: app.visit }
   const space = await stored('/spaces', { name: 'Press' })
   await stored('/tags', { name: 'Print' })
   const csv = [
@@ -77,7 +75,7 @@ test('creates the links of a file, and deletes them again within a minute', asyn
 })
 
 test('reads what spreadsheets write', async () => {
-  const { send, check, domain } = await newOwner()
+  const { send, check, domain } = await newImporter()
   const utf16 = Buffer.from('\ufeffDestination\tTitle\r\nhttps://acme.com\tÉté\r\n', 'utf16le')
   for (const file of [
     '\ufeffTitle,Destination\nÉté,https://acme.com\n',
@@ -97,7 +95,7 @@ test('reads what spreadsheets write', async () => {
 })
 
 test('creates links on the domains of their short links, even after hundreds of others', async () => {
-  const { check, create, links, stored, domain } = await newOwner()
+  const { check, create, links, stored, domain } = await newImporter()
   for (let n = 0; n < maxChoices; n += 25) {
     await Promise.all(Array.from({ length: 25 }, (_, at) => stored('/domains', { name: `a${n + at}.${domain.name}` })))
   }
@@ -116,7 +114,7 @@ test('creates links on the domains of their short links, even after hundreds of 
 })
 
 test('rejects other files, and keeps what was pasted', async () => {
-  const { send } = await newOwner()
+  const { send } = await newImporter()
   const rows = (count: number) => `url\n${'https://acme.com\n'.repeat(count)}`
   for (const [file, error] of [
     ['', /The file is empty\./],
@@ -152,7 +150,7 @@ test('rejects other files, and keeps what was pasted', async () => {
 })
 
 test('shows errors next to controls, and stores the corrected rows', async () => {
-  const { check, press, create, links, link, domain } = await newOwner()
+  const { check, press, create, links, link, domain } = await newImporter()
   await link({ alias: 'taken' })
   const page = await check(
     [
@@ -204,7 +202,7 @@ test('shows errors next to controls, and stores the corrected rows', async () =>
 })
 
 test('shows the start of a cell that is far too long, and no large file again', async () => {
-  const { check, send } = await newOwner()
+  const { check, send } = await newImporter()
   const page = await check(`url,tags,title\nhttps://acme.com,"${','.repeat(200_000)}",${'<'.repeat(200_000)}`)
   assert.match(page.errorOf('row-2-tags'), /at most 20/)
   assert.equal(page.value('row-2-title').length, 16_384)
@@ -213,7 +211,7 @@ test('shows the start of a cell that is far too long, and no large file again', 
 })
 
 test('checks a file of Windows-1252 again that takes three times as many bytes in UTF-8', async () => {
-  const { send, press } = await newOwner()
+  const { send, press } = await newImporter()
   const rows = `url;alias;notes\nhttps://acme.com;a b;${'\x80'.repeat(1024 * 1024 - 50)}`
   const { page } = await send({}, Buffer.from(rows, 'latin1'))
   assert.deepEqual(page.refused, ['row-2-alias', 'row-2-notes'])
@@ -222,7 +220,7 @@ test('checks a file of Windows-1252 again that takes three times as many bytes i
 })
 
 test('restores every setting of the links in a file of the link list, except their passwords', async () => {
-  const { browser, check, create, links, link } = await newOwner()
+  const { browser, check, create, links, link } = await newImporter()
   const set = {
     ...{ tags: ['Print', 'Sale'], notes: 'two\nlines', archived: true, disabled: true, clicks_limit: 5, title: '+1' },
     ...{ active_period_start_at: '2026-11-20T12:00:00.000Z', active_period_end_at: '2030-11-20T12:00:00.000Z' },
@@ -240,7 +238,7 @@ test('restores every setting of the links in a file of the link list, except the
 })
 
 test('reads the dates of spreadsheets, as days in the time zone of the account', async () => {
-  const { account, check, create, links } = await newOwner()
+  const { account, check, create, links } = await newImporter()
   await updateAccount(app.storage, account, { name: 'Acme', time_zone: 'Europe/Berlin' })
   const rows = [
     '31.12.2030 18:00',
@@ -266,7 +264,7 @@ test('reads the dates of spreadsheets, as days in the time zone of the account',
 })
 
 test('asks for the password of an exported link, and rejects a form that was tampered with', async () => {
-  const { check, press, create, send, links } = await newOwner()
+  const { check, press, create, send, links } = await newImporter()
   const page = await check('url,has_redirect_password\nhttps://acme.com,TRUE')
   assert.match(page.errorOf('row-2-redirect_password'), /Password/)
   const ready = await press(page, 'check', { 'row-2-redirect_password': 'secret' })
@@ -289,7 +287,7 @@ test('asks for the password of an exported link, and rejects a form that was tam
 })
 
 test('stores nothing if an alias is taken after the check, and shows that', async () => {
-  const { check, press, create, links } = await newOwner()
+  const { check, press, create, links } = await newImporter()
   const [one, two] = [
     await check('url,alias\nacme.com,x\nacme.com,y'),
     await check('url,alias\nacme.com,y\nacme.com,z'),
@@ -312,7 +310,7 @@ test('stores nothing if an alias is taken after the check, and shows that', asyn
 })
 
 test('checks files while other accounts store links with passwords', async () => {
-  const [one, two, other] = [await newOwner(), await newOwner(), await newOwner()]
+  const [one, two, other] = [await newImporter(), await newImporter(), await newImporter()]
   const csv = `url,redirect_password\n${'https://acme.com,secret\n'.repeat(10)}`
   const storage = app.actions.links
   const insertion = storage.insertion.bind(storage)
@@ -335,7 +333,7 @@ test('checks files while other accounts store links with passwords', async () =>
 })
 
 test('does the work of a repeated button once', async () => {
-  const { check, press, links } = await newOwner()
+  const { check, press, links } = await newImporter()
   const page = await check('https://acme.com')
   const form = { once: 'a' }
   const [one, two] = await Promise.all([press(page, 'create', form), press(page, 'create', form)])
@@ -344,7 +342,7 @@ test('does the work of a repeated button once', async () => {
 })
 
 test('knows only the domains, spaces and tags of the account', async () => {
-  const [mine, theirs] = [await newOwner(), await newOwner()]
+  const [mine, theirs] = [await newImporter(), await newImporter()]
   const space = await theirs.stored('/spaces', { name: 'Theirs' })
   await theirs.link({ alias: 'same', tags: ['Secret'] })
   const row = `https://acme.com,${theirs.domain.id},${space.id}`
@@ -359,7 +357,7 @@ test('knows only the domains, spaces and tags of the account', async () => {
 })
 
 test('renders a thousand rows in pages, and lets other requests run', async () => {
-  const { check, press, create, send, browser } = await newOwner()
+  const { check, press, create, send, browser } = await newImporter()
   const rows = Array.from(
     { length: 1_000 },
     (_, n) => `https://acme.com/${n},${n < 60 ? 'a b' : `x${n}`},${'n'.repeat(900)}`,
@@ -378,7 +376,7 @@ test('renders a thousand rows in pages, and lets other requests run', async () =
 })
 
 test('offers a template that can be imported, from every page where people look for it', async () => {
-  const { browser, check, press, create, domain } = await newOwner()
+  const { browser, check, press, create, domain } = await newImporter()
   const { text, headers } = await browser.get(`${path}/template.csv`)
   assert.match(String(headers['content-disposition']), /waymark-import\.csv/)
   assert.match(text, new RegExp(`Destination,Alias,Domain.*summer-sale,${domain.name}`, 's'))

@@ -5,13 +5,12 @@ import { databaseUnavailable } from '../../src/errors.ts'
 import type { Storage } from '../../src/storage/port.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
+import { type Form, newOwner, type Page, signedIn, type Visited } from '../dashboard.ts'
 import { withMethods } from '../failing-storage.ts'
 import { newPlace } from '../links-api.ts'
 
 const app = await startApp()
-const place = await newPlace(app)
-const browser = await signedIn(app, place.key)
+const { browser, ...place } = await newOwner(app)
 const selected = '/app/links/selected'
 
 const rows = (...links: Json[]): Form => Object.fromEntries(links.map(({ id }) => [`row-${id}`, 'on']))
@@ -23,33 +22,22 @@ async function after(answer: Visited): Promise<Page> {
 }
 
 describe('selected links', () => {
-  test('are disabled, enabled and moved, with a notice that counts them', async () => {
+  test('are disabled, enabled, moved and archived, with a notice that counts them', async () => {
     const [one, two, other] = [await place.link(), await place.link(), await place.link()]
     const space = await place.stored('/spaces', { name: 'Sales' })
-    const act = async (form: Form) =>
-      (await after(await browser.post(selected, { ...rows(one, two), ...form }))).said.join()
-    assert.match(await act({ what: 'disable', to: '' }), /2 links disabled\./)
-    assert.deepEqual([(await shown(one)).disabled, (await shown(other)).disabled], [true, false])
-    assert.match(await act({ what: 'enable', to: '' }), /2 links enabled\./)
-    assert.match(await act({ what: 'move', to: `space-${space.id}` }), /2 links moved to Sales\./)
-    assert.deepEqual([(await shown(two)).space_id, (await shown(other)).space_id], [space.id, null])
-    assert.match(await act({ what: 'move', to: 'space-0' }), /2 links moved to “No space”\./)
-    assert.equal((await shown(two)).space_id, null)
-  })
-
-  test('are archived and unarchived, and all that match after a confirmation', async () => {
-    const tag = await place.stored('/tags', { name: 'Selected' })
-    const [one, two] = [await place.link({ tags: ['Selected'] }), await place.link({ tags: ['Selected'] })]
-    const next = `/app/links?tag_id=${tag.id}`
-    const page = await after(await browser.post(selected, { ...rows(one, two), what: 'archive', next }))
-    assert.match(page.said.join(), /2 links archived\./)
-    assert.match(page.text, /No links match these filters/)
-    const all = { matching: '1', what: 'unarchive', next: `${next}&archived=true` }
-    const question = (await browser.post(selected, all)).page
-    assert.match(question.heading, /Unarchive 2 links\?/)
-    assert.match((await after(await browser.submit(question, selected))).said.join(), /2 links unarchived\./)
-    assert.deepEqual([(await shown(one)).archived, (await shown(two)).archived], [false, false])
-    assert.match((await browser.post(selected, { ...all, what: 'archive', next })).page.heading, /Archive 2 links\?/)
+    for (const [form, words, changed] of [
+      [{ what: 'disable', to: '' }, /2 links disabled\./, { disabled: true }],
+      [{ what: 'enable', to: '' }, /2 links enabled\./, { disabled: false }],
+      [{ what: 'move', to: `space-${space.id}` }, /2 links moved to Sales\./, { space_id: space.id }],
+      [{ what: 'move', to: 'space-0' }, /2 links moved to “No space”\./, { space_id: null }],
+      [{ what: 'archive' }, /2 links archived\./, { archived: true }],
+      [{ what: 'unarchive' }, /2 links unarchived\./, { archived: false }],
+    ] as const) {
+      const page = await after(await browser.post(selected, { ...rows(one, two), ...form }))
+      assert.match(page.said.join(), words)
+      for (const link of [one, two]) assert.partialDeepStrictEqual(await shown(link), changed)
+    }
+    assert.deepEqual(await shown(other), other)
   })
 
   test('stay in their space until a space is chosen', async () => {
@@ -72,21 +60,6 @@ describe('selected links', () => {
     const twice = `row-${link.id}=on&what=move&to=space-0&to=space-0`
     assert.equal((await browser.post(selected, {}, { form: twice })).status, 422)
     assert.equal((await shown(link)).space_id, space.id)
-  })
-
-  test('are archived and listed again one by one, which can be undone', async () => {
-    const link = await place.link()
-    for (const [action, words, isArchived] of [
-      ['archive', /archived\. It keeps working\./, true],
-      ['unarchive', /is in lists again\./, false],
-    ] as const) {
-      const page = await after(await browser.post(`/app/links/${link.id}/${action}`, { next: `/app/links/${link.id}` }))
-      assert.match(page.said.join(), words)
-      assert.equal((await shown(link)).archived, isArchived)
-      await browser.submit(page, '/app/links/undo')
-      assert.equal((await shown(link)).archived, !isArchived)
-      await place.send('PATCH', `/links/${link.id}`, { json: { archived: isArchived } })
-    }
   })
 
   test('return to the list with its search, filters, order and page', async () => {
@@ -126,8 +99,7 @@ describe('selected links', () => {
   })
 
   test('are listed in the confirmation, up to five, with clicks and the effect on visitors', async () => {
-    const own = await newPlace(app)
-    const browser = await signedIn(app, own.key)
+    const { browser, ...own } = await newOwner(app)
     const homepage = 'https://acme.com/nothing-here'
     const second = await own.stored('/domains', { name: `second.${own.domain.name}`, not_found_url: homepage })
     const here = []
@@ -225,15 +197,24 @@ describe('selected links', () => {
     assert.deepEqual(await shown(one), one)
   })
 
-  test('are enabled or disabled from the row menu', async () => {
-    const one = await place.link()
-    const name = nameOf(one)
-    const page = await after(await browser.post(`/app/links/${one.id}/disable`, rows(one)))
-    assert.ok(page.said.join().includes(`${name} disabled.`), page.said.join())
-    assert.equal((await shown(one)).disabled, true)
-    const undone = await after(await browser.submit(page, '/app/links/undo'))
-    assert.equal(undone.said.join(), 'Change undone.')
-    assert.equal((await shown(one)).disabled, false)
+  test('are enabled, disabled, archived and listed again one by one, which can be undone', async () => {
+    const link = await place.link()
+    const next = `/app/links/${link.id}`
+    for (const [action, words, changed] of [
+      ['disable', `${nameOf(link)} disabled.`, { disabled: true }],
+      ['enable', `${nameOf(link)} enabled.`, { disabled: false }],
+      ['archive', 'archived. It keeps working.', { archived: true }],
+      ['unarchive', 'is in lists again.', { archived: false }],
+    ] as const) {
+      const before = await shown(link)
+      const act = async () => after(await browser.post(`${next}/${action}`, { next }))
+      const page = await act()
+      assert.ok(page.said.join().includes(words), page.said.join())
+      assert.partialDeepStrictEqual(await shown(link), changed)
+      assert.match((await after(await browser.submit(page, '/app/links/undo'))).said.join(), /^Change undone\./)
+      assert.deepEqual({ ...(await shown(link)), updated_at: '' }, { ...before, updated_at: '' })
+      await act()
+    }
   })
 
   test('go back to their spaces, except links that were changed since', async () => {
@@ -258,27 +239,20 @@ describe('selected links', () => {
   })
 })
 
-describe('a deleted link', () => {
-  test('is restored', async () => {
-    const link = await place.link({ title: 'Back' })
-    const path = `/app/links/${link.id}/delete`
-    const page = await after(await browser.submit(await browser.open(path), path))
-    const name = nameOf(link)
-    assert.ok(page.said.join().includes(`${name} deleted.`), page.said.join())
-    assert.equal(await shown(link), undefined)
-    const back = await after(await browser.submit(page, `/app/links/${link.id}/restore`))
-    assert.ok(back.said.join().includes(`${name} restored.`), back.said.join())
-    assert.deepEqual(await shown(link), link)
-    assert.match((await after(await browser.post('/app/links/99999/restore'))).said.join(), /couldn’t be restored/)
-  })
-
-  test('is not restored if its alias is taken', async () => {
-    const link = await place.link({ alias: 'wanted' })
-    await browser.post(`/app/links/${link.id}/delete`)
-    await place.link({ alias: 'wanted' })
-    const page = await after(await browser.post(`/app/links/${link.id}/restore`))
-    assert.match(page.said.join(), /another link now has its alias/)
-  })
+test('a deleted link is restored, unless its alias is taken', async () => {
+  const link = await place.link({ title: 'Back', alias: 'wanted' })
+  const path = `/app/links/${link.id}`
+  const remove = async () => after(await browser.submit(await browser.open(`${path}/delete`), `${path}/delete`))
+  const restore = async (page: Page) => (await after(await browser.submit(page, `${path}/restore`))).said.join()
+  const page = await remove()
+  assert.ok(page.said.join().includes(`${nameOf(link)} deleted.`), page.said.join())
+  assert.equal(await shown(link), undefined)
+  assert.ok((await restore(page)).includes(`${nameOf(link)} restored.`))
+  assert.deepEqual(await shown(link), link)
+  assert.match((await after(await browser.post('/app/links/99999/restore'))).said.join(), /couldn’t be restored/)
+  const again = await remove()
+  await place.link({ alias: 'wanted' })
+  assert.match(await restore(again), /another link now has its alias/)
 })
 
 describe('an edited link', () => {

@@ -7,15 +7,14 @@ import { scopes } from '../../src/keys/scope.ts'
 import { createKey } from '../../src/keys/store.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
+import { type Form, newOwner, type Page, signedIn, type Visited } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
 import { addClicks, manyPeople } from '../days.ts'
 import { allOf, textOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
 
 const app = await startApp()
-const place = await newPlace(app)
-const browser = await signedIn(app, place.key)
+const { browser, ...place } = await newOwner(app)
 
 const shown = async ({ id }: Json) => (await place.send('GET', `/links/${id}`)).body.data
 /** Returns the page after a form, with its notices. */
@@ -23,41 +22,32 @@ async function after(answer: Visited): Promise<Page> {
   return (await browser.follow(answer)).page
 }
 
-describe('deletes', () => {
-  test('clicks after a confirmation', async () => {
-    const own = await furnish(app)
-    const browser = await signedIn(app, own.key)
-    const [link] = own.links
-    const path = `/app/links/${link.id}/delete-statistics`
-    await browser.follow(await browser.submit(await browser.open(path), path))
-    assert.equal((await own.send('GET', `/links/${link.id}`)).body.data.clicks, 0)
-    assert.equal((await browser.post('/app/links/99999/delete-statistics')).status, 404)
-  })
+test('deletes clicks after a confirmation', async () => {
+  const own = await furnish(app)
+  const browser = await signedIn(app, own.key)
+  const [link] = own.links
+  const path = `/app/links/${link.id}/delete-statistics`
+  await browser.follow(await browser.submit(await browser.open(path), path))
+  assert.equal((await own.send('GET', `/links/${link.id}`)).body.data.clicks, 0)
+  assert.equal((await browser.post('/app/links/99999/delete-statistics')).status, 404)
+})
 
-  test('a domain with its links, and a space without them, after naming their number', async () => {
-    const domain = await place.stored('/domains', { name: 'gone.example.com' })
-    const space = await place.stored('/spaces', { name: 'Gone' })
-    const [on, within] = [await place.link({ domain_id: domain.id }), await place.link({ space_id: space.id })]
-    const confirm = async (page: Page, path: string, typed: Form = {}) =>
-      (await after(await browser.submit(page, path, typed))).said.join()
-    const ofDomain = await browser.open(`/app/domains/${domain.id}/delete`)
-    assert.match(ofDomain.heading, /gone\.example\.com and its 1 link\?/)
-    assert.match(await confirm(ofDomain, `/app/domains/${domain.id}/delete`, { name: domain.name }), /deleted/)
-    const ofSpace = await browser.open(`/app/spaces/${space.id}/delete`)
-    assert.match(ofSpace.text, /1 link will keep working/)
-    assert.match(await confirm(ofSpace, `/app/spaces/${space.id}/delete`), /Its links keep working/)
-    assert.deepEqual([await shown(on), (await shown(within)).space_id], [undefined, null])
-    assert.equal((await browser.get(`/app/domains/${domain.id}`)).status, 404)
-    const empty = await place.stored('/domains', { name: 'empty.example.com' })
-    assert.match((await browser.open(`/app/domains/${empty.id}/delete`)).heading, /^Delete empty\.example\.com\?$/)
-    const bare = await place.stored('/spaces', { name: 'Bare' })
-    assert.match((await browser.open(`/app/spaces/${bare.id}/delete`)).text, /This space has no links/)
-  })
+test('deletes a space without its links, after naming their number', async () => {
+  const space = await place.stored('/spaces', { name: 'Gone' })
+  const within = await place.link({ space_id: space.id })
+  const path = `/app/spaces/${space.id}/delete`
+  const page = await browser.open(path)
+  assert.match(page.text, /1 link will keep working/)
+  assert.match((await after(await browser.submit(page, path))).said.join(), /deleted.*Its links keep working/)
+  assert.equal((await shown(within)).space_id, null)
+  const bare = await place.stored('/spaces', { name: 'Bare' })
+  assert.match((await browser.open(`/app/spaces/${bare.id}/delete`)).text, /This space has no links/)
+  const empty = await place.stored('/domains', { name: 'empty.example.com' })
+  assert.match((await browser.open(`/app/domains/${empty.id}/delete`)).heading, /^Delete empty\.example\.com\?$/)
 })
 
 test('a tag is created, renamed, merged into another and deleted, and its links stay', async () => {
-  const own = await newPlace(app)
-  const browser = await signedIn(app, own.key)
+  const { browser, ...own } = await newOwner(app)
   assert.match((await browser.open('/app/tags')).text, /No tags yet/)
   const saved = async (page: Page, path: string, typed: Form) =>
     (await browser.follow(await browser.submit(page, path, typed))).page
@@ -93,8 +83,7 @@ test('a tag is created, renamed, merged into another and deleted, and its links 
 })
 
 test('the list of links shows tags and filters by several of them and by archived links', async () => {
-  const own = await newPlace(app)
-  const browser = await signedIn(app, own.key)
+  const { browser, ...own } = await newOwner(app)
   const names = ['a1', 'b2', 'c3', 'd4', 'e5']
   await own.link({ alias: 'all', tags: names })
   await own.link({ alias: 'some', tags: ['b2'], archived: true })
@@ -134,8 +123,7 @@ test('the list of links shows tags and filters by several of them and by archive
 })
 
 test('lists of domains, spaces and tags show their clicks in 30 days, and sort by them', async () => {
-  const own = await newPlace(app)
-  const browser = await signedIn(app, own.key)
+  const { browser, ...own } = await newOwner(app)
   const others = [await own.stored('/domains', { name: `two.${own.domain.name}` }), own.domain]
   for (const [at, clicks] of [4_000, 70].entries()) {
     const space = await own.stored('/spaces', { name: `Space ${at}` })
@@ -178,8 +166,7 @@ test('lists of domains, spaces and tags show their clicks in 30 days, and sort b
 })
 
 test('the list of domains names those without a homepage, and links to their form', async () => {
-  const own = await newPlace(app)
-  const browser = await signedIn(app, own.key)
+  const { browser, ...own } = await newOwner(app)
   const { id, name } = await own.stored('/domains', {
     name: `home.${own.domain.name}`,
     homepage_url: 'https://acme.com/',
@@ -249,8 +236,7 @@ describe('keys', () => {
 
 describe('lists', () => {
   test('a search of links without a match suggests the nearest alias', async () => {
-    const own = await newPlace(app)
-    const browser = await signedIn(app, own.key)
+    const { browser, ...own } = await newOwner(app)
     const { id } = await own.link({ alias: 'webinar' })
     const page = await browser.open('/app/links?search=webnar')
     assert.match(page.text, /Did you mean go\d+\.example(?::\d+)?\/webinar\?/)
@@ -262,8 +248,7 @@ describe('lists', () => {
   })
 
   test('filter by the end of links and by idle links, and keep the page size', async () => {
-    const own = await newPlace(app)
-    const browser = await signedIn(app, own.key)
+    const { browser, ...own } = await newOwner(app)
     const { id } = await own.link({ active_period_end_at: new Date(Date.now() + 86_400_000).toISOString() })
     await own.link()
     const page = await browser.open('/app/links?status=ending&per_page=50')
@@ -279,8 +264,7 @@ describe('lists', () => {
   })
 
   test('are files with all links that match, and the labels of the page', async () => {
-    const own = await newPlace(app)
-    const browser = await signedIn(app, own.key)
+    const { browser, ...own } = await newOwner(app)
     const space = await own.stored('/spaces', { name: '+Summer' })
     const link = await own.link({ space_id: space.id, title: 'Sale, "big"' })
     await addClicks(app.storage, link.id, today() - 40, manyPeople(3, 'countries', 'DE'))

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { type Page, signedIn } from '../dashboard.ts'
+import { newOwner, type Page, signedIn } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
 import { addClicks, manyPeople } from '../days.ts'
 import { allOf, elementsIn, textOf } from '../html-page.ts'
@@ -99,8 +99,7 @@ describe('figures', () => {
 })
 
 describe('breakdowns', async () => {
-  const own = await newPlace(app)
-  const browser = await signedIn(app, own.key)
+  const { browser, ...own } = await newOwner(app)
   const space = await own.stored('/spaces', { name: 'Summer' })
   const leaving = await own.stored('/domains', { name: `leaving.${own.domain.name}` })
   const links = [
