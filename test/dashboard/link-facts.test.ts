@@ -59,44 +59,41 @@ test('the page of a link shows every setting that decides where visitors go', as
 })
 
 test('the page of a link that can expire says where its visitors go then', async () => {
-  const then = async (json: Json) => (await shown(await place.link(json))).facts['After it expires']
-  assert.equal(await then({ clicks_limit: 1 }), 'The page “This link has expired”')
-  assert.equal(
-    await then({ active_period_end_at: '2090-01-01T00:00:00Z', domain_id: other.id }),
-    'acme.com/lost, the domain’s URL for unknown links',
-  )
-  assert.equal(await then({ expiration_url: 'https://acme.com/over' }), 'acme.com/over')
+  for (const [json, expected] of [
+    [{ clicks_limit: 1 }, 'The page “This link has expired”'],
+    [
+      { active_period_end_at: '2090-01-01T00:00:00Z', domain_id: other.id },
+      'acme.com/lost, the domain’s URL for unknown links',
+    ],
+    [{ clicks_limit: 1, expiration_url: 'https://acme.com/over' }, 'acme.com/over'],
+  ] as const) {
+    assert.equal((await shown(await place.link(json))).facts['After it expires'], expected)
+  }
 })
 
-test('the page of an expired link says in one sentence where its visitors go now', async () => {
-  const expired = async (json: Json, clicks = 0) => {
+test('the page of an expired, disabled or scheduled link says in one sentence where its visitors go now', async () => {
+  const over = { active_period_end_at: '2020-01-02T03:04:00Z' }
+  const domain_id = other.id
+  const lost = 'visitors are redirected to acme.com/lost, the domain’s URL for unknown links.'
+  for (const [json, clicks, sentence, limit] of [
+    [
+      { clicks_limit: 3, expiration_url: 'https://shop.acme.com/sold-out' },
+      3,
+      'Used up on Nov 23, 2026: visitors are redirected to shop.acme.com/sold-out.',
+      '3 of 3 clicks used',
+    ],
+    [{ clicks_limit: 2 }, 5, 'Used up: visitors see the page “This link has expired”.', '2 of 2 clicks used'],
+    [over, 0, 'Expired on Jan 2, 2020: visitors see the page “This link has expired”.'],
+    [{ ...over, domain_id }, 0, `Expired on Jan 2, 2020: ${lost}`],
+    [{ disabled: true }, 0, 'Disabled: visitors see the page “Link not found”.'],
+    [{ active_period_start_at: '2090-01-01T00:00:00Z', domain_id }, 0, `Starts on Jan 1, 2090: until then, ${lost}`],
+  ] as const) {
     const link = await place.link(json)
     if (clicks > 0) await clickOn(app.storage, link.id, clicks, '2026-11-23T10:00:00Z')
-    return shown(link)
+    const page = await shown(link)
+    assert.deepEqual([page.sentence, page.facts['Click limit']], [sentence, limit])
+    if (!('clicks_limit' in json)) assert.equal(page.facts['After it expires'], undefined, 'the sentence says it')
   }
-  const used = await expired({ clicks_limit: 3, expiration_url: 'https://shop.acme.com/sold-out' }, 3)
-  assert.equal(used.sentence, 'Used up on Nov 23, 2026: visitors are redirected to shop.acme.com/sold-out.')
-  assert.equal(used.facts['Click limit'], '3 of 3 clicks used')
-  const lowered = await expired({ clicks_limit: 2 }, 5)
-  assert.equal(lowered.sentence, 'Used up: visitors see the page “This link has expired”.')
-  assert.equal(lowered.facts['Click limit'], '2 of 2 clicks used')
-  const over = { active_period_end_at: '2020-01-02T03:04:00Z' }
-  const page = await expired(over)
-  assert.equal(page.sentence, 'Expired on Jan 2, 2020: visitors see the page “This link has expired”.')
-  assert.equal(page.facts['After it expires'], undefined, 'the sentence says it')
-  assert.equal(
-    (await expired({ ...over, domain_id: other.id })).sentence,
-    'Expired on Jan 2, 2020: visitors are redirected to acme.com/lost, the domain’s URL for unknown links.',
-  )
-})
-
-test('the page of a disabled or scheduled link says where its visitors go', async () => {
-  const sentence = async (json: Json) => (await shown(await place.link(json))).sentence
-  assert.equal(await sentence({ disabled: true }), 'Disabled: visitors see the page “Link not found”.')
-  assert.equal(
-    await sentence({ active_period_start_at: '2090-01-01T00:00:00Z', domain_id: other.id }),
-    'Starts on Jan 1, 2090: until then, visitors are redirected to acme.com/lost, the domain’s URL for unknown links.',
-  )
 })
 
 test('the page of a link offers Copy and Edit, and the other actions in a menu', async () => {
