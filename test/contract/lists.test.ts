@@ -134,7 +134,7 @@ for (const resource of ['domains', 'spaces'] as const) {
 }
 
 describe('invalid parameters', () => {
-  const list = (query: string) => app.send('GET', `/api/v1/spaces${query}`)
+  const list = (query: string) => app.send('GET', `/api/v1/domains${query}`)
   const refused: Readonly<Record<string, readonly string[]>> = {
     per_page: ['0', '1', '11', '101', '-10', '10.0', '1e1', '010', '+10', '0xA', 'ten', '10,25', '9'.repeat(400)],
     page: ['0', '-1', '01', '1.0', '1e0', '+1', '0x1', 'one', '9007199254740992', '9'.repeat(400)],

@@ -77,7 +77,7 @@ test('404 for an unknown host and for all paths of the API, the documents and op
   for (const path of paths) assert.equal((await app.visit(`${host}/${path}`)).status, 404, path)
 })
 
-test('302 to the URL of an active link in any case, and a human click', async () => {
+test('302 to the URL of an active link in any case, and a human click; 302 to the homepage', async () => {
   const id = await link('Été')
   for (const path of ['/%C3%A9t%C3%A9', '/E%CC%81TE%CC%81/', '/%C3%89t%C3%A9?x']) {
     const answer = await app.visit(host + path)
@@ -86,6 +86,7 @@ test('302 to the URL of an active link in any case, and a human click', async ()
   await app.visit(`${host}/%C3%A9t%C3%A9`, { method: 'HEAD' })
   await app.visit(`${host}/%C3%A9t%C3%A9`, { headers: { 'user-agent': 'curl/8.5.0' } })
   await eventually(async () => (await clicks(id)) === 3)
+  assert.equal(location(await app.visit(host)), 'https://acme.com/')
 })
 
 test('the stored state of a link decides between its URL, its expiration URL, the URL of the domain, 404 and 410', async () => {

@@ -212,11 +212,18 @@ describe('returns 409 with both versions after someone else saved', () => {
 })
 
 test('saves a form without a version, like the API without If-Match', async () => {
-  const { id } = await place.stored('/spaces', { name: 'Before' })
-  for (const version of [undefined, '']) {
-    const page = await browser.open(`/app/spaces/${id}/edit`)
-    assert.equal((await browser.submit(page, `/app/spaces/${id}`, { name: `After ${version}`, version })).status, 303)
-    assert.equal((await place.send('GET', `/spaces/${id}`)).body.data.name, `After ${version}`.trim())
+  for (const [resource, stored, typed] of [
+    ['spaces', { name: 'Before' }, { name: 'After' }],
+    ['domains', { name: 'unconditional.example' }, { homepage_url: 'https://acme.com/after' }],
+    ['links', { url: 'https://acme.com' }, { title: 'After' }],
+  ] as const) {
+    const { id } = await place.stored(`/${resource}`, stored)
+    const path = `/app/${resource}/${id}`
+    for (const version of [undefined, '']) {
+      const page = await browser.open(`${path}/edit`)
+      assert.equal((await browser.submit(page, path, { ...typed, version })).status, 303, path)
+    }
+    assert.partialDeepStrictEqual((await place.send('GET', `/${resource}/${id}`)).body.data, typed)
   }
 })
 

@@ -169,6 +169,7 @@ describe('returns a page with', () => {
     }
     const next = '/app/links?search=gone'
     assert.ok((await browser.post('/app/links/99999/disable', { next })).page.links.includes(next))
+    assert.equal(app.logs.findLast(({ route }) => route === '/app/links/:id/disable')?.code, 'not_found')
   })
 
   test('405 with Allow; OPTIONS gets 204', async () => {

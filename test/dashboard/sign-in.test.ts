@@ -308,30 +308,23 @@ test('never logs secrets', async () => {
   assert.ok(app.logs.some(({ session }) => typeof session === 'number'))
 })
 
-test('redirects other names of this machine to localhost, where the session may be', async () => {
-  const known = await signedIn(app)
-  for (const host of ['127.0.0.1', '[::1]']) {
-    const { status, headers } = await browser().get('/app/links?search=a', { headers: { host: `${host}:${app.port}` } })
-    const next = '/app/sign-in?next=%2Fapp%2Flinks%3Fsearch%3Da'
-    assert.deepEqual([status, headers.location], [303, `http://localhost:${app.port}${next}`])
-    assert.equal((await known.get(next)).headers.location, '/app/links?search=a')
-  }
-})
-
-test('keeps the port of the request when it redirects to localhost', async () => {
-  const app = await startApp({ baseUrl: 'http://localhost:3000' })
-  for (const [host, origin] of [
-    ['127.0.0.1:8080', 'http://localhost:8080'],
-    ['[::1]:8081', 'http://localhost:8081'],
-    ['localhost:8080', ''],
+test('redirects other names of this machine to localhost, where the session may be, and keeps the port', async () => {
+  const path = '/app/links?search=a'
+  const next = `/app/sign-in?next=${encodeURIComponent(path)}`
+  const [local, elsewhere] = [
+    await startApp({ baseUrl: 'http://localhost:3000' }),
+    await startApp({ baseUrl: 'https://links.example.com' }),
+  ]
+  for (const [to, host, origin] of [
+    [app, `127.0.0.1:${app.port}`, `http://localhost:${app.port}`],
+    [app, `[::1]:${app.port}`, `http://localhost:${app.port}`],
+    [local, '127.0.0.1:8080', 'http://localhost:8080'],
+    [local, '[::1]:8081', 'http://localhost:8081'],
+    [local, 'localhost:8080', ''],
+    [elsewhere, `127.0.0.1:${elsewhere.port}`, ''],
   ] as const) {
-    const { status, headers } = await new Browser(app).get('/app', { headers: { host } })
-    assert.deepEqual([status, headers.location], [303, `${origin}/app/sign-in?next=%2Fapp`])
+    const { status, headers } = await new Browser(to).get(path, { headers: { host } })
+    assert.deepEqual([status, headers.location], [303, origin + next], host)
   }
-})
-
-test('stays on the host if BASE_URL names another machine', async () => {
-  const { port } = await startApp({ baseUrl: 'https://links.example.com' })
-  const { status, headers } = await new Browser({ port }).get('/app', { headers: { host: `127.0.0.1:${port}` } })
-  assert.deepEqual([status, headers.location], [303, '/app/sign-in?next=%2Fapp'])
+  assert.equal((await (await signedIn(app)).get(next)).headers.location, path)
 })
