@@ -27,15 +27,16 @@ function pathOf(url: string, { origin }: TestApp): string {
   return url.slice(origin.length)
 }
 
-for (const resource of ['domains', 'spaces'] as const) {
-  const path = `/api/v1/${resource}`
+/** Lists of 27 records and of none. All are stored before the first test. */
+const stored: { resource: string; path: string; names: readonly string[]; key: string; emptyKey: string }[] = []
+for (const resource of ['domains', 'spaces']) {
   const suffix = resource === 'domains' ? '.example' : ''
-  const names = Array.from(
-    { length: 27 },
-    (_, index) => `${resource}-${String((index * 7) % 27).padStart(2, '0')}${suffix}`,
-  )
-  const key = await accountWith(resource, names)
-  const emptyKey = await accountWith(resource, [])
+  const names = Array.from({ length: 27 }, (_, n) => `${resource}-${String((n * 7) % 27).padStart(2, '0')}${suffix}`)
+  const [key, emptyKey] = [await accountWith(resource, names), await accountWith(resource, [])]
+  stored.push({ resource, path: `/api/v1/${resource}`, names, key, emptyKey })
+}
+
+for (const { resource, path, names, key, emptyKey } of stored) {
   const list = (query = '', of = key) => app.send('GET', path + query, { key: of })
   const namesOf = ({ body }: Answer): string[] => body.data.map(({ name }: Json) => name)
 
