@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { startApp } from '../../test/app.ts'
 import type { Json, Request } from '../../test/client.ts'
+import { stopClock } from '../../test/clock.ts'
 import { withMethods } from '../../test/failing-storage.ts'
 import { assertRefused, newPlace, type Place } from '../../test/links-api.ts'
 import { runs } from '../../test/runs.ts'
@@ -342,7 +343,8 @@ describe('POST /links/bulk/delete', () => {
 })
 
 describe('bulk requests', () => {
-  test('each started 100 rows use one unit; 429 uses no units and stores nothing', async () => {
+  test('each started 100 rows use one unit; 429 uses no units and stores nothing', async (t) => {
+    stopClock(t)
     const limited = await startApp({ rateLimit: 5 })
     const at = await newPlace(limited)
     const key = await limited.createKey({ account: at.account })

@@ -7,19 +7,22 @@ import { startApp } from '../app.ts'
 const spaces = '/api/v1/spaces'
 const app = await startApp()
 
-/** Sends the bytes. Resolves with all responses when the connection ends. */
-function exchange(port: number, bytes: string, whenSent: (socket: Socket) => void = () => undefined): Promise<string> {
-  return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port })
-    let received = ''
-    socket.setEncoding('latin1')
-    socket.on('data', (text) => {
-      received += text
-    })
-    socket.on('error', () => undefined)
-    socket.on('close', () => resolve(received))
-    socket.write(bytes, 'latin1', () => whenSent(socket))
+/** Sends the bytes. Resolves with all responses when the connection ends. Repeats this while the server is overloaded. */
+async function exchange(
+  port: number,
+  bytes: string,
+  whenSent: (socket: Socket) => void = () => undefined,
+): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port })
+  let received = ''
+  socket.setEncoding('latin1')
+  socket.on('data', (text) => {
+    received += text
   })
+  socket.on('error', () => undefined)
+  socket.write(bytes, 'latin1', () => whenSent(socket))
+  await new Promise((resolve) => socket.once('close', resolve))
+  return received.includes('"code":"overloaded"') ? exchange(port, bytes, whenSent) : received
 }
 
 function statuses(received: string): string[] {
