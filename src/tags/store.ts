@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { clicksByTag } from '../analytics/recent.ts'
-import { preconditionFailed, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
+import { type Failure, preconditionFailed, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { firstRevision, type Precondition, Records, type Versioned } from '../storage/records.ts'
@@ -148,15 +148,15 @@ export function beginTagRemoval(
 ): Promise<boolean> {
   return db.write(async (tx) => {
     if (into !== null) {
-      // In the order of other transactions, so that two merges do not wait for each other.
-      const both = query.selectFrom('tags').select('id').where('account_id', '=', account).where('id', 'in', [id, into])
-      await tx.execute(both.orderBy('name_folded').forUpdate())
+      const gone = await lockTags(tx, account, [id, into])
+      if (gone === id) return false
+      if (gone === into) throw unknownTarget(into)
     }
     const found = await tagRecords.findForUpdate(tx, account, id)
     if (found === undefined) return false
     precondition?.check(found.version)
     if (into !== null && (await tagRecords.findForUpdate(tx, account, into)) === undefined) {
-      throw validationFailed([new Refusal('unknown_tag', { id: into }).at('into')])
+      throw unknownTarget(into)
     }
     // No folded name has a line feed, so this frees the name.
     const name_folded = sql<string>`name_folded || ${'\n'} || cast(id as text)`
@@ -167,6 +167,23 @@ export function beginTagRemoval(
     await tx.execute(query.updateTable('tags').set({ merged_into: into }).where('merged_into', '=', id))
     return true
   })
+}
+
+/**
+ * Locks the account's tags in the order of other transactions, so that two merges do not wait for each other. Returns the first
+ * tag that has been removed meanwhile, without waiting for the next one: PostgreSQL has locked the removed tag, too, and
+ * `detachLinks` may wait for it.
+ */
+async function lockTags(tx: Db, account: number, ids: readonly number[]): Promise<number | undefined> {
+  const tags = query.selectFrom('tags').select('id').where('account_id', '=', account).where('id', 'in', ids)
+  for (const { id } of await tx.execute(tags.orderBy('name_folded'))) {
+    if ((await tagRecords.findForUpdate(tx, account, id)) === undefined) return id
+  }
+  return undefined
+}
+
+function unknownTarget(into: number): Failure {
+  return validationFailed([new Refusal('unknown_tag', { id: into }).at('into')])
 }
 
 /** Links in one transaction, which takes a few milliseconds. */
