@@ -49,44 +49,81 @@ interface Facts {
   readonly nameOr: (fallback: string) => Part
 }
 
-const messages = {
+type Messages = Readonly<Record<string, (facts: Facts) => Part>>
+
+/** What the dashboard says about changes. */
+const changes = {
   // Scripts copy the short link, and then say so.
   'link-created': () => html`<span data-created>Link created.</span>`,
   'link-saved': () => 'Link saved. The change takes effect immediately.',
   'link-deleted': ({ nameOr }) => html`${nameOr('Link')} deleted.`,
-  'link-restored': ({ nameOr }) => html`${nameOr('Link')} restored.`,
-  'too-late': () => 'The link couldn’t be restored because more than a minute has passed or its domain was deleted.',
-  'alias-taken': () => 'The link couldn’t be restored because another link now has its alias.',
   'clicks-deleted': () => 'Statistics deleted.',
   'link-enabled': ({ nameOr }) => html`${nameOr('Link')} enabled.`,
   'link-disabled': ({ nameOr }) => html`${nameOr('Link')} disabled.`,
   'link-archived': ({ nameOr }) => html`${nameOr('Link')} archived. It keeps working.`,
   'link-unarchived': ({ nameOr }) => html`${nameOr('Link')} is in lists again.`,
-  'links-enabled': ({ count, failed }) => `${quantity(count, 'link')} enabled.${failures(failed, 'enabled')}`,
-  'links-disabled': ({ count, failed }) => `${quantity(count, 'link')} disabled.${failures(failed, 'disabled')}`,
-  'links-archived': ({ count, failed }) =>
-    `${quantity(count, 'link')} archived.${failures(failed, 'archived')} Archived links keep working.`,
-  'links-unarchived': ({ count, failed }) => `${quantity(count, 'link')} unarchived.${failures(failed, 'unarchived')}`,
+  'links-enabled': several('enabled'),
+  'links-disabled': several('disabled'),
+  'links-archived': (facts) => `${several('archived')(facts)} Archived links keep working.`,
+  'links-unarchived': several('unarchived'),
   'links-moved': ({ count, failed, nameOr }) =>
     html`${quantity(count, 'link')} moved to ${nameOr('another space')}.${failures(failed, 'moved')}`,
   'links-on-domain': ({ count, failed, nameOr }) =>
     html`${quantity(count, 'link')} moved to ${nameOr('another domain')}.${failures(failed, 'moved')}`,
-  'links-not-moved': () => 'No link was moved because all are on the domain already, or their aliases are taken there.',
   'links-without-space': ({ count, failed }) =>
     `${quantity(count, 'link')} moved to “No space”.${failures(failed, 'moved')}`,
   'links-tagged': ({ count, failed }) =>
     `Tags of ${quantity(count, 'link')} changed.${failed === 0 ? '' : `${failures(failed, 'changed')} A link has up to ${maxTags} tags.`}`,
-  'links-deleted': ({ count, failed }) => `${quantity(count, 'link')} deleted.${failures(failed, 'deleted')}`,
+  'links-deleted': several('deleted'),
   'links-imported': ({ count, failed }) =>
     `${quantity(count, 'link')} created.${failed === 0 ? '' : ` ${quantity(failed, 'row')} skipped.`}`,
-  'import-undone': ({ count, failed }) =>
-    `${quantity(count, 'link')} deleted.${failed === 0 ? '' : ` ${quantity(failed, 'other')} stayed because they were changed since.`}`,
+  'account-saved': () => 'Account saved.',
+  'domain-created': () => 'Domain added.',
+  'domain-saved': () => 'Domain saved.',
+  'domain-reached': ({ nameOr }) => html`Visitors reach this server at ${nameOr('the domain')}.`,
+  'qr-saved': () => 'QR code style saved. Codes that you downloaded before keep working.',
+  'qr-reset': () => 'QR codes are black on white again.',
+  'domain-deleted': ({ nameOr }) => html`${nameOr('Domain')} deleted.`,
+  'space-created': () => 'Space created.',
+  'space-saved': () => 'Space saved.',
+  'tag-created': () => 'Tag created.',
+  'tag-saved': () => 'Tag saved. Its links show the change immediately.',
+  'tag-merged': () => 'Tags merged. This tag has the links of both.',
+  'tag-deleted': () => 'Tag deleted. Its links keep working.',
+  'space-deleted': () => 'Space deleted. Its links keep working.',
+  'key-revoked': () => 'Key revoked.',
+  'signed-in': () => 'You’re already signed in. That sign-in link was used or has expired.',
+  'session-ended': () => 'Session ended.',
+  'sessions-ended': ({ count }) => `${quantity(count, 'session')} ended.`,
+} as const satisfies Messages
+
+/** What it says about requests that changed nothing. */
+const warnings = {
+  'links-not-moved': () => 'No link was moved because all are on the domain already, or their aliases are taken there.',
   'links-gone': () => 'Nothing was changed because the links no longer exist.',
+  'domain-not-reached': ({ nameOr }) => html`Visitors don’t reach this server at ${nameOr('the domain')}.`,
+  'key-created-before': () =>
+    'The key was created when you first pressed the button, and it’s shown only once. If you didn’t copy it, revoke it and create another key.',
+  'sign-in-link-created-before': () =>
+    'The sign-in link was created when you first pressed the button, and it’s shown only once. If you didn’t copy it, create another one.',
+} as const satisfies Messages
+
+/** What it says after an undo, which ends its offer. */
+const undone = {
+  'link-restored': ({ nameOr }) => html`${nameOr('Link')} restored.`,
   'links-restored': ({ count, failed }) =>
     `${quantity(count, 'link')} restored.${failed === 0 ? '' : ` ${notRestored(quantity(failed, 'other'))}`}`,
-  'links-not-restored': ({ count }) => notRestored(quantity(count, 'link')),
+  'import-undone': ({ count, failed }) =>
+    `${quantity(count, 'link')} deleted.${failed === 0 ? '' : ` ${quantity(failed, 'other')} stayed because they were changed since.`}`,
   'edits-undone': ({ count, failed }) =>
     `${count === 1 ? 'Change' : quantity(count, 'change')} undone.${failed === 0 ? '' : ` ${notUndone(quantity(failed, 'other'))}`}`,
+  'domain-restored': ({ nameOr }) => html`${nameOr('Domain')} restored.`,
+} as const satisfies Messages
+
+const undoFailures = {
+  'too-late': () => 'The link couldn’t be restored because more than a minute has passed or its domain was deleted.',
+  'alias-taken': () => 'The link couldn’t be restored because another link now has its alias.',
+  'links-not-restored': ({ count }) => notRestored(quantity(count, 'link')),
   'edits-not-undone': ({ count }) => notUndone(quantity(count, 'change')),
   'edit-too-late': () =>
     'The change couldn’t be undone because more than a minute has passed or the record was deleted.',
@@ -95,54 +132,11 @@ const messages = {
   'edit-alias-taken': () => 'The change couldn’t be undone because another link now has the previous alias.',
   'edit-space-deleted': () => 'The change couldn’t be undone because the previous space was deleted.',
   'edit-domain-deleted': () => 'The change couldn’t be undone because the previous domain was deleted.',
-  'account-saved': () => 'Account saved.',
-  'domain-created': () => 'Domain added.',
-  'domain-saved': () => 'Domain saved.',
-  'domain-reached': ({ nameOr }) => html`Visitors reach this server at ${nameOr('the domain')}.`,
-  'domain-not-reached': ({ nameOr }) => html`Visitors don’t reach this server at ${nameOr('the domain')}.`,
-  'qr-saved': () => 'QR code style saved. Codes that you downloaded before keep working.',
-  'qr-reset': () => 'QR codes are black on white again.',
-  'domain-deleted': ({ nameOr }) => html`${nameOr('Domain')} deleted.`,
-  'domain-restored': ({ nameOr }) => html`${nameOr('Domain')} restored.`,
   'domain-too-late': () => 'The domain couldn’t be restored because more than a minute has passed.',
   'domain-name-taken': () => 'The domain couldn’t be restored because its name has been added again.',
-  'space-created': () => 'Space created.',
-  'space-saved': () => 'Space saved.',
-  'tag-created': () => 'Tag created.',
-  'tag-saved': () => 'Tag saved. Its links show the change immediately.',
-  'tag-merged': () => 'Tags merged. This tag has the links of both.',
-  'tag-deleted': () => 'Tag deleted. Its links keep working.',
-  'space-deleted': () => 'Space deleted. Its links keep working.',
-  'key-created-before': () =>
-    'The key was created when you first pressed the button, and it’s shown only once. If you didn’t copy it, revoke it and create another key.',
-  'sign-in-link-created-before': () =>
-    'The sign-in link was created when you first pressed the button, and it’s shown only once. If you didn’t copy it, create another one.',
-  'key-revoked': () => 'Key revoked.',
-  'signed-in': () => 'You’re already signed in. That sign-in link was used or has expired.',
-  'session-ended': () => 'Session ended.',
-  'sessions-ended': ({ count }) => `${quantity(count, 'session')} ended.`,
-} as const satisfies Record<string, (facts: Facts) => Part>
+} as const satisfies Messages
 
-/** Codes of requests that changed nothing. */
-const warnings: readonly Notice['code'][] = [
-  'too-late',
-  'alias-taken',
-  'links-gone',
-  'links-not-moved',
-  'links-not-restored',
-  'edits-not-undone',
-  'edit-too-late',
-  'edit-conflict',
-  'edit-name-taken',
-  'edit-alias-taken',
-  'edit-space-deleted',
-  'edit-domain-deleted',
-  'domain-not-reached',
-  'domain-too-late',
-  'domain-name-taken',
-  'key-created-before',
-  'sign-in-link-created-before',
-]
+const messages = { ...changes, ...warnings, ...undone, ...undoFailures }
 
 /** Returns the offer to undo an edit of links or of a tag, whose id follows the first `named` ids. */
 function offerForEdits(named: 0 | 1, place = 'links'): Offer {
@@ -150,7 +144,7 @@ function offerForEdits(named: 0 | 1, place = 'links'): Offer {
   return {
     named,
     isPossible: (notice, { storage, account }) => isUndoable(storage, account, editIn(notice), Date.now()),
-    button: (notice, next) => undoAt(`/app/${place}/undo`, { next, edit: String(editIn(notice)) }),
+    button: (notice, next) => undoButton(`/app/${place}/undo`, { next, edit: String(editIn(notice)) }),
   }
 }
 
@@ -160,18 +154,20 @@ const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
     named: 0,
     isPossible: async ({ ids: [id = 0] }, { storage, account }) =>
       (await findRemovedLink(storage, account, id, Date.now())) !== undefined,
-    button: ({ ids: [id] }, next) => undo(`${id}/restore`, { next }),
+    button: ({ ids: [id] }, next) => undoButton(`/app/links/${id}/restore`, { next }),
   },
   'links-deleted': {
     named: 0,
     isPossible: async ({ ids: [edit = 0] }, { storage, account }) =>
       (await linksDeletedBy(storage, account, edit, Date.now(), 1)).length > 0,
-    button: ({ ids: [edit], count }, next) =>
-      undo('undo', { what: 'restore', edit: String(edit), count: String(count), next, once: randomUUID() }),
+    button: ({ ids: [edit], count }, next) => {
+      const fields = { what: 'restore', edit: String(edit), count: String(count), next, once: randomUUID() }
+      return undoButton('/app/links/undo', fields)
+    },
   },
   'links-imported': {
     ...offerForEdits(0),
-    button: ({ ids: [edit] }, next) => undo('undo', { what: 'import', next, edit: String(edit) }),
+    button: ({ ids: [edit] }, next) => undoButton('/app/links/undo', { what: 'import', next, edit: String(edit) }),
   },
   'link-saved': offerForEdits(1),
   'link-enabled': offerForEdits(1),
@@ -191,7 +187,7 @@ const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
     named: 0,
     isPossible: async ({ ids: [id = 0] }, { storage, account }) =>
       (await findRemovedDomain(storage, account, id, Date.now())) !== undefined,
-    button: ({ ids: [id] }, next) => undoAt(`/app/domains/${id}/restore`, { next }),
+    button: ({ ids: [id] }, next) => undoButton(`/app/domains/${id}/restore`, { next }),
   },
 }
 
@@ -203,34 +199,9 @@ interface Offer {
   readonly button: (notice: Required<Notice>, next: string) => Html
 }
 
-function undo(action: string, fields: Readonly<Record<string, string>>): Html {
-  return undoAt(`/app/links/${action}`, fields)
-}
-
-function undoAt(action: string, fields: Readonly<Record<string, string>>): Html {
+function undoButton(action: string, fields: Readonly<Record<string, string>>): Html {
   return postButton({ label: 'Undo', weight: 'link-like', action, fields })
 }
-
-/** Codes that an undo results in. They end its offer. */
-const results: readonly Notice['code'][] = [
-  'link-restored',
-  'links-restored',
-  'links-not-restored',
-  'too-late',
-  'alias-taken',
-  'import-undone',
-  'edits-undone',
-  'edits-not-undone',
-  'edit-too-late',
-  'edit-conflict',
-  'edit-name-taken',
-  'edit-alias-taken',
-  'edit-space-deleted',
-  'edit-domain-deleted',
-  'domain-restored',
-  'domain-too-late',
-  'domain-name-taken',
-]
 
 /** Shows the notice on the next page. If the change can be undone, the offer stays for a minute. */
 export function setNotice(exchange: Exchange, notice: Notice, isSecure: boolean): void {
@@ -240,7 +211,7 @@ export function setNotice(exchange: Exchange, notice: Notice, isSecure: boolean)
   setCookie(exchange, noticeCookie, textOf(ids.slice(0, 1)), { isSecure, maxAge })
   // A change that changed nothing leaves the previous offer.
   if (canUndo({ code, ids })) setCookie(exchange, offerCookie, textOf(ids), { isSecure, maxAge })
-  else if (results.includes(code)) withdrawOffer(exchange, isSecure)
+  else if (code in undone || code in undoFailures) withdrawOffer(exchange, isSecure)
 }
 
 function canUndo({ code, ids }: Pick<Required<Notice>, 'code' | 'ids'>): boolean {
@@ -263,7 +234,7 @@ export async function consumeNotices(
 ): Promise<Html | null> {
   const [said, offered] = [noticeIn(exchange, noticeCookie), noticeIn(exchange, offerCookie)]
   if (said !== undefined) setCookie(exchange, noticeCookie, '', { isSecure, maxAge: 0 })
-  const button = offered ? await undoButton(offered, exchange.target, context) : null
+  const button = offered ? await offerButtons(offered, exchange.target, context) : null
   if (offered !== undefined && button === null) withdrawOffer(exchange, isSecure)
   const lines: Html[] = []
   if (said && !(offered && button && isSame(said, offered))) lines.push(await render(said, context, null))
@@ -285,17 +256,18 @@ function noticeIn(exchange: Exchange, cookie: string): Required<Notice> | null |
 
 async function render(found: Required<Notice>, context: NoticeContext, undoing: Html | null): Promise<Html> {
   const { code, count, failed } = found
-  const name = await findName(found, context)
+  const { name, link } = await findNamed(found, context)
   const nameOr = (fallback: string) => (name ? html`<bdi>${name}</bdi>` : fallback)
   const text = messages[code]({ count, failed, nameOr })
-  const saved = await findSaved(found, context)
+  // The destination is checked for likely mistakes.
+  const saved = code === 'link-created' || code === 'link-saved' ? link : undefined
   const doubts =
     saved === undefined ? [] : await destinationWarnings(context.storage, context.account, saved, context.shortUrl)
   const actions: Html[] = []
   if (saved !== undefined && doubts.length > 0) actions.push(action('Edit', `/app/links/${saved.id}/edit`))
   if (saved !== undefined && code === 'link-created') actions.push(action('Create another', pathOfAnother(saved)))
   if (undoing !== null) actions.push(undoing)
-  const kind = failed > 0 || doubts.length > 0 || warnings.includes(code) ? 'warning' : 'done'
+  const kind = failed > 0 || doubts.length > 0 || code in warnings || code in undoFailures ? 'warning' : 'done'
   const words = doubts.length > 0 ? html`${text} ${doubts.map(describeDoubt)}` : text
   return notice(kind, words, actions.length === 0 ? null : html`${actions.map((each) => html`${each} `)}`)
 }
@@ -310,14 +282,6 @@ function pathOfAnother({ domain_id, space_id }: LinkRow): string {
   return `/app/links/new?domain_id=${domain_id}${space}`
 }
 
-/** Codes after which the destinations of the link are checked for likely mistakes. */
-const savedCodes: readonly Notice['code'][] = ['link-created', 'link-saved']
-
-async function findSaved({ code, ids: [id] }: Required<Notice>, { storage, account }: NoticeContext) {
-  if (id === undefined || !savedCodes.includes(code)) return undefined
-  return (await findLink(storage, account, id))?.record
-}
-
 function describeDoubt(doubt: DestinationWarning): Html {
   if (doubt.kind === 'own_short_link')
     return html`Check the destination: <bdi>${shortUrlText(doubt.shortUrl)}</bdi> is one of your own short links. `
@@ -326,7 +290,7 @@ function describeDoubt(doubt: DestinationWarning): Html {
 }
 
 /** Renders the buttons that undo the change and dismiss the offer. Returns null if the change can't be undone. */
-async function undoButton(offered: Required<Notice>, next: string, context: NoticeContext): Promise<Html | null> {
+async function offerButtons(offered: Required<Notice>, next: string, context: NoticeContext): Promise<Html | null> {
   const offer = offers[offered.code]
   if (offer === undefined || !canUndo(offered) || !(await offer.isPossible(offered, context))) return null
   return html`${offer.button(offered, next)} <form method="post" action="/app/dismiss" data-dismiss>${hiddenFields({ next })}${submitButton({ label: 'Dismiss', weight: 'link-like' })}</form>`
@@ -339,34 +303,25 @@ function parseNotice(value: string): Required<Notice> | null {
   return { code: code as Notice['code'], count: Number(count), failed: Number(failed), ids }
 }
 
-/** Codes that name an existing link. */
-const linkCodes: readonly Notice['code'][] = [
-  'link-restored',
-  'link-enabled',
-  'link-disabled',
-  'link-archived',
-  'link-unarchived',
-]
+/** Returns the name of the record with the first id, and its link if it is one. */
+async function findNamed(
+  { code, ids: [id] }: Required<Notice>,
+  { storage: db, account, shortUrl }: NoticeContext,
+): Promise<{ readonly name?: string | undefined; readonly link?: LinkRow | undefined }> {
+  if (id === undefined) return {}
+  if (code === 'links-moved') return { name: (await spaceRecords.find(db, account, id))?.record.name }
+  if (code === 'domain-deleted') return { name: (await findRemovedDomain(db, account, id, Date.now()))?.name_unicode }
+  if (code.startsWith('domain-') || code === 'links-on-domain')
+    return { name: (await domainRecords.find(db, account, id))?.record.name_unicode }
+  if (!code.startsWith('link-')) return {}
+  const link = (await findLink(db, account, id))?.record
+  const named = code === 'link-deleted' ? await findRemovedLink(db, account, id, Date.now()) : link
+  return { name: named && shortUrlText(shortUrl(named.domain_name ?? '', named.alias)), link }
+}
 
-/** Codes that name an existing domain. */
-const domainCodes: readonly Notice['code'][] = [
-  'domain-restored',
-  'domain-reached',
-  'domain-not-reached',
-  'links-on-domain',
-]
-
-async function findName({ code, ids: [id] }: Required<Notice>, { storage: db, account, shortUrl }: NoticeContext) {
-  if (id === undefined) return undefined
-  if (code === 'links-moved') return (await spaceRecords.find(db, account, id))?.record.name
-  if (code === 'domain-deleted') return (await findRemovedDomain(db, account, id, Date.now()))?.name_unicode
-  if (domainCodes.includes(code)) return (await domainRecords.find(db, account, id))?.record.name_unicode
-  const isDeleted = code === 'link-deleted'
-  if (!isDeleted && !linkCodes.includes(code)) return undefined
-  const link = isDeleted
-    ? await findRemovedLink(db, account, id, Date.now())
-    : (await findLink(db, account, id))?.record
-  return link && shortUrlText(shortUrl(link.domain_name ?? '', link.alias))
+/** Returns the message about several links: "2 links enabled. 1 other couldn’t be enabled." */
+function several(change: string): (facts: Facts) => string {
+  return ({ count, failed }) => `${quantity(count, 'link')} ${change}.${failures(failed, change)}`
 }
 
 function failures(count: number, change: string): string {
