@@ -22,6 +22,14 @@ import { detourSentence, type LinkContext, linkFacts } from './link-facts.ts'
 
 const home = '/app/links'
 
+/** Changes of a setting, which the page of a link, its row and the selected links offer. */
+export const linkSettings = {
+  enable: { label: 'Enable', icon: 'done', change: { disabled: 'false' }, past: 'enabled' },
+  disable: { label: 'Disable', icon: 'off', change: { disabled: 'true' }, past: 'disabled' },
+  archive: { label: 'Archive', icon: 'archive', change: { archived: 'true' }, past: 'archived' },
+  unarchive: { label: 'Unarchive', icon: 'unarchive', change: { archived: 'false' }, past: 'unarchived' },
+} as const
+
 export function addLinkPages(pages: Pages, services: Services): void {
   pages.get(`${home}/:id`, (request) => showLink(request, services))
 
@@ -102,17 +110,14 @@ function titleAndHeading({ short_url, status }: Link) {
 }
 
 /** Renders the actions to the right of the heading. Without scripts, the short link to select replaces Copy. */
-function headActions({ id, short_url, disabled, archived }: Link, hasStatistics: boolean): Html {
+function headActions(link: Link, hasStatistics: boolean): Html {
+  const { id, short_url } = link
   const path = `${home}/${id}`
-  const state = disabled
-    ? ({ label: 'Enable', icon: 'done', href: `${path}/enable` } as const)
-    : ({ label: 'Disable', icon: 'off', href: `${path}/disable` } as const)
   const deletion = { icon: 'remove', isDangerous: true, inDialog: true } as const
   const items: MenuItem[] = [
     { label: 'Open', href: short_url, icon: 'open', inNewTab: true },
     { label: 'Duplicate', href: `${home}/new?copy=${id}`, icon: 'copy' },
-    { ...state, isPost: true },
-    archiveItem(archived, path),
+    ...settingItems(link),
   ]
   if (hasStatistics) items.push({ label: 'Delete statistics', href: `${path}/delete-statistics`, ...deletion })
   items.push({ label: 'Delete link', href: `${path}/delete`, ...deletion })
@@ -122,11 +127,12 @@ ${linkButton({ label: 'Edit', href: `${path}/edit`, icon: 'edit' })}
 ${menu('link-menu', 'More actions', items, 'plain')}${menuForm({ next: path })}</div>`
 }
 
-/** Returns the menu item that archives the link at `path`, or lists it again. */
-export function archiveItem(isArchived: boolean, path: string): MenuItem {
-  return isArchived
-    ? { label: 'Unarchive', icon: 'unarchive', href: `${path}/unarchive`, isPost: true }
-    : { label: 'Archive', icon: 'archive', href: `${path}/archive`, isPost: true }
+/** Returns the menu items that change the settings of a link. */
+export function settingItems({ id, disabled, archived }: Pick<Link, 'id' | 'disabled' | 'archived'>): MenuItem[] {
+  return ([disabled ? 'enable' : 'disable', archived ? 'unarchive' : 'archive'] as const).map((name) => {
+    const { label, icon } = linkSettings[name]
+    return { label, icon, href: `${home}/${id}/${name}`, isPost: true }
+  })
 }
 
 export function qrImage(shortUrl: string, path: string): Html {
@@ -150,17 +156,12 @@ function addLinkActions(pages: Pages, services: Services): void {
     actions: { links },
     deleteClicks,
   } = services
-  for (const [name, code, change] of [
-    ['enable', 'link-enabled', { disabled: 'false' }],
-    ['disable', 'link-disabled', { disabled: 'true' }],
-    ['archive', 'link-archived', { archived: 'true' }],
-    ['unarchive', 'link-unarchived', { archived: 'false' }],
-  ] as const) {
+  for (const [name, { change, past }] of Object.entries(linkSettings)) {
     pages.post(`${home}/:id/${name}`, async (request) => {
       const id = idParam(request, 'link')
       const { edit } = await links.changeForNow(request.account, id, change, null)
       const ids = edit === null ? [id] : [id, edit]
-      return new Redirect(linkReturnPath(request.fields.next), { code, ids })
+      return new Redirect(linkReturnPath(request.fields.next), { code: `link-${past}`, ids })
     })
   }
 

@@ -33,7 +33,7 @@ import { addDomainFirst, emptyState } from '../parts/messages.ts'
 import { longTable, selectable, selectRow } from '../parts/table.ts'
 import { type Choices, domainChoice, loadChoices, loadTags, noSpace, spaceChoice } from '../record-forms.ts'
 import { importButton } from './import.ts'
-import { archiveItem } from './link.ts'
+import { settingItems } from './link.ts'
 import { linkFileHref } from './link-file.ts'
 import { namesIn } from './link-form.ts'
 import { matchingBox, selectedActions } from './selection.ts'
@@ -330,15 +330,14 @@ function lastClick({ last_clicked_at: at }: Link, now: number): Part {
   return at === null ? html`<span class="muted">Never</span>` : timeAgo(at, now)
 }
 
-function rowMenu({ id, short_url, disabled, archived }: Link, list: ListState): Html {
-  const state = disabled ? ({ label: 'Enable', icon: 'done' } as const) : ({ label: 'Disable', icon: 'off' } as const)
+function rowMenu(link: Link, list: ListState): Html {
+  const { id, short_url } = link
   const remove = list.currentHref === home ? '' : `?${new URLSearchParams({ next: list.currentHref })}`
   return menu(`menu-${id}`, `Actions for ${shortUrlText(short_url)}`, [
     { label: 'Edit', href: `${home}/${id}/edit`, icon: 'edit' },
     { label: 'QR code', href: `${home}/${id}#qr`, icon: 'qr' },
     { label: 'Duplicate', href: `${home}/new?copy=${id}`, icon: 'copy' },
-    { ...state, href: `${home}/${id}/${disabled ? 'enable' : 'disable'}`, isPost: true },
-    archiveItem(archived, `${home}/${id}`),
+    ...settingItems(link),
     { label: 'Delete', href: `${home}/${id}/delete${remove}`, icon: 'remove', isDangerous: true, inDialog: true },
   ])
 }

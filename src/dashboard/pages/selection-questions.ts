@@ -20,11 +20,11 @@ import { shortUrlText, spaceLabel } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
 import { loadChoices, loadTags, noSpace } from '../record-forms.ts'
-import { describeEffect, undoNote } from './link.ts'
+import { describeEffect, linkSettings, undoNote } from './link.ts'
 
 /** What a user does with links, and the notices about it. */
 export interface LinkAction {
-  readonly what: 'enable' | 'disable' | 'archive' | 'unarchive' | 'move' | 'tag' | 'delete'
+  readonly what: keyof typeof linkSettings | 'move' | 'tag' | 'delete'
   /** Whether the action needs a confirmation even for checked links. */
   readonly asks: boolean
   /** Changes a link as part of an edit. */
@@ -67,7 +67,7 @@ export async function askAbout(
   if (action.what === 'delete') return askToDelete(question)
   if (action.what === 'tag') return askForTags(question, action)
   if (action.to?.kind === 'domain') return askToChangeDomain(question, action.to.id)
-  return askToChange(question, action)
+  return askToChange(question, action.what, action.to)
 }
 
 /** Returns the page that asks where to move links. Each space and domain is a button. */
@@ -141,10 +141,17 @@ async function askForTags(
   return { ...page, status: isSent ? 422 : 200 }
 }
 
+const effects = {
+  enable: 'Visitors will be redirected immediately, unless a link is scheduled or has expired.',
+  archive: 'Lists omit archived links. They keep working.',
+  unarchive: 'Lists show these links again.',
+}
+
 /** Asks before all matching links are enabled, disabled, archived, listed again or moved to a space. */
 async function askToChange(
   { selection, links, services, account }: Question,
-  { what, to }: LinkAction,
+  what: keyof typeof linkSettings | 'move',
+  to: Destination | undefined,
 ): Promise<PageContent> {
   const counts = quantity(links.length, 'link')
   if (what === 'move') {
@@ -157,14 +164,8 @@ async function askToChange(
       weight: 'primary',
     })
   }
-  const [verb, effect]: readonly [string, Part] =
-    what === 'archive'
-      ? ['Archive', 'Lists omit archived links. They keep working.']
-      : what === 'unarchive'
-        ? ['Unarchive', 'Lists show these links again.']
-        : what === 'enable'
-          ? ['Enable', 'Visitors will be redirected immediately, unless a link is scheduled or has expired.']
-          : ['Disable', await effectOf(links, services, account)]
+  const { label: verb } = linkSettings[what]
+  const effect = what === 'disable' ? await effectOf(links, services, account) : effects[what]
   return confirmation({
     ...common(selection),
     title: `${verb} ${counts}?`,

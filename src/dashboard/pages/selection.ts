@@ -22,6 +22,7 @@ import { emptyState } from '../parts/messages.ts'
 import { attempt, noSpace } from '../record-forms.ts'
 import { linkListReturnPath, undoReturnPath } from '../return-path.ts'
 import { compareSelected } from './compare.ts'
+import { linkSettings } from './link.ts'
 import { askAbout, askWhereTo, type Destination, type LinkAction, type Selection } from './selection-questions.ts'
 
 const home = '/app/links'
@@ -68,20 +69,13 @@ async function act(selection: Selection, services: Services, account: number): P
   return new Redirect(next, notice)
 }
 
-/** Actions on the selected links that a menu has. */
-const moreActions = [
-  ['enable', 'Enable', 'done'],
-  ['disable', 'Disable', 'off'],
-  ['archive', 'Archive', 'archive'],
-  ['unarchive', 'Unarchive', 'unarchive'],
-] as const
-
 /** Renders the controls for the selected links. More actions can be added here and in `actionFrom`. */
 export function selectedActions(list: ListState): Html {
   const what = (value: string, label: string, weight: 'plain' | 'danger' = 'plain') =>
     submitButton({ name: 'what', value, label, weight })
-  const more = moreActions.map(
-    ([value, label, name]) => html`<li><button name="what" value="${value}">${icon(name)}${label}</button></li>`,
+  const more = Object.entries(linkSettings).map(
+    ([value, { label, icon: name }]) =>
+      html`<li><button name="what" value="${value}">${icon(name)}${label}</button></li>`,
   )
   return html`${hiddenFields({ next: list.currentHref })}${what('move', 'Move…')}${what('tag', 'Tags…')}${what('compare', `Compare (up to ${maxLines})`)}
 <button type="button" class="button plain" popovertarget="more-actions">${icon('menu')}More</button>
@@ -147,28 +141,11 @@ function actionFrom(sent: Fields, account: number, links: UndoableLinkActions): 
     resultOf(await links.changeForNow(account, id, fields, null, edit))
   switch (what) {
     case 'enable':
-      return {
-        what,
-        asks: false,
-        apply: change({ disabled: 'false' }),
-        single: 'link-enabled',
-        several: 'links-enabled',
-      }
     case 'disable':
-      return {
-        what,
-        asks: false,
-        apply: change({ disabled: 'true' }),
-        single: 'link-disabled',
-        several: 'links-disabled',
-      }
-    case 'archive': {
-      const [single, several] = ['link-archived', 'links-archived'] as const
-      return { what, asks: false, apply: change({ archived: 'true' }), single, several }
-    }
+    case 'archive':
     case 'unarchive': {
-      const [single, several] = ['link-unarchived', 'links-unarchived'] as const
-      return { what, asks: false, apply: change({ archived: 'false' }), single, several }
+      const { change: fields, past } = linkSettings[what]
+      return { what, asks: false, apply: change(fields), single: `link-${past}`, several: `links-${past}` }
     }
     case 'tag':
       return changeTags(sent, account, links)
