@@ -1,11 +1,9 @@
 import { area, line } from 'd3-shape'
 import type { Bucket, Counts } from '../../analytics/statistics/series.ts'
-import { type Html, html, type Part } from '../../http/html.ts'
+import { type Html, html } from '../../http/html.ts'
 import { capitalize, formatCount, quantity } from '../parts/format.ts'
 import {
   type Axis,
-  axisHeading,
-  bucketLink,
   bucketName,
   bucketTitle,
   chartFigure,
@@ -23,11 +21,11 @@ import {
 
 export interface ClicksChart extends TimeAxis {
   readonly buckets: readonly Bucket[]
-  readonly before?: ClicksBefore | undefined
+  readonly before?: ClicksBefore | null
   readonly title: string
 }
 
-interface ClicksBefore {
+export interface ClicksBefore {
   /** What the clicks are compared with: "previous period". */
   readonly phrase: string
   /** For each bucket; null if the earlier period has no such day or hour. */
@@ -55,9 +53,9 @@ export function areaChart(chart: ClicksChart): Html {
 
 function legend({ before, started, currentHour }: ClicksChart): Html | null {
   const lines = [
-    ['chart-line', 'This period', before !== undefined || currentHour !== null],
+    ['chart-line', 'This period', before || currentHour !== null],
     ['chart-line chart-running', 'So far', currentHour !== null && started > 1],
-    ['chart-before', capitalize(before?.phrase ?? ''), before !== undefined],
+    ['chart-before', capitalize(before?.phrase ?? ''), before],
   ] as const
   const shown = lines.filter(([, , isShown]) => isShown)
   if (shown.length === 0) return null
@@ -121,17 +119,15 @@ export const countLabels = {
 const names = Object.keys(countLabels) as (keyof Counts)[]
 
 function chartTable(chart: ClicksChart): Html {
-  const { started, title } = chart
+  const { title, started } = chart
   const before = clicksBefore(chart)
   const buckets = chart.buckets.slice(0, started)
-  const columns = [...Object.values(countLabels), ...(before ? [`Clicks in the ${chart.before?.phrase}`] : [])]
-  const row = (name: Part, counts: Counts, earlier: number | null) =>
-    html`<tr><th scope="row">${name}</th>${names.map((each) => html`<td>${formatCount(counts[each])}</td>`)}${
-      before ? html`<td>${earlier === null ? null : formatCount(earlier)}</td>` : null
-    }</tr>`
-  return tableOfBuckets(title, [axisHeading(chart), ...columns], {
-    rows: buckets.map((bucket, place) => row(bucketLink(chart, place), bucket, before?.[place] ?? null)),
-    total: row('Total', totalOf(buckets), before ? sum(before) : null),
+  const countsOf = (counts: Counts) => names.map((name) => counts[name])
+  return tableOfBuckets(chart, {
+    title,
+    columns: [...Object.values(countLabels), ...(before ? [`Clicks in the ${chart.before?.phrase}`] : [])],
+    figuresOf: (place) => [...countsOf(buckets[place] as Bucket), ...(before ? [before[place] ?? null] : [])],
+    totals: [...countsOf(totalOf(buckets)), ...(before ? [sum(before)] : [])],
   })
 }
 
@@ -145,7 +141,7 @@ export function clicksBefore({
   before,
   started,
 }: Pick<ClicksChart, 'before' | 'started'>): readonly (number | null)[] | undefined {
-  if (before === undefined) return undefined
+  if (before == null) return undefined
   const clicks = before.clicks.slice(0, started)
   const last = clicks.length - 1
   if (last < 0 || clicks[last] === null) return clicks

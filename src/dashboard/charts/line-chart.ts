@@ -1,11 +1,9 @@
 /** One line per link in the same chart. The lines differ in color, dashes and markers. */
 import { line, symbol, symbolCircle, symbolCross, symbolDiamond, symbolSquare, symbolTriangle } from 'd3-shape'
-import { type Html, html, type Part } from '../../http/html.ts'
+import { type Html, html } from '../../http/html.ts'
 import { formatCount, quantity } from '../parts/format.ts'
 import {
   type Axis,
-  axisHeading,
-  bucketLink,
   bucketTitle,
   chartFigure,
   createAxis,
@@ -94,17 +92,10 @@ function summaryOf(chart: LineChart): string {
 
 function table(chart: LineChart): Html {
   const { title, lines, started } = chart
-  const row = (name: Part, figures: readonly number[]) =>
-    html`<tr><th scope="row">${name}</th>${figures.map((figure) => html`<td>${formatCount(figure)}</td>`)}</tr>`
-  const rows = Array.from({ length: started }, (_, bucket) =>
-    row(
-      bucketLink(chart, bucket),
-      lines.map(({ clicks }) => clicks[bucket] as number),
-    ),
-  )
-  const total = row(
-    'Total',
-    lines.map(({ clicks }) => sum(clicks.slice(0, started))),
-  )
-  return tableOfBuckets(title, [axisHeading(chart), ...lines.map(({ label }) => label)], { rows, total })
+  return tableOfBuckets(chart, {
+    title,
+    columns: lines.map(({ label }) => label),
+    figuresOf: (bucket) => lines.map(({ clicks }) => clicks[bucket] as number),
+    totals: lines.map(({ clicks }) => sum(clicks.slice(0, started))),
+  })
 }

@@ -3,7 +3,7 @@ import { scaleLinear } from 'd3-scale'
 import type { Interval } from '../../analytics/statistics/day-range.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { attributes } from '../parts/buttons.ts'
-import { formatShortCount } from '../parts/format.ts'
+import { formatCount, formatShortCount } from '../parts/format.ts'
 
 /** The size of the plot, in which only lines stretch: its width in units that stretch to the available width, its height in pixels. */
 export const plotWidth = 1_000
@@ -175,7 +175,7 @@ export function bucketTitle(axis: TimeAxis, place: number): string {
 }
 
 /** Renders the title of a bucket as a link to its page. */
-export function bucketLink(axis: TimeAxis, place: number): Part {
+function bucketLink(axis: TimeAxis, place: number): Part {
   const title = bucketTitle(axis, place)
   return axis.hrefOf === undefined ? title : html`<a href="${axis.hrefOf(place)}">${title}</a>`
 }
@@ -230,16 +230,24 @@ ${parts.table}
 </figure>`
 }
 
-/** Renders the collapsed table of a chart. */
-export function tableOfBuckets(
-  title: string,
-  columns: readonly string[],
-  { rows, total }: { readonly rows: readonly Html[]; readonly total: Html },
-): Html {
+interface BucketTable {
+  readonly title: string
+  /** The headers of the figures. */
+  readonly columns: readonly string[]
+  /** Returns the figures of a bucket; null for an empty cell. */
+  readonly figuresOf: (place: number) => readonly (number | null)[]
+  readonly totals: readonly number[]
+}
+
+/** Renders the collapsed table of a chart, with a row for each started bucket. */
+export function tableOfBuckets(axis: TimeAxis, { title, columns, figuresOf, totals }: BucketTable): Html {
+  const row = (name: Part, figures: readonly (number | null)[]) =>
+    html`<tr><th scope="row">${name}</th>${figures.map((figure) => html`<td>${figure === null ? null : formatCount(figure)}</td>`)}</tr>`
+  const rows = Array.from({ length: axis.started }, (_, place) => row(bucketLink(axis, place), figuresOf(place)))
   return html`<details class="chart-table"><summary>Show as table</summary><div class="chart-scroll" tabindex="0" role="group" aria-label="${title}"><table>
-<thead><tr>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
+<thead><tr>${[axisHeading(axis), ...columns].map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
 <tbody>${rows}</tbody>
-<tfoot>${total}</tfoot>
+<tfoot>${row('Total', totals)}</tfoot>
 </table></div></details>`
 }
 

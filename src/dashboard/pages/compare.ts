@@ -1,13 +1,12 @@
 /** Compares the clicks of up to five links in one chart and one table. */
 import { type Counts, Series } from '../../analytics/statistics/series.ts'
-import { Failure, validationFailed } from '../../errors.ts'
+import { Failure } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Outcome } from '../../http/exchange.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
 import { lineChart, lineSample, maxLines } from '../charts/line-chart.ts'
-import { bucketQuery, currentHourOf } from '../charts/period.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { formatCount, formatPercent, quantity, timeAgo } from '../parts/format.ts'
@@ -58,16 +57,14 @@ async function sendComparison(request: PageRequest, services: Services): Promise
   if (ids === null || ids.length > maxLines)
     return new Failure('validation_failed', `The ids must be 1 to ${maxLines} link ids, such as 1,2,3.`)
   const statistics = new Statistics(services, request, { scope: 'link', id: 0 }, home)
-  const { reading, calendar } = statistics
-  if (reading.violations.length > 0) return validationFailed(reading.violations)
+  const { range, interval } = statistics.validPeriod()
   const compared = await Promise.all(
     (await findLinks(ids, request, services)).map((link) => clicksOf(link, request, services)),
   )
-  const { range, interval } = reading.period
-  const series = compared[0]?.series ?? new Series(range, interval, calendar)
+  const series = compared[0]?.series ?? new Series(range, interval, statistics.calendar)
   const labels = compared.map(({ link }) => shortUrlText(link.short_url))
   const clicks = compared.map((each) => each.series.buckets.map((bucket) => bucket.clicks))
-  return sendBuckets(request.exchange, 'comparison.csv', { series, interval, calendar }, labels, (at) =>
+  return sendBuckets(request.exchange, 'comparison.csv', statistics, series, labels, (at) =>
     clicks.map((figures) => figures[at] as number),
   )
 }
@@ -119,19 +116,12 @@ async function clicksOf(link: Link, request: PageRequest, services: Services): P
 function clicks(compared: readonly Compared[]): Html {
   const [{ statistics, series }] = compared as [Compared]
   const { reading, calendar } = statistics
-  const { period } = reading
   const time = Date.now()
   const ids = compared.map(({ link }) => link.id).join(',')
   const bar = periodBar({ reading, path: home, fixed: { ids }, file: `${home}/clicks.csv` })
   const chart = lineChart({
     title: 'Clicks over time',
-    buckets: series.buckets,
-    localStarts: series.localStarts,
-    timeZone: calendar.timeZone,
-    started: series.startedAt(time),
-    currentHour: currentHourOf(period, calendar.localTimeOf(time)),
-    interval: period.interval,
-    hrefOf: period.interval === 'hour' ? undefined : (place) => `${home}?ids=${ids}&${bucketQuery(period, place)}`,
+    ...statistics.axisOf(series, time, `${home}?ids=${ids}&`),
     lines: compared.map(({ link, series: { buckets } }) => ({
       label: shortUrlText(link.short_url),
       clicks: buckets.map((bucket) => bucket.clicks),

@@ -3,7 +3,7 @@ import { maxValues } from '../../analytics/day.ts'
 import type { Ranking, ValueClicks } from '../../analytics/statistics/ranking.ts'
 import { rankingOf } from '../../analytics/statistics/statistics.ts'
 import { linksOfReferrer, type Subject } from '../../analytics/statistics/store.ts'
-import { Failure, validationFailed } from '../../errors.ts'
+import { Failure } from '../../errors.ts'
 import { form, optional } from '../../forms/form.ts'
 import { type ListQuery, pageSize } from '../../forms/list-query.ts'
 import { boundedText, integer, oneOf } from '../../forms/rules.ts'
@@ -13,8 +13,7 @@ import { type Html, html, type Part } from '../../http/html.ts'
 import { foldCase } from '../../lib/text.ts'
 import { findLinkNames } from '../../links/link-list.ts'
 import type { Resource } from '../../resources.ts'
-import type { Storage } from '../../storage/port.ts'
-import { periodQuery } from '../charts/period.ts'
+import { type Period, periodQuery } from '../charts/period.ts'
 import { bar } from '../charts/small-charts.ts'
 import { filterBar, ListState } from '../lists.ts'
 import type { PageContent, PageRequest, Pages, Services } from '../pages.ts'
@@ -178,9 +177,7 @@ async function sendBreakdown(
 ): Promise<Outcome> {
   const named = await requestedSubject(request, services, scope)
   const statistics = new Statistics(services, request, named.subject, named.path)
-  const { period, violations } = statistics.reading
-  if (violations.length > 0) return validationFailed(violations)
-  const ranking = await rankingOf(...statistics.scope, period.range, name)
+  const ranking = await rankingOf(...statistics.scope, statistics.validPeriod().range, name)
   const rows = name === 'links' ? await linkRows(statistics, ranking) : await valueRows(ranking, name)
   return sendCsv(request.exchange, `${named.fileName}${breakdowns[name].path}.csv`, rows)
 }
@@ -279,9 +276,7 @@ export function addReferrerPages(pages: Pages, services: Services): void {
     pages.getFile(`${path}.csv`, async (request) => {
       const referrer = await referrerOf(request, services, scope)
       const { statistics, named, host } = referrer
-      const { violations } = statistics.reading
-      if (violations.length > 0) return validationFailed(violations)
-      const { values, others } = await clicksOf(referrer)
+      const { values, others } = await clicksOf(referrer, statistics.validPeriod())
       const rows = await fileOfLinks(statistics, values, others)
       return sendCsv(
         request.exchange,
@@ -297,7 +292,6 @@ interface Referrer {
   readonly host: string | null
   readonly named: NamedSubject
   readonly statistics: Statistics
-  readonly storage: Storage
 }
 
 async function referrerOf(
@@ -310,20 +304,19 @@ async function referrerOf(
   if (host === undefined) throw new Failure('route_not_found', 'Page not found.')
   const path = String(referrerPath(named.path, host))
   const statistics = new Statistics(services, request, named.subject, path)
-  return { host, named, statistics, storage: services.storage }
+  return { host, named, statistics }
 }
 
 /** Searches the most clicked links for clicks from the referrer. Returns these links, and the clicks of all others. */
-async function clicksOf({ host, statistics, storage }: Referrer) {
+async function clicksOf({ host, statistics }: Referrer, { range }: Period) {
   const [db, account, subject] = statistics.scope
-  const { range } = statistics.reading.period
   const [links, referrers] = [
     await rankingOf(db, account, subject, range, 'links'),
     await rankingOf(db, account, subject, range, 'referrers'),
   ]
   const limit = Math.min(maxLinks, Math.floor(maxLinkDays / (range.to - range.from + 1)))
   const top = await links.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit })
-  const values = await linksOfReferrer(storage, account, linkIds(top), range, host)
+  const values = await linksOfReferrer(db, account, linkIds(top), range, host)
   const found = values.reduce((sum, { clicks }) => sum + clicks, 0)
   // The days of a group can name fewer values than the days of its links.
   const others = Math.max(0, referrers.clicksOf(host) - found)
@@ -332,7 +325,7 @@ async function clicksOf({ host, statistics, storage }: Referrer) {
 
 async function linksPage(referrer: Referrer): Promise<PageContent> {
   const { host, named, statistics } = referrer
-  const { values, others, total, limit } = await clicksOf(referrer)
+  const { values, others, total, limit } = await clicksOf(referrer, statistics.reading.period)
   const { reading, path, calendar } = statistics
   const rows = await rowsOfLinks(statistics, values)
   const rest = others > 0 ? [{ label: 'Others', clicks: others }] : []

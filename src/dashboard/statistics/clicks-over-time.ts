@@ -3,37 +3,19 @@ import type { Counts } from '../../analytics/statistics/series.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { areaChart, countLabels } from '../charts/area-chart.ts'
-import { bucketQuery, currentHourOf } from '../charts/period.ts'
 import { formatCount, formatDay, formatPercent, quantity } from '../parts/format.ts'
-import { clicksByBucket, comparisonText, type Earlier, earlierClicks } from './comparison.ts'
+import { comparedClicks, comparisonText, type Earlier, earlierClicks } from './comparison.ts'
 import { periodBar } from './period-bar.ts'
 import type { Statistics } from './statistics.ts'
 
 /** Renders the period menu, the figures and the chart. `allTime` is the number of clicks in all periods, if known. */
 export async function clicksOverTime(statistics: Statistics, allTime?: number): Promise<Html> {
   const { reading, calendar, path } = statistics
-  const { period } = reading
-  const { range, interval } = period
   const time = Date.now()
-  const now = await statistics.seriesOf(range, interval)
+  const now = await statistics.seriesOf(reading.period.range, reading.period.interval)
   const earlier = await earlierClicks(statistics, time)
-  const chart = areaChart({
-    buckets: now.buckets,
-    localStarts: now.localStarts,
-    timeZone: calendar.timeZone,
-    started: now.startedAt(time),
-    currentHour: currentHourOf(period, calendar.localTimeOf(time)),
-    interval,
-    title: 'Clicks over time',
-    hrefOf: interval === 'hour' ? undefined : (place) => `${path}?${bucketQuery(period, place)}`,
-    ...(earlier && {
-      before: {
-        phrase: earlier.phrase,
-        clicks: clicksByBucket(period, now, earlier.series),
-        untilNow: earlier.totals.clicks,
-      },
-    }),
-  })
+  const before = earlier && comparedClicks(reading.period, now, earlier)
+  const chart = areaChart({ ...statistics.axisOf(now, time), buckets: now.buckets, title: 'Clicks over time', before })
   const bar = periodBar({ reading, path, file: `${path}/clicks.csv` })
   const compared = comparisonText(statistics, earlier !== null)
   const totals = html`${figures({ now: now.totals, earlier, allTime })}${compared}${uncounted(now.totals, earlier)}`

@@ -2,7 +2,7 @@ import { dayMs, dayOf, dayText, hourMs } from '../../analytics/calendar.ts'
 import type { DayRange } from '../../analytics/statistics/day-range.ts'
 import type { Counts, Series } from '../../analytics/statistics/series.ts'
 import { type Html, html } from '../../http/html.ts'
-import { totalOf } from '../charts/area-chart.ts'
+import { type ClicksBefore, totalOf } from '../charts/area-chart.ts'
 import { comparisons, counterpartOf, currentHourOf, type Period } from '../charts/period.ts'
 import { formatDay, formatDayRange } from '../parts/format.ts'
 import type { Statistics } from './statistics.ts'
@@ -55,11 +55,16 @@ function isEmpty({ clicks, bots, previews }: Counts): boolean {
   return clicks + bots + previews === 0
 }
 
+/** Returns the earlier clicks that a chart compares with those of the period. */
+export function comparedClicks(period: Period, now: Series, { phrase, series, totals }: Earlier): ClicksBefore {
+  return { phrase, clicks: clicksByBucket(period, now, series), untilNow: totals.clicks }
+}
+
 /**
  * Returns the earlier clicks for each bucket of the period; null if the earlier period has no such day or hour. Hours are
  * compared by local time, because one of the periods can have a day of 23 or 25 hours.
  */
-export function clicksByBucket(period: Period, now: Series, earlier: Series): (number | null)[] {
+function clicksByBucket(period: Period, now: Series, earlier: Series): (number | null)[] {
   if (period.interval === 'month') return earlier.buckets.map(({ clicks }) => clicks)
   const sums = now.localStarts.map((): number | null => null)
   for (const [at, { clicks }] of earlier.buckets.entries()) {

@@ -1,14 +1,11 @@
-import type { Calendar } from '../../analytics/calendar.ts'
-import type { Interval } from '../../analytics/statistics/day-range.ts'
 import type { Bucket, Series } from '../../analytics/statistics/series.ts'
-import { validationFailed } from '../../errors.ts'
 import type { Exchange, Outcome } from '../../http/exchange.ts'
 import { addHeaders, dispositionOf, sendText } from '../../http/response.ts'
 import { csvParts, type csvRow } from '../../lib/csv.ts'
 import { clicksBefore, countLabels } from '../charts/area-chart.ts'
 import { axisHeading } from '../charts/plot.ts'
 import { responseHeaders } from '../frame.ts'
-import { clicksByBucket, earlierClicks } from './comparison.ts'
+import { comparedClicks, earlierClicks } from './comparison.ts'
 import type { Statistics } from './statistics.ts'
 
 export type CsvRow = Parameters<typeof csvRow>[0]
@@ -38,17 +35,17 @@ export function shareText(clicks: number, total: number): string {
   return `${total === 0 ? 0 : Math.round((clicks / total) * 10_000) / 100}%`
 }
 
-interface Buckets {
-  readonly series: Series
-  readonly interval: Interval
-  readonly calendar: Calendar
-}
-
 /** Sends a row of figures for each hour, day or month as CSV. */
 export function sendBuckets(
   exchange: Exchange,
   fileName: string,
-  { series: { buckets, localStarts }, interval, calendar: { timeZone } }: Buckets,
+  {
+    calendar: { timeZone },
+    reading: {
+      period: { interval },
+    },
+  }: Statistics,
+  { buckets, localStarts }: Series,
   labels: readonly string[],
   figuresOf: (place: number) => readonly (number | null)[],
 ): Promise<undefined> {
@@ -62,24 +59,17 @@ export function sendBuckets(
   return sendCsv(exchange, fileName, [head, ...rows])
 }
 
-/** Sends the clicks over time as CSV, or returns `validation_failed`. */
+/** Sends the clicks over time as CSV. Throws `validation_failed` for an invalid period. */
 export async function sendClicksCsv(statistics: Statistics, exchange: Exchange, fileName: string): Promise<Outcome> {
-  const { calendar, reading } = statistics
-  const { period, violations } = reading
-  if (violations.length > 0) return validationFailed(violations)
-  const { range, interval } = period
-  const series = await statistics.seriesOf(range, interval)
+  const period = statistics.validPeriod()
+  const series = await statistics.seriesOf(period.range, period.interval)
   const { buckets } = series
   const now = Date.now()
   const earlier = await earlierClicks(statistics, now)
-  const before = earlier && {
-    phrase: earlier.phrase,
-    clicks: clicksByBucket(period, series, earlier.series),
-    untilNow: earlier.totals.clicks,
-  }
-  const clicksThen = before ? clicksBefore({ before, started: series.startedAt(now) }) : undefined
+  const before = earlier && comparedClicks(period, series, earlier)
+  const clicksThen = clicksBefore({ before, started: series.startedAt(now) })
   const labels = [...Object.values(countLabels), ...(before ? [`Clicks in the ${before.phrase}`] : [])]
-  return sendBuckets(exchange, fileName, { series, interval, calendar }, labels, (at) => {
+  return sendBuckets(exchange, fileName, statistics, series, labels, (at) => {
     const { clicks, unique_clicks, bots, previews } = buckets[at] as Bucket
     const counts = [clicks, unique_clicks, bots, previews]
     return clicksThen === undefined ? counts : [...counts, clicksThen[at] ?? null]

@@ -1,10 +1,11 @@
 /** Statistics of a link, a domain, a space, a tag or the account over a period, as part of a page. */
 import { type Calendar, calendarOf } from '../../analytics/calendar.ts'
 import type { DayRange, Interval } from '../../analytics/statistics/day-range.ts'
+import type { Series } from '../../analytics/statistics/series.ts'
 import { seriesOf } from '../../analytics/statistics/statistics.ts'
 import { hasTagDays, type Subject } from '../../analytics/statistics/store.ts'
 import { domainRecords } from '../../domains/store.ts'
-import { found } from '../../errors.ts'
+import { found, validationFailed } from '../../errors.ts'
 import type { Html } from '../../http/html.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
@@ -12,7 +13,14 @@ import type { ShortUrl } from '../../names/short-url.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import type { Storage } from '../../storage/port.ts'
 import { tagRecords } from '../../tags/store.ts'
-import { namedPeriod, type PeriodReading, readPeriod } from '../charts/period.ts'
+import {
+  bucketQuery,
+  currentHourOf,
+  namedPeriod,
+  type Period,
+  type PeriodReading,
+  readPeriod,
+} from '../charts/period.ts'
 import { livePart, type Place } from '../frame.ts'
 import { idParam, type PageRequest, type Services } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
@@ -78,6 +86,28 @@ export class Statistics {
   live(id: string, content: Html): Html {
     const isOver = this.reading.period.range.to < this.calendar.today()
     return isOver || this.subject.scope === 'tag' ? content : livePart(id, content)
+  }
+
+  /** Returns the period. Throws `validation_failed` if it is invalid. */
+  validPeriod(): Period {
+    const { period, violations } = this.reading
+    if (violations.length > 0) throw validationFailed(violations)
+    return period
+  }
+
+  /** Returns the axis of a chart. `page` is the URL of the page about a bucket, without the query of the bucket. */
+  axisOf(series: Series, now: number, page = `${this.path}?`) {
+    const { period } = this.reading
+    const { interval } = period
+    return {
+      buckets: series.buckets,
+      localStarts: series.localStarts,
+      timeZone: this.calendar.timeZone,
+      started: series.startedAt(now),
+      currentHour: currentHourOf(period, this.calendar.localTimeOf(now)),
+      interval,
+      hrefOf: interval === 'hour' ? undefined : (place: number) => page + bucketQuery(period, place),
+    }
   }
 
   /** Returns the clicks over time. */
