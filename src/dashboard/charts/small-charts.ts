@@ -1,10 +1,15 @@
 import { type Html, html, type Part } from '../../http/html.ts'
 import { formatCount, formatPercent } from '../parts/format.ts'
 
+export interface BarRow {
+  readonly label: Part
+  readonly clicks: number
+}
+
 interface BarChart {
   readonly title: string
   /** The most clicked first. */
-  readonly rows: readonly { readonly label: Part; readonly clicks: number }[]
+  readonly rows: readonly BarRow[]
   /** The clicks of all values that have no row. */
   readonly others: number
   /** "Others" by default. */

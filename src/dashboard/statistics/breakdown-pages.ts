@@ -14,13 +14,13 @@ import { foldCase } from '../../lib/text.ts'
 import { findLinkNames } from '../../links/link-list.ts'
 import type { Resource } from '../../resources.ts'
 import { type Period, periodQuery } from '../charts/period.ts'
-import { bar } from '../charts/small-charts.ts'
+import { type BarRow, bar } from '../charts/small-charts.ts'
 import { filterBar, ListState } from '../lists.ts'
 import type { PageContent, PageRequest, Pages, Services } from '../pages.ts'
 import { formatCount, formatPercent } from '../parts/format.ts'
 import { shortUrlText, truncateMiddle } from '../parts/links.ts'
-import { longTable, type Sorting } from '../parts/table.ts'
-import { linkIds, linkLabel, topValues, unanswered, valueCell } from './breakdowns.ts'
+import { longTable } from '../parts/table.ts'
+import { linkIds, rowsOfLinks, topValues, unanswered, valueCell } from './breakdowns.ts'
 import { timeZoneText } from './clicks-over-time.ts'
 import { type CsvRow, sendClicksCsv, sendCsv, shareText } from './csv.ts'
 import { periodBar } from './period-bar.ts'
@@ -158,13 +158,12 @@ async function pageTable(values: ValueList, rows: readonly ValueClicks[]): Promi
   const ofProperty = (name: PropertyName) =>
     rows.map(({ value, clicks }) => ({ label: valueCell(statistics, path, name, value), clicks }))
   return valueTable({
+    name,
     caption: breakdowns[name].title,
-    lead: breakdowns[name].one,
     rows: name === 'links' ? await rowsOfLinks(statistics, rows) : ofProperty(name),
     most: first?.clicks ?? 0,
     total: all.total,
     sorting: list.sorting,
-    sortsByValue: name !== 'links',
   })
 }
 
@@ -178,63 +177,35 @@ async function sendBreakdown(
   const named = await requestedSubject(request, services, scope)
   const statistics = new Statistics(services, request, named.subject, named.path)
   const ranking = await rankingOf(...statistics.scope, statistics.validPeriod().range, name)
-  const rows = name === 'links' ? await linkRows(statistics, ranking) : await valueRows(ranking, name)
-  return sendCsv(request.exchange, `${named.fileName}${breakdowns[name].path}.csv`, rows)
-}
-
-async function valueRows(ranking: Ranking, name: PropertyName): Promise<CsvRow[]> {
+  const fileName = `${named.fileName}${breakdowns[name].path}.csv`
+  if (name === 'links') {
+    const { values, others } = await topValues(ranking, linksInFile)
+    return sendCsv(request.exchange, fileName, await fileOfLinks(statistics, values, others))
+  }
   const values = await ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: ranking.size })
-  const { total } = ranking
-  const rows = values.map(({ value, clicks }) => [valueText(name, value), clicks, shareText(clicks, total)])
-  return [[breakdowns[name].one, 'Clicks', 'Share'], ...rows]
+  const rows = values.map(({ value, clicks }) => [valueText(name, value), clicks, shareText(clicks, ranking.total)])
+  return sendCsv(request.exchange, fileName, [[breakdowns[name].one, 'Clicks', 'Share'], ...rows])
 }
 
-/** Returns the links with the most clicks, and the clicks of all others. */
-async function linkRows(statistics: Statistics, ranking: Ranking): Promise<CsvRow[]> {
-  const { values, others } = await topValues(ranking, linksInFile)
-  return fileOfLinks(statistics, values, others)
-}
-
-interface ValueTable {
-  readonly caption: string
-  /** The first column's label. */
-  readonly lead: string
-  readonly rows: readonly { readonly label: Part; readonly clicks: number }[]
+interface ValueTable extends Pick<Parameters<typeof longTable>[0], 'caption' | 'sorting'> {
+  readonly name: BreakdownName
+  readonly rows: readonly BarRow[]
   /** The clicks of the longest bar. */
   readonly most: number
   /** The clicks of all values. */
   readonly total: number
-  readonly sorting?: Sorting
-  readonly sortsByValue?: boolean
 }
 
 /** Renders values with a tinted bar behind each row. */
-function valueTable({ caption, lead, rows, most, total, sorting, sortsByValue = false }: ValueTable) {
+function valueTable({ name, most, total, ...table }: ValueTable) {
+  const lead = (row: BarRow) => html`${bar(row.clicks, most)}<span class="bar-label">${row.label}</span>`
   return longTable({
-    caption,
+    ...table,
     columns: [
-      {
-        label: lead,
-        kind: 'lead',
-        ...(sortsByValue && { sortBy: 'value' }),
-        cell: ({ label, clicks }: ValueTable['rows'][number]) =>
-          html`${bar(clicks, most)}<span class="bar-label">${label}</span>`,
-      },
+      { label: breakdowns[name].one, kind: 'lead', cell: lead, ...(name !== 'links' && { sortBy: 'value' }) },
       { label: 'Clicks', kind: 'number', sortBy: 'clicks', cell: ({ clicks }) => formatCount(clicks) },
       { label: 'Share', kind: 'number', width: 'small', cell: ({ clicks }) => formatPercent(clicks / total) },
     ],
-    rows,
-    ...(sorting && { sorting }),
-  })
-}
-
-/** Returns a table row for each link. */
-async function rowsOfLinks({ scope, shortUrl }: Statistics, values: readonly ValueClicks[]) {
-  const [db, account] = scope
-  const links = await findLinkNames(db, account, linkIds(values))
-  return values.map(({ value, clicks }) => {
-    const label = typeof value === 'number' ? linkLabel(links.get(value), shortUrl) : 'Others'
-    return { label, clicks }
   })
 }
 
@@ -329,7 +300,7 @@ async function linksPage(referrer: Referrer): Promise<PageContent> {
   const { reading, path, calendar } = statistics
   const rows = await rowsOfLinks(statistics, values)
   const rest = others > 0 ? [{ label: 'Others', clicks: others }] : []
-  const list = { caption: 'Links', lead: 'Link', rows: [...rows, ...rest], most: rows[0]?.clicks ?? 0, total }
+  const list = { name: 'links', caption: 'Links', rows: [...rows, ...rest], most: rows[0]?.clicks ?? 0, total } as const
   const shown = total > 0 ? await valueTable(list) : html`<p class="muted">No clicks in this period.</p>`
   const limited =
     limit === null

@@ -7,7 +7,7 @@ import { findLinkNames, type LinkName } from '../../links/link-list.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import { periodQuery } from '../charts/period.ts'
-import { barChart } from '../charts/small-charts.ts'
+import { type BarRow, barChart } from '../charts/small-charts.ts'
 import { shortUrlText, spaceLabel } from '../parts/links.ts'
 import type { Statistics } from './statistics.ts'
 import { type BreakdownName, breakdowns, type PropertyName, propertyNames, referrerPath, valueLabel } from './values.ts'
@@ -50,14 +50,23 @@ export const unanswered =
 
 /** Renders the links with the most clicks as bars. */
 export async function topLinks(statistics: Statistics): Promise<Html> {
-  const { scope, reading, shortUrl } = statistics
-  const [db, account] = scope
-  const ranking = await rankingOf(...scope, reading.period.range, 'links')
+  const ranking = await rankingOf(...statistics.scope, statistics.reading.period.range, 'links')
   const { values, others } = await topValues(ranking, shownLinks)
-  const names = await findLinkNames(db, account, linkIds(values))
-  const rows = values.map(({ value, clicks }) => ({ label: linkLabel(names.get(value as number), shortUrl), clicks }))
+  const rows = await rowsOfLinks(statistics, values)
   const chart = barChart({ title: breakdowns.links.title, rows, others, allHref: allHref(statistics, 'links') })
   return statistics.live('top-links', chart)
+}
+
+/** Returns a row for each link. */
+export async function rowsOfLinks(
+  { scope: [db, account], shortUrl }: Statistics,
+  values: readonly ValueClicks[],
+): Promise<BarRow[]> {
+  const links = await findLinkNames(db, account, linkIds(values))
+  return values.map(({ value, clicks }) => {
+    const label = typeof value === 'number' ? linkLabel(links.get(value), shortUrl) : 'Others'
+    return { label, clicks }
+  })
 }
 
 /** Returns the values with the most clicks, and the clicks of all others. One more value needs no more room than "Others". */
@@ -78,7 +87,7 @@ export function linkIds(values: readonly ValueClicks[]): number[] {
 }
 
 /** Renders the short link and its title; undefined if the link was deleted. */
-export function linkLabel(link: LinkName | undefined, shortUrl: ShortUrl): Part {
+function linkLabel(link: LinkName | undefined, shortUrl: ShortUrl): Part {
   if (link === undefined) return 'Deleted link'
   const text = html`<bdi>${shortUrlText(shortUrl(link.domain, link.alias))}</bdi>`
   const title = link.title === null ? null : html`<bdi class="bar-title">${link.title}</bdi>`
@@ -92,11 +101,6 @@ function allHref({ path, reading }: Statistics, name: BreakdownName): string {
 
 /** The number of groups whose days are read, and of rows. The lists of groups show more. */
 const [maxGroups, shownGroups] = [30, 8]
-
-interface Group {
-  readonly id: number
-  readonly label: Part
-}
 
 /** Renders the clicks by space and by domain as bars. Leaves out a single domain, and kinds with many groups. */
 export async function groupBars(statistics: Statistics): Promise<Html | null> {
@@ -122,7 +126,7 @@ const words = {
 async function barsOf(
   statistics: Statistics,
   scope: 'space' | 'domain',
-  groups: readonly Group[],
+  groups: readonly { readonly id: number; readonly label: Part }[],
 ): Promise<Html | null> {
   if (groups.length > maxGroups) return null
   const [db, account] = statistics.scope
