@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startApp } from '../../test/app.ts'
-import { browserForTests, goTo, shoot, signIn, skip } from '../../test/dashboard-browser.ts'
+import { browserForTests, shoot, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
 
 const openWindow = browserForTests()
 
@@ -125,46 +125,26 @@ async function arrived(page: Page, heading: string): Promise<void> {
   await page.waitForLoadState('domcontentloaded')
 }
 
-test('all forms work without scripts, including selection, deletion, undo and color schemes', {
+test('without scripts, pages show no button that needs them, and lists have a button that applies filters', {
   skip,
 }, async () => {
   const app = await startApp()
+  const stored = storedIn(app)
+  await stored('/domains', { name: 'localhost' })
+  await stored('/links', { alias: 'summer', title: 'Sale', url: 'https://acme.com' })
   const { page, complaints, requests } = await openWindow({ javaScriptEnabled: false })
   await page.goto(`${app.origin}/app/links`)
   await page.getByText('Use an API key').click()
   await page.getByLabel('API key').fill(app.key)
   await page.getByRole('button', { name: 'Sign in with API key' }).click()
   await arrived(page, 'Links')
-  await page.getByRole('link', { name: 'Add domain' }).click()
-  await page.getByLabel('Host name').fill('localhost')
-  await page.getByRole('button', { name: 'Add domain' }).click()
-  await page.getByRole('link', { name: 'New link' }).click()
-  const target = page.getByRole('textbox', { name: 'Destination', exact: true })
-  await target.fill('//acme.com')
-  await page.getByRole('button', { name: 'Create link' }).click()
-  await page.getByText('write https://acme.com').waitFor()
-  await target.fill('https://acme.com')
-  await page.getByLabel('Alias').fill('summer')
-  await page.getByRole('button', { name: 'Create link' }).click()
-  await arrived(page, 'localhost:3080/summer')
-  await page.getByRole('link', { name: 'Edit' }).click()
-  await page.locator('summary', { hasText: /^Name/ }).click()
-  await page.getByLabel('Title').fill('Sale')
-  await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('Link saved').waitFor()
-  await selectsAndSearches(page)
-  await deletesAndRestores(page)
-  await page.getByRole('button', { name: 'Dark' }).click()
-  assert.equal(await page.locator('html').getAttribute('data-scheme'), 'dark')
-  await page.getByRole('button', { name: 'Sign out' }).click()
-  await arrived(page, 'Sign in')
-  assert.deepEqual(complaints, [])
-  assert.equal(requests.filter(({ pathname }) => pathname.endsWith('.js')).length, 0)
-})
-
-async function selectsAndSearches(page: Page): Promise<void> {
-  await goTo(page, 'Links')
-  assert.equal(await page.getByRole('button', { name: /^Copy/ }).locator('visible=true').count(), 0)
+  assert.equal(
+    await page
+      .getByRole('button', { name: /^Copy|Keyboard/ })
+      .locator('visible=true')
+      .count(),
+    0,
+  )
   await page.getByLabel('Select localhost:3080/summer').check()
   await page.getByRole('button', { name: 'More', exact: true }).click()
   await page.getByRole('button', { name: 'Disable' }).locator('visible=true').click()
@@ -174,13 +154,6 @@ async function selectsAndSearches(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.waitForURL(/search=sale/)
   assert.equal(await page.getByRole('rowheader').count(), 1)
-}
-
-async function deletesAndRestores(page: Page): Promise<void> {
-  await page.getByRole('link', { name: 'localhost:3080/summer' }).click()
-  await page.getByRole('link', { name: 'Delete link' }).click()
-  await arrived(page, 'Delete localhost:3080/summer?')
-  await page.getByRole('button', { name: 'Delete localhost:3080/summer' }).click()
-  await page.getByRole('button', { name: 'Undo' }).click()
-  await page.getByText('localhost:3080/summer restored').waitFor()
-}
+  assert.deepEqual(complaints, [])
+  assert.equal(requests.filter(({ pathname }) => pathname.endsWith('.js')).length, 0)
+})
