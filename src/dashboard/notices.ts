@@ -51,7 +51,7 @@ interface Facts {
 
 type Messages = Readonly<Record<string, (facts: Facts) => Part>>
 
-/** What the dashboard says about changes. */
+/** Messages about changes. */
 const changes = {
   // Scripts copy the short link, and then say so.
   'link-created': () => html`<span data-created>Link created.</span>`,
@@ -97,7 +97,7 @@ const changes = {
   'sessions-ended': ({ count }) => `${quantity(count, 'session')} ended.`,
 } as const satisfies Messages
 
-/** What it says about requests that changed nothing. */
+/** Messages about requests that changed nothing. */
 const warnings = {
   'links-not-moved': () => 'No link was moved because all are on the domain already, or their aliases are taken there.',
   'links-gone': () => 'Nothing was changed because the links no longer exist.',
@@ -108,7 +108,7 @@ const warnings = {
     'The sign-in link was created when you first pressed the button, and it’s shown only once. If you didn’t copy it, create another one.',
 } as const satisfies Messages
 
-/** What it says after an undo, which ends its offer. */
+/** Messages after an undo, which ends its offer. */
 const undone = {
   'link-restored': ({ nameOr }) => html`${nameOr('Link')} restored.`,
   'links-restored': ({ count, failed }) =>
@@ -303,7 +303,7 @@ function parseNotice(value: string): Required<Notice> | null {
   return { code: code as Notice['code'], count: Number(count), failed: Number(failed), ids }
 }
 
-/** Returns the name of the record with the first id, and its link if it is one. */
+/** Returns the name of the first record, and the link if the record is one. */
 async function findNamed(
   { code, ids: [id] }: Required<Notice>,
   { storage: db, account, shortUrl }: NoticeContext,

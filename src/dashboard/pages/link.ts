@@ -22,7 +22,7 @@ import { detourSentence, type LinkContext, linkFacts } from './link-facts.ts'
 
 const home = '/app/links'
 
-/** Changes of a setting, which the page of a link, its row and the selected links offer. */
+/** Settings that link pages, rows and the actions on selected links change. */
 export const linkSettings = {
   enable: { label: 'Enable', icon: 'done', change: { disabled: 'false' }, past: 'enabled' },
   disable: { label: 'Disable', icon: 'off', change: { disabled: 'true' }, past: 'disabled' },

@@ -55,7 +55,7 @@ function isEmpty({ clicks, bots, previews }: Counts): boolean {
   return clicks + bots + previews === 0
 }
 
-/** Returns the earlier clicks that a chart compares with those of the period. */
+/** Returns the earlier clicks, by bucket of the period, for a chart. */
 export function comparedClicks(period: Period, now: Series, { phrase, series, totals }: Earlier): ClicksBefore {
   return { phrase, clicks: clicksByBucket(period, now, series), untilNow: totals.clicks }
 }
