@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { startApp } from '../../test/app.ts'
 import type { Handler, Match } from './exchange.ts'
 import { problemOf } from './failures.ts'
@@ -74,7 +75,10 @@ async function serve(t: TestContext, handle: RequestListener): Promise<Served> {
   })
   const { server } = listener
   server.listen(0, '127.0.0.1')
-  t.after(() => server.closeAllConnections())
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const dial = async () => {
@@ -89,6 +93,24 @@ async function serve(t: TestContext, handle: RequestListener): Promise<Served> {
 }
 
 const get = 'GET / HTTP/1.1\r\nHost: here\r\n\r\n'
+
+test('408 for connections that expire together, at most 50 in a tick', async (t) => {
+  const { listener, dial } = await serve(t, () => undefined)
+  const accepted: Socket[] = []
+  listener.server.on('connection', (socket: Socket) => accepted.push(socket))
+  const answers: Promise<unknown[]>[] = []
+  while (answers.length < 100) answers.push(once(await dial(), 'data'))
+  const expiry = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+  for (const socket of accepted) listener.server.emit('clientError', expiry, socket)
+  let answered = 0
+  while (answered < accepted.length) {
+    await nextTick()
+    const before = answered
+    answered = accepted.filter(({ writableEnded }) => writableEnded).length
+    assert.ok(answered - before <= 50, `${answered - before} in one tick`)
+  }
+  for (const [text] of await Promise.all(answers)) assert.match(String(text), /^HTTP\/1\.1 408 /)
+})
 
 test('503 for a request on an idle connection while the server stops', async (t) => {
   const { listener, dial } = await serve(t, () => undefined)

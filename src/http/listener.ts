@@ -159,9 +159,13 @@ const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 type ParserError = Error & { code?: string }
 
+/** Timeouts that are answered in one tick. Thousands of connections can expire in the same second. */
+const timeoutsPerTick = 50
+
 /** The time that a rejected client has to close its side of the connection. Milliseconds. */
 const lingerMs = 2_000
 
+const requestTimeout = new Failure('request_timeout', 'The request did not arrive in time.')
 const connectRejected = new Failure('malformed_request', 'CONNECT is for proxies; this is an origin server.')
 
 /** Responds to bytes that never become a request: garbage, oversized or incomplete headers, CONNECT. */
@@ -175,10 +179,16 @@ function handleClientErrors(server: Server, connections: Connections, context: E
     // A response gets its socket after the earlier ones have been sent. By then, the client may have left.
     else latest.once('socket', () => socket.writable && reject(socket, failure, context))
   }
+  const expired: Socket[] = []
+  const rejectExpired = () => {
+    for (const socket of expired.splice(0, timeoutsPerTick)) if (socket.writable) rejectInOrder(socket, requestTimeout)
+    if (expired.length > 0) setImmediate(rejectExpired)
+  }
   server.on('clientError', (error: ParserError, socket) => {
     const isGone = error.code === 'ECONNRESET' || !socket.writable
     if (isGone) socket.destroy(error)
-    else rejectInOrder(socket as Socket, failureFor(error))
+    else if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') rejectInOrder(socket as Socket, failureFor(error))
+    else if (expired.push(socket as Socket) === 1) setImmediate(rejectExpired)
   })
   server.on('connect', (_, socket) => rejectInOrder(socket as Socket, connectRejected))
   // An unknown `Expect` is ignored (RFC 9110 §10.1.1).
@@ -194,8 +204,6 @@ function isAwaitingBody({ req }: ServerResponse): boolean {
 
 function failureFor({ code, message }: ParserError): Failure {
   switch (code) {
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Failure('request_timeout', 'The request did not arrive in time.')
     case 'HPE_INVALID_URL':
       return new Failure(
         'malformed_url',
