@@ -14,7 +14,7 @@ import { table } from '../src/cli/output.ts'
 import { timesVariable } from '../test/files.ts'
 import { repository } from '../test/scripts.ts'
 
-const processes = 8
+const processes = 12
 /** More than cores, because many tests wait for another process or a timer. */
 const concurrency = 5
 const shown = 20
