@@ -1,0 +1,163 @@
+/**
+ * Compares the speed of this checkout with another one, which has its own `node_modules`. Both run at the same time. Some
+ * requests go to one of them, then some to the other.
+ *
+ *   npm run bench:compare -- ../other              shows, lists, stores and updates on SQLite: two minutes
+ *   npm run bench:compare -- ../other --postgres   on PostgreSQL: the server at TEST_POSTGRES_URL, or a new server
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { databaseUrl, execute, newName } from '../test/postgres.ts'
+import { freePort } from '../test/processes.ts'
+import { repository, serverArguments } from '../test/scripts.ts'
+import { type Call, call, withKey } from './call.ts'
+import { median } from './figures.ts'
+import { drive } from './load.ts'
+import { benchServer } from './postgres.ts'
+import type { Usage } from './servers.ts'
+
+const rounds = 12
+/** Rounds before the first measured one. */
+const warmUpRounds = 2
+const slice = 2_500
+const [domains, links] = [100, 1_000]
+/** The key that a server prints when it starts for the first time. */
+const issuedKey = /(wm_\w+)\s/
+
+interface Operation {
+  readonly status: number
+  /** Returns what the nth request sends. */
+  readonly request: (n: number) => [method: string, path: string, form?: string]
+}
+
+const operations: Readonly<Record<string, Operation>> = {
+  'domain: show': { status: 200, request: (n) => ['GET', `domains/${1 + (n % domains)}`] },
+  'domain: list of 10': { status: 200, request: () => ['GET', 'domains?per_page=10'] },
+  'domain: update': {
+    status: 200,
+    request: (n) => ['PATCH', `domains/${1 + (n % domains)}`, `homepage_url=https%3A%2F%2Fexample.com%2F${n}`],
+  },
+  'domain: store': { status: 201, request: (n) => ['POST', 'domains', `name=d${n}.example.com`] },
+  'link: show': { status: 200, request: (n) => ['GET', `links/${1 + (n % links)}`] },
+  'link: list of 10': { status: 200, request: () => ['GET', 'links?per_page=10'] },
+  'link: store': { status: 201, request: (n) => ['POST', 'links', `url=https%3A%2F%2Fexample.com%2F${n}`] },
+}
+
+interface Candidate {
+  readonly child: ChildProcess
+  readonly port: number
+  readonly key: string
+  /** Seconds, and microseconds of CPU time, per slice. */
+  seconds: number[]
+  cpu: number[]
+}
+
+const { values, positionals } = parseArgs({ options: { postgres: { type: 'boolean' } }, allowPositionals: true })
+if (positionals.length !== 1) {
+  process.stderr.write('Name the folder of the other checkout: npm run bench:compare -- ../other\n')
+  process.exit(2)
+}
+const folder = mkdtempSync(join(tmpdir(), 'waymark-compare-'))
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+const server = values.postgres ? await benchServer() : null
+const checkouts = [resolve(positionals[0] as string), repository]
+const candidates: Candidate[] = []
+for (const [at, checkout] of checkouts.entries()) candidates.push(await open(checkout, await newDatabase(at)))
+
+process.stdout.write('| operation | speed | CPU |\n|---|--:|--:|\n')
+let sent = 0
+for (const [title, operation] of Object.entries(operations)) {
+  for (const candidate of candidates) Object.assign(candidate, { seconds: [], cpu: [] })
+  for (let round = -warmUpRounds; round < rounds; round++) {
+    for (const candidate of round % 2 === 0 ? candidates : candidates.toReversed()) {
+      await measureSlice(candidate, operation, sent, round >= 0)
+    }
+    // Autocannon prepares a request for each connection in advance.
+    sent += 2 * slice
+  }
+  const [other, own] = candidates as [Candidate, Candidate]
+  const speed = median(other.seconds) / median(own.seconds)
+  const cpu = median(other.cpu) / median(own.cpu)
+  process.stdout.write(`| ${title} | ${speed.toFixed(2)} | ${cpu.toFixed(2)} |\n`)
+}
+for (const { child } of candidates) {
+  child.kill()
+  await once(child, 'exit')
+}
+await server?.stop()
+
+/** Creates a database, and returns its URL. */
+async function newDatabase(number: number): Promise<string> {
+  if (server === null) return `sqlite:${join(folder, `${number}.db`)}`
+  const name = newName('compare')
+  await execute(server.url, `create database ${name} template template0`)
+  return databaseUrl(server.url, name)
+}
+
+/** Starts the server of a checkout on an empty database, and stores domains and links. */
+async function open(checkout: string, url: string): Promise<Candidate> {
+  const port = await freePort()
+  const observer = pathToFileURL(join(import.meta.dirname, 'observer.mjs')).href
+  const args = serverArguments.map((argument) => argument.replace(repository, `${checkout}/`))
+  const child = spawn(process.execPath, ['--import', observer, ...args], {
+    cwd: checkout,
+    env: {
+      PORT: String(port),
+      REDIRECT_PORT: '0',
+      OPS_PORT: '0',
+      RATE_LIMIT: '0',
+      LOG_LEVEL: 'warn',
+      DATABASE_URL: url,
+    },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  let printed = ''
+  // The streams are always read, because a full pipe would block the server.
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (text) => {
+      if (!issuedKey.test(printed)) printed += text
+      child.emit('printed')
+    })
+  }
+  while (!issuedKey.test(printed)) {
+    await Promise.race([once(child, 'printed'), once(child, 'exit')])
+    if (child.exitCode !== null) throw new Error(printed)
+  }
+  const key = issuedKey.exec(printed)?.[1] as string
+  const stored = (path: string, form: string) => call(port, { ...withKey(key), method: 'POST', path, form })
+  for (let n = 1; n <= domains; n++) await stored('/api/v1/domains', `name=host${n}.example.net`)
+  for (let n = 1; n <= links; n++) await stored('/api/v1/links', `url=https%3A%2F%2Fexample.net&alias=link${n}`)
+  return { child, port, key, seconds: [], cpu: [] }
+}
+
+async function measureSlice(
+  candidate: Candidate,
+  { status, request }: Operation,
+  first: number,
+  isCounted: boolean,
+): Promise<void> {
+  const { child, port, key, seconds, cpu } = candidate
+  let n = first
+  const next = (): Call => {
+    const [method, path, form = ''] = request(n++)
+    return { ...withKey(key), method, path: `/api/v1/${path}`, form }
+  }
+  const before = await cpuOf(child)
+  const load = await drive({ ports: [port], seconds: 60, status, next, most: slice })
+  if (!isCounted) return
+  seconds.push(load.seconds)
+  cpu.push((await cpuOf(child)) - before)
+}
+
+/** Returns the CPU time of the process in microseconds. */
+async function cpuOf(child: ChildProcess): Promise<number> {
+  const reply = once(child, 'message')
+  child.send('usage')
+  const [{ cpu }] = (await reply) as [Usage]
+  return cpu
+}
