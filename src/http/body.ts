@@ -29,7 +29,8 @@ export function receiveBody(exchange: Exchange, maxBytes: number): Failure | Pro
     context.unfinished.hold(request.socket, buffer.length - before)
   }
   request.on('data', receive)
-  request.on('end', () => finish(buffer.subarray(0, length)))
+  // A client that has got a 408 may have repeated the request.
+  request.on('end', () => finish(request.socket.writable ? buffer.subarray(0, length) : incompleteBody))
   request.on('error', () => finish(incompleteBody))
   return promise
 }

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import type { RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { startApp } from '../../test/app.ts'
-import type { Handler, Match } from './exchange.ts'
+import { Failure } from '../errors.ts'
+import { receiveBody } from './body.ts'
+import type { Exchange, Handler, Match } from './exchange.ts'
 import { problemOf } from './failures.ts'
 import { Listener } from './listener.ts'
 import { Proxies } from './proxies.ts'
@@ -59,9 +61,14 @@ interface Served {
   readonly dial: () => Promise<Socket>
 }
 
+type Handle = (request: IncomingMessage, response: ServerResponse, exchange: Exchange) => Promise<void> | void
+
 /** Starts a listener with a single handler. */
-async function serve(t: TestContext, handle: RequestListener): Promise<Served> {
-  const handler: Handler = ({ request, response }) => void handle(request as never, response as never)
+async function serve(t: TestContext, handle: Handle): Promise<Served> {
+  const handler: Handler = async (exchange) => {
+    await handle(exchange.request, exchange.response, exchange)
+    return undefined
+  }
   const match: Match = { route: { template: null, handler }, params: {}, query: {} }
   const ignore = () => undefined
   const listener = new Listener({
@@ -94,13 +101,15 @@ async function serve(t: TestContext, handle: RequestListener): Promise<Served> {
 
 const get = 'GET / HTTP/1.1\r\nHost: here\r\n\r\n'
 
+/** What Node reports when the time for a request has passed. */
+const expiry = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+
 test('408 for connections that expire together, at most 50 in a tick', async (t) => {
   const { listener, dial } = await serve(t, () => undefined)
   const accepted: Socket[] = []
   listener.server.on('connection', (socket: Socket) => accepted.push(socket))
   const answers: Promise<unknown[]>[] = []
   while (answers.length < 100) answers.push(once(await dial(), 'data'))
-  const expiry = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
   for (const socket of accepted) listener.server.emit('clientError', expiry, socket)
   let answered = 0
   while (answered < accepted.length) {
@@ -110,6 +119,54 @@ test('408 for connections that expire together, at most 50 in a tick', async (t)
     assert.ok(answered - before <= 50, `${answered - before} in one tick`)
   }
   for (const [text] of await Promise.all(answers)) assert.match(String(text), /^HTTP\/1\.1 408 /)
+})
+
+for (const [what, first, rest, expected] of [
+  ['headers', 'POST / HTTP/1.1\r\nHost: here\r\n', '\r\n', ['GET received']],
+  [
+    'a body',
+    'POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\n\r\na',
+    'b',
+    ['POST malformed_request', 'GET received'],
+  ],
+] as const) {
+  test(`does not handle a request whose 408 was sent before the rest of ${what} arrived`, async (t) => {
+    const handled: string[] = []
+    const { listener, dial } = await serve(t, async (request, response, exchange) => {
+      const body = await receiveBody(exchange, 100)
+      handled.push(`${request.method} ${body instanceof Failure ? body.code : 'received'}`)
+      response.end('done')
+    })
+    const accepted = once(listener.server, 'connection')
+    const socket = await dial()
+    const [connection] = await accepted
+    const read = once(connection, 'data')
+    socket.write(first)
+    await read
+    listener.server.emit('clientError', expiry, connection)
+    const [answer] = await once(socket, 'data')
+    assert.match(answer, /^HTTP\/1\.1 408 /)
+    const readRest = once(connection, 'data')
+    socket.write(rest)
+    await readRest
+    const other = await dial()
+    other.write(get)
+    await once(other, 'data')
+    assert.deepEqual(handled, expected)
+  })
+}
+
+test('200 without a 408 for a request that arrives when its time has passed', async (t) => {
+  const { listener, dial } = await serve(t, ({ socket }, response) => {
+    listener.server.emit('clientError', expiry, socket)
+    response.end('done')
+  })
+  const socket = await dial()
+  const answered = conversation(socket)
+  await once(socket, 'data')
+  await nextTick()
+  await listener.drain(never)
+  assert.match(await answered, /^HTTP\/1\.1 200 [\s\S]*done$/)
 })
 
 test('503 for a request on an idle connection while the server stops', async (t) => {

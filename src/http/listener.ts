@@ -75,6 +75,8 @@ export class Listener {
   /** Serves the pipelined requests of a connection one by one, each in its own tick, so that they cannot delay others. */
   #serveInOrder(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request
+    // The client has been told to repeat the request, which arrived too late.
+    if (!socket.writable) return
     const { unfinished } = this.#context
     const earlier = this.#connections.awaitedResponse(socket)
     if (earlier === undefined) {
@@ -179,16 +181,20 @@ function handleClientErrors(server: Server, connections: Connections, context: E
     // A response gets its socket after the earlier ones have been sent. By then, the client may have left.
     else latest.once('socket', () => socket.writable && reject(socket, failure, context))
   }
-  const expired: Socket[] = []
+  const expired: { readonly socket: Socket; readonly bytesWritten: number }[] = []
   const rejectExpired = () => {
-    for (const socket of expired.splice(0, timeoutsPerTick)) if (socket.writable) rejectInOrder(socket, requestTimeout)
+    for (const { socket, bytesWritten } of expired.splice(0, timeoutsPerTick)) {
+      // The request may have arrived since then, and have got its response.
+      if (socket.writable && socket.bytesWritten === bytesWritten) rejectInOrder(socket, requestTimeout)
+    }
     if (expired.length > 0) setImmediate(rejectExpired)
   }
-  server.on('clientError', (error: ParserError, socket) => {
+  server.on('clientError', (error: ParserError, stream) => {
+    const socket = stream as Socket
     const isGone = error.code === 'ECONNRESET' || !socket.writable
     if (isGone) socket.destroy(error)
-    else if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') rejectInOrder(socket as Socket, failureFor(error))
-    else if (expired.push(socket as Socket) === 1) setImmediate(rejectExpired)
+    else if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') rejectInOrder(socket, failureFor(error))
+    else if (expired.push({ socket, bytesWritten: socket.bytesWritten }) === 1) setImmediate(rejectExpired)
   })
   server.on('connect', (_, socket) => rejectInOrder(socket as Socket, connectRejected))
   // An unknown `Expect` is ignored (RFC 9110 §10.1.1).
