@@ -1,8 +1,8 @@
 /**
  * Compares the speed of this checkout with another one, which has its own `node_modules`. Both run at the same time. Some
- * requests go to one of them, then some to the other.
+ * requests go to one of them, then some to the other. It takes two minutes.
  *
- *   npm run bench:compare -- ../other              shows, lists, stores and updates on SQLite: two minutes
+ *   npm run bench:compare -- ../other              on SQLite
  *   npm run bench:compare -- ../other --postgres   on PostgreSQL: the server at TEST_POSTGRES_URL, or a new server
  */
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -16,10 +16,12 @@ import { databaseUrl, execute, newName } from '../test/postgres.ts'
 import { freePort } from '../test/processes.ts'
 import { repository, serverArguments } from '../test/scripts.ts'
 import { type Call, call, withKey } from './call.ts'
+import { anyOf } from './case.ts'
 import { median } from './figures.ts'
 import { drive } from './load.ts'
 import { benchServer } from './postgres.ts'
 import type { Usage } from './servers.ts'
+import { browserHeads } from './visit-cases.ts'
 
 const rounds = 12
 /** Rounds before the first measured one. */
@@ -31,6 +33,9 @@ const issuedKey = /(wm_\w+)\s/
 
 interface Operation {
   readonly status: number
+  /** The requests of a slice; 2,500 by default. */
+  readonly amount?: number
+  readonly isVisit?: boolean
   /** Returns what the nth request sends. */
   readonly request: (n: number) => [method: string, path: string, form?: string]
 }
@@ -45,12 +50,14 @@ const operations: Readonly<Record<string, Operation>> = {
   'domain: store': { status: 201, request: (n) => ['POST', 'domains', `name=d${n}.example.com`] },
   'link: show': { status: 200, request: (n) => ['GET', `links/${1 + (n % links)}`] },
   'link: list of 10': { status: 200, request: () => ['GET', 'links?per_page=10'] },
+  redirect: { status: 302, amount: 10_000, isVisit: true, request: (n) => ['GET', `link${1 + (n % links)}`] },
   'link: store': { status: 201, request: (n) => ['POST', 'links', `url=https%3A%2F%2Fexample.com%2F${n}`] },
 }
 
 interface Candidate {
   readonly child: ChildProcess
   readonly port: number
+  readonly visitPort: number
   readonly key: string
   /** Seconds, and microseconds of CPU time, per slice. */
   seconds: number[]
@@ -78,7 +85,7 @@ for (const [title, operation] of Object.entries(operations)) {
       await measureSlice(candidate, operation, sent, round >= 0)
     }
     // Autocannon prepares a request for each connection in advance.
-    sent += 2 * slice
+    sent += 2 * (operation.amount ?? slice)
   }
   const [other, own] = candidates as [Candidate, Candidate]
   const speed = median(other.seconds) / median(own.seconds)
@@ -102,13 +109,14 @@ async function newDatabase(number: number): Promise<string> {
 /** Starts the server of a checkout on an empty database, and stores domains and links. */
 async function open(checkout: string, url: string): Promise<Candidate> {
   const port = await freePort()
+  const visitPort = await freePort()
   const observer = pathToFileURL(join(import.meta.dirname, 'observer.mjs')).href
   const args = serverArguments.map((argument) => argument.replace(repository, `${checkout}/`))
   const child = spawn(process.execPath, ['--import', observer, ...args], {
     cwd: checkout,
     env: {
       PORT: String(port),
-      REDIRECT_PORT: '0',
+      REDIRECT_PORT: String(visitPort),
       OPS_PORT: '0',
       RATE_LIMIT: '0',
       LOG_LEVEL: 'warn',
@@ -131,24 +139,26 @@ async function open(checkout: string, url: string): Promise<Candidate> {
   const key = issuedKey.exec(printed)?.[1] as string
   const stored = (path: string, form: string) => call(port, { ...withKey(key), method: 'POST', path, form })
   for (let n = 1; n <= domains; n++) await stored('/api/v1/domains', `name=host${n}.example.net`)
-  for (let n = 1; n <= links; n++) await stored('/api/v1/links', `url=https%3A%2F%2Fexample.net&alias=link${n}`)
-  return { child, port, key, seconds: [], cpu: [] }
+  for (let n = 1; n <= links; n++)
+    await stored('/api/v1/links', `url=https%3A%2F%2Fexample.net&domain_id=1&alias=link${n}`)
+  return { child, port, visitPort, key, seconds: [], cpu: [] }
 }
 
 async function measureSlice(
   candidate: Candidate,
-  { status, request }: Operation,
+  { status, request, amount = slice, isVisit }: Operation,
   first: number,
   isCounted: boolean,
 ): Promise<void> {
-  const { child, port, key, seconds, cpu } = candidate
+  const { child, port, visitPort, key, seconds, cpu } = candidate
   let n = first
   const next = (): Call => {
     const [method, path, form = ''] = request(n++)
+    if (isVisit) return { host: 'host1.example.net', head: anyOf(browserHeads), method, path: `/${path}`, form }
     return { ...withKey(key), method, path: `/api/v1/${path}`, form }
   }
   const before = await cpuOf(child)
-  const load = await drive({ ports: [port], seconds: 60, status, next, most: slice })
+  const load = await drive({ ports: [isVisit ? visitPort : port], seconds: 60, status, next, most: amount })
   if (!isCounted) return
   seconds.push(load.seconds)
   cpu.push((await cpuOf(child)) - before)

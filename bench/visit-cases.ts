@@ -19,7 +19,7 @@ const referrers = ['', '', 'https://news.example/', 'https://mail.example/', 'ht
 const versions = Array.from({ length: 20 }, (_, at) => 125 + at)
 
 /** Request headers of a hundred browsers in several languages. */
-const browserHeads: readonly string[] = systems.flatMap((system, at) =>
+export const browserHeads: readonly string[] = systems.flatMap((system, at) =>
   versions.map((version) => {
     const tail = 'AppleWebKit/537.36 (KHTML, like Gecko)'
     const agent = `Mozilla/5.0 (${system}) ${tail} Chrome/${version}.0.0.0 Safari/537.36`
