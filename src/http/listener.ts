@@ -75,7 +75,7 @@ export class Listener {
   /** Serves the pipelined requests of a connection one by one, each in its own tick, so that they cannot delay others. */
   #serveInOrder(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request
-    // The client has been told to repeat the request, which arrived too late.
+    // The client got a 408, and may have repeated this request.
     if (!socket.writable) return
     const { unfinished } = this.#context
     const earlier = this.#connections.awaitedResponse(socket)
