@@ -184,7 +184,8 @@ function endsBetween(account: number, from: number, before: number, dismissedAt:
       .where(({ or, eb }) =>
         or([
           eb('active_period_end_at', '>=', rfc3339(dismissedAt + endingDays * dayMs)),
-          eb('updated_at', '>', rfc3339(dismissedAt)),
+          // A link of the same millisecond may not have been in the notice.
+          eb('updated_at', '>=', rfc3339(dismissedAt)),
         ]),
       )
       .where(({ exists, selectFrom }) =>

@@ -273,7 +273,11 @@ test('names the links that end soon or ended recently, until dismissed; a later 
   assert.equal(await noticeOf(), '1 link ends within 7 days: /new in 2 days. Dismiss')
   // A time in the future would hide later links.
   await browser.post('/app/dismiss-ending', { shown_at: '9'.repeat(15) })
-  await endsIn(2.2, 'newest')
+  const newest = await endsIn(2.2, 'newest')
+  assert.equal(await noticeOf(), '1 link ends within 7 days: /newest in 2 days. Dismiss')
+  const { data: me } = (await own.send('GET', '/me')).body
+  const { data: link } = (await own.send('GET', `/links/${newest}`)).body
+  browser.cookies.set('waymark_endings', `${me.account.id}.${Date.parse(link.updated_at)}`)
   assert.equal(await noticeOf(), '1 link ends within 7 days: /newest in 2 days. Dismiss')
   const { body } = await other.send('GET', '/me')
   for (const value of [`${body.data.account.id}.${Date.now()}`, `${'9'.repeat(15)}.${'9'.repeat(15)}`, 'x']) {
