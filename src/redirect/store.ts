@@ -1,7 +1,7 @@
 /** Domains and links as visitors see them, of all accounts: the host name decides, and visitors have no key. */
 import { sql } from 'kysely'
 import type { Db } from '../storage/port.ts'
-import { query, type Row } from '../storage/schema.ts'
+import { CachedQuery, query, type Row } from '../storage/schema.ts'
 import { type PreparedRedirect, prepareRedirect } from './redirects.ts'
 
 const domainColumns = ['id', 'name', 'homepage_url', 'not_found_url'] as const
@@ -34,7 +34,9 @@ const domains = query.selectFrom('domains').select(domainColumns).where('account
 
 /** Finds the domain's link with this folded alias. */
 export async function findLink(db: Db, domain: number, alias: string): Promise<ServedLink | null> {
-  const [row] = await db.execute(links.where('domain_id', '=', domain).where('alias_folded', '=', alias))
+  const build = () => links.where('domain_id', '=', domain).where('alias_folded', '=', alias)
+  const found = new CachedQuery<Row<'links'> & { clicks: number }>('visited link', [domain, alias], build)
+  const [row] = await db.execute(found)
   if (row === undefined) return null
   return {
     id: row.id,
