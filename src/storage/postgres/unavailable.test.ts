@@ -64,6 +64,8 @@ function everything({ storage, account }: Fixture): Promise<unknown>[] {
     listAccounts(storage),
     insertSpace(storage, account, { name: 'x', color: 1 }),
     insertSpace(storage, account, { name: 'z', color: 1 }),
+    spaceRecords.find(storage, account, 1),
+    spaceRecords.find(storage, account, 2),
     spaceRecords.list(storage, account, firstPage),
     spaceRecords.list(storage, account, { ...firstPage, search: ['x'] }),
     storage.write((tx) => insertSpace(tx, account, { name: 'y', color: 1 })),
@@ -107,6 +109,24 @@ test('fails within 4.5 s while the database is silent, and recovers when it resp
     ),
   )
   await assertAllIsWell(fixture)
+})
+
+test('runs reads by id on one connection at a time, and replaces it when it breaks', async (t) => {
+  const { storage, account, wire } = await open(t, 3)
+  const { record } = await insertSpace(storage, account, { name: 'x', color: 1 })
+  const connections = wire.connections
+  const reads = () => Array.from({ length: 50 }, () => spaceRecords.find(storage, account, record.id))
+  for (const found of await Promise.all(reads())) assert.equal(found?.record.name, 'x')
+  assert.equal(wire.connections, connections)
+  const broken = reads()
+  wire.cut()
+  for (const outcome of await Promise.allSettled(broken)) {
+    assert.equal(outcome.status, 'rejected')
+    isUnavailable(outcome.reason)
+  }
+  wire.mend()
+  for (const found of await Promise.all(reads())) assert.equal(found?.record.name, 'x')
+  assert.equal(wire.connections, connections + 1)
 })
 
 test('fails only the queries of connections that the server closes', async (t) => {
