@@ -4,14 +4,15 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { openStorage } from '../src/storage/open.ts'
 import { query } from '../src/storage/schema.ts'
-import { type Json, sendRequest } from './client.ts'
+import { type Answer, type Json, sendRequest } from './client.ts'
 import { signedIn } from './dashboard.ts'
+import { isReplayed } from './idempotent-requests.ts'
 import { fillLinks } from './links.ts'
-import { eventually, newDatabase, type RunningServer, startServer } from './processes.ts'
+import { eventually, newBench, newDatabase, startServer } from './processes.ts'
 import { runs } from './runs.ts'
 
 /** The number of kills during writes, and of concurrent writers. */
-const rounds = runs(16, 3)
+const rounds = runs(16, 2)
 const writers = 16
 /** The server is killed after this many acknowledged writes of a round, at most. */
 const maxWrites = 250
@@ -39,23 +40,34 @@ class Ledger {
   readonly deleted: { resource: Resource; name: string }[] = []
   pending: Pending[] = []
   acknowledged = 0
+  /** The responses for new records. */
+  readonly responses = new Map<Pending, Json>()
   readonly #everStored = { domains: new Set<number>(), spaces: new Set<number>() }
 
-  acknowledge({ resource, id, values }: Pending, row: Row | undefined): void {
+  acknowledge(wanted: Pending, body: Json): void {
+    const { resource, id, values } = wanted
     this.acknowledged++
     if (values === null) this.#deleted(resource, id as number)
-    else if (id === null) this.#stored(resource, row as Row)
-    else this.rows[resource].set(id, row as Row)
+    else if (id !== null) this.rows[resource].set(id, body.data)
+    else {
+      this.#stored(resource, body.data)
+      this.responses.set(wanted, body)
+    }
   }
 
-  /** Records which pending writes are stored. Throws if one is stored in part. */
-  settle(found: Readonly<Record<Resource, Map<number, Row>>>): void {
-    for (const { resource, id, values } of this.pending) {
+  /** Records which pending writes are stored. Throws if one is stored in part. Returns the new records that are not stored. */
+  settle(found: Readonly<Record<Resource, Map<number, Row>>>): Pending[] {
+    const missing: Pending[] = []
+    for (const wanted of this.pending) {
+      const { resource, id, values } = wanted
       if (id === null) {
         const stored = [...found[resource].values()].find(({ name }) => name === values?.name)
-        if (stored === undefined) continue
-        assertHas(stored, values as Row)
-        this.#stored(resource, stored)
+        if (stored === undefined) missing.push(wanted)
+        else {
+          assertHas(stored, values as Row)
+          this.#stored(resource, stored)
+          this.responses.set(wanted, { data: stored })
+        }
       } else {
         const row = found[resource].get(id)
         const isUnchanged = row?.updated_at === this.rows[resource].get(id)?.updated_at
@@ -66,6 +78,7 @@ class Ledger {
       }
     }
     this.pending = []
+    return missing
   }
 
   #stored(resource: Resource, row: Row): void {
@@ -81,43 +94,46 @@ class Ledger {
   }
 }
 
-test('keeps every acknowledged write after SIGKILL, and no write in part', async (t) => {
-  const { path, variables } = newDatabase(t)
-  const start = () => startServer(t, { ...variables, RATE_LIMIT: '0', LOG_LEVEL: 'warn' })
+const bench = newBench()
+const { path, variables } = newDatabase(bench)
+const start = () => startServer(bench, { ...variables, RATE_LIMIT: '0', LOG_LEVEL: 'warn' })
+let server = await start()
+const { key } = server
+
+test('keeps every acknowledged write and its response after SIGKILL, and no write in part', async (t) => {
   const ledger = new Ledger()
-  let server = await start()
-  const { key } = server
   const domain: Pending = { resource: 'domains', id: null, values: domainValues(null, 'bulk') }
-  const { row } = await send(new Agent(), server.port, key, domain)
-  ledger.acknowledge(domain, row)
+  const { body } = await send(new Agent(), server.port, domain)
+  ledger.acknowledge(domain, body)
   for (let round = 0; round < rounds; round++) {
-    const bulk = storeLinksUntilKilled(server, key, Number(row?.id), `r${round}`)
-    await writeUntilKilled(server, key, ledger, `r${round}`)
+    const bulk = storeLinksUntilKilled(body.data.id, `r${round}`)
+    await writeUntilKilled(ledger, `r${round}`)
     const acknowledged = await bulk
     server = await start()
-    checkBulk(path, `r${round}`, acknowledged)
-    const found = { domains: await readAll(server, key, 'domains'), spaces: await readAll(server, key, 'spaces') }
-    ledger.settle(found)
+    checkBulk(`r${round}`, acknowledged)
+    const found = { domains: await readAll('domains'), spaces: await readAll('spaces') }
+    const missing = ledger.settle(found)
     assert.deepEqual(found, ledger.rows)
-    await checkSearch(server, key, ledger)
-    checkFile(path, ledger)
+    await checkSearch(ledger)
+    checkFile(ledger)
+    await checkRetries(ledger, missing)
   }
   t.diagnostic(`${ledger.acknowledged} acknowledged writes in ${rounds} rounds`)
   assert.ok(ledger.acknowledged > rounds * 20)
 })
 
 /** Writes until the server is killed after a random number of writes. */
-async function writeUntilKilled(server: RunningServer, key: string, ledger: Ledger, round: string): Promise<void> {
+async function writeUntilKilled(ledger: Ledger, round: string): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: writers })
   const killAt = ledger.acknowledged + 20 + Math.floor(Math.random() * maxWrites)
   const write = async (writer: number): Promise<void> => {
     const own: Record<Resource, number[]> = { domains: [], spaces: [] }
     for (let turn = writer; ; turn++) {
       const wanted = nextWrite(own, turn, `${round}-w${writer}-t${turn}`)
-      const done = await send(agent, server.port, key, wanted).catch(whenCut)
+      const done = await send(agent, server.port, wanted).catch(whenCut)
       if (done === undefined) return void ledger.pending.push(wanted)
-      ledger.acknowledge(wanted, done.row)
-      if (wanted.id === null) own[wanted.resource].push(Number(done.row?.id))
+      ledger.acknowledge(wanted, done.body)
+      if (wanted.id === null) own[wanted.resource].push(done.body.data.id)
       if (ledger.acknowledged === killAt) server.child.kill('SIGKILL')
     }
   }
@@ -127,7 +143,7 @@ async function writeUntilKilled(server: RunningServer, key: string, ledger: Ledg
 }
 
 /** Stores links with bulk requests until the server is killed. Returns how many requests were acknowledged. */
-async function storeLinksUntilKilled(server: RunningServer, key: string, domain: number, round: string) {
+async function storeLinksUntilKilled(domain: number, round: string): Promise<number> {
   for (let request = 0; ; ) {
     const alias = (link: number) => `${round}-bulk${request}-${link}`
     const linkOf = (link: number) => ({
@@ -166,17 +182,19 @@ function spaceValues(mark: string, turn: number): Row {
   return { name: `Space <${mark}>`, color: (turn % 6) + 1 }
 }
 
-async function send(agent: Agent, port: number, key: string, wanted: Pending): Promise<{ row: Row | undefined }> {
-  const { resource, id, values } = wanted
+/** Sends a write. Each new record has its own Idempotency-Key. */
+async function send(agent: Agent, port: number, { resource, id, values }: Pending): Promise<Answer> {
   const method = id === null ? 'POST' : values === null ? 'DELETE' : 'PATCH'
   const path = `/api/v1/${resource}${id === null ? '' : `/${id}`}`
-  const request = { key, ...(values && { json: values }) }
+  const headers: Record<string, string> =
+    id === null ? { 'idempotency-key': encodeURIComponent(String(values?.name)) } : {}
+  const request = { key, headers, ...(values && { json: values }) }
   for (;;) {
-    const { status, body } = await sendRequest({ agent, port, method, path }, request)
+    const answer = await sendRequest({ agent, port, method, path }, request)
     // An overloaded server has not run the request.
-    if (status === 503 && body.code === 'overloaded') continue
-    assert.equal(status, { POST: 201, DELETE: 204, PATCH: 200 }[method], `${method} ${path}`)
-    return { row: body?.data }
+    if (answer.status === 503 && answer.body.code === 'overloaded') continue
+    assert.equal(answer.status, { POST: 201, DELETE: 204, PATCH: 200 }[method], `${method} ${path}: ${answer.text}`)
+    return answer
   }
 }
 
@@ -185,10 +203,10 @@ function whenCut(error: Error & { code?: string }): undefined {
 }
 
 /** Reads all records, page by page, and checks the total. */
-async function readAll(server: RunningServer, key: string, resource: Resource): Promise<Map<number, Row>> {
+async function readAll(resource: Resource): Promise<Map<number, Row>> {
   const rows = new Map<number, Row>()
   for (let page = 1, last = 1; page <= last; page++) {
-    const body = await get(server, key, `/api/v1/${resource}?per_page=100&sort=asc&page=${page}`)
+    const body = await get(`/api/v1/${resource}?per_page=100&sort=asc&page=${page}`)
     for (const row of body.data) rows.set(row.id, row)
     last = body.meta.last_page
     if (page === last) assert.equal(body.meta.total, rows.size)
@@ -197,29 +215,44 @@ async function readAll(server: RunningServer, key: string, resource: Resource): 
 }
 
 /** Checks that searches find current records, and no deleted ones. */
-async function checkSearch(server: RunningServer, key: string, ledger: Ledger): Promise<void> {
+async function checkSearch(ledger: Ledger): Promise<void> {
   for (const resource of resources) {
     for (const row of [...ledger.rows[resource].values()].slice(-10)) {
-      assert.deepEqual((await search(server, key, resource, String(row.name))).data, [row])
+      assert.deepEqual((await search(resource, String(row.name))).data, [row])
     }
   }
   for (const { resource, name } of ledger.deleted.slice(-10)) {
-    assert.equal((await search(server, key, resource, name)).meta.total, 0, name)
+    assert.equal((await search(resource, name)).meta.total, 0, name)
   }
 }
 
-function search(server: RunningServer, key: string, resource: Resource, name: string): Promise<Json> {
-  return get(server, key, `/api/v1/${resource}?search=${encodeURIComponent(name)}`)
+function search(resource: Resource, name: string): Promise<Json> {
+  return get(`/api/v1/${resource}?search=${encodeURIComponent(name)}`)
 }
 
-async function get(server: RunningServer, key: string, path: string): Promise<Json> {
+async function get(path: string): Promise<Json> {
   const { status, body } = await server.send('GET', path, { key })
   assert.equal(status, 200, `${path}: ${JSON.stringify(body)}`)
   return body
 }
 
+/** Repeats requests: a response is stored if its record was stored, and only then. */
+async function checkRetries(ledger: Ledger, missing: readonly Pending[]): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  for (const [wanted, body] of [...ledger.responses].slice(-40)) {
+    const again = await send(agent, server.port, wanted)
+    assert.deepEqual([isReplayed(again), again.body], [true, body])
+  }
+  for (const wanted of missing) {
+    const answer = await send(agent, server.port, wanted)
+    assert.equal(isReplayed(answer), false)
+    ledger.acknowledge(wanted, answer.body)
+  }
+  agent.destroy()
+}
+
 /** Checks that each bulk request stored all links and tags or none: all that were acknowledged, and at most one other. */
-function checkBulk(path: string, round: string, acknowledged: number): void {
+function checkBulk(round: string, acknowledged: number): void {
   using database = new DatabaseSync(path, { readOnly: true })
   const tagged = database
     .prepare('select alias from links join link_tags on link_id = links.id where alias like ?')
@@ -230,7 +263,7 @@ function checkBulk(path: string, round: string, acknowledged: number): void {
 }
 
 /** Checks the database file. */
-function checkFile(path: string, { rows }: Ledger): void {
+function checkFile({ rows }: Ledger): void {
   const database = new DatabaseSync(path, { readOnly: true })
   const values = (text: string) =>
     database
@@ -253,17 +286,16 @@ function assertHas(row: Row, values: Row): void {
 }
 
 test('SIGKILL during a move of many links leaves each link moved or not, and its undo with it', async (t) => {
-  const { path, variables } = newDatabase(t)
-  const server = await startServer(t, { ...variables, LOG_LEVEL: 'warn' })
   const storage = await openStorage({ engine: 'sqlite', path })
   t.after(() => storage.close())
   const domainOf = async (name: string) =>
-    (await server.send('POST', '/api/v1/domains', { json: { name } })).body.data.id
+    (await server.send('POST', '/api/v1/domains', { key, json: { name } })).body.data.id
   const [from, to] = [await domainOf('from.acme.com'), await domainOf('to.acme.com')]
   await storage.execute(fillLinks({ account: 1, domain: from }, 1, 3_000))
   const moved = query.selectFrom('links').select('id').where('domain_id', '=', to).orderBy('id')
-  const browser = await signedIn(server)
-  const form = { what: 'move', to: `domain-${to}`, matching: '1', confirmed: 'true', next: '/app/links' }
+  const browser = await signedIn(server, key)
+  const list = `/app/links?domain_id=${from}`
+  const form = { what: 'move', to: `domain-${to}`, matching: '1', confirmed: 'true', next: list }
   const moving = browser.post('/app/links/selected', form).catch(whenCut)
   await eventually(async () => (await storage.execute(moved.limit(1))).length > 0)
   server.child.kill('SIGKILL')

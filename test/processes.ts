@@ -7,6 +7,7 @@ import { Agent } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { after } from 'node:test'
 import { promisify } from 'node:util'
 import { type Answer, type Json, type Request, sendRequest } from './client.ts'
 import { commandArguments, repository, serverArguments } from './scripts.ts'
@@ -43,6 +44,18 @@ export interface RunningServer extends Running {
   send(method: string, path: string, request?: Request): Promise<Answer>
   /** Sends the signal. Resolves when the process has ended. */
   end(signal: NodeJS.Signals): Promise<Ended>
+}
+
+/**
+ * Returns a bench for the file or suite that calls it. What a test starts on it lives on after the test, unlike what a test
+ * passes to `after` of `node:test`.
+ */
+export function newBench(): Bench {
+  const works: (() => unknown)[] = []
+  after(async () => {
+    for (const work of works.reverse()) await work()
+  })
+  return { after: (work) => void works.push(work) }
 }
 
 /** Returns the path of a new database, in a folder that does not exist yet, and its variables. */

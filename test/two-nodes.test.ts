@@ -1,10 +1,10 @@
 /** Two nodes on one database share changes, click limits, entity tags and idempotency keys. */
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { before, describe, type TestContext, test } from 'node:test'
 import { type Answer, type Json, sendRequest } from './client.ts'
 import { isReplayed, postOnce, settled, wantedBy } from './idempotent-requests.ts'
-import { eventually, type RunningServer } from './processes.ts'
+import { eventually, newBench, type RunningServer } from './processes.ts'
 import { runs } from './runs.ts'
 import { databaseOn, startTwo, type VisitedServer } from './visited-server.ts'
 
@@ -95,16 +95,12 @@ class Client {
 for (const engine of ['sqlite', 'postgres'] as const) {
   describe(`two nodes on ${engine}`, () => {
     let nodes: readonly [VisitedServer, VisitedServer]
-
-    const closers: (() => unknown)[] = []
+    const bench = newBench()
 
     before(async () => {
-      const bench = { after: (work: () => unknown) => void closers.push(work) }
       nodes = await startTwo(bench, await databaseOn(bench, engine))
     })
-    after(async () => {
-      for (const close of closers.reverse()) await close()
-    })
+
     test('shows a change on one node to visitors of the other within a second', async () => {
       const [here, there] = nodes
       const host = 'http://go.acme.com'
