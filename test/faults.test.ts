@@ -1,4 +1,4 @@
-/** Faults of the machine under a server on SQLite: a full disk and damaged pages. */
+/** Faults of the machine under a server on SQLite: a full disk, damaged pages and locks. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -17,6 +17,7 @@ import {
   type Variables,
 } from './processes.ts'
 import { serverArguments } from './scripts.ts'
+import { Crowd, startVisited, statusesOf, storedClicks } from './visited-server.ts'
 
 const domains = '/api/v1/domains'
 /** Long, so that few fill a page. */
@@ -144,4 +145,31 @@ test('returns 503 for records on a damaged page only, and keeps the file', async
   await server.said(/"reason":"database_corrupt"/)
   assert.equal((await server.end('SIGTERM')).code, 0)
   assert.ok(readFileSync(path).length >= length)
+})
+
+test('serves known links while another process locks the database file, and loses no click', async (t) => {
+  const { path, variables } = newDatabase(t)
+  const server = await startVisited(t, variables)
+  await server.stored('/domains', { name: 'go.acme.com' })
+  const store = (alias: string, more = {}) => server.stored('/links', { url: 'https://acme.com', alias, ...more })
+  const ids = { known: (await store('known')).id, limited: (await store('limited', { clicks_limit: 1_000_000 })).id }
+  const urlOf = (alias: string) => `http://go.acme.com/${alias}`
+  const crowd = new Crowd(t, [server], ['known', 'none'].map(urlOf), 2)
+  const others = new Crowd(t, [server], [urlOf('limited')], 2)
+  await eventually(() => crowd.redirected() > 10 && others.redirected() > 10)
+  const locker = new DatabaseSync(path, { timeout: 5_000 })
+  t.after(() => locker.close())
+  locker.exec('begin immediate')
+  const from = crowd.now()
+  await eventually(() => crowd.since(from).length > 100)
+  const during = crowd.since(from)
+  locker.exec('rollback')
+  const length = others.redirected()
+  await eventually(() => others.redirected() > length + 10)
+  await Promise.all([crowd.end(), others.end()])
+  assert.deepEqual(Object.keys(statusesOf(during)).sort(), ['302', '404'])
+  assert.ok(others.visits.every(({ status }) => status === 302 || status === 503))
+  assert.equal((await server.end('SIGTERM')).code, 0)
+  assert.equal(await storedClicks(variables, ids.known), crowd.redirected())
+  assert.equal(await storedClicks(variables, ids.limited), others.redirected())
 })

@@ -32,7 +32,7 @@ export async function settled(ask: () => Promise<Answer>): Promise<{ answer: Ans
     if (answer.status === 201) return { answer, waits }
     assert.ok(['idempotency_in_progress', 'overloaded'].includes(answer.body?.code), answer.text)
     assert.equal(answer.headers['retry-after'], '1')
-    await wait(10)
+    await wait(100)
   }
 }
 

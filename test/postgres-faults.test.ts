@@ -1,143 +1,39 @@
-/** Responses while PostgreSQL, its network or one of two nodes fails under load. */
+/** Responses, visits and clicks while PostgreSQL or its network fails. */
 import assert from 'node:assert/strict'
-import { Agent } from 'node:http'
-import { after, type TestContext, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
-import { type Answer, sendRequest } from './client.ts'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
 import { execute, startPostgres } from './postgres.ts'
-import { type Bench, eventually, type RunningServer, startServer } from './processes.ts'
-import { Wire } from './wire.ts'
+import { eventually } from './processes.ts'
+import { Crowd, Load, startVisited, statusesOf, storedClicks } from './visited-server.ts'
 
-const spaces = '/api/v1/spaces'
-interface Outcome {
-  /** Milliseconds since the load began. */
-  readonly at: number
-  readonly tookMs: number
-  /** Null when no answer came. */
-  readonly answer: Answer | null
-  readonly isWrite: boolean
-}
-
-/** Clients that store spaces and show them again, one request after the other, until `end`. */
-class Load {
-  readonly outcomes: Outcome[] = []
-  readonly acknowledged: number[] = []
-  readonly #agent = new Agent({ keepAlive: true })
-  readonly #key: string
-  readonly #begun = performance.now()
-  readonly #clients: Promise<void>[]
-  #isOver = false
-
-  /** The clients are shared out among the servers. */
-  constructor(servers: readonly RunningServer[], key: string, clients = 8) {
-    this.#key = key
-    const serverOf = (client: number) => servers[client % servers.length] as RunningServer
-    this.#clients = Array.from({ length: clients }, (_, client) => this.#work(serverOf(client)))
-  }
-
-  /** Milliseconds since it began. */
-  now(): number {
-    return performance.now() - this.#begun
-  }
-
-  since(ms: number): Outcome[] {
-    return this.outcomes.filter(({ at }) => at >= ms)
-  }
-
-  async end(): Promise<void> {
-    this.#isOver = true
-    await Promise.all(this.#clients)
-    this.#agent.destroy()
-  }
-
-  async #work(server: RunningServer): Promise<void> {
-    while (!this.#isOver) {
-      const stored = await this.#send(server, 'POST', spaces)
-      if (stored?.status === 201) {
-        this.acknowledged.push(stored.body.data.id)
-        await this.#send(server, 'GET', `${spaces}/${stored.body.data.id}`)
-      } else {
-        // No server answered, or none could; try again at leisure.
-        await wait(20)
-      }
-    }
-  }
-
-  async #send({ port }: RunningServer, method: string, path: string): Promise<Answer | null> {
-    const at = this.now()
-    const request = { key: this.#key, ...(method === 'POST' ? { form: { name: 'kept', color: 1 } } : {}) }
-    const answer = await sendRequest({ agent: this.#agent, port, method, path }, request).catch(() => null)
-    this.outcomes.push({ at, tookMs: this.now() - at, answer, isWrite: method === 'POST' })
-    return answer
-  }
-}
-
-const nodeVariables = { RATE_LIMIT: '0' }
-
-function startNode(t: Bench, url: string): Promise<RunningServer> {
-  return startServer(t, { ...nodeVariables, DATABASE_URL: url })
-}
-
-/** Every acknowledged write is there. Reports the figures of the load. */
-async function assertKept(t: TestContext, load: Load, url: string): Promise<void> {
-  const rows = await execute(url, 'select id from spaces')
-  const found = new Set(rows.map(({ id }) => Number(id)))
-  const lost = load.acknowledged.filter((id) => !found.has(id))
-  const slowest = Math.max(...load.outcomes.map(({ tookMs }) => tookMs))
-  t.diagnostic(
-    `${load.outcomes.length} requests sent, ${load.acknowledged.length} writes acknowledged, ${found.size} found, ${lost.length} lost; ` +
-      `slowest answer ${slowest.toFixed(0)} ms; answers: ${JSON.stringify(byStatus(load.outcomes))}`,
-  )
-  assert.deepEqual(lost, [])
-}
-
-function byStatus(outcomes: readonly Outcome[]): Record<string, number> {
-  const counts: Record<string, number> = {}
-  for (const { answer } of outcomes) {
-    const status = String(answer?.status ?? 'none')
-    counts[status] = (counts[status] ?? 0) + 1
-  }
-  return counts
-}
-
-/** Asserts that every request succeeded or got a 503 with Retry-After. */
-function assertOrderly(outcomes: readonly Outcome[]): void {
-  for (const { answer } of outcomes) {
-    assert.ok(answer !== null, 'a request got no answer')
-    if (answer.status < 300) continue
-    // The server also sheds load on a busy machine.
-    assert.ok(['database_unavailable', 'overloaded'].includes(answer.body.code), answer.text)
-    assert.equal(answer.status, 503)
-    assert.equal(answer.headers['retry-after'], '1')
-  }
-}
+const urls = ['known', 'limited', 'none'].map((alias) => `http://go.acme.com/${alias}`)
+const [known = '', limited = '', none = ''] = urls
 
 const postgres = await startPostgres()
 after(() => postgres.stop())
-const first = await startNode({ after }, postgres.url)
-const { key } = first
+const variables = { DATABASE_URL: postgres.url }
+const server = await startVisited({ after }, variables)
 
-test('503 under load while the database is down, then recovers without losing a write', async (t) => {
-  const load = new Load([first], key)
-  await eventually(() => load.acknowledged.length >= 100)
+/** Suspends all processes of PostgreSQL: connections stay open, and nothing responds. Returns a function that resumes them. */
+async function silence(): Promise<() => void> {
+  const rows = await execute(postgres.url, 'select pid from pg_stat_activity where pid <> pg_backend_pid()')
+  const main = Number(readFileSync(join(postgres.folder, 'postmaster.pid'), 'utf8').split('\n')[0])
+  const pids = [main, ...rows.map(({ pid }) => Number(pid))]
+  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  return () => {
+    for (const pid of pids) process.kill(pid, 'SIGCONT')
+  }
+}
 
+/** Stops PostgreSQL. Returns a function that starts it again. */
+async function stop(): Promise<() => Promise<void>> {
   await postgres.halt()
-  const stoppedAt = load.now()
-  const rejected = () => load.since(stoppedAt).filter(({ answer }) => answer?.status === 503).length
-  await eventually(() => rejected() > 100)
-  assert.ok(load.since(stoppedAt).every(({ answer }) => answer?.status !== 201))
-  assert.equal((await first.send('GET', '/health')).status, 503)
-
-  await postgres.resume()
-  const { length } = load.acknowledged
-  await eventually(() => load.acknowledged.length > length + 50)
-  await load.end()
-  assertOrderly(load.outcomes)
-  await assertKept(t, load, postgres.url)
-})
+  return () => postgres.resume()
+}
 
 test('replaces connections that the database closes, without losing a write', async (t) => {
-  const load = new Load([first], key)
+  const load = new Load(t, [server])
   for (let cut = 1; cut <= 5; cut++) {
     const { length } = load.acknowledged
     await eventually(() => load.acknowledged.length > length + 20)
@@ -149,37 +45,46 @@ test('replaces connections that the database closes, without losing a write', as
   }
   const { length } = load.acknowledged
   await eventually(() => load.acknowledged.length > length + 50)
-  await load.end()
-  assertOrderly(load.outcomes)
-  await assertKept(t, load, postgres.url)
+  assert.ok(load.outcomes.every(({ answer }) => answer !== null))
+  await load.assertKept(variables)
 })
 
-test('503 while the network is silent, then recovers; keeps serving after SIGKILL of another node, without losing a write', async (t) => {
-  const wire = new Wire(postgres.url)
-  t.after(() => wire.close())
-  const second = await startNode(t, await wire.url())
-  const store = () => second.send('POST', spaces, { key, form: { name: 'kept', color: 1 } })
-  assert.equal((await store()).status, 201)
-  wire.silence()
-  const answers = await Promise.all([
-    store(),
-    store(),
-    second.send('GET', spaces, { key }),
-    second.send('GET', '/health'),
-  ])
-  for (const { status, body } of answers) assert.deepEqual([status, body.code], [503, 'database_unavailable'])
-  wire.mend()
-  await eventually(async () => (await store()).status === 201)
+test('returns 503 while the database is silent or down, but serves known links; loses no acknowledged write, and only clicks being committed', async (t) => {
+  await server.stored('/domains', { name: 'go.acme.com' })
+  const store = (alias: string, more = {}) => server.stored('/links', { url: 'https://acme.com', alias, ...more })
+  const ids = { known: (await store('known')).id, limited: (await store('limited', { clicks_limit: 1_000_000 })).id }
+  const load = new Load(t, [server])
+  const crowd = new Crowd(t, [server], [known], 2)
+  const others = new Crowd(t, [server], [limited, none], 2)
+  const passed = () => others.of(limited).filter(({ status }) => status === 302).length
+  const isWorking = async () => {
+    const [redirects, { length }] = [passed(), load.acknowledged]
+    await eventually(() => passed() > redirects + 10 && load.acknowledged.length > length + 50)
+  }
+  await isWorking()
+  for (const begin of [silence, stop]) {
+    const from = crowd.now()
+    const end = await begin()
+    const [failedAt, othersFailedAt, served] = [load.now(), others.now(), crowd.redirected()]
+    const rejected = () => load.since(failedAt).filter(({ answer }) => answer?.status === 503).length
+    const isMissed = () => others.since(othersFailedAt).some(({ status }) => status === 503)
+    await eventually(() => rejected() >= 8 && crowd.redirected() > served + 50 && isMissed())
+    assert.ok(load.since(failedAt).every(({ answer }) => answer?.status !== 201))
+    assert.equal((await server.send('GET', '/health')).status, 503)
+    await end()
+    await isWorking()
+    assert.deepEqual(Object.keys(statusesOf(crowd.since(from))), ['302'])
+    assert.ok(others.visits.every(({ status }) => [302, 404, 503].includes(status ?? 0)))
+  }
+  await Promise.all([crowd.end(), others.end()])
+  assert.ok(load.outcomes.every(({ answer }) => answer !== null))
+  await load.assertKept(variables)
 
-  const load = new Load([first, second], key)
-  await eventually(() => load.acknowledged.length >= 100)
-  await first.end('SIGKILL')
-  const killedAt = load.now()
-  const { length } = load.acknowledged
-  await eventually(() => load.acknowledged.length >= length + 100)
-  await load.end()
-  assertOrderly(load.outcomes.filter(({ answer }) => answer !== null))
-  assert.ok(load.since(killedAt).some(({ answer }) => answer?.status === 201))
-  await assertKept(t, load, postgres.url)
-  assert.equal((await second.end('SIGTERM')).code, 0)
+  const lost = await server.metric('waymark_clicks_lost')
+  const taken = await storedClicks(variables, ids.limited)
+  assert.equal((await server.end('SIGTERM')).code, 0)
+  assert.equal((await storedClicks(variables, ids.known)) + lost, crowd.redirected())
+  // A click may be counted without a redirect if its commit was interrupted. The opposite never happens.
+  const refused = others.of(limited).filter(({ status }) => status === 503).length
+  assert.ok(taken >= others.redirected() && taken <= others.redirected() + refused, `${taken} taken`)
 })

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { before, describe, type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { type Answer, type Json, sendRequest } from './client.ts'
 import { isReplayed, postOnce, settled, wantedBy } from './idempotent-requests.ts'
-import { eventually, newBench, type RunningServer } from './processes.ts'
+import { eventually, newBench, type RunningServer, type Variables } from './processes.ts'
 import { runs } from './runs.ts'
-import { databaseOn, startTwo, type VisitedServer } from './visited-server.ts'
+import { Crowd, databaseOn, Load, startTwo, statusesOf, storedClicks, type VisitedServer } from './visited-server.ts'
 
 /** The visits in two seconds on an idle machine, whose tests wait 20 ms after each. */
 const maxVisits = 100
@@ -47,9 +48,9 @@ class Watch {
 }
 
 /** Idempotency keys, each of which 50 requests have. */
-const keys = runs(10, 4)
+const keys = runs(10, 2)
 
-const clients = runs(50, 12)
+const clients = runs(50, 8)
 
 /** Each record has a count in one of its fields. */
 const counters = {
@@ -94,11 +95,13 @@ class Client {
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   describe(`two nodes on ${engine}`, () => {
-    let nodes: readonly [VisitedServer, VisitedServer]
     const bench = newBench()
+    let variables: Variables
+    let nodes: readonly [VisitedServer, VisitedServer]
 
     before(async () => {
-      nodes = await startTwo(bench, await databaseOn(bench, engine))
+      variables = await databaseOn(bench, engine)
+      nodes = await startTwo(bench, variables)
     })
 
     test('shows a change on one node to visitors of the other within a second', async () => {
@@ -155,7 +158,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       const [node] = nodes
       const host = 'http://limits.acme.com'
       const { id: domain_id } = await node.stored('/domains', { name: 'limits.acme.com' })
-      const limits = [1, 1, 1, 7, 30]
+      const limits = [1, 7, 1, 1, 30].slice(0, runs(5, 2))
       for (const [n, clicks_limit] of limits.entries()) {
         const { id } = await node.stored('/links', { domain_id, alias: `l${n}`, url: 'https://acme.com', clicks_limit })
         await eventually(async () => (await nodes[1].visit(`${host}/l${n}+`)).status === 200)
@@ -280,6 +283,60 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         assert.equal(found.body.meta.total, 1)
       }
       t.diagnostic(`${keys} keys, ${50 * keys} requests, ${waited} of which were first told to wait`)
+    })
+
+    test('counts every click under edits; SIGKILL of one node affects no visitor of the other, no acknowledged write and no stored click; SIGTERM of the other loses nothing', async (t) => {
+      const [first, second] = nodes
+      const { id: domain_id } = await first.stored('/domains', { name: 'clicks.acme.com' })
+      const urlOf = (alias: string) => `http://clicks.acme.com/${alias}`
+      const store = async (alias: string) => {
+        const limit = alias.endsWith('limited') ? { clicks_limit: 1_000_000 } : {}
+        return (await first.stored('/links', { domain_id, alias, url: 'https://acme.com', ...limit })).id
+      }
+      const ids = { edited: await store('edited'), 'edited-limited': await store('edited-limited') }
+      const [known, limited] = [await store('known'), await store('limited')]
+      await eventually(async () => (await second.visit(`${urlOf('limited')}+`)).status === 200)
+      const clicksOf = (id: number) => storedClicks(variables, id)
+      const passed = (crowd: Crowd, alias: string) =>
+        crowd.of(urlOf(alias)).filter(({ status }) => status === 302).length
+
+      const editing = new Crowd(t, nodes, ['edited', 'edited', 'edited', 'edited-limited'].map(urlOf))
+      for (let edits = 0; editing.visits.length < 200 || edits < 12; edits++) {
+        const { ask } = nodes[edits % 2] as VisitedServer
+        const json = edits % 3 ? { url: `https://acme.com/${edits}` } : { title: `Edit ${edits}`, space_id: '' }
+        const { status, text } = await ask('PATCH', `/links/${ids.edited}`, { json })
+        assert.equal(status, 200, text)
+        await wait(50)
+      }
+      await editing.end()
+      // Each node stores its clicks within a second.
+      await eventually(async () => (await clicksOf(ids.edited)) >= passed(editing, 'edited'))
+
+      const crowd = new Crowd(t, nodes, ['known', 'limited'].map(urlOf))
+      const load = new Load(t, nodes)
+      await eventually(() => crowd.redirected(first.visitPort) > 40 && load.acknowledged.length > 50)
+      const least = passed(crowd, 'known')
+      await eventually(async () => (await clicksOf(known)) >= least)
+      await first.end('SIGKILL')
+      const killedAt = crowd.now()
+      const [redirected, { length }] = [crowd.redirected(second.visitPort), load.acknowledged]
+      const isServing = () => crowd.redirected(second.visitPort) > redirected + 40
+      await eventually(() => isServing() && load.acknowledged.length > length + 50)
+      const survivors = crowd.visits.filter(({ port }) => port === second.visitPort)
+      assert.deepEqual(Object.keys(statusesOf(survivors)), ['302'])
+      await load.assertKept(variables)
+      assert.equal((await second.end('SIGTERM')).code, 0)
+      await crowd.end()
+
+      for (const [alias, id] of Object.entries(ids)) assert.equal(await clicksOf(id), passed(editing, alias), alias)
+      const unanswered = crowd.visits.filter(({ status, at }) => status === null && at <= killedAt).length
+      const here = crowd.of(urlOf('known')).filter(({ status, port }) => status === 302 && port === second.visitPort)
+      const counted = await clicksOf(known)
+      assert.ok(counted >= Math.max(least, here.length), `${counted} counted`)
+      assert.ok(counted <= passed(crowd, 'known') + unanswered, `${counted} counted`)
+      // A click within a limit is on disk before its visitor is redirected.
+      const [taken, redirects] = [await clicksOf(limited), passed(crowd, 'limited')]
+      assert.ok(taken >= redirects && taken <= redirects + unanswered, `${taken} taken, ${redirects} redirected`)
     })
   })
 }

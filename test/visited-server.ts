@@ -1,8 +1,10 @@
-/** Redirect servers, each in its own process, and crowds of visitors. */
+/** Servers, each in its own process, with crowds of visitors and of API clients, and what their database stores. */
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Answer, type Json, type Request, sendRequest } from './client.ts'
+import { execute } from './postgres.ts'
 import { newDatabase as newPostgresDatabase } from './postgres-database.ts'
 import { type Bench, freePort, newDatabase, type RunningServer, startServer, type Variables } from './processes.ts'
 import { isOverloaded, type VisitRequest, visit } from './visitors.ts'
@@ -63,6 +65,19 @@ export async function databaseOn(t: Bench, engine: 'sqlite' | 'postgres'): Promi
   const { url, drop } = await newPostgresDatabase()
   t.after(drop)
   return { DATABASE_URL: url }
+}
+
+/** Runs a query on the database, without a server. */
+export async function queryAt({ DATABASE_URL = '' }: Variables, text: string): Promise<Record<string, unknown>[]> {
+  if (DATABASE_URL.startsWith('postgres:')) return execute(DATABASE_URL, text)
+  using database = new DatabaseSync(DATABASE_URL.replace(/^sqlite:/, ''))
+  return database.prepare(text).all()
+}
+
+/** Returns the stored clicks of a link. */
+export async function storedClicks(variables: Variables, link: number): Promise<number> {
+  const [row] = await queryAt(variables, `select clicks from link_clicks where link_id = ${link}`)
+  return Number(row?.clicks)
 }
 
 /** Starts two servers on one database. */
@@ -138,4 +153,84 @@ export function statusesOf(visits: readonly Visited[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { status } of visits) counts[status ?? 'none'] = (counts[status ?? 'none'] ?? 0) + 1
   return counts
+}
+
+interface Outcome {
+  /** Milliseconds since the load began. */
+  readonly at: number
+  /** Null without a response. */
+  readonly answer: Answer | null
+}
+
+/** Clients that each store spaces and show them, one request after another, until `end`. */
+export class Load {
+  readonly outcomes: Outcome[] = []
+  /** The ids of the stored spaces. */
+  readonly acknowledged: number[] = []
+  readonly #agent = new Agent({ keepAlive: true })
+  readonly #begun = performance.now()
+  readonly #clients: Promise<void>[]
+  #isOver = false
+
+  /** Distributes the clients over the servers. They end with the test at the latest. */
+  constructor(t: Bench, servers: readonly VisitedServer[], clients = 8) {
+    this.#clients = Array.from({ length: clients }, (_, client) =>
+      this.#work(servers[client % servers.length] as VisitedServer),
+    )
+    t.after(() => this.end())
+  }
+
+  /** Returns the milliseconds since the load began. */
+  now(): number {
+    return performance.now() - this.#begun
+  }
+
+  since(ms: number): Outcome[] {
+    return this.outcomes.filter(({ at }) => at >= ms)
+  }
+
+  /**
+   * Ends the clients. Asserts that every request succeeded, got 503 with Retry-After, or had no response, and that the
+   * database has all acknowledged spaces.
+   */
+  async assertKept(variables: Variables): Promise<void> {
+    await this.end()
+    for (const { answer } of this.outcomes) {
+      if (answer === null || answer.status < 300) continue
+      assert.equal(answer.status, 503, answer.text)
+      // Servers also shed load on a busy machine.
+      assert.ok(['database_unavailable', 'overloaded'].includes(answer.body.code), answer.text)
+      assert.equal(answer.headers['retry-after'], '1')
+    }
+    const found = new Set((await queryAt(variables, 'select id from spaces')).map(({ id }) => Number(id)))
+    assert.deepEqual(
+      this.acknowledged.filter((id) => !found.has(id)),
+      [],
+    )
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true
+    await Promise.all(this.#clients)
+    this.#agent.destroy()
+  }
+
+  async #work(server: VisitedServer): Promise<void> {
+    while (!this.#isOver) {
+      const stored = await this.#send(server, 'POST', '', { form: { name: 'kept', color: 1 } })
+      if (stored?.status !== 201) await wait(pauseMs)
+      else {
+        this.acknowledged.push(stored.body.data.id)
+        await this.#send(server, 'GET', `/${stored.body.data.id}`)
+      }
+    }
+  }
+
+  async #send({ port, key }: VisitedServer, method: string, path: string, request: Request = {}) {
+    const at = this.now()
+    const target = { agent: this.#agent, port, method, path: `/api/v1/spaces${path}` }
+    const answer = await sendRequest(target, { key, ...request }).catch(() => null)
+    this.outcomes.push({ at, answer })
+    return answer
+  }
 }
