@@ -53,25 +53,59 @@ export interface ListEngine {
   plan(listing: AnyListing): Promise<Plan>
 }
 
+/** An index that finds the matches of a part of a listing. */
+export interface Index extends Omit<Plan, 'cost'> {
+  /** All entries of this part. */
+  readonly entries: Source
+}
+
+/** Returns the indexes of the listing's filters, ranges and groups. */
+export function indexesOf(engine: ListEngine, listing: AnyListing): Index[] {
+  const { filter, ranges = {} } = listing
+  const none = { ...listing, after: null, search: [], filter: {}, ranges: {}, groups: {} }
+  const indexOf = (source: Plan['source'], part: Partial<AnyListing>, isSorted = true) => ({
+    source,
+    isSorted,
+    entries: source({ ...none, ...part }),
+  })
+  return [
+    ...Object.entries(filter).map(([column, value]) =>
+      indexOf((each) => filtered(engine, each, column), { filter: { [column]: value } }),
+    ),
+    ...Object.entries(ranges)
+      .filter(([name]) => rangeColumn(listing, name).isIndexed)
+      .map(([name, range]) => indexOf((each) => ranged(engine, each, name), { ranges: { [name]: range } }, false)),
+    ...groupsOf(listing).map((group) =>
+      indexOf((each) => grouped(engine, each, group), { groups: { [group.name]: [group.ids] } }),
+    ),
+  ]
+}
+
 /** Returns the records that match, in the order of the listing. */
 export function sorted(engine: ListEngine, listing: AnyListing): Source {
   const { of, account, sortBy, ranges = {} } = listing
   const { table, column, key } = sortColumn(listing)
   const index = sortBy === 'id' ? `${table}_by_account` : `${table}_by_${sortBy}`
   const entries = sql`${sql.table(table)}${engine.indexHint(index)}`
-  const own = { id: sql.ref(key), sortedBy: sql.ref(column) }
-  if (table === of.table) return { from: entries, where: conditionsOf(engine, listing), ...own }
+  const [id, sortedBy] = [sql.ref(key), sql.ref(column)]
+  if (table === of.table) return { from: entries, id, sortedBy, where: conditionsOf(engine, listing) }
   // A range of the sorted column limits the index. Otherwise its matches could be at the end.
   const { [sortBy]: range, ...others } = ranges
-  const isInRange = [sql`account_id = ${account}`, ...(range === undefined ? [] : boundsOf(listing, sortBy))]
-  const where = conditionsOf(engine, { ...listing, ranges: others })
-  if (where.length === 1) return { from: entries, where: isInRange, ...own }
-  const side = sql`select ${own.id} as side_id, ${own.sortedBy} as side_by from ${entries} where ${all(isInRange)}`
+  const isInRange = all([sql`account_id = ${account}`, ...(range === undefined ? [] : boundsOf(listing, sortBy))])
+  const side = sql`select ${id} as side_id, ${sortedBy} as side_by from ${entries} where ${isInRange}`
+  return joined(engine, { ...listing, ranges: others }, side, sql`side_by`)
+}
+
+/** Returns the records that match, from entries of a side table, which have the account and the `side_id` of the record. */
+function joined(engine: ListEngine, listing: AnyListing, side: Sql, sortedBy = sql`side_id`): Source {
+  const own = { id: sql`side_id`, sortedBy }
+  const where = conditionsOf(engine, listing)
+  // Without other conditions, the entries are enough.
+  if (where.length === 1) return { from: sql`(${side}) as side`, where: [], ...own }
   return {
-    from: sql`(${side}) as side ${engine.joinInOrder} ${sql.table(of.table)} on id = side_id`,
-    id: sql`side_id`,
-    sortedBy: sql`side_by`,
+    from: sql`(${side}) as side ${engine.joinInOrder} ${sql.table(listing.of.table)} on id = side_id`,
     where,
+    ...own,
   }
 }
 
@@ -97,11 +131,9 @@ export function filtersOf(listing: AnyListing): Sql[] {
   )
   for (const name of Object.keys(ranges)) conditions.push(...rangeConditions(listing, name))
   for (const group of groupsOf(listing)) {
-    const { key } = groupsTable(listing, group)
-    const { from, where } = membersOf(listing, group)
-    conditions.push(
-      sql`exists (select 1 from ${from} where ${all(where)} and ${sql.ref(key)} = ${sql.table(of.table)}.id)`,
-    )
+    const { from, where } = membersOf(account, group)
+    const isOwn = sql`${sql.ref(group.key)} = ${sql.table(of.table)}.id`
+    conditions.push(sql`exists (select 1 from ${from} where ${where} and ${isOwn})`)
   }
   if (hidden > 0 && of.archived && withoutArchived) conditions.push(sql`${sql.ref(of.archived.column)} = 0`)
   if (hidden === 0 || of.hidden === undefined) return conditions
@@ -138,66 +170,44 @@ function rangeColumn({ of }: AnyListing, name: string): RangeColumn {
   return of.ranges?.[name] as RangeColumn
 }
 
-/** Returns the names of the listing's ranges that have an index. */
-export function indexedRanges(listing: AnyListing): string[] {
-  return Object.keys(listing.ranges ?? {}).filter((name) => rangeColumn(listing, name).isIndexed)
-}
-
 /** Returns the records that match, from the index of a range. */
-export function ranged(engine: ListEngine, listing: AnyListing, name: string): Source {
-  const { of, account, ranges = {} } = listing
+function ranged(engine: ListEngine, listing: AnyListing, name: string): Source {
+  const { account, ranges = {} } = listing
   const { column } = rangeColumn(listing, name)
   if (typeof column === 'string') return filtered(engine, listing, name)
   const { [name]: _, ...others } = ranges
   const entries = sql`${sql.table(column.table)}${engine.indexHint(`${column.table}_by_${name}`)}`
   const isInRange = all([sql`account_id = ${account}`, ...boundsOf(listing, name)])
-  const where = conditionsOf(engine, { ...listing, ranges: others })
-  const side = sql`(select ${sql.ref(column.key)} as side_id from ${entries} where ${isInRange}) as side`
-  // Without other conditions, the index is enough.
-  if (where.length === 1) return { from: side, id: sql`side_id`, sortedBy: sql`side_id`, where: [] }
-  const from = sql`${side} ${engine.joinInOrder} ${sql.table(of.table)} on id = side_id`
-  return { from, id: sql`id`, sortedBy: sql`id`, where }
+  const side = sql`select ${sql.ref(column.key)} as side_id from ${entries} where ${isInRange}`
+  return joined(engine, { ...listing, ranges: others }, side)
 }
 
-/** One of the groups that must have the record: its name in `Resource.groups`, and its position. */
-interface GroupFilter {
+/** One of the groups that must have the record, with its name in `Resource.groups`. */
+interface GroupFilter extends Groups {
   readonly name: string
-  readonly place: number
+  readonly ids: GroupIds
 }
 
-export function groupsOf({ groups = {} }: AnyListing): GroupFilter[] {
-  return Object.entries(groups).flatMap(([name, all]) => all.map((_, place) => ({ name, place })))
-}
-
-function groupsTable({ of }: AnyListing, { name }: GroupFilter): Groups {
-  return of.groups?.[name] as Groups
+export function groupsOf({ of, groups = {} }: AnyListing): GroupFilter[] {
+  return Object.entries(groups).flatMap(([name, all]) =>
+    all.map((ids) => ({ name, ids, ...(of.groups?.[name] as Groups) })),
+  )
 }
 
 /** Returns the account's rows of a group. */
-function membersOf(listing: AnyListing, filter: GroupFilter): Pick<Source, 'from' | 'where'> {
-  const { table, group } = groupsTable(listing, filter)
-  const { groups = {} } = listing
-  const [only, ...others] = (groups[filter.name] ?? [])[filter.place] as GroupIds
-  const isIn = others.length === 0 ? sql`= ${only}` : sql`in (${sql.join([only, ...others])})`
-  return { from: sql.table(table), where: [sql`account_id = ${listing.account}`, sql`${sql.ref(group)} ${isIn}`] }
+function membersOf(account: number, { table, group, ids }: GroupFilter): { from: Sql; where: Sql } {
+  return { from: sql.table(table), where: sql`account_id = ${account} and ${sql.ref(group)} in (${sql.join(ids)})` }
 }
 
 /** Returns the records that match, by ascending id, from the rows of a group. */
-export function grouped(engine: ListEngine, listing: AnyListing, filter: GroupFilter): Source {
-  const { of, after, direction, groups = {} } = listing
-  const { key } = groupsTable(listing, filter)
-  const ofName = groups[filter.name] as readonly GroupIds[]
-  const { from, where } = membersOf(listing, filter)
-  const distinct = (ofName[filter.place] as GroupIds).length > 1 ? sql`distinct` : sql``
-  const follows =
-    after === null ? [] : [sql`${sql.ref(key)} ${sql.raw(direction === 'asc' ? '>' : '<')} cast(${after} as bigint)`]
-  const side = sql`(select ${distinct} ${sql.ref(key)} as side_id from ${from} where ${all([...where, ...follows])}) as side`
-  const others = { ...groups, [filter.name]: ofName.toSpliced(filter.place, 1) }
-  const conditions = conditionsOf(engine, { ...listing, after: null, groups: others })
-  const own = { id: sql`side_id`, sortedBy: sql`side_id` }
-  // The rows of the group have the account, so without other conditions they are enough.
-  if (conditions.length === 1) return { from: side, where: [], ...own }
-  return { from: sql`${side} ${engine.joinInOrder} ${sql.table(of.table)} on id = side_id`, where: conditions, ...own }
+function grouped(engine: ListEngine, listing: AnyListing, { name, ids, ...group }: GroupFilter): Source {
+  const { account, after, groups = {} } = listing
+  const { from, where } = membersOf(account, { name, ids, ...group })
+  const distinct = ids.length > 1 ? sql`distinct` : sql``
+  const follows = after === null ? sql`` : sql`and ${isAfter(listing, after, sql.ref(group.key))}`
+  const side = sql`select ${distinct} ${sql.ref(group.key)} as side_id from ${from} where ${where} ${follows}`
+  const others = { ...groups, [name]: (groups[name] ?? []).filter((each) => each !== ids) }
+  return joined(engine, { ...listing, after: null, groups: others }, side)
 }
 
 /** Returns the conditions that the searched texts contain each folded term. */
@@ -209,8 +219,8 @@ export function searchOf(engine: ListEngine, { of, search, searchIn }: AnyListin
   })
 }
 
-export function isAfter({ direction }: AnyListing, after: number): Sql {
-  return sql`id ${sql.raw(direction === 'asc' ? '>' : '<')} cast(${after} as bigint)`
+export function isAfter({ direction }: AnyListing, after: number, id: Sql = sql`id`): Sql {
+  return sql`${id} ${sql.raw(direction === 'asc' ? '>' : '<')} cast(${after} as bigint)`
 }
 
 export function sortColumn({ of, sortBy }: AnyListing): SideColumn {

@@ -6,9 +6,8 @@ import {
   type AnyListing,
   all,
   type Cost,
-  filtered,
-  grouped,
   groupsOf,
+  indexesOf,
   isAfter,
   type ListEngine,
   type Source,
@@ -47,15 +46,10 @@ interface FoundPage extends Page<Values> {
 
 function readPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
   const { search, filter, ranges = {}, sortBy } = listing
-  const [columns, groups] = [Object.keys(filter), groupsOf(listing)]
-  const filters = columns.length + groups.length + Object.keys(ranges).length
+  const filters = Object.keys(filter).length + Object.keys(ranges).length + groupsOf(listing).length
   if (search.length === 0 && filters === 0) return plainPage(engine, listing)
-  const [column, group] = [columns[0], groups[0]]
-  if (search.length === 0 && filters === 1 && sortBy === 'id') {
-    if (column !== undefined) return filteredPage(engine, listing, (each) => filtered(engine, each, column))
-    if (group !== undefined) return filteredPage(engine, listing, (each) => grouped(engine, each, group))
-  }
-  return matchingPage(engine, listing)
+  const [index] = search.length === 0 && filters === 1 && sortBy === 'id' ? indexesOf(engine, listing) : []
+  return index?.isSorted ? filteredPage(engine, listing, index.source) : matchingPage(engine, listing)
 }
 
 /** Reads a page without a search or filter. Triggers maintain the total. A deep page is read from the nearer end. */
@@ -197,7 +191,7 @@ function foundQuery(listing: AnyListing, source: Source): Sql {
 }
 
 /** Counts the records of a source, up to `max`. */
-export function countQuery({ from, where }: Source, max: number): Sql {
+export function countQuery({ from, where }: Pick<Source, 'from' | 'where'>, max: number): Sql {
   return sql`select count(*) from (select 1 from ${from} where ${all(where)} limit ${sql.lit(max)}) as counted`
 }
 

@@ -7,20 +7,17 @@ import { countQuery } from '../list.ts'
 import {
   type AnyListing,
   all,
-  type Cost,
   filtered,
   filtersOf,
-  grouped,
-  groupsOf,
-  indexedRanges,
+  type Index,
+  indexesOf,
   type ListEngine,
   type Plan,
-  ranged,
   type Source,
   type Sql,
   searchOf,
 } from '../list-sources.ts'
-import { countedMatches, type GroupIds, type ValueRange } from '../port.ts'
+import { countedMatches } from '../port.ts'
 import { idBits, idOf, maxId } from './search-index.ts'
 
 /** Terms of fewer characters have no trigram. */
@@ -49,65 +46,36 @@ export class SqliteLists implements ListEngine {
 
   /** Uses the search index or the index of a filter, whichever has the fewest entries. */
   async plan(listing: AnyListing): Promise<Plan> {
-    const { search, filter } = listing
+    const { search } = listing
     const isIndexed = search.some(hasTrigram)
-    const sources: Omit<Plan, 'cost'>[] = [
-      ...Object.keys(filter).map((column) => ({
-        source: (each: AnyListing) => filtered(this, each, column),
-        isSorted: true,
-      })),
-      ...indexedRanges(listing).map((name) => ({
-        source: (each: AnyListing) => ranged(this, each, name),
-        isSorted: false,
-      })),
-    ]
-    sources.push(
-      ...groupsOf(listing).map((group) => ({
-        source: (each: AnyListing) => grouped(this, each, group),
-        isSorted: true,
-      })),
-    )
-    if (isIndexed) sources.push({ source: (each) => this.#searched(each), isSorted: true })
-    const [source] = sources
-    if (source === undefined) return { source: (each) => filtered(this, each), isSorted: true, cost: 'scan' }
+    const indexes = [...indexesOf(this, listing), ...(isIndexed ? [this.#searchIndex(listing)] : [])]
+    const [index] = indexes
+    if (index === undefined) return { source: (each) => filtered(this, each), isSorted: true, cost: 'scan' }
     const cost = isIndexed && (await this.#isBehind(listing)) ? 'scan' : 'search'
     // Counting candidates in an index that is behind would be a scan, too.
-    if (cost === 'scan' && listing.withoutScan === true) return { ...source, cost }
+    if (cost === 'scan' && listing.withoutScan === true) return { ...index, cost }
     // If all candidates match, no more texts are compared than matches are counted.
     const doAllMatch = search.length > 0 && areTrigrams(search)
-    if (sources.length === 1 && doAllMatch) return { ...source, cost }
-    const sizes = await this.#sizesOf(listing, isIndexed, cost)
-    const size = Math.min(...sizes)
-    // The search is the last source. If all sources have too many records to count, it compares the fewest texts.
-    return { ...(sources[sizes.lastIndexOf(size)] ?? source), cost: size <= countedMatches ? cost : 'scan' }
-  }
-
-  /** Counts the matches of each filter and range and then the candidates of the search, each up to `countedMatches` + 1. */
-  async #sizesOf(listing: AnyListing, isIndexed: boolean, cost: Cost): Promise<number[]> {
-    const { filter, ranges = {}, groups = {}, search } = listing
-    const alone = { ...listing, after: null, search: [], filter: {}, ranges: {}, groups: {} }
-    const sources = Object.entries(filter).map(([column, value]) =>
-      filtered(this, { ...alone, filter: { [column]: value } }, column),
-    )
-    for (const name of indexedRanges(listing)) {
-      sources.push(ranged(this, { ...alone, ranges: { [name]: ranges[name] as ValueRange } }, name))
-    }
-    for (const { name, place } of groupsOf(listing)) {
-      const only = [groups[name]?.[place] as GroupIds]
-      sources.push(grouped(this, { ...alone, groups: { [name]: only } }, { name, place: 0 }))
-    }
-    if (isIndexed) sources.push(this.#candidates({ ...alone, search }))
-    const counts = sources.map((source) => sql`(${countQuery(source, countedMatches + 1)})`)
+    if (indexes.length === 1 && doAllMatch) return { ...index, cost }
+    const counts = indexes.map(({ entries }) => sql`(${countQuery(entries, countedMatches + 1)})`)
     const [row = []] = await this.select(sql`select ${sql.join(counts)}`, cost)
-    return row.map(Number)
+    const sizes = row.map(Number)
+    const size = Math.min(...sizes)
+    // The search is the last index. If all indexes have too many entries to count, it compares the fewest texts.
+    return { ...(indexes[sizes.lastIndexOf(size)] ?? index), cost: size <= countedMatches ? cost : 'scan' }
   }
 
   async #isBehind(listing: AnyListing): Promise<boolean> {
     const { of, account } = listing
     const pending = { from: sql`search_changes`, where: [isPending(of.table, rangeOf(account))] }
-    const count = countQuery({ ...pending, id: sql``, sortedBy: sql`` }, maxBacklog + 1)
+    const count = countQuery(pending, maxBacklog + 1)
     const [row = []] = await this.select(sql`select (${count})`, 'page')
     return Number(row[0]) > maxBacklog
+  }
+
+  #searchIndex(listing: AnyListing): Index {
+    const entries = this.#candidates({ ...listing, after: null })
+    return { source: (each) => this.#searched(each), isSorted: true, entries }
   }
 
   /** Returns the matches of an indexed search, by ascending id. */
