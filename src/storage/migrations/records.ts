@@ -1,4 +1,4 @@
-import type { Dialect } from './dialect.ts'
+import { type Dialect, sqlite } from './dialect.ts'
 
 const resources = ['domains', 'spaces', 'tags', 'links']
 /** Resources that move to account 0 when they are removed: see `storage/removal.ts`. */
@@ -6,8 +6,7 @@ const removable = ['domains', 'spaces', 'tags']
 
 /** Returns the tables of domains, spaces and links, the number of each per account, and the log of changes. */
 export function recordTables(dialect: Dialect): string[] {
-  const isSqlite = dialect.engine === 'sqlite'
-  return [...tables(dialect), ...(isSqlite ? countersOfSqlite() : countersOfPostgres()), ...changeLog(dialect)]
+  return [...tables(dialect), ...undoTables(dialect), ...counters(dialect), ...changeLog(dialect)]
 }
 
 function tables(dialect: Dialect): string[] {
@@ -141,7 +140,6 @@ function tables(dialect: Dialect): string[] {
       total ${integer} not null,
       primary key (tag_id, part)
     )${keyedEnd}`,
-    ...undoTables(dialect),
   ]
 }
 
@@ -172,147 +170,113 @@ function undoTables({ integer, text, end, keyedEnd }: Dialect): string[] {
   ]
 }
 
-/** Returns the table for the exact total of every list, so that no list counts rows, and its triggers. */
-function countersOfSqlite(): string[] {
-  const increment = (resource: string) => `insert into record_counts values (new.account_id, '${resource}', 1)
-        on conflict do update set total = total + 1;`
-  const decrement = (resource: string) =>
-    `update record_counts set total = total - 1 where account_id = old.account_id and resource = '${resource}';`
-  return [
-    `create table record_counts (
-      account_id integer not null,
-      resource text not null,
-      total integer not null,
-      primary key (account_id, resource)
-    ) without rowid, strict`,
-    ...resources.flatMap((resource) => [
-      `create trigger ${resource}_stored after insert on ${resource} begin ${increment(resource)} end`,
-      `create trigger ${resource}_deleted after delete on ${resource} begin ${decrement(resource)} end`,
-    ]),
-    `create trigger link_archived after update of archived on links when new.archived <> old.archived begin
-      insert into record_counts values (new.account_id, 'archived_links', 2 * new.archived - 1)
-        on conflict do update set total = total + excluded.total;
-    end`,
-    ...[
-      ['archived_link_stored', 'after insert on links when new.archived = 1', 'new', 1],
-      ['archived_link_deleted', 'after delete on links when old.archived = 1', 'old', -1],
-    ].map(
-      ([name, event, row, change]) => `create trigger ${name} ${event} begin
-        insert into record_counts values (${row}.account_id, 'archived_links', ${change})
-          on conflict do update set total = total + excluded.total;
-      end`,
-    ),
-    ...[
-      ['tagged', 'insert', 'new', 1],
-      ['untagged', 'delete', 'old', -1],
-    ].map(
-      ([name, event, row, change]) => `create trigger link_${name} after ${event} on link_tags begin
-        insert into tag_links values (${row}.tag_id, 0, ${change}) on conflict do update set total = total + ${change};
-      end`,
-    ),
-    ...removable.map(
-      (resource) => `create trigger ${resource}_moved after update of account_id on ${resource} begin
-        ${decrement(resource)}
-        ${increment(resource)}
-      end`,
-    ),
-  ]
-}
-
-/** Returns the same for PostgreSQL. Totals have parts, because a row is locked until the commit. */
-function countersOfPostgres(): string[] {
+/**
+ * Returns the table for the exact total of every list, so that no list counts rows, and its triggers. On PostgreSQL, totals
+ * have parts, because a row is locked until the commit.
+ */
+function counters({ engine, integer, keyedEnd, trigger }: Dialect): string[] {
+  const isSqlite = engine === 'sqlite'
+  const add = (row: 'new' | 'old', counted: string, change: number | string) =>
+    isSqlite
+      ? `insert into record_counts values (${row}.account_id, '${counted}', ${change})
+        on conflict do update set total = total + excluded.total`
+      : `insert into record_counts values (${row}.account_id, '${counted}', ${part}, ${change})
+        on conflict (account_id, resource, part) do update set total = record_counts.total + excluded.total`
+  const archived = 'archived_links'
   return [
     // Pages are filled sparsely, so that the next version of a part fits next to the last.
     `create table record_counts (
-      account_id bigint not null,
+      account_id ${integer} not null,
       resource text not null,
-      part smallint not null,
-      total bigint not null,
-      primary key (account_id, resource, part)
-    ) with (fillfactor = 10)`,
-    countingRow('record_stored', 'new', 1),
-    countingRow('record_deleted', 'old', -1),
-    countingStatement('records_stored', '+'),
-    countingStatement('records_deleted', '-'),
-    ...resources.flatMap((resource) => [
-      `create trigger stored after insert on ${resource} referencing new table as changed
-        for each statement execute function records_stored()`,
-      `create trigger deleted after delete on ${resource} referencing old table as changed
-        for each statement execute function records_deleted()`,
-    ]),
-    ...countersOfLinksOnPostgres(),
-    // PostgreSQL has no transition tables for triggers on an update of certain columns.
-    ...removable.flatMap((resource) => [
-      `create trigger left_account after update of account_id on ${resource} for each row
-        execute function record_deleted()`,
-      `create trigger joined_account after update of account_id on ${resource} for each row
-        execute function record_stored()`,
-    ]),
+      ${isSqlite ? '' : 'part smallint not null,'}
+      total ${integer} not null,
+      primary key (account_id, resource ${isSqlite ? '' : ', part'})
+    )${isSqlite ? keyedEnd : ' with (fillfactor = 10)'}`,
+    ...(isSqlite ? rowCounters(add) : statementCounters()),
+    ...removable.flatMap((resource) =>
+      trigger(`${resource}_moved`, `after update of account_id on ${resource}`, [
+        add('old', resource, -1),
+        add('new', resource, 1),
+      ]),
+    ),
+    ...trigger('archived_link_stored', 'after insert on links', [add('new', archived, 1)], 'new.archived = 1'),
+    ...trigger('archived_link_deleted', 'after delete on links', [add('old', archived, -1)], 'old.archived = 1'),
+    ...trigger(
+      'link_archived',
+      'after update of archived on links',
+      [add('new', archived, '2 * new.archived - 1')],
+      'new.archived <> old.archived',
+    ),
   ]
 }
 
-/** Returns the triggers that count archived links per account, and links per tag. */
-function countersOfLinksOnPostgres(): string[] {
-  const counting = (name: string, source: string, target: string, key: string) =>
-    `create function ${name}() returns trigger language plpgsql as $$
-    begin
-      insert into ${target} ${source}
-        on conflict (${key}, part) do update set total = ${target}.total + excluded.total;
-      return null;
-    end $$`
-  const archivedOf = (row: string, change: string) =>
-    `select ${row}.account_id, 'archived_links', pg_backend_pid() % 16, ${change}`
-  const tagsOf = (sign: string) =>
-    `select tag_id, pg_backend_pid() % 16, ${sign} count(*) from changed group by tag_id order by tag_id`
+/** Returns the triggers of SQLite for stored and deleted rows. */
+function rowCounters(add: (row: 'new' | 'old', counted: string, change: number) => string): string[] {
+  const addTag = (row: 'new' | 'old', change: number) =>
+    `insert into tag_links values (${row}.tag_id, 0, ${change}) on conflict do update set total = total + excluded.total`
   return [
-    counting('link_archived', archivedOf('new', '2 * new.archived - 1'), 'record_counts', 'account_id, resource'),
-    counting('archived_link_deleted', archivedOf('old', '-1'), 'record_counts', 'account_id, resource'),
-    counting('links_tagged', tagsOf(''), 'tag_links', 'tag_id'),
-    counting('links_untagged', tagsOf('-'), 'tag_links', 'tag_id'),
-    `create trigger archived_stored after insert on links for each row
-      when (new.archived = 1) execute function link_archived()`,
-    `create trigger archived_edited after update of archived on links for each row
-      when (new.archived <> old.archived) execute function link_archived()`,
-    `create trigger archived_deleted after delete on links for each row
-      when (old.archived = 1) execute function archived_link_deleted()`,
-    `create trigger tagged after insert on link_tags referencing new table as changed
-      for each statement execute function links_tagged()`,
-    `create trigger untagged after delete on link_tags referencing old table as changed
-      for each statement execute function links_untagged()`,
+    ...resources.flatMap((resource) => [
+      ...sqlite.trigger(`${resource}_stored`, `after insert on ${resource}`, [add('new', resource, 1)]),
+      ...sqlite.trigger(`${resource}_deleted`, `after delete on ${resource}`, [add('old', resource, -1)]),
+    ]),
+    ...sqlite.trigger('link_tagged', 'after insert on link_tags', [addTag('new', 1)]),
+    ...sqlite.trigger('link_untagged', 'after delete on link_tags', [addTag('old', -1)]),
   ]
 }
 
-/** Returns a trigger function that counts one record. Nearly always its part exists, so an update is tried first. */
-function countingRow(name: string, record: 'new' | 'old', change: number): string {
-  const part = `${record}.account_id, tg_table_name, pg_backend_pid() % 16`
+/** The part of a total that a connection of PostgreSQL changes. */
+const part = 'pg_backend_pid() % 16'
+
+/**
+ * Returns the same triggers of PostgreSQL, once for each statement. Counting each row creates a new version of the total for
+ * every row, and each version takes longer to find: storing 100,000 links with one statement took 139 s instead of 5 s.
+ */
+function statementCounters(): string[] {
+  return [
+    countingRecords('records_stored', '+'),
+    countingRecords('records_deleted', '-'),
+    countingTags('links_tagged', '+'),
+    countingTags('links_untagged', '-'),
+    ...resources.flatMap((resource) => onStatement(resource, 'records_stored', 'records_deleted')),
+    ...onStatement('link_tags', 'links_tagged', 'links_untagged'),
+  ]
+}
+
+function onStatement(table: string, stored: string, deleted: string): string[] {
+  return [
+    `create trigger stored after insert on ${table} referencing new table as changed
+      for each statement execute function ${stored}()`,
+    `create trigger deleted after delete on ${table} referencing old table as changed
+      for each statement execute function ${deleted}()`,
+  ]
+}
+
+/** Returns a trigger function that counts the links of each tag in `changed`. */
+function countingTags(name: string, sign: '+' | '-'): string {
   return `create function ${name}() returns trigger language plpgsql as $$
     begin
-      update record_counts set total = total + ${change} where (account_id, resource, part) = (${part});
-      if not found then
-        insert into record_counts values (${part}, ${change})
-          on conflict (account_id, resource, part) do update set total = record_counts.total + excluded.total;
-      end if;
+      insert into tag_links select tag_id, ${part}, ${sign} count(*) from changed group by tag_id order by tag_id
+        on conflict (tag_id, part) do update set total = tag_links.total + excluded.total;
       return null;
     end $$`
 }
 
 /**
- * Returns a trigger function that counts the rows of `changed`, once for each statement. Counting each row creates a new
- * version of the total for every row, and each version takes longer to find: storing 100,000 links with one statement
- * took 139 s instead of 5 s. Nearly always all rows belong to one account whose part exists, so an update is tried first.
+ * Returns a trigger function that counts the records in `changed`. Nearly always all of them belong to one account whose part
+ * exists, so an update is tried first.
  */
-function countingStatement(name: string, sign: '+' | '-'): string {
+function countingRecords(name: string, sign: '+' | '-'): string {
   return `create function ${name}() returns trigger language plpgsql as $$
     begin
       update record_counts set total = total ${sign} (select count(*) from changed)
         where (account_id, resource, part) = (
           (select min(account_id) from changed having min(account_id) = max(account_id)),
           tg_table_name,
-          pg_backend_pid() % 16
+          ${part}
         );
       if not found then
         insert into record_counts
-          select account_id, tg_table_name, pg_backend_pid() % 16, ${sign} count(*)
+          select account_id, tg_table_name, ${part}, ${sign} count(*)
             from changed group by account_id order by account_id
           on conflict (account_id, resource, part) do update set total = record_counts.total + excluded.total;
       end if;

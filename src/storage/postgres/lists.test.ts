@@ -46,7 +46,8 @@ before(async () => {
     );
     create index card_plays_by_plays on card_plays (account_id, plays, card_id);
     create table hidden_weights (id bigint not null, account_id bigint not null, cards bigint not null);
-    create trigger stored after insert on cards for each row execute function record_stored();
+    create trigger stored after insert on cards referencing new table as changed
+      for each statement execute function records_stored();
     insert into cards select * from json_populate_recordset(null::cards, $data$${rowsOf('cards')}$data$);
     insert into card_plays select * from json_populate_recordset(null::card_plays, $data$${rowsOf('card_plays')}$data$);
     analyze cards, card_plays`,
