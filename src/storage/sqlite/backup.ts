@@ -118,8 +118,8 @@ function isWholePages(file: string, size: number): boolean {
   return size % (pageSize === 1 ? 65_536 : pageSize) === 0
 }
 
-/** Bytes after the end of the file are zero. */
-function bytesOf(file: string, position: number, length: number): Buffer {
+/** Reads bytes of a file. Bytes after its end are zero. */
+export function bytesOf(file: string, position: number, length: number): Buffer {
   const bytes = Buffer.alloc(length)
   const descriptor = openSync(file, 'r')
   try {

@@ -2,13 +2,10 @@
 import {
   chmodSync,
   chownSync,
-  closeSync,
   constants,
   copyFileSync,
   existsSync,
   linkSync,
-  openSync,
-  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -20,7 +17,7 @@ import { refuseFolder, syncToDisk } from '../../lib/whole-file.ts'
 import { program } from '../../version.ts'
 import { isFromDevelopment, wayOutOfDevelopment } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
-import { type OnProgress, takeChecksum } from './backup.ts'
+import { bytesOf, type OnProgress, takeChecksum } from './backup.ts'
 import { isBusy, resultCode, resultCodes } from './connection.ts'
 import { holdsRecords, makeFolder, refuseDatabaseFolder, refuseOtherProgram, removeAuxiliaryFiles } from './open.ts'
 
@@ -100,14 +97,7 @@ function check(file: string, candidate: string): void {
 
 function isExport(file: string): boolean {
   const mark = '{"waymark_export":'
-  const start = Buffer.alloc(mark.length)
-  const descriptor = openSync(file, 'r')
-  try {
-    readSync(descriptor, start)
-  } finally {
-    closeSync(descriptor)
-  }
-  return start.toString('latin1') === mark
+  return bytesOf(file, 0, mark.length).toString('latin1') === mark
 }
 
 function checkVersion(file: string, applied: ReadonlySet<string>): void {
