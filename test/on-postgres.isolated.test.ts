@@ -6,7 +6,7 @@
 import { runOnPostgres } from './on-postgres.ts'
 
 await runOnPostgres([
-  'src/storage/{changes,foreign-keys,removal,transactions,version}.test.ts',
+  'src/storage/{changes,removal,transactions,version}.test.ts',
   'src/analytics/{click-store,clicks,maintenance,recent,transfer,transfer-days}.test.ts',
   'src/analytics/statistics/{statistics.test,time-zone.contract.test}.ts',
   'src/domains/transfer.test.ts',
