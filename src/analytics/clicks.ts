@@ -1,11 +1,12 @@
 import { Periodic } from '../lib/periodic.ts'
 import type { Meter, Storage } from '../storage/port.ts'
+import { deleteExpired } from '../storage/undo.ts'
 import { dayOf } from './calendar.ts'
 import type { CountryFileReport } from './capture/countries.ts'
 import type { Visit } from './capture/visit.ts'
 import { ClickQueue } from './click-queue.ts'
 import { ClickWorker, type ClickWorkerOptions, type OnProblem } from './click-worker.ts'
-import { type Bounds, deleteExpiredLinks, isMaintenanceDue, runAll } from './maintenance.ts'
+import { type Bounds, isMaintenanceDue, runAll } from './maintenance.ts'
 import { skipDaysWithoutClicks } from './recent.ts'
 
 export interface ClickOptions extends Omit<ClickWorkerOptions, 'location'> {
@@ -100,7 +101,7 @@ export class Clicks {
       daysBefore: clicksRetention === 0 ? 0 : dayOf(now) - clicksRetention,
     }
     await runAll([
-      () => deleteExpiredLinks(this.#storage, now),
+      () => deleteExpired(this.#storage, 'deleted_links', now),
       // Here, because most servers without clicks never start the thread.
       () => skipDaysWithoutClicks(this.#storage, bounds),
       async () => {

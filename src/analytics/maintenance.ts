@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Failure } from '../errors.ts'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
-import { restorableSince } from '../storage/removal.ts'
 import { query, type Scope, scopes } from '../storage/schema.ts'
 import { dayOf } from './calendar.ts'
 import { addDay, addPeople, type DayFacts, emptyDay, peopleOf, subtractDay } from './day.ts'
@@ -56,15 +55,6 @@ export async function isMaintenanceDue(db: Db, { visitorsUntilMs, daysBefore, no
   )
   // SQLite returns 0 or 1.
   return Boolean(row?.isDue)
-}
-
-/** Deletes the links of every account that were deleted in the dashboard, and can't be restored any more at `now`. */
-export async function deleteExpiredLinks(db: Db, now: number): Promise<void> {
-  const until = restorableSince(now)
-  // A read does not wait for other writers, and usually there are no such links.
-  const expired = query.selectFrom('deleted_links').select('id').where('deleted_at', '<=', until).limit(1)
-  if ((await db.execute(expired)).length === 0) return
-  await db.execute(query.deleteFrom('deleted_links').where('deleted_at', '<=', until))
 }
 
 function oldDays(scope: Scope, before: number) {

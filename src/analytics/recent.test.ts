@@ -12,7 +12,7 @@ import { query, scopes } from '../storage/schema.ts'
 import { calendarOf, dayMs, hourMs } from './calendar.ts'
 import { peopleOf } from './day.ts'
 import { moveSomeClicks } from './maintenance.ts'
-import { recentDays, recountLink, skipDaysWithoutClicks, subtractOldDays } from './recent.ts'
+import { recentDays, skipDaysWithoutClicks, subtractOldDays } from './recent.ts'
 import { isRecent, lockAccounts, type RecentPlaces } from './tables.ts'
 import { storeDays } from './transfer-store.ts'
 
@@ -127,7 +127,7 @@ class Run {
     const { id, account } = this.#link(at)
     const deletedAt = this.#deletedAt.get(`link ${id}`)
     if (deletedAt === undefined) {
-      const attempt = removeLinkForNow(this.#place.storage, account, id, null, this.#now)
+      const attempt = removeLinkForNow(this.#place.storage, account, id, null, { id: 1, at: this.#now })
       // Its domain may be deleted.
       if (
         await attempt.then(
@@ -136,7 +136,7 @@ class Run {
         )
       )
         this.#deletedAt.set(`link ${id}`, this.#now)
-    } else if ((await restoreLink(this.#place.storage, account, id, deletedAt, recountLink)) !== undefined) {
+    } else if ((await restoreLink(this.#place.storage, account, id, deletedAt)) !== undefined) {
       this.#deletedAt.delete(`link ${id}`)
     }
   }

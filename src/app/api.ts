@@ -1,6 +1,5 @@
 import type { Logger } from 'pino'
 import type { Clicks } from '../analytics/clicks.ts'
-import { recountLink } from '../analytics/recent.ts'
 import { statsRoutes } from '../analytics/statistics/routes.ts'
 import { deleteLinkClicks, showStats } from '../analytics/statistics/schema.ts'
 import { documents } from '../api/docs.ts'
@@ -14,7 +13,6 @@ import { apiRoutes, publicAddress, resourceRoutes } from '../api/routes.ts'
 import type { Config } from '../config/config.ts'
 import { addDashboard } from '../dashboard/dashboard.ts'
 import { domainActions } from '../domains/actions.ts'
-import { expireRemovedDomains } from '../domains/deleted-domains.ts'
 import { domainOperations } from '../domains/schema.ts'
 import { domainRemoval } from '../domains/store.ts'
 import { Listener } from '../http/listener.ts'
@@ -25,14 +23,13 @@ import { type RequestCounts, RequestLog } from '../http/request-log.ts'
 import { Router } from '../http/router.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
 import { Keyring } from '../keys/keyring.ts'
+import { LinkActions } from '../links/actions.ts'
 import { bulkRoutes } from '../links/bulk-requests.ts'
 import { bulkOperations } from '../links/bulk-schema.ts'
 import { exportLinks, linkExportRoute } from '../links/export.ts'
-import { deleteExpiredEdits } from '../links/link-edits.ts'
 import { linkQrRoute, showLinkQr } from '../links/qr.ts'
 import { linkHandlers } from '../links/routes.ts'
 import { linkOperations } from '../links/schema.ts'
-import { UndoableLinkActions } from '../links/undoable-actions.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import { healthRoute } from '../ops/listener.ts'
 import type { Directory } from '../redirect/directory.ts'
@@ -41,6 +38,7 @@ import { spaceOperations } from '../spaces/schema.ts'
 import { spaceRemoval } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
 import { finishRemovals } from '../storage/removal.ts'
+import { deleteExpired } from '../storage/undo.ts'
 import { tagActions, tagMergeRoute } from '../tags/actions.ts'
 import { mergeTag, tagOperations } from '../tags/schema.ts'
 import { tagRemoval } from '../tags/store.ts'
@@ -146,11 +144,10 @@ function buildActions(storage: Storage, removals: Removals, shortUrl: ShortUrl, 
     domains: domainActions(storage, { removals, onChange: () => directory.domainsChanged() }),
     spaces: spaceActions(storage, removals),
     tags: tagActions(storage, removals),
-    links: new UndoableLinkActions(storage, {
+    links: new LinkActions(storage, {
       shortUrl,
       onChange: onLinkChange,
       flush: () => clicks.flush(),
-      recountClicks: recountLink,
     }),
   }
 }
@@ -168,8 +165,8 @@ function clickDeletion({ directory, clicks }: Shared) {
 function buildRemovals(storage: Storage, logger: Logger): Removals {
   return new Removals({
     finish: async (isStopped) => {
-      await deleteExpiredEdits(storage, Date.now())
-      await expireRemovedDomains(storage, Date.now())
+      // The removal of these domains can then begin.
+      for (const table of ['link_edits', 'deleted_domains'] as const) await deleteExpired(storage, table, Date.now())
       const removals = [domainRemoval, spaceRemoval, tagRemoval]
       await Promise.all(removals.map((removal) => finishRemovals(storage, removal, isStopped)))
     },

@@ -6,14 +6,14 @@ import { keptDays, keptTotals, openClicks } from '../../test/clicks.ts'
 import { firstPage } from '../../test/first-page.ts'
 import { fillLinks, newDomain, newSpace, plainLink, twoNodes } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
-import { recountLink } from '../analytics/recent.ts'
 import { removeLinkForNow, restoreLink } from '../links/deleted-links.ts'
 import { listLinks } from '../links/link-list.ts'
 import { countLinksIn, findLink, insertLink, removeLink } from '../links/store.ts'
 import type { Db } from '../storage/port.ts'
 import { finishRemoval, finishRemovals } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
-import { expireRemovedDomains, findRemovedDomain, removeDomainForNow, restoreDomain } from './deleted-domains.ts'
+import { deleteExpired } from '../storage/undo.ts'
+import { findRemovedDomain, removeDomainForNow, restoreDomain } from './deleted-domains.ts'
 import { beginDomainRemoval, domainRecords, domainRemoval } from './store.ts'
 
 const now = Date.parse('2026-11-22T12:00:00.000Z')
@@ -35,7 +35,7 @@ async function place(t: TestContext) {
   }
   /** Does what every node does each minute. */
   const sweep = async (at: number) => {
-    await expireRemovedDomains(storage, at)
+    await deleteExpired(storage, 'deleted_domains', at)
     await finishRemovals(storage, domainRemoval)
   }
   return { ...nodes, maintenance, space, link, click, sweep }
@@ -132,7 +132,7 @@ test('rejects new links and deletions of links while the domain is hidden', asyn
   const before = await stateOf(storage)
   await assert.rejects(link('winter'), { code: 'validation_failed' })
   assert.equal(await removeLink(storage, account, sale, null), false)
-  await assert.rejects(removeLinkForNow(storage, account, sale, null, now), { code: 'not_found' })
+  await assert.rejects(removeLinkForNow(storage, account, sale, null, { id: 1, at: now }), { code: 'not_found' })
   assert.deepEqual(await stateOf(storage), before)
 })
 
@@ -201,11 +201,11 @@ test('counts clicks that arrive meanwhile, and their totals equal the days', asy
 test('a link that was deleted just before can be restored after its domain', async (t) => {
   const { storage, account, domain, link } = await place(t)
   const sale = await link('sale')
-  await removeLinkForNow(storage, account, sale, null, now)
+  await removeLinkForNow(storage, account, sale, null, { id: 1, at: now })
   await removeDomainForNow(storage, account, domain, now)
-  assert.equal(await restoreLink(storage, account, sale, now, recountLink), undefined)
+  assert.equal(await restoreLink(storage, account, sale, now), undefined)
   await restoreDomain(storage, account, domain, now)
-  assert.equal((await restoreLink(storage, account, sale, now, recountLink))?.record.alias, 'sale')
+  assert.equal((await restoreLink(storage, account, sale, now))?.record.alias, 'sale')
 })
 
 test('a deletion by the API cannot be undone', async (t) => {

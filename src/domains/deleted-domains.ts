@@ -1,13 +1,14 @@
 /**
  * Domains that were deleted in the dashboard, and can be restored for a minute. They are in account 0 with all their links,
- * as during a removal in steps. The removal begins when the row in `deleted_domains` is deleted: see `storage/removal.ts`.
+ * as during a removal in steps. The removal begins when the row in `deleted_domains` is deleted: see `deleteExpired`
+ * and `storage/removal.ts`.
  */
 import { recountRecent } from '../analytics/recent.ts'
 import { nameTaken, UniqueViolation } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
-import { restorableSince } from '../storage/removal.ts'
 import { query, scopes } from '../storage/schema.ts'
+import { undoableSince } from '../storage/undo.ts'
 import type { Domain } from './schema.ts'
 import { beginDomainRemoval, countLinks, domainRecords } from './store.ts'
 
@@ -80,19 +81,10 @@ export async function restoreDomain(
   }
 }
 
-/** Lets the removal of all domains begin that can't be restored any more at `now`, in Unix milliseconds. */
-export async function expireRemovedDomains(db: Db, now: number): Promise<void> {
-  const until = restorableSince(now)
-  // A read does not wait for other writers, and usually there are no such domains.
-  const expired = query.selectFrom('deleted_domains').select('id').where('deleted_at', '<=', until).limit(1)
-  if ((await db.execute(expired)).length === 0) return
-  await db.execute(query.deleteFrom('deleted_domains').where('deleted_at', '<=', until))
-}
-
 function restorable(account: number, id: number, now: number) {
   return query
     .selectFrom('deleted_domains')
     .where('deleted_domains.id', '=', id)
     .where('deleted_domains.account_id', '=', account)
-    .where('deleted_at', '>', restorableSince(now))
+    .where('deleted_at', '>', undoableSince(now))
 }

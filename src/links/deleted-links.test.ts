@@ -6,11 +6,10 @@ import fc from 'fast-check'
 import { keptDays, keptTotals, openClicks, sumsOf } from '../../test/clicks.ts'
 import { newDomain, newSpace, plainLink, setSpace, takeDomainAway, twoNodes } from '../../test/links.ts'
 import { runs } from '../../test/runs.ts'
-import { deleteExpiredLinks } from '../analytics/maintenance.ts'
-import { recountLink } from '../analytics/recent.ts'
 import { removeSpace } from '../spaces/store.ts'
 import type { Db, Transaction } from '../storage/port.ts'
 import { query, scopes } from '../storage/schema.ts'
+import { deleteExpired } from '../storage/undo.ts'
 import { removeLinkForNow, restoreLink } from './deleted-links.ts'
 import type { LinkValues } from './schema.ts'
 import { findLink, insertLink } from './store.ts'
@@ -66,7 +65,7 @@ async function place(t: TestContext) {
     )
   }
   const maintain = async (at: number) => {
-    await deleteExpiredLinks(storage, at)
+    await deleteExpired(storage, 'deleted_links', at)
     await maintenance.deleteRemoved()
   }
   return { ...nodes, maintenance, spaces, link, click, maintain }
@@ -115,11 +114,11 @@ test('restores every column unchanged', async (t) => {
       const stored = await insertLink(storage, account, { id: domain, name: 'go.acme.com' }, link, past)
       const { id } = stored.record
       const before = await stateOf(storage)
-      await removeLinkForNow(storage, account, id, null, now)
+      await removeLinkForNow(storage, account, id, null, { id: 1, at: now })
       assert.equal(await findLink(storage, account, id), undefined)
-      assert.deepEqual(await restoreLink(storage, account, id, now + minuteMs - 1, recountLink), stored)
+      assert.deepEqual(await restoreLink(storage, account, id, now + minuteMs - 1), stored)
       assert.deepEqual(await stateOf(storage), before)
-      await removeLinkForNow(storage, account, id, null, now)
+      await removeLinkForNow(storage, account, id, null, { id: 1, at: now })
     }),
     { numRuns: runs(60, 20) },
   )
@@ -130,27 +129,27 @@ test("keeps a deleted link's days for a minute, then deletes them", async (t) =>
   const [sale, other, plainOne] = [await link('sale'), await link('other'), await link('plain')]
   await click(sale, 100, 101)
   await click(other, 100)
-  for (const id of [sale, plainOne]) await removeLinkForNow(storage, account, id, null, now)
+  for (const id of [sale, plainOne]) await removeLinkForNow(storage, account, id, null, { id: 1, at: now })
   await maintain(now + minuteMs - 1)
-  assert.equal(await restoreLink(storage, account, sale, now + minuteMs, recountLink), undefined)
+  assert.equal(await restoreLink(storage, account, sale, now + minuteMs), undefined)
   assert.deepEqual(await daysOf(storage, sale), [100, 101])
   assert.equal((await storage.execute(deleted())).length, 2)
   await maintain(now + minuteMs)
   assert.deepEqual(await daysOf(storage, sale), [])
   assert.deepEqual(await daysOf(storage, other), [100])
   assert.deepEqual([await storage.execute(deleted()), await storage.execute(removals())], [[], []])
-  assert.equal(await restoreLink(storage, account, sale, now, recountLink), undefined)
+  assert.equal(await restoreLink(storage, account, sale, now), undefined)
 })
 
 test('another account cannot delete or restore a link', async (t) => {
   const { storage, account, link } = await place(t)
   const sale = await link('sale')
-  await assert.rejects(removeLinkForNow(storage, account + 1, sale, null, now), { code: 'not_found' })
-  await removeLinkForNow(storage, account, sale, null, now)
-  await assert.rejects(removeLinkForNow(storage, account, sale, null, now), { code: 'not_found' })
-  assert.equal(await restoreLink(storage, account + 1, sale, now, recountLink), undefined)
+  await assert.rejects(removeLinkForNow(storage, account + 1, sale, null, { id: 1, at: now }), { code: 'not_found' })
+  await removeLinkForNow(storage, account, sale, null, { id: 1, at: now })
+  await assert.rejects(removeLinkForNow(storage, account, sale, null, { id: 1, at: now }), { code: 'not_found' })
+  assert.equal(await restoreLink(storage, account + 1, sale, now), undefined)
   assert.equal(await findLink(storage, account, sale), undefined)
-  assert.equal((await restoreLink(storage, account, sale, now, recountLink))?.record.id, sale)
+  assert.equal((await restoreLink(storage, account, sale, now))?.record.id, sale)
 })
 
 test('does not delete a link in another version than expected', async (t) => {
@@ -163,7 +162,7 @@ test('does not delete a link in another version than expected', async (t) => {
     seen.push(version)
     throw refusal
   }
-  await assert.rejects(removeLinkForNow(storage, account, sale, { check }, now), refusal)
+  await assert.rejects(removeLinkForNow(storage, account, sale, { check }, { id: 1, at: now }), refusal)
   assert.deepEqual(seen, [found?.version])
   assert.deepEqual(await findLink(storage, account, sale), found)
   assert.deepEqual(await storage.execute(deleted()), [])
@@ -172,24 +171,24 @@ test('does not delete a link in another version than expected', async (t) => {
 test('throws alias_taken while another link has the alias in any case, and restores the link afterwards', async (t) => {
   const { storage, account, link } = await place(t)
   const sale = await link('Sale')
-  await removeLinkForNow(storage, account, sale, null, now)
+  await removeLinkForNow(storage, account, sale, null, { id: 1, at: now })
   const next = await link('SALE')
-  await assert.rejects(restoreLink(storage, account, sale, now, recountLink), { code: 'alias_taken' })
-  await removeLinkForNow(storage, account, next, null, now)
-  assert.equal((await restoreLink(storage, account, sale, now, recountLink))?.record.alias, 'Sale')
-  await assert.rejects(restoreLink(storage, account, next, now, recountLink), { code: 'alias_taken' })
+  await assert.rejects(restoreLink(storage, account, sale, now), { code: 'alias_taken' })
+  await removeLinkForNow(storage, account, next, null, { id: 1, at: now })
+  assert.equal((await restoreLink(storage, account, sale, now))?.record.alias, 'Sale')
+  await assert.rejects(restoreLink(storage, account, next, now), { code: 'alias_taken' })
 })
 
 test('does not restore or delete a link whose domain is deleted meanwhile', async (t) => {
   const { storage, account, link, domain } = await place(t)
   const [sale, other] = [await link('sale'), await link('other')]
-  await removeLinkForNow(storage, account, sale, null, now)
+  await removeLinkForNow(storage, account, sale, null, { id: 1, at: now })
   await storage.execute(takeDomainAway({ id: domain, name: '-gone' }))
-  assert.equal(await restoreLink(storage, account, sale, now, recountLink), undefined)
-  await assert.rejects(removeLinkForNow(storage, account, other, null, now), { code: 'not_found' })
+  assert.equal(await restoreLink(storage, account, sale, now), undefined)
+  await assert.rejects(removeLinkForNow(storage, account, other, null, { id: 1, at: now }), { code: 'not_found' })
   // A new domain of the same name is another one.
   await newDomain(storage, account, 'go.acme.com')
-  assert.equal(await restoreLink(storage, account, sale, now, recountLink), undefined)
+  assert.equal(await restoreLink(storage, account, sale, now), undefined)
 })
 
 test('restores a link whose space is deleted meanwhile without the space, in a new version, and moves its clicks', async (t) => {
@@ -197,9 +196,9 @@ test('restores a link whose space is deleted meanwhile without the space, in a n
   const sale = await link('sale', { space_id: spaces[0] })
   await click(sale, 100)
   const before = await findLink(storage, account, sale)
-  await removeLinkForNow(storage, account, sale, null, now)
+  await removeLinkForNow(storage, account, sale, null, { id: 1, at: now })
   await removeSpace(storage, account, spaces[0], null)
-  const back = await restoreLink(storage, account, sale, now, recountLink)
+  const back = await restoreLink(storage, account, sale, now)
   assert.notEqual(back?.version, before?.version)
   const { updated_at = '' } = back?.record ?? {}
   assert.deepEqual(back?.record, { ...before?.record, space_id: null, updated_at })
@@ -221,9 +220,9 @@ test('clicks that were not moved to the new space of their link before are moved
   const sale = await link('sale', { space_id: red })
   await click(sale, 100)
   await storage.execute(setSpace({ id: sale, space: blue }))
-  await removeLinkForNow(storage, account, sale, null, now)
+  await removeLinkForNow(storage, account, sale, null, { id: 1, at: now })
   await maintain(now)
-  await restoreLink(storage, account, sale, now, recountLink)
+  await restoreLink(storage, account, sale, now)
   await maintenance.moveClicks()
   const ofSpaces = (await keptDays(storage)).filter(({ scope }) => scope === scopes.space)
   assert.deepEqual(
@@ -238,10 +237,8 @@ test('concurrent restores return the same link, which is stored once', async (t)
   const sale = await link('sale')
   await click(sale, 100)
   const before = await stateOf(storage)
-  await removeLinkForNow(storage, account, sale, null, now)
-  const both = await Promise.all(
-    [storage, other, storage].map((db) => restoreLink(db, account, sale, now, recountLink)),
-  )
+  await removeLinkForNow(storage, account, sale, null, { id: 1, at: now })
+  const both = await Promise.all([storage, other, storage].map((db) => restoreLink(db, account, sale, now)))
   assert.deepEqual(
     both.map((each) => each?.record.id),
     [sale, sale, sale],
@@ -258,8 +255,8 @@ test('totals equal the days after concurrent clicks, deletions and restores', as
   }
   const deleting = async () => {
     while (left > 0) {
-      await removeLinkForNow(storage, account, sale, null, now)
-      await restoreLink(other, account, sale, now, recountLink)
+      await removeLinkForNow(storage, account, sale, null, { id: 1, at: now })
+      await restoreLink(other, account, sale, now)
     }
   }
   await Promise.all([clicking(), deleting()])
@@ -293,8 +290,8 @@ test('an error between two statements changes nothing', async (t) => {
   await click(sale, 100)
   await storage.execute(setSpace({ id: sale, space: spaces[1] }))
   const works = [
-    (db: Db) => removeLinkForNow(db, account, sale, null, now),
-    (db: Db) => restoreLink(db, account, sale, now, recountLink),
+    (db: Db) => removeLinkForNow(db, account, sale, null, { id: 1, at: now }),
+    (db: Db) => restoreLink(db, account, sale, now),
   ]
   const cut: number[] = []
   for (const work of works) {

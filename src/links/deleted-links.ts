@@ -1,11 +1,11 @@
 /** Links that were deleted in the dashboard, and can be restored for a minute. */
 
+import { recountLink } from '../analytics/recent.ts'
 import { aliasTaken, found } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
-import { restorableSince } from '../storage/removal.ts'
 import { query, type Row, scopes } from '../storage/schema.ts'
-import { newEdit } from './link-edits.ts'
+import { type Edit, undoableSince } from '../storage/undo.ts'
 import { addTags } from './link-tags.ts'
 import type { LinkRow } from './schema.ts'
 import { findLink, findLinkForUpdate } from './store.ts'
@@ -28,8 +28,7 @@ export async function removeLinkForNow(
   account: number,
   id: number,
   precondition: Precondition | null,
-  now: number,
-  edit = newEdit().id,
+  edit: Edit,
 ): Promise<void> {
   await db.write(async (tx) => {
     const { version } = found(await findLinkForUpdate(tx, account, id), 'link')
@@ -46,8 +45,8 @@ export async function removeLinkForNow(
       query.insertInto('deleted_links').values({
         id,
         account_id: account,
-        edit_id: edit,
-        deleted_at: new Date(now).toISOString(),
+        edit_id: edit.id,
+        deleted_at: new Date(edit.at).toISOString(),
         clicks: deleted.totals.clicks + deleted.totals.bots + deleted.totals.previews,
         link: JSON.stringify(deleted),
       }),
@@ -85,14 +84,11 @@ export async function linksDeletedBy(
     .select('id')
     .where('edit_id', '=', edit)
     .where('account_id', '=', account)
-    .where('deleted_at', '>', restorableSince(now))
+    .where('deleted_at', '>', undoableSince(now))
     .orderBy('id')
   const links = await db.execute(limit === undefined ? removed : removed.limit(limit))
   return links.map(({ id }) => id)
 }
-
-/** Counts the recent clicks of the account's link again, in a transaction. */
-export type RecountClicks = (tx: Db, account: number, link: number) => Promise<void>
 
 /**
  * Restores the account's link, without deleted spaces and tags. `now` is in Unix milliseconds. Returns the link, even if
@@ -104,7 +100,6 @@ export async function restoreLink(
   account: number,
   id: number,
   now: number,
-  recount: RecountClicks,
 ): Promise<Versioned<LinkRow> | undefined> {
   return db.write(async (tx) => {
     const [deleted] = await tx.execute(restorable(account, id, now).forUpdate())
@@ -120,7 +115,7 @@ export async function restoreLink(
       )
       if (inserted.length === 0) throw aliasTaken(link.alias)
       await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', id))
-      await recount(tx, account, id)
+      await recountLink(tx, account, id)
       await addTags(tx, account, id, tags)
       if (isMoving || restored.space_id !== link.space_id) {
         await tx.execute(query.insertInto('click_moves').values({ link_id: id }))
@@ -137,7 +132,7 @@ function restorable(account: number, id: number, now: number) {
     .select('link')
     .where('id', '=', id)
     .where('account_id', '=', account)
-    .where('deleted_at', '>', restorableSince(now))
+    .where('deleted_at', '>', undoableSince(now))
 }
 
 function owned(table: 'domains' | 'spaces', account: number, id: number) {

@@ -7,17 +7,17 @@ import { newDomain, newSpace, plainLink, twoNodes } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { peopleOf } from '../analytics/day.ts'
 import { moveSomeClicks } from '../analytics/maintenance.ts'
-import { recountLink } from '../analytics/recent.ts'
 import { removeDomainForNow } from '../domains/deleted-domains.ts'
 import { removeSpace } from '../spaces/store.ts'
 import { finishRemovals } from '../storage/removal.ts'
 import { query, scopes } from '../storage/schema.ts'
+import { deleteExpired, newEdit } from '../storage/undo.ts'
 import { tagActions } from '../tags/actions.ts'
 import { changeTag, findTagByName, tagRemoval } from '../tags/store.ts'
-import { deleteExpiredEdits, isUndoable, newEdit, undoEdit } from './link-edits.ts'
+import { LinkActions } from './actions.ts'
+import { isUndoable, undoEdit } from './link-edits.ts'
 import type { LinkRow, LinkValues } from './schema.ts'
 import { findLink, insertLink } from './store.ts'
-import { UndoableLinkActions } from './undoable-actions.ts'
 
 const minuteMs = 60_000
 const edits = query.selectFrom('link_edits').selectAll()
@@ -27,11 +27,10 @@ async function place(t: TestContext) {
   const { storage, account, domain } = nodes
   const spaces = [await newSpace(storage, account, 'Red'), await newSpace(storage, account, 'Blue')] as const
   const shortUrl = (name: string, alias: string) => `http://${name}/${alias}`
-  const actions = new UndoableLinkActions(storage, {
+  const actions = new LinkActions(storage, {
     shortUrl,
     onChange: () => undefined,
     flush: async () => undefined,
-    recountClicks: recountLink,
   })
   const link = (alias: string, values: Partial<LinkValues> = {}) =>
     insertLink(storage, account, { id: domain, name: 'go.acme.com' }, { ...plainLink, ...values, alias })
@@ -121,9 +120,9 @@ test('an edit through the API is not stored, and one in the dashboard is deleted
   const editedAt = Date.parse(stored?.edited_at ?? '')
   assert.equal(await isUndoable(storage, account, edit, editedAt + minuteMs - 1), true)
   assert.equal(await undoEdit(storage, account, edit, id, editedAt + minuteMs), undefined)
-  await deleteExpiredEdits(storage, editedAt + minuteMs - 1)
+  await deleteExpired(storage, 'link_edits', editedAt + minuteMs - 1)
   assert.equal((await storage.execute(edits)).length, 1)
-  await deleteExpiredEdits(storage, editedAt + minuteMs)
+  await deleteExpired(storage, 'link_edits', editedAt + minuteMs)
   assert.deepEqual(await storage.execute(edits), [])
   assert.equal((await findLink(storage, account, id))?.record.title, 'Sale')
 })

@@ -1,10 +1,9 @@
 /** Edits of links in the dashboard, which can be undone for a minute. An edit changes one link or several. */
-import { randomInt } from 'node:crypto'
 import { preconditionFailed, validationFailed } from '../errors.ts'
-import { type Db, parts } from '../storage/port.ts'
+import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
-import { restorableSince } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
+import { type Edit, recordEdits, undoableEdits } from '../storage/undo.ts'
 import { tagIdsOf, tagNamesOf } from './link-tags.ts'
 import { type LinkChange, type LinkRow, tagsOf, updateLink } from './schema.ts'
 import {
@@ -20,25 +19,18 @@ import {
 /** The columns of the values that an edit can change. */
 const columns = Object.keys(updateLink.fields) as (keyof LinkChange)[]
 
-/** What a user changes, and can undo, together. */
-export interface Edit {
-  readonly id: number
-  /** The start of its minute, in Unix milliseconds: the same for all links, so that they are undone together. */
-  readonly at: number
-}
-
-export function newEdit(): Edit {
-  return { id: randomInt(1, 2 ** 48 - 1), at: Date.now() }
-}
-
-/** Records the change of a link by the account's edit, in the transaction of the change. Returns whether anything changed. */
+/**
+ * Records the change of a link by the account's edit, in the transaction of the change. Returns the id of the edit, or null if
+ * nothing changed.
+ */
 export async function recordEdit(
   tx: Db,
   account: number,
   edit: Edit,
-  { before, after }: { readonly before: Versioned<LinkRow>; readonly after: Versioned<LinkRow> },
-): Promise<boolean> {
-  if (before.version === after.version) return false
+  before: Versioned<LinkRow>,
+  after: Versioned<LinkRow>,
+): Promise<number | null> {
+  if (before.version === after.version) return null
   const changed = columns.filter((column) => before.record[column] !== after.record[column])
   const values: Record<string, unknown> = Object.fromEntries(changed.map((column) => [column, before.record[column]]))
   if (changed.includes('tags')) {
@@ -49,49 +41,33 @@ export async function recordEdit(
     ]
     values.tags = { add: [...old.difference(current)], remove: [...current.difference(old)] }
   }
-  await tx.execute(
-    query.insertInto('link_edits').values({
-      edit_id: edit.id,
-      account_id: account,
-      link_id: after.record.id,
-      edited_at: new Date(edit.at).toISOString(),
-      version: after.version,
-      before: JSON.stringify(values),
-    }),
-  )
-  return true
+  const change = { link_id: after.record.id, version: after.version, before: JSON.stringify(values) }
+  await recordEdits(tx, account, edit, [change])
+  return edit.id
 }
 
 /** The `before` of a link that its edit has created. */
 const notStored = 'null'
 
 /** Records that the account's edit has created links, in the transaction that stores them. */
-export async function recordCreations(
+export function recordCreations(
   tx: Db,
   account: number,
   edit: Edit,
   links: readonly Versioned<LinkRow>[],
 ): Promise<void> {
-  const shared = {
-    edit_id: edit.id,
-    account_id: account,
-    edited_at: new Date(edit.at).toISOString(),
-    before: notStored,
-  }
-  for (const some of parts(links, 128)) {
-    const rows = some.map(({ record, version }) => ({ ...shared, link_id: record.id, version }))
-    await tx.execute(query.insertInto('link_edits').values(rows))
-  }
+  const changes = links.map(({ record, version }) => ({ link_id: record.id, version, before: notStored }))
+  return recordEdits(tx, account, edit, changes)
 }
 
 /** Returns whether the account's edit can be undone at `now`, in Unix milliseconds. */
 export async function isUndoable(db: Db, account: number, edit: number, now: number): Promise<boolean> {
-  return (await db.execute(undoable(account, edit, now).select('link_id').limit(1))).length > 0
+  return (await db.execute(undoableEdits(account, edit, now).select('link_id').limit(1))).length > 0
 }
 
 /** Returns the links whose change by the account's edit can be undone at `now`, in Unix milliseconds. */
 export async function linksChangedBy(db: Db, account: number, edit: number, now: number): Promise<number[]> {
-  const links = await db.execute(undoable(account, edit, now).select('link_id').orderBy('link_id'))
+  const links = await db.execute(undoableEdits(account, edit, now).select('link_id').orderBy('link_id'))
   return links.map(({ link_id }) => link_id)
 }
 
@@ -112,7 +88,7 @@ export function undoEdit(
   now: number,
 ): Promise<UndoneLink | undefined> {
   return db.write(async (tx) => {
-    const found = undoable(account, edit, now).selectAll().where('link_id', '=', id)
+    const found = undoableEdits(account, edit, now).selectAll().where('link_id', '=', id)
     const [recorded] = await tx.execute(found.forUpdate())
     const link = recorded && (await findLinkForUpdate(tx, account, id))
     if (recorded === undefined || link === undefined) return undefined
@@ -134,23 +110,6 @@ export function undoEdit(
     }
     return changeLink(tx, account, id, { ...values, tags: change }, 'ignore')
   })
-}
-
-/** Deletes the edits of every account that can't be undone any more at `now`, in Unix milliseconds. */
-export async function deleteExpiredEdits(db: Db, now: number): Promise<void> {
-  const until = restorableSince(now)
-  // A read does not wait for other writers, and usually there are no edits.
-  const expired = query.selectFrom('link_edits').select('link_id').where('edited_at', '<=', until).limit(1)
-  if ((await db.execute(expired)).length === 0) return
-  await db.execute(query.deleteFrom('link_edits').where('edited_at', '<=', until))
-}
-
-function undoable(account: number, edit: number, now: number) {
-  return query
-    .selectFrom('link_edits')
-    .where('edit_id', '=', edit)
-    .where('account_id', '=', account)
-    .where('edited_at', '>', restorableSince(now))
 }
 
 interface ValuesBefore extends Omit<LinkChange, 'tags'> {

@@ -6,11 +6,12 @@ import { Ticks } from '../lib/periodic.ts'
 import { foldCase } from '../lib/text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { type Db, parts, type Storage } from '../storage/port.ts'
+import { newEdit } from '../storage/undo.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { checkedValues, type LinkActions } from './actions.ts'
 import { takenAliases } from './bulk.ts'
 import { requirePassword, transactions } from './bulk-requests.ts'
-import { newEdit, recordCreations } from './link-edits.ts'
+import { recordCreations } from './link-edits.ts'
 import { type LinkRow, storeLink } from './schema.ts'
 
 /** A new link with its domain, or the violations in its fields. */

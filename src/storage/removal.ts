@@ -61,11 +61,3 @@ export async function finishRemovals(db: Db, removal: Removal, isStopped = never
   }
   if (errors.length > 0) throw errors[0]
 }
-
-/** How long a link that was deleted in the dashboard can be restored. Milliseconds. */
-const restorableMs = 60_000
-
-/** Returns the time after which a link must have been deleted to be restorable at `now`, in RFC 3339. */
-export function restorableSince(now: number): string {
-  return new Date(now - restorableMs).toISOString()
-}

@@ -8,6 +8,7 @@ import type { Fields } from '../http/form-encoding.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import { finishRemoval } from '../storage/removal.ts'
+import type { Edit } from '../storage/undo.ts'
 import { Refusal } from '../violations.ts'
 import { mergeTag, mergeTagForm, shownTag, storeTag, type Tag, tagOperations, updateTag } from './schema.ts'
 import { beginTagRemoval, changeTag, changeTagForNow, insertTag, tagRecords, tagRemoval, undoTagEdit } from './store.ts'
@@ -20,7 +21,7 @@ export interface TagActions extends ResourceHandlers<Tag> {
     id: number,
     fields: Fields,
     precondition: Precondition | null,
-    edit: Parameters<typeof changeTagForNow>[5],
+    edit: Edit,
   ): Promise<Versioned<Tag> & { readonly edit: number | null }>
   /** Undoes the change of a tag as `undoTagEdit` does. */
   undoEdit(account: number, edit: number): Promise<Versioned<Tag> | undefined>

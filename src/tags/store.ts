@@ -4,8 +4,9 @@ import { type Failure, preconditionFailed, tagTaken, UniqueViolation, validation
 import { foldCase } from '../lib/text.ts'
 import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { firstRevision, type Precondition, Records, type Versioned } from '../storage/records.ts'
-import { type Removal, restorableSince } from '../storage/removal.ts'
+import type { Removal } from '../storage/removal.ts'
 import { query, sqlTemplate } from '../storage/schema.ts'
+import { type Edit, recordEdits, undoableSince } from '../storage/undo.ts'
 import { Refusal } from '../violations.ts'
 import { type Tag, tagSchema } from './schema.ts'
 
@@ -95,7 +96,7 @@ export function changeTagForNow(
   id: number,
   change: Parameters<typeof changeTag>[3],
   precondition: Precondition | null,
-  edit: { readonly id: number; readonly at: number },
+  edit: Edit,
 ): Promise<(Versioned<Tag> & { readonly edit: number | null }) | undefined> {
   return db.write(async (tx) => {
     const before = await tagRecords.findForUpdate(tx, account, id)
@@ -103,15 +104,8 @@ export function changeTagForNow(
     if (before === undefined || after === undefined) return undefined
     if (before.version === after.version) return { ...after, edit: null }
     const { name, color } = before.record
-    const recorded = {
-      edit_id: edit.id,
-      account_id: account,
-      link_id: noLink,
-      edited_at: new Date(edit.at).toISOString(),
-      version: after.version,
-      before: JSON.stringify({ id, name, color }),
-    }
-    await tx.execute(query.insertInto('link_edits').values(recorded))
+    const changed = { link_id: noLink, version: after.version, before: JSON.stringify({ id, name, color }) }
+    await recordEdits(tx, account, edit, [changed])
     return { ...after, edit: edit.id }
   })
 }
@@ -124,7 +118,7 @@ export function changeTagForNow(
 export function undoTagEdit(db: Db, account: number, edit: number, now: number): Promise<Versioned<Tag> | undefined> {
   return db.write(async (tx) => {
     const own = query.deleteFrom('link_edits').where('edit_id', '=', edit).where('account_id', '=', account)
-    const undone = own.where('link_id', '=', noLink).where('edited_at', '>', restorableSince(now))
+    const undone = own.where('link_id', '=', noLink).where('edited_at', '>', undoableSince(now))
     const [recorded] = await tx.execute(undone.returning(['before', 'version']))
     if (recorded === undefined) return undefined
     const { id, name, color } = JSON.parse(recorded.before)
@@ -230,7 +224,7 @@ export const tagRemoval: Removal = {
       .where('id', '=', id)
       .where('account_id', '=', 0)
       // Changes that are undone within the minute find the other tag.
-      .where(({ or, eb }) => or([eb('merged_into', 'is', null), eb('updated_at', '<=', restorableSince(Date.now()))]))
+      .where(({ or, eb }) => or([eb('merged_into', 'is', null), eb('updated_at', '<=', undoableSince(Date.now()))]))
       .returning('id'),
   selectRemoved: () => removed,
 }

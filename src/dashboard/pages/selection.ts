@@ -5,12 +5,13 @@ import { icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
+import type { LinkActions } from '../../links/actions.ts'
 import { findBulkLinks, matchingLinks, maxBulkLinks, planMove } from '../../links/bulk.ts'
 import { tagChangeForm } from '../../links/bulk-schema.ts'
 import { linksDeletedBy } from '../../links/deleted-links.ts'
-import { type Edit, linksChangedBy, newEdit } from '../../links/link-edits.ts'
+import { linksChangedBy } from '../../links/link-edits.ts'
 import { findLinkDomain, unknownDomain } from '../../links/store.ts'
-import type { UndoableLinkActions } from '../../links/undoable-actions.ts'
+import { type Edit, newEdit } from '../../storage/undo.ts'
 import { Refusal } from '../../violations.ts'
 import { maxLines } from '../charts/line-chart.ts'
 import { type ListState, linkListState } from '../lists.ts'
@@ -135,7 +136,7 @@ async function selectedIn(
   return matchingLinks(storage, account, linkListState(home, query).request)
 }
 
-function actionFrom(sent: Fields, account: number, links: UndoableLinkActions): LinkAction {
+function actionFrom(sent: Fields, account: number, links: LinkActions): LinkAction {
   const { what, to } = sent
   const change = (fields: Fields) => async (id: number, edit: Edit) =>
     resultOf(await links.changeForNow(account, id, fields, null, edit))
@@ -164,7 +165,7 @@ function actionFrom(sent: Fields, account: number, links: UndoableLinkActions): 
 }
 
 /** Returns the action that adds and removes tags, with the violations in their names. */
-function changeTags({ add_tags, remove_tags }: Fields, account: number, links: UndoableLinkActions): LinkAction {
+function changeTags({ add_tags, remove_tags }: Fields, account: number, links: LinkActions): LinkAction {
   const { values, violations } = tagChangeForm.read({ add_tags, remove_tags })
   const { add_tags: add = [], remove_tags: remove = [] } = values
   const apply = async (id: number, edit: Edit) => {
@@ -182,7 +183,7 @@ function moveTo(
   to: Destination,
   change: (fields: Fields) => LinkAction['apply'],
   account: number,
-  links: UndoableLinkActions,
+  links: LinkActions,
 ): LinkAction {
   const { kind, id: place } = to
   if (kind === 'space') {
