@@ -1,10 +1,11 @@
 /** Bulk requests: `POST` and `PATCH /links/bulk`, and `POST /links/bulk/delete`. Each is one transaction. */
 import { Table } from '../api/body.ts'
 import { claimOf, idempotencyKeyOf } from '../api/idempotency.ts'
-import type { Admitted, Body, Operation } from '../api/operations.ts'
+import type { Admitted } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
 import {
   bulkRejected,
+  type ErrorCode,
   Failure,
   ForeignKeyViolation,
   overloaded,
@@ -37,7 +38,7 @@ import {
 } from './bulk-schema.ts'
 import { findUnknownTags } from './link-tags.ts'
 import { unknownTagsFor } from './routes.ts'
-import { type LinkRow, linkOf } from './schema.ts'
+import { type Link, type LinkRow, linkOf } from './schema.ts'
 import { lockLinks } from './store.ts'
 
 interface Parts {
@@ -56,24 +57,28 @@ interface BulkRow {
 
 interface BulkRequest {
   readonly rows: readonly BulkRow[]
-  readonly operation: Operation & { readonly body: Body }
   /** The status of a successful row. */
   readonly status: number
-  /** The name of the list in the body, for the violations of rows. */
-  readonly field: 'links' | 'ids'
   /** Called for each applied row after the commit. */
-  readonly onApplied: (row: LinkRow | null, id: number | undefined) => void
+  readonly onApplied: (row: RowResult) => void
+}
+
+/** The result of a row, as in the response. A failed row has a code. */
+interface RowResult {
+  readonly index: number
+  readonly id?: number
+  readonly status: number
+  readonly data?: Link
+  readonly code?: ErrorCode
+  readonly message?: string
+  readonly violations?: readonly Pick<Violation, 'field' | 'code' | 'message'>[]
 }
 
 /** Adds the three bulk requests. */
 export function bulkRoutes(parts: Parts): void {
-  addStore(parts)
-  addUpdate(parts)
-  addDeletion(parts)
-}
+  const { api, storage, actions } = parts
+  const onStored = ({ data }: RowResult) => data && actions.onStored(data)
 
-function addStore(parts: Parts): void {
-  const { api, actions } = parts
   api.add(storeLinks, (exchange, admitted) =>
     runBulk(parts, exchange, admitted, linksForm, async ({ links }) => {
       const { account, scopes } = admitted.caller
@@ -84,19 +89,10 @@ function addStore(parts: Parts): void {
         rows.push({ apply: await preparedInsertion(actions, account, link, unknownTagsFor(scopes)) })
         await ticks.next()
       }
-      return {
-        rows,
-        operation: storeLinks,
-        status: 201,
-        field: 'links',
-        onApplied: (link) => link && actions.onStored(link),
-      }
+      return { rows, status: 201, onApplied: onStored }
     }),
   )
-}
 
-function addUpdate(parts: Parts): void {
-  const { api, storage, actions } = parts
   api.add(updateLinks, (exchange, admitted) =>
     runBulk(parts, exchange, admitted, changeForm, async (values) => {
       const { account, scopes } = admitted.caller
@@ -108,33 +104,19 @@ function addUpdate(parts: Parts): void {
       const isTagged = add_tags.length + remove_tags.length > 0
       const tags = isTagged ? { add: add_tags, remove: remove_tags } : undefined
       const change = await namingSet(() => actions.changeOfMany(account, reading, unknownTags, tags))
-      return {
-        rows: ids.map((id) => ({ id, apply: async (tx) => (await change(tx, id)).record })),
-        operation: updateLinks,
-        status: 200,
-        field: 'ids',
-        onApplied: (link) => link && actions.onStored(link),
-      }
+      const rows = ids.map((id) => ({ id, apply: async (tx: Transaction) => (await change(tx, id)).record }))
+      return { rows, status: 200, onApplied: onStored }
     }),
   )
-}
 
-function addDeletion(parts: Parts): void {
-  const { api, actions } = parts
   api.add(deleteLinks, (exchange, admitted) =>
     runBulk(parts, exchange, admitted, deletionForm, async ({ ids }) => {
-      const { account } = admitted.caller
       const remove = (id: number) => async (tx: Transaction) => {
-        await actions.removeIn(tx, account, id, null)
+        await actions.removeIn(tx, admitted.caller.account, id, null)
         return null
       }
-      return {
-        rows: ids.map((id) => ({ id, apply: remove(id) })),
-        operation: deleteLinks,
-        status: 204,
-        field: 'ids',
-        onApplied: (_, id) => id !== undefined && actions.onRemoved(id),
-      }
+      const rows = ids.map((id) => ({ id, apply: remove(id) }))
+      return { rows, status: 204, onApplied: ({ id = 0 }) => actions.onRemoved(id) }
     }),
   )
 }
@@ -232,73 +214,62 @@ async function runBulk<Values extends object>(
   if (limited !== undefined) return limited
   const request = await prepare(values)
   const sent = fields.csv instanceof Table ? { links: fields.csv } : fields
-  const claim = claimOf(exchange, { caller, fields: sent }, key, request.operation.body.form)
+  const claim = claimOf(exchange, { caller, fields: sent }, key, bodyForm)
   const existing = request.rows.flatMap(({ id = [] }) => id)
-  let applied: BulkOutcome['applied'] = []
+  let applied: readonly RowResult[] = []
   const response = await transactions.run(
     () =>
       idempotentRequests.run(claim, (db) =>
         db.write(async (tx) => {
           await lockLinks(tx, caller.account, existing)
-          const outcome = await applyRows(tx, request, shortUrl)
-          if (query.values.atomic && outcome.violations.length > 0) throw rejected(request, outcome)
-          applied = outcome.applied
-          const counts = { succeeded: applied.length, failed: request.rows.length - applied.length }
-          const text = `{"data":[${outcome.results.join(',')}],"meta":${JSON.stringify(counts)}}`
-          return { status: 200, location: '', etag: '', body: text }
+          const { results, texts, violations } = await applyRows(tx, request, shortUrl)
+          if (query.values.atomic && violations.length > 0) throw rejected(results, violations)
+          applied = results.filter(({ code }) => code === undefined)
+          const meta = { succeeded: applied.length, failed: results.length - applied.length }
+          const body = `{"data":[${texts.join(',')}],"meta":${JSON.stringify(meta)}}`
+          return { status: 200, location: '', etag: '', body }
         }),
       ),
     String(caller.account),
   )
-  const ticks = new Ticks()
-  if (!response.isReplayed) {
-    for (const { link, id } of applied) {
-      request.onApplied(link, id)
+  if (response.isReplayed) {
+    addHeader(exchange, 'idempotency-replayed', 'true')
+  } else {
+    const ticks = new Ticks()
+    for (const row of applied) {
+      request.onApplied(row)
       await ticks.next()
     }
   }
-  if (response.isReplayed) addHeader(exchange, 'idempotency-replayed', 'true')
   return sendJson(exchange, 200, response.body)
-}
-
-interface BulkOutcome {
-  /** The result of each row, as JSON. */
-  readonly results: string[]
-  readonly applied: { readonly link: LinkRow | null; readonly id: number | undefined }[]
-  /** The errors of all rows, for `bulk_rejected`. */
-  readonly violations: Violation[]
-  /** The results of failed rows by index. */
-  readonly failed: Map<number, object>
 }
 
 /** Violations in one response. When there are more, each further row shows only its first. */
 const maxViolations = 2_000
 
-async function applyRows(
-  tx: Transaction,
-  { rows, status, field }: BulkRequest,
-  shortUrl: ShortUrl,
-): Promise<BulkOutcome> {
-  const outcome: BulkOutcome = { results: [], applied: [], violations: [], failed: new Map() }
+/** Returns the result of each row, also as JSON, and the violations of all rows for `bulk_rejected`. */
+async function applyRows(tx: Transaction, { rows, status }: BulkRequest, shortUrl: ShortUrl) {
+  const results: RowResult[] = []
+  const texts: string[] = []
+  const violations: Violation[] = []
   const ticks = new Ticks()
   for (const [index, { id, apply }] of rows.entries()) {
     const head = { index, ...(id !== undefined && { id }) }
+    let result: RowResult
     try {
       const link = await tx.attempt(apply)
-      outcome.applied.push({ link, id })
-      outcome.results.push(JSON.stringify({ ...head, status, ...(link && { data: linkOf(link, shortUrl) }) }))
+      result = { ...head, status, ...(link && { data: linkOf(link, shortUrl) }) }
     } catch (error) {
       const { code, message, facts } = failureOfRow(error)
-      const shown = facts.violations?.slice(0, Math.max(1, maxViolations - outcome.violations.length)) ?? []
-      const failure = { code, message, violations: shown }
-      const result = { ...head, ...shownFailure(failure) }
-      outcome.failed.set(index, result)
-      outcome.results.push(JSON.stringify(result))
-      outcome.violations.push(...violationsOfRow(failure, `${field}.${index}`, id))
+      const shown = facts.violations?.slice(0, Math.max(1, maxViolations - violations.length)) ?? []
+      result = { ...head, ...shownFailure({ code, message, violations: shown }) }
+      violations.push(...violationsOfRow(code, shown, index, id))
     }
+    results.push(result)
+    texts.push(JSON.stringify(result))
     await ticks.next()
   }
-  return outcome
+  return { results, texts, violations }
 }
 
 /** Returns the failure of a row. Throws errors that concern the whole request. */
@@ -308,28 +279,35 @@ function failureOfRow(error: unknown): Failure {
   throw error
 }
 
-type RowFailure = Pick<Failure, 'code' | 'message'> & { readonly violations: readonly Violation[] }
-
-function shownFailure({ code, message, violations }: RowFailure): object {
+function shownFailure({ code, message, violations }: Required<Pick<RowResult, 'code' | 'message' | 'violations'>>) {
   const { status } = failures[code]
   const shown = violations.map(({ field, code, message }) => ({ field, code, message }))
   return { status, code, message, ...((status === 422 || status === 409) && { violations: shown }) }
 }
 
-function violationsOfRow({ code, violations }: RowFailure, row: string, id: number | undefined): Violation[] {
+/** Returns the violations of a failed row, with the place of the row in the list of the request. */
+function violationsOfRow(
+  code: ErrorCode,
+  violations: readonly Violation[],
+  index: number,
+  id: number | undefined,
+): Violation[] {
   if (id !== undefined) {
-    const [first = new Refusal('unknown_link', { id }).at(row), ...others] = violations
-    return [first, ...others].map((violation) => ({ ...violation, field: row }))
+    const field = `ids.${index}`
+    const [first = new Refusal('unknown_link', { id }).at(field), ...others] = violations
+    return [first, ...others].map((violation) => ({ ...violation, field }))
   }
+  const row = `links.${index}`
   if (code === 'malformed_body') return [new Refusal('malformed_row.json').at(row)]
   return violations.map(({ field, refusal }) => refusal.at(`${row}.${field}`))
 }
 
 /** Returns `bulk_rejected`. The rows without an error have 424. */
-function rejected({ rows }: BulkRequest, { violations, failed }: BulkOutcome): Failure {
+function rejected(results: readonly RowResult[], violations: readonly Violation[]): Failure {
   const message = 'Nothing was changed, because other rows have errors.'
-  const data = rows.map(({ id }, index) => {
-    return failed.get(index) ?? { index, ...(id !== undefined && { id }), status: 424, code: 'not_applied', message }
-  })
-  return bulkRejected(violations, { data, meta: { succeeded: 0, failed: failed.size } })
+  const data = results.map(({ data: _, ...row }) =>
+    row.code === undefined ? { ...row, status: 424, code: 'not_applied', message } : row,
+  )
+  const failed = results.filter(({ code }) => code !== undefined).length
+  return bulkRejected(violations, { data, meta: { succeeded: 0, failed } })
 }

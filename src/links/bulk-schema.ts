@@ -50,10 +50,6 @@ const jsonLinks = form<{ readonly links: readonly NewRow[] }>({ links: linksFiel
 export const linksForm: Form<{ readonly links: readonly NewRow[] }> = {
   ...jsonLinks,
   read: (fields) => (fields.csv instanceof Table ? tableRows(fields.csv) : jsonLinks.read(fields)),
-  check: (fields) => {
-    const { values, violations } = linksForm.read(fields)
-    return violations.length > 0 ? validationFailed(violations) : { links: values.links ?? [] }
-  },
 }
 
 /** Returns the rows of a CSV body. Missing cells are empty. */

@@ -4,7 +4,7 @@ import type { ShortUrl } from '../names/short-url.ts'
 import { type Db, type PageRequest, parts, type Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { loopViolations } from './actions.ts'
-import { listLinks } from './link-list.ts'
+import { linkBatches } from './link-list.ts'
 import type { LinkDomain } from './store.ts'
 
 /** The links that one action may change, so that a request takes seconds at most. */
@@ -22,14 +22,11 @@ export async function matchingLinks(
   list: PageRequest,
 ): Promise<readonly number[] | null> {
   const ids: number[] = []
-  const page = { ...list, sortBy: 'id', direction: 'asc', limit: batchSize, offset: 0 } as const
-  for (;;) {
-    await nextTick()
-    const { rows } = await listLinks(storage, account, { ...page, after: ids.at(-1) ?? 0 })
+  for await (const rows of linkBatches(storage, account, { ...list, direction: 'asc' })) {
     ids.push(...rows.map(({ id }) => id))
     if (ids.length > maxBulkLinks) return null
-    if (rows.length < batchSize) return ids
   }
+  return ids
 }
 
 export interface BulkLink {

@@ -1,15 +1,16 @@
 /** Lists of links, and their names. The dashboard also lists idle links, and links that end soon or ended recently. */
+import { setTimeout as wait } from 'node:timers/promises'
 import { optional } from '../forms/form.ts'
 import { type ListQuery, listQueryOf, pageRequestOf } from '../forms/list-query.ts'
 import { oneOf } from '../forms/rules.ts'
 import { parseShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
-import type { Db, Page, PageRequest, Storage, ValueRange } from '../storage/port.ts'
+import { type Db, type Page, type PageRequest, parts, type Storage, type ValueRange } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { type Status, statuses, statusOf } from './link.ts'
 import { hasTags, withMergingTags } from './link-tags.ts'
 import { type LinkRow, linkFilters } from './schema.ts'
-import { findLink, linkRecords, settleStatuses } from './store.ts'
+import { findLink, isServed, linkRecords, settleStatuses } from './store.ts'
 
 /** After how many days without a click a link is idle, and how many days before its end it ends soon. */
 export const [idleDays, endingDays] = [90, 7]
@@ -55,17 +56,51 @@ export async function listLinks(storage: Storage, account: number, asked: PageRe
     if (link !== undefined) return pageOfOne(storage, link, account, page)
   }
   if ('status' in page.filter) await settleStatuses(storage, account)
-  const isServed = ({ domain_name }: LinkRow) => domain_name !== null
+  const hasDomain = ({ domain_name }: LinkRow) => domain_name !== null
   let { rows, ...counted } = await linkRecords.list(storage, account, page)
   const rowsBefore = rows.length
-  const served = rows.filter(isServed)
+  const served = rows.filter(hasDomain)
   while (page.after !== null && rows.length === page.limit && served.length < page.limit) {
     const after = rows.at(-1)?.id ?? page.after
     rows = (await linkRecords.list(storage, account, { ...page, after })).rows
-    served.push(...rows.filter(isServed))
+    served.push(...rows.filter(hasDomain))
   }
   return { rows: served.slice(0, page.limit), rowsBefore, ...counted }
 }
+
+/** The links that are read together: few enough for a short event-loop tick. */
+export const batchSize = 100
+/** The pause after a batch is up to this many times as long as the batch took. */
+const maxPause = 5
+
+/**
+ * Yields the account's links that match, by id in the direction of the request: only ids keep their order while others store
+ * links. The first batch may be empty. Pauses after each batch if the event loop is busy, so that redirects stay fast.
+ */
+export async function* linkBatches(
+  storage: Storage,
+  account: number,
+  request: PageRequest,
+): AsyncGenerator<readonly LinkRow[]> {
+  const isAscending = request.direction === 'asc'
+  const page = { ...request, sortBy: 'id', offset: 0, limit: batchSize } as const
+  let after = isAscending ? 0 : Number.MAX_SAFE_INTEGER
+  let busy = 0
+  for (;;) {
+    const start = performance.now()
+    const { rows } = await listLinks(storage, account, { ...page, after })
+    yield rows
+    if (rows.length < batchSize) return
+    after = (rows.at(-1) as LinkRow).id
+    const took = Math.min(maxBatchMs, performance.now() - start)
+    const before = performance.eventLoopUtilization()
+    await wait(took * busy * maxPause)
+    busy = performance.eventLoopUtilization(before).utilization
+  }
+}
+
+/** A slow client does not lengthen the pause. Milliseconds. */
+const maxBatchMs = 100
 
 /** Finds the account's link with this short URL, as people paste it. */
 export async function findLinkByShortUrl(db: Db, account: number, text: string): Promise<LinkRow | undefined> {
@@ -188,14 +223,7 @@ function endsBetween(account: number, from: number, before: number, dismissedAt:
           eb('updated_at', '>=', rfc3339(dismissedAt)),
         ]),
       )
-      .where(({ exists, selectFrom }) =>
-        exists(
-          selectFrom('domains')
-            .select('domains.id')
-            .whereRef('domains.id', '=', 'links.domain_id')
-            .where('domains.account_id', '=', account),
-        ),
-      )
+      .where(isServed)
   )
 }
 
@@ -209,14 +237,7 @@ async function findUsedUp(db: Db, account: number, since: number, now: string): 
     .select(['id', 'clicks_limit', 'active_period_end_at'])
     .where('account_id', '=', account)
     .where('status', '=', 'expired')
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('domains')
-          .select('domains.id')
-          .whereRef('domains.id', '=', 'links.domain_id')
-          .where('domains.account_id', '=', account),
-      ),
-    )
+    .where(isServed)
     .orderBy('id', 'desc')
     .limit(maxUsedUpLinks)
   const usedUp = query
@@ -244,9 +265,6 @@ export interface LinkName {
   readonly hasPage: boolean
 }
 
-/** Links that one query reads. */
-const batchSize = 100
-
 /** Returns the names of the account's links among these ids, by id. Deleted links are missing. */
 export async function findLinkNames(
   db: Db,
@@ -254,7 +272,7 @@ export async function findLinkNames(
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, LinkName>> {
   const names = new Map<number, LinkName>()
-  for (let at = 0; at < ids.length; at += batchSize) {
+  for (const some of parts(ids, 128)) {
     const found = query
       .selectFrom('links')
       .leftJoin('domains', (join) =>
@@ -265,7 +283,7 @@ export async function findLinkNames(
       )
       .select(['links.id', 'alias', 'title', 'domains.name as domain', 'deleted_domains.name as deletedDomain'])
       .where('links.account_id', '=', account)
-      .where('links.id', 'in', ids.slice(at, at + batchSize))
+      .where('links.id', 'in', some)
     for (const { deletedDomain, ...link } of await db.execute(found)) {
       const domain = link.domain ?? deletedDomain
       if (domain !== null) names.set(link.id, { ...link, domain, hasPage: link.domain !== null })

@@ -119,33 +119,31 @@ async function insertTags(tx: Db, account: number, link: number, tags: readonly 
   await tx.execute(insertion.onConflict((conflict) => conflict.doNothing()))
 }
 
-/** Names that one query looks up. */
-const namesPerQuery = 256
-
-/** Returns these names without those of the account's tags. */
-export async function findUnknownTags(db: Db, account: number, names: readonly string[]): Promise<string[]> {
-  const tags = query.selectFrom('tags').select('name_folded').where('account_id', '=', account)
-  const unknown: string[] = []
-  for (const some of parts(names, namesPerQuery)) {
-    const known = await db.execute(tags.where('name_folded', 'in', some.map(foldCase)))
-    const folded = new Set(known.map(({ name_folded }) => name_folded))
-    unknown.push(...some.filter((name) => !folded.has(foldCase(name))))
-  }
-  return unknown
-}
-
 /** Returns the current names of these tags, as `addTags` finds them. */
 export async function tagNamesOf(db: Db, account: number, ids: readonly number[]): Promise<string[]> {
   if (ids.length === 0) return []
   return (await db.execute(currentTags(account, ids).select('tags.name'))).map(({ name }) => name)
 }
 
+/** Returns the ids of the account's tags with these names, by their case-folded names. */
+async function tagIdsByName(db: Db, account: number, names: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const tags = query.selectFrom('tags').select(['id', 'name_folded']).where('account_id', '=', account)
+  const ids = new Map<string, number>()
+  for (const some of parts(names.map(foldCase), 256)) {
+    for (const { id, name_folded } of await db.execute(tags.where('name_folded', 'in', some))) ids.set(name_folded, id)
+  }
+  return ids
+}
+
 /** Returns the ids of the account's tags with these names, case-insensitively. */
 export async function tagIdsOf(db: Db, account: number, names: readonly string[]): Promise<ReadonlySet<number>> {
-  if (names.length === 0) return new Set()
-  const tags = query.selectFrom('tags').select('id').where('account_id', '=', account)
-  const named = await db.execute(tags.where('name_folded', 'in', names.map(foldCase)))
-  return new Set(named.map(({ id }) => id))
+  return new Set((await tagIdsByName(db, account, names)).values())
+}
+
+/** Returns these names without those of the account's tags. */
+export async function findUnknownTags(db: Db, account: number, names: readonly string[]): Promise<string[]> {
+  const known = await tagIdsByName(db, account, names)
+  return names.filter((name) => !known.has(foldCase(name)))
 }
 
 /** Returns the ids of the account's tags with these names, and locks them, so that they are not deleted meanwhile. */
