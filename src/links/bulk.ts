@@ -1,5 +1,6 @@
 /** Bulk actions: the links that match a list, their figures, and what prevents them from moving. */
 import { setImmediate as nextTick } from 'node:timers/promises'
+import { Ticks } from '../lib/periodic.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { type Db, type PageRequest, parts, type Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
@@ -88,22 +89,21 @@ export async function planMove(
   const leaving = links.filter(({ domainId }) => domainId !== domain.id)
   const moving = new Map<string, BulkLink>()
   const conflicts: MoveConflict[] = []
-  for (const some of parts(leaving, batchSize)) {
-    await nextTick()
-    const aliases = some.map(({ aliasFolded }) => aliasFolded)
-    const taken = await takenAliases(db, account, aliases, domain.id)
-    for (const link of some) {
-      const { alias, aliasFolded, url } = link
-      if (taken.has(aliasFolded)) conflicts.push({ link, reason: 'taken' })
-      else if (moving.has(aliasFolded)) conflicts.push({ link, reason: 'repeated' })
-      else if (loopViolations(url, shortUrl(domain.name, alias)).length > 0) conflicts.push({ link, reason: 'loops' })
-      else moving.set(aliasFolded, link)
-    }
+  const aliases = leaving.map(({ aliasFolded }) => aliasFolded)
+  const taken = await takenAliases(db, account, aliases, domain.id)
+  const ticks = new Ticks()
+  for (const link of leaving) {
+    const { alias, aliasFolded, url } = link
+    if (taken.has(aliasFolded)) conflicts.push({ link, reason: 'taken' })
+    else if (moving.has(aliasFolded)) conflicts.push({ link, reason: 'repeated' })
+    else if (loopViolations(url, shortUrl(domain.name, alias)).length > 0) conflicts.push({ link, reason: 'loops' })
+    else moving.set(aliasFolded, link)
+    await ticks.next()
   }
   return { moving: [...moving.values()], conflicts, there: links.length - leaving.length }
 }
 
-/** Returns which of these folded aliases, a few hundred at most, the account's links on a domain have. */
+/** Returns which of these folded aliases the account's links on a domain have. */
 export async function takenAliases(
   db: Db,
   account: number,
@@ -115,6 +115,10 @@ export async function takenAliases(
     .select('alias_folded')
     .where('account_id', '=', account)
     .where('domain_id', '=', domain)
-  const taken = await db.execute(onDomain.where('alias_folded', 'in', aliases))
-  return new Set(taken.map(({ alias_folded }) => alias_folded))
+  const taken = new Set<string>()
+  for (const some of parts(aliases, batchSize)) {
+    await nextTick()
+    for (const { alias_folded } of await db.execute(onDomain.where('alias_folded', 'in', some))) taken.add(alias_folded)
+  }
+  return taken
 }

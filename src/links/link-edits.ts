@@ -97,7 +97,7 @@ export function undoEdit(
       await removeLink(tx, account, id, null)
       return { ...link, isDeleted: true }
     }
-    const { tags, ...values } = valuesBefore(recorded.before)
+    const { tags, ...values }: ColumnsBefore = JSON.parse(recorded.before)
     const { space_id: space = null, domain_id: domain = null } = values
     if (space !== null && (await findLinkSpace(tx, account, space)) === undefined)
       throw validationFailed([unknownSpace(space)])
@@ -112,23 +112,7 @@ export function undoEdit(
   })
 }
 
-interface ValuesBefore extends Omit<LinkChange, 'tags'> {
-  readonly domain_id?: number
-  /** The ids of the tags that the link lost and got. */
+/** The changed columns that a link had before an edit, and the ids of the tags that it lost and got. */
+type ColumnsBefore = Partial<Pick<LinkRow, Exclude<keyof LinkChange, 'tags'> | 'domain_id'>> & {
   readonly tags?: { readonly add: readonly number[]; readonly remove: readonly number[] }
-}
-
-/** Returns the changed values that a link had before an edit, from their JSON. */
-function valuesBefore(json: string): ValuesBefore {
-  const { disabled, forward_query, archived, ...others } = JSON.parse(json)
-  return {
-    ...others,
-    disabled: booleanOf(disabled),
-    forward_query: booleanOf(forward_query),
-    archived: booleanOf(archived),
-  }
-}
-
-function booleanOf(flag: number | undefined): boolean | undefined {
-  return flag === undefined ? undefined : flag === 1
 }

@@ -5,7 +5,7 @@ import type { Fields } from '../http/form-encoding.ts'
 import { Ticks } from '../lib/periodic.ts'
 import { foldCase } from '../lib/text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import { type Db, parts, type Storage } from '../storage/port.ts'
+import type { Db, Storage } from '../storage/port.ts'
 import { newEdit } from '../storage/undo.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { checkedValues, type LinkActions } from './actions.ts'
@@ -16,9 +16,6 @@ import { type LinkRow, storeLink } from './schema.ts'
 
 /** A new link with its domain, or the violations in its fields. */
 export type CheckedLink = Awaited<ReturnType<typeof checkedValues>> | { readonly violations: readonly Violation[] }
-
-/** Aliases that one query looks up. */
-const aliasesPerQuery = 256
 
 /** Checks the fields of the account's new links, and that their aliases are free and different. Stores nothing. */
 export async function checkNewLinks(
@@ -62,15 +59,13 @@ async function aliasViolations(
     return { at, domain: link.domain.id, alias: link.values.alias, folded: foldCase(link.values.alias) }
   })
   for (const [domain, onDomain] of Map.groupBy(named, ({ domain }) => domain)) {
+    const aliases = onDomain.map(({ folded }) => folded)
+    const taken = await takenAliases(db, account, aliases, domain)
     const earlier = new Set<string>()
-    for (const some of parts(onDomain, aliasesPerQuery)) {
-      const aliases = some.map(({ folded }) => folded)
-      const taken = await takenAliases(db, account, aliases, domain)
-      for (const { at, alias, folded } of some) {
-        if (taken.has(folded)) found.set(at, new Refusal('taken.alias', { alias }).at('alias'))
-        else if (earlier.has(folded)) found.set(at, new Refusal('taken.above', { alias }).at('alias'))
-        earlier.add(folded)
-      }
+    for (const { at, alias, folded } of onDomain) {
+      if (taken.has(folded)) found.set(at, new Refusal('taken.alias', { alias }).at('alias'))
+      else if (earlier.has(folded)) found.set(at, new Refusal('taken.above', { alias }).at('alias'))
+      earlier.add(folded)
     }
   }
   return found

@@ -244,15 +244,7 @@ async function tryInsert(
   const now = new Date().toISOString()
   const { created_at, updated_at, ...totals } = history ?? { ...noClicks, created_at: now, updated_at: now }
   const lifetime: Lifetime = { ...values, clicks: totals.clicks }
-  const stored = {
-    ...values,
-    domain_id: domain.id,
-    disabled: Number(values.disabled),
-    forward_query: Number(values.forward_query),
-    archived: Number(values.archived),
-    created_at,
-    updated_at,
-  }
+  const stored = { ...columnsOf(values), domain_id: domain.id, created_at, updated_at }
   const folded = foldedOf(values)
   const row = {
     ...stored,
@@ -306,6 +298,14 @@ function dueAt(link: Lifetime, now: string): string | null {
   return status === 'active' ? link.active_period_end_at : null
 }
 
+type Values = Omit<LinkChange, 'tags'>
+
+/** Changed values of a link, or their columns. Undefined values stay unchanged. */
+type ChangedLink = { readonly [Name in keyof Values]: Values[Name] | LinkRow[Name] } & {
+  readonly domain_id?: number
+  readonly tags?: LinkChange['tags'] | TagChange
+}
+
 /**
  * Changes the account's link, as `Records.change` does. Throws `alias_taken`, or `validation_failed` if the space is gone or a
  * tag is unknown. The caller has locked a new domain.
@@ -314,25 +314,14 @@ export async function changeLink(
   db: Db,
   account: number,
   id: number,
-  {
-    tags,
-    ...change
-  }: Omit<LinkChange, 'tags'> & {
-    readonly domain_id?: number
-    readonly tags?: LinkChange['tags'] | TagChange
-  },
+  { tags, ...change }: ChangedLink,
   unknownTags: UnknownTags = 'create',
 ): Promise<Versioned<LinkRow> | undefined> {
-  const flags = {
-    disabled: numeric(change.disabled),
-    forward_query: numeric(change.forward_query),
-    archived: numeric(change.archived),
-  }
   const affectsStatus = lifetimeFields.some((field) => change[field] !== undefined)
   // Sorts before every time, so that the status is updated before it is next used as a filter.
   const due = affectsStatus ? { status_due_at: '' } : {}
   try {
-    const columns = { ...change, ...flags, ...foldedOf(change) }
+    const columns = { ...columnsOf(change), ...foldedOf(change) }
     return await db.write(async (tx) => {
       const isTagged = tags !== undefined && (await setTags(tx, account, id, tags, unknownTags))
       return served(await linkRecords.change(tx, account, id, columns, null, { unversioned: due, isChanged: isTagged }))
@@ -346,12 +335,19 @@ export async function changeLink(
 
 const lifetimeFields = ['disabled', 'active_period_start_at', 'active_period_end_at', 'clicks_limit'] as const
 
-function numeric(flag: boolean | undefined): number | undefined {
-  return flag === undefined ? undefined : Number(flag)
+type Columns<Values> = { readonly [Name in keyof Values]: Values[Name] extends boolean ? number : Values[Name] }
+
+/** Returns values as columns have them: flags are 0 or 1. */
+function columnsOf<Values extends object>(values: Values) {
+  const columns = Object.entries(values).map(([name, value]) => [
+    name,
+    typeof value === 'boolean' ? Number(value) : value,
+  ])
+  return Object.fromEntries(columns) as Columns<Values>
 }
 
 /** Returns the folded forms of the texts that are searched. The form of a URL or title is null if it is the text itself. */
-function foldedOf({ alias, url, title }: Pick<LinkChange, 'alias' | 'url' | 'title'>) {
+function foldedOf({ alias, url, title }: Pick<ChangedLink, 'alias' | 'url' | 'title'>) {
   return {
     alias_folded: alias === undefined ? undefined : foldCase(alias),
     url_folded: url === undefined ? undefined : folded(url),

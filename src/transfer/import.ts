@@ -1,8 +1,8 @@
-import { setImmediate as nextTick } from 'node:timers/promises'
 import { adoptTimeZones } from '../accounts/store.ts'
 import { readTimeZones, type TimeZones } from '../accounts/time-zones.ts'
 import { StartupFailure } from '../errors.ts'
 import { databaseId } from '../instance/store.ts'
+import { Ticks } from '../lib/periodic.ts'
 import type { Db } from '../storage/port.ts'
 import { formatVersion, type Totals } from './export.ts'
 import {
@@ -42,8 +42,6 @@ interface Destination extends Pick<Target, 'account' | 'asNew'> {
 
 /** Lines per transaction. */
 const batchSize = 200
-/** Lines that are read in one event-loop tick. The longest take about a millisecond each. */
-const linesPerTick = 8
 
 /** Stores the records of an export, a batch per transaction, unless they exist. Throws `StartupFailure`. */
 export async function importRecords(
@@ -108,9 +106,10 @@ async function* batches(
 ): AsyncGenerator<NumberedEntry[]> {
   let batch: NumberedEntry[] = []
   let line = 1
+  const ticks = new Ticks()
   for await (const text of lines) {
     line += 1
-    if (batch.length % linesPerTick === 0) await nextTick()
+    await ticks.next()
     const entry = text === null ? tooLong : await resultOrInvalid(() => readEntry(text, transferables))
     if (batch.push({ line, entry }) < batchSize) continue
     yield batch
