@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { stopMonotonicClock } from '../../test/clock.ts'
 import { startVisitors } from '../../test/visitors.ts'
 import { hashPassword } from '../links/password.ts'
+import { Passwords } from './passwords.ts'
 
 const url = 'https://acme.com/#top'
 const secret = 'http://go.acme.com/secret'
@@ -60,7 +60,7 @@ test('returns 410 for an expired link, and 405 for a POST to a link without a pa
 })
 
 test('returns 429 after ten wrong passwords per minute for one link from one network', async (t) => {
-  const tick = stopMonotonicClock(t)
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const { post, visit } = await serving()
   const many = await Promise.all(Array.from({ length: 12 }, (_, n) => post('wrong', { from: `2001:db8::${n + 1}` })))
   assert.deepEqual(many.map(({ status }) => status).sort(), [...Array(10).fill(401), 429, 429])
@@ -71,8 +71,38 @@ test('returns 429 after ten wrong passwords per minute for one link from one net
   assert.equal((await post('swordfish', { from: '2001:db8:0:1::1' })).status, 303)
   assert.equal((await post('swordfish', { from: '2001:db8::1', path: 'other' })).status, 303)
   assert.equal((await visit(secret)).status, 401)
-  tick(60_000)
+  t.mock.timers.tick(60_000)
   assert.equal((await post('swordfish', { from: '2001:db8::99' })).status, 303)
+})
+
+/** Returns whether a password from this address is checked. An empty password is wrong. */
+const isChecked = async (passwords: Passwords, address: string) => (await passwords.judge(1, address, '', '')) === false
+
+test('checks at most ten wrong passwords in any minute, whatever the pauses', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const passwords = new Passwords()
+  const times: number[] = []
+  let now = 0
+  for (let n = 1; n < 500; n += 1) {
+    if (await isChecked(passwords, '192.0.2.1')) times.push(now)
+    const pause = (n * 7_919) % 10_000
+    t.mock.timers.tick(pause)
+    now += pause
+  }
+  assert.ok(times.length > 300)
+  for (const [at, time] of times.slice(10).entries()) assert.ok(time - (times[at] as number) >= 60_000)
+})
+
+test('shares one limit among new networks above the maximum, until older ones are dropped', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const passwords = new Passwords(2)
+  for (const address of ['192.0.2.1', '192.0.2.2']) assert.ok(await isChecked(passwords, address))
+  for (let n = 0; n < 10; n++) assert.ok(await isChecked(passwords, `192.0.2.${3 + (n % 2)}`))
+  assert.equal(await isChecked(passwords, '192.0.2.5'), false)
+  assert.ok(await isChecked(passwords, '192.0.2.1'))
+  t.mock.timers.tick(60_000)
+  for (let n = 0; n < 10; n++) assert.ok(await isChecked(passwords, '192.0.2.5'))
+  assert.ok(await isChecked(passwords, '192.0.2.6'))
 })
 
 test('returns 400, 413 or 415 for an unreadable form, a large form or another media type', async () => {
@@ -89,7 +119,7 @@ test('returns 400, 413 or 415 for an unreadable form, a large form or another me
 })
 
 test('rejects a flood of guesses without delaying other visitors', async (t) => {
-  stopMonotonicClock(t)
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const redirect_password = await hashPassword('swordfish', 'test')
   const links = [
     { alias: 'secret', url, redirect_password },
