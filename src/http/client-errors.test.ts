@@ -1,5 +1,6 @@
 /** Malformed requests, and requests that no client should send. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, test } from 'node:test'
 import { checkRawProblem } from '../../test/answer.ts'
@@ -212,12 +213,62 @@ test('logs no server error and stores nothing for an incomplete body', async () 
   )
 })
 
-test('200 for "Expect: 100-continue" and for an unknown expectation', async () => {
-  for (const expect of ['100-continue', 'nonsense']) {
-    const lines = [`Expect: ${expect}`, 'Content-Type: application/json', 'Content-Length: 12']
-    const answers = await raw(head('POST', path, ...lines), '{"name":"x"}')
-    assert.equal(answers.at(-1)?.status, 201)
+test('sends 100 Continue only to a client of HTTP/1.1 that expects it, for a body that will be read', async () => {
+  const body = '{"name":"Awaited"}'
+  const ask = async (expected: string, { key = app.key, length = body.length, version = '1.1', sent = body } = {}) => {
+    const lines = ['Content-Type: application/json', `Content-Length: ${length}`, `Expect: ${expected}`]
+    const request = head('POST', path, ...lines)
+      .replace(app.key, key)
+      .replace('HTTP/1.1', `HTTP/${version}`)
+    return (await raw(request + sent)).map(({ status }) => status)
   }
+  assert.deepEqual(await ask('100-continue'), [100, 201])
+  assert.deepEqual(await ask('100-continue', { key: 'wm_wrong', sent: '' }), [401])
+  assert.deepEqual(await ask('100-continue', { length: 1_000_000, sent: '' }), [413])
+  assert.deepEqual(await ask('100-continue', { version: '1.0' }), [201])
+  assert.deepEqual(await ask('200-ok'), [201])
+})
+
+test('a CONNECT that is reset does not harm other clients', async () => {
+  const bytes = `CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n${'x'.repeat(100_000)}`
+  for (let n = 0; n < 20; n++) {
+    const socket = connect({ host: '127.0.0.1', port: app.port }).on('error', () => undefined)
+    const closed = once(socket.resume(), 'close')
+    socket.write(bytes, () => (n % 2 ? socket.resetAndDestroy() : socket.end()))
+    await closed
+  }
+  assert.equal((await app.send('GET', '/health', { key: null })).status, 200)
+})
+
+test('a rejected connection is closed even if its client does not close it', async () => {
+  const socket = connect({ host: '127.0.0.1', port: app.port, allowHalfOpen: true })
+  const closed = new Promise((resolve) => socket.on('error', resolve).on('close', resolve))
+  socket.write('GARBAGE\r\n\r\n')
+  socket.resume()
+  const kept = setInterval(() => socket.write('x'), 10)
+  await closed
+  clearInterval(kept)
+})
+
+test('201 for a request that is followed by garbage', async () => {
+  const body = '{"name":"Kept"}'
+  const request = head('POST', path, 'Content-Type: application/json', `Content-Length: ${body.length}`)
+  const answers = await raw(`${request.replace('Connection: close\r\n', '')}${body}GARBAGE\r\n\r\n`)
+  assert.equal(answers[0]?.status, 201)
+})
+
+test('400 for a Transfer-Encoding other than chunked, and nothing is deleted', async () => {
+  const { body } = await app.send('POST', path, { form: { name: 'Kept' } })
+  const at = `${path}/${body.data.id}`
+  for (const coding of ['gzip', 'xchunked', 'gzip, chunked']) {
+    assertOnly(await raw(`${head('DELETE', at, `Transfer-Encoding: ${coding}`)}0\r\n\r\n`), 400, 'malformed_request')
+    assert.equal((await app.send('GET', at)).status, 200)
+  }
+})
+
+test('400 for a repeated Host or Authorization header', async () => {
+  for (const name of ['Host', 'Authorization'])
+    assertOnly(await raw(head('GET', path, `${name}: b`)), 400, 'malformed_request')
 })
 
 test('200, 204, 404 and 405 for a target in absolute form', async () => {

@@ -167,6 +167,13 @@ describe('JSON', () => {
   })
 })
 
+test('422 for a name of 60 KB of combining marks, without normalizing it', async (t) => {
+  const normalize = t.mock.method(String.prototype, 'normalize')
+  const answer = await app.send('POST', spaces, { json: { name: `a${'\u0301\u0316'.repeat(15_000)}` } })
+  assertRefused(answer, ['name', 'too_long'])
+  assert.ok(normalize.mock.calls.every((each) => String(each.this).length < 10_000))
+})
+
 const postJson = (body: string) => post(body, json)
 const codesOf = ({ body }: { body: Json }, field: string): string[] =>
   (body.violations ?? []).filter((each: Json) => each.field === field).map((each: Json) => each.code)

@@ -35,11 +35,4 @@ describe('GET /me', () => {
       [null, null, ['*'], { id: account, name: 'Another' }],
     )
   })
-
-  test('401 without a key, and 405 for anything but GET', async () => {
-    const app = await startApp()
-    assert.equal((await app.send('GET', path, { key: null })).body.code, 'missing_api_key')
-    const { status, headers } = await app.send('DELETE', path)
-    assert.deepEqual([status, headers.allow], [405, 'GET, HEAD, OPTIONS'])
-  })
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { METHODS } from 'node:http'
 import { describe, test } from 'node:test'
+import { generateKey } from '../../src/keys/key.ts'
 import { startApp } from '../app.ts'
 
 const app = await startApp()
@@ -18,6 +19,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   '/api/v1/links': ['GET', 'HEAD', 'POST', 'OPTIONS'],
   '/api/v1/links/1': ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
   '/api/v1/stats': ['GET', 'HEAD', 'OPTIONS'],
+  '/api/v1/me': ['GET', 'HEAD', 'OPTIONS'],
   '/health': ['GET', 'HEAD', 'OPTIONS'],
   '/problems/not_found': ['GET', 'HEAD', 'OPTIONS'],
 }
@@ -96,6 +98,15 @@ describe('X-Request-Id', () => {
       const sent = (await asked(id)).headers['x-request-id']
       assert.notEqual(sent, id)
       assert.match(String(sent), /^[\w.-]{1,64}$/)
+    }
+  })
+
+  test('200 with a new id instead of one that contains an API key, which is not logged', async () => {
+    for (const secret of [app.key, generateKey()]) {
+      for (const id of [secret, `id-${secret}`, `${secret}-7`, `x${secret}.y`]) {
+        assert.ok(!String((await asked(id)).headers['x-request-id']).includes(secret))
+        assert.ok(!JSON.stringify(app.logs).includes(secret))
+      }
     }
   })
 
