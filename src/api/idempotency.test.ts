@@ -2,14 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { runs } from '../../test/runs.ts'
-import { idempotencyKeyPattern, maxIdempotencyKey, parseIdempotencyKey } from './idempotency.ts'
+import { parseIdempotencyKey } from './idempotency.ts'
 
 const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code))
-const key = fc.string({
-  unit: fc.oneof(visible, fc.constantFrom('"', '\\')),
-  minLength: 1,
-  maxLength: maxIdempotencyKey,
-})
+const key = fc.string({ unit: fc.oneof(visible, fc.constantFrom('"', '\\')), minLength: 1, maxLength: 255 })
 const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`
 
 test('parses the same key bare and quoted', () => {
@@ -32,24 +28,10 @@ test('parses any text to a key of 1 to 255 visible characters, or to null', () =
   )
 })
 
-test('the documented pattern matches exactly the valid values', () => {
-  const pattern = new RegExp(idempotencyKeyPattern, 'u')
-  const header = fc.oneof(key, key.map(quoted), fc.string(), fc.string({ unit: fc.constantFrom('"', '\\', 'a', ' ') }))
-  fc.assert(
-    fc.property(header, (text) => assert.equal(pattern.test(text), parseIdempotencyKey(text) !== null)),
-    { numRuns: runs(2_000) },
-  )
-  for (const length of [0, 1, maxIdempotencyKey, maxIdempotencyKey + 1]) {
-    const isValid = length > 0 && length <= maxIdempotencyKey
-    assert.equal(pattern.test('a'.repeat(length)), isValid)
-    assert.equal(pattern.test(quoted('"'.repeat(length))), isValid)
-  }
-})
-
 test('accepts keys of up to 255 characters without escapes', () => {
-  const longest = '"'.repeat(maxIdempotencyKey)
+  const longest = '"'.repeat(255)
   assert.equal(parseIdempotencyKey(quoted(longest)), longest)
   assert.equal(parseIdempotencyKey(quoted(`${longest}"`)), null)
-  assert.equal(parseIdempotencyKey('a'.repeat(maxIdempotencyKey)), 'a'.repeat(maxIdempotencyKey))
-  assert.equal(parseIdempotencyKey('a'.repeat(maxIdempotencyKey + 1)), null)
+  assert.equal(parseIdempotencyKey('a'.repeat(255)), 'a'.repeat(255))
+  assert.equal(parseIdempotencyKey('a'.repeat(256)), null)
 })

@@ -52,7 +52,7 @@ export class RateLimits {
 
   /** Counts a request of an API key or a dashboard session. Returns `rate_limited` above the limit. */
   countRequest(policy: 'key' | 'session', id: number, exchange: Exchange): Failure | undefined {
-    return this.#count(policy, String(id), exchange)
+    return this.#count(policy, String(id), 1, exchange)
   }
 
   /**
@@ -60,17 +60,15 @@ export class RateLimits {
    * none. More than the limit count as the limit.
    */
   countUnits(policy: 'key' | 'session', id: number, units: number, exchange: Exchange): Failure | undefined {
-    if (this.perMinute === null) return undefined
-    const more = Math.min(units, this.perMinute) - 1
-    const usage = this.#add(policy, String(id), more, exchange)
-    if (usage.used <= this.perMinute) return undefined
-    this.#add(policy, String(id), -more - 1, exchange)
-    return new Failure('rate_limited', rateLimitDetails[policy], { retryAfter: secondsLeft(usage) })
+    const counted = Math.min(units, this.#limits[policy])
+    const limited = this.#count(policy, String(id), counted - 1, exchange)
+    if (limited !== undefined) this.#add(policy, String(id), -counted, exchange)
+    return limited
   }
 
   /** Counts a failed authentication of the network. Valid keys are not affected, so that clients can't lock out others. */
   countFailedAuthentication(exchange: Exchange): Failure | undefined {
-    return this.#count('address', networkOf(exchange.clientAddress), exchange)
+    return this.#count('address', networkOf(exchange.clientAddress), 1, exchange)
   }
 
   /** Adds the headers of the client's network to a response that did not require a key. */
@@ -79,9 +77,9 @@ export class RateLimits {
     this.#add('address', networkOf(exchange.clientAddress), 0, exchange)
   }
 
-  #count(policy: Policy, subject: string, exchange: Exchange): Failure | undefined {
+  #count(policy: Policy, subject: string, requests: number, exchange: Exchange): Failure | undefined {
     if (this.perMinute === null) return undefined
-    const usage = this.#add(policy, subject, 1, exchange)
+    const usage = this.#add(policy, subject, requests, exchange)
     if (usage.used <= this.#limits[policy]) return undefined
     return new Failure('rate_limited', rateLimitDetails[policy], { retryAfter: secondsLeft(usage) })
   }
