@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { deflateSync, inflateSync } from 'node:zlib'
 import decodeQR from 'qr/decode.js'
 import { drawPng, drawSvg, encodeModules, isLogo, type Look, paintRows, plainLook } from './code.ts'
-import { decodeRgbaPng, encodePng, resize, withFilterTypes } from './image.ts'
+import { decodeRgbaPng, encodePng, type Raster, resizedLines, withFilterTypes } from './image.ts'
 
 /** A logo with random opaque pixels, which damages as many modules as any. */
 function noisyLogo(width: number, height: number): Buffer {
@@ -48,22 +48,18 @@ function decode(png: Buffer): string {
 }
 
 test('codes with a logo are readable in colors that only just have enough contrast, at all sizes', async () => {
-  for (const colors of [
-    { dark: '#000000', background: '#ffffff' },
-    { dark: '#757575', background: '#ffffff' },
-    { dark: '#000000', background: '#acacac' },
-  ]) {
-    for (const [length, size] of [
-      [14, 128],
-      [25, 200],
-      [25, 2_048],
-      [60, 512],
-      [400, 1_024],
-    ] as const) {
-      const text = `https://${'x'.repeat(length - 8)}`
-      const png = await drawPng(encodeModules(text, 'H'), { size, margin: 4 }, { ...colors, logo })
-      assert.equal(decode(png), text, `${JSON.stringify(colors)} ${length} ${size}`)
-    }
+  const pale = { dark: '#757575', background: '#ffffff', logo }
+  const dim = { dark: '#000000', background: '#acacac', logo }
+  for (const [look, length, size] of [
+    [pale, 14, 128],
+    [dim, 25, 200],
+    [pale, 25, 2_048],
+    [dim, 60, 512],
+    [pale, 400, 1_024],
+  ] as const) {
+    const text = `https://${'x'.repeat(length - 8)}`
+    const png = await drawPng(encodeModules(text, 'H'), { size, margin: 4 }, look)
+    assert.equal(decode(png), text, `${look.dark} ${length} ${size}`)
   }
 })
 
@@ -160,13 +156,14 @@ test('accepts only a logo as Waymark stores it', () => {
 })
 
 test('an image is the same after it is decoded, and blends all pixels when it shrinks', () => {
+  const resize = (raster: Raster, width: number, height: number) => {
+    const line = resizedLines(raster, width, height)
+    return Buffer.concat(Array.from({ length: height }, (_, y) => line(y)))
+  }
   const raster = decodeRgbaPng(logo, 64)
-  assert.ok(raster)
-  assert.deepEqual(resize(raster, 64, 64), raster)
+  assert.ok(raster && resize(raster, 64, 64).equals(raster.data))
   const half = { width: 2, height: 2, data: Uint8Array.from([255, 0, 0, 255, 9, 9, 9, 0, 255, 0, 0, 255, 9, 9, 9, 0]) }
-  assert.deepEqual([...resize(half, 1, 1).data], [255, 0, 0, 128])
-  assert.deepEqual(
-    [...resize({ width: 1, height: 1, data: Uint8Array.from([1, 2, 3, 255]) }, 2, 1).data],
-    [1, 2, 3, 255, 1, 2, 3, 255],
-  )
+  assert.deepEqual([...resize(half, 1, 1)], [255, 0, 0, 128])
+  const pixel = [1, 2, 3, 255]
+  assert.deepEqual([...resize({ width: 1, height: 1, data: Uint8Array.from(pixel) }, 2, 1)], [...pixel, ...pixel])
 })

@@ -101,20 +101,12 @@ interface Window {
   readonly weights: readonly number[]
 }
 
-/** Resamples an image with a triangle filter. A smaller image blends all pixels of the original. */
-export function resize(raster: Raster, toWidth: number, toHeight: number): Raster {
-  const line = resizedLines(raster, toWidth, toHeight)
-  const data = new Uint8Array(4 * toWidth * toHeight)
-  for (let y = 0; y < toHeight; y++) data.set(line(y), 4 * toWidth * y)
-  return { width: toWidth, height: toHeight, data }
-}
-
-/** Returns a function that returns a line of the picture that `resize` returns, so that a large one needs no long turn. */
-export function resizedLines(
-  { width, height, data }: Raster,
-  toWidth: number,
-  toHeight: number,
-): (y: number) => Uint8Array {
+/**
+ * Resamples an image with a triangle filter: a smaller image blends all pixels of the original. Returns a function that
+ * returns one line, so that no event-loop tick is long.
+ */
+export function resizedLines(raster: Raster, toWidth: number, toHeight: number): (y: number) => Buffer {
+  const { width, height, data } = raster
   const columns = windowsOf(width, toWidth)
   const narrowed = new Float32Array(4 * toWidth * height)
   for (let y = 0; y < height; y++) {
@@ -162,8 +154,8 @@ function premultiplied(data: Uint8Array): Float32Array {
   return values
 }
 
-function straightened(premultiplied: Float32Array): Uint8Array {
-  const data = new Uint8Array(premultiplied.length)
+function straightened(premultiplied: Float32Array): Buffer {
+  const data = Buffer.alloc(premultiplied.length)
   for (let at = 0; at < data.length; at += 4) {
     const alpha = premultiplied[at + 3] as number
     if (alpha < 0.5) continue

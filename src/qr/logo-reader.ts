@@ -9,7 +9,7 @@ import { deflateSync } from 'node:zlib'
 import { initWasm, Resvg } from '@resvg/resvg-wasm'
 import decodeQR from 'qr/decode.js'
 import { encodeModules, maxLogoBytes, maxLogoSide, paintRows } from './code.ts'
-import { encodePng, type Raster, resize, withFilterTypes } from './image.ts'
+import { encodePng, type Raster, resizedLines, withFilterTypes } from './image.ts'
 import type { LogoProblem, LogoRequest, LogoResponse } from './logo.ts'
 
 /** The longest side of a PNG or JPEG in pixels. */
@@ -27,11 +27,6 @@ class Rejection extends Error {
 }
 
 type ImageType = 'png' | 'jpeg' | 'svg'
-
-interface ImageSize {
-  readonly width: number
-  readonly height: number
-}
 
 /** Draws an image file. Throws `Rejection`. */
 function draw(file: Buffer): Raster {
@@ -52,45 +47,20 @@ function imageTypeOf(file: Buffer): ImageType | null {
   return start.startsWith('<') && /<svg[\s>]/.test(file.toString('utf8')) ? 'svg' : null
 }
 
-/** Returns the size in pixels that the header states; null if it has none. */
-function imageSizeOf(file: Buffer, type: 'png' | 'jpeg'): ImageSize | null {
-  return type === 'png' ? pngSizeOf(file) : jpegSizeOf(file)
-}
-
-function pngSizeOf(file: Buffer): ImageSize | null {
-  return file.length < 24 ? null : { width: file.readUInt32BE(16), height: file.readUInt32BE(20) }
-}
-
-/** The segments of JPEG that start a frame (ITU-T T.81, table B.1): 0xC0 to 0xCF but tables and extensions. */
-const notFrames = [0xc4, 0xc8, 0xcc]
-
-function jpegSizeOf(file: Buffer): ImageSize | null {
-  for (let at = 2; at + 9 <= file.length && file[at] === 0xff; ) {
-    const marker = file[at + 1] as number
-    if (marker >= 0xc0 && marker <= 0xcf && !notFrames.includes(marker)) {
-      return { width: file.readUInt16BE(at + 7), height: file.readUInt16BE(at + 5) }
-    }
-    at += marker === 0xff ? 1 : 2 + file.readUInt16BE(at + 2)
-  }
-  return null
-}
-
 /** Without fonts, text shows nothing. The library ignores scripts and references to other files. */
 const font = { loadSystemFonts: false }
 
 function drawSvgFile(svg: string): Raster {
   const { width, height } = new Resvg(svg, { font })
-  return render(svg, width > height ? 'width' : 'height', maxLogoSide)
+  return render(new Resvg(svg, { font, fitTo: { mode: width > height ? 'width' : 'height', value: maxLogoSide } }))
 }
 
 function drawBitmap(file: Buffer, type: Exclude<ImageType, 'svg'>): Raster {
-  const size = imageSizeOf(file, type)
-  if (size === null) throw new Rejection('damaged')
-  const { width, height } = size
-  if (Math.max(width, height) > maxImageSide) throw new Rejection('size')
   const href = `data:image/${type};base64,${file.toString('base64')}`
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><image width="${width}" height="${height}" href="${href}"/></svg>`
-  const image = render(svg, 'width', width)
+  // The document has the size that the header of the image states.
+  const svg = new Resvg(`<svg xmlns="http://www.w3.org/2000/svg"><image href="${href}"/></svg>`, { font })
+  if (Math.max(svg.width, svg.height) > maxImageSide) throw new Rejection('size')
+  const image = render(svg)
   // The library leaves out an image that it can't decode.
   if (isEmpty(image)) throw new Rejection('damaged')
   return image
@@ -101,8 +71,8 @@ function isEmpty({ data }: Raster): boolean {
   return !data.some((value, at) => at % 4 === 3 && value > 0)
 }
 
-function render(svg: string, mode: 'width' | 'height', value: number): Raster {
-  const { width, height, pixels } = new Resvg(svg, { font, fitTo: { mode, value } }).render()
+function render(svg: InstanceType<typeof Resvg>): Raster {
+  const { width, height, pixels } = svg.render()
   for (let at = 0; at < pixels.length; at += 4) {
     const alpha = pixels[at + 3] as number
     for (let c = 0; c < 3 && alpha > 0; c++) pixels[at + c] = Math.min(255, ((pixels[at + c] as number) * 255) / alpha)
@@ -115,16 +85,15 @@ function encodeLogo(image: Raster): Buffer {
   const longest = Math.max(image.width, image.height)
   for (const side of sides) {
     const scale = Math.min(1, side / longest)
-    const [width, height] = [image.width, image.height].map((length) => Math.max(1, Math.round(length * scale)))
-    const logo = encode(resize(image, width as number, height as number))
+    const width = Math.max(1, Math.round(image.width * scale))
+    const height = Math.max(1, Math.round(image.height * scale))
+    const line = resizedLines(image, width, height)
+    const lines = Array.from({ length: height }, (_, y) => line(y))
+    const data = deflateSync(withFilterTypes(lines), { level: 9 })
+    const logo = encodePng({ width, height, format: 'rgba', data })
     if (logo.length <= maxLogoBytes) return logo
   }
   throw new Rejection('size')
-}
-
-function encode({ width, height, data }: Raster): Buffer {
-  const lines = Array.from({ length: height }, (_, y) => Buffer.from(data.subarray(4 * width * y, 4 * width * (y + 1))))
-  return encodePng({ width, height, format: 'rgba', data: deflateSync(withFilterTypes(lines), { level: 9 }) })
 }
 
 /** The sizes in pixels at which the code must be readable. */
