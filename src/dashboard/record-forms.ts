@@ -3,6 +3,7 @@ import { insertRecord, type ResourceHandlers } from '../api/operations.ts'
 import { type Domain, domainOperations } from '../domains/schema.ts'
 import { domainRecords } from '../domains/store.ts'
 import { Failure, found, preconditionFailed } from '../errors.ts'
+import type { Form } from '../forms/form.ts'
 import { colors, positiveInteger } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
@@ -14,20 +15,34 @@ import type { Precondition, Versioned } from '../storage/records.ts'
 import { type Tag, tagOperations } from '../tags/schema.ts'
 import { tagRecords } from '../tags/store.ts'
 import { ListState } from './lists.ts'
-import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from './pages.ts'
+import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from './pages.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from './parts/buttons.ts'
 import { type Choice, FormState, textField } from './parts/fields.ts'
 import { colorField } from './parts/links.ts'
 import { conflictMessage, type Difference } from './parts/messages.ts'
 
+/** Renders the page with a form. */
+type FormPage = (state: FormState, request: PageRequest) => PageContent | Promise<PageContent>
+
+/** Returns the handler of a form. If `submit` throws a failure with violations, the page shows the form again. */
+export function formHandler(page: FormPage, submit: PageHandler): PageHandler {
+  return async (request) => {
+    const result = await attempt(() => submit(request))
+    if (!(result instanceof Failure)) return result
+    return { ...(await page(new FormState(request.fields, result.facts.violations), request)), status: 422 }
+  }
+}
+
 interface EditForm {
   readonly name: string
   readonly controls: (state: FormState) => Html
-  readonly differences: (sent: Fields) => readonly Difference[]
+  /** Formats a value of the form to compare two versions of the record; unchanged by default. */
+  readonly format?: (field: string, value: string) => string
 }
 
 export interface RecordForms<Row extends { readonly id: number }> {
   readonly what: 'link' | 'domain' | 'space' | 'tag'
+  readonly labels: Readonly<Record<string, string>>
   readonly actions: Pick<ResourceHandlers<Row>, 'find' | 'insertion' | 'onStored'> & {
     /** Changes the record as in `ResourceHandlers`. `edit` is the id with which the dashboard can undo that. */
     readonly change: (
@@ -35,9 +50,11 @@ export interface RecordForms<Row extends { readonly id: number }> {
     ) => Promise<Versioned<Row> & { readonly edit?: number | null }>
   }
   readonly initialValues: (request: PageRequest) => Promise<Fields>
-  readonly newPage: (state: FormState, request: PageRequest) => Promise<PageContent>
+  readonly newPage: FormPage
   /** Returns the values of the form for an existing record; its fields by default. */
   readonly valuesOf?: (record: Row) => Fields
+  /** Returns the fields of the API for the values of a form; the same by default. */
+  readonly fieldsIn?: (values: Fields) => Fields
   readonly editForm: (record: Row, request: PageRequest) => Promise<EditForm>
 }
 
@@ -47,89 +64,84 @@ export function addRecordForms<Row extends { readonly id: number }>(
   db: Db,
   forms: RecordForms<Row>,
 ): void {
-  const { what, actions, newPage, editForm, valuesOf = (record) => ({ ...record }) } = forms
-  const home = `/app/${what}s`
+  const { what, actions, newPage, editForm, valuesOf = (record) => ({ ...record }), fieldsIn = (form) => form } = forms
+  const place = `${what}s` as const
+  const home = `/app/${place}`
   const find = async ({ account }: PageRequest, id: number) => found(await actions.find(account, id), what)
 
   pages.get(`${home}/new`, async (request) => newPage(new FormState(await forms.initialValues(request)), request))
 
-  pages.post(home, async (request) => {
-    const { account, fields } = request
-    const stored = await attempt(() => insertRecord(actions, db, account, fields))
-    if (!(stored instanceof Failure))
-      return new Redirect(`${home}/${stored.record.id}`, { code: `${what}-created`, ids: [stored.record.id] })
-    return { ...(await newPage(new FormState(fields, stored.facts.violations), request)), status: 422 }
-  })
+  const insert: PageHandler = async ({ account, fields }) => {
+    const { id } = (await insertRecord(actions, db, account, fieldsIn(fields))).record
+    return new Redirect(`${home}/${id}`, { code: `${what}-created`, ids: [id] })
+  }
+  pages.post(home, formHandler(newPage, insert))
 
   pages.get(`${home}/:id/edit`, async (request) => {
     const id = idParam(request, what)
     const { record, version } = await find(request, id)
     const state = new FormState({ ...valuesOf(record), version })
-    return { ...editPage(`${home}/${id}`, await editForm(record, request), state, null), place: `${what}s` }
+    return { ...editPage(`${home}/${id}`, await editForm(record, request), state), place }
   })
 
   pages.post(`${home}/:id`, async (request) => {
-    const { account, fields } = request
-    const { version, ...sent } = fields
+    const { version, ...form } = request.fields
+    const sent = fieldsIn(form)
     const id = idParam(request, what)
     const path = `${home}/${id}`
-    const saved = await attempt(() => actions.change(account, id, sent, preconditionFrom(version)))
+    const saved = await attempt(() => actions.change(request.account, id, sent, preconditionFrom(version)))
     if (!(saved instanceof Failure)) {
       return new Redirect(path, { code: `${what}-saved`, ids: saved.edit ? [id, saved.edit] : [id] })
     }
-    const isConflict = saved.code === conflict
     const now = await find(request, id)
-    const form = await editForm(now.record, request)
-    const state = new FormState({ ...fields, version: now.version }, saved.facts.violations)
-    const page = editPage(path, form, state, isConflict ? form.differences(sent) : null)
-    return { ...page, place: `${what}s`, status: isConflict ? 409 : 422 }
+    const shown = await editForm(now.record, request)
+    const state = new FormState({ ...form, version: now.version }, saved.facts.violations)
+    if (saved.code !== conflict) return { ...editPage(path, shown, state), place, status: 422 }
+    const differences = differencesOf(sent, fieldsIn(valuesOf(now.record)), forms.labels, shown.format)
+    return { ...editPage(path, shown, state, conflictMessage(differences)), place, status: 409 }
   })
 }
 
-function editPage(
-  path: string,
-  { name, controls }: EditForm,
-  state: FormState,
-  differences: readonly Difference[] | null,
-) {
-  const message = differences && conflictMessage(differences)
-  const body = html`${message}<form method="post" action="${path}" class="form" data-guard novalidate>
-${hiddenFields({ version: state.field('version').value })}${state.withErrors(controls(state))}
-<div class="actions">${submitButton({ label: 'Save' })}${linkButton({ label: 'Cancel', href: path })}</div></form>`
-  return { title: `Edit ${name}`, heading: html`Edit <bdi>${name}</bdi>`, body }
+function editPage(path: string, { name, controls }: EditForm, state: FormState, message: Html | null = null) {
+  const version = hiddenFields({ version: state.field('version').value })
+  const form = guardedForm(path, 'Save', html`${version}${state.withErrors(controls(state))}`, path)
+  return { title: `Edit ${name}`, heading: html`Edit <bdi>${name}</bdi>`, body: html`${message}${form}` }
 }
 
 /** Returns the fields that were sent with another value than the stored one. */
-export function differing(fields: readonly (Omit<Difference, 'yours'> & { readonly yours: unknown })[]): Difference[] {
-  return fields.filter((field): field is Difference => typeof field.yours === 'string' && field.yours !== field.theirs)
+function differencesOf(
+  sent: Fields,
+  stored: Fields,
+  labels: Readonly<Record<string, string>>,
+  format: NonNullable<EditForm['format']> = (_, value) => value,
+): Difference[] {
+  return Object.entries(stored).flatMap(([field, value]) => {
+    const [label, yours, theirs] = [labels[field], sent[field], String(value ?? '')]
+    if (label === undefined || typeof yours !== 'string' || yours === theirs) return []
+    return { label, yours: format(field, yours), theirs: format(field, theirs) }
+  })
 }
 
 /** Returns the forms of spaces and tags, which have a name and a color. */
 export function nameAndColor(labels: { readonly name: string; readonly color: string }) {
-  const controls = (state: FormState) => {
+  const newControls = (state: FormState) => {
     const hasFocus = state.field('name').value === ''
     return html`${textField(state, { name: 'name', label: labels.name, hasFocus })}${colorField(state)}`
   }
-  const editForm = async ({ name, color }: { readonly name: string; readonly color: number }) => ({
-    name,
-    controls,
-    differences: (sent: Fields) =>
-      differing([
-        { label: labels.name, yours: sent.name, theirs: name },
-        {
-          label: labels.color,
-          yours: sent.color && (colors[Number(sent.color) - 1] ?? ''),
-          theirs: colors[color - 1] ?? '',
-        },
-      ]),
-  })
-  return { initialValues: async () => ({ color: 1 }), newControls: controls, editForm }
+  const format = (field: string, value: string) => (field === 'color' ? (colors[Number(value) - 1] ?? '') : value)
+  const editForm = async ({ name }: { readonly name: string }) => ({ name, controls: newControls, format })
+  return { labels, initialValues: async () => ({ color: 1 }), newControls, editForm }
+}
+
+/** Renders a form with a button. Scripts ask before people leave it with changes. */
+export function guardedForm(action: string, label: string, controls: Html, cancel: string | null): Html {
+  return html`<form method="post" action="${action}" class="form" data-guard novalidate>${controls}
+<div class="actions">${submitButton({ label })}${cancel && linkButton({ label: 'Cancel', href: cancel })}</div></form>`
 }
 
 /** Renders the form for a new record, which is posted to the path of the list. */
 export function newRecordForm(home: string, label: string, controls: Html): Html {
-  return html`<form method="post" action="${home}" class="form" data-guard novalidate>${onceField()}${controls}
-<div class="actions">${submitButton({ label })}<a class="button plain" href="${home}">Cancel</a></div></form>`
+  return guardedForm(home, label, html`${onceField()}${controls}`, home)
 }
 
 /** Returns the precondition that the record still has the version that the form was opened with; null without one. */
@@ -140,6 +152,13 @@ function preconditionFrom(version: unknown): Precondition | null {
       if (version !== present) throw preconditionFailed(present)
     },
   }
+}
+
+/** Returns the values of the fields. Throws `validation_failed`. */
+export function valuesIn<Values>(form: Pick<Form<Values>, 'check'>, fields: Fields): Values {
+  const values = form.check(fields)
+  if (values instanceof Failure) throw values
+  return values
 }
 
 /** Returns the result of the action, or the failure if fields are invalid or someone else has changed the record. */

@@ -186,6 +186,15 @@ describe('returns 409 with both versions after someone else saved', () => {
       await place.stored('/spaces', { name: 'Twin' }),
     ]
     await clash(`/app/links/${id}`, { space_id: `${red.id}` }, { space_id: `${blue.id}` }, ['Space', 'Twin'])
+    // Equal tags are no difference, and browsers don't send unchecked boxes.
+    const theirTime = { tags: 'Print', disabled: 'true', active_period_end_at: '2027-01-01T23:30' }
+    for (const [at, shown] of [
+      ['2027-01-02T00:30', 'Jan 2, 2027, 00:30 UTC'],
+      ['2027-01-01T23:30:05', '2027-01-01T23:30:05Z'],
+    ] as const) {
+      const told = [`Current value Stops working on${shown}Jan 1, 2027, 23:30 UTC DisabledYes`]
+      await clash(`/app/links/${id}`, { tags: ' Print ,', active_period_end_at: at }, theirTime, told)
+    }
   })
 
   test('for a domain and for a space', async () => {

@@ -18,7 +18,7 @@ import { type FormState, textField } from '../parts/fields.ts'
 import { quantity, timeAgo } from '../parts/format.ts'
 import { destination, linkCount } from '../parts/links.ts'
 import type { Column } from '../parts/table.ts'
-import { attempt, differing } from '../record-forms.ts'
+import { attempt } from '../record-forms.ts'
 import { returnPath } from '../return-path.ts'
 import { copyableHostName, reachabilityBadge, reachabilitySection } from './domain-reachability.ts'
 import { GroupPages, type Listed } from './groups.ts'
@@ -57,20 +57,14 @@ export function addDomainPages(pages: Pages, services: Services): void {
     ],
     isNamed: (domain, text) => isNameOf(domain, text),
     remove: (account, id) => domains.removeForNow(account, id),
-    actions: {
-      ...domains,
-      insertion: (account, fields) => domains.insertion(account, { ...fields, name: hostOfUrl(fields.name) }),
-    },
+    actions: domains,
+    labels: domainLabels,
+    fieldsIn: (values) => ('name' in values ? { ...values, name: hostOfUrl(values.name) } : values),
     initialValues: async () => ({}),
     newControls: newDomainFields,
-    editForm: async ({ id, name_unicode, homepage_url, not_found_url }) => ({
+    editForm: async ({ id, name_unicode }) => ({
       name: name_unicode,
       controls: (state) => html`${fixedName(id, name_unicode)}${urlFields(state)}`,
-      differences: (sent) =>
-        differing([
-          { label: domainLabels.homepage_url, yours: sent.homepage_url, theirs: homepage_url ?? '' },
-          { label: domainLabels.not_found_url, yours: sent.not_found_url, theirs: not_found_url ?? '' },
-        ]),
     }),
   }).addTo(pages)
   addRestoration(pages, domains)

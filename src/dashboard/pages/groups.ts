@@ -1,7 +1,7 @@
 /** Pages for domains, spaces and tags, which group links: lists, statistics and deletion. */
 import { maxSummedLinks, recentClicksOf, recentClicksOfTags, recentDays } from '../../analytics/recent.ts'
 import type { ResourceHandlers } from '../../api/operations.ts'
-import { found } from '../../errors.ts'
+import { found, validationFailed } from '../../errors.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { countLinksIn } from '../../links/store.ts'
 import { resources } from '../../resources.ts'
@@ -14,7 +14,7 @@ import { quantity, timeAgo } from '../parts/format.ts'
 import { recentClickCount, truncateMiddle } from '../parts/links.ts'
 import { confirmation, emptyState } from '../parts/messages.ts'
 import { type Column, table } from '../parts/table.ts'
-import { addRecordForms, newRecordForm, type RecordForms } from '../record-forms.ts'
+import { addRecordForms, formHandler, newRecordForm, type RecordForms } from '../record-forms.ts'
 import { breakdownBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { Statistics } from '../statistics/statistics.ts'
@@ -79,25 +79,26 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
 
   addTo(pages: Pages): void {
     const { words, newControls } = this.#group
-    const newPage = async (state: FormState) => {
+    const newPage = (state: FormState) => {
       const body = newRecordForm(this.#home, words.create, state.withErrors(newControls(state)))
       return { title: words.add, place: this.#place, body }
     }
     addRecordForms<Row>(pages, this.#services.storage, { ...this.#group, newPage })
     pages.get(this.#home, (request) => this.#list(request))
     pages.get(`${this.#home}/:id`, (request) => this.#show(request))
-    pages.get(`${this.#home}/:id/delete`, (request) => this.#askToDelete(request))
-    pages.post(`${this.#home}/:id/delete`, (request) => this.#remove(request))
+    const deletion = (state: FormState, request: PageRequest) => this.#askToDelete(state, request)
+    const remove = (request: PageRequest) => this.#remove(request)
+    pages.get(`${this.#home}/:id/delete`, (request) => deletion(new FormState({}), request))
+    pages.post(`${this.#home}/:id/delete`, formHandler(deletion, remove))
   }
 
   /** Deletes the group if its name was typed, where that is asked. */
-  async #remove(request: PageRequest): Promise<PageContent | Redirect> {
+  async #remove(request: PageRequest): Promise<Redirect> {
     const { what, nameOf, isNamed, remove } = this.#group
     const row = await this.#requested(request)
     const sent = request.fields[nameField]
     if (isNamed !== undefined && !isNamed(row, typeof sent === 'string' ? sent.trim() : '')) {
-      const violation = new Refusal('not_allowed.confirmation', { name: nameOf(row) }).at(nameField)
-      return { ...(await this.#askToDelete(request, new FormState(request.fields, [violation]))), status: 422 }
+      throw validationFailed([new Refusal('not_allowed.confirmation', { name: nameOf(row) }).at(nameField)])
     }
     await remove(request.account, row.id)
     return new Redirect(this.#home, { code: `${what}-deleted`, ids: [row.id] })
@@ -231,7 +232,7 @@ ${menu(
 )}</div>`
   }
 
-  async #askToDelete(request: PageRequest, state = new FormState({})): Promise<PageContent> {
+  async #askToDelete(state: FormState, request: PageRequest): Promise<PageContent> {
     const { what, nameOf, deletion, isNamed, linksOf } = this.#group
     const row = await this.#requested(request)
     const query = { [`${what}_id`]: String(row.id) }

@@ -1,5 +1,5 @@
 /** API key pages: the list, creation and revocation. */
-import { Failure, found } from '../../errors.ts'
+import { found } from '../../errors.ts'
 import { type Field, form, optional, required } from '../../forms/form.ts'
 import { boundedText, oneOf } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
@@ -8,13 +8,13 @@ import { type Scope, scopes } from '../../keys/scope.ts'
 import { createKey, findOwnKey, type IssuedKey, type Key, listKeys, revokeOwnKey, statusOf } from '../../keys/store.ts'
 import { Refusal } from '../../violations.ts'
 import { slicePage } from '../lists.ts'
-import { idParam, type PageContent, type Pages, Redirect, type Services } from '../pages.ts'
+import { idParam, type PageContent, type PageHandler, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyable, linkButton } from '../parts/buttons.ts'
 import { type Choice, checkbox, FormState, selectField, textField } from '../parts/fields.ts'
 import { capitalize, timeAgo } from '../parts/format.ts'
 import { confirmation, confirmLink, emptyState } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
-import { newRecordForm } from '../record-forms.ts'
+import { formHandler, newRecordForm, valuesIn } from '../record-forms.ts'
 
 const home = '/app/keys'
 
@@ -23,22 +23,15 @@ export function addKeyPages(pages: Pages, { storage: db }: Services): void {
 
   pages.get(`${home}/new`, async () => newPage(new FormState({ '*': 'true', expires: 'never' })))
 
-  pages.post(home, async ({ account, session, fields }) => {
-    const values = keyForm.check(fields)
-    if (values instanceof Failure) {
-      return { ...newPage(new FormState(fields, values.facts.violations)), status: 422 }
-    }
+  const create: PageHandler = async ({ account, session, fields }) => {
+    const values = valuesIn(keyForm, fields)
     const { name, expires } = values
-    const issued = await createKey(db, {
-      account,
-      name,
-      scopes: grantedScopes(values),
-      lifetimeMs: lifetimes[expires],
-      createdBy: session.name,
-    })
+    const given = { account, name, scopes: grantedScopes(values), lifetimeMs: lifetimes[expires] }
+    const issued = await createKey(db, { ...given, createdBy: session.name })
     // The secret is not stored, so a repeat cannot show it again.
     return { ...issuedPage(issued), status: 201, repeatRedirect: new Redirect(home, { code: 'key-created-before' }) }
-  })
+  }
+  pages.post(home, formHandler(newPage, create))
 
   pages.get(`${home}/:id/revoke`, async (request) => {
     const key = await findOwnKey(db, request.account, idParam(request, 'key'))

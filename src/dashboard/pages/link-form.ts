@@ -23,7 +23,7 @@ import {
 } from '../parts/fields.ts'
 import { exactTime, formatDay, quantity } from '../parts/format.ts'
 import { shortUrlParts, shortUrlText, truncateMiddle } from '../parts/links.ts'
-import { addDomainFirst, type Difference } from '../parts/messages.ts'
+import { addDomainFirst } from '../parts/messages.ts'
 import { addRecordForms, type Choices, loadChoices, loadTags, newRecordForm, spaceChoice } from '../record-forms.ts'
 import { campaignSection, campaignValues, loadSuggestions, mergeCampaign, type Suggestions } from './campaign-fields.ts'
 
@@ -37,10 +37,10 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
     what: 'link',
     actions: {
       find: (account, id) => findLink(storage, account, id),
-      insertion: (account, fields) => links.insertion(account, apiFields(fields)),
+      insertion: (account, fields) => links.insertion(account, fields),
       onStored: (link) => links.onStored(link),
       change: async (account, id, fields, precondition) => {
-        const { link, edit } = await links.changeForNow(account, id, apiFields(fields), precondition)
+        const { link, edit } = await links.changeForNow(account, id, fields, precondition)
         return { ...link, edit }
       },
     },
@@ -63,6 +63,8 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
       return newLinkPage(state, { ...choices, suggestions, tags }, shortUrl, original && linkOf(original, shortUrl))
     },
     valuesOf: (row) => formValues(linkOf(row, shortUrl)),
+    fieldsIn,
+    labels: linkLabels,
     editForm: async (row, { account, fields }) => {
       const link = linkOf(row, shortUrl)
       const [choices, suggestions, tags] = await Promise.all([
@@ -73,7 +75,7 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
       return {
         name: shortUrlText(link.short_url),
         controls: (state) => existingLinkControls(state, { ...choices, suggestions, tags }, link),
-        differences: (sent) => linkDifferences(sent, link, choices),
+        format: (field, value) => formatValue(field, value, choices),
       }
     },
   })
@@ -294,8 +296,8 @@ function localTime(text: string): string {
   return text.slice(0, -1).replace(/(?::00)?\.000$/, '')
 }
 
-function apiFields(form: Fields): Fields {
-  const { version: _, copy: __, remove_password, ...sent } = mergeCampaign(form)
+function fieldsIn(form: Fields): Fields {
+  const { copy: _, remove_password, ...sent } = mergeCampaign(form)
   const fields: Record<string, unknown> = { ...sent }
   for (const { name, kind } of controls) {
     // Browsers don't send unchecked boxes.
@@ -316,26 +318,13 @@ function toUtc(text: string): string {
   return minute === undefined ? text : `${minute}${rest || ':00'}Z`
 }
 
-/** Returns the fields that differ between the form and the stored link. Fields that were not sent are unchanged. */
-export function linkDifferences(form: Fields, stored: Link, { spaces }: Choices): Difference[] {
-  const [yours, theirs] = [apiFields(form), apiFields(formValues(stored))]
-  const spaceNamed = (id: unknown) => spaces.find((space) => String(space.id) === id)?.name ?? formatValue(id)
-  return allControls
-    .filter(({ name, kind }) => kind !== 'password' && yours[name] !== undefined && yours[name] !== theirs[name])
-    .map(({ name, kind }) => {
-      const words = kind === 'space' ? spaceNamed : kind === 'datetime-local' ? formatTime : formatValue
-      return { label: linkLabels[name], yours: words(yours[name]), theirs: words(theirs[name]) }
-    })
-}
-
-function formatTime(text: unknown): string {
-  const isWhole = typeof text === 'string' && /T\d\d:\d\d:00Z$/.test(text) && !Number.isNaN(Date.parse(text))
-  return isWhole ? exactTime(text) : formatValue(text)
-}
-
-function formatValue(value: unknown): string {
-  if (value === 'true') return 'Yes'
-  return typeof value !== 'string' || value === 'false' ? '' : value
+/** Formats a value of the form to compare two versions of a link. */
+function formatValue(field: string, value: string, { spaces }: Choices): string {
+  const kind = controls.find(({ name }) => name === field)?.kind
+  if (kind === 'checkbox') return value === 'true' ? 'Yes' : ''
+  if (kind === 'space') return spaces.find(({ id }) => String(id) === value)?.name ?? value
+  const isWhole = kind === 'datetime-local' && /T\d\d:\d\d:00Z$/.test(value) && !Number.isNaN(Date.parse(value))
+  return isWhole ? exactTime(value) : value
 }
 
 /** Returns the names in a text with commas between them. */

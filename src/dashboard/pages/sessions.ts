@@ -1,5 +1,5 @@
 /** Session pages: the list, and sign-in links for other people. */
-import { Failure, notFound } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import { form, optional } from '../../forms/form.ts'
 import { boundedText } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
@@ -7,13 +7,13 @@ import { type Html, html } from '../../http/html.ts'
 import { insertLoginToken, listSessions, loginLifetimeMs, removeSession, removeSessions } from '../../sessions/store.ts'
 import { clearSessionCookie, signInUrl } from '../../sessions/token.ts'
 import { slicePage } from '../lists.ts'
-import { idParam, type PageContent, type Pages, Redirect, type Services } from '../pages.ts'
+import { idParam, type PageContent, type PageHandler, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyable, linkButton, postButton } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
 import { timeAgo } from '../parts/format.ts'
 import { truncateMiddle } from '../parts/links.ts'
 import { table } from '../parts/table.ts'
-import { newRecordForm } from '../record-forms.ts'
+import { formHandler, newRecordForm, valuesIn } from '../record-forms.ts'
 
 const home = '/app/sessions'
 type Listed = Awaited<ReturnType<typeof listSessions>>[number]
@@ -52,17 +52,14 @@ const linkForm = form({ name: optional(nameRule, null) })
 function addSignInLinks(pages: Pages, { storage: db, dashboardUrl }: Services): void {
   pages.get(`${home}/new`, async () => newLinkPage(new FormState({})))
 
-  pages.post(home, async ({ exchange, account, session, fields }) => {
-    const values = linkForm.check(fields)
-    if (values instanceof Failure) {
-      return { ...newLinkPage(new FormState(fields, values.facts.violations)), status: 422 }
-    }
-    const { name } = values
+  const create: PageHandler = async ({ exchange, account, session, fields }) => {
+    const { name } = valuesIn(linkForm, fields)
     const url = signInUrl(dashboardUrl(exchange), await insertLoginToken(db, account, { name, session: session.id }))
     // The secret is not stored, so a repeat cannot show it again.
     const repeatRedirect = new Redirect(home, { code: 'sign-in-link-created-before' })
     return { ...createdLinkPage(url, name), status: 201, repeatRedirect }
-  })
+  }
+  pages.post(home, formHandler(newLinkPage, create))
 }
 
 function newLinkPage(state: FormState): PageContent {

@@ -13,7 +13,7 @@ import { FormState, textField } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { spaceLabel } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
-import { attempt, loadTags, nameAndColor } from '../record-forms.ts'
+import { attempt, formHandler, loadTags, nameAndColor } from '../record-forms.ts'
 import { returnPath } from '../return-path.ts'
 import { GroupPages } from './groups.ts'
 
@@ -23,8 +23,12 @@ const listQuery = listQueryOf({ ...resources.tags, sorts: { ...resources.tags.so
 
 export function addTagPages(pages: Pages, services: Services): void {
   const { tags } = services.actions
-  pages.get(`${home}/:id/merge`, (request) => askToMerge(request, services, new FormState({})))
-  pages.post(`${home}/:id/merge`, (request) => merge(request, services))
+  const question = (state: FormState, request: PageRequest) => askToMerge(state, request, services)
+  pages.get(`${home}/:id/merge`, (request) => question(new FormState({}), request))
+  pages.post(
+    `${home}/:id/merge`,
+    formHandler(question, (request) => merge(request, services)),
+  )
   pages.post(`${home}/undo`, async ({ account, fields }) => {
     const undone = await attempt(() => tags.undoEdit(account, positiveInteger(String(fields.edit)) ?? 0))
     return new Redirect(returnPath(fields.next), noticeOfUndo(undone))
@@ -99,7 +103,7 @@ async function linksAndClicks({ storage }: Services, account: number, { id, link
   return `Its ${counts} had ${quantity(clicks, 'click')} in the last ${recentDays} days.`
 }
 
-async function askToMerge(request: PageRequest, services: Services, state: FormState): Promise<PageContent> {
+async function askToMerge(state: FormState, request: PageRequest, services: Services): Promise<PageContent> {
   const { account } = request
   const tag = found(await services.actions.tags.find(account, idParam(request, 'tag')), 'tag').record
   const others = (await loadTags(services.storage, account)).filter(({ id }) => id !== tag.id)
@@ -119,13 +123,12 @@ async function askToMerge(request: PageRequest, services: Services, state: FormS
   })
 }
 
-async function merge(request: PageRequest, services: Services): Promise<PageContent | Redirect> {
+async function merge(request: PageRequest, services: Services): Promise<Redirect> {
   const { account, fields } = request
   const name = typeof fields.into === 'string' ? fields.into.trim() : ''
   const target = await findTagByName(services.storage, account, name)
   // The API takes an id.
   const into = name === '' ? '' : (target?.id ?? Number.MAX_SAFE_INTEGER)
-  const merged = await attempt(() => services.actions.tags.merge(account, idParam(request, 'tag'), { into }, null))
-  if (!(merged instanceof Failure)) return new Redirect(`${home}/${merged.record.id}`, { code: 'tag-merged' })
-  return { ...(await askToMerge(request, services, new FormState(fields, merged.facts.violations))), status: 422 }
+  const { record } = await services.actions.tags.merge(account, idParam(request, 'tag'), { into }, null)
+  return new Redirect(`${home}/${record.id}`, { code: 'tag-merged' })
 }
