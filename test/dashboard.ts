@@ -55,6 +55,16 @@ export class Browser {
     return this.get(String(headers.location))
   }
 
+  /** Returns the page after a form, with its notices. */
+  async after(answer: Answer): Promise<Page> {
+    return (await this.follow(answer)).page
+  }
+
+  /** Opens a page, submits its form, which has the path of the page by default, and returns the page after it. */
+  async save(path: string, typed: Parameters<Browser['submit']>[2] = {}, action = path): Promise<Page> {
+    return this.after(await this.submit(await this.open(path), action, typed))
+  }
+
   /** Signs in with a key. */
   async signIn(key: string): Promise<this> {
     const { status, text } = await this.post('/app/sign-in', { api_key: key })

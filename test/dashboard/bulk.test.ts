@@ -6,7 +6,7 @@ import type { Storage } from '../../src/storage/port.ts'
 import { startApp } from '../app.ts'
 import { openClicks } from '../clicks.ts'
 import type { Json } from '../client.ts'
-import { type Form, newOwner, type Page, signedIn, type Visited } from '../dashboard.ts'
+import { type Form, newOwner, type Page, signedIn } from '../dashboard.ts'
 import { withMethods } from '../failing-storage.ts'
 import { fillLinks } from '../links.ts'
 import { newPlace, type Place } from '../links-api.ts'
@@ -18,21 +18,20 @@ const undoPath = '/app/links/undo'
 
 async function newEditor() {
   const { browser, ...place } = await newOwner(app)
-  const follow = async (answer: Visited): Promise<Page> => (await browser.follow(answer)).page
   /** Confirms the action of the form, and returns the page with its notice. */
   const confirm = async (form: Form): Promise<Page> => {
     const { page } = await browser.post(selected, form)
-    return follow(await browser.submit(page, selected))
+    return browser.after(await browser.submit(page, selected))
   }
-  const undo = async (page: Page) => (await follow(await browser.submit(page, undoPath))).said.join()
+  const undo = async (page: Page) => (await browser.after(await browser.submit(page, undoPath))).said.join()
   const shown = async ({ id }: Json) => (await place.send('GET', `/links/${id}`)).body.data
   const other = await place.stored('/domains', { name: `other.${place.domain.name}` })
-  return { ...place, browser, follow, confirm, undo, shown, other }
+  return { ...place, browser, confirm, undo, shown, other }
 }
 
 /** Returns all links of the account without the times of their changes. */
-async function linksOf({ send }: Place, query = ''): Promise<Json[]> {
-  const { data, meta } = (await send('GET', `/links?per_page=100&archived=any&${query}`)).body
+async function linksOf({ send }: Place, query = 'archived=any'): Promise<Json[]> {
+  const { data, meta } = (await send('GET', `/links?per_page=100&${query}`)).body
   assert.ok(meta.total <= 100)
   return data.map(({ updated_at: _, ...link }: Json) => link)
 }
@@ -53,13 +52,13 @@ async function furnish({ link, stored, domain, other }: Owner): Promise<readonly
     ['', true, blue, other, ['kept', 'old']],
     ['summer', true, red, other, []],
   ] as const) {
-    await link({ title, disabled, space_id, domain_id, tags })
+    await link({ title, disabled, space_id, domain_id, tags, archived: title === '' })
   }
   return [red, blue]
 }
 
 /** Returns a link after an action; nothing if it is deleted. */
-function changed(link: Json, what: string, space_id: number, domain: Json): Json[] {
+function changed(link: Json, what: string, space_id: number | null, domain: Json): Json[] {
   if (what === 'delete') return []
   if (what === 'tag') return [{ ...link, tags: [...link.tags.filter((tag: string) => tag !== 'old'), 'new'] }]
   if (what === 'space') return [{ ...link, space_id }]
@@ -67,7 +66,7 @@ function changed(link: Json, what: string, space_id: number, domain: Json): Json
     const short_url = link.short_url.replace(/(?<=\/\/)[^/:]+/, domain.name)
     return [{ ...link, domain_id: domain.id, short_url }]
   }
-  if (what === 'archive') return [{ ...link, archived: true }]
+  if (/archive$/.test(what)) return [{ ...link, archived: what === 'archive' }]
   const disabled = what === 'disable'
   return [{ ...link, disabled, status: disabled ? 'disabled' : 'active' }]
 }
@@ -78,16 +77,23 @@ describe('all links that match', () => {
     const [red, blue] = await furnish(own)
     await furnish(stranger)
     const [before, theirs] = [await linksOf(own), await linksOf(stranger)]
-    for (const [what, more, query] of [
-      ['enable', {}, 'search=summer&status=disabled'],
-      ['disable', {}, `space_id=${red}`],
-      ['archive', {}, 'search=summer'],
-      ['space', { what: 'move', to: `space-${blue}` }, `search=summer&space_id=${red}`],
-      ['space', { what: 'move', to: `space-${blue}` }, 'space_id=0'],
-      ['domain', { what: 'move', to: `domain-${own.other.id}` }, `domain_id=${own.domain.id}`],
-      ['tag', { add_tags: 'new', remove_tags: 'unknown, OLD' }, 'search=winter'],
-      ['delete', {}, 'status=disabled'],
-      ['delete', {}, ''],
+    for (const [what, more, query, words] of [
+      ['enable', {}, 'search=summer&status=disabled', '2 links enabled. Undo'],
+      ['disable', {}, `space_id=${red}`, '4 links disabled. Undo'],
+      ['archive', {}, 'search=summer', '4 links archived. Archived links keep working. Undo'],
+      ['unarchive', {}, `archived=true&space_id=${blue}`, ' is in lists again. Undo'],
+      ['space', { what: 'move', to: `space-${blue}` }, `search=summer&space_id=${red}`, '3 links moved to Blue. Undo'],
+      ['space', { what: 'move', to: `space-${blue}` }, 'space_id=0', '1 link moved to Blue. Undo'],
+      ['space', { what: 'move', to: 'space-0' }, `space_id=${red}`, '4 links moved to “No space”. Undo'],
+      [
+        'domain',
+        { what: 'move', to: `domain-${own.other.id}` },
+        `domain_id=${own.domain.id}`,
+        '3 links moved to other.',
+      ],
+      ['tag', { add_tags: 'new', remove_tags: 'unknown, OLD' }, 'search=winter', 'Tags of 2 links changed. Undo'],
+      ['delete', {}, 'status=disabled', '2 links deleted. Undo'],
+      ['delete', {}, '', '5 links deleted. Undo'],
     ] as const) {
       const matching = new Set((await linksOf(own, query)).map(({ id }) => id))
       assert.ok(matching.size > 0)
@@ -95,7 +101,11 @@ describe('all links that match', () => {
       await own.browser.post(selected, form)
       assert.deepEqual(await linksOf(own), before, 'the question changes nothing')
       const page = await own.confirm(form)
-      const expected = before.flatMap((each) => (matching.has(each.id) ? changed(each, what, blue, own.other) : [each]))
+      assert.ok(page.said.join().includes(words), page.said.join())
+      const space = more.to === 'space-0' ? null : blue
+      const expected = before.flatMap((each) =>
+        matching.has(each.id) ? changed(each, what, space, own.other) : [each],
+      )
       assert.deepEqual(await linksOf(own), expected)
       // A single deleted link has its own button.
       const path = page.actions.find((each) => each === undoPath || each.endsWith('/restore'))
@@ -128,7 +138,7 @@ describe('all links that match', () => {
     // Only what matches when the action begins is changed.
     const { page } = await browser.post(selected, { ...all, what: 'disable' })
     await link({ title: 'sale' })
-    const { said } = (await browser.follow(await browser.submit(page, selected))).page
+    const { said } = await browser.after(await browser.submit(page, selected))
     assert.match(said.join(), /^4 links disabled\. Undo/)
     assert.match(
       (await confirm({ ...all, next: '/app/links?search=other', what: 'disable' })).said.join(),
@@ -231,7 +241,7 @@ describe('a change of tags', () => {
 
 describe('a move to another domain', () => {
   test('lists conflicts first, moves the other links with their clicks, and can be undone', async () => {
-    const { domain, other, link, browser, follow, undo, shown, send } = await newEditor()
+    const { domain, other, link, browser, undo, shown, send } = await newEditor()
     const [summer, winter, taken] = [
       await link({ alias: 'summer', clicks_limit: 9 }),
       await link({ alias: 'winter', archived: true }),
@@ -256,7 +266,7 @@ describe('a move to another domain', () => {
     for (const { id } of [taken, looping]) assert.ok(page.links.includes(`/app/links/${id}`))
     assert.equal((await shown(winter)).domain_id, domain.id)
 
-    const moved = await follow(await browser.submit(page, selected))
+    const moved = await browser.after(await browser.submit(page, selected))
     assert.match(moved.said.join(), new RegExp(`^2 links moved to ${other.name}\\. 2 others couldn’t be moved\\. Undo`))
     const places = async () =>
       Promise.all([summer, winter, taken, looping, there].map(async (each) => (await shown(each)).domain_id))
@@ -275,7 +285,7 @@ describe('a move to another domain', () => {
   })
 
   test('says why nothing moves, or why a move can’t be undone', async () => {
-    const { domain, other, link, browser, confirm, undo, follow } = await newEditor()
+    const { domain, other, link, browser, confirm, undo } = await newEditor()
     const [here, there] = [await link({ alias: 'same' }), await link({ alias: 'same', domain_id: other.id })]
     const form = { what: 'move', to: `domain-${other.id}` }
     const { page } = await browser.post(selected, { ...form, [`row-${here.id}`]: 'on', [`row-${there.id}`]: 'on' })
@@ -283,7 +293,7 @@ describe('a move to another domain', () => {
     assert.match(page.text, /1 link is already on other\..*1 of 2 aliases is taken on other\./)
     assert.ok(!page.actions.includes(selected))
     const both = { ...form, [`row-${here.id}`]: 'on', [`row-${there.id}`]: 'on', confirmed: 'true' }
-    assert.match((await follow(await browser.post(selected, both))).said.join(), /^No link was moved because/)
+    assert.match((await browser.after(await browser.post(selected, both))).said.join(), /^No link was moved because/)
     const gone = await browser.post(selected, { ...form, 'row-99999': 'on' })
     assert.equal(gone.headers.location, '/app/links')
     const moving = await link({ alias: 'moving' })

@@ -254,8 +254,7 @@ describe('the link form', () => {
       archived: true,
     })
     const path = `/app/links/${link.id}`
-    const { page } = await browser.follow(await browser.submit(await browser.open(`${path}/edit`), path))
-    assert.match(page.said.join(), /saved\./)
+    assert.match((await browser.save(`${path}/edit`, {}, path)).said.join(), /saved\./)
     const { data } = (await place.send('GET', `/links/${link.id}`)).body
     assert.deepEqual(data, { ...link, updated_at: data.updated_at })
   })
@@ -263,22 +262,16 @@ describe('the link form', () => {
   test('clears unchecked boxes, empty fields and a removed password', async () => {
     const link = await place.link({ title: 'x', disabled: true, clicks_limit: 9, redirect_password: 'secret' })
     const path = `/app/links/${link.id}`
-    const save = async (typed: Readonly<Record<string, string | undefined>>) => {
-      assert.equal((await browser.submit(await browser.open(`${path}/edit`), path, typed)).status, 303)
-      return (await place.send('GET', `/links/${link.id}`)).body.data
+    const cleared = { title: '', disabled: undefined, clicks_limit: '' }
+    for (const [typed, expected] of [
+      [cleared, { title: null, disabled: false, clicks_limit: null, has_redirect_password: true }],
+      [{ remove_password: 'true' }, { has_redirect_password: false }],
+      [{ redirect_password: 'new' }, { has_redirect_password: true }],
+      [{ active_period_end_at: '2090-01-02T03:04' }, { active_period_end_at: '2090-01-02T03:04:00.000Z' }],
+    ] as const) {
+      await browser.save(`${path}/edit`, typed, path)
+      assert.partialDeepStrictEqual((await place.send('GET', `/links/${link.id}`)).body.data, expected)
     }
-    const { title, disabled, clicks_limit, has_redirect_password } = await save({
-      title: '',
-      disabled: undefined,
-      clicks_limit: '',
-    })
-    assert.deepEqual([title, disabled, clicks_limit, has_redirect_password], [null, false, null, true])
-    assert.equal((await save({ remove_password: 'true' })).has_redirect_password, false)
-    assert.equal((await save({ redirect_password: 'new' })).has_redirect_password, true)
-    assert.equal(
-      (await save({ active_period_end_at: '2090-01-02T03:04' })).active_period_end_at,
-      '2090-01-02T03:04:00.000Z',
-    )
   })
 
   test('creates a link from a URL in the query, with tags between commas and notes, which its page shows', async () => {
@@ -293,7 +286,7 @@ describe('the link form', () => {
       tags: 'SPRING,, <Fresh>,',
       notes: 'First\r\nsecond',
     }
-    const { page: shown } = await browser.follow(await browser.submit(page, '/app/links', typed))
+    const shown = await browser.after(await browser.submit(page, '/app/links', typed))
     assert.match(shown.said.join(), /Link created\./)
     assert.match(shown.heading, /Everything/)
     for (const words of ['https://acme.com/?a=1&b', 'All', 'Disabled', 'Spring', '<Fresh>', 'First second'])
@@ -308,10 +301,7 @@ describe('the link form', () => {
     assert.ok((await browser.open('/app/links/new')).text.includes(`${name}:3080/`))
     await own.stored('/domains', { name: `second.${name}` })
     const options = allOf((await browser.open('/app/links/new')).root, 'option').map(textOf)
-    assert.ok(
-      [`${name}:3080/`, `second.${name}:3080/`].every((text) => options.includes(text)),
-      options.join(),
-    )
+    for (const text of [`${name}:3080/`, `second.${name}:3080/`]) assert.ok(options.includes(text), options.join())
   })
 })
 
@@ -331,21 +321,21 @@ test('creates one record if the button is pressed twice, with the same response'
   }
 })
 
-test('creates one key if the button is pressed twice, and shows it only once', async () => {
-  const { key } = await newPlace(app)
-  const own = await signedIn(app, key)
-  const page = await own.open('/app/keys/new')
-  const press = () => own.submit(page, '/app/keys', { name: 'Twice' })
-  const first = await press()
-  assert.equal(first.status, 201)
-  const [secret] = /wm_\w{49}/.exec(first.text) ?? []
-  assert.ok(secret)
-  const late = await press()
-  assert.deepEqual([late.status, late.headers.location], [303, '/app/keys'])
-  const { page: list, text } = await own.follow(late)
-  assert.match(list.said.join(), /it’s shown only once. If you didn’t copy it, revoke it/)
-  assert.ok(!text.includes(secret))
-  assert.equal(text.match(/<bdi>Twice<\/bdi>/g)?.length, 1)
+test('creates one key or sign-in link if the button is pressed twice, and shows it only once', async () => {
+  const own = await signedIn(app, (await newPlace(app)).key)
+  for (const [path, secret, advice] of [
+    ['/app/keys', /wm_\w{49}/, /it’s shown only once. If you didn’t copy it, revoke it/],
+    ['/app/sessions', /wml_[\w-]{43}/, /it’s shown only once. If you didn’t copy it, create another/],
+  ] as const) {
+    const page = await own.open(`${path}/new`)
+    const press = () => own.submit(page, path, { name: 'Twice' })
+    const first = await press()
+    assert.deepEqual([first.status, secret.test(first.text)], [201, true])
+    const { page: list, text } = await own.follow(await press())
+    assert.match(list.said.join(), advice)
+    assert.doesNotMatch(text, secret)
+    if (path === '/app/keys') assert.equal(text.match(/<bdi>Twice<\/bdi>/g)?.length, 1)
+  }
 })
 
 test('the form for a duplicate has the values of the link, except its alias and password', async () => {
@@ -360,7 +350,7 @@ test('the form for a duplicate has the values of the link, except its alias and 
   const rejected = await browser.submit(form, '/app/links', { alias: 'original' })
   assert.equal(rejected.status, 422)
   assert.match(rejected.page.text, /A copy of /)
-  const { page } = await browser.follow(await browser.submit(rejected.page, '/app/links', { alias: '' }))
+  const page = await browser.after(await browser.submit(rejected.page, '/app/links', { alias: '' }))
   const id = page.links.map((href) => /^\/app\/links\/(\d+)\/edit$/.exec(href)?.[1]).find(Boolean)
   const copy = (await place.send('GET', `/links/${id}`)).body.data
   const { alias, id: _, short_url, created_at, updated_at } = copy

