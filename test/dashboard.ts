@@ -36,6 +36,13 @@ export class Browser {
     return this.ask('POST', path, { form, ...request, headers: { 'sec-fetch-site': 'same-origin', ...headers } })
   }
 
+  /** Posts a form with files from a dashboard page. */
+  async postFiles(path: string, form: FormData): Promise<Visited> {
+    const sent = new Response(form)
+    const headers = { 'sec-fetch-site': 'same-origin', 'content-type': sent.headers.get('content-type') ?? '' }
+    return this.ask('POST', path, { body: Buffer.from(await sent.arrayBuffer()), headers })
+  }
+
   /** Returns the page at the path, which must exist. */
   async open(path: string): Promise<Page> {
     const answer = await this.get(path)

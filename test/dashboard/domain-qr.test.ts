@@ -32,12 +32,7 @@ async function place() {
   /** Sends the form as a browser does, with its files. */
   const send = async (typed: Typed) => {
     const shown = await browser.open(path)
-    const request = new Request('http://localhost/', {
-      method: 'POST',
-      body: filledForm({ ...shown.form(path), ...typed }),
-    })
-    const headers = { 'sec-fetch-site': 'same-origin', 'content-type': request.headers.get('content-type') ?? '' }
-    return browser.ask('POST', path, { body: Buffer.from(await request.arrayBuffer()), headers })
+    return browser.postFiles(path, filledForm({ ...shown.form(path), ...typed }))
   }
   const { id } = await own.link({ alias: 'sale' })
   const code = async (query = '') => (await browser.get(`/app/links/${id}/qr${query}`)).text
@@ -49,9 +44,9 @@ test('every code of the domain has its colors and quiet zone immediately; the AP
   const { browser, path, form, code, send, link } = await place()
   const plain = (await send('GET', `/links/${link}/qr`)).text
   assert.equal(await code(), plain)
-  const saved = await browser.follow(await form(colors))
-  assert.deepEqual(saved.page.said, ['QR code style saved. Codes that you downloaded before keep working.'])
-  const { dark, background, margin } = saved.page.form(path)
+  const saved = await browser.after(await form(colors))
+  assert.deepEqual(saved.said, ['QR code style saved. Codes that you downloaded before keep working.'])
+  const { dark, background, margin } = saved.form(path)
   assert.deepEqual({ dark, background, margin }, colors)
   for (const text of [await code(), (await browser.get(`${path}/example`)).text]) {
     assert.match(text.slice(0, 200), /<rect [^>]*fill="#fff4e0"\/><path fill="#0b5c6b" /)
@@ -59,12 +54,12 @@ test('every code of the domain has its colors and quiet zone immediately; the AP
   assert.equal(sideOf(await code()), sideOf(plain) - 4)
   assert.equal(sideOf(await code('?margin=4')), sideOf(plain))
   assert.equal((await send('GET', `/links/${link}/qr`)).text, plain)
-  assert.ok(saved.page.links.includes(`${path}/reset`))
+  assert.ok(saved.links.includes(`${path}/reset`))
   const asked = await browser.open(`${path}/reset`)
   assert.match(asked.text, /become black on white\. Printed codes keep working\. You can’t undo this\./)
-  const reset = await browser.follow(await browser.submit(asked, `${path}/reset`))
-  assert.deepEqual(reset.page.said, ['QR codes are black on white again.'])
-  assert.equal(reset.page.links.includes(`${path}/reset`), false)
+  const reset = await browser.after(await browser.submit(asked, `${path}/reset`))
+  assert.deepEqual(reset.said, ['QR codes are black on white again.'])
+  assert.equal(reset.links.includes(`${path}/reset`), false)
   assert.equal(await code(), plain)
 })
 

@@ -21,9 +21,7 @@ async function newImporter() {
     const data = new FormData()
     for (const [name, value] of Object.entries(form)) data.append(name, value)
     if (file !== undefined) data.append('file', new File([Buffer.from(file)], 'links.csv', { type: 'text/csv' }))
-    const { body, headers } = new Response(data)
-    const type = { 'sec-fetch-site': 'same-origin', 'content-type': headers.get('content-type') ?? '' }
-    return browser.ask('POST', path, { body: Buffer.from(await new Response(body).arrayBuffer()), headers: type })
+    return browser.postFiles(path, data)
   }
   /** Returns the page that checks pasted rows. */
   const check = async (csv: string, form: Form = {}): Promise<Page> => {
@@ -34,7 +32,7 @@ async function newImporter() {
   /** Sends the form of a page with this button, and changed values. */
   const press = (page: Page, what: string, typed: Form = {}) => send({ ...page.form(path), what, ...typed })
   /** Creates the links that are ready, and returns the page with the notice. */
-  const create = async (page: Page, typed?: Form) => (await browser.follow(await press(page, 'create', typed))).page
+  const create = async (page: Page, typed?: Form) => browser.after(await press(page, 'create', typed))
   /** Returns these fields of all links, oldest first. */
   const links = async (...fields: string[]): Promise<unknown[]> => {
     const { data } = (await place.send('GET', '/links?sort_by=id&sort=asc&per_page=100&archived=any')).body
@@ -67,8 +65,8 @@ test('creates the links of a file, and deletes them again within a minute', asyn
   assert.equal((await visit(url)).status, 302)
   const [[first]] = (await links('id')) as [[number]]
   await browser.post(`/app/links/${first}/enable`)
-  const undone = await browser.follow(await browser.submit(list, '/app/links/undo'))
-  assert.deepEqual(undone.page.said, ['1 link deleted. 1 other stayed because they were changed since.'])
+  const undone = await browser.after(await browser.submit(list, '/app/links/undo'))
+  assert.deepEqual(undone.said, ['1 link deleted. 1 other stayed because they were changed since.'])
   assert.deepEqual(await links('id'), [[first]])
   assert.equal((await visit(url)).status, 404)
 })
@@ -353,9 +351,8 @@ test('renders a thousand rows in pages, and lets other requests run', async () =
   assert.match(last.page.text, /901–940 of 940.*Previous/s)
   const list = await create((await press(page, 'check')).page)
   assert.deepEqual(list.said, ['940 links created. 60 rows skipped. Undo Dismiss'])
-  assert.deepEqual((await browser.follow(await browser.submit(list, '/app/links/undo'))).page.said, [
-    '940 links deleted.',
-  ])
+  const undone = await browser.after(await browser.submit(list, '/app/links/undo'))
+  assert.deepEqual(undone.said, ['940 links deleted.'])
 })
 
 test('offers a template that can be imported, from every page where people look for it', async () => {
