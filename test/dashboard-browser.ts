@@ -81,6 +81,14 @@ export async function signIn({ origin, storage, account }: TestApp, page: Page):
   await page.waitForURL(`${origin}/app`)
 }
 
+/** Signs in without scripts, and opens the path. */
+export async function signInByKey({ origin, key }: TestApp, page: Page, path: string): Promise<void> {
+  await page.goto(origin + path)
+  await page.getByText('Use an API key').click()
+  await page.getByLabel('API key').fill(key)
+  await page.getByRole('button', { name: 'Sign in with API key' }).click()
+}
+
 /** Returns an app with two months of links and clicks. */
 export async function demoApp(): Promise<TestApp> {
   const app = await startApp()

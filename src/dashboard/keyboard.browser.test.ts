@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startApp } from '../../test/app.ts'
-import { browserForTests, shoot, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
+import { browserForTests, shoot, signIn, signInByKey, skip, storedIn } from '../../test/dashboard-browser.ts'
 
 const openWindow = browserForTests()
 
@@ -13,10 +13,8 @@ test('creates, finds, deletes and restores records with only the keyboard, with 
   const app = await startApp()
   const { page, complaints } = await openWindow()
   await signIn(app, page)
-  await tabTo(page, 'Skip to content')
-  await page.keyboard.press('Enter')
-  await tabTo(page, 'Add domain')
-  await page.keyboard.press('Enter')
+  await enter(page, 'Skip to content')
+  await enter(page, 'Add domain')
   await arrived(page, 'Add domain')
   await page.keyboard.type('localhost')
   await page.keyboard.press('Enter')
@@ -26,8 +24,7 @@ test('creates, finds, deletes and restores records with only the keyboard, with 
   await page.keyboard.type('https://acme.com/summer')
   await tabTo(page, 'Alias')
   await page.keyboard.type('summer')
-  await tabTo(page, 'Create link')
-  await page.keyboard.press('Enter')
+  await enter(page, 'Create link')
   await arrived(page, 'localhost:3080/summer')
   await page.keyboard.press('g')
   await page.keyboard.press('l')
@@ -46,27 +43,22 @@ test('creates, finds, deletes and restores records with only the keyboard, with 
 /** Deletes through the row menu, after closing the dialog once with Esc. */
 async function deletesByMenu(page: Page): Promise<void> {
   const menu = 'Actions for localhost:3080/summer'
-  await tabTo(page, menu)
-  await page.keyboard.press('Enter')
+  await enter(page, menu)
   await page.keyboard.press('Escape')
   assert.equal((await stopOf(page)).name, menu)
   await page.keyboard.press('Enter')
-  await tabTo(page, 'Delete')
-  await page.keyboard.press('Enter')
+  await enter(page, 'Delete')
   await page.getByRole('dialog').waitFor()
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   assert.notEqual((await stopOf(page)).tag, 'BODY', 'the focus is lost')
   await tabTo(page, menu, 'Shift+Tab')
   await page.keyboard.press('Enter')
-  await tabTo(page, 'Delete')
-  await page.keyboard.press('Enter')
+  await enter(page, 'Delete')
   await page.getByRole('dialog').waitFor()
-  await tabTo(page, 'Delete localhost:3080/summer')
-  await page.keyboard.press('Enter')
+  await enter(page, 'Delete localhost:3080/summer')
   await page.getByText('localhost:3080/summer deleted').waitFor()
-  await tabTo(page, 'Undo')
-  await page.keyboard.press('Enter')
+  await enter(page, 'Undo')
   await page.getByText('localhost:3080/summer restored').waitFor()
   await page.getByRole('rowheader').waitFor()
 }
@@ -119,6 +111,11 @@ async function tabTo(page: Page, name: string, key: 'Tab' | 'Shift+Tab' = 'Tab')
   assert.fail(`Tab doesn't reach "${name}"`)
 }
 
+async function enter(page: Page, name: string): Promise<void> {
+  await tabTo(page, name)
+  await page.keyboard.press('Enter')
+}
+
 /** Waits for the heading and the scripts of the page. */
 async function arrived(page: Page, heading: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
@@ -133,10 +130,7 @@ test('without scripts, pages show no button that needs them, and lists have a bu
   await stored('/domains', { name: 'localhost' })
   await stored('/links', { alias: 'summer', title: 'Sale', url: 'https://acme.com' })
   const { page, complaints, requests } = await openWindow({ javaScriptEnabled: false })
-  await page.goto(`${app.origin}/app/links`)
-  await page.getByText('Use an API key').click()
-  await page.getByLabel('API key').fill(app.key)
-  await page.getByRole('button', { name: 'Sign in with API key' }).click()
+  await signInByKey(app, page, '/app/links')
   await arrived(page, 'Links')
   assert.equal(
     await page

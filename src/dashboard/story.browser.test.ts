@@ -13,7 +13,7 @@ const openWindow = browserForTests()
 
 type Shot = (step: string) => Promise<void>
 
-test('a desktop creates, visits, counts, changes, deletes and restores a link', { skip }, async () => {
+test('a desktop creates, visits, counts and changes a link', { skip }, async () => {
   const app = await startApp()
   const { page, complaints } = await openWindow({
     reducedMotion: 'no-preference',
@@ -32,7 +32,7 @@ test('a desktop creates, visits, counts, changes, deletes and restores a link', 
   await savesIt(page, site)
   await collides(app, page, site)
   await shot('6-collision')
-  await deletesAndRestores(page, shot)
+  await opensDialog(page, shot)
   assert.deepEqual(complaints, [])
 })
 
@@ -114,26 +114,19 @@ async function collides(app: TestApp, page: Page, site: string): Promise<void> {
   assert.equal(await target.inputValue(), `${site}/winter?utm_source=flyer`)
 }
 
-async function deletesAndRestores(page: Page, shot: Shot): Promise<void> {
+/** After a dialog, the focus is where it was. */
+async function opensDialog(page: Page, shot: Shot): Promise<void> {
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Link saved').waitFor()
   const menu = page.getByRole('button', { name: 'More actions' })
   await menu.click()
   await page.locator('.menu:popover-open').getByRole('link', { name: 'Delete link' }).click()
   const dialog = page.getByRole('dialog', { name: 'Delete localhost:3080/Winter?' })
-  await dialog.waitFor()
-  assert.match(await dialog.innerText(), /The link has 1 click\./)
+  await dialog.getByText('The link has 1 click.').waitFor()
   await shot('7-dialog')
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
   await eventually(() => hasFocus(menu))
-  await page.getByRole('link', { name: 'Delete link' }).click()
-  await dialog.getByRole('button', { name: 'Delete localhost:3080/Winter' }).click()
-  await page.getByText('localhost:3080/Winter deleted').waitFor()
-  await shot('8-deleted')
-  await page.getByRole('button', { name: 'Undo' }).click()
-  await page.getByText('localhost:3080/Winter restored').waitFor()
-  assert.equal(await page.getByRole('rowheader').count(), 1)
 }
 
 /** A destination site. */

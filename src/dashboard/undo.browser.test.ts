@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { browserForTests, demoApp, phone, signIn, skip } from '../../test/dashboard-browser.ts'
+import { browserForTests, demoApp, phone, signInByKey, skip } from '../../test/dashboard-browser.ts'
 
 const openWindow = browserForTests()
 /** Each test deletes another link. */
@@ -51,12 +51,7 @@ for (const [link, name, options] of [
     skip,
   }, async () => {
     const { page, complaints } = await openWindow(options)
-    if (name.includes('without scripts')) {
-      await page.goto(`${app.origin}/app`)
-      await page.getByText('Use an API key').click()
-      await page.getByLabel('API key').fill(app.key)
-      await page.getByRole('button', { name: 'Sign in with API key' }).click()
-    } else await signIn(app, page)
+    await signInByKey(app, page, '/app')
     await keepsOffer(page, app.origin, link)
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText(/ restored\./).waitFor()
