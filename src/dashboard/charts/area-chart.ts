@@ -4,16 +4,15 @@ import { type Html, html } from '../../http/html.ts'
 import { capitalize, formatCount, quantity } from '../parts/format.ts'
 import {
   type Axis,
+  type BucketTable,
   bucketName,
   bucketTitle,
-  chartFigure,
   createAxis,
-  plotDrawing,
   plotHeight,
+  renderChart,
   startedRange,
   sum,
   type TimeAxis,
-  tableOfBuckets,
   xPercent,
   xPosition,
   yPixels,
@@ -21,34 +20,36 @@ import {
 
 export interface ClicksChart extends TimeAxis {
   readonly buckets: readonly Bucket[]
-  readonly before?: ClicksBefore | null
+  readonly before: Earlier | null
   readonly title: string
 }
 
-export interface ClicksBefore {
+/** The clicks of an earlier period. */
+export interface Earlier {
   /** What the clicks are compared with: "previous period". */
   readonly phrase: string
-  /** For each bucket; null if the earlier period has no such day or hour. */
+  /** Up to the same hour if the current period is running. */
+  readonly totals: Counts
+  /** For each bucket of the current period; null if the earlier period has no such day or hour. */
   readonly clicks: readonly (number | null)[]
-  /** The sum of the started buckets, of which the last can be running. */
-  readonly untilNow: number
 }
 
-/** Renders clicks over time as a chart and a table. `scripts/chart.js` shows the value under the pointer. */
+/** Renders clicks over time as a chart and a table. */
 export function areaChart(chart: ClicksChart): Html {
   const { buckets, before, title } = chart
   const axis = createAxis([...buckets.map(({ clicks }) => clicks), ...(before?.clicks ?? []).map(Number)])
-  const plot = plotDrawing({
+  return renderChart({
     time: chart,
-    axis,
+    title,
     summary: summaryOf(chart),
+    axis,
     lines: lines(chart, axis),
     marks: onlyDot(chart, axis),
+    legend: legend(chart),
     reading: readingOf(chart),
     clicksOf: (place) => [(buckets[place] as Bucket).clicks],
+    table: clicksTable(chart),
   })
-  const isEmpty = buckets.every(({ clicks }) => clicks === 0)
-  return chartFigure(chart, { title, isEmpty, plot, legend: legend(chart), table: chartTable(chart) })
 }
 
 function legend({ before, started, currentHour }: ClicksChart): Html | null {
@@ -81,11 +82,11 @@ function lines({ buckets, started, currentHour, before }: ClicksChart, { y }: Ax
 }
 
 /** Renders a dot if only one bucket has started, because a line needs two points. */
-function onlyDot({ buckets, started }: ClicksChart, axis: Axis): Html[] | null {
+function onlyDot({ buckets, started }: ClicksChart, axis: Axis): Html | null {
   const [only] = buckets
   if (only === undefined || started !== 1) return null
   const [x, y] = [xPercent(0, buckets.length), yPixels(axis, only.clicks)]
-  return [html`<circle class="chart-dot" cx="${x}%" cy="${y}" r="4"/>`]
+  return html`<circle class="chart-dot" cx="${x}%" cy="${y}" r="4"/>`
 }
 
 /** Returns a function that describes a bucket: "Wed, Nov 18, 2026: 3 clicks (previous period: 20)". */
@@ -103,7 +104,7 @@ function summaryOf(chart: ClicksChart): string {
   if (started === 0) return `${title}: ${bucketName(chart, 0)} hasn’t started yet.`
   const all = buckets.slice(0, started)
   const range = startedRange(chart)
-  const total = totalOf(all).clicks
+  const total = sum(all.map(({ clicks }) => clicks))
   if (total === 0) return `${title}, ${range}: no clicks.`
   const peak = all.reduce((most, bucket) => (bucket.clicks > most.clicks ? bucket : most))
   return `${title}, ${range}: ${quantity(total, 'click')}. Peak: ${formatCount(peak.clicks)} (${bucketName(chart, all.indexOf(peak))}).`
@@ -118,32 +119,23 @@ export const countLabels = {
 } satisfies Record<keyof Counts, string>
 const names = Object.keys(countLabels) as (keyof Counts)[]
 
-function chartTable(chart: ClicksChart): Html {
-  const { title, started } = chart
+/** Returns all counts of each bucket, and the earlier clicks. */
+export function clicksTable(chart: Pick<ClicksChart, 'buckets' | 'before' | 'started'>): BucketTable {
   const before = clicksBefore(chart)
-  const buckets = chart.buckets.slice(0, started)
-  const countsOf = (counts: Counts) => names.map((name) => counts[name])
-  return tableOfBuckets(chart, {
-    title,
+  return {
     columns: [...Object.values(countLabels), ...(before ? [`Clicks in the ${chart.before?.phrase}`] : [])],
-    figuresOf: (place) => [...countsOf(buckets[place] as Bucket), ...(before ? [before[place] ?? null] : [])],
-    totals: [...countsOf(totalOf(buckets)), ...(before ? [sum(before)] : [])],
-  })
+    figuresOf: (place) => {
+      const bucket = chart.buckets[place] as Bucket
+      return [...names.map((name) => bucket[name]), ...(before ? [before[place] ?? null] : [])]
+    },
+  }
 }
 
-export function totalOf(buckets: readonly Bucket[]): Counts {
-  const of = (name: keyof Counts) => sum(buckets.map((bucket) => bucket[name]))
-  return { clicks: of('clicks'), unique_clicks: of('unique_clicks'), bots: of('bots'), previews: of('previews') }
-}
-
-/** Returns the earlier clicks for each started bucket. Their sum is `untilNow`. */
-export function clicksBefore({
-  before,
-  started,
-}: Pick<ClicksChart, 'before' | 'started'>): readonly (number | null)[] | undefined {
-  if (before == null) return undefined
+/** Returns the earlier clicks for each started bucket. They add up to the total. */
+function clicksBefore({ before, started }: Pick<ClicksChart, 'before' | 'started'>): (number | null)[] | null {
+  if (before === null) return null
   const clicks = before.clicks.slice(0, started)
   const last = clicks.length - 1
-  if (last < 0 || clicks[last] === null) return clicks
-  return [...clicks.slice(0, last), before.untilNow - sum(clicks.slice(0, last))]
+  if (typeof clicks[last] === 'number') clicks[last] = before.totals.clicks - sum(clicks.slice(0, last))
+  return clicks
 }

@@ -16,16 +16,17 @@ const origin = 'https://waymark.invalid'
 
 const file = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const today = Date.parse('2026-11-22') / 86_400_000
-const { buckets } = new Series({ from: today - 4, to: today }, 'day', utc)
+const { buckets, localStarts } = new Series({ from: today - 4, to: today }, 'day', utc)
 for (const [place, bucket] of buckets.entries()) bucket.clicks = place * 10
 
-const series = { buckets, started: 5, currentHour: null, interval: 'day' } as const
+const series = { buckets, localStarts, timeZone: 'UTC', started: 5, currentHour: null, interval: 'day' } as const
+const clicks = { ...series, before: null, title: 'Clicks', hrefOf: (place: number) => `/?day=${place}` }
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'"
 const markup = html`<!doctype html><html lang="en"><meta charset="utf-8"><title>Charts</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="stylesheet" href="/charts.css"><script type="module" src="/chart.js"></script>
-<main><h1>Charts</h1>${areaChart({ ...series, title: 'Clicks', hrefOf: (place) => `/?day=${place}` })}
+<main><h1>Charts</h1>${areaChart(clicks)}
 ${lineChart({ ...series, title: 'Compared', lines: [...'ab'].map((label, at) => ({ label, clicks: [0, 1, 2, 3, at] })) })}
 ${barChart({ title: 'Countries', rows: [{ label: 'a'.repeat(300), clicks: 3 }], others: 1, allHref: null })}</main></html>`
 

@@ -5,14 +5,12 @@ import { formatCount, quantity } from '../parts/format.ts'
 import {
   type Axis,
   bucketTitle,
-  chartFigure,
   createAxis,
   labelIndexes,
-  plotDrawing,
+  renderChart,
   startedRange,
   sum,
   type TimeAxis,
-  tableOfBuckets,
   xPercent,
   xPosition,
   yPixels,
@@ -39,19 +37,20 @@ export const maxLines = markers.length
 export function lineChart(chart: LineChart): Html {
   const { lines, title } = chart
   const axis = createAxis(lines.flatMap(({ clicks }) => clicks))
-  const plot = plotDrawing({
-    time: chart,
-    axis,
-    summary: summaryOf(chart),
-    lines: html`${lines.map((each, place) => path(each, place, chart, axis))}`,
-    marks: lines.map((each, place) => marks(each, place, chart, axis)),
-    reading: (bucket) => readingOf(chart, bucket),
-    clicksOf: (bucket) => lines.map(({ clicks }) => clicks[bucket] as number),
-  })
-  const isEmpty = lines.every(({ clicks }) => clicks.every((figure) => figure === 0))
+  const clicksOf = (bucket: number) => lines.map(({ clicks }) => clicks[bucket] as number)
   const keys = lines.map(({ label }, place) => html`<span>${lineSample(place)} ${label}</span>`)
-  const legend = html`<p class="chart-key" aria-hidden="true">${keys}</p>`
-  return chartFigure(chart, { title, isEmpty, plot, legend, table: table(chart) })
+  return renderChart({
+    time: chart,
+    title,
+    summary: summaryOf(chart),
+    axis,
+    lines: lines.map((each, place) => path(each, place, chart, axis)),
+    marks: lines.map((each, place) => marks(each, place, chart, axis)),
+    legend: html`<p class="chart-key" aria-hidden="true">${keys}</p>`,
+    reading: (bucket) => readingOf(chart, bucket),
+    clicksOf,
+    table: { columns: lines.map(({ label }) => label), figuresOf: clicksOf },
+  })
 }
 
 function path({ clicks }: Line, place: number, { buckets, started }: LineChart, { y }: Axis): Html {
@@ -88,14 +87,4 @@ function summaryOf(chart: LineChart): string {
   if (started === 0) return `${title}: the period hasn’t started yet.`
   const totals = lines.map(({ label, clicks }) => `${label}: ${quantity(sum(clicks), 'click')}`)
   return `${title}, ${startedRange(chart)}. ${totals.join(', ')}.`
-}
-
-function table(chart: LineChart): Html {
-  const { title, lines, started } = chart
-  return tableOfBuckets(chart, {
-    title,
-    columns: lines.map(({ label }) => label),
-    figuresOf: (bucket) => lines.map(({ clicks }) => clicks[bucket] as number),
-    totals: lines.map(({ clicks }) => sum(clicks.slice(0, started))),
-  })
 }

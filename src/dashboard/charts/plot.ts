@@ -1,5 +1,6 @@
 /** The frame of a chart over time: grid, axes and columns, and the names of hours, days and months. */
 import { scaleLinear } from 'd3-scale'
+import { dayMs } from '../../analytics/calendar.ts'
 import type { Interval } from '../../analytics/statistics/day-range.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { attributes } from '../parts/buttons.ts'
@@ -27,24 +28,44 @@ export function createAxis(figures: readonly number[]) {
   return { ticks, y: (clicks: number) => rounded(scale(clicks)) }
 }
 
-interface Plot {
+export interface Chart {
   readonly time: TimeAxis
-  readonly axis: Axis
+  readonly title: string
   /** Describes the chart. */
   readonly summary: string
+  readonly axis: Axis
   /** Stretches to the available width. */
-  readonly lines: Html
+  readonly lines: Part
   /** Marks on the lines, which don't stretch. */
-  readonly marks: readonly Html[] | null
+  readonly marks: Part
+  readonly legend: Html | null
   /** Describes a bucket. */
   readonly reading: (place: number) => string
   /** Returns the clicks of a bucket in each line. */
   readonly clicksOf: (place: number) => readonly number[]
+  readonly table: BucketTable
 }
 
-/** Renders the axes and the lines. `scripts/chart.js` shows the values under the pointer in an `output`. */
-export function plotDrawing(plot: Plot): Html {
-  return html`<div class="chart-drawing">${valueAxis(plot.axis)}${drawing(plot)}<output class="chart-reading"></output></div>`
+/** Figures for each bucket, in a table or a file. */
+export interface BucketTable {
+  /** The headers of the figures. */
+  readonly columns: readonly string[]
+  /** Returns the figures of a bucket; null for an empty cell. */
+  readonly figuresOf: (place: number) => readonly (number | null)[]
+}
+
+/** Renders a chart with its table. `scripts/chart.js` shows the values under the pointer in an `output`. */
+export function renderChart(chart: Chart): Html {
+  const { time, title, clicksOf } = chart
+  const isEmpty = time.buckets.every((_, place) => clicksOf(place).every((clicks) => clicks === 0))
+  const state = time.started === 0 ? 'This period hasn’t started yet' : isEmpty ? 'No clicks in this period' : null
+  return html`<figure class="chart">
+<figcaption class="hidden-text">${title}</figcaption>
+<p class="chart-state">${state}</p>
+<div class="chart-drawing">${valueAxis(chart.axis)}${drawing(chart)}<output class="chart-reading"></output></div>
+${chart.legend}
+${tableOf(chart)}
+</figure>`
 }
 
 function valueAxis({ ticks, y }: Axis): Html {
@@ -55,13 +76,11 @@ function valueAxis({ ticks, y }: Axis): Html {
   )}</svg>`
 }
 
-function drawing(plot: Plot): Html {
-  const { axis, summary, lines, marks, time, clicksOf } = plot
+function drawing(chart: Chart): Html {
+  const { axis, summary, lines, marks, time, clicksOf } = chart
   const grid = axis.ticks.map((tick) => rounded(top + axis.y(tick)))
   const stretched = html`y="${top}" width="100%" height="${plotHeight}" viewBox="0 0 ${plotWidth} ${plotHeight}" preserveAspectRatio="none"`
-  const pointed = (time.started > 0 ? clicksOf(0) : [0]).map(
-    () => html`<circle class="chart-dot chart-pointed" r="4" visibility="hidden"/>`,
-  )
+  const pointed = clicksOf(0).map(() => html`<circle class="chart-dot chart-pointed" r="4" visibility="hidden"/>`)
   return html`<svg class="chart-plot" width="100%" height="${height}" role="img" aria-label="${summary}">
 <g class="chart-grid">${grid.map((y) => html`<line x1="0" x2="100%" y1="${y}" y2="${y}"/>`)}</g>
 <svg ${stretched}>${lines}</svg>
@@ -69,7 +88,7 @@ ${marks}
 <g class="chart-times">${timeLabels(time)}</g>
 <line class="chart-cursor" y1="${top}" y2="${top + plotHeight}" visibility="hidden"/>
 ${pointed}
-<svg ${stretched}>${columns(plot)}</svg>
+<svg ${stretched}>${columns(chart)}</svg>
 </svg>`
 }
 
@@ -86,7 +105,7 @@ function timeLabels(time: TimeAxis): Html[] {
  * Renders a column for each started bucket. It receives the pointer, and its title shows its values without scripts. The
  * table has its link.
  */
-function columns({ time, axis, reading, clicksOf }: Plot): Html[] {
+function columns({ time, axis, reading, clicksOf }: Chart): Html[] {
   const { buckets, started } = time
   const width = rounded(plotWidth / Math.max(1, buckets.length - 1))
   const href = (place: number) => attributes({ 'data-href': time.hrefOf?.(place) ?? null })
@@ -120,10 +139,9 @@ function rounded(number: number): number {
 export interface TimeAxis {
   /** All buckets of the range, empty ones included; at least one. */
   readonly buckets: readonly { readonly start_at: string }[]
-  /** The start of each bucket in local time, as if it was UTC; in UTC by default. */
-  readonly localStarts?: readonly number[]
-  /** UTC by default. */
-  readonly timeZone?: string
+  /** The start of each bucket in local time, as if it was UTC. */
+  readonly localStarts: readonly number[]
+  readonly timeZone: string
   readonly started: number
   /** The current hour; null unless the last started bucket is still running. */
   readonly currentHour: number | null
@@ -144,18 +162,11 @@ const long = {
 }
 const short = { hour: utc(time), day: utc({ day, month }), month: utc({ month, year }) }
 
-/** Returns the start of a bucket in local time, as if it was UTC. */
-function localStart({ buckets, localStarts }: TimeAxis, place: number): Date {
-  return new Date(localStarts?.[place] ?? (buckets[place] as TimeAxis['buckets'][number]).start_at)
-}
-
 /** Returns the name of a bucket. When clocks go back, two hours have the same name and get their offsets. */
-export function bucketName(axis: TimeAxis, place: number): string {
-  const { buckets, localStarts = [], interval } = axis
-  const name = long[interval].format(localStart(axis, place))
-  const local = localStarts[place]
-  const isTwice = local !== undefined && localStarts.indexOf(local) !== localStarts.lastIndexOf(local)
-  if (!isTwice) return name
+export function bucketName({ buckets, localStarts, interval }: TimeAxis, place: number): string {
+  const local = localStarts[place] as number
+  const name = long[interval].format(local)
+  if (localStarts.indexOf(local) === localStarts.lastIndexOf(local)) return name
   const offset = local - Date.parse((buckets[place] as TimeAxis['buckets'][number]).start_at)
   return `${name} (${offsetText(offset / 60_000)})`
 }
@@ -187,13 +198,13 @@ export function startedRange(axis: TimeAxis): string {
 }
 
 /** Returns the label of a bucket on the axis. Midnight shows the day. */
-function axisLabel(axis: TimeAxis, place: number): string {
-  const date = localStart(axis, place)
-  return short[axis.interval === 'hour' && date.getUTCHours() === 0 ? 'day' : axis.interval].format(date)
+function axisLabel({ localStarts, interval }: TimeAxis, place: number): string {
+  const local = localStarts[place] as number
+  return short[interval === 'hour' && local % dayMs === 0 ? 'day' : interval].format(local)
 }
 
 /** Returns the header of the first column in tables. */
-export function axisHeading({ interval, timeZone = 'UTC' }: Pick<TimeAxis, 'interval' | 'timeZone'>): string {
+export function axisHeading({ interval, timeZone }: Pick<TimeAxis, 'interval' | 'timeZone'>): string {
   return { hour: `Hour (${timeZone})`, day: 'Day', month: 'Month' }[interval]
 }
 
@@ -210,43 +221,15 @@ export function labelIndexes(count: number, interval: Interval): number[] {
   return steps === 0 ? [0] : Array.from({ length: steps + 1 }, (_, n) => Math.round((n * last) / steps))
 }
 
-interface ChartParts {
-  readonly title: string
-  readonly isEmpty: boolean
-  readonly plot: Html
-  readonly legend: Html | null
-  readonly table: Html
-}
-
-/** Renders a whole chart. */
-export function chartFigure({ started }: Pick<TimeAxis, 'started'>, { title, isEmpty, ...parts }: ChartParts): Html {
-  const state = started === 0 ? 'This period hasn’t started yet' : isEmpty ? 'No clicks in this period' : null
-  return html`<figure class="chart">
-<figcaption class="hidden-text">${title}</figcaption>
-<p class="chart-state">${state}</p>
-${parts.plot}
-${parts.legend}
-${parts.table}
-</figure>`
-}
-
-interface BucketTable {
-  readonly title: string
-  /** The headers of the figures. */
-  readonly columns: readonly string[]
-  /** Returns the figures of a bucket; null for an empty cell. */
-  readonly figuresOf: (place: number) => readonly (number | null)[]
-  readonly totals: readonly number[]
-}
-
 /** Renders the collapsed table of a chart, with a row for each started bucket. */
-export function tableOfBuckets(axis: TimeAxis, { title, columns, figuresOf, totals }: BucketTable): Html {
+function tableOf({ time, title, table: { columns, figuresOf } }: Chart): Html {
   const row = (name: Part, figures: readonly (number | null)[]) =>
     html`<tr><th scope="row">${name}</th>${figures.map((figure) => html`<td>${figure === null ? null : formatCount(figure)}</td>`)}</tr>`
-  const rows = Array.from({ length: axis.started }, (_, place) => row(bucketLink(axis, place), figuresOf(place)))
+  const figures = Array.from({ length: time.started }, (_, place) => figuresOf(place))
+  const totals = columns.map((_, column) => sum(figures.map((all) => all[column] ?? 0)))
   return html`<details class="chart-table"><summary>Show as table</summary><div class="chart-scroll" tabindex="0" role="group" aria-label="${title}"><table>
-<thead><tr>${[axisHeading(axis), ...columns].map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
-<tbody>${rows}</tbody>
+<thead><tr>${[axisHeading(time), ...columns].map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
+<tbody>${figures.map((each, place) => row(bucketLink(time, place), each))}</tbody>
 <tfoot>${row('Total', totals)}</tfoot>
 </table></div></details>`
 }

@@ -6,6 +6,7 @@ import type { Outcome } from '../../http/exchange.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
+import type { Earlier } from '../charts/area-chart.ts'
 import { lineChart, lineSample, maxLines } from '../charts/line-chart.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
@@ -14,7 +15,7 @@ import { shortUrlLink, shortUrlText } from '../parts/links.ts'
 import { emptyState } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
 import { changeSince, timeZoneText } from '../statistics/clicks-over-time.ts'
-import { comparisonText, type Earlier, earlierClicks } from '../statistics/comparison.ts'
+import { comparisonText, earlierClicks } from '../statistics/comparison.ts'
 import { sendBuckets } from '../statistics/csv.ts'
 import { periodBar } from '../statistics/period-bar.ts'
 import { Statistics } from '../statistics/statistics.ts'
@@ -62,11 +63,10 @@ async function sendComparison(request: PageRequest, services: Services): Promise
     (await findLinks(ids, request, services)).map((link) => clicksOf(link, request, services)),
   )
   const series = compared[0]?.series ?? new Series(range, interval, statistics.calendar)
-  const labels = compared.map(({ link }) => shortUrlText(link.short_url))
+  const columns = compared.map(({ link }) => shortUrlText(link.short_url))
   const clicks = compared.map((each) => each.series.buckets.map((bucket) => bucket.clicks))
-  return sendBuckets(request.exchange, 'comparison.csv', statistics, series, labels, (at) =>
-    clicks.map((figures) => figures[at] as number),
-  )
+  const figuresOf = (at: number) => clicks.map((figures) => figures[at] as number)
+  return sendBuckets(request.exchange, 'comparison.csv', statistics, series, { columns, figuresOf })
 }
 
 /** Finds the links that the account has. */
@@ -110,7 +110,7 @@ async function clicksOf(link: Link, request: PageRequest, services: Services): P
   const statistics = new Statistics(services, request, { scope: 'link', id: link.id }, home)
   const { range, interval } = statistics.reading.period
   const series = await statistics.seriesOf(range, interval)
-  return { link, statistics, series, earlier: await earlierClicks(statistics) }
+  return { link, statistics, series, earlier: await earlierClicks(statistics, series, Date.now()) }
 }
 
 function clicks(compared: readonly Compared[]): Html {

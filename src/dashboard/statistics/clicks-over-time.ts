@@ -2,9 +2,9 @@ import type { Calendar } from '../../analytics/calendar.ts'
 import type { Counts } from '../../analytics/statistics/series.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import { areaChart, countLabels } from '../charts/area-chart.ts'
+import { areaChart, countLabels, type Earlier } from '../charts/area-chart.ts'
 import { formatCount, formatDay, formatPercent, quantity } from '../parts/format.ts'
-import { comparedClicks, comparisonText, type Earlier, earlierClicks } from './comparison.ts'
+import { comparisonText, earlierClicks } from './comparison.ts'
 import { periodBar } from './period-bar.ts'
 import type { Statistics } from './statistics.ts'
 
@@ -13,9 +13,9 @@ export async function clicksOverTime(statistics: Statistics, allTime?: number): 
   const { reading, calendar, path } = statistics
   const time = Date.now()
   const now = await statistics.seriesOf(reading.period.range, reading.period.interval)
-  const earlier = await earlierClicks(statistics, time)
-  const before = earlier && comparedClicks(reading.period, now, earlier)
-  const chart = areaChart({ ...statistics.axisOf(now, time), buckets: now.buckets, title: 'Clicks over time', before })
+  const earlier = await earlierClicks(statistics, now, time)
+  const axis = { ...statistics.axisOf(now, time), buckets: now.buckets }
+  const chart = areaChart({ ...axis, title: 'Clicks over time', before: earlier })
   const bar = periodBar({ reading, path, file: `${path}/clicks.csv` })
   const compared = comparisonText(statistics, earlier !== null)
   const totals = html`${figures({ now: now.totals, earlier, allTime })}${compared}${uncounted(now.totals, earlier)}`

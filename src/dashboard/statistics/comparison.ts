@@ -1,30 +1,28 @@
 import { dayMs, dayOf, dayText, hourMs } from '../../analytics/calendar.ts'
 import type { DayRange } from '../../analytics/statistics/day-range.ts'
-import type { Counts, Series } from '../../analytics/statistics/series.ts'
+import type { Bucket, Counts, Series } from '../../analytics/statistics/series.ts'
 import { type Html, html } from '../../http/html.ts'
-import { type ClicksBefore, totalOf } from '../charts/area-chart.ts'
+import type { Earlier } from '../charts/area-chart.ts'
 import { comparisons, counterpartOf, currentHourOf, type Period } from '../charts/period.ts'
+import { sum } from '../charts/plot.ts'
 import { formatDay, formatDayRange } from '../parts/format.ts'
 import type { Statistics } from './statistics.ts'
 
-/** The clicks of an earlier period, up to the same hour if the current period is running. */
-export interface Earlier {
-  /** What the clicks are compared with: "previous period". */
-  readonly phrase: string
-  readonly totals: Counts
-  readonly series: Series
-}
-
 /** Returns the clicks to compare with; null without a comparison or without visits in the earlier period. */
-export async function earlierClicks(statistics: Statistics, now = Date.now()): Promise<Earlier | null> {
+export async function earlierClicks(statistics: Statistics, current: Series, now: number): Promise<Earlier | null> {
   const { period } = statistics.reading
   const { before, comparison, interval } = period
   if (before === null) return null
   const series = await statistics.seriesOf(before, interval)
-  if (isEmpty(series.totals)) return null
+  const { clicks, bots, previews } = series.totals
+  if (clicks + bots + previews === 0) return null
   const hour = cutOffHour(period, statistics.calendar.localTimeOf(now))
-  const later = hour === null ? null : await countsSince(statistics, before.to, hour)
-  return { phrase: comparisons[comparison], totals: later ? difference(series.totals, later) : series.totals, series }
+  const later = hour === null ? [] : await bucketsSince(statistics, before.to, hour)
+  return {
+    phrase: comparisons[comparison],
+    totals: countsWithout(later, series.totals),
+    clicks: clicksByBucket(period, current, series),
+  }
 }
 
 /** Returns the current hour if the last day of the earlier period is compared with a day that is still running. */
@@ -36,28 +34,15 @@ function cutOffHour(period: Period, localNow: number): number | null {
   return interval === 'month' || counterpartOf(period, before.to) === dayOf(localNow) ? hour : null
 }
 
-async function countsSince(statistics: Statistics, day: number, hour: number): Promise<Counts> {
+async function bucketsSince(statistics: Statistics, day: number, hour: number): Promise<Bucket[]> {
   const { buckets, localStarts } = await statistics.seriesOf({ from: day, to: day }, 'hour')
   const start = day * dayMs + hour * hourMs
-  return totalOf(buckets.filter((_, at) => (localStarts[at] as number) >= start))
+  return buckets.filter((_, at) => (localStarts[at] as number) >= start)
 }
 
-function difference(counts: Counts, other: Counts): Counts {
-  return {
-    clicks: counts.clicks - other.clicks,
-    unique_clicks: counts.unique_clicks - other.unique_clicks,
-    bots: counts.bots - other.bots,
-    previews: counts.previews - other.previews,
-  }
-}
-
-function isEmpty({ clicks, bots, previews }: Counts): boolean {
-  return clicks + bots + previews === 0
-}
-
-/** Returns the earlier clicks, by bucket of the period, for a chart. */
-export function comparedClicks(period: Period, now: Series, { phrase, series, totals }: Earlier): ClicksBefore {
-  return { phrase, clicks: clicksByBucket(period, now, series), untilNow: totals.clicks }
+function countsWithout(buckets: readonly Bucket[], totals: Counts): Counts {
+  const of = (name: keyof Counts) => totals[name] - sum(buckets.map((bucket) => bucket[name]))
+  return { clicks: of('clicks'), unique_clicks: of('unique_clicks'), bots: of('bots'), previews: of('previews') }
 }
 
 /**

@@ -1,11 +1,11 @@
-import type { Bucket, Series } from '../../analytics/statistics/series.ts'
+import type { Series } from '../../analytics/statistics/series.ts'
 import type { Exchange, Outcome } from '../../http/exchange.ts'
 import { addHeaders, dispositionOf, sendText } from '../../http/response.ts'
 import { csvParts, type csvRow } from '../../lib/csv.ts'
-import { clicksBefore, countLabels } from '../charts/area-chart.ts'
-import { axisHeading } from '../charts/plot.ts'
+import { clicksTable } from '../charts/area-chart.ts'
+import { axisHeading, type BucketTable } from '../charts/plot.ts'
 import { responseHeaders } from '../frame.ts'
-import { comparedClicks, earlierClicks } from './comparison.ts'
+import { earlierClicks } from './comparison.ts'
 import type { Statistics } from './statistics.ts'
 
 export type CsvRow = Parameters<typeof csvRow>[0]
@@ -39,17 +39,12 @@ export function shareText(clicks: number, total: number): string {
 export function sendBuckets(
   exchange: Exchange,
   fileName: string,
-  {
-    calendar: { timeZone },
-    reading: {
-      period: { interval },
-    },
-  }: Statistics,
+  { calendar: { timeZone }, reading }: Statistics,
   { buckets, localStarts }: Series,
-  labels: readonly string[],
-  figuresOf: (place: number) => readonly (number | null)[],
+  { columns, figuresOf }: BucketTable,
 ): Promise<undefined> {
-  const head = [axisHeading({ interval, timeZone }), ...labels, 'Time zone', 'Start (UTC)']
+  const { interval } = reading.period
+  const head = [axisHeading({ interval, timeZone }), ...columns, 'Time zone', 'Start (UTC)']
   const rows = buckets.map(({ start_at }, at) => {
     const start = new Date(localStarts[at] as number).toISOString()
     const name =
@@ -61,17 +56,10 @@ export function sendBuckets(
 
 /** Sends the clicks over time as CSV. Throws `validation_failed` for an invalid period. */
 export async function sendClicksCsv(statistics: Statistics, exchange: Exchange, fileName: string): Promise<Outcome> {
-  const period = statistics.validPeriod()
-  const series = await statistics.seriesOf(period.range, period.interval)
-  const { buckets } = series
+  const { range, interval } = statistics.validPeriod()
+  const series = await statistics.seriesOf(range, interval)
   const now = Date.now()
-  const earlier = await earlierClicks(statistics, now)
-  const before = earlier && comparedClicks(period, series, earlier)
-  const clicksThen = clicksBefore({ before, started: series.startedAt(now) })
-  const labels = [...Object.values(countLabels), ...(before ? [`Clicks in the ${before.phrase}`] : [])]
-  return sendBuckets(exchange, fileName, statistics, series, labels, (at) => {
-    const { clicks, unique_clicks, bots, previews } = buckets[at] as Bucket
-    const counts = [clicks, unique_clicks, bots, previews]
-    return clicksThen === undefined ? counts : [...counts, clicksThen[at] ?? null]
-  })
+  const before = await earlierClicks(statistics, series, now)
+  const table = clicksTable({ buckets: series.buckets, started: series.startedAt(now), before })
+  return sendBuckets(exchange, fileName, statistics, series, table)
 }
