@@ -23,7 +23,7 @@ import { addSignInPages } from './pages/sign-in.ts'
 import { addSpacePages } from './pages/spaces.ts'
 import { addTagPages } from './pages/tags.ts'
 import { Pages, type Services } from './pages.ts'
-import { addBreakdownPages, addReferrerPages } from './statistics/breakdown-pages.ts'
+import { addBreakdownPages } from './statistics/breakdown-pages.ts'
 
 export function addDashboard(services: Services): void {
   const { router } = services
@@ -40,7 +40,6 @@ export function addDashboard(services: Services): void {
   addSignInPages(pages, services)
   addOverviewPage(pages, services)
   addBreakdownPages(pages, services)
-  addReferrerPages(pages, services)
   addLinkListPages(pages, services)
   addLinkFile(pages, services)
   addImportPages(pages, services)

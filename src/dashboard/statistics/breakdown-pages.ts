@@ -7,7 +7,7 @@ import { Failure } from '../../errors.ts'
 import { form, optional } from '../../forms/form.ts'
 import { type ListQuery, pageSize } from '../../forms/list-query.ts'
 import { boundedText, integer, oneOf } from '../../forms/rules.ts'
-import type { Outcome } from '../../http/exchange.ts'
+import type { Exchange, Outcome } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { foldCase } from '../../lib/text.ts'
@@ -19,13 +19,13 @@ import { filterBar, ListState } from '../lists.ts'
 import type { PageContent, PageRequest, Pages, Services } from '../pages.ts'
 import { formatCount, formatPercent } from '../parts/format.ts'
 import { shortUrlText, truncateMiddle } from '../parts/links.ts'
-import { longTable } from '../parts/table.ts'
-import { linkIds, rowsOfLinks, topValues, unanswered, valueCell } from './breakdowns.ts'
+import { longTable, type Sorting } from '../parts/table.ts'
+import { linkIds, rowsOf, topValues, unanswered } from './breakdowns.ts'
 import { timeZoneText } from './clicks-over-time.ts'
 import { type CsvRow, sendClicksCsv, sendCsv, shareText } from './csv.ts'
 import { periodBar } from './period-bar.ts'
-import { homes, type NamedSubject, requestedSubject, Statistics } from './statistics.ts'
-import { type BreakdownName, breakdowns, type PropertyName, referrerIn, referrerPath, valueText } from './values.ts'
+import { homes, type NamedStatistics, requestedStatistics, type Statistics } from './statistics.ts'
+import { type BreakdownName, breakdowns, referrerIn, referrerPath, valueText } from './values.ts'
 
 const scopes = Object.keys(homes) as Subject['scope'][]
 const names = Object.keys(breakdowns) as BreakdownName[]
@@ -35,16 +35,23 @@ const [searchedLinks, linksInFile] = [1_000, 10_000]
 
 export function addBreakdownPages(pages: Pages, services: Services): void {
   for (const scope of scopes) {
-    pages.getFile(`${homes[scope]}/clicks.csv`, async (request) => {
-      const named = await requestedSubject(request, services, scope)
-      const statistics = new Statistics(services, request, named.subject, named.path)
-      return sendClicksCsv(statistics, request.exchange, `${named.fileName}clicks.csv`)
+    const home = homes[scope]
+    const requested = (request: PageRequest) => requestedStatistics(request, services, scope)
+    pages.getFile(`${home}/clicks.csv`, async (request) => {
+      const { statistics, fileName } = await requested(request)
+      return sendClicksCsv(statistics, request.exchange, `${fileName}clicks.csv`)
     })
     for (const name of names.filter((name) => scope !== 'link' || name !== 'links')) {
-      const path = `${homes[scope]}/${breakdowns[name].path}`
-      pages.get(path, (request) => showBreakdown(request, services, scope, name))
-      pages.getFile(`${path}.csv`, (request) => sendBreakdown(request, services, scope, name))
+      const path = `${home}/${breakdowns[name].path}`
+      pages.get(path, async (request) => valuesPage(await requested(request), name, request.query))
+      pages.getFile(`${path}.csv`, async (request) => sendValues(await requested(request), name, request.exchange))
     }
+    if (scope === 'link') continue
+    const path = `${home}/referrers/:host/links`
+    pages.get(path, async (request) => linksPage(await requested(request), requestedReferrer(request)))
+    pages.getFile(`${path}.csv`, async (request) =>
+      sendLinks(await requested(request), requestedReferrer(request), request.exchange),
+    )
   }
 }
 
@@ -68,36 +75,15 @@ const valuesQuery = {
 }
 const values: Resource = { singular: 'value', sorts: {}, searched: {}, filters: [] }
 
-/** What a page of values shows. */
-interface ValueList {
-  readonly statistics: Statistics
-  /** The path of the subject. */
-  readonly path: string
-  readonly name: BreakdownName
-  readonly list: ListState
-  readonly all: Ranking
-  /** The values that match the search. */
-  readonly matching: Ranking
-}
-
-async function showBreakdown(
-  request: PageRequest,
-  services: Services,
-  scope: Subject['scope'],
-  name: BreakdownName,
-): Promise<PageContent> {
-  const { title, path } = breakdowns[name]
-  const named = await requestedSubject(request, services, scope)
-  const statistics = new Statistics(services, request, named.subject, `${named.path}/${path}`)
-  const { period } = statistics.reading
-  const list = new ListState(statistics.path, request.query, valuesQuery, values)
-  const all = await rankingOf(...statistics.scope, period.range, name)
-  const { search } = list.query
-  const matching = search === null ? all : await matchesOf(statistics, all, name, search)
-  const body = html`${introduction(named, statistics, name === 'links' ? null : ` by ${breakdowns[name].one.toLowerCase()}`)}
-${periodBar({ reading: statistics.reading, path: statistics.path, file: `${statistics.path}.csv`, isCompared: false })}
+async function valuesPage(named: NamedStatistics, name: BreakdownName, query: Fields): Promise<PageContent> {
+  const { statistics } = named
+  const { title, path, one } = breakdowns[name]
+  const list = new ListState(`${statistics.path}/${path}`, query, valuesQuery, values)
+  const all = await rankingOf(...statistics.scope, statistics.reading.period.range, name)
+  const body = html`${introduction(named, name === 'links' ? null : ` by ${one.toLowerCase()}`)}
+${periodBar({ reading: statistics.reading, path: list.path, file: `${list.path}.csv`, isCompared: false })}
 ${filterBar(list, `Search ${nounOf(name)}`, [])}
-<div id="results" class="results">${await results({ statistics, path: named.path, name, list, all, matching })}</div>
+<div id="results" class="results">${await results(statistics, name, list, all)}</div>
 <p class="muted small">${noteOn(all, name)} ${timeZoneText(statistics.calendar)}</p>`
   const where = named.name === null ? title : `${title} of ${named.name}`
   return { title: where, heading: title, place: named.place, body, status: statistics.status }
@@ -129,75 +115,45 @@ async function matchesOf(statistics: Statistics, all: Ranking, name: BreakdownNa
   })
 }
 
-async function results(values: ValueList): Promise<Html> {
-  const { name, list, all, matching } = values
+async function results(statistics: Statistics, name: BreakdownName, list: ListState, all: Ranking): Promise<Html> {
   const { search, sort_by, sort } = list.query
+  const matching = search === null ? all : await matchesOf(statistics, all, name, search)
   const isLimited = search !== null && name === 'links' && all.size > searchedLinks
   const limits = isLimited
     ? html`<p class="muted small">Only the ${formatCount(searchedLinks)} links with the most clicks were searched.</p>`
     : null
-  const rows = await matching.page({
+  const page = await matching.page({
     sortBy: sort_by as 'clicks' | 'value',
     direction: sort,
     offset: list.request.offset,
     limit: list.request.limit,
     ...(name !== 'links' && { textOf: (value) => valueText(name, value) }),
   })
-  if (rows.length > 0) {
+  if (page.length > 0) {
+    const [first] = await all.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: 1 })
+    const rows = await rowsOf(statistics, name, page)
+    const shown = { name, caption: breakdowns[name].title, rows, most: first?.clicks ?? 0, total: all.total }
     const pages = list.pagination({ rows, total: matching.size, totalIsExact: true })
-    return html`${await pageTable(values, rows)}${pages}${limits}`
+    return html`${await valueTable({ ...shown, sorting: list.sorting })}${pages}${limits}`
   }
   if (list.page > 1) return list.emptyPageMessage()
   if (search === null) return html`<p class="muted" data-count>No clicks in this period.</p>`
   return html`<p data-count>No ${nounOf(name)} match “${truncateMiddle(search, 60)}”.</p>${limits}`
 }
 
-async function pageTable(values: ValueList, rows: readonly ValueClicks[]): Promise<Html> {
-  const { statistics, path, name, list, all } = values
-  const [first] = await all.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: 1 })
-  const ofProperty = (name: PropertyName) =>
-    rows.map(({ value, clicks }) => ({ label: valueCell(statistics, path, name, value), clicks }))
-  return valueTable({
-    name,
-    caption: breakdowns[name].title,
-    rows: name === 'links' ? await rowsOfLinks(statistics, rows) : ofProperty(name),
-    most: first?.clicks ?? 0,
-    total: all.total,
-    sorting: list.sorting,
-  })
-}
-
-/** Sends the values as CSV, the most clicked first, or returns `validation_failed`. */
-async function sendBreakdown(
-  request: PageRequest,
-  services: Services,
-  scope: Subject['scope'],
-  name: BreakdownName,
-): Promise<Outcome> {
-  const named = await requestedSubject(request, services, scope)
-  const statistics = new Statistics(services, request, named.subject, named.path)
-  const ranking = await rankingOf(...statistics.scope, statistics.validPeriod().range, name)
-  const fileName = `${named.fileName}${breakdowns[name].path}.csv`
-  if (name === 'links') {
-    const { values, others } = await topValues(ranking, linksInFile)
-    return sendCsv(request.exchange, fileName, await fileOfLinks(statistics, values, others))
-  }
-  const values = await ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: ranking.size })
-  const rows = values.map(({ value, clicks }) => [valueText(name, value), clicks, shareText(clicks, ranking.total)])
-  return sendCsv(request.exchange, fileName, [[breakdowns[name].one, 'Clicks', 'Share'], ...rows])
-}
-
-interface ValueTable extends Pick<Parameters<typeof longTable>[0], 'caption' | 'sorting'> {
+interface ValueTable {
   readonly name: BreakdownName
+  readonly caption: string
   readonly rows: readonly BarRow[]
   /** The clicks of the longest bar. */
   readonly most: number
   /** The clicks of all values. */
   readonly total: number
+  readonly sorting?: Sorting
 }
 
 /** Renders values with a tinted bar behind each row. */
-function valueTable({ name, most, total, ...table }: ValueTable) {
+function valueTable({ name, most, total, ...table }: ValueTable): Promise<Html> {
   const lead = (row: BarRow) => html`${bar(row.clicks, most)}<span class="bar-label">${row.label}</span>`
   return longTable({
     ...table,
@@ -207,6 +163,20 @@ function valueTable({ name, most, total, ...table }: ValueTable) {
       { label: 'Share', kind: 'number', width: 'small', cell: ({ clicks }) => formatPercent(clicks / total) },
     ],
   })
+}
+
+/** Sends the values as CSV, the most clicked first, or returns `validation_failed`. */
+async function sendValues(named: NamedStatistics, name: BreakdownName, exchange: Exchange): Promise<Outcome> {
+  const { statistics } = named
+  const ranking = await rankingOf(...statistics.scope, statistics.validPeriod().range, name)
+  const fileName = `${named.fileName}${breakdowns[name].path}.csv`
+  if (name === 'links') {
+    const { values, others } = await topValues(ranking, linksInFile)
+    return sendCsv(exchange, fileName, await fileOfLinks(statistics, values, others))
+  }
+  const values = await ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: ranking.size })
+  const rows = values.map(({ value, clicks }) => [valueText(name, value), clicks, shareText(clicks, ranking.total)])
+  return sendCsv(exchange, fileName, [[breakdowns[name].one, 'Clicks', 'Share'], ...rows])
 }
 
 /** Returns a file row for each link, and one with the clicks of all other links. */
@@ -230,7 +200,7 @@ async function fileOfLinks(
 const prepositions: Readonly<Partial<Record<Subject['scope'], string>>> = { space: 'in', tag: 'on links with the tag' }
 
 /** Renders "Clicks on go.acme.com", followed by `detail`. The subject is a link to its page in the same period. */
-export function introduction({ subject, name, path }: NamedSubject, { reading }: Statistics, detail: Part): Html {
+function introduction({ statistics: { subject, path, reading }, name }: NamedStatistics, detail: Part): Html {
   const where = name === null ? 'all links' : html`<bdi>${name}</bdi>`
   const link = html`<a href="${path}?${periodQuery(reading.period)}">${where}</a>`
   return html`<p class="muted">Clicks ${prepositions[subject.scope] ?? 'on'} ${link}${detail}.</p>`
@@ -239,54 +209,19 @@ export function introduction({ subject, name, path }: NamedSubject, { reading }:
 /** The number of links whose days are read, most clicked first, and the number of their days. Reading takes up to a second. */
 const [maxLinks, maxLinkDays] = [100, 18_300]
 
-/** Adds the pages of referrers of the account, a domain, a space or a tag. */
-export function addReferrerPages(pages: Pages, services: Services): void {
-  for (const scope of ['account', 'domain', 'space', 'tag'] as const) {
-    const path = `${homes[scope]}/referrers/:host/links`
-    pages.get(path, async (request) => linksPage(await referrerOf(request, services, scope)))
-    pages.getFile(`${path}.csv`, async (request) => {
-      const referrer = await referrerOf(request, services, scope)
-      const { statistics, named, host } = referrer
-      const { values, others } = await clicksOf(referrer, statistics.validPeriod())
-      const rows = await fileOfLinks(statistics, values, others)
-      return sendCsv(
-        request.exchange,
-        `${named.fileName}${(host ?? 'direct').replaceAll(/[[\]:]+/g, '-')}-links.csv`,
-        rows,
-      )
-    })
-  }
-}
-
-interface Referrer {
-  /** Null for direct clicks and unknown referrers. */
-  readonly host: string | null
-  readonly named: NamedSubject
-  readonly statistics: Statistics
-}
-
-async function referrerOf(
-  request: PageRequest,
-  services: Services,
-  scope: 'account' | 'domain' | 'space' | 'tag',
-): Promise<Referrer> {
-  const named = await requestedSubject(request, services, scope)
-  const host = referrerIn(request.exchange.params.host ?? '')
+/** Returns the requested referrer; null for direct clicks and unknown referrers. */
+function requestedReferrer({ exchange }: PageRequest): string | null {
+  const host = referrerIn(exchange.params.host ?? '')
   if (host === undefined) throw new Failure('route_not_found', 'Page not found.')
-  const path = String(referrerPath(named.path, host))
-  const statistics = new Statistics(services, request, named.subject, path)
-  return { host, named, statistics }
+  return host
 }
 
 /** Searches the most clicked links for clicks from the referrer. Returns these links, and the clicks of all others. */
-async function clicksOf({ host, statistics }: Referrer, { range }: Period) {
-  const [db, account, subject] = statistics.scope
-  const [links, referrers] = [
-    await rankingOf(db, account, subject, range, 'links'),
-    await rankingOf(db, account, subject, range, 'referrers'),
-  ]
+async function clicksFrom(host: string | null, { scope }: Statistics, { range }: Period) {
+  const [links, referrers] = [await rankingOf(...scope, range, 'links'), await rankingOf(...scope, range, 'referrers')]
   const limit = Math.min(maxLinks, Math.floor(maxLinkDays / (range.to - range.from + 1)))
   const top = await links.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit })
+  const [db, account] = scope
   const values = await linksOfReferrer(db, account, linkIds(top), range, host)
   const found = values.reduce((sum, { clicks }) => sum + clicks, 0)
   // The days of a group can name fewer values than the days of its links.
@@ -294,11 +229,13 @@ async function clicksOf({ host, statistics }: Referrer, { range }: Period) {
   return { values, others, total: found + others, limit: links.size > limit ? limit : null }
 }
 
-async function linksPage(referrer: Referrer): Promise<PageContent> {
-  const { host, named, statistics } = referrer
-  const { values, others, total, limit } = await clicksOf(referrer, statistics.reading.period)
-  const { reading, path, calendar } = statistics
-  const rows = await rowsOfLinks(statistics, values)
+/** Shows the links visited from a referrer. */
+async function linksPage(named: NamedStatistics, host: string | null): Promise<PageContent> {
+  const { statistics, place } = named
+  const { reading, calendar, status } = statistics
+  const path = String(referrerPath(statistics.path, host))
+  const { values, others, total, limit } = await clicksFrom(host, statistics, reading.period)
+  const rows = await rowsOf(statistics, 'links', values)
   const rest = others > 0 ? [{ label: 'Others', clicks: others }] : []
   const list = { name: 'links', caption: 'Links', rows: [...rows, ...rest], most: rows[0]?.clicks ?? 0, total } as const
   const shown = total > 0 ? await valueTable(list) : html`<p class="muted">No clicks in this period.</p>`
@@ -306,14 +243,17 @@ async function linksPage(referrer: Referrer): Promise<PageContent> {
     limit === null
       ? null
       : `Only the ${formatCount(limit)} links with the most clicks in this period were searched. Others counts the rest. `
-  const body = html`${introduction(named, statistics, host === null ? ' without a known referrer' : html` from <bdi>${host}</bdi>`)}
+  const body = html`${introduction(named, host === null ? ' without a known referrer' : html` from <bdi>${host}</bdi>`)}
 ${periodBar({ reading, path, file: `${path}.csv`, isCompared: false })}
 ${shown}
 <p class="muted small">${limited}${timeZoneText(calendar)}</p>`
-  return {
-    title: host === null ? 'Links visited directly or from unknown pages' : `Links visited from ${host}`,
-    place: named.place,
-    body,
-    status: statistics.status,
-  }
+  const title = host === null ? 'Links visited directly or from unknown pages' : `Links visited from ${host}`
+  return { title, place, body, status }
+}
+
+async function sendLinks(named: NamedStatistics, host: string | null, exchange: Exchange): Promise<Outcome> {
+  const { statistics, fileName } = named
+  const { values, others } = await clicksFrom(host, statistics, statistics.validPeriod())
+  const name = `${fileName}${(host ?? 'direct').replaceAll(/[[\]:]+/g, '-')}-links.csv`
+  return sendCsv(exchange, name, await fileOfLinks(statistics, values, others))
 }

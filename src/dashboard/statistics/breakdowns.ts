@@ -10,38 +10,19 @@ import { periodQuery } from '../charts/period.ts'
 import { type BarRow, barChart } from '../charts/small-charts.ts'
 import { shortUrlText, spaceLabel } from '../parts/links.ts'
 import type { Statistics } from './statistics.ts'
-import { type BreakdownName, breakdowns, type PropertyName, propertyNames, referrerPath, valueLabel } from './values.ts'
+import { type BreakdownName, breakdowns, propertyNames, referrerPath, valueLabel } from './values.ts'
 
 /** The number of values in a breakdown, and of links in the ranking. */
 const [shownValues, shownLinks] = [8, 10]
 
 /** Renders breakdowns as bars, and a sentence about their limits. Reads the days only once. */
 export async function breakdownBars(statistics: Statistics, names = propertyNames): Promise<Html> {
-  const { scope, reading } = statistics
+  const { scope, reading, subject } = statistics
   const rankings = await rankingsOf(...scope, reading.period.range, names)
-  const bars = names.map(async (name) => {
-    const { values, others } = await topValues(rankings[name], shownValues)
-    const rows = values.map(({ value, clicks }) => ({
-      label: valueCell(statistics, statistics.path, name, value),
-      clicks,
-    }))
-    return barChart({ title: breakdowns[name].title, rows, others, allHref: allHref(statistics, name) })
-  })
-  const shown = statistics.live('breakdowns', html`<div class="breakdowns">${await Promise.all(bars)}</div>`)
-  const opened = statistics.subject.scope === 'link' ? null : ' A referrer opens the links that it sent visitors to.'
+  const bars = await Promise.all(names.map((name) => topBars(statistics, name, rankings[name], shownValues)))
+  const shown = statistics.live('breakdowns', html`<div class="breakdowns">${bars}</div>`)
+  const opened = subject.scope === 'link' ? null : ' A referrer opens the links that it sent visitors to.'
   return html`${shown}<p class="muted small">${unanswered}${opened}</p>`
-}
-
-/** Renders a value. A referrer opens the links visited from it. `path` is the path of the subject. */
-export function valueCell(
-  { subject, reading }: Statistics,
-  path: string,
-  name: PropertyName,
-  value: ValueClicks['value'],
-): Part {
-  const label = valueLabel(name, value)
-  const page = name === 'referrers' && subject.scope !== 'link' ? referrerPath(path, value) : null
-  return page === null ? label : html`<a class="cover" href="${page}?${periodQuery(reading.period)}">${label}</a>`
 }
 
 /** Names the question that the stored data can't answer. */
@@ -51,21 +32,35 @@ export const unanswered =
 /** Renders the links with the most clicks as bars. */
 export async function topLinks(statistics: Statistics): Promise<Html> {
   const ranking = await rankingOf(...statistics.scope, statistics.reading.period.range, 'links')
-  const { values, others } = await topValues(ranking, shownLinks)
-  const rows = await rowsOfLinks(statistics, values)
-  const chart = barChart({ title: breakdowns.links.title, rows, others, allHref: allHref(statistics, 'links') })
-  return statistics.live('top-links', chart)
+  return statistics.live('top-links', await topBars(statistics, 'links', ranking, shownLinks))
 }
 
-/** Returns a row for each link. */
-export async function rowsOfLinks(
-  { scope: [db, account], shortUrl }: Statistics,
+async function topBars(statistics: Statistics, name: BreakdownName, ranking: Ranking, most: number): Promise<Html> {
+  const { path, reading } = statistics
+  const { values, others } = await topValues(ranking, most)
+  const rows = await rowsOf(statistics, name, values)
+  const allHref = `${path}/${breakdowns[name].path}?${periodQuery(reading.period)}`
+  return barChart({ title: breakdowns[name].title, rows, others, allHref })
+}
+
+/** Returns a row for each value. A link opens its page, and a referrer the links visited from it. */
+export async function rowsOf(
+  { scope: [db, account, subject], shortUrl, path, reading }: Statistics,
+  name: BreakdownName,
   values: readonly ValueClicks[],
 ): Promise<BarRow[]> {
-  const links = await findLinkNames(db, account, linkIds(values))
+  if (name === 'links') {
+    const links = await findLinkNames(db, account, linkIds(values))
+    return values.map(({ value, clicks }) => {
+      const label = typeof value === 'number' ? linkLabel(links.get(value), shortUrl) : 'Others'
+      return { label, clicks }
+    })
+  }
   return values.map(({ value, clicks }) => {
-    const label = typeof value === 'number' ? linkLabel(links.get(value), shortUrl) : 'Others'
-    return { label, clicks }
+    const label = valueLabel(name, value)
+    const page = name === 'referrers' && subject.scope !== 'link' ? referrerPath(path, value) : null
+    const link = page && html`<a class="cover" href="${page}?${periodQuery(reading.period)}">${label}</a>`
+    return { label: link ?? label, clicks }
   })
 }
 
@@ -93,10 +88,6 @@ function linkLabel(link: LinkName | undefined, shortUrl: ShortUrl): Part {
   const title = link.title === null ? null : html`<bdi class="bar-title">${link.title}</bdi>`
   if (!link.hasPage) return html`<span class="short-url">${text}</span>${title}`
   return html`<a class="short-url cover" href="/app/links/${link.id}">${text}</a>${title}`
-}
-
-function allHref({ path, reading }: Statistics, name: BreakdownName): string {
-  return `${path}/${breakdowns[name].path}?${periodQuery(reading.period)}`
 }
 
 /** The number of groups whose days are read, and of rows. The lists of groups show more. */

@@ -141,10 +141,9 @@ export const homes = {
   link: '/app/links/:id',
 } as const satisfies Record<Subject['scope'], string>
 
-/** A link, a domain, a space, a tag or the account as pages about its clicks name it. */
-export interface NamedSubject {
-  readonly subject: Subject
-  readonly path: string
+/** The statistics of a link, a domain, a space, a tag or the account, and its name on pages about its clicks. */
+export interface NamedStatistics {
+  readonly statistics: Statistics
   readonly place: Place
   /** Null for the account. */
   readonly name: string | null
@@ -152,27 +151,29 @@ export interface NamedSubject {
   readonly fileName: string
 }
 
-/** Returns the requested subject. Throws `not_found` if the account has no such record. */
-export async function requestedSubject(
+/** Returns the requested statistics. Throws `not_found` if the account has no such record. */
+export async function requestedStatistics(
   request: PageRequest,
-  { storage, shortUrl }: Services,
+  services: Services,
   scope: Subject['scope'],
-): Promise<NamedSubject> {
+): Promise<NamedStatistics> {
+  const { storage, shortUrl } = services
   const { account } = request
-  if (scope === 'account')
-    return { subject: { scope, id: account }, path: '/app', place: 'overview', name: null, fileName: '' }
+  if (scope === 'account') {
+    const statistics = new Statistics(services, request, { scope, id: account }, '/app')
+    return { statistics, place: 'overview', name: null, fileName: '' }
+  }
   const id = idParam(request, scope)
   const place = `${scope}s` as const
-  const named = { subject: { scope, id }, path: `/app/${place}/${id}`, place }
+  const statistics = new Statistics(services, request, { scope, id }, `/app/${place}/${id}`)
   if (scope === 'link') {
     const { record } = found(await findLink(storage, account, id), scope)
-    return { ...named, name: shortUrlText(linkOf(record, shortUrl).short_url), fileName: `${record.alias}-` }
+    const name = shortUrlText(linkOf(record, shortUrl).short_url)
+    return { statistics, place, name, fileName: `${record.alias}-` }
   }
-  if (scope === 'domain') {
-    const { record } = found(await domainRecords.find(storage, account, id), scope)
-    return { ...named, name: record.name_unicode, fileName: `${record.name_unicode}-` }
-  }
-  const records = scope === 'space' ? spaceRecords : tagRecords
-  const { name } = found(await records.find(storage, account, id), scope).record
-  return { ...named, name, fileName: `${name}-` }
+  const name =
+    scope === 'domain'
+      ? found(await domainRecords.find(storage, account, id), scope).record.name_unicode
+      : found(await (scope === 'space' ? spaceRecords : tagRecords).find(storage, account, id), scope).record.name
+  return { statistics, place, name, fileName: `${name}-` }
 }
