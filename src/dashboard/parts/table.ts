@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises'
 import { icon } from '../../frame/icons.ts'
-import { Html, html, type Part } from '../../http/html.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
 import { attributes, menuItems } from './buttons.ts'
 
 export interface Column<Row> {
@@ -35,7 +35,10 @@ interface Table<Row> {
 
 /** Renders a table. On narrow screens, each row becomes a block and a menu sorts the list. */
 export function table<Row>(given: Table<Row>): Html {
-  return tableWith(given, given.rows.map(rowRenderer(given)))
+  return tableOf(
+    given,
+    given.rows.map((row) => tableRow(given, row)),
+  )
 }
 
 /** The number of rows rendered in one event-loop tick, which take about a millisecond. */
@@ -45,34 +48,39 @@ let lastTick: Promise<unknown> = Promise.resolve()
 
 /** Renders a long table over several event-loop ticks, so that other requests need not wait. */
 export async function longTable<Row>(given: Table<Row>): Promise<Html> {
-  const lines: Html[] = []
-  const renderRow = rowRenderer(given)
+  const rows: Html[] = []
   for (const [at, row] of given.rows.entries()) {
     if (at % rowsPerTick === 0) {
       // Waits for a tick in which no other long table is rendered.
       lastTick = lastTick.then(() => immediate())
       await lastTick
     }
-    lines.push(renderRow(row))
+    rows.push(tableRow(given, row))
   }
-  return tableWith(given, lines)
+  return tableOf(given, rows)
 }
 
-/** Returns a function that renders a row. The tags of its cells are built once. */
-function rowRenderer<Row>({ columns }: Table<Row>): (row: Row) => Html {
-  const cells = columns.map(cellRenderer)
-  return (row) => html`\n<tr role="row">${cells.map((render) => render(row))}</tr>`
-}
-
-function tableWith<Row>(given: Table<Row>, lines: readonly Html[]): Html {
-  const { caption, columns, sorting, isFitted = false } = given
+function tableOf<Row>({ caption, columns, sorting, isFitted = false }: Table<Row>, rows: readonly Html[]): Html {
   const heads = columns.map((column) => head(column, sorting))
   // The roles are explicit, because browsers drop table semantics if CSS changes the layout.
   const hasLead = columns.some(({ kind }) => kind === 'lead')
   const layout = hasLead ? attributes({ class: isFitted ? 'fitted' : 'fixed' }) : null
   return html`<div class="table blocks">${sorting === undefined ? null : sortMenu(columns, sorting)}<table role="table"${layout}><caption class="hidden-text">${caption}</caption>
 <thead role="rowgroup"><tr role="row">${heads}</tr></thead>
-<tbody role="rowgroup">${lines}</tbody></table></div>`
+<tbody role="rowgroup">${rows}</tbody></table></div>`
+}
+
+function tableRow<Row>({ columns }: Table<Row>, row: Row): Html {
+  return html`\n<tr role="row">${columns.map((column) => tableCell(column, row))}</tr>`
+}
+
+function tableCell<Row>(column: Column<Row>, row: Row): Html {
+  const { label, kind = 'text', isPlain = false, cell } = column
+  const shown = cell(row)
+  const hasLabel = (kind === 'text' || kind === 'number') && !isPlain && shown !== null && shown !== ''
+  const roles = kind === 'lead' ? { scope: 'row', role: 'rowheader' } : { role: 'cell' }
+  const all = attributes({ ...roles, class: classesOf(column), 'data-label': hasLabel ? label : null })
+  return kind === 'lead' ? html`<th${all}>${shown}</th>` : html`<td${all}>${shown}</td>`
 }
 
 /** Labels of both orders and whether they descend, the default order first. */
@@ -109,22 +117,6 @@ function head<Row>(column: Column<Row>, sorting: Sorting | undefined): Html {
   const isDescendingNext = isSorted ? !sorting.isDescending : kind !== 'lead'
   const arrow = isSorted ? icon(sorting.isDescending ? 'down' : 'up') : null
   return html`<th${all}><a href="${sorting.href(sortBy, isDescendingNext)}">${label}${arrow}</a><span class="in-block">${label}</span></th>`
-}
-
-function cellRenderer<Row>(column: Column<Row>): (row: Row) => Html {
-  const { label, kind = 'text', isPlain = false } = column
-  const hasLabel = (kind === 'text' || kind === 'number') && !isPlain
-  const roles = kind === 'lead' ? { scope: 'row', role: 'rowheader' } : { role: 'cell' }
-  const openingTag = (label: string | null) => {
-    const all = attributes({ ...roles, class: classesOf(column), 'data-label': label })
-    return kind === 'lead' ? html`<th${all}>` : html`<td${all}>`
-  }
-  const [labeled, unlabeled] = [openingTag(hasLabel ? label : null), openingTag(null)]
-  const end = new Html(kind === 'lead' ? '</th>' : '</td>')
-  return (row) => {
-    const shown = column.cell(row)
-    return html`${shown === null || shown === '' ? unlabeled : labeled}${shown}${end}`
-  }
 }
 
 const classes = { lead: 'lead-cell', text: null, number: 'number', menu: 'menu-cell', select: 'select-cell' } as const
