@@ -1,23 +1,36 @@
+/** The server as a process: starts, first access, the ops listener, and all ways to end. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { existsSync, readFileSync, renameSync } from 'node:fs'
+import { Agent } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { createAccount } from '../src/accounts/store.ts'
 import { generateKey } from '../src/keys/key.ts'
+import { createFirstAccess, findAccess } from '../src/process/access.ts'
+import { greeting } from '../src/process/greeting.ts'
 import { sendRequest } from './client.ts'
 import { runHere } from './command-line.ts'
+import { newStorage } from './engine.ts'
 import { pathWithCurl } from './path.ts'
 import {
+  eventually,
   freePort,
   listening,
+  newBench,
   newDatabase,
   newFolder,
   pasteCurl,
   pasteTrial,
+  type RunningServer,
   run,
   runNpm,
   startServer,
 } from './processes.ts'
+import { exchange } from './raw-socket.ts'
 import { repository } from './scripts.ts'
 
 const domains = '/api/v1/domains'
@@ -26,7 +39,7 @@ const spaces = '/api/v1/spaces'
 /** A container may have none. */
 const hasIpv6 = Object.values(networkInterfaces()).some((own) => own?.some(({ address }) => address === '::1'))
 
-test('the first npm start prints one key, a sign-in link and commands that store a link and visit it', async (t) => {
+test('the first npm start prints one key, a sign-in link and commands that store a link and visit it, and exits with 0 after Ctrl-C', async (t) => {
   const ports = { PORT: '0', REDIRECT_PORT: String(await freePort()) }
   const server = await listening(runNpm(t, ['start'], { ...ports, ...newDatabase(t).variables }))
   const text = server.stderr()
@@ -38,6 +51,25 @@ test('the first npm start prints one key, a sign-in link and commands that store
   assert.match(await pasteTrial(server, pathWithCurl(t)), visited)
   const [link] = (await server.send('GET', '/api/v1/links')).body.data
   assert.equal(link.short_url, `http://localhost:${ports.REDIRECT_PORT}/docs`)
+
+  const idle = connect(server.port, '127.0.0.1')
+  await once(idle, 'connect')
+  const aborted = await halfRequest(server, 'aborted')
+  aborted.socket.destroy()
+  const slow = await halfRequest(server, 'ctrl-c')
+  // A terminal sends the signal to both npm and the server.
+  process.kill(-Number(server.child.pid), 'SIGINT')
+  await refusesConnections(server)
+  slow.finish()
+  assert.match(await slow.answer, /^HTTP\/1\.1 201 /)
+  const { code, stdout } = await server.ended
+  assert.equal(code, 0)
+  // The server did not wait for the other two connections.
+  const [stopping, stopped] = ['stopping', 'stopped'].map((message) => {
+    const [line = ''] = new RegExp(`^.*"msg":"${message}".*$`, 'm').exec(stdout) ?? []
+    return Date.parse(JSON.parse(line).time)
+  })
+  assert.ok(Number(stopped) - Number(stopping) < 10_000)
 })
 
 test('npm start runs the same command in shells with and without exec', () => {
@@ -46,7 +78,7 @@ test('npm start runs the same command in shells with and without exec', () => {
   assert.deepEqual([posix, more], [`exec ${windows}`, []])
 })
 
-test('two servers that start together on one empty database create one key; a later start keeps the data and creates none', async (t) => {
+test('two servers that start together on one empty database create one key; a later start keeps the data, and creates and registers none', async (t) => {
   const { variables } = newDatabase(t)
   const servers = await Promise.all([startServer(t, variables), startServer(t, variables)])
   const keys = servers.map(({ key }) => key).filter((key) => key !== '')
@@ -55,7 +87,10 @@ test('two servers that start together on one empty database create one key; a la
   for (const server of servers) assert.equal((await server.send('GET', spaces, { key })).status, 200)
   assert.equal((await servers[0].send('POST', spaces, { key, form: { name: 'Kept' } })).status, 201)
   await Promise.all(servers.map(({ end }) => end('SIGTERM')))
-  const later = await startServer(t, variables)
+  const other = generateKey()
+  const later = await startServer(t, { ...variables, BOOTSTRAP_KEY: other })
+  await later.said(/"level":40.*waymark keys create/)
+  assert.equal((await later.send('GET', spaces, { key: other })).status, 401)
   await later.said(/^Lost your API key\? Create another: npx waymark keys create --name mine$/m)
   await later.said(
     /^Dashboard: http:\/\/localhost:\d+\/app {2}\(sign in with an API key, or run: npx waymark login-link\)$/m,
@@ -66,32 +101,28 @@ test('two servers that start together on one empty database create one key; a la
     body.data.map(({ name }: { name: string }) => name),
     ['Kept'],
   )
+  assert.equal((await later.end('SIGTERM')).stdout.includes(other), false)
 })
 
 test('a start without an active key prints how to issue one', async (t) => {
-  const { variables } = newDatabase(t)
-  await runHere(['accounts', 'create', '--name', 'Acme'], { variables })
-  const server = await startServer(t, variables)
-  await server.said(/^No API key is active\. Create one: npx waymark keys create --name mine$/m)
-  assert.equal(server.key, '')
+  const storage = await newStorage((work) => t.after(work))
+  await createAccount(storage, 'Acme')
+  const access = await findAccess(storage, await createFirstAccess(storage), '')
+  const listener = { port: 3000, url: 'http://localhost:3000', isPublic: false }
+  const text = greeting({ api: listener, redirect: undefined, dashboard: '', storage: storage.location, access })
+  assert.match(text, /^No API key is active\. Create one: npx waymark keys create --name mine$/m)
 })
 
-test('a relative DATABASE_URL is relative to the working directory; the dashboard URL starts with BASE_URL', async (t) => {
-  const cwd = newFolder(t)
-  const variables = { PORT: '0', DATABASE_URL: 'sqlite:here/waymark.db', BASE_URL: 'https://links.example.com' }
-  const server = await listening(run(t, variables, { cwd }))
-  await server.said(/^Open the dashboard: https:\/\/links\.example\.com\/app\/sign-in#wml_[\w-]{43} /m)
-  assert.ok(existsSync(join(cwd, 'here/waymark.db')))
-})
-
-test('accepts localhost, 0.0.0.0 and :: as HOST', async (t) => {
-  for (const host of ['localhost', '0.0.0.0', ...(hasIpv6 ? ['::'] : [])]) {
-    const server = await startServer(t, { ...newDatabase(t).variables, HOST: host })
+test('accepts localhost, 0.0.0.0 and :: as HOST, and a DATABASE_URL relative to the working directory; the dashboard URL starts with BASE_URL', async (t) => {
+  for (const HOST of ['localhost', '0.0.0.0', ...(hasIpv6 ? ['::'] : [])]) {
+    const cwd = newFolder(t)
+    const urls = { DATABASE_URL: 'sqlite:here/waymark.db', BASE_URL: 'https://links.example.com' }
+    const server = await listening(run(t, { PORT: '0', HOST, ...urls }, { cwd }))
     assert.match(server.url, /^http:\/\/localhost:\d+$/)
-    assert.equal(
-      server.stderr().includes(`${server.url} and all other addresses of this machine`),
-      host !== 'localhost',
-    )
+    const isOpen = server.stderr().includes(`${server.url} and all other addresses of this machine`)
+    assert.equal(isOpen, HOST !== 'localhost')
+    assert.match(server.stderr(), /^Open the dashboard: https:\/\/links\.example\.com\/app\/sign-in#wml_[\w-]{43} /m)
+    assert.ok(existsSync(join(cwd, 'here/waymark.db')))
     assert.deepEqual((await pasteCurl(server, pathWithCurl(t))).data, [])
     await server.end('SIGTERM')
   }
@@ -115,23 +146,22 @@ test('registers BOOTSTRAP_KEY only at the first start, without printing it', asy
   assert.equal((await again.send('GET', domains, { key })).status, 200)
   const ended = await again.end('SIGTERM')
   assert.doesNotMatch(ended.stdout + ended.stderr, /BOOTSTRAP_KEY|wml_/)
-
-  const other = generateKey()
-  const warning = await startServer(t, { ...variables, BOOTSTRAP_KEY: other })
-  await warning.said(/"level":40.*waymark keys create/)
-  assert.equal((await warning.send('GET', domains, { key: other })).status, 401)
-  assert.equal((await warning.end('SIGTERM')).stdout.includes(other), false)
 })
 
-test('OPS_PORT has metrics of the API; the command line writes while the server writes; /health/ready returns 503 while the database is unavailable', async (t) => {
-  const { path, variables } = newDatabase(t)
-  const port = await freePort()
-  const settings = { OPS_PORT: String(port), RATE_LIMIT: '0', LOG_LEVEL: 'warn' }
-  const server = await startServer(t, { ...variables, ...settings })
-  const ask = (path: string) => sendRequest({ agent: undefined, port, method: 'GET', path }, { key: null })
-  assert.deepEqual((await ask('/health/ready')).body, { status: 'ready' })
+const bench = newBench()
+const { path, variables } = newDatabase(bench)
+const opsPort = await freePort()
+const serverWithOps = await startServer(bench, {
+  ...variables,
+  ...{ OPS_PORT: String(opsPort), RATE_LIMIT: '0', LOG_LEVEL: 'warn' },
+})
+const askOps = (path: string) => sendRequest({ agent: undefined, port: opsPort, method: 'GET', path }, { key: null })
+
+test('OPS_PORT has metrics of the API; the command line writes while the server writes; /health/ready returns 503 while the database is unavailable', async () => {
+  const server = serverWithOps
+  assert.deepEqual((await askOps('/health/ready')).body, { status: 'ready' })
   await server.send('GET', spaces)
-  const { text } = await ask('/metrics')
+  const { text } = await askOps('/metrics')
   assert.match(text, /_count\{route="\/api\/v1\/spaces",method="GET",status="200"\} 1$/m)
   assert.equal(text.includes(server.key), false)
   assert.equal((await server.send('GET', '/metrics')).status, 404)
@@ -152,9 +182,137 @@ test('OPS_PORT has metrics of the API; the command line writes while the server 
   assert.equal((await server.send('GET', spaces)).body.meta.total, stored)
 
   renameSync(path, `${path}-away`)
-  const unready = await ask('/health/ready')
+  const unready = await askOps('/health/ready')
   assert.deepEqual([unready.status, unready.body.code], [503, 'database_unavailable'])
-  assert.equal((await ask('/health/live')).status, 200)
+  assert.equal((await askOps('/health/live')).status, 200)
   renameSync(`${path}-away`, path)
-  assert.equal((await ask('/health/ready')).status, 200)
+  assert.equal((await askOps('/health/ready')).status, 200)
 })
+
+test('SIGTERM: active requests finish, later requests get 503, and /health/ready returns 503', async (t) => {
+  const server = serverWithOps
+  const agent = new Agent({ keepAlive: true })
+  t.after(() => agent.destroy())
+  const ask = () => sendRequest({ agent, port: server.port, method: 'GET', path: spaces }, { key: server.key })
+  assert.equal((await ask()).status, 200)
+  const slow = await halfRequest(server, 'finished')
+
+  server.child.kill('SIGTERM')
+  await refusesConnections(server)
+  const late = await ask()
+  assert.deepEqual([late.status, late.body.code, late.headers.connection], [503, 'shutting_down', 'close'])
+  for (const [path, status] of Object.entries({ '/health/ready': 503, '/health/live': 200 })) {
+    assert.equal((await askOps(path)).status, status)
+  }
+  slow.finish()
+  const answer = await slow.answer
+  assert.match(answer, /^HTTP\/1\.1 201 /)
+  assert.match(answer, /\r\nconnection: close\r\n/i)
+  assert.match(answer, /"name":"finished"/)
+
+  assert.equal((await server.ended).code, 0)
+  const database = new DatabaseSync(path)
+  t.after(() => database.close())
+  assert.equal(database.prepare(`select count(*) as count from spaces where name = 'finished'`).get()?.count, 1)
+})
+
+test('a second signal ends the server immediately with exit code 1', async (t) => {
+  const server = await startServer(t, newDatabase(t).variables)
+  await halfRequest(server, 'never finished')
+  const impatience = setInterval(() => server.child.kill('SIGTERM'), 100)
+  const { code, stdout } = await server.ended
+  clearInterval(impatience)
+  assert.equal(code, 1)
+  assert.match(stdout, /"level":40.*second signal/)
+})
+
+test('an uncaught error is logged with its stack and ends the server with exit code 1', async (t) => {
+  const bug = `process.on('SIGUSR2', () => { throw new Error('a bug') })`
+  const { variables } = newDatabase(t)
+  const server = await listening(run(t, { PORT: '0', ...variables }, {}, preloading(bug)))
+  const slow = await halfRequest(server, 'finished')
+  server.child.kill('SIGUSR2')
+  await refusesConnections(server)
+  slow.finish()
+  assert.match(await slow.answer, /^HTTP\/1\.1 201 /)
+  const { code, stdout } = await server.ended
+  assert.equal(code, 1)
+  const [line = ''] = /^.*"level":60.*$/m.exec(stdout) ?? []
+  assert.match(JSON.parse(line).err.stack, /^Error: a bug\n +at /)
+})
+
+test('the server ends even if its log is not read', async (t) => {
+  const server = await startServer(t, newDatabase(t).variables)
+  server.child.stdout?.pause()
+  const request = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n'
+  const last = request.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
+  // About 600 KB of log, which is more than a pipe holds.
+  for (let round = 0; round < 3; round++) await exchange(server.port, [request.repeat(1_000), last])
+  server.child.kill('SIGTERM')
+  await once(server.child, 'exit')
+  server.child.stdout?.resume()
+  assert.equal((await server.ended).signal, 'SIGKILL')
+})
+
+test("logs that the database can't be closed, and exits with 1", async (t) => {
+  const bug = `
+    import { DatabaseSync } from 'node:sqlite'
+    const broken = () => { throw new Error('stuck') }
+    process.on('SIGUSR2', () => { DatabaseSync.prototype.close = broken; process.kill(process.pid, 'SIGTERM') })`
+  const server = await listening(run(t, { PORT: '0', ...newDatabase(t).variables }, {}, preloading(bug)))
+  const { code, stdout } = await server.end('SIGUSR2')
+  assert.equal(code, 1)
+  assert.match(stdout, /"level":60.*stuck/)
+})
+
+/** Returns arguments for Node that run the script before the server. */
+function preloading(script: string): string[] {
+  return ['--import', `data:text/javascript,${encodeURIComponent(script)}`]
+}
+
+/** Resolves once the server refuses connections. */
+async function refusesConnections({ port }: RunningServer): Promise<void> {
+  await eventually(
+    () =>
+      new Promise((resolve) => {
+        const socket = connect(port, '127.0.0.1')
+        socket.once('connect', () => socket.destroy())
+        socket.once('close', (hadError) => resolve(hadError))
+        socket.once('error', () => undefined)
+      }),
+  )
+}
+
+interface HalfRequest {
+  readonly socket: Socket
+  readonly answer: Promise<string>
+  finish(): void
+}
+
+/** Sends the first half of a request that stores a space. Resolves once the server has received it. */
+async function halfRequest(server: RunningServer, name: string): Promise<HalfRequest> {
+  // Waits while the server is overloaded, which it may be after its start on a busy machine.
+  await server.send('GET', spaces)
+  const socket = connect(server.port, '127.0.0.1')
+  const body = `name=${encodeURIComponent(name)}`
+  let text = ''
+  const answer = new Promise<string>((resolve, reject) => {
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+    })
+    socket.once('close', () => resolve(text.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, '')))
+    socket.once('error', reject)
+  })
+  answer.catch(() => undefined)
+  const head = [
+    `POST ${spaces} HTTP/1.1`,
+    `Host: 127.0.0.1:${server.port}`,
+    `Authorization: Bearer ${server.key}`,
+    'Content-Type: application/x-www-form-urlencoded',
+    `Content-Length: ${body.length}`,
+    'Expect: 100-continue',
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, 5)}`)
+  await eventually(() => text.startsWith('HTTP/1.1 100'))
+  return { socket, answer, finish: () => void socket.write(body.slice(5)) }
+}
