@@ -1,6 +1,8 @@
 /** Commands print the server's addresses, whatever the shell's environment is. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createAccount } from '../src/accounts/store.ts'
+import { openStorage } from '../src/storage/open.ts'
 import { runHere } from './command-line.ts'
 import { execute } from './postgres.ts'
 import { newDatabase as newPostgres } from './postgres-database.ts'
@@ -32,23 +34,22 @@ test('commands print the addresses of the server that started last, unless they 
   assert.equal(await say(unset, 'links create https://acme.com --alias c'), 'https://go.acme.com/c')
   assert.equal(await signInPage(unset), `http://localhost:${first.port}/app/sign-in`)
 
-  const second = await startServer(t, {
-    ...variables,
-    WORKERS: '2',
-    SHORT_URL: 'http://{domain}:8080',
-    BASE_URL: 'https://links.acme.com',
-  })
+  const urls = { SHORT_URL: 'http://{domain}:8080', BASE_URL: 'https://links.acme.com' }
+  const second = await startServer(t, { ...variables, ...urls })
   await Promise.all([first.end('SIGTERM'), second.end('SIGTERM')])
   assert.equal(await signInPage(variables), 'https://links.acme.com/app/sign-in')
   assert.equal(await say(variables, 'links delete a --yes'), 'The link http://go.acme.com:8080/a was deleted.')
 })
 
 test('a server starts on a read-only database, and warns that its addresses are not stored', async (t) => {
-  const { drop, url } = await newPostgres()
+  const { drop, ...location } = await newPostgres()
   t.after(drop)
+  const { url } = location
   const variables = { DATABASE_URL: url }
-  const before = await startServer(t, { ...variables, BASE_URL: 'https://before.acme.com' })
-  await before.end('SIGTERM')
+  const storage = await openStorage(location)
+  await createAccount(storage, 'Acme')
+  await storage.close()
+  await execute(url, `update instance set base_url = 'https://before.acme.com'`)
   await execute(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`)
   const server = await startServer(t, { ...variables, ...measured(), BASE_URL: 'https://after.acme.com' })
   await server.said(/"level":40,.*"msg":"the URLs of this server could not be stored; /)

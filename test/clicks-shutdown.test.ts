@@ -8,7 +8,7 @@ import { freePort, listening, run } from './processes.ts'
 import { runs } from './runs.ts'
 import { person } from './visitors.ts'
 
-const many = runs(100_000, 8_000)
+const many = runs(100_000, 3_000)
 const links = 50
 const queue = new URL('../src/analytics/click-queue.ts', import.meta.url)
 

@@ -253,6 +253,6 @@ test("no account sees or changes another account's records", async () => {
       for (const each of steps) await run.take(each)
       await run.checkAll()
     }),
-    { numRuns: runs(40, 20) },
+    { numRuns: runs(40, 10) },
   )
 })

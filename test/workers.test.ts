@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { stableLifeMs } from '../src/process/workers.ts'
 import { sendRequest } from './client.ts'
@@ -83,7 +84,8 @@ test('loses no acknowledged write when a worker is killed, doubles the pause of 
       /_count\{route="\/api\/v1\/spaces",method="GET",status="200"\} (\d+)$/m.exec(await ask(port, '/metrics'))?.[1],
     )
 
-  const variables = { ...measured(), ...newDatabase(t).variables, WORKERS: String(workers), PORT_FILE: portFile }
+  const { path: file, variables: settings } = newDatabase(t)
+  const variables = { ...measured(), ...settings, WORKERS: String(workers), PORT_FILE: portFile }
   const server = await listening(run(t, { ...variables, OPS_PORT: '', OPS_PORT_FILE: opsFile }))
   await eventually(allReady)
   const [first, other] = (await untilAnswered(server, workers)) as [number, number]
@@ -136,4 +138,6 @@ test('loses no acknowledged write when a worker is killed, doubles the pause of 
   assert.equal(stderr.match(/is listening on/g)?.length, 1)
   assert.equal(stderr.match(/^ +wm_\w+$/gm)?.length, 1)
   assert.equal(stdout.match(/"msg":"stopped"/g)?.length, workers)
+  using database = new DatabaseSync(file)
+  assert.equal(database.prepare('select base_url from instance').get()?.base_url, server.url)
 })
