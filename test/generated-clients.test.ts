@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { cpSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { startApp } from './app.ts'
 import type { Json } from './client.ts'
-import { newDatabase, newFolder, startProgram, startServer } from './processes.ts'
+import { newFolder, startProgram } from './processes.ts'
 import { repository, typeChecker } from './scripts.ts'
 
 const compilerOptions = {
@@ -15,17 +16,17 @@ const compilerOptions = {
 /** Keeps the generators from asking the network for anything but the document. */
 const quiet = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', NO_UPDATE_NOTIFIER: '1' }
 
-const server = await startServer({ after }, newDatabase({ after }).variables)
+const { origin, key } = await startApp()
 
 test('clients of openapi-typescript, with its default options, and orval, from JSON bodies, store, list, update and delete', async (t) => {
   const folder = newProject(t)
   await node(t, folder, [
     join(repository, 'node_modules/openapi-typescript/bin/cli.js'),
-    `${server.url}/openapi.json`,
+    `${origin}/openapi.json`,
     ...['--output', 'openapi-typescript.ts'],
   ])
   const config = {
-    input: `${server.url}/openapi.json?bodies=json`,
+    input: `${origin}/openapi.json?bodies=json`,
     output: { target: 'orval.ts', client: 'fetch', baseUrl: { getBaseUrlFromSpecification: true } },
   }
   writeFileSync(join(folder, 'orval.config.mjs'), `export default ${JSON.stringify({ waymark: config })}`)
@@ -39,7 +40,7 @@ test('clients of openapi-typescript, with its default options, and orval, from J
     'openapi-fetch.ts': 'fetch.example',
     'orval-fetch.ts': 'orval.example',
   })) {
-    assertWorks(JSON.parse(await node(t, folder, [program], { URL: server.url, KEY: server.key })), domain)
+    assertWorks(JSON.parse(await node(t, folder, [program], { URL: origin, KEY: key })), domain)
   }
 })
 

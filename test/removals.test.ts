@@ -12,6 +12,10 @@ import type { Json } from './client.ts'
 import { withMethods } from './failing-storage.ts'
 import { plainLink } from './links.ts'
 import { assertRefused, fresh, linksOn, newPlace, outOfAccount, type Place } from './links-api.ts'
+import { runs } from './runs.ts'
+
+/** The number of removals during which links are stored. */
+const rounds = runs(5, 2)
 
 /** The number of links in each batch of a removal, and a function that runs before the next batch. */
 let batches: number[] = []
@@ -118,7 +122,7 @@ describe('DELETE /domains/{id} of a domain with links', () => {
 
   test('returns 204 after deleting all links in small batches', async (t) => {
     const own = await newPlace(app)
-    const count = 3_000
+    const count = 1_000
     await fill(own, count)
     const kept = await newPlace(app)
     await kept.link()
@@ -194,7 +198,7 @@ describe('DELETE /domains/{id} of a domain with links', () => {
   })
 
   test('leaves no links that are stored during the removal', async () => {
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < rounds; round++) {
       const own = await newPlace(app)
       await fill(own, 100)
       const json = { url: 'https://acme.com', domain_id: own.domain.id }
@@ -259,7 +263,7 @@ describe('DELETE /spaces/{id} of a space with links', () => {
   })
 
   test('leaves no link that is added during the removal in the space', async () => {
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < rounds; round++) {
       const own = await newPlace(app)
       const space = await own.stored('/spaces', { name: 'Goes' })
       await fill(own, 60, space.id)
