@@ -31,6 +31,7 @@ export interface StartOptions
       | 'maxConnections'
       | 'corsOrigins'
       | 'countryHeader'
+      | 'clicksSink'
     >
   > {
   /** Where the records are kept; else where the tests of this process keep theirs. */
@@ -116,7 +117,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     opsHosts: ['localhost'],
     geoipDb: null,
     clicksRetention: 730,
-    clicksSink: null,
+    clicksSink: options.clicksSink ?? null,
     countryHeader: options.countryHeader ?? null,
   })
   app.begin()

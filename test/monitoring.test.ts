@@ -4,10 +4,11 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parse } from 'yaml'
+import { readConfig } from '../src/config/config.ts'
+import { startApp } from './app.ts'
 import { sendRequest } from './client.ts'
 import { newFolder } from './processes.ts'
 import { repository } from './scripts.ts'
-import { databaseOn, startVisited } from './visited-server.ts'
 
 interface Rule {
   readonly record?: string
@@ -42,12 +43,13 @@ interface Exported {
   readonly types: Readonly<Record<string, string>>
 }
 
-/** Starts a server on each engine, one of them with a sink, and returns their metrics. */
+/** Starts an app on each engine, one of them with a sink, and returns their metrics. */
 async function exportedMetrics(t: TestContext): Promise<Exported> {
-  const sink = { CLICKS_SINK: `jsonl:${join(newFolder(t), 'clicks.jsonl')}` }
+  const folder = newFolder(t)
+  const { clicksSink } = readConfig({ CLICKS_SINK: `jsonl:${join(folder, 'clicks.jsonl')}`, CLICKS_SPOOL: folder })
+  const apps = [await startApp({ engine: 'sqlite', clicksSink }), await startApp({ engine: 'postgres' })]
   const texts = []
-  for (const [engine, variables] of [['sqlite', sink] as const, ['postgres', {}] as const]) {
-    const { opsPort } = await startVisited(t, { ...(await databaseOn(t, engine)), ...variables })
+  for (const { opsPort } of apps) {
     const target = { agent: undefined, port: opsPort, method: 'GET', path: '/metrics' }
     texts.push((await sendRequest(target, { key: null })).text)
   }

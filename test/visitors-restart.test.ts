@@ -9,7 +9,7 @@ import { linksOn, outOfAccount } from './links-api.ts'
 import { eventually } from './processes.ts'
 import { startVisited } from './visited-server.ts'
 
-const many = 10_000
+const many = 6_000
 /** PostgreSQL ends a statement that takes long. */
 const atOnce = 2_000
 
