@@ -64,16 +64,6 @@ test('answers searches while a scan runs', async (t) => {
   deepEqual(order, ['search', 'scan'])
 })
 
-test('lets accounts take turns', async (t) => {
-  const { readers } = await open(t)
-  const order: number[] = []
-  const asked = [1, 1, 1, 1, 1, 1, 2].map((account) =>
-    readers.select('scan', count, account).then(() => order.push(account)),
-  )
-  await Promise.all(asked)
-  ok(order.indexOf(2) <= 3, String(order))
-})
-
 test('rejects a query that cannot run, and answers the next', async (t) => {
   const { records, readers } = await open(t)
   records.db.exec('alter table spaces rename to elsewhere')
@@ -110,13 +100,4 @@ test('fails without creating a missing database, and restarts the thread later',
       () => false,
     ),
   )
-})
-
-test('answers pending queries when it closes, and rejects later ones', async (t) => {
-  const { readers } = await open(t)
-  await Promise.all([readers.select('search', count, 1), readers.select('scan', count, 1)])
-  const asked = [readers.select('search', count, 1), readers.select('scan', count, 1)]
-  await Promise.all([readers.close(), readers.close()])
-  for (const rows of await Promise.all(asked)) deepEqual(rows, [[0]])
-  await rejects(readers.select('search', count, 1), hasCode('database_unavailable'))
 })

@@ -3,7 +3,6 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { firstPage } from '../../../test/first-page.ts'
 import { damage } from '../../../test/lists-model.ts'
 import { eventually, newFolder } from '../../../test/processes.ts'
@@ -63,16 +62,6 @@ test('starts without a thread that cannot be started, and reports the error', as
   const problems: unknown[] = []
   storage.start((error) => problems.push(error))
   assert.equal((problems[0] as Failure).code, 'database_unavailable')
-})
-
-test('lists again after a list has failed', async (t) => {
-  const { storage, account, other } = await open(t)
-  other.exec('alter table spaces rename to elsewhere')
-  await assert.rejects(spaceRecords.list(storage, account, firstPage), /no such table/)
-  other.exec('alter table elsewhere rename to spaces')
-  // Commits of other processes are visible in the next event-loop tick.
-  await nextTurn()
-  assert.equal((await spaceRecords.list(storage, account, firstPage)).total, 0)
 })
 
 test('throws database_corrupt after a search thread has read a damaged page', async (t) => {
