@@ -5,19 +5,26 @@ import { execute, newName } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { Wire } from '../../../test/wire.ts'
 import { createAccount } from '../../accounts/store.ts'
+import { Failure } from '../../errors.ts'
 import { query } from '../schema.ts'
 import { PostgresStorage } from './storage.ts'
 
 /** Has PostgreSQL itself fail with an SQLSTATE. */
 const fail = ({ state }: { state: string }) => query.selectNoFrom(sql`fail(${state})`.as('nothing'))
 
-async function open(t: TestContext): Promise<{ url: string; storage: PostgresStorage }> {
+/** Opens a database where a trial write fails with `trialState`. */
+async function open(t: TestContext, trialState?: string): Promise<{ url: string; storage: PostgresStorage }> {
   const { url, drop } = await newDatabase()
   await execute(
     url,
     `create function fail(state text) returns int language plpgsql as $$ begin
-      raise exception 'as told' using errcode = state; end $$`,
+      raise exception 'as told' using errcode = state; end $$;
+    create function refuse() returns event_trigger language plpgsql as $$ begin perform fail('${trialState}'); end $$`,
   )
+  if (trialState !== undefined) {
+    const tags = `tag in ('CREATE TABLE AS')`
+    await execute(url, `create event trigger refusal on ddl_command_start when ${tags} execute function refuse()`)
+  }
   const storage = new PostgresStorage(url, 2)
   t.after(async () => {
     await storage.close()
@@ -26,37 +33,24 @@ async function open(t: TestContext): Promise<{ url: string; storage: PostgresSto
   return { url, storage }
 }
 
+const unavailable = (reason?: string) => (error: unknown) =>
+  error instanceof Failure && error.code === 'database_unavailable' && error.facts.reason === reason
+
 test('returns disk_full after a write failed for lack of space, until space can be allocated', async (t) => {
-  const { url, storage } = await open(t)
+  const { url, storage } = await open(t, '53100')
   assert.equal(await storage.condition(), 'ok')
-  await execute(
-    url,
-    `create function refuse() returns event_trigger language plpgsql as $$ begin perform fail('53100'); end $$;
-    create event trigger full_disk on ddl_command_start when tag in ('CREATE TABLE AS') execute function refuse()`,
-  )
-  await assert.rejects(storage.execute(fail({ state: '53100' })), ({ code, facts }) => {
-    assert.deepEqual([code, facts.reason], ['database_unavailable', 'disk_full'])
-    return true
-  })
+  await assert.rejects(storage.execute(fail({ state: '53100' })), unavailable('disk_full'))
   assert.deepEqual(await Promise.all([storage.condition(), storage.condition()]), ['disk_full', 'disk_full'])
   await createAccount(storage, 'Small enough')
   assert.equal(await storage.condition(), 'disk_full')
-  await execute(url, 'drop event trigger full_disk')
+  await execute(url, 'drop event trigger refusal')
   assert.equal(await storage.condition(), 'ok')
 })
 
 test('throws the error of a trial write that fails for another reason', async (t) => {
-  const { url, storage } = await open(t)
-  await execute(
-    url,
-    `create function refuse() returns event_trigger language plpgsql as $$ begin perform fail('57014'); end $$;
-    create event trigger refusal on ddl_command_start when tag in ('CREATE TABLE AS') execute function refuse()`,
-  )
+  const { storage } = await open(t, '57014')
   await assert.rejects(storage.execute(fail({ state: '53100' })))
-  await assert.rejects(storage.condition(), ({ code, facts }) => {
-    assert.deepEqual([code, facts.reason], ['database_unavailable', undefined])
-    return true
-  })
+  await assert.rejects(storage.condition(), unavailable())
 })
 
 test('returns ok until the next failed write if the user may not create temporary tables', async (t) => {
@@ -74,32 +68,23 @@ test('returns ok until the next failed write if the user may not create temporar
 test('names max_prepared_statements when a pooler mixes up prepared statements', async (t) => {
   const { storage } = await open(t)
   for (const state of ['42P05', '26000']) {
-    const error = {
+    await assert.rejects(storage.execute(fail({ state })), {
       code: 'database_unavailable',
       message: /Transaction mode requires PgBouncer 1\.21 or newer with max_prepared_statements = 200\.$/,
-    }
-    await assert.rejects(storage.execute(fail({ state })), error, state)
-    await assert.rejects(storage.execute(fail({ state })), error, state)
-  }
-})
-
-test('returns database_corrupt, not read_only, when a read-only database has damaged data', async (t) => {
-  const { url, storage } = await open(t)
-  await execute(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`)
-  assert.equal(await storage.condition(), 'read_only')
-  await assert.rejects(storage.execute(fail({ state: 'XX001' })))
-  await assert.rejects(storage.condition(), ({ facts }) => facts.reason === 'database_corrupt')
-})
-
-test('throws database_corrupt after a statement has read damaged data or a damaged index', async (t) => {
-  for (const state of ['XX001', 'XX002']) {
-    const { storage } = await open(t)
-    await assert.rejects(storage.execute(fail({ state })))
-    await assert.rejects(storage.condition(), ({ code, facts }) => {
-      assert.deepEqual([code, facts.reason], ['database_unavailable', 'database_corrupt'])
-      return true
     })
   }
+})
+
+test('throws database_corrupt after a statement has read damaged data or a damaged index, even if read-only', async (t) => {
+  const { url, storage } = await open(t)
+  const damaged = new PostgresStorage(url, 1)
+  t.after(() => damaged.close())
+  await assert.rejects(damaged.execute(fail({ state: 'XX001' })))
+  await assert.rejects(damaged.condition(), unavailable('database_corrupt'))
+  await execute(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`)
+  assert.equal(await storage.condition(), 'read_only')
+  await assert.rejects(storage.execute(fail({ state: 'XX002' })))
+  await assert.rejects(storage.condition(), unavailable('database_corrupt'))
 })
 
 /** Health checks need no key, so they may not cost the server a new connection each. */

@@ -82,33 +82,24 @@ async function assertUnavailable(fixture: Fixture): Promise<void> {
 
 const isFulfilled = [() => true, () => false] as const
 
-async function assertAllIsWell(fixture: Fixture): Promise<void> {
-  await Promise.all(everything(fixture))
-}
-
 test('fails immediately while the database rejects connections, and recovers when it accepts them', async (t) => {
   const fixture = await open(t)
   fixture.wire.cut()
   await within(1_400, () => assertUnavailable(fixture))
   await within(1_400, () => assertUnavailable(fixture))
   fixture.wire.mend()
-  await assertAllIsWell(fixture)
+  await Promise.all(everything(fixture))
 })
 
 test('fails within 4.5 s while the database is silent, and recovers when it responds', async (t) => {
   const fixture = await open(t)
-  await assertAllIsWell(fixture)
+  await Promise.all(everything(fixture))
   fixture.wire.silence()
   await within(5_500, () => assertUnavailable(fixture))
   await within(5_500, () => assertUnavailable(fixture))
   fixture.wire.mend()
-  await eventually(() =>
-    fixture.storage.condition().then(
-      () => true,
-      () => false,
-    ),
-  )
-  await assertAllIsWell(fixture)
+  await eventually(() => fixture.storage.condition().then(...isFulfilled))
+  await Promise.all(everything(fixture))
 })
 
 test('runs reads by id on one connection at a time, and replaces it when it breaks', async (t) => {
@@ -129,35 +120,6 @@ test('runs reads by id on one connection at a time, and replaces it when it brea
   assert.equal(wire.connections, connections + 1)
 })
 
-test('fails only the queries of connections that the server closes', async (t) => {
-  const fixture = await open(t)
-  const sleeping = fixture.storage.execute(slow({ seconds: 4 }))
-  const ended = assert.rejects(sleeping, isUnavailable)
-  const end = () =>
-    execute(
-      fixture.url,
-      `select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and pid <> pg_backend_pid() and application_name = 'waymark'`,
-    )
-  await eventually(async () => (await end()).length > 0)
-  await ended
-  // An idle connection may be used once more before its end is noticed.
-  await eventually(() => assertAllIsWell(fixture).then(...isFulfilled))
-})
-
-test('rolls back a transaction if its connection is lost', async (t) => {
-  const fixture = await open(t)
-  const { storage, account, wire } = fixture
-  const lost = storage.write(async (tx) => {
-    await insertSpace(tx, account, { name: 'lost', color: 1 })
-    wire.cut()
-    return insertSpace(tx, account, { name: 'lost', color: 1 })
-  })
-  await assert.rejects(lost, isUnavailable)
-  wire.mend()
-  assert.equal((await spaceRecords.list(storage, account, firstPage)).total, 0)
-})
-
 test('fails after 1.5 s without a free connection', async (t) => {
   const { storage } = await open(t, 1)
   const busy = storage.write((tx) => tx.execute(slow({ seconds: 2 })))
@@ -172,41 +134,26 @@ test('cancels a statement after 2.5 s, and keeps its connection', async (t) => {
   await storage.condition()
 })
 
-test('rejects searches when too many wait, without delaying short reads', async (t) => {
-  const fixture = await open(t)
-  const { storage, account, url } = fixture
-  const locker = new pg.Client({ connectionString: url })
-  await locker.connect()
-  await locker.query('begin; lock table spaces in access exclusive mode')
-  const search = () => spaceRecords.list(storage, account, { ...firstPage, search: ['x'] })
-  let isFirstPending = true
-  const first = search().finally(() => {
-    isFirstPending = false
-  })
-  const others = Promise.allSettled(Array.from({ length: 300 }, search))
-  await Promise.all([storage.condition(), listAccounts(storage)])
-  for (const outcome of await others) {
-    assert.equal(outcome.status, 'rejected')
-    assert.equal(outcome.reason.code, 'overloaded')
-  }
-  assert.ok(isFirstPending)
-  await locker.end()
-  await first
-  await Promise.all(Array.from({ length: 20 }, search))
-})
-
-test('runs the search of an account while another account has too many', async (t) => {
+test('rejects searches of an account when too many wait, without delaying short reads and other accounts', async (t) => {
   const { storage, account, url } = await open(t)
   const other = (await createAccount(storage, 'Other')).id
   const locker = new pg.Client({ connectionString: url })
   await locker.connect()
   await locker.query('begin; lock table spaces in access exclusive mode')
-  const search = (of: number) => spaceRecords.list(storage, of, { ...firstPage, search: ['x'] })
-  const many = Promise.allSettled(Array.from({ length: 300 }, () => search(account)))
+  const search = (of = account) => spaceRecords.list(storage, of, { ...firstPage, search: ['x'] })
+  const searches = () => Promise.allSettled(Array.from({ length: 300 }, () => search()))
+  const first = search()
+  const many = searches()
+  await Promise.all([storage.condition(), listAccounts(storage)])
+  for (const outcome of await many) {
+    assert.ok(outcome.status === 'rejected')
+    assert.equal(outcome.reason.code, 'overloaded')
+  }
+  const again = searches()
   const one = search(other)
   await locker.end()
-  await one
-  assert.ok((await many).some(({ status }) => status === 'rejected'))
+  await Promise.all([first, one])
+  assert.ok((await again).some(({ status }) => status === 'rejected'))
 })
 
 test('fails immediately when the server has no free connection, and finishes running queries', async (t) => {
