@@ -1,22 +1,13 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { anyCharacter } from '../../test/characters.ts'
 import { generateKey, hashKey, isWellFormedKey } from './key.ts'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const form = /^wm_[0-9A-Za-z]{49}$/
-
-/** An independent implementation of CRC-32 (ISO-HDLC). */
-function crc32(text: string): number {
-  let crc = 0xffffffff
-  for (const byte of Buffer.from(text, 'ascii')) {
-    crc ^= byte
-    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1
-  }
-  return (crc ^ 0xffffffff) >>> 0
-}
 
 /** Most significant digit first, padded with `0` to six. */
 function checksum(text: string): string {

@@ -122,17 +122,6 @@ test('deletes expired sign-in links when another is created', async (t) => {
   assert.deepEqual((await stored(storage, 'login_tokens')).sort(), expected.sort())
 })
 
-test('gives the name of a sign-in link to its session', async (t) => {
-  const storage = await opened(t)
-  const token = await insertLoginToken(storage, 1, { name: 'Ana', now: start })
-  const session = await signInByToken(storage, token, firefox, start)
-  assert.equal((await findSession(storage, String(session?.secret), start))?.name, 'Ana')
-  assert.deepEqual(
-    (await listSessions(storage, 1, start)).map(({ name }) => name),
-    ['Ana'],
-  )
-})
-
 test('a sign-in link of a session works only while that session is open', async (t) => {
   const storage = await opened(t)
   const key = await newKey(storage, 1)

@@ -52,18 +52,6 @@ test('waits for running queries before it closes', async (t) => {
   assert.equal((await execute(url, 'select from spaces')).length, 2)
 })
 
-test('rolls back a transaction whose work throws, and keeps its connection', async (t) => {
-  const { storage, url, account } = await open(t, 1)
-  const [before] = await storage.execute(pid)
-  const work = storage.write(async (tx) => {
-    await insertSpace(tx, account, { name: 'Lost', color: 1 })
-    throw new TypeError('mine')
-  })
-  await assert.rejects(work, { message: 'mine' })
-  assert.deepEqual(await storage.execute(pid), [before])
-  assert.equal((await execute(url, 'select from spaces')).length, 0)
-})
-
 test('rejects and rolls back a transaction that catches the error of a statement', async (t) => {
   const { storage, url, account } = await open(t)
   const work = storage.write(async (tx) => {
