@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import { Periodic } from '../lib/periodic.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
@@ -21,23 +22,18 @@ export function storeCounts(db: Db, node: string, counts: readonly WindowCount[]
 /** Few enough not to block the event loop. Subjects near their limits are read first. */
 const maxRows = 5_000
 
-/** Sums the highest counts of all other processes in windows that end after `now`, in Unix milliseconds. */
-export async function sumRemoteCounts(db: Db, node: string, now: number): Promise<WindowCount[]> {
-  const rows = await db.execute(
+/** Sums the counts of all other processes in windows that end after `now`, in Unix milliseconds. */
+export function sumRemoteCounts(db: Db, node: string, now: number): Promise<WindowCount[]> {
+  return db.execute(
     query
       .selectFrom('request_counts')
-      .select(['subject', 'ends_at', 'requests'])
+      .select(['subject', 'ends_at as endsAt', sql<number>`cast(sum(requests) as bigint)`.as('requests')])
       .where('ends_at', '>', now)
       .where('node', '<>', node)
+      .groupBy(['subject', 'ends_at'])
       .orderBy('requests', 'desc')
       .limit(maxRows),
   )
-  const sums = new Map<string, WindowCount>()
-  for (const { subject, ends_at: endsAt, requests } of rows) {
-    const name = `${endsAt} ${subject}`
-    sums.set(name, { subject, endsAt, requests: requests + (sums.get(name)?.requests ?? 0) })
-  }
-  return [...sums.values()]
 }
 
 /** Deletes the counts of windows that ended before `then`, in Unix milliseconds. */
