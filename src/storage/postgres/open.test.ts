@@ -1,14 +1,12 @@
 /** Opening a database: limits, schemas, and sentences for the operator. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import pg from 'pg'
-import { execute, startPostgres } from '../../../test/postgres.ts'
+import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { createAccount, listAccounts } from '../../accounts/store.ts'
 import { StartupFailure } from '../../errors.ts'
@@ -55,20 +53,6 @@ test('rejects PostgreSQL older than 14', () => {
   assert.equal(faultOf({ version: 14, encoding: 'UTF8' }), null)
 })
 
-test('names the places for a password when it is missing', async (t) => {
-  const server = await startPostgres()
-  t.after(() => server.stop())
-  const rules = join(server.folder, 'pg_hba.conf')
-  writeFileSync(rules, readFileSync(rules, 'utf8').replaceAll(/\bpassword$/gm, 'scram-sha-256'))
-  await execute(server.url, 'select pg_reload_conf()')
-  const url = new URL(server.url)
-  url.password = ''
-  await assert.rejects(openPostgres(url.href, 1), {
-    name: 'Error',
-    message: `The database ${url.host}/postgres requires a password. Add it to DATABASE_URL, or set PGPASSWORD.`,
-  })
-})
-
 /** A server that rejects every connection as PgBouncer does. Returns its URL. */
 async function rejectingServer(t: TestContext, message: string): Promise<string> {
   const fields = Buffer.from(`SFATAL\0C08P01\0M${message}\0\0`)
@@ -81,35 +65,21 @@ async function rejectingServer(t: TestContext, message: string): Promise<string>
   return `postgres://user@127.0.0.1:${(server.address() as AddressInfo).port}/waymark`
 }
 
-test('names the setting when a pooler rejects the timeouts', async (t) => {
-  const url = await rejectingServer(t, 'unsupported startup parameter: idle_in_transaction_session_timeout')
-  await assert.rejects(openPostgres(url, 1), {
-    message: `The pooler at ${new URL(url).host}/waymark rejects Waymark's timeouts. Add this line to pgbouncer.ini: ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout`,
-  })
-})
-
-test('names the parameter of DATABASE_URL that a pooler rejects', async (t) => {
-  for (const [message, name] of [
-    ['unsupported startup parameter: lock_timeout', 'lock_timeout'],
-    ['unsupported startup parameter: options', 'options'],
-    ['unsupported startup parameter in options: links.schema', 'links.schema'],
+test('names the setting or the parameter of DATABASE_URL when a pooler rejects it', async (t) => {
+  const parameter = (name: string) =>
+    `rejects the parameter ${name}. Remove it from DATABASE_URL, or add it to ignore_startup_parameters in pgbouncer.ini.`
+  for (const [rejected, sentence] of [
+    [
+      ': idle_in_transaction_session_timeout',
+      "rejects Waymark's timeouts. Add this line to pgbouncer.ini: ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout",
+    ],
+    [': lock_timeout', parameter('lock_timeout')],
+    [': options', parameter('options')],
+    [' in options: links.schema', parameter('links.schema')],
   ] as const) {
-    const url = await rejectingServer(t, message)
-    await assert.rejects(openPostgres(url, 1), {
-      message: `The pooler at ${new URL(url).host}/waymark rejects the parameter ${name}. Remove it from DATABASE_URL, or add it to ignore_startup_parameters in pgbouncer.ini.`,
-    })
+    const url = await rejectingServer(t, `unsupported startup parameter${rejected}`)
+    await assert.rejects(openPostgres(url, 1), { message: `The pooler at ${new URL(url).host}/waymark ${sentence}` })
   }
-})
-
-test('says that migrations need the primary when the database is read-only', async (t) => {
-  const { url, drop } = await newDatabase()
-  t.after(drop)
-  const name = new URL(url).pathname.slice(1)
-  await execute(url, `drop schema public cascade; create schema public`)
-  await execute(url, `alter database ${name} set default_transaction_read_only = on`)
-  await assert.rejects(openPostgres(url, 1), {
-    message: `The database ${new URL(url).host}/${name} is read-only, probably a standby. Migrations require the primary: set DATABASE_URL to its address.`,
-  })
 })
 
 test('says that a certificate is not trusted, or why else a connection fails', async (t) => {
@@ -132,13 +102,6 @@ test('says that a certificate is not trusted, or why else a connection fails', a
   }
 })
 
-test('names a certificate file that cannot be read', async () => {
-  const url = 'postgres://user@127.0.0.1:1/waymark?sslmode=verify-full&sslrootcert=/no/such.pem'
-  await assert.rejects(openPostgres(url, 1), {
-    message: "DATABASE_URL names a file that can't be read: /no/such.pem (ENOENT).",
-  })
-})
-
 test('names the reason why a database cannot be used, without the password', async (t) => {
   const url = await emptyDatabase(t)
   const changed = (change: (url: URL) => void) => {
@@ -148,8 +111,10 @@ test('names the reason why a database cannot be used, without the password', asy
     return other.href
   }
   const { password } = new URL(url)
-  const latin = `${new URL(url).pathname.slice(1)}_latin`
+  const [latin, standby] = ['latin', 'standby'].map((kind) => `${new URL(url).pathname.slice(1)}_${kind}`)
   await execute(url, `create database ${latin} encoding 'LATIN1' locale 'C' template template0`)
+  await execute(url, `create database ${standby}`)
+  await execute(url, `alter database ${standby} set default_transaction_read_only = on`)
   await execute(
     url,
     `do $$ begin if not exists (select from pg_roles where rolname = 'waymark_guest') then
@@ -161,6 +126,16 @@ test('names the reason why a database cannot be used, without the password', asy
     [changed((to) => Object.assign(to, { port: '1' })), /^Can't connect to the database \S+: connect ECONNREFUSED/],
     [changed((to) => Object.assign(to, { password, pathname: '/none' })), /^The database \S+none doesn't exist\. /],
     [changed((to) => Object.assign(to, { password, pathname: `/${latin}` })), /^The database encoding is LATIN1\. /],
+    [
+      changed((to) => Object.assign(to, { password, pathname: `/${standby}` })),
+      /^The database \S+ is read-only, probably a standby\. Migrations require the primary: set DATABASE_URL to its address\.$/,
+    ],
+    [
+      changed((to) => {
+        to.search = '?sslmode=verify-full&sslrootcert=/no/such.pem'
+      }),
+      /^DATABASE_URL names a file that can't be read: \/no\/such\.pem \(ENOENT\)\.$/,
+    ],
     [
       changed((to) => Object.assign(to, { username: 'waymark_guest', password: 'guest' })),
       /^The user isn't allowed to create tables in the database [^\n]*createdb --owner=USER[^\n]*$/,
@@ -174,5 +149,5 @@ test('names the reason why a database cannot be used, without the password', asy
       return true
     })
   }
-  await execute(url, `drop database ${latin}`)
+  for (const name of [latin, standby]) await execute(url, `drop database ${name}`)
 })

@@ -1,6 +1,6 @@
-/** Encrypted connections to a server whose certificate the test signed itself. */
+/** Connections to a server with its own settings: a certificate that the test signed itself, and passwords. */
 import assert from 'node:assert/strict'
-import { chmodSync, chownSync, copyFileSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -70,14 +70,18 @@ test('accepts a trusted certificate of another host with sslmode=verify-ca', asy
   })
 })
 
-test('with sslmode=no-verify the connection is encrypted, without a check of the server', async () => {
+test('does not check the server with sslmode=no-verify, disable, or with the modes of libpq', async () => {
   assert.equal(await encryption('sslmode=no-verify'), true)
-})
-
-test('with sslmode=disable the connection is not encrypted', async () => {
   assert.equal(await encryption('sslmode=disable'), false)
+  assert.equal(await encryption('sslmode=require&uselibpqcompat=true'), true)
 })
 
-test('with uselibpqcompat=true the modes are those of libpq', async () => {
-  assert.equal(await encryption('sslmode=require&uselibpqcompat=true'), true)
+test('names the places for a password when it is missing', async () => {
+  const rules = join(server.folder, 'pg_hba.conf')
+  writeFileSync(rules, readFileSync(rules, 'utf8').replaceAll(/\bpassword$/gm, 'scram-sha-256'))
+  await execute(server.url, 'select pg_reload_conf()')
+  const url = Object.assign(new URL(server.url), { password: '' })
+  await assert.rejects(openPostgres(url.href, 1), {
+    message: `The database ${url.host}/postgres requires a password. Add it to DATABASE_URL, or set PGPASSWORD.`,
+  })
 })
