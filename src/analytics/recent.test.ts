@@ -127,7 +127,7 @@ class Run {
     const { id, account } = this.#link(at)
     const deletedAt = this.#deletedAt.get(`link ${id}`)
     if (deletedAt === undefined) {
-      const attempt = removeLinkForNow(this.#place.storage, account, id, null, { id: 1, at: this.#now })
+      const attempt = removeLinkForNow(this.#place.storage, account, id, { id: 1, at: this.#now })
       // Its domain may be deleted.
       if (
         await attempt.then(

@@ -132,7 +132,7 @@ test('rejects new links and deletions of links while the domain is hidden', asyn
   const before = await stateOf(storage)
   await assert.rejects(link('winter'), { code: 'validation_failed' })
   assert.equal(await removeLink(storage, account, sale, null), false)
-  await assert.rejects(removeLinkForNow(storage, account, sale, null, { id: 1, at: now }), { code: 'not_found' })
+  await assert.rejects(removeLinkForNow(storage, account, sale, { id: 1, at: now }), { code: 'not_found' })
   assert.deepEqual(await stateOf(storage), before)
 })
 
@@ -201,7 +201,7 @@ test('counts clicks that arrive meanwhile, and their totals equal the days', asy
 test('a link that was deleted just before can be restored after its domain', async (t) => {
   const { storage, account, domain, link } = await place(t)
   const sale = await link('sale')
-  await removeLinkForNow(storage, account, sale, null, { id: 1, at: now })
+  await removeLinkForNow(storage, account, sale, { id: 1, at: now })
   await removeDomainForNow(storage, account, domain, now)
   assert.equal(await restoreLink(storage, account, sale, now), undefined)
   await restoreDomain(storage, account, domain, now)

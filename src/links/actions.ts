@@ -193,10 +193,10 @@ export class LinkActions {
   }
 
   /** Deletes the account's link as `remove` does, but so that `restore` can restore it for a minute. */
-  async removeForNow(account: number, id: number, precondition: Precondition | null, edit = newEdit()): Promise<void> {
+  async removeForNow(account: number, id: number, edit = newEdit()): Promise<void> {
     // Clicks that are written later find no link.
     await this.#parts.flush()
-    await removeLinkForNow(this.#storage, account, id, precondition, edit)
+    await removeLinkForNow(this.#storage, account, id, edit)
     this.onRemoved(id)
   }
 

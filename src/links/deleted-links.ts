@@ -3,7 +3,7 @@
 import { recountLink } from '../analytics/recent.ts'
 import { aliasTaken, found } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import type { Precondition, Versioned } from '../storage/records.ts'
+import type { Versioned } from '../storage/records.ts'
 import { query, type Row, scopes } from '../storage/schema.ts'
 import { type Edit, undoableSince } from '../storage/undo.ts'
 import { addTags } from './link-tags.ts'
@@ -23,16 +23,9 @@ interface DeletedLink {
 }
 
 /** Deletes the account's link as `removeLink` does, but so that `restoreLink` can undo this edit. Throws `not_found`. */
-export async function removeLinkForNow(
-  db: Db,
-  account: number,
-  id: number,
-  precondition: Precondition | null,
-  edit: Edit,
-): Promise<void> {
+export async function removeLinkForNow(db: Db, account: number, id: number, edit: Edit): Promise<void> {
   await db.write(async (tx) => {
-    const { version } = found(await findLinkForUpdate(tx, account, id), 'link')
-    precondition?.check(version)
+    found(await findLinkForUpdate(tx, account, id), 'link')
     const [link] = await tx.execute(query.selectFrom('links').selectAll().where('id', '=', id))
     // Locked, so that no click is counted before the link is gone.
     const [totals] = await tx.execute(

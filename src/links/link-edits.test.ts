@@ -91,7 +91,7 @@ test('restores tags as the tags that they were merged into since, even after the
   const { id } = (await link('sale', { tags: ['First', 'Second', 'Kept'] })).record
   const deleted = (await link('deleted', { tags: ['First', 'Third'] })).record.id
   const edit = await change(id, { tags: 'Kept,Third' })
-  await actions.removeForNow(account, deleted, null)
+  await actions.removeForNow(account, deleted)
   await tags.merge(account, await idOf('first'), { into: await idOf('second') }, null)
   await tags.merge(account, await idOf('second'), { into: await idOf('third') }, null)
   assert.equal((await undoEdit(storage, account, edit, id, Date.now()))?.record.tags, 'Kept,Third')

@@ -193,7 +193,7 @@ const usual = 'm=19456,t=2,p=1'
 const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
 const notOurs = /^redirect_password_hash: The value is not an argon2id hash made by Waymark\./
 
-for (const [members, reason] of [
+const invalid: readonly (readonly [members: object, reason: RegExp])[] = [
   [{ alias: undefined }, /^alias: The alias field is required\.$/],
   [{ domain_id: undefined, url: 'acme.com' }, /^url: .* domain_id: The domain_id field is required\.$/],
   [{ alias: '../x', title: 'x'.repeat(256), more: 1 }, /^alias: .* title: .* more: The more field is unknown\./],
@@ -228,17 +228,20 @@ for (const [members, reason] of [
   [{ redirect_password_hash: phc(usual, `${salt}$`) }, notOurs],
   [{ redirect_password_hash: phc(usual, `${salt.slice(1)}B$${hash}`) }, notOurs],
   [{ redirect_password_hash: phc(usual, `${salt}$${hash.slice(1)}B`) }, notOurs],
-] as const) {
-  test(`rejects a link with ${JSON.stringify(members).slice(0, 80)}`, async (t) => {
-    const storage = await newPlace(t)
-    const link = { id: 1, alias: 'x', url: 'https://acme.com', domain_id: 7, ...members }
-    const text = `${header}${oneDomain}${JSON.stringify({ link })}\n`
-    const { stored, reasons } = await bringIn(storage, text)
-    assert.equal(stored, 2)
-    assert.equal(reasons.length, 1)
-    assert.match(reasons[0] ?? '', new RegExp(`^4: ${reason.source.replace('^', '')}`))
-  })
-}
+]
+
+test('rejects invalid links, with reasons, and stores none of them', async (t) => {
+  const lines = invalid.map(([members]) =>
+    JSON.stringify({ link: { id: 1, alias: 'x', url: 'https://acme.com', domain_id: 7, ...members } }),
+  )
+  const { stored, reasons } = await bringIn(await newPlace(t), `${header}${oneDomain}${lines.join('\n')}\n`)
+  assert.deepEqual([stored, reasons.length], [2, invalid.length])
+  for (const [at, [, reason]] of invalid.entries()) {
+    const [, line, text = ''] = /^(\d+): (.*)$/.exec(reasons[at] ?? '') ?? []
+    assert.equal(Number(line), at + 4)
+    assert.match(text, reason)
+  }
+})
 
 test('accepts the required fields, or all API fields', async (t) => {
   const storage = await newPlace(t)

@@ -173,7 +173,7 @@ function addLinkActions(pages: Pages, services: Services): void {
 
   pages.post(`${home}/:id/delete`, async (request) => {
     const id = idParam(request, 'link')
-    await links.removeForNow(request.account, id, null)
+    await links.removeForNow(request.account, id)
     return new Redirect(linkListReturnPath(request.fields.next), { code: 'link-deleted', ids: [id] })
   })
 

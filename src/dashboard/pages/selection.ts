@@ -154,7 +154,7 @@ function actionFrom(sent: Fields, account: number, links: LinkActions): LinkActi
       return moveTo(destinationFrom(to), change, account, links)
     case 'delete': {
       const apply = async (id: number, edit: Edit) => {
-        await links.removeForNow(account, id, null, edit)
+        await links.removeForNow(account, id, edit)
         return 'changed' as const
       }
       return { what, asks: true, apply, single: 'link-deleted', several: 'links-deleted' }
