@@ -143,26 +143,24 @@ describe('parseHostName with any text', () => {
     )
   })
 
-  const inputs = {
-    'arbitrary text': () => fc.string({ unit: anyCharacter, maxLength: 80 }),
-    'text with lone surrogates': () => fc.array(fc.nat(0xffff)).map((units) => String.fromCharCode(...units)),
-    'arbitrary labels of Unicode': () => unicodeName,
-    'arbitrary A-labels': () => aLabelName,
-    'plain names': () => fc.domain(),
-    'the names of URLs': () => fc.webAuthority({ withPort: true, withUserInfo: true, withIPv4Extended: true }),
-    'mixtures of what has a meaning somewhere': () => hostLike,
-  }
-  for (const [what, input] of Object.entries(inputs)) {
-    test(`accepts only stable, well-formed names from ${what}`, () => {
-      fc.assert(
-        fc.property(input(), (text) => {
-          const found = parseHostName(text)
-          if (!(found instanceof Refusal)) assertSound(found)
-        }),
-        { numRuns },
-      )
-    })
-  }
+  test('accepts only stable, well-formed names', () => {
+    const input = fc.oneof(
+      fc.string({ unit: anyCharacter, maxLength: 80 }),
+      fc.array(fc.nat(0xffff)).map((units) => String.fromCharCode(...units)),
+      unicodeName,
+      aLabelName,
+      fc.domain(),
+      fc.webAuthority({ withPort: true, withUserInfo: true, withIPv4Extended: true }),
+      hostLike,
+    )
+    fc.assert(
+      fc.property(input, (text) => {
+        const found = parseHostName(text)
+        if (!(found instanceof Refusal)) assertSound(found)
+      }),
+      { numRuns: 7 * numRuns },
+    )
+  })
 
   test('accepts every plain name in any case, except numbers and suffixes', () => {
     fc.assert(
