@@ -7,8 +7,8 @@ import { parseShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import { type Db, type Page, type PageRequest, parts, type Storage, type ValueRange } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import { type Status, statuses, statusOf } from './link.ts'
-import { hasTags, withMergingTags } from './link-tags.ts'
+import { type Status, statuses } from './link.ts'
+import { withMergingTags } from './link-tags.ts'
 import { type LinkRow, linkFilters } from './schema.ts'
 import { findLink, isServed, linkRecords, settleStatuses } from './store.ts'
 
@@ -50,12 +50,12 @@ type LinkRanges = Partial<Record<keyof typeof resources.links.ranges, ValueRange
 export async function listLinks(storage: Storage, account: number, asked: PageRequest): Promise<Page<LinkRow>> {
   const page = await withMergingTags(storage, account, asked)
   if (page === null) return { rows: [], total: 0, totalIsExact: true }
+  if ('status' in page.filter) await settleStatuses(storage, account)
   const [text = '', ...words] = page.search
   if (words.length === 0 && page.searchIn.includes('alias')) {
     const link = await findLinkByShortUrl(storage, account, text)
     if (link !== undefined) return pageOfOne(storage, link, account, page)
   }
-  if ('status' in page.filter) await settleStatuses(storage, account)
   const hasDomain = ({ domain_name }: LinkRow) => domain_name !== null
   let { rows, ...counted } = await linkRecords.list(storage, account, page)
   const rowsBefore = rows.length
@@ -120,32 +120,10 @@ export async function findLinkByShortUrl(db: Db, account: number, text: string):
 
 /** Returns the page with only this link, or an empty page if the link does not match the filters or is on another page. */
 async function pageOfOne(db: Db, link: LinkRow, account: number, page: PageRequest): Promise<Page<LinkRow>> {
-  const { filter, ranges, groups = {}, offset, after, direction, withoutArchived } = page
-  const now = new Date().toISOString()
-  const values: Readonly<Record<string, unknown>> = {
-    ...link,
-    status: statusOf({ ...link, disabled: link.disabled === 1 }, now),
-  }
-  const isMatch =
-    Object.entries(filter).every(([column, value]) => values[column] === value) &&
-    isInRanges(link, ranges) &&
-    !(withoutArchived === true && link.archived === 1) &&
-    (await hasTags(db, account, link.id, groups.tag_id ?? []))
+  const { offset, after, direction } = page
+  const isMatch = await linkRecords.isListed(db, account, link.id, page)
   const follows = after === null || (direction === 'asc' ? link.id > after : link.id < after)
   return { rows: isMatch && follows && offset === 0 ? [link] : [], total: isMatch ? 1 : 0, totalIsExact: true }
-}
-
-/** Returns whether a link is in all ranges. */
-function isInRanges(link: LinkRow, ranges: PageRequest['ranges'] = {}): boolean {
-  const values: Readonly<Record<string, string | number | null>> = {
-    end: link.disabled === 1 ? null : link.active_period_end_at,
-    last_clicked_at: link.last_clicked_ms ?? 0,
-    created_at: link.created_at,
-  }
-  return Object.entries(ranges).every(([name, { from, before }]) => {
-    const value = values[name] ?? null
-    return value !== null && (from === undefined || value >= from) && (before === undefined || value < before)
-  })
 }
 
 /** Enabled links and when they end or ended, the links next to now first. */

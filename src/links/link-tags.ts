@@ -80,14 +80,6 @@ export async function withMergingTags(db: Db, account: number, page: PageRequest
   return { ...page, groups: { tag_id: groups } }
 }
 
-/** Returns whether the account's link has a tag of each of these groups. */
-export async function hasTags(db: Db, account: number, link: number, groups: readonly GroupIds[]): Promise<boolean> {
-  if (groups.length === 0) return true
-  const tags = query.selectFrom('link_tags').select('tag_id').where('link_id', '=', link)
-  const own = new Set((await db.execute(tags.where('account_id', '=', account))).map(({ tag_id }) => tag_id))
-  return groups.every((group) => group.some((tag) => own.has(tag)))
-}
-
 /** Selects the account's tags with these ids, or the tags that they were merged into within the last minute. */
 function currentTags(account: number, ids: readonly number[]) {
   return query

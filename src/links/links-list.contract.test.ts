@@ -132,7 +132,11 @@ describe('the search of GET /links', async () => {
   test('200 with exactly the link whose short URL is pasted', async () => {
     const pasting = await newPlace(app)
     const { name } = pasting.domain
-    const summer = await pasting.link({ alias: 'Summer/Été', url: 'https://acme.com/1' })
+    const summer = await pasting.link({ alias: 'Summer/Été', url: 'https://acme.com/1', tags: ['Hot'] })
+    const [hot, cold] = [
+      (await pasting.send('GET', '/tags')).body.data[0].id,
+      (await pasting.stored('/tags', { name: 'Cold' })).id,
+    ]
     await pasting.link({ alias: 'Summer/Été-2', url: `https://${name}/summer/été` })
     const own = lister(pasting)
     for (const scheme of ['', 'http://', 'HTTPS://']) {
@@ -147,7 +151,9 @@ describe('the search of GET /links', async () => {
     }
     const search = `${name}/summer/été`
     assert.deepEqual(await own({ search, status: 'active', domain_id: pasting.domain.id }), [1, summer.alias])
-    assert.deepEqual(await own({ search, status: 'expired' }), [0])
+    assert.deepEqual(await own({ search, tag_id: hot, archived: 'any' }), [1, summer.alias])
+    for (const other of [{ status: 'expired' }, { tag_id: `${hot},${cold}` }, { archived: 'true' }, { space_id: 999 }])
+      assert.deepEqual(await own({ search, ...other }), [0])
     assert.deepEqual(await own({ search, page: 2 }), [1])
     assert.deepEqual(await own({ search, after: summer.id }), [1])
     assert.deepEqual(await own({ search, search_by: 'url' }), [1, 'Summer/Été-2'])

@@ -1,6 +1,7 @@
 /** Finds, changes and deletes the records of every resource in the same way. */
 import { sql } from 'kysely'
 import { resources } from '../resources.ts'
+import { all, filtersOf } from './list-sources.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from './port.ts'
 import { CachedQuery, type OwnedTable, type Query, query, type SqlTemplate } from './schema.ts'
 
@@ -43,6 +44,13 @@ export class Records<Row extends AnyRecord> {
   /** Lists a page of the account's records. */
   list(storage: Storage, account: number, page: PageRequest): Promise<Page<Row>> {
     return storage.list({ of: this.#listable, account, ...page })
+  }
+
+  /** Returns whether the account's record with this id meets the filters of a page. */
+  async isListed(db: Db, account: number, id: number, page: PageRequest): Promise<boolean> {
+    const filters = all(filtersOf({ of: this.#listable, account, ...page, hidden: 1 }))
+    const found = query.selectFrom(this.#table).select('id').where('id', '=', id).where('account_id', '=', account)
+    return (await db.execute(found.where(sql<boolean>`${filters}`))).length > 0
   }
 
   /** Finds the account's record with this id. */
