@@ -3,7 +3,6 @@ import type { Removals } from '../api/removals.ts'
 import { Failure, found, notFound, validationFailed } from '../errors.ts'
 import { parseHostName } from '../names/host-name.ts'
 import type { Storage } from '../storage/port.ts'
-import type { Versioned } from '../storage/records.ts'
 import { finishRemoval } from '../storage/removal.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { removeDomainForNow, restoreDomain } from './deleted-domains.ts'
@@ -17,17 +16,12 @@ interface DomainParts {
 }
 
 /** The handlers of the API, and deletion in the dashboard. */
-export interface DomainActions extends ResourceHandlers<Domain> {
-  /** Deletes the account's domain and its links, but so that `restore` can restore them for a minute. Throws `not_found`. */
-  removeForNow(account: number, id: number): Promise<void>
-  /** Restores the account's domain as `restoreDomain` does. Throws `name_taken`. */
-  restore(account: number, id: number): Promise<Versioned<Domain> | undefined>
-}
+export type DomainActions = ReturnType<typeof domainActions>
 
 /** Returns the functions that validate and store changes of domains, for the API and the dashboard. */
-export function domainActions(storage: Storage, { removals, onChange }: DomainParts): DomainActions {
+export function domainActions(storage: Storage, { removals, onChange }: DomainParts) {
   return {
-    name: 'domains',
+    name: 'domains' as const,
     operations: domainOperations,
     list: (account, page) => domainRecords.list(storage, account, page),
     find: (account, id) => domainRecords.find(storage, account, id),
@@ -61,16 +55,18 @@ export function domainActions(storage: Storage, { removals, onChange }: DomainPa
       await onChange()
       if (takesLinks) await removals.run((isStopped) => finishRemoval(storage, domainRemoval, id, isStopped))
     },
-    removeForNow: async (account, id) => {
+    /** Deletes the account's domain and its links, but so that `restore` can restore them for a minute. Throws `not_found`. */
+    removeForNow: async (account: number, id: number) => {
       if (!(await removeDomainForNow(storage, account, id, Date.now()))) throw notFound('domain')
       await onChange()
     },
-    restore: async (account, id) => {
+    /** Restores the account's domain as `restoreDomain` does. Throws `name_taken`. */
+    restore: async (account: number, id: number) => {
       const domain = await restoreDomain(storage, account, id, Date.now())
       if (domain !== undefined) await onChange()
       return domain
     },
-  }
+  } satisfies ResourceHandlers<Domain> & Readonly<Record<string, unknown>>
 }
 
 /** Returns a violation for a new name, which could otherwise seem to be stored. The current name may be sent back. */

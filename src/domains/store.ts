@@ -3,7 +3,7 @@ import { domainInUse, ForeignKeyViolation, nameTaken } from '../errors.ts'
 import { foldCase } from '../lib/text.ts'
 import type { HostName } from '../names/host-name.ts'
 import type { Db } from '../storage/port.ts'
-import { firstRevision, type Precondition, Records, type Versioned } from '../storage/records.ts'
+import { firstRevision, newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
 import { detachBatchSize, type Removal } from '../storage/removal.ts'
 import { query, sqlTemplate } from '../storage/schema.ts'
 import { type Domain, domainSchema } from './schema.ts'
@@ -31,11 +31,9 @@ export async function insertDomain(
   account: number,
   { name, nameUnicode }: HostName,
   { homepage_url, not_found_url }: Urls,
-  times?: Pick<Domain, 'created_at' | 'updated_at'>,
+  times = newTimes(),
 ): Promise<Versioned<Domain>> {
-  const now = new Date().toISOString()
-  const { created_at, updated_at } = times ?? { created_at: now, updated_at: now }
-  const stored = { name, name_unicode: nameUnicode, homepage_url, not_found_url, created_at, updated_at }
+  const stored = { name, name_unicode: nameUnicode, homepage_url, not_found_url, ...times }
   const search_text = name === nameUnicode ? null : `${name}\n${foldCase(nameUnicode)}`
   const isFree = sqlTemplate<boolean>`not exists (select 1 from domains where name = ${name})`
   const values = { account_id: account, search_text, ...stored }

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/text.ts'
 import { type Db, parts } from '../storage/port.ts'
-import { firstRevision, type Precondition, Records, type Versioned } from '../storage/records.ts'
+import { firstRevision, newTimes, type Precondition, Records, type Times, type Versioned } from '../storage/records.ts'
 import { CachedQuery, query, type Row, sqlTemplate } from '../storage/schema.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
@@ -12,7 +12,7 @@ import { type LinkChange, type LinkRow, type LinkValues, linkColumns, type NewLi
 type Totals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>
 
 /** The history of an imported link. */
-export type LinkHistory = Readonly<Totals> & Pick<LinkRow, 'created_at' | 'updated_at'>
+export type LinkHistory = Readonly<Totals> & Times
 
 /** A domain that a link may be stored on. */
 export interface LinkDomain {
@@ -242,7 +242,7 @@ async function tryInsert(
   { history, unknownTags }: { readonly history: LinkHistory | undefined; readonly unknownTags: UnknownTags },
 ): Promise<Versioned<LinkRow> | undefined> {
   const now = new Date().toISOString()
-  const { created_at, updated_at, ...totals } = history ?? { ...noClicks, created_at: now, updated_at: now }
+  const { created_at, updated_at, ...totals } = history ?? { ...noClicks, ...newTimes() }
   const lifetime: Lifetime = { ...values, clicks: totals.clicks }
   const stored = { ...columnsOf(values), domain_id: domain.id, created_at, updated_at }
   const folded = foldedOf(values)

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { ForeignKeyViolation } from '../errors.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
-import { firstRevision, type Precondition, Records, type Versioned } from '../storage/records.ts'
+import { firstRevision, newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
 import { detachBatchSize, finishRemoval, type IsStopped, type Removal } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
 import { type Space, spaceSchema } from './schema.ts'
@@ -28,11 +28,9 @@ export async function insertSpace(
   db: Db,
   account: number,
   { name, color }: Pick<Space, 'name' | 'color'>,
-  times?: Pick<Space, 'created_at' | 'updated_at'>,
+  times = newTimes(),
 ): Promise<Versioned<Space>> {
-  const now = new Date().toISOString()
-  const { created_at, updated_at } = times ?? { created_at: now, updated_at: now }
-  const stored = { name, color, created_at, updated_at }
+  const stored = { name, color, ...times }
   const [row] = await db.execute(
     query
       .insertInto('spaces')

@@ -178,6 +178,17 @@ export interface Versioned<Row> {
   readonly version: string
 }
 
+export interface Times {
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+/** Returns the times of a record that is stored now. */
+export function newTimes(): Times {
+  const now = new Date().toISOString()
+  return { created_at: now, updated_at: now }
+}
+
 /** The revision of an unchanged record. */
 export const firstRevision = 1
 

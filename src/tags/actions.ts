@@ -6,7 +6,7 @@ import { Failure, found, notFound, validationFailed } from '../errors.ts'
 import { conditionOf } from '../http/conditions.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { Storage } from '../storage/port.ts'
-import type { Precondition, Versioned } from '../storage/records.ts'
+import type { Precondition } from '../storage/records.ts'
 import { finishRemoval } from '../storage/removal.ts'
 import type { Edit } from '../storage/undo.ts'
 import { Refusal } from '../violations.ts'
@@ -14,26 +14,10 @@ import { mergeTag, mergeTagForm, shownTag, storeTag, type Tag, tagOperations, up
 import { beginTagRemoval, changeTag, changeTagForNow, insertTag, tagRecords, tagRemoval, undoTagEdit } from './store.ts'
 
 /** The handlers of the API, merging, and changes in the dashboard. */
-export interface TagActions extends ResourceHandlers<Tag> {
-  /** Changes a tag as `change` does, but so that `undoEdit` can undo that for a minute: see `changeTagForNow`. */
-  changeForNow(
-    account: number,
-    id: number,
-    fields: Fields,
-    precondition: Precondition | null,
-    edit: Edit,
-  ): Promise<Versioned<Tag> & { readonly edit: number | null }>
-  /** Undoes the change of a tag as `undoTagEdit` does. */
-  undoEdit(account: number, edit: number): Promise<Versioned<Tag> | undefined>
-  /**
-   * Moves the links of a tag to the tag `into`, deletes the tag, and returns the remaining one. Throws `not_found`,
-   * `validation_failed` and the failure of the precondition.
-   */
-  merge(account: number, id: number, fields: Fields, precondition: Precondition | null): Promise<Versioned<Tag>>
-}
+export type TagActions = ReturnType<typeof tagActions>
 
 /** Returns the functions that validate and store changes of tags, for the API and the dashboard. */
-export function tagActions(storage: Storage, removals: Pick<Removals, 'run'>): TagActions {
+export function tagActions(storage: Storage, removals: Pick<Removals, 'run'>) {
   const find = async (account: number, id: number) => {
     const tag = await tagRecords.find(storage, account, id)
     return tag && shownTag(tag)
@@ -47,7 +31,7 @@ export function tagActions(storage: Storage, removals: Pick<Removals, 'run'>): T
     await removals.run((isStopped) => finishRemoval(storage, tagRemoval, id, isStopped))
   }
   return {
-    name: 'tags',
+    name: 'tags' as const,
     operations: tagOperations,
     list: (account, page) => tagRecords.list(storage, account, page),
     find,
@@ -61,21 +45,33 @@ export function tagActions(storage: Storage, removals: Pick<Removals, 'run'>): T
         const change = await checked(updateTag.check(fields), account, id, precondition)
         return shownTag(found(await changeTag(storage, account, id, change, precondition), 'tag'))
       }),
-    changeForNow: async (account, id, fields, precondition, edit) => {
+    /** Changes a tag as `change` does, but so that `undoEdit` can undo that for a minute: see `changeTagForNow`. */
+    changeForNow: async (
+      account: number,
+      id: number,
+      fields: Fields,
+      precondition: Precondition | null,
+      edit: Edit,
+    ) => {
       const change = await checked(updateTag.check(fields), account, id, precondition)
       return found(await changeTagForNow(storage, account, id, change, precondition, edit), 'tag')
     },
-    undoEdit: (account, edit) => undoTagEdit(storage, account, edit, Date.now()),
+    /** Undoes the change of a tag as `undoTagEdit` does. */
+    undoEdit: (account: number, edit: number) => undoTagEdit(storage, account, edit, Date.now()),
     /** The links of the tag stay. */
     remove: (account, id, _query, precondition) =>
       withVersion(account, id, () => remove(account, id, precondition, null)),
-    merge: (account, id, fields, precondition) =>
+    /**
+     * Moves the links of a tag to the tag `into`, deletes the tag, and returns the remaining one. Throws `not_found`,
+     * `validation_failed` and the failure of the precondition.
+     */
+    merge: (account: number, id: number, fields: Fields, precondition: Precondition | null) =>
       withVersion(account, id, async () => {
         const { into } = await checked(mergeInto(id, fields), account, id, precondition)
         await remove(account, id, precondition, into)
         return found(await find(account, into), 'tag')
       }),
-  }
+  } satisfies ResourceHandlers<Tag> & Readonly<Record<string, unknown>>
 }
 
 function mergeInto(id: number, fields: Fields) {

@@ -3,7 +3,7 @@ import { clicksByTag } from '../analytics/recent.ts'
 import { type Failure, preconditionFailed, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
-import { firstRevision, type Precondition, Records, type Versioned } from '../storage/records.ts'
+import { firstRevision, newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
 import type { Removal } from '../storage/removal.ts'
 import { query, sqlTemplate } from '../storage/schema.ts'
 import { type Edit, recordEdits, undoableSince } from '../storage/undo.ts'
@@ -53,11 +53,9 @@ export async function insertTag(
   db: Db,
   account: number,
   { name, color }: Pick<Tag, 'name' | 'color'>,
-  times?: Pick<Tag, 'created_at' | 'updated_at'>,
+  times = newTimes(),
 ): Promise<Versioned<Tag>> {
-  const now = new Date().toISOString()
-  const { created_at, updated_at } = times ?? { created_at: now, updated_at: now }
-  const stored = { name, color, created_at, updated_at }
+  const stored = { name, color, ...times }
   const name_folded = foldCase(name)
   const isFree = sqlTemplate<boolean>`not exists (
     select 1 from tags where account_id = ${account} and name_folded = ${name_folded})`

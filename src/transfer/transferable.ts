@@ -6,6 +6,7 @@
 import { Failure } from '../errors.ts'
 import { type ResourceName, resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
+import type { Times } from '../storage/records.ts'
 import type { Violation } from '../violations.ts'
 
 /** The members of a JSON object. */
@@ -48,11 +49,6 @@ export interface Target {
   readonly idOf: (plural: string, sourceId: number) => number | undefined
   /** Local ids of records with stored details, for `Detail.complete`. */
   readonly changed: Set<number>
-}
-
-export interface Times {
-  readonly created_at: string
-  readonly updated_at: string
 }
 
 /** Details of records, such as their clicks by day: lines without ids, which follow the records and are stored in batches. */
