@@ -87,25 +87,23 @@ test('200 on a new connection to a full server, which closes the longest idle co
   for (const socket of [first, newcomer, ...others]) assert.ok(await isServed(socket))
 })
 
-test('treats a connection with incomplete headers as idle', async (t) => {
-  const { dial, dialMany } = await crowd(t)
-  const [partial, ...others] = (await dialMany(limit)) as [Socket, ...Socket[]]
-  for (const socket of others) assert.ok(await isServed(socket))
-  partial.write('GET /fast HTTP/1.1\r\nHost: he')
-  assert.ok(await isServed(await dial()))
-  assert.ok(await isClosed(partial))
-  for (const socket of others) assert.ok(await isServed(socket))
-})
+const incomplete = {
+  headers: () => 'GET /fast HTTP/1.1\r\nHost: he',
+  'a body': (key: string) =>
+    `POST /api/v1/spaces HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+}
 
-test('treats a connection with an incomplete body as idle', async (t) => {
-  const { app, dial, dialMany } = await crowd(t)
-  const [partial, ...others] = (await dialMany(limit)) as [Socket, ...Socket[]]
-  const head = ['POST /api/v1/spaces HTTP/1.1', 'Host: here', `Authorization: Bearer ${app.key}`]
-  partial.write([...head, 'Content-Type: application/json', 'Content-Length: 9', '', '{'].join('\r\n'))
-  for (const socket of others) assert.ok(await isServed(socket))
-  assert.ok(await isServed(await dial()))
-  assert.ok(await isClosed(partial))
-})
+for (const [what, request] of Object.entries(incomplete)) {
+  test(`treats a connection that has not sent all of ${what} as idle`, async (t) => {
+    const { app, dial, dialMany } = await crowd(t)
+    const [partial, ...others] = (await dialMany(limit)) as [Socket, ...Socket[]]
+    partial.write(request(app.key))
+    for (const socket of others) assert.ok(await isServed(socket))
+    assert.ok(await isServed(await dial()))
+    assert.ok(await isClosed(partial))
+    for (const socket of others) assert.ok(await isServed(socket))
+  })
+}
 
 test('serves pipelined requests one after another', async (t) => {
   const { app, finish } = await crowd(t)

@@ -169,46 +169,11 @@ test('200 without a 408 for a request that arrives when its time has passed', as
   assert.match(await answered, /^HTTP\/1\.1 200 [\s\S]*done$/)
 })
 
-test('503 for a request on an idle connection while the server stops', async (t) => {
-  const { listener, dial } = await serve(t, () => undefined)
-  const socket = await dial()
-  const stopped = listener.drain(never)
-  socket.write(get)
-  const [text] = await once(socket, 'data')
-  assert.match(text, /^HTTP\/1\.1 503 [\s\S]*connection: close[\s\S]*shutting_down/i)
-  await stopped
-})
-
-test('refuses connections as soon as it starts to stop', async (t) => {
-  const { promise: arrived, resolve: arrive } = Promise.withResolvers<ServerResponse>()
-  const { listener, dial } = await serve(t, (_, response) => arrive(response))
-  const answered = conversation(await dial())
-  const response = await arrived
-  const stopped = listener.drain(never)
-  await assert.rejects(dial(), { code: 'ECONNREFUSED' })
-  response.end('done')
-  assert.match(await answered, /done$/)
-  await stopped
-})
-
 test('closes connections with incomplete headers when it stops', async (t) => {
   const { listener, dial } = await serve(t, () => undefined)
   const socket = await dial()
   socket.write('GET / HTTP/1.1\r\nHost: he')
   await Promise.all([listener.drain(never), once(socket, 'close')])
-})
-
-test('finishes a current request, then closes its connection', async (t) => {
-  const order: string[] = []
-  const { listener, dial } = await serve(t, (_, response) => {
-    response.once('finish', () => order.push('answered'))
-    setTimeout(() => response.end('done'), 600)
-    setImmediate(() => void listener.drain(never).then(() => order.push('stopped')))
-  })
-  const socket = await dial()
-  const text = await conversation(socket)
-  assert.match(text, /connection: close[\s\S]*done$/i)
-  assert.deepEqual(order, ['answered', 'stopped'])
 })
 
 test('finishes a response that it has started', async (t) => {

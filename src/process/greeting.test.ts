@@ -24,19 +24,6 @@ test('prints nothing about short links if the redirect server is off', () => {
   assert.match(text, /^ {2}curl -H "Authorization: Bearer wm_secret" http:\/\/localhost:3000\/api\/v1\/domains$/m)
 })
 
-test('prints the URL of the dashboard and how to sign in if an account exists', () => {
-  const text = greeting({ ...alone, dashboard: 'https://links.example.com/app', access: 'existing' })
-  assert.match(
-    text,
-    /^Dashboard: https:\/\/links\.example\.com\/app {2}\(sign in with an API key, or run: npx waymark login-link\)$/m,
-  )
-})
-
-test('says that other machines can connect if every address is bound', () => {
-  const text = greeting({ ...alone, api: { ...api, isPublic: true } })
-  assert.match(text, /is listening on http:\/\/localhost:3000 and all other addresses of this machine \(documentation/)
-})
-
 test('prints to stdout at a terminal, otherwise to stderr', () => {
   for (const isTTY of [true, false]) {
     const stdout = Object.assign(new PassThrough(), { isTTY })

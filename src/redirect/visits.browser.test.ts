@@ -39,15 +39,6 @@ async function open(links: (site: string) => readonly LinkFields[]) {
   return { ...listener, page, site, origin, complaints }
 }
 
-test('redirects the root to the homepage, and a link to its destination', { skip }, async () => {
-  const { page, site, origin, clicks } = await open((site) => [{ alias: 'été', url: `${site}/ä?x#top` }])
-  await page.goto(`${origin}/`)
-  assert.equal(page.url(), `${site}/home`)
-  await page.goto(`${origin}/Été`)
-  assert.equal(page.url(), `${site}/%C3%A4?x#top`)
-  assert.deepEqual(clicks, [1])
-})
-
 test('shows an error after a wrong password, and redirects after the right one', { skip }, async () => {
   const redirect_password = await hashPassword('swordfish', 'test')
   const { page, site, origin, complaints } = await open((site) => [
