@@ -225,7 +225,7 @@ export class Pages {
 
   send(exchange: Exchange, status: number, page: Html): undefined {
     addHeaders(exchange, pageHeaders)
-    return sendText(exchange, status, page.encode())
+    return sendText(exchange, status, page.text)
   }
 
   async #answer(request: PageRequest, page: PageHandler): Promise<Outcome> {

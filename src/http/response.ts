@@ -126,7 +126,7 @@ export function sendJson(exchange: Exchange, status: number, text: string): unde
 }
 
 /** Sends text, compressed if it is long and the client accepts that. */
-export function sendText(exchange: Exchange, status: number, text: string | Buffer): undefined {
+export function sendText(exchange: Exchange, status: number, text: string): undefined {
   if (text.length < minCompressed) return send(exchange, status, text)
   addHeader(exchange, 'vary', 'Accept-Encoding')
   if (codingFor(exchange.headers['accept-encoding'], ['gzip']) !== 'gzip') return send(exchange, status, text)
