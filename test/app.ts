@@ -7,6 +7,7 @@ import { after } from 'node:test'
 import { createAccount } from '../src/accounts/store.ts'
 import type { AppOptions } from '../src/app/api.ts'
 import { type App, buildApp } from '../src/app/app.ts'
+import type { Listener } from '../src/http/listener.ts'
 import type { Router } from '../src/http/router.ts'
 import type { Scope } from '../src/keys/scope.ts'
 import { createKey, type IssuedKey, revokeKey } from '../src/keys/store.ts'
@@ -60,7 +61,7 @@ export interface TestApp {
   readonly account: number
   readonly key: string
   readonly storage: Storage
-  readonly listener: { isDraining: boolean }
+  readonly listener: Listener
   /** For routes that the test adds. */
   readonly router: Router
   /** What was counted of its requests. */

@@ -1,10 +1,32 @@
 /** Sends requests as raw bytes. */
-import { connect, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Answer, answerOf } from './client.ts'
 
 /** Longer than the server's time limits for these connections. Milliseconds. */
 const patienceMs = 20_000
+
+/** Both ends of a connection. */
+export interface Connection {
+  readonly client: Socket
+  readonly server: Socket
+}
+
+/** Connects to a server of this process. The connection ends with the test. */
+export async function dial(
+  t: Pick<TestContext, 'after'>,
+  to: Server,
+  options: { readonly allowHalfOpen?: boolean; readonly localAddress?: string } = {},
+): Promise<Connection> {
+  const { port } = to.address() as AddressInfo
+  const accepted = once(to, 'connection')
+  const client = connect({ host: '127.0.0.1', port, noDelay: true, ...options }).on('error', () => undefined)
+  t.after(() => client.destroy())
+  const [[server]] = await Promise.all([accepted, once(client, 'connect')])
+  return { client: client.setEncoding('latin1'), server: server as Socket }
+}
 
 /** Writes the parts, if possible in separate packets, and reads responses until the server closes the connection. */
 export async function exchange(port: number, parts: readonly (string | Buffer)[]): Promise<Answer[]> {

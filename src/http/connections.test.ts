@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startApp, type TestApp } from '../../test/app.ts'
 import { eventually } from '../../test/processes.ts'
+import { dial as dialTo } from '../../test/raw-socket.ts'
 import { sendJson } from './response.ts'
 
 const limit = 20
@@ -38,15 +39,10 @@ async function crowd(t: TestContext, maxConnections = limit): Promise<Crowd> {
     sendJson(exchange, 200, '{}')
   })
   const dial = async (localAddress = '127.0.0.1') => {
-    const socket = connect({ port: app.port, host: '127.0.0.1', localAddress, noDelay: true })
-    sockets.push(socket)
+    const { client } = await dialTo(t, app.listener.server, { localAddress })
+    sockets.push(client)
     // A socket that nothing reads does not see its end.
-    socket
-      .setEncoding('latin1')
-      .on('error', () => undefined)
-      .on('data', () => undefined)
-    await once(socket, 'connect')
-    return socket
+    return client.resume()
   }
   const dialMany = async (count: number, localAddress?: string) => {
     const dialed: Socket[] = []

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { startApp } from '../../test/app.ts'
+import { dial } from '../../test/raw-socket.ts'
 import { Failure } from '../errors.ts'
 import { receiveBody } from './body.ts'
 import type { Exchange, Handler, Match } from './exchange.ts'
@@ -56,15 +57,10 @@ function bugsOf(logs: readonly Readonly<Record<string, unknown>>[]): unknown[] {
 /** A deadline that no test reaches. */
 const never = 3_600_000
 
-interface Served {
-  readonly listener: Listener
-  readonly dial: () => Promise<Socket>
-}
-
 type Handle = (request: IncomingMessage, response: ServerResponse, exchange: Exchange) => Promise<void> | void
 
 /** Starts a listener with a single handler. */
-async function serve(t: TestContext, handle: Handle): Promise<Served> {
+async function serve(t: TestContext, handle: Handle): Promise<Listener> {
   const handler: Handler = async (exchange) => {
     await handle(exchange.request, exchange.response, exchange)
     return undefined
@@ -87,16 +83,7 @@ async function serve(t: TestContext, handle: Handle): Promise<Served> {
     server.closeAllConnections()
   })
   await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const dial = async () => {
-    const accepted = once(server, 'connection')
-    const socket = connect(port, '127.0.0.1').setEncoding('utf8')
-    t.after(() => socket.destroy())
-    socket.on('error', () => undefined)
-    await Promise.all([once(socket, 'connect'), accepted])
-    return socket
-  }
-  return { listener, dial }
+  return listener
 }
 
 const get = 'GET / HTTP/1.1\r\nHost: here\r\n\r\n'
@@ -105,11 +92,14 @@ const get = 'GET / HTTP/1.1\r\nHost: here\r\n\r\n'
 const expiry = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
 
 test('408 for connections that expire together, at most 50 in a tick', async (t) => {
-  const { listener, dial } = await serve(t, () => undefined)
+  const listener = await serve(t, () => undefined)
   const accepted: Socket[] = []
-  listener.server.on('connection', (socket: Socket) => accepted.push(socket))
   const answers: Promise<unknown[]>[] = []
-  while (answers.length < 100) answers.push(once(await dial(), 'data'))
+  while (answers.length < 100) {
+    const { client, server } = await dial(t, listener.server)
+    accepted.push(server)
+    answers.push(once(client, 'data'))
+  }
   for (const socket of accepted) listener.server.emit('clientError', expiry, socket)
   let answered = 0
   while (answered < accepted.length) {
@@ -132,14 +122,12 @@ for (const [what, first, rest, expected] of [
 ] as const) {
   test(`does not handle a request whose 408 was sent before the rest of ${what} arrived`, async (t) => {
     const handled: string[] = []
-    const { listener, dial } = await serve(t, async (request, response, exchange) => {
+    const listener = await serve(t, async (request, response, exchange) => {
       const body = await receiveBody(exchange, 100)
       handled.push(`${request.method} ${body instanceof Failure ? body.code : 'received'}`)
       response.end('done')
     })
-    const accepted = once(listener.server, 'connection')
-    const socket = await dial()
-    const [connection] = await accepted
+    const { client: socket, server: connection } = await dial(t, listener.server)
     const read = once(connection, 'data')
     socket.write(first)
     await read
@@ -149,7 +137,7 @@ for (const [what, first, rest, expected] of [
     const readRest = once(connection, 'data')
     socket.write(rest)
     await readRest
-    const other = await dial()
+    const { client: other } = await dial(t, listener.server)
     other.write(get)
     await once(other, 'data')
     assert.deepEqual(handled, expected)
@@ -157,11 +145,11 @@ for (const [what, first, rest, expected] of [
 }
 
 test('200 without a 408 for a request that arrives when its time has passed', async (t) => {
-  const { listener, dial } = await serve(t, ({ socket }, response) => {
+  const listener = await serve(t, ({ socket }, response) => {
     listener.server.emit('clientError', expiry, socket)
     response.end('done')
   })
-  const socket = await dial()
+  const { client: socket } = await dial(t, listener.server)
   const answered = conversation(socket)
   await once(socket, 'data')
   await nextTick()
@@ -170,25 +158,25 @@ test('200 without a 408 for a request that arrives when its time has passed', as
 })
 
 test('closes connections with incomplete headers when it stops', async (t) => {
-  const { listener, dial } = await serve(t, () => undefined)
-  const socket = await dial()
+  const listener = await serve(t, () => undefined)
+  const { client: socket } = await dial(t, listener.server)
   socket.write('GET / HTTP/1.1\r\nHost: he')
   await Promise.all([listener.drain(never), once(socket, 'close')])
 })
 
 test('finishes a response that it has started', async (t) => {
-  const { listener, dial } = await serve(t, (_, response) => {
+  const listener = await serve(t, (_, response) => {
     response.write('first ')
     void listener.drain(never)
     response.end('second')
   })
-  assert.match(await conversation(await dial()), /first [\s\S]*second/)
+  assert.match(await conversation((await dial(t, listener.server)).client), /first [\s\S]*second/)
 })
 
 test('closes connections at the deadline', async (t) => {
-  const { listener, dial } = await serve(t, () => void listener.drain(500))
+  const listener = await serve(t, () => void listener.drain(500))
   const begun = performance.now()
-  assert.equal(await conversation(await dial()), '')
+  assert.equal(await conversation((await dial(t, listener.server)).client), '')
   const took = performance.now() - begun
   assert.ok(took > 450, `${took} ms`)
 })

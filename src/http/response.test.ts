@@ -1,48 +1,23 @@
 import assert from 'node:assert/strict'
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { startApp, type TestApp } from '../../test/app.ts'
 import { anyCharacter } from '../../test/characters.ts'
 import { withMethods } from '../../test/failing-storage.ts'
 import { eventually } from '../../test/processes.ts'
+import { type Connection, dial } from '../../test/raw-socket.ts'
 import { notFound } from '../errors.ts'
 import type { Storage } from '../storage/port.ts'
 import { dispositionOf, send, sendParts } from './response.ts'
 
 const path = '/api/v1/domains'
 
-/** A connection that says nothing. */
-async function dial(t: TestContext, { port }: TestApp): Promise<Socket> {
-  const socket = connect(port, '127.0.0.1').on('error', () => undefined)
-  t.after(() => socket.destroy())
-  await once(socket, 'connect')
-  return socket
-}
-
-interface Connection {
-  readonly client: Socket
-  /** The same connection, as the server has it. */
-  readonly server: Socket
-}
-
-async function bothEnds(t: TestContext, app: TestApp): Promise<Connection> {
-  const accepted = Promise.withResolvers<Socket>()
-  const listener = (message: unknown) => accepted.resolve((message as { socket: Socket }).socket)
-  subscribe('net.server.socket', listener)
-  const client = await dial(t, app)
-  const server = await accepted.promise
-  unsubscribe('net.server.socket', listener)
-  return { client, server }
-}
-
 /** A client of several large answers that reads nothing yet. */
 async function slowReader(t: TestContext, app: TestApp): Promise<Connection> {
   const large = 'x'.repeat(2_000_000)
   app.router.add('GET', '/large', (exchange) => send(exchange, 200, large))
-  const { client, server } = await bothEnds(t, app)
+  const { client, server } = await dial(t, app.listener.server)
   client.write('GET /large HTTP/1.1\r\nHost: here\r\n\r\n'.repeat(12))
   await eventually(async () => server.writableLength > 0)
   return { client, server }
@@ -59,7 +34,7 @@ test('creates the parts of a text as the client reads them', async (t) => {
     for (; created < 50; created++) yield 'x'.repeat(1_000_000)
   }
   app.router.add('GET', '/large', (exchange) => sendParts(exchange, parts()))
-  const { client, server } = await bothEnds(t, app)
+  const { client, server } = await dial(t, app.listener.server)
   client.write('GET /large HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n')
   await eventually(async () => server.writableLength > 0)
   assert.ok(created < 50)
@@ -84,7 +59,7 @@ test('creates no more parts when the client has left', async (t) => {
     }
   }
   app.router.add('GET', '/large', (exchange) => sendParts(exchange, parts()))
-  const { client, server } = await bothEnds(t, app)
+  const { client, server } = await dial(t, app.listener.server)
   client.write('GET /large HTTP/1.1\r\nHost: here\r\n\r\n')
   await eventually(async () => server.writableLength > 0)
   client.destroy()
@@ -101,7 +76,7 @@ test('responds with the error of the first part, and closes the connection after
   app.router.add('GET', '/none', (exchange) => sendParts(exchange, parts(0)))
   app.router.add('GET', '/large', (exchange) => sendParts(exchange, parts(1)))
   assert.equal((await app.send('GET', '/none')).status, 404)
-  const { client } = await bothEnds(t, app)
+  const { client } = await dial(t, app.listener.server)
   client.write('GET /large HTTP/1.1\r\nHost: here\r\n\r\n')
   client.resume()
   await once(client, 'close')
@@ -139,7 +114,7 @@ test('logs responses to a closed connection as aborted, each once', async (t) =>
   const app = await startApp()
   const count = 100
   for (let n = 0; n < count; n++) {
-    const client = await dial(t, app)
+    const { client } = await dial(t, app.listener.server)
     // A refusal is sent before the server looks at the connection again.
     client.write(`GET ${path} HTTP/1.1\r\nHost: here\r\n\r\n`, () => client.resetAndDestroy())
   }
@@ -170,7 +145,7 @@ for (const [what, length] of [
     const app = await startApp({ storage: slow })
     t.after(() => letGo())
     isSlow = true
-    const { client, server } = await bothEnds(t, app)
+    const { client, server } = await dial(t, app.listener.server)
     client.write(post(app, '{"name":"left.example.com"}', length))
     await eventually(async () => lookUps === 1)
     const left = new Promise((resolve) => server.once('close', resolve))

@@ -1,9 +1,9 @@
 /** Clients that close their half of a connection, as `nc -N` does, and wait for the response (RFC 9293 §3.6). */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../test/processes.ts'
+import { dial } from '../../test/raw-socket.ts'
 import { startVisitors } from '../../test/visitors.ts'
 import { hashPassword } from '../links/password.ts'
 
@@ -21,11 +21,9 @@ async function connected(t: TestContext) {
     { alias: 'a', url },
     { alias: 'secret', url, redirect_password },
   ]
-  const { server, port } = await startVisitors({ 'go.acme.com': { links } }, { lookup })
+  const { server } = await startVisitors({ 'go.acme.com': { links } }, { lookup })
   // A half-closed connection stays open until the server closes it, too.
-  const client = connect({ host: '127.0.0.1', port, allowHalfOpen: true }).setEncoding('latin1')
-  t.after(() => client.destroy())
-  const [peer] = (await once(server, 'connection')) as [Socket]
+  const { client, server: peer } = await dial(t, server, { allowHalfOpen: true })
   return { client, peer, find }
 }
 
