@@ -1,8 +1,11 @@
 /** The command line in the process of the test: faster than a process for each command, and covered. */
+import assert from 'node:assert/strict'
 import { Readable, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
+import { createAccount } from '../src/accounts/store.ts'
 import { runCli } from '../src/cli/run.ts'
-import type { StorageLocation } from '../src/storage/port.ts'
+import type { Storage, StorageLocation } from '../src/storage/port.ts'
+import type { Json } from './client.ts'
 import { newStorage } from './engine.ts'
 import type { Bench, Variables } from './processes.ts'
 
@@ -20,14 +23,58 @@ export interface Around {
   readonly isTerminal?: boolean
 }
 
-/** Opens an empty database. `run` runs commands on it. */
-export async function newPlace(t: Bench, engine: StorageLocation['engine'] = 'sqlite') {
+export interface Place {
+  readonly storage: Storage
+  /** Runs a command on the database. Words of the line may have single quotes. */
+  run(line: string, around?: Around): Promise<Said>
+  /** Runs a command that must succeed without a word on stderr. Returns its output. */
+  say(line: string): Promise<string>
+  /** Runs such a command with `--json`. Returns the value that it prints. */
+  json(line: string): Promise<Json>
+  /** Runs a command that must fail with this exit code and message. After code 2, the usage must follow. */
+  fails(line: string, code: 1 | 2, message: string | RegExp, around?: Around): Promise<void>
+}
+
+/** Opens a database with one account for each name. */
+export async function newPlace(
+  t: Bench,
+  engine: StorageLocation['engine'] = 'sqlite',
+  accounts: readonly string[] = ['Acme'],
+): Promise<Place> {
   const storage = await newStorage((work) => t.after(work), engine)
+  for (const name of accounts) await createAccount(storage, name)
   const { location } = storage
-  const variables = { DATABASE_URL: location.engine === 'sqlite' ? `sqlite:${location.path}` : location.url }
-  const run = (args: readonly string[], around: Around = {}) =>
-    runHere(args, { ...around, variables: { ...variables, ...around.variables } })
-  return { storage, run }
+  const DATABASE_URL = location.engine === 'sqlite' ? `sqlite:${location.path}` : location.url
+  return { storage, ...commandsWith({ DATABASE_URL }) }
+}
+
+/** Returns functions that run commands with these variables. */
+export function commandsWith(variables: Variables): Omit<Place, 'storage'> {
+  const run: Place['run'] = (line, around = {}) =>
+    runHere(wordsOf(line), { ...around, variables: { ...variables, ...around.variables } })
+  const say = async (line: string) => {
+    const { code, stdout, stderr } = await run(line)
+    assert.deepEqual([code, stderr], [0, ''], line)
+    return stdout.trimEnd()
+  }
+  const fails: Place['fails'] = async (line, code, message, around) => {
+    const said = await run(line, around)
+    assert.deepEqual([said.code, said.stdout], [code, ''], line + said.stderr)
+    const [text = '', usage] = said.stderr.split(/\n(?=\nUsage: npx waymark |$)/)
+    if (typeof message === 'string') assert.equal(text, message)
+    else assert.match(text, message)
+    assert.equal(usage !== '', code === 2, said.stderr)
+  }
+  return { run, say, json: async (line) => JSON.parse(await say(`${line} --json`)), fails }
+}
+
+function wordsOf(line: string): string[] {
+  return Array.from(line.matchAll(/(?:'[^']*'|[^\s'])+/g), ([word]) => word.replaceAll("'", ''))
+}
+
+/** Standard input as a person types it at a terminal. */
+export function typed(lines: Iterable<string> | AsyncIterable<string>): { readonly input: Readable } {
+  return { input: Object.assign(Readable.from(lines), { isTTY: true }) }
 }
 
 /** Runs one command to its end. Concurrent commands need the same variables. */

@@ -67,20 +67,3 @@ test('exports CSV to a file, and replaces it only with --force', async (t) => {
   const told = await say(file, '--force', '--to', '2026-11-19')
   assert.equal(told.stderr, `Exported to ${file}. click_days: 0.\n`)
 })
-
-test('exits with code 2 for an invalid format, day or period', async (t) => {
-  const say = await newPlace(t)
-  for (const [args, sentence] of [
-    [['--format', 'xml'], '--format must be jsonl or csv.'],
-    [['--from', 'yesterday'], '--from must be a date such as 2026-11-20.'],
-    [['--to', '2026-02-30'], '--to must be a date such as 2026-11-20.'],
-    [['--from', '2026-11-21', '--to', '2026-11-20'], "--from can't be later than --to."],
-  ] as const) {
-    const { code, stdout, stderr } = await say(...args)
-    assert.deepEqual([code, stdout], [2, ''])
-    assert.ok(stderr.startsWith(`${sentence}\n\nUsage: npx waymark export clicks [FILE] `), stderr)
-  }
-  const { code, stdout } = await say('--help')
-  assert.equal(code, 0)
-  assert.match(stdout, /^Export clicks per link and day, /)
-})

@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
-import { runHere } from '../../test/command-line.ts'
+import { commandsWith } from '../../test/command-line.ts'
 import { newFolder } from '../../test/processes.ts'
 
-async function scriptFor(shell: string): Promise<string> {
-  const { code, stdout } = await runHere(['completion', shell])
-  assert.equal(code, 0)
-  return stdout
-}
+const { say } = commandsWith({})
 
 test('completes commands, options, values and files in bash', async (t) => {
   const lines = [
@@ -29,15 +25,15 @@ test('completes commands, options, values and files in bash', async (t) => {
 _waymark; echo "\${COMPREPLY[*]}"`
   })
   // Only a shell that completes a line has `compopt`.
-  const script = `${await scriptFor('bash')}\ncompopt() { :; }\ntouch clips.csv\n${tries.join('\n')}\ncomplete -p waymark\n`
+  const script = `${await say('completion bash')}\ncompopt() { :; }\ntouch clips.csv\n${tries.join('\n')}\ncomplete -p waymark\n`
   const output = execFileSync('bash', ['--norc'], { input: script, cwd: newFolder(t), encoding: 'utf8' })
   assert.deepEqual(output.trimEnd().split('\n'), [...lines.map(([, words]) => words), 'complete -F _waymark waymark'])
 })
 
 test('completes every option of the help in zsh and fish, with its description in fish', async () => {
-  const [zsh, fish] = [await scriptFor('zsh'), await scriptFor('fish')]
+  const [zsh, fish] = [await say('completion zsh'), await say('completion fish')]
   assert.match(zsh, /^ {4}' tags merge'\) list='--help --into --yes --json --account' ;;$/m)
-  assert.match(zsh, /\ncompdef _waymark waymark\n$/)
+  assert.match(zsh, /\ncompdef _waymark waymark$/)
   const place = `complete -c waymark -n 'test "$(__waymark_place)" = " links`
   assert.ok(fish.includes(`${place} export"' -l format -x -a 'csv jsonl' -d 'the format: `), fish)
   assert.ok(fish.includes(`${place} export"' -F\n`))

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { runHere } from '../../test/command-line.ts'
+import { commandsWith } from '../../test/command-line.ts'
 import { execute } from '../../test/postgres.ts'
 import { newDatabase as newPostgres } from '../../test/postgres-database.ts'
 import { type Bench, newDatabase, type Variables } from '../../test/processes.ts'
@@ -21,8 +21,7 @@ const engines: Readonly<Record<string, (t: Bench) => Variables | Promise<Variabl
 
 for (const [engine, variablesOf] of Object.entries(engines)) {
   test(`migrate --status changes nothing, and migrate creates the schema once: ${engine}`, async (t) => {
-    const variables = await variablesOf(t)
-    const run = (line: string) => runHere(line.split(' '), { variables })
+    const { run, say, json } = commandsWith(await variablesOf(t))
     for (const [line, code, status] of [
       ['migrate --status', 1, 'pending'],
       ['migrate --status', 1, 'pending'],
@@ -35,18 +34,14 @@ for (const [engine, variablesOf] of Object.entries(engines)) {
       assert.match(stdout, new RegExp(`^MIGRATION +STATUS\\n0001-foundation +${status}\\n`))
       if (code === 1) assert.match(keys.stderr, /^There is no Waymark database at \S+\. Check DATABASE_URL, /)
     }
-    const { code, stdout } = await run('migrate --status --json')
-    assert.equal(code, 0)
-    assert.deepEqual(JSON.parse(stdout)[0], { name: '0001-foundation', status: 'applied' })
-    assert.equal((await run('accounts create --name Acme')).stdout, '1\n')
+    assert.deepEqual((await json('migrate --status'))[0], { name: '0001-foundation', status: 'applied' })
+    assert.equal(await say('accounts create --name Acme'), '1')
   })
 }
 
 test('migrate rejects a file that is not a database', async () => {
-  const variables = { DATABASE_URL: `sqlite:${import.meta.filename}` }
-  const { code, stderr } = await runHere(['migrate', '--status'], { variables })
-  assert.equal(code, 1)
-  assert.match(stderr, /^The file \S+ is not a database\. /)
+  const { fails } = commandsWith({ DATABASE_URL: `sqlite:${import.meta.filename}` })
+  await fails('migrate --status', 1, /^The file \S+ is not a database\. /)
 })
 
 /** Tables as commits before the first release created them. */
@@ -57,13 +52,10 @@ const development = `
     ('0001-first', '2026-01-01T00:00:00.000Z'), ('0010-instance-addresses', '2026-01-01T00:00:00.000Z')`
 
 async function rejectsDevelopmentDatabase(variables: Variables): Promise<void> {
-  for (const command of [['migrate'], ['migrate', '--status'], ['accounts', 'create', '--name', 'Acme']]) {
-    const { code, stdout, stderr } = await runHere(command, { variables })
-    assert.deepEqual([code, stdout], [1, ''])
-    assert.equal(
-      stderr,
-      'The database was created by a development version of Waymark. Nothing was changed. To keep its data, run "npx waymark export FILE" with the commit that created it, set DATABASE_URL to a new database, start the server once, and run "npx waymark import FILE".\n',
-    )
+  const message =
+    'The database was created by a development version of Waymark. Nothing was changed. To keep its data, run "npx waymark export FILE" with the commit that created it, set DATABASE_URL to a new database, start the server once, and run "npx waymark import FILE".'
+  for (const line of ['migrate', 'migrate --status', 'accounts create --name Acme']) {
+    await commandsWith(variables).fails(line, 1, message)
   }
 }
 
