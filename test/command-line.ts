@@ -25,6 +25,8 @@ export interface Around {
 
 export interface Place {
   readonly storage: Storage
+  /** The variables for processes that use the database. */
+  readonly variables: Variables
   /** Runs a command on the database. Words of the line may have single quotes. */
   run(line: string, around?: Around): Promise<Said>
   /** Runs a command that must succeed without a word on stderr. Returns its output. */
@@ -44,12 +46,12 @@ export async function newPlace(
   const storage = await newStorage((work) => t.after(work), engine)
   for (const name of accounts) await createAccount(storage, name)
   const { location } = storage
-  const DATABASE_URL = location.engine === 'sqlite' ? `sqlite:${location.path}` : location.url
-  return { storage, ...commandsWith({ DATABASE_URL }) }
+  const variables = { DATABASE_URL: location.engine === 'sqlite' ? `sqlite:${location.path}` : location.url }
+  return { storage, variables, ...commandsWith(variables) }
 }
 
 /** Returns functions that run commands with these variables. */
-export function commandsWith(variables: Variables): Omit<Place, 'storage'> {
+export function commandsWith(variables: Variables): Omit<Place, 'storage' | 'variables'> {
   const run: Place['run'] = (line, around = {}) =>
     runHere(wordsOf(line), { ...around, variables: { ...variables, ...around.variables } })
   const say = async (line: string) => {

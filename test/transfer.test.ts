@@ -1,47 +1,19 @@
 /** `waymark export` and `waymark import`. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { createAccount, findTimeZones, listAccounts, updateAccount } from '../src/accounts/store.ts'
+import { createAccount, findTimeZones, updateAccount } from '../src/accounts/store.ts'
 import { domainRecords, insertDomain } from '../src/domains/store.ts'
 import { changeSpace, insertSpace, removeSpace, spaceRecords } from '../src/spaces/store.ts'
 import { openStorage } from '../src/storage/open.ts'
-import type { Storage, StorageLocation } from '../src/storage/port.ts'
-import { runHere, type Said } from './command-line.ts'
+import { commandsWith, newPlace, type Place } from './command-line.ts'
 import { firstPage } from './first-page.ts'
-import { newDatabase as newPostgres } from './postgres-database.ts'
-import { eventually, newDatabase, newFolder, type Variables, waymark } from './processes.ts'
+import { eventually, newFolder, waymark } from './processes.ts'
 import { commandArguments, repository } from './scripts.ts'
-
-interface Place {
-  readonly storage: Storage
-  readonly variables: Variables
-  say(...args: string[]): Promise<Said>
-}
-
-/** A database with one account, number 1. */
-async function newPlace(t: TestContext): Promise<Place> {
-  const { path, variables } = newDatabase(t)
-  return placeAt(t, { engine: 'sqlite', path }, variables)
-}
-
-/** Like `newPlace`, on PostgreSQL. */
-async function newPostgresPlace(t: TestContext): Promise<Place> {
-  const { drop, ...location } = await newPostgres()
-  t.after(drop)
-  return placeAt(t, location, { DATABASE_URL: location.url })
-}
-
-async function placeAt(t: TestContext, location: StorageLocation, variables: Variables): Promise<Place> {
-  const storage = await openStorage(location)
-  t.after(() => storage.close())
-  if ((await listAccounts(storage)).length === 0) await createAccount(storage, 'Acme')
-  return { storage, variables, say: (...args) => runHere(args, { variables }) }
-}
 
 async function fill({ storage }: Place, count: number): Promise<void> {
   await storage.write(async (tx) => {
@@ -68,17 +40,15 @@ async function recordsOf({ storage }: Place, account = 1) {
 }
 
 /** Copies the database. */
-function cloneOf(t: TestContext, { variables }: Place): Promise<Place> {
-  const clone = newDatabase(t)
-  mkdirSync(dirname(clone.path))
-  const original = new DatabaseSync(variables.DATABASE_URL?.replace('sqlite:', '') ?? '')
-  original.exec(`vacuum into '${clone.path}'`)
-  original.close()
-  return placeAt(t, { engine: 'sqlite', path: clone.path }, clone.variables)
-}
-
-async function namesOf(place: Place): Promise<string[]> {
-  return (await recordsOf(place)).spaces.map(({ name }) => name)
+async function cloneOf(t: TestContext, { storage }: Place): Promise<Place> {
+  const path = join(newFolder(t), 'clone.db')
+  assert.ok(storage.location.engine === 'sqlite')
+  using original = new DatabaseSync(storage.location.path)
+  original.exec(`vacuum into '${path}'`)
+  const clone = await openStorage({ engine: 'sqlite', path })
+  t.after(() => clone.close())
+  const variables = { DATABASE_URL: `sqlite:${path}` }
+  return { storage: clone, variables, ...commandsWith(variables) }
 }
 
 function ofYear(year: number) {
@@ -86,35 +56,21 @@ function ofYear(year: number) {
   return { created_at: time, updated_at: time }
 }
 
-/** Starts an import of its standard input. */
-function importing(t: TestContext, { variables }: Place): ChildProcess {
-  const { NODE_V8_COVERAGE: _, ...inherited } = process.env
-  const env = { ...inherited, ...variables }
-  const child = spawn(process.execPath, [...commandArguments, 'import'], {
-    env,
-    cwd: repository,
-    stdio: ['pipe', 'ignore', 'ignore'],
-  })
-  t.after(() => child.kill('SIGKILL'))
-  return child
-}
-
 test('imports what was exported, under other ids', async (t) => {
   const [from, to] = [await newPlace(t), await newPlace(t)]
   await fill(from, 700)
   const file = join(newFolder(t), 'export.jsonl')
-  const told = `Exported to ${file}. domains: 700, spaces: 700, tags: 0, links: 0, click_days: 0.\n`
-  assert.deepEqual(await from.say('export', file), { code: 0, stdout: '', stderr: told })
-  const imported = await to.say('import', file)
-  assert.deepEqual(
-    [imported.code, imported.stdout, imported.stderr],
-    [0, 'Records stored: 1400, already present: 0, rejected: 0.\n', ''],
-  )
+  const stderr = `Exported to ${file}. domains: 700, spaces: 700, tags: 0, links: 0, click_days: 0.\n`
+  assert.deepEqual(await from.run(`export ${file}`), { code: 0, stdout: '', stderr })
+  assert.equal(await to.say(`import ${file}`), 'Records stored: 1400, already present: 0, rejected: 0.')
   assert.deepEqual(await recordsOf(to), await recordsOf(from))
   // Another export of either database has the same lines, apart from ids.
-  const printed = (await to.say('export')).stdout
-  const withoutIds = (text: string) => text.replace(/^.*\n/, '').replace(/"id":\d+,/g, '')
-  assert.equal(withoutIds(printed), withoutIds(readFileSync(file, 'utf8')))
+  const withoutIds = (text: string) =>
+    text
+      .trimEnd()
+      .replace(/^.*\n/, '')
+      .replace(/"id":\d+,/g, '')
+  assert.equal(withoutIds(await to.say('export')), withoutIds(readFileSync(file, 'utf8')))
 })
 
 test('imports the time zones of the account, unless its own zone was ever set', async (t) => {
@@ -124,42 +80,44 @@ test('imports the time zones of the account, unless its own zone was ever set', 
   await setZone(from, 'Asia/Kolkata')
   await setZone(other, 'Europe/Berlin')
   const file = join(newFolder(t), 'export.jsonl')
-  assert.equal((await from.say('export', file)).code, 0)
-  for (const place of [to, other]) assert.equal((await place.say('import', file)).code, 0)
+  const text = await from.say('export')
+  writeFileSync(file, `${text}\n`)
+  for (const place of [to, other]) await place.say(`import ${file}`)
   const zones = await Promise.all([from, to, other].map(({ storage }) => findTimeZones(storage, 1)))
   assert.deepEqual(
     zones.map((json) => JSON.parse(json).at(-1)[0]),
     ['Asia/Kolkata', 'Asia/Kolkata', 'Europe/Berlin'],
   )
   assert.equal(zones[0], zones[1])
-  const clicks = join(newFolder(t), 'clicks.jsonl')
-  assert.equal((await from.say('export', 'clicks', clicks)).code, 0)
-  assert.doesNotMatch(readFileSync(clicks, 'utf8'), /time_zones/)
-  writeFileSync(file, readFileSync(file, 'utf8').replace('Asia/Kolkata', 'Mars/Olympus'))
-  const { code, stderr } = await to.say('import', file)
-  assert.equal(code, 1)
-  assert.match(stderr, /names time zones that this server does not know/)
+  assert.doesNotMatch(await from.say('export clicks'), /time_zones/)
+  writeFileSync(file, text.replace('Asia/Kolkata', 'Mars/Olympus'))
+  await to.fails(`import ${file}`, 1, /names time zones that this server does not know/)
 })
 
 test('a killed import continues when it is run again, without missing or duplicate records', async (t) => {
   const [from, to] = [await newPlace(t), await newPlace(t)]
   await fill(from, 1_500)
-  const text = (await from.say('export')).stdout
-  const child = importing(t, to)
+  const text = await from.say('export')
+  const { NODE_V8_COVERAGE: _, ...inherited } = process.env
+  const child = spawn(process.execPath, [...commandArguments, 'import'], {
+    env: { ...inherited, ...to.variables },
+    cwd: repository,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  t.after(() => child.kill('SIGKILL'))
   // Without the end, so the import can't finish by itself.
-  child.stdin?.write(text.slice(0, text.length * 0.8))
+  child.stdin.write(text.slice(0, text.length * 0.8))
   await eventually(async () => (await recordsOf(to)).spaces.length >= 400)
   child.kill('SIGKILL')
   await once(child, 'close')
 
   const file = join(newFolder(t), 'export.jsonl')
-  writeFileSync(file, text)
-  const { code, stdout } = await to.say('import', file, '--json')
-  const { stored, known, refused, missing } = JSON.parse(stdout)
-  assert.deepEqual([code, stored + known, refused, missing], [0, 3_000, 0, null])
+  writeFileSync(file, `${text}\n`)
+  const { stored, known, refused, missing } = await to.json(`import ${file}`)
+  assert.deepEqual([stored + known, refused, missing], [3_000, 0, null])
   assert.ok(known >= 1_900 && stored > 0)
   assert.deepEqual(await recordsOf(to), await recordsOf(from))
-  assert.match((await to.say('import', file)).stdout, /^Records stored: 0, already present: 3000, rejected: 0\.$/m)
+  assert.equal(await to.say(`import ${file}`), 'Records stored: 0, already present: 3000, rejected: 0.')
 })
 
 test('exits with code 1 and reasons for rejected lines, and stores the others', async (t) => {
@@ -232,7 +190,7 @@ test('exits with code 1 and reasons for rejected lines, and stores the others', 
   ]
   writeFileSync(file, Buffer.concat(lines.flatMap(([line]) => [Buffer.from(line), Buffer.from('\n')])))
 
-  const { code, stdout, stderr } = await to.say('import', file, '--account', '1')
+  const { code, stdout, stderr } = await to.run(`import ${file} --account 1`)
   const said = stderr.trimEnd().split('\n')
   const expected = lines.flatMap(([, reason], index) => (reason === undefined ? [] : [{ line: index + 1, reason }]))
   assert.equal(said.length, expected.length, stderr)
@@ -255,19 +213,19 @@ test('exits with code 1 and reasons for rejected lines, and stores the others', 
 })
 
 test('keeps records from SQLite to PostgreSQL and back, also with two concurrent imports', async (t) => {
-  const [from, over, to] = [await newPlace(t), await newPostgresPlace(t), await newPlace(t)]
+  const [from, over, to] = [await newPlace(t), await newPlace(t, 'postgres'), await newPlace(t)]
   await fill(from, 300)
   const folder = newFolder(t)
   const [there, back] = [join(folder, 'there.jsonl'), join(folder, 'back.jsonl')]
-  await from.say('export', there)
+  await from.run(`export ${there}`)
   const twice = () => waymark(t, ['import', there, '--json'], over.variables)
   const both = await Promise.all([twice(), twice()])
   const imported = both.map(({ stdout }) => JSON.parse(stdout))
   for (const { refused, missing } of imported) assert.deepEqual([refused, missing], [0, null])
   assert.equal(imported[0].stored + imported[1].stored, 600)
   assert.deepEqual(await recordsOf(over), await recordsOf(from))
-  await over.say('export', back)
-  assert.equal((await to.say('import', back)).code, 0)
+  await over.run(`export ${back}`)
+  await to.say(`import ${back}`)
   assert.deepEqual(await recordsOf(to), await recordsOf(from))
 })
 
@@ -275,13 +233,12 @@ test("an account's own export restores deleted records, without duplicates", asy
   const place = await newPlace(t)
   await fill(place, 4)
   const file = join(newFolder(t), 'all.jsonl')
-  await place.say('export', file)
+  await place.run(`export ${file}`)
   const before = await recordsOf(place)
   await removeSpace(place.storage, 1, 2, null)
-  const { stdout } = await place.say('import', file, '--json')
-  assert.deepEqual(JSON.parse(stdout), { ...JSON.parse(stdout), stored: 1, known: 7, refused: 0 })
+  assert.equal(await place.say(`import ${file}`), 'Records stored: 1, already present: 7, rejected: 0.')
   assert.equal((await recordsOf(place)).spaces.length, before.spaces.length)
-  assert.equal(JSON.parse((await place.say('import', file, '--json')).stdout).stored, 0)
+  assert.equal((await place.json(`import ${file}`)).stored, 0)
 })
 
 test('a changed copy rejects ids of other records; --as-new stores them once under new ids', async (t) => {
@@ -296,36 +253,35 @@ test('a changed copy rejects ids of other records; --as-new stores them once und
   await insertSpace(clone.storage, 1, { name: 'Ours', color: 2 }, ofYear(2021))
   await insertSpace(clone.storage, 1, { name: 'Same', color: 3 }, ofYear(2021))
   const [theirs, ours] = [join(newFolder(t), 'theirs.jsonl'), join(newFolder(t), 'ours.jsonl')]
-  await from.say('export', theirs)
+  await from.run(`export ${theirs}`)
 
-  const { code, stdout, stderr } = await clone.say('import', theirs)
+  const { code, stdout, stderr } = await clone.run(`import ${theirs}`)
   assert.deepEqual([code, stdout], [1, 'Records stored: 0, already present: 1, rejected: 3.\n'])
   assert.match(stderr, /^Line 3: id: The space 2 now differs from it\. --as-new stores it under a new id\.$/m)
   assert.match(stderr, /^Line 4: id: The space 3 is another record here, created at 2021-\S+Z\. --as-new /m)
   assert.match(stderr, /^Line 5: id: The space 4 is another record here, created at 2021-\S+Z\. --as-new /m)
 
-  const asNew = await clone.say('import', theirs, '--as-new')
-  assert.deepEqual([asNew.code, asNew.stdout], [0, 'Records stored: 3, already present: 1, rejected: 0.\n'])
-  const all = ['Shared', 'Renamed here', 'Ours', 'Same', 'Renamed', 'Theirs', 'Same']
-  assert.deepEqual(await namesOf(clone), all)
-  // Another import stores no duplicates, and the copy recognizes its own export.
-  assert.match(
-    (await clone.say('import', theirs, '--as-new')).stdout,
-    /^Records stored: 0, already present: 4, rejected: 0\.$/m,
+  const again = `import ${theirs} --as-new`
+  assert.equal(await clone.say(again), 'Records stored: 3, already present: 1, rejected: 0.')
+  assert.deepEqual(
+    (await recordsOf(clone)).spaces.map(({ name }) => name),
+    ['Shared', 'Renamed here', 'Ours', 'Same', 'Renamed', 'Theirs', 'Same'],
   )
-  await clone.say('export', ours)
-  assert.match((await clone.say('import', ours)).stdout, /^Records stored: 0, already present: 7, rejected: 0\.$/m)
+  // Another import stores no duplicates, and the copy recognizes its own export.
+  assert.equal(await clone.say(again), 'Records stored: 0, already present: 4, rejected: 0.')
+  await clone.run(`export ${ours}`)
+  assert.equal(await clone.say(`import ${ours}`), 'Records stored: 0, already present: 7, rejected: 0.')
 })
 
 test('exits with code 1 for a truncated file and for other files', async (t) => {
   const [from, to] = [await newPlace(t), await newPlace(t)]
   await fill(from, 2)
-  const text = (await from.say('export')).stdout
+  const text = (await from.run('export')).stdout
   const lines = text.split(/(?<=\n)/)
   const file = join(newFolder(t), 'export.jsonl')
   const importOf = async (content: string) => {
     writeFileSync(file, content)
-    const { code, stdout, stderr } = await to.say('import', file)
+    const { code, stdout, stderr } = await to.run(`import ${file}`)
     assert.equal(code, 1)
     return stdout + stderr
   }
@@ -349,31 +305,23 @@ test('exits with code 1 for a truncated file and for other files', async (t) => 
 })
 
 test('exits with code 1 or 2 and a reason for invalid files and arguments', async (t) => {
-  const place = await newPlace(t)
+  const { storage, run, fails } = await newPlace(t)
   const folder = newFolder(t)
   const file = join(folder, 'export.jsonl')
   writeFileSync(file, 'something else')
-  for (const [args, code, sentence] of [
-    [['import', join(folder, 'missing')], 1, /^The file \S+missing doesn't exist\.\n$/],
-    [['import', folder], 1, /^\S+ is a folder\. Choose a file in it\.\n$/],
-    [['import', join(file, 'below')], 1, /^Can't read \S+: ENOTDIR.*\.\n$/],
-    [['export', join(folder, 'missing', 'file')], 1, /^Can't write \S+: the folder \S+ doesn't exist\.\n$/],
-    [['export', file], 1, /^The file \S+ already exists\. .*--force\.\n$/],
-    [
-      ['export', '--account', '7'],
-      1,
-      /^Account 7 doesn't exist\. To see all accounts, run "npx waymark accounts list"\.\n$/,
-    ],
-    [['import', file, file], 2, /^Unexpected argument "[^"]+"\.\n\nUsage: npx waymark import /],
+  for (const [line, code, message] of [
+    [`import ${folder}/missing`, 1, /^The file \S+missing doesn't exist\.$/],
+    [`import ${folder}`, 1, /^\S+ is a folder\. Choose a file in it\.$/],
+    [`import ${file}/below`, 1, /^Can't read \S+: ENOTDIR.*\.$/],
+    [`export ${folder}/missing/file`, 1, /^Can't write \S+: the folder \S+ doesn't exist\.$/],
+    [`export ${file}`, 1, /^The file \S+ already exists\. .*--force\.$/],
+    ['export --account 7', 1, 'Account 7 doesn\'t exist. To see all accounts, run "npx waymark accounts list".'],
+    [`import ${file} ${file}`, 2, `Unexpected argument "${file}".`],
   ] as const) {
-    const said = await place.say(...args)
-    assert.deepEqual([said.code, said.stdout], [code, ''])
-    assert.match(said.stderr, sentence)
+    await fails(line, code, message)
   }
   assert.equal(readFileSync(file, 'utf8'), 'something else')
-  assert.equal((await place.say('export', file, '--force')).code, 0)
-  await createAccount(place.storage, 'Other')
-  const many = await place.say('import', file)
-  assert.deepEqual([many.code, many.stdout], [2, ''])
-  assert.match(many.stderr, /^The database has several accounts\. /)
+  assert.equal((await run(`export ${file} --force`)).code, 0)
+  await createAccount(storage, 'Other')
+  await fails(`import ${file}`, 2, /^The database has several accounts\. /)
 })

@@ -53,7 +53,7 @@ test('creates, lists, rotates and revokes keys', async (t) => {
   await fails('keys rotate 2', 1, /revoked or has expired\.$/)
 })
 
-test('creates accounts, also with a time zone', async (t) => {
+test('creates and lists accounts in UTC and in another time zone', async (t) => {
   const { say, json, fails } = commandsWith(newDatabase(t).variables)
   assert.equal(await say("accounts create --name ' Acme '"), '1')
   const account = await json('accounts create --name Other --time-zone asia/kolkata')
