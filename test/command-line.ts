@@ -27,7 +27,7 @@ export interface Place {
   readonly storage: Storage
   /** The variables for processes that use the database. */
   readonly variables: Variables
-  /** Runs a command on the database. Words of the line may have single quotes. */
+  /** Runs a command on the database. Words of the line may have quotes. */
   run(line: string, around?: Around): Promise<Said>
   /** Runs a command that must succeed without a word on stderr. Returns its output. */
   say(line: string): Promise<string>
@@ -71,7 +71,7 @@ export function commandsWith(variables: Variables): Omit<Place, 'storage' | 'var
 }
 
 function wordsOf(line: string): string[] {
-  return Array.from(line.matchAll(/(?:'[^']*'|[^\s'])+/g), ([word]) => word.replaceAll("'", ''))
+  return Array.from(line.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g), ([word]) => word.replaceAll(/['"]/g, ''))
 }
 
 /** Standard input as a person types it at a terminal. */

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { pathWithCurl } from './path.ts'
-import { freePortRow, newFolder } from './processes.ts'
+import { pathWithCurl, withFastNpm } from './path.ts'
+import { freePortRow, newFolder, type Variables } from './processes.ts'
 import { repository, serverArguments } from './scripts.ts'
 import { rerun, stepsOf, timeless } from './transcript.ts'
 
@@ -50,8 +50,8 @@ async function rehearse(t: TestContext, page: string, commands: number): Promise
   const [data, backups] = [newFolder(t), newFolder(t)]
   const { folder, log } = systemctlFolder(t)
   const env = {
-    ...process.env,
-    PATH: folder + delimiter + pathWithCurl(t),
+    ...(process.env as Variables),
+    PATH: folder + delimiter + withFastNpm(t, pathWithCurl(t)),
     DATABASE_URL: `sqlite:${join(data, 'waymark.db')}`,
     PORT: String(port),
     OPS_PORT: String(opsPort),
@@ -60,13 +60,13 @@ async function rehearse(t: TestContext, page: string, commands: number): Promise
   const systemctl = (verb: string) => spawnSync('systemctl', [verb, 'waymark'], { env })
   assert.equal(systemctl('start').status, 0)
 
-  const [KEY] = /wm_\w{49}/.exec(readFileSync(log, 'utf8')) ?? []
+  const [KEY = ''] = /wm_\w{49}/.exec(readFileSync(log, 'utf8')) ?? []
   const places = {
     'http://localhost:3090': `http://localhost:${opsPort}`,
     '/var/lib/waymark': data,
     '/var/backups/waymark': backups,
   }
-  const now = rerun(document, { url: `http://localhost:${port}`, places, env: { ...env, KEY } })
+  const now = await rerun(document, { url: `http://localhost:${port}`, places, env: { ...env, KEY } })
 
   // To update the document: UPDATE_README=1 npm test
   if (process.env.UPDATE_README) writeFileSync(path, now)

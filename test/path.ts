@@ -1,4 +1,4 @@
-/** A PATH on which there is a `curl`, or a fast `npx`. */
+/** A PATH on which there is a `curl`, or a fast `npx` and `npm`. */
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Bench, newFolder } from './processes.ts'
@@ -11,10 +11,14 @@ export function pathWithCurl(t: Bench): string {
   return withProgram(t, path, 'curl', `exec '${process.execPath}' '${join(import.meta.dirname, 'curl.ts')}' "$@"`)
 }
 
-/** Returns `path` with an `npx` that starts without npm and the launcher. `src/cli/bin.test.ts` tests the real one. */
-export function withFastNpx(t: Bench, path: string): string {
+/**
+ * Returns `path` with an `npx waymark` and an `npm run -s waymark --` that start without npm and the launcher.
+ * `src/cli/bin.test.ts` and `run.test.ts` test the real ones.
+ */
+export function withFastNpm(t: Bench, path: string): string {
   const command = [process.execPath, ...commandArguments].map((word) => `'${word}'`).join(' ')
-  return withProgram(t, path, 'npx', `shift; exec ${command} "$@"`)
+  const withNpx = withProgram(t, path, 'npx', `shift; exec ${command} "$@"`)
+  return withProgram(t, withNpx, 'npm', `shift 4; exec ${command} "$@"`)
 }
 
 function withProgram(t: Bench, path: string, name: string, line: string): string {

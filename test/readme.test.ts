@@ -12,8 +12,8 @@ import { promisify } from 'node:util'
 import { variables } from '../src/config/variables.ts'
 import { pageCodes } from '../src/errors.ts'
 import { failures } from '../src/http/failures.ts'
-import { pathWithCurl, withFastNpx } from './path.ts'
-import { freePort, newFolder, startServer } from './processes.ts'
+import { pathWithCurl, withFastNpm } from './path.ts'
+import { freePort, newFolder, startServer, type Variables } from './processes.ts'
 import { repository } from './scripts.ts'
 import { rerun, stepsOf, timeless } from './transcript.ts'
 
@@ -23,7 +23,7 @@ const guide = join(repository, 'docs', 'api.md')
 
 /** The environment and the replaced URLs, for other examples of the document. */
 interface Rehearsal {
-  readonly env: NodeJS.ProcessEnv
+  readonly env: Variables
   readonly places: Readonly<Record<string, string>>
 }
 
@@ -33,13 +33,13 @@ async function rehearse(t: TestContext, path: string): Promise<Rehearsal> {
   const DATABASE_URL = `sqlite:${newFolder(t)}/waymark.db`
   const REDIRECT_PORT = String(await freePort())
   const server = await startServer(t, { DATABASE_URL, REDIRECT_PORT })
-  const env = { ...process.env, PATH: withFastNpx(t, pathWithCurl(t)), DATABASE_URL, KEY: server.key }
+  const env = { ...(process.env as Variables), PATH: withFastNpm(t, pathWithCurl(t)), DATABASE_URL, KEY: server.key }
   const hosts = ['http://localhost', 'http://xn--bcher-kva.example']
   const places = {
     ...Object.fromEntries(hosts.map((host) => [`${host}:3080`, `${host}:${REDIRECT_PORT}`])),
     'http://localhost:3000': `http://localhost:${server.port}`,
   }
-  const now = rerun(document, { url: server.url, places, env, isIndented: true })
+  const now = await rerun(document, { url: server.url, places, env, isIndented: true })
 
   // To update the document: UPDATE_README=1 npm test
   if (process.env.UPDATE_README) writeFileSync(path, now)
@@ -91,12 +91,7 @@ test('the commands of docs/api.md print its transcripts, and its programs read a
 })
 
 /** Runs the JavaScript block of docs/api.md that starts like this. Returns its output. */
-async function runProgram(
-  t: TestContext,
-  start: RegExp,
-  places: Rehearsal['places'],
-  env: NodeJS.ProcessEnv,
-): Promise<string> {
+async function runProgram(t: TestContext, start: RegExp, places: Rehearsal['places'], env: Variables): Promise<string> {
   const blocks = [...readFileSync(guide, 'utf8').matchAll(/```js\n([\s\S]*?)```/g)].map(([, block = '']) => block)
   const program = blocks.find((block) => start.test(block)) as string
   const path = join(newFolder(t), 'program.mjs')
