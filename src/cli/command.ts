@@ -30,8 +30,8 @@ export interface Command {
   /** One line for each argument, and notes. */
   readonly details: string
   readonly arguments: Arguments
-  /** Parses the arguments. Returns the work, or null if they ask for help. Throws `WrongUse`. */
-  readonly prepare: (args: readonly string[]) => null | ((terminal: Terminal) => Promise<Result>)
+  /** Runs the command. Returns null if the arguments ask for help instead. Throws `WrongUse`. */
+  readonly run: (args: readonly string[], terminal: Terminal) => Promise<Result | null>
 }
 
 /** The options by name. The key `operand` declares the argument without a name. */
@@ -68,14 +68,12 @@ export function command<const A extends Arguments>(
       .join(' '),
     details: [lines.join('\n'), declared.notes].filter(Boolean).join('\n\n'),
     arguments: declared.arguments,
-    prepare: (args) => {
+    run: async (args, terminal) => {
       const values = parse(declared.arguments, args)
       if (values === null) return null
       declared.check?.(values)
-      return async (terminal) => {
-        const printed = await declared.run(values, terminal)
-        return typeof printed === 'string' ? { text: printed, code: 0 } : printed
-      }
+      const printed = await declared.run(values, terminal)
+      return typeof printed === 'string' ? { text: printed, code: 0 } : printed
     },
   }
 }

@@ -1,22 +1,20 @@
 /** The commands on single links and the list. They use the forms, checks and store of the API. */
 import { insertRecord } from '../api/operations.ts'
 import { StartupFailure } from '../errors.ts'
-import { pageRequestOf } from '../forms/list-query.ts'
 import { LinkActions } from '../links/actions.ts'
 import { type DestinationWarning, destinationWarnings } from '../links/destination-warnings.ts'
 import { linkHandlers } from '../links/routes.ts'
 import { type Link, linkOf, listLinksQuery, storeLink, updateLink } from '../links/schema.ts'
 import { removeLink } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import { resources } from '../resources.ts'
 import type { Storage } from '../storage/port.ts'
 import { accountCommand } from './accounts.ts'
 import { flag, required, text } from './arguments.ts'
 import type { Terminal } from './command.ts'
-import { checkedFields, givenFields, listOptionsOf, optionsOf, requireChange, submit } from './form-options.ts'
+import { givenFields, optionsOf, requireChange, submit } from './form-options.ts'
 import { isConfirmed, json, table } from './output.ts'
 import { aliasNote, aliasOperand, chooseLink, domainOfAlias, ownShortUrls, withIds } from './references.ts'
-import { restOf } from './resources.ts'
+import { listCommand } from './resources.ts'
 
 const yes = flag('delete without asking (required without a terminal)')
 const asJson = flag('print the full record as JSON')
@@ -24,6 +22,11 @@ const asJson = flag('print the full record as JSON')
 /** Returns the actions of the API. Running servers read changes from the database. */
 export function linkActions(db: Storage, shortUrl: ShortUrl): LinkActions {
   return new LinkActions(db, { shortUrl, onChange: () => undefined, flush: async () => undefined })
+}
+
+async function openLinks(db: Storage) {
+  const shortUrl = await ownShortUrls(db)
+  return { shortUrl, handlers: linkHandlers(db, linkActions(db, shortUrl), shortUrl) }
 }
 
 export const linkCommands = {
@@ -36,8 +39,7 @@ export const linkCommands = {
     },
     run: async (db, { operand: url, account, json: isJson, ...options }, terminal) => {
       const fields = await withIds(db, account, givenFields(storeLink, { ...options, url }))
-      const shortUrl = await ownShortUrls(db)
-      const handlers = linkHandlers(db, linkActions(db, shortUrl), shortUrl)
+      const { handlers, shortUrl } = await openLinks(db)
       const insert = () => insertRecord(handlers, db, account, fields)
       const { record } = await submit(storeLink, fields, insert, 'url')
       await warn(db, account, record, shortUrl, terminal)
@@ -45,21 +47,7 @@ export const linkCommands = {
     },
   }),
 
-  list: accountCommand({
-    summary: 'List the links, newest first.',
-    arguments: {
-      ...listOptionsOf(listLinksQuery),
-      json: flag('print the records as JSON'),
-    },
-    run: async (db, { limit, account, json: isJson, ...options }, { err }) => {
-      const query = checkedFields(listLinksQuery, await withIds(db, account, givenFields(listLinksQuery, options)))
-      const shortUrl = await ownShortUrls(db)
-      const { list } = linkHandlers(db, linkActions(db, shortUrl), shortUrl)
-      const page = await list(account, { ...pageRequestOf(query, resources.links), limit })
-      err.write(restOf(page, 'links'))
-      return isJson ? json(page.rows) : linkTable(page.rows)
-    },
-  }),
+  list: listCommand('links', listLinksQuery, async (db) => (await openLinks(db)).handlers, linkTable),
 
   show: accountCommand({
     summary: 'Show a link.',
@@ -86,9 +74,8 @@ ${aliasNote}`,
     run: async (db, { operand: alias, domain, account, json: isJson, ...options }, terminal) => {
       const row = await chooseLink(db, account, alias, domain)
       const fields = await withIds(db, account, givenFields(updateLink, options))
-      const shortUrl = await ownShortUrls(db)
-      const { change } = linkHandlers(db, linkActions(db, shortUrl), shortUrl)
-      const { record } = await submit(updateLink, fields, () => change(account, row.id, fields, null))
+      const { handlers, shortUrl } = await openLinks(db)
+      const { record } = await submit(updateLink, fields, () => handlers.change(account, row.id, fields, null))
       await warn(db, account, record, shortUrl, terminal)
       return isJson ? json(record) : record.short_url
     },

@@ -4,12 +4,13 @@ import { domainActions } from '../domains/actions.ts'
 import { domainOperations } from '../domains/schema.ts'
 import { countLinks } from '../domains/store.ts'
 import { StartupFailure } from '../errors.ts'
-import { pageRequestOf } from '../forms/list-query.ts'
+import type { Form } from '../forms/form.ts'
+import { type ListQuery, pageRequestOf } from '../forms/list-query.ts'
 import { countLinksIn, maxCountedLinks } from '../links/store.ts'
-import { resources } from '../resources.ts'
+import { type ResourceName, resources } from '../resources.ts'
 import { spaceActions } from '../spaces/actions.ts'
 import { spaceOperations } from '../spaces/schema.ts'
-import type { Db, Page, Storage } from '../storage/port.ts'
+import type { Db, Storage } from '../storage/port.ts'
 import { tagActions } from '../tags/actions.ts'
 import { mergeTagForm, tagOperations } from '../tags/schema.ts'
 import { tagRecords } from '../tags/store.ts'
@@ -18,7 +19,7 @@ import { flag, required, text } from './arguments.ts'
 import type { Command } from './command.ts'
 import { checkedFields, givenFields, listOptionsOf, optionsOf, requireChange, submit } from './form-options.ts'
 import { isConfirmed, json, table } from './output.ts'
-import { chooseRecord, type KindName, type NamedRecord } from './references.ts'
+import { chooseRecord, type KindName, type NamedRecord, withIds } from './references.ts'
 
 /** Without a time limit, because the command ends with the removal. A server continues it if the command is stopped. */
 const removals = { run: (removal: (isStopped: () => boolean) => Promise<void>) => removal(() => false) }
@@ -69,9 +70,10 @@ function operandOf(kind: KindName) {
 }
 
 function commandsOf(kind: KindName): Readonly<Record<string, Command>> {
+  const { operations, actions } = kinds[kind]
   return {
     create: createCommand(kind),
-    list: listCommand(kind),
+    list: listCommand(`${kind}s`, operations.list.query, async (db) => actions(db), recordTable),
     update: updateCommand(kind),
     delete: deleteCommand(kind),
   }
@@ -100,26 +102,25 @@ function createCommand(kind: KindName): Command {
   })
 }
 
-function listCommand(kind: KindName): Command {
-  const { name, operations } = { name: `${kind}s` as const, ...kinds[kind] }
-  const { query } = operations.list
+/** Declares a command that prints the first records of a list, and on stderr how many it leaves out. */
+export function listCommand<R>(
+  name: ResourceName,
+  query: Form<ListQuery>,
+  open: (db: Storage) => Promise<Pick<ResourceHandlers<R>, 'list'>>,
+  format: (records: readonly R[]) => string,
+): Command {
   return accountCommand({
     summary: `List the ${name}, newest first.`,
     arguments: { ...listOptionsOf(query), json: flag('print the records as JSON') },
     run: async (db, { limit, account, json: isJson, ...options }, { err }) => {
-      const checked = checkedFields(query, givenFields(query, options))
-      const page = await kinds[kind].actions(db).list(account, { ...pageRequestOf(checked, resources[name]), limit })
-      err.write(restOf(page, name))
-      return isJson ? json(page.rows) : recordTable(page.rows)
+      const checked = checkedFields(query, await withIds(db, account, givenFields(query, options)))
+      const { list } = await open(db)
+      const { rows, total, totalIsExact } = await list(account, { ...pageRequestOf(checked, resources[name]), limit })
+      const all = totalIsExact ? total : `more than ${total}`
+      if (total > rows.length) err.write(`Showing ${rows.length} of ${all} ${name}. Raise --limit, or add a filter.\n`)
+      return isJson ? json(rows) : format(rows)
     },
   })
-}
-
-/** Returns a line that counts the records that a list leaves out; '' if it has all. */
-export function restOf({ rows, total, totalIsExact }: Page<unknown>, plural: string): string {
-  if (total <= rows.length) return ''
-  const all = totalIsExact ? total : `more than ${total}`
-  return `Showing ${rows.length} of ${all} ${plural}. Raise --limit, or add a filter.\n`
 }
 
 /** Returns a table of the records, without the times of their changes. An empty table has the columns `none`. */

@@ -45,8 +45,8 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
   const synopsis = `Usage: ${wrapped(`${path} ${command.synopsis}`.trimEnd(), 7)}`
   const usage = `${synopsis}\n\n${command.details}`
   try {
-    const work = isHelp ? prepareHelp(rest, names) : command.prepare(rest)
-    const { text, code } = work === null ? { text: `${command.summary}\n\n${usage}`, code: 0 } : await work(terminal)
+    const result = isHelp ? askForHelp(rest, names) : await command.run(rest, terminal)
+    const { text, code } = result ?? { text: `${command.summary}\n\n${usage}`, code: 0 }
     if (text !== '') terminal.out.write(`${text}\n`)
     return code
   } catch (error) {
@@ -102,24 +102,19 @@ function group(members: readonly (readonly [string, Command])[], names: readonly
     synopsis: 'COMMAND',
     details: `${lines}\n\n${hint}`,
     arguments: {},
-    prepare: ([word]) => {
+    run: async (args) => {
+      const [word] = args
       if (word === undefined) throw new WrongUse('No command given.')
-      if (helpWords.includes(word)) return null
-      if (versionWords.includes(word)) return async () => ({ text: version, code: 0 })
-      throw unknownCommand(word, names)
+      return versionWords.includes(word) ? { text: version, code: 0 } : askForHelp(args, names)
     },
   }
 }
 
 /** Returns null, which prints the help. Throws `WrongUse` if a word follows the name of the command. */
-function prepareHelp([word]: readonly string[], names: readonly string[]): null {
+function askForHelp([word]: readonly string[], names: readonly string[]): null {
   if (word === undefined || helpWords.includes(word)) return null
-  throw unknownCommand(word, names)
-}
-
-function unknownCommand(word: string, names: readonly string[]): UnknownCommand {
   const what = word.startsWith('-') ? 'option' : 'command'
-  return new UnknownCommand(`Unknown ${what} "${word}".${didYouMean(word, [...names, 'help', 'version'])}`)
+  throw new UnknownCommand(`Unknown ${what} "${word}".${didYouMean(word, [...names, 'help', 'version'])}`)
 }
 
 const hint = `Run "${program} help COMMAND" for help with a command, and "${program} version" for the version. Commands

@@ -1,6 +1,6 @@
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createReadStream } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { findTimeZones } from '../accounts/store.ts'
 import { parseTimeZones } from '../accounts/time-zones.ts'
@@ -113,56 +113,33 @@ export async function writeExport(
   force: boolean,
   { out, err }: Terminal,
 ): Promise<''> {
-  if (file === undefined) {
-    await writeTo(out, texts, { err, end: false })
-    return ''
+  let totals: Totals = {}
+  const source = async function* () {
+    totals = yield* texts
   }
-  const totals = await writeWhole(file, force, async (path) => {
-    const out = createWriteStream(path)
-    // A file that is opened late would appear after its removal.
-    const closed = new Promise((resolve) => out.once('close', resolve))
-    try {
-      return await writeTo(out, texts, { err, end: true })
-    } finally {
-      await closed
-    }
-  })
-  const counts = Object.entries(totals).map(([plural, total]) => `${plural}: ${total}`)
-  err.write(`Exported to ${resolve(file)}. ${counts.join(', ')}.\n`)
-  return ''
-}
-
-/** Writes the texts as fast as `out` accepts them and shows progress on `err`. Returns the totals. */
-function writeTo(
-  out: Writable,
-  texts: AsyncGenerator<string, Totals>,
-  { err, end }: { readonly err: Writable; readonly end: boolean },
-): Promise<Totals> {
-  return withProgress(err, async (progress) => {
-    let totals: Totals = {}
-    let written = 0
-    const source = async function* () {
-      totals = yield* texts
-    }
-    const measured = async function* (source: AsyncIterable<string>) {
-      for await (const text of source) {
+  await withProgress(err, async (progress) => {
+    const measured = async function* () {
+      let written = 0
+      for await (const text of source()) {
         yield text
         written += text.length
         progress.show(() => `${(written / 1e6).toFixed(1)} MB exported`)
       }
     }
-    await pipeline(source, measured, out, { end })
-    return totals
+    if (file === undefined) await pipeline(measured, out, { end: false })
+    else await writeWhole(file, force, (path) => writeFile(path, measured()))
   })
+  if (file === undefined) return ''
+  const counts = Object.entries(totals).map(([plural, total]) => `${plural}: ${total}`)
+  err.write(`Exported to ${resolve(file)}. ${counts.join(', ')}.\n`)
+  return ''
 }
 
 /** Explains an error of the file system. Returns other errors unchanged. */
 export function readFailure(file: string, error: NodeJS.ErrnoException): Error {
   const { code, message } = error
   if (code === 'ENOENT') return new StartupFailure(`The file ${file} doesn't exist.`)
-  if (code === 'EISDIR') {
-    return new StartupFailure(`${file} is a folder. Choose a file in it.`)
-  }
+  if (code === 'EISDIR') return new StartupFailure(`${file} is a folder. Choose a file in it.`)
   const isSystemError = typeof code === 'string' && /^E[A-Z]+$/.test(code)
   return isSystemError ? new StartupFailure(`Can't read ${file}: ${message}.`) : error
 }
