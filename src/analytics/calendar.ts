@@ -51,7 +51,7 @@ export class Calendar {
       name,
       sinceMs,
       untilMs: zones[at + 1]?.[1] ?? Number.POSITIVE_INFINITY,
-      zone: TimeZone.named(name),
+      zone: new TimeZone(name),
     }))
   }
 

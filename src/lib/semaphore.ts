@@ -17,29 +17,24 @@ interface Group {
   readonly waiters: Set<() => void>
 }
 
+const unlimited = Number.POSITIVE_INFINITY
+
 /** Limits how many tasks run at the same time. Waiting tasks of one key start in order, and the keys alternate. */
 export class Semaphore {
-  readonly #options: Required<SemaphoreOptions>
+  readonly #options: SemaphoreOptions
   /** The keys with running or waiting tasks, ordered by the start of their last task. */
   readonly #groups = new Map<string, Group>()
   #running = 0
   #waiting = 0
 
   constructor(options: SemaphoreOptions) {
-    const unlimited = Number.POSITIVE_INFINITY
-    const defaults = {
-      concurrencyPerKey: unlimited,
-      maxQueue: unlimited,
-      maxQueuePerKey: unlimited,
-      maxWaitMs: unlimited,
-    }
-    this.#options = { ...defaults, ...options }
+    this.#options = options
   }
 
   /** Runs the task as soon as the limits allow, and returns its result. Throws `rejection()`. */
   async run<T>(task: () => Promise<T>, key = ''): Promise<T> {
     const group = this.#groups.get(key) ?? { running: 0, waiters: new Set() }
-    const { concurrency, concurrencyPerKey } = this.#options
+    const { concurrency, concurrencyPerKey = unlimited } = this.#options
     if (this.#running < concurrency && group.running < concurrencyPerKey) this.#start(key, group)
     else await this.#wait(key, group)
     try {
@@ -62,7 +57,7 @@ export class Semaphore {
   }
 
   #wait(key: string, group: Group): Promise<void> {
-    const { maxQueue, maxQueuePerKey, maxWaitMs, rejection } = this.#options
+    const { maxQueue = unlimited, maxQueuePerKey = unlimited, maxWaitMs, rejection } = this.#options
     if (this.#waiting >= maxQueue || group.waiters.size >= maxQueuePerKey) throw rejection()
     this.#groups.set(key, group)
     this.#waiting += 1
@@ -82,15 +77,16 @@ export class Semaphore {
         this.#deleteIfEmpty(key, group)
         reject(rejection())
       }
-      const timer = maxWaitMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(expire, maxWaitMs)
+      const timer = maxWaitMs === undefined ? undefined : setTimeout(expire, maxWaitMs)
       group.waiters.add(start)
     })
   }
 
   #startNext(): void {
     if (this.#waiting === 0) return
+    const { concurrencyPerKey = unlimited } = this.#options
     for (const group of this.#groups.values()) {
-      const [start] = group.running < this.#options.concurrencyPerKey ? group.waiters : []
+      const [start] = group.running < concurrencyPerKey ? group.waiters : []
       if (start === undefined) continue
       start()
       return

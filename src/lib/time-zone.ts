@@ -1,5 +1,4 @@
 /** IANA time zones. Their offsets are cached, because asking the runtime takes microseconds. */
-import { LruCache } from './lru-cache.ts'
 
 /** The runtime lists these zones by names that the IANA database has replaced. */
 const newNames: Readonly<Record<string, string>> = {
@@ -49,39 +48,23 @@ export interface OffsetSpan {
   readonly offsetMs: number
 }
 
-const maxZones = 100
-/** Spans per zone: fifty years of daylight saving time. */
+/** Cached spans: fifty years of daylight saving time. */
 const maxSpans = 100
-
-const zones = new LruCache<string, TimeZone>(maxZones)
 
 /** A time zone. Times are in Unix milliseconds. */
 export class TimeZone {
   readonly #name: string
   #spans: OffsetSpan[] = []
-  #last: OffsetSpan = { fromMs: 0, untilMs: 0, offsetMs: 0 }
 
-  /** Returns the zone with a valid name. */
-  static named(name: string): TimeZone {
-    const known = zones.get(name)
-    if (known !== undefined) return known
-    const zone = new TimeZone(name)
-    zones.set(name, zone)
-    return zone
-  }
-
-  private constructor(name: string) {
+  constructor(name: string) {
     // A database can name a zone that an older runtime does not know.
     this.#name = parseTimeZone(name) ?? 'UTC'
   }
 
   /** Returns the span that contains a time. */
   spanAt(ms: number): OffsetSpan {
-    if (!contains(this.#last, ms)) this.#last = this.#spans.find((span) => contains(span, ms)) ?? this.#addSpan(ms)
-    return this.#last
-  }
-
-  #addSpan(ms: number): OffsetSpan {
+    const known = this.#spans.find((span) => contains(span, ms))
+    if (known !== undefined) return known
     const span = spanOf(this.#name, ms)
     if (this.#spans.length >= maxSpans) this.#spans = []
     this.#spans.push(span)
