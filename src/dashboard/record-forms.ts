@@ -1,20 +1,17 @@
 /** The forms for new and existing links, domains, spaces and tags. */
 import { insertRecord, type ResourceHandlers } from '../api/operations.ts'
-import { type Domain, domainOperations } from '../domains/schema.ts'
+import type { Domain } from '../domains/schema.ts'
 import { domainRecords } from '../domains/store.ts'
 import { Failure, found, preconditionFailed } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
 import { colors, positiveInteger } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
-import { resources } from '../resources.ts'
-import { type Space, spaceOperations } from '../spaces/schema.ts'
+import type { Space } from '../spaces/schema.ts'
 import { spaceRecords } from '../spaces/store.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
-import { type Tag, tagOperations } from '../tags/schema.ts'
 import { tagRecords } from '../tags/store.ts'
-import { ListState } from './lists.ts'
 import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from './pages.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from './parts/buttons.ts'
 import { type Choice, FormState, textField } from './parts/fields.ts'
@@ -184,18 +181,18 @@ export const noSpace = '0'
 /** The maximum number of domains and spaces in a select. */
 export const maxChoices = 250
 
+const firstChoices = { search: [], searchIn: [], filter: {}, offset: 0, limit: maxChoices, after: null } as const
+
 /** Returns the first records by name, and the `chosen` ones. Without its selected option, a select would submit another. */
 export async function loadChoices(
   storage: Storage,
   account: number,
   chosen: { readonly domains?: readonly unknown[]; readonly spaces?: readonly unknown[] },
 ): Promise<Choices> {
-  const byName = { sort_by: 'name', sort: 'asc' }
-  const ofDomains = new ListState('', byName, domainOperations.list.query, resources.domains).request
-  const ofSpaces = new ListState('', byName, spaceOperations.list.query, resources.spaces).request
+  const byName = { ...firstChoices, sortBy: 'name', direction: 'asc' } as const
   const [domains, spaces] = await Promise.all([
-    domainRecords.list(storage, account, { ...ofDomains, limit: maxChoices }),
-    spaceRecords.list(storage, account, { ...ofSpaces, limit: maxChoices }),
+    domainRecords.list(storage, account, byName),
+    spaceRecords.list(storage, account, byName),
   ])
   return {
     domains: await withChosen(domains.rows, chosen.domains, (id) => domainRecords.find(storage, account, id)),
@@ -203,11 +200,10 @@ export async function loadChoices(
   }
 }
 
-/** Returns the newest tags, by name. */
-export async function loadTags(storage: Storage, account: number): Promise<readonly Tag[]> {
-  const { request } = new ListState('', {}, tagOperations.list.query, resources.tags)
-  const { rows } = await tagRecords.list(storage, account, { ...request, limit: maxChoices })
-  return rows.toSorted((one, other) => one.name.localeCompare(other.name, 'en'))
+/** Returns the sorted names of the newest tags. */
+export async function loadTagNames(storage: Storage, account: number): Promise<readonly string[]> {
+  const { rows } = await tagRecords.list(storage, account, { ...firstChoices, sortBy: 'id', direction: 'desc' })
+  return rows.map(({ name }) => name).sort((one, other) => one.localeCompare(other, 'en'))
 }
 
 async function withChosen<Row extends { readonly id: number }>(

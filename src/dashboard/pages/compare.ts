@@ -41,11 +41,16 @@ interface Compared {
 
 async function comparePage(request: PageRequest, services: Services): Promise<PageContent> {
   const ids = idsIn(request.query.ids)
-  if (ids === null)
-    return unusable('Invalid list of links', 'The URL of this page must end in ?ids= and link ids, such as 1,2,3.')
+  if (ids === null) {
+    const why = 'The URL of this page must end in ?ids= and link ids, such as 1,2,3.'
+    return { ...emptyPage('Invalid list of links', why), status: 422 }
+  }
   if (ids.length > maxLines) return tooMany(ids.length)
   const links = await findLinks(ids, request, services)
-  if (links.length === 0) return { title: 'Compare links', place: 'links', body: nothingToCompare(ids.length) }
+  if (links.length === 0) {
+    const title = ids.length === 0 ? 'Select links to compare' : 'These links no longer exist'
+    return emptyPage(title, `Select up to ${maxLines} links in the list, then choose Compare.`)
+  }
   const compared = await Promise.all(links.map((link) => clicksOf(link, request, services)))
   const [{ statistics }] = compared as [Compared]
   const body = html`${leftOutText(ids.length - links.length)}<section id="clicks">${clicks(compared)}</section>`
@@ -86,18 +91,12 @@ function idsIn(text: unknown): number[] | null {
 
 function tooMany(count: number, listPath = '/app/links'): PageContent {
   const why = `You selected ${formatCount(count)} links. Select at most ${maxLines}, so that their lines can be told apart.`
-  return unusable('Too many links to compare', why, listPath)
+  return { ...emptyPage('Too many links to compare', why, listPath), status: 422 }
 }
 
-function unusable(title: string, why: string, listPath = '/app/links'): PageContent {
+function emptyPage(title: string, why: string, listPath = '/app/links'): PageContent {
   const action = linkButton({ label: 'Select links', href: listPath })
-  return { title: 'Compare links', place: 'links', body: emptyState({ title, why, action }), status: 422 }
-}
-
-function nothingToCompare(gone: number): Html {
-  const title = gone === 0 ? 'Select links to compare' : 'These links no longer exist'
-  const why = `Select up to ${maxLines} links in the list, then choose Compare.`
-  return emptyState({ title, why, action: linkButton({ label: 'Select links', href: '/app/links' }) })
+  return { title: 'Compare links', place: 'links', body: emptyState({ title, why, action }) }
 }
 
 function leftOutText(count: number): Html | null {

@@ -23,6 +23,7 @@ import { returnPath } from '../return-path.ts'
 import { copyableHostName, reachabilityBadge, reachabilitySection } from './domain-reachability.ts'
 import { GroupPages, type Listed } from './groups.ts'
 import { undoNote } from './link.ts'
+import { factList } from './link-facts.ts'
 
 const home = '/app/domains'
 
@@ -133,16 +134,14 @@ async function domainDetails(
 
 function domainFacts(domain: Domain, links: number, check: DomainCheck | undefined): Html {
   const { id, name, name_unicode, homepage_url, not_found_url, created_at } = domain
-  const rows: readonly (readonly [label: string, fact: Part | null])[] = [
+  return factList(null, [
     [domainLabels.homepage_url, homepage_url === null ? noHomepage(domain) : externalLink(homepage_url)],
     [domainLabels.not_found_url, not_found_url === null ? 'The page “Link not found”' : externalLink(not_found_url)],
     ['Links', linkCount(`domain_id=${id}`, links)],
     ['State', reachabilityBadge(name, check)],
     ['Name in ASCII', name === name_unicode ? null : copyableHostName(name, 'the name in ASCII')],
     ['Added', timeAgo(created_at, Date.now())],
-  ]
-  const shown = rows.filter(([, fact]) => fact !== null)
-  return html`<dl class="facts">${shown.map(([label, fact]) => html`<dt>${label}</dt><dd>${fact}</dd>`)}</dl>`
+  ])
 }
 
 const shownUrl = 100

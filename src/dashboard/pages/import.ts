@@ -5,7 +5,6 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { UploadedFile } from '../../http/multipart.ts'
 import { csvRow } from '../../lib/csv.ts'
-import { Ticks } from '../../lib/periodic.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { foldCase } from '../../lib/text.ts'
 import { maxBytes, maxRows } from '../../links/bulk-schema.ts'
@@ -126,22 +125,11 @@ async function checkForm(
   if (fields.what === 'create' && ready.length > 0 && fields.skipped === skippedRows(rows)) {
     return { ready: ready.map((row) => row.fields), failed: rows.length - ready.length }
   }
-  const newTags = await findUnknownTags(storage, account, await tagsOfRows(ready))
+  const tags = new Set(ready.flatMap(({ link }) => link.values.tags))
+  const unknown = await findUnknownTags(storage, account, [...tags])
+  // Each in its first spelling.
+  const newTags = Array.from(Map.groupBy(unknown, foldCase).values(), ([name = '']) => name)
   return checkPage(file.columns, rows, { fields, newTags, choices, shortUrl })
-}
-
-/** Returns the different tags of the rows, in their first spelling. */
-async function tagsOfRows(rows: readonly ReadyRow[]): Promise<string[]> {
-  const ticks = new Ticks()
-  const tags = new Map<string, string>()
-  for (const { link } of rows) {
-    for (const name of link.values.tags) {
-      const folded = foldCase(name)
-      if (!tags.has(folded)) tags.set(folded, name)
-    }
-    await ticks.next()
-  }
-  return [...tags.values()]
 }
 
 /** Returns the file or the pasted rows of a form; the form with its error if they can't be read. */

@@ -5,6 +5,7 @@ import type { redirectStatuses } from '../../links/link.ts'
 import { type Link, linkLabels } from '../../links/schema.ts'
 import type { Space } from '../../spaces/schema.ts'
 import type { Tag } from '../../tags/schema.ts'
+import { attributes } from '../parts/buttons.ts'
 import { dayElement, exactTimeElement, formatCount, quantity, timeAgo } from '../parts/format.ts'
 import { destination, spaceLabel, tagList, truncateMiddle } from '../parts/links.ts'
 
@@ -25,15 +26,17 @@ const redirects: Readonly<Record<(typeof redirectStatuses)[number], string>> = {
   308: '308: permanent, keeps the method',
 }
 
-export function linkFacts(link: Link, context: LinkContext): Html {
-  const rows = factRows(link, context, Date.now())
-  return html`<dl id="facts" class="facts">${rows.map(([label, fact]) => html`<dt>${label}</dt><dd>${fact}</dd>`)}</dl>`
+/** Renders the facts that are not null. */
+export function factList(id: string | null, facts: readonly (readonly [label: string, fact: Part])[]): Html {
+  const shown = facts.filter(([, fact]) => fact !== null)
+  return html`<dl${attributes({ id, class: 'facts' })}>${shown.map(([label, fact]) => html`<dt>${label}</dt><dd>${fact}</dd>`)}</dl>`
 }
 
-function factRows(link: Link, context: LinkContext, now: number): (readonly [label: string, fact: Part])[] {
+export function linkFacts(link: Link, context: LinkContext): Html {
   const { url, title, active_period_start_at: start, active_period_end_at: end } = link
   const { space, tags } = context
-  const all: readonly (readonly [label: string, fact: Part | null])[] = [
+  const now = Date.now()
+  return factList('facts', [
     [linkLabels.url, externalLink(url, html`<bdi>${truncateMiddle(url, shownUrl)}</bdi>`)],
     ['After it expires', afterExpiry(link, context)],
     [linkLabels.redirect_status, redirects[link.redirect_status]],
@@ -55,8 +58,7 @@ function factRows(link: Link, context: LinkContext, now: number): (readonly [lab
     [linkLabels.redirect_password, link.has_redirect_password ? 'Required' : null],
     ['Created', timeAgo(link.created_at, now)],
     ['Last click', link.last_clicked_at === null ? 'Never' : timeAgo(link.last_clicked_at, now)],
-  ]
-  return all.flatMap(([label, fact]) => (fact === null ? [] : [[label, fact] as const]))
+  ])
 }
 
 /** Returns "2 of 3 clicks used"; null without a limit. A limit may have been lowered below the clicks. */

@@ -8,7 +8,7 @@ import { type Html, html } from '../../http/html.ts'
 import { type Link, type LinkRow, linkLabels, linkOf } from '../../links/schema.ts'
 import { findLink, findLinkDomain } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
-import type { Tag } from '../../tags/schema.ts'
+import type { Storage } from '../../storage/port.ts'
 import type { PageContent, Pages, Services } from '../pages.ts'
 import { hiddenFields } from '../parts/buttons.ts'
 import {
@@ -24,7 +24,7 @@ import {
 import { exactTime, formatDay, quantity } from '../parts/format.ts'
 import { shortUrlParts, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst } from '../parts/messages.ts'
-import { addRecordForms, type Choices, loadChoices, loadTags, newRecordForm, spaceChoice } from '../record-forms.ts'
+import { addRecordForms, type Choices, loadChoices, loadTagNames, newRecordForm, spaceChoice } from '../record-forms.ts'
 import { campaignSection, campaignValues, loadSuggestions, mergeCampaign, type Suggestions } from './campaign-fields.ts'
 
 export function addLinkForms(pages: Pages, { storage, actions: { links }, shortUrl }: Services): void {
@@ -54,28 +54,22 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
     },
     newPage: async (state, { account }) => {
       const { domain_id, space_id, copy } = state.values
-      const [choices, suggestions, tags, original] = await Promise.all([
-        loadChoices(storage, account, { domains: [domain_id], spaces: [space_id] }),
-        loadSuggestions(storage, account),
-        loadTags(storage, account),
+      const [offered, original] = await Promise.all([
+        loadOffered(storage, account, { domains: [domain_id], spaces: [space_id] }),
         findOriginal(copy, account),
       ])
-      return newLinkPage(state, { ...choices, suggestions, tags }, shortUrl, original && linkOf(original, shortUrl))
+      return newLinkPage(state, offered, shortUrl, original && linkOf(original, shortUrl))
     },
     valuesOf: (row) => formValues(linkOf(row, shortUrl)),
     fieldsIn,
     labels: linkLabels,
     editForm: async (row, { account, fields }) => {
       const link = linkOf(row, shortUrl)
-      const [choices, suggestions, tags] = await Promise.all([
-        loadChoices(storage, account, { spaces: [link.space_id, fields.space_id] }),
-        loadSuggestions(storage, account),
-        loadTags(storage, account),
-      ])
+      const offered = await loadOffered(storage, account, { spaces: [link.space_id, fields.space_id] })
       return {
         name: shortUrlText(link.short_url),
-        controls: (state) => existingLinkControls(state, { ...choices, suggestions, tags }, link),
-        format: (field, value) => formatValue(field, value, choices),
+        controls: (state) => existingLinkControls(state, offered, link),
+        format: (field, value) => formatValue(field, value, offered),
       }
     },
   })
@@ -83,8 +77,17 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
 
 /** Domains, spaces and tags to choose from, and campaign values that were used before. */
 interface Offered extends Choices {
-  readonly tags: readonly Tag[]
+  readonly tagNames: readonly string[]
   readonly suggestions: Suggestions
+}
+
+async function loadOffered(storage: Storage, account: number, chosen: Parameters<typeof loadChoices>[2]) {
+  const [choices, suggestions, tagNames] = await Promise.all([
+    loadChoices(storage, account, chosen),
+    loadSuggestions(storage, account),
+    loadTagNames(storage, account),
+  ])
+  return { ...choices, suggestions, tagNames }
 }
 
 /** `original` is the link to duplicate. */
@@ -254,15 +257,12 @@ function formatDayOf(text: string): string {
   return Number.isNaN(time) ? text : `${formatDay(time)} UTC`
 }
 
-function renderControl(control: Control, state: FormState, { spaces, tags }: Offered, hasPassword: boolean): Html {
+function renderControl(control: Control, state: FormState, { spaces, tagNames }: Offered, hasPassword: boolean): Html {
   const { kind = 'text' } = control
   const field: Field = { ...control, label: linkLabels[control.name] }
   if (kind === 'checkbox') return checkbox(state, field)
   if (kind === 'lines') return textArea(state, field)
-  if (kind === 'tags') {
-    const suggestions = tags.map(({ name }) => name)
-    return textField(state, { ...field, suggestions, isList: true })
-  }
+  if (kind === 'tags') return textField(state, { ...field, suggestions: tagNames, isList: true })
   if (kind === 'redirect') return selectField(state, { ...field, options: redirects })
   if (kind === 'password') return passwordFields(field, state, hasPassword)
   // Scripts show the time in the time zone of the browser and name it.

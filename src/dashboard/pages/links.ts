@@ -31,7 +31,7 @@ import {
 } from '../parts/links.ts'
 import { addDomainFirst, emptyState } from '../parts/messages.ts'
 import { longTable, selectable, selectRow } from '../parts/table.ts'
-import { type Choices, domainChoice, loadChoices, loadTags, noSpace, spaceChoice } from '../record-forms.ts'
+import { type Choices, domainChoice, loadChoices, loadTagNames, noSpace, spaceChoice } from '../record-forms.ts'
 import { importButton } from './import.ts'
 import { settingItems } from './link.ts'
 import { linkFileHref } from './link-file.ts'
@@ -51,9 +51,9 @@ export function addLinkListPages(pages: Pages, services: Services): void {
     const { rows, ...counts } = isKnown ? await listLinks(storage, account, list.request) : nothing
     const ids = rows.map(({ id }) => id)
     const chosen = { domains: [query.domain_id], spaces: [query.space_id, ...rows.map(({ space_id }) => space_id)] }
-    const [choices, tags, daily] = await Promise.all([
+    const [choices, tagNames, daily] = await Promise.all([
       loadChoices(storage, account, chosen),
-      loadTags(storage, account),
+      loadTagNames(storage, account),
       dailyClicksOf(storage, account, ids, { from: today - recentDays + 1, to: today }),
     ])
     const spaces = new Map(choices.spaces.map((space) => [space.id, space]))
@@ -64,7 +64,7 @@ export function addLinkListPages(pages: Pages, services: Services): void {
     }))
     const isUnmatched = isKnown && rows.length === 0 && list.page === 1 && list.query.search !== null
     const near = isUnmatched ? await findNearestLink(storage, account, list.request) : undefined
-    const shown = { ...choices, tagNames: tags.map(({ name }) => name), tagFilter }
+    const shown = { ...choices, tagNames, tagFilter }
     return listPage(list, { rows: lines, ...counts }, shown, near && linkOf(near, shortUrl))
   })
 }

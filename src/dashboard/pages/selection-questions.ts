@@ -19,7 +19,7 @@ import { formatCount, quantity } from '../parts/format.ts'
 import { shortUrlText, spaceLabel } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
-import { loadChoices, loadTags, noSpace } from '../record-forms.ts'
+import { loadChoices, loadTagNames, noSpace } from '../record-forms.ts'
 import { describeEffect, linkSettings, undoNote } from './link.ts'
 
 /** What a user does with links, and the notices about it. */
@@ -124,7 +124,7 @@ async function askForTags(
   { violations }: LinkAction,
 ): Promise<PageContent> {
   const counts = quantity(links.length, 'link')
-  const suggestions = (await loadTags(services.storage, account)).map(({ name }) => name)
+  const suggestions = await loadTagNames(services.storage, account)
   const isSent = selection.fields.confirmed === 'true'
   const state = new FormState(selection.fields, isSent ? violations : [])
   const field = (name: string, label: string, help: string, hasFocus = false) =>

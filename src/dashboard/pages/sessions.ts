@@ -84,13 +84,9 @@ function createdLinkPage(url: string, name: string | null): PageContent {
 ${copyable(url, 'the sign-in link', 'Copy link')}${localHint}
 <p class="muted">The link works once, within ${minutes} minutes, while you stay signed in.</p>
 <div class="actions">${linkButton({ label: 'Done', href: home, weight: 'primary' })}</div>`
-  if (name === null) return { title: 'Sign-in link', place: 'sessions', body }
-  return {
-    title: `Sign-in link for ${name}`,
-    heading: html`Sign-in link for <bdi>${name}</bdi>`,
-    place: 'sessions',
-    body,
-  }
+  const title = name === null ? 'Sign-in link' : `Sign-in link for ${name}`
+  const heading = name === null ? title : html`Sign-in link for <bdi>${name}</bdi>`
+  return { title, heading, place: 'sessions', body }
 }
 
 function listPage(sessions: readonly Listed[], own: number, query: Fields): PageContent {

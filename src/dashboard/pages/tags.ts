@@ -13,7 +13,7 @@ import { FormState, textField } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { spaceLabel } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
-import { attempt, formHandler, loadTags, nameAndColor } from '../record-forms.ts'
+import { attempt, formHandler, loadTagNames, nameAndColor } from '../record-forms.ts'
 import { returnPath } from '../return-path.ts'
 import { GroupPages } from './groups.ts'
 
@@ -106,8 +106,7 @@ async function linksAndClicks({ storage }: Services, account: number, { id, link
 async function askToMerge(state: FormState, request: PageRequest, services: Services): Promise<PageContent> {
   const { account } = request
   const tag = found(await services.actions.tags.find(account, idParam(request, 'tag')), 'tag').record
-  const others = (await loadTags(services.storage, account)).filter(({ id }) => id !== tag.id)
-  const suggestions = others.map(({ name }) => name)
+  const suggestions = (await loadTagNames(services.storage, account)).filter((name) => name !== tag.name)
   const into = textField(state, { name: 'into', label: 'Into', isRequired: true, hasFocus: true, suggestions })
   return confirmation({
     title: `Merge ${tag.name} into another tag`,
