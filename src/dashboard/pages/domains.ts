@@ -28,11 +28,8 @@ import { factList } from './link-facts.ts'
 const home = '/app/domains'
 
 export function addDomainPages(pages: Pages, services: Services): void {
-  const {
-    storage,
-    shortUrl,
-    actions: { domains },
-  } = services
+  const { storage, shortUrl } = services
+  const { domains } = services.actions
   const checks = new DomainChecks({ storage, shortUrl })
   new GroupPages<Domain>(services, {
     what: 'domain',

@@ -152,10 +152,7 @@ function qrSection({ short_url, domain_id }: Link, path: string): Html {
 
 /** Adds the actions on one link. Each returns to the list in its previous state, or to the link page. */
 function addLinkActions(pages: Pages, services: Services): void {
-  const {
-    actions: { links },
-    deleteClicks,
-  } = services
+  const { links } = services.actions
   for (const [name, { change, past }] of Object.entries(linkSettings)) {
     pages.post(`${home}/:id/${name}`, async (request) => {
       const id = idParam(request, 'link')
@@ -191,7 +188,7 @@ function addLinkActions(pages: Pages, services: Services): void {
 
   pages.post(`${home}/:id/delete-statistics`, async (request) => {
     const id = idParam(request, 'link')
-    if (!(await deleteClicks(request.account, id))) throw notFound('link')
+    if (!(await services.deleteClicks(request.account, id))) throw notFound('link')
     return new Redirect(`${home}/${id}`, { code: 'clicks-deleted' })
   })
 }
@@ -221,21 +218,20 @@ async function deletePage(services: Services, account: number, link: Link, next:
     title: `Delete ${name}?`,
     place: 'links',
     action: `${home}/${id}/delete`,
-    consequences: [html`${await describeEffect(services, account, [link])} ${counts}`, undoNote],
+    consequences: [html`${await describeEffect(services, account, [link.domain_id])} ${counts}`, undoNote],
     verb: `Delete ${name}`,
     cancel: next ?? `${home}/${id}`,
     ...(next !== null && { fields: { next } }),
   })
 }
 
-/** Describes the effect on visitors: a 404, or the domain's not-found page. */
+/** Describes the effect on visitors of links on these domains: a 404, or the domain's not-found page. */
 export async function describeEffect(
   { storage }: Services,
   account: number,
-  links: readonly Pick<Link, 'domain_id'>[],
+  domainIds: readonly number[],
 ): Promise<Part> {
-  const ids = new Set(links.map(({ domain_id }) => domain_id))
-  const domains = await Promise.all([...ids].map((id) => domainRecords.find(storage, account, id)))
+  const domains = await Promise.all(domainIds.map((id) => domainRecords.find(storage, account, id)))
   const [url = null, ...others] = new Set(domains.map((domain) => domain?.record.not_found_url ?? null))
   if (others.length > 0) return 'Visitors will immediately see a 404 or the domain’s not-found page.'
   if (url === null) return 'Visitors will see a 404 immediately.'

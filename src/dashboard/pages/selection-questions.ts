@@ -49,35 +49,28 @@ export interface Selection {
   readonly isMatching: boolean
   readonly next: string
   readonly fields: Fields
+  readonly account: number
+  readonly services: Services
 }
 
 /** Links and conflicts that a page names. */
 const [namedLinks, namedConflicts] = [5, 10]
 
 /** Returns the page that asks whether to apply the action. Returns null if none of the links exists. */
-export async function askAbout(
-  selection: Selection,
-  action: LinkAction,
-  services: Services,
-  account: number,
-): Promise<PageContent | null> {
-  const links = await findBulkLinks(services.storage, account, selection.ids)
+export async function askAbout(selection: Selection, action: LinkAction): Promise<PageContent | null> {
+  const links = await findBulkLinks(selection.services.storage, selection.account, selection.ids)
   if (links.length === 0) return null
-  const question = { selection, links, services, account }
-  if (action.what === 'delete') return askToDelete(question)
-  if (action.what === 'tag') return askForTags(question, action)
-  if (action.to?.kind === 'domain') return askToChangeDomain(question, action.to.id)
-  return askToChange(question, action.what, action.to)
+  if (action.what === 'delete') return askToDelete(selection, links)
+  if (action.what === 'tag') return askForTags(selection, links, action)
+  if (action.what !== 'move') return askToChange(selection, links, action.what)
+  return action.to?.kind === 'domain'
+    ? askToChangeDomain(selection, links, action.to.id)
+    : askToChangeSpace(selection, links, action.to?.id ?? 0)
 }
 
 /** Returns the page that asks where to move links. Each space and domain is a button. */
-export async function askWhereTo(
-  selection: Selection,
-  { storage }: Services,
-  account: number,
-  currentDomain?: unknown,
-): Promise<PageContent> {
-  const { spaces, domains } = await loadChoices(storage, account, {})
+export async function askWhereTo(selection: Selection, currentDomain?: unknown): Promise<PageContent> {
+  const { spaces, domains } = await loadChoices(selection.services.storage, selection.account, {})
   const others = domains.filter(({ id }) => String(id) !== currentDomain)
   const to = (value: string, label: Part) => submitButton({ name: 'to', value, label, weight: 'plain' })
   const inSpace = [
@@ -97,34 +90,28 @@ export async function askWhereTo(
   return { title: `Move ${quantity(selection.ids.length, 'link')}`, place: 'links', body }
 }
 
-interface Question {
-  readonly selection: Selection
-  readonly links: readonly BulkLink[]
-  readonly services: Services
-  readonly account: number
-}
-
-async function askToDelete({ selection, links, services, account }: Question): Promise<PageContent> {
+async function askToDelete(selection: Selection, links: readonly BulkLink[]): Promise<PageContent> {
   const counts = quantity(links.length, 'link')
   const named = links.toSorted((one, other) => other.clicks - one.clicks).slice(0, namedLinks)
-  const things: Part[] = named.map((link) => html`${nameOf(link, services)}: ${quantity(link.clicks, 'click')}`)
+  const things: Part[] = named.map((link) => html`${nameOf(link, selection)}: ${quantity(link.clicks, 'click')}`)
   if (links.length > namedLinks) things.push(`and ${formatCount(links.length - namedLinks)} more`)
   return confirmation({
     ...common(selection),
     title: `Delete ${counts}?`,
     things,
-    consequences: [await effectOf(links, services, account), undoNote],
+    consequences: [await effectOf(links, selection), undoNote],
     verb: `Delete ${counts}`,
   })
 }
 
 /** Asks which tags to add and to remove. */
 async function askForTags(
-  { selection, links, services, account }: Question,
+  selection: Selection,
+  links: readonly BulkLink[],
   { violations }: LinkAction,
 ): Promise<PageContent> {
   const counts = quantity(links.length, 'link')
-  const suggestions = await loadTagNames(services.storage, account)
+  const suggestions = await loadTagNames(selection.services.storage, selection.account)
   const isSent = selection.fields.confirmed === 'true'
   const state = new FormState(selection.fields, isSent ? violations : [])
   const field = (name: string, label: string, help: string, hasFocus = false) =>
@@ -147,43 +134,55 @@ const effects = {
   unarchive: 'Lists show these links again.',
 }
 
-/** Asks before all matching links are enabled, disabled, archived, listed again or moved to a space. */
+/** Asks before all matching links are enabled, disabled, archived or listed again. */
 async function askToChange(
-  { selection, links, services, account }: Question,
-  what: keyof typeof linkSettings | 'move',
-  to: Destination | undefined,
+  selection: Selection,
+  links: readonly BulkLink[],
+  what: keyof typeof linkSettings,
 ): Promise<PageContent> {
-  const counts = quantity(links.length, 'link')
-  if (what === 'move') {
-    const name = await spaceName(services, account, to?.id ?? 0)
-    return confirmation({
-      ...common(selection),
-      title: `Move ${counts} to ${name}?`,
-      consequences: ['The short links stay the same. Clicks move with the links.', undoNote],
-      verb: `Move ${counts}`,
-      weight: 'primary',
-    })
-  }
-  const { label: verb } = linkSettings[what]
-  const effect = what === 'disable' ? await effectOf(links, services, account) : effects[what]
+  const verb = `${linkSettings[what].label} ${quantity(links.length, 'link')}`
+  const effect = what === 'disable' ? await effectOf(links, selection) : effects[what]
   return confirmation({
     ...common(selection),
-    title: `${verb} ${counts}?`,
+    title: `${verb}?`,
     consequences: [effect, undoNote],
-    verb: `${verb} ${counts}`,
+    verb,
+    weight: 'primary',
+  })
+}
+
+/** Asks before all matching links move to a space. Throws `validation_failed` if the account does not have it. */
+async function askToChangeSpace(
+  selection: Selection,
+  links: readonly BulkLink[],
+  spaceId: number,
+): Promise<PageContent> {
+  const { services, account } = selection
+  const space = spaceId === 0 ? undefined : await spaceRecords.find(services.storage, account, spaceId)
+  if (spaceId !== 0 && space === undefined) throw validationFailed([unknownSpace(spaceId)])
+  const verb = `Move ${quantity(links.length, 'link')}`
+  return confirmation({
+    ...common(selection),
+    title: `${verb} to ${space?.record.name ?? '“No space”'}?`,
+    consequences: ['The short links stay the same. Clicks move with the links.', undoNote],
+    verb,
     weight: 'primary',
   })
 }
 
 /** Asks before links move to another domain. Lists the links that can't move. Throws `validation_failed` without the domain. */
-async function askToChangeDomain(question: Question, domainId: number): Promise<PageContent> {
-  const { selection, links, services, account } = question
+async function askToChangeDomain(
+  selection: Selection,
+  links: readonly BulkLink[],
+  domainId: number,
+): Promise<PageContent> {
+  const { services, account } = selection
   const found = await domainRecords.find(services.storage, account, domainId)
   if (found === undefined) throw validationFailed([unknownDomain(domainId)])
   const { name_unicode: name } = found.record
   const plan = await planMove(services.storage, account, links, found.record, services.shortUrl)
   const remarks = remarksOn(plan, links.length, name).map((each) => html`<p>${each}</p>`)
-  const notes = html`${remarks}${conflictList(plan.conflicts, services)}`
+  const notes = html`${remarks}${conflictList(plan.conflicts, selection)}`
   if (plan.moving.length === 0) {
     const action = linkButton({ label: 'Back to the list', href: selection.next })
     return {
@@ -193,7 +192,7 @@ async function askToChangeDomain(question: Question, domainId: number): Promise<
     }
   }
   const counts = quantity(plan.moving.length, 'link')
-  const effect = await effectOf(plan.moving, services, account)
+  const effect = await effectOf(plan.moving, selection)
   const clicks = plan.moving.reduce((sum, { recentClicks }) => sum + recentClicks, 0)
   return confirmation({
     ...common(selection),
@@ -230,32 +229,21 @@ function remarksOn({ conflicts, there }: MovePlan, all: number, domain: string):
   ]
 }
 
-function conflictList(conflicts: readonly MoveConflict[], services: Services): Html | null {
+function conflictList(conflicts: readonly MoveConflict[], selection: Selection): Html | null {
   if (conflicts.length === 0) return null
   const named = conflicts.slice(0, namedConflicts)
-  const items: Part[] = named.map(({ link }) => html`<a href="/app/links/${link.id}">${nameOf(link, services)}</a>`)
+  const items: Part[] = named.map(({ link }) => html`<a href="/app/links/${link.id}">${nameOf(link, selection)}</a>`)
   if (conflicts.length > named.length) items.push(`and ${formatCount(conflicts.length - named.length)} more`)
   return html`<ul class="things">${items.map((each) => html`<li>${each}</li>`)}</ul>`
 }
 
-function nameOf({ alias, domainName }: BulkLink, { shortUrl }: Services): Html {
-  return html`<bdi>${shortUrlText(shortUrl(domainName, alias))}</bdi>`
+function nameOf({ alias, domainName }: BulkLink, { services }: Selection): Html {
+  return html`<bdi>${shortUrlText(services.shortUrl(domainName, alias))}</bdi>`
 }
 
-function effectOf(links: readonly BulkLink[], services: Services, account: number): Promise<Part> {
-  return describeEffect(
-    services,
-    account,
-    links.map(({ domainId }) => ({ domain_id: domainId })),
-  )
-}
-
-/** Throws `validation_failed` if the account does not have the space. */
-async function spaceName({ storage }: Services, account: number, id: number): Promise<string> {
-  if (id === 0) return '“No space”'
-  const space = await spaceRecords.find(storage, account, id)
-  if (space === undefined) throw validationFailed([unknownSpace(id)])
-  return space.record.name
+function effectOf(links: readonly BulkLink[], { services, account }: Selection): Promise<Part> {
+  const domains = new Set(links.map(({ domainId }) => domainId))
+  return describeEffect(services, account, [...domains])
 }
 
 /** Returns what all confirmations have in common. The form repeats the selection, not the ids of all matching links. */

@@ -5,7 +5,6 @@ import { icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
-import type { LinkActions } from '../../links/actions.ts'
 import { findBulkLinks, matchingLinks, maxBulkLinks, planMove } from '../../links/bulk.ts'
 import { tagChangeForm } from '../../links/bulk-schema.ts'
 import { linksDeletedBy } from '../../links/deleted-links.ts'
@@ -53,20 +52,19 @@ export function addSelectionPages(pages: Pages, services: Services): void {
     if (ids === null) return tooManyPage(list)
     if (ids.length === 0) return new Redirect(list)
     if (fields.what === 'compare') return compareSelected(ids, list)
-    const selection: Selection = { ids, isMatching: fields.matching !== undefined, next: list, fields }
-    if (fields.what === 'move' && fields.to === undefined) return askWhereTo(selection, services, account)
-    return act(selection, services, account)
+    const selection = { ids, isMatching: fields.matching !== undefined, next: list, fields, account, services }
+    return fields.what === 'move' && fields.to === undefined ? askWhereTo(selection) : act(selection)
   })
 }
 
 /** Applies the action of the form, or asks about it first. */
-async function act(selection: Selection, services: Services, account: number): Promise<PageContent | Redirect> {
-  const { ids, isMatching, fields, next } = selection
-  const action = actionFrom(fields, account, services.actions.links)
+async function act(selection: Selection): Promise<PageContent | Redirect> {
+  const { isMatching, fields, next, account } = selection
+  const action = actionFrom(selection)
   const isValid = (action.violations ?? []).length === 0
   const isConfirmed = fields.confirmed === 'true' ? isValid : !(action.asks || isMatching)
-  if (!isConfirmed) return (await askAbout(selection, action, services, account)) ?? new Redirect(next)
-  const notice = await running.run(() => applyToAll(ids, action, account, services), String(account))
+  if (!isConfirmed) return (await askAbout(selection, action)) ?? new Redirect(next)
+  const notice = await running.run(() => applyToAll(selection, action), String(account))
   return new Redirect(next, notice)
 }
 
@@ -98,8 +96,8 @@ async function movePage({ account, query }: PageRequest, services: Services): Pr
   const ids = await matchingLinks(services.storage, account, list.request)
   if (ids === null) return tooManyPage(list.currentHref)
   if (ids.length === 0) return noLinksPage
-  const selection = { ids, isMatching: true, next: list.currentHref, fields: { what: 'move' } }
-  return askWhereTo(selection, services, account, query.domain_id)
+  const fields = { what: 'move' }
+  return askWhereTo({ ids, isMatching: true, next: list.currentHref, fields, account, services }, query.domain_id)
 }
 
 const noLinksPage: PageContent = {
@@ -136,22 +134,23 @@ async function selectedIn(
   return matchingLinks(storage, account, linkListState(home, query).request)
 }
 
-function actionFrom(sent: Fields, account: number, links: LinkActions): LinkAction {
-  const { what, to } = sent
-  const change = (fields: Fields) => async (id: number, edit: Edit) =>
-    resultOf(await links.changeForNow(account, id, fields, null, edit))
+function actionFrom(selection: Selection): LinkAction {
+  const { fields, account, services } = selection
+  const { links } = services.actions
+  const { what } = fields
   switch (what) {
     case 'enable':
     case 'disable':
     case 'archive':
     case 'unarchive': {
-      const { change: fields, past } = linkSettings[what]
-      return { what, asks: false, apply: change(fields), single: `link-${past}`, several: `links-${past}` }
+      const { change, past } = linkSettings[what]
+      const apply = changeOf(change, selection)
+      return { what, asks: false, apply, single: `link-${past}`, several: `links-${past}` }
     }
     case 'tag':
-      return changeTags(sent, account, links)
+      return changeTags(selection)
     case 'move':
-      return moveTo(destinationFrom(to), change, account, links)
+      return moveTo(destinationFrom(fields.to), selection)
     case 'delete': {
       const apply = async (id: number, edit: Edit) => {
         await links.removeForNow(account, id, edit)
@@ -164,8 +163,13 @@ function actionFrom(sent: Fields, account: number, links: LinkActions): LinkActi
   }
 }
 
+function changeOf(fields: Fields, { account, services }: Selection): LinkAction['apply'] {
+  return async (id, edit) => resultOf(await services.actions.links.changeForNow(account, id, fields, null, edit))
+}
+
 /** Returns the action that adds and removes tags, with the violations in their names. */
-function changeTags({ add_tags, remove_tags }: Fields, account: number, links: LinkActions): LinkAction {
+function changeTags({ fields: { add_tags, remove_tags }, account, services }: Selection): LinkAction {
+  const { links } = services.actions
   const { values, violations } = tagChangeForm.read({ add_tags, remove_tags })
   const { add_tags: add = [], remove_tags: remove = [] } = values
   const apply = async (id: number, edit: Edit) => {
@@ -179,19 +183,16 @@ function changeTags({ add_tags, remove_tags }: Fields, account: number, links: L
   }
 }
 
-function moveTo(
-  to: Destination,
-  change: (fields: Fields) => LinkAction['apply'],
-  account: number,
-  links: LinkActions,
-): LinkAction {
+function moveTo(to: Destination, selection: Selection): LinkAction {
   const { kind, id: place } = to
   if (kind === 'space') {
     const several = place === 0 ? 'links-without-space' : 'links-moved'
-    return { what: 'move', asks: false, apply: change({ space_id: place === 0 ? '' : String(place) }), several, to }
+    const apply = changeOf({ space_id: place === 0 ? '' : String(place) }, selection)
+    return { what: 'move', asks: false, apply, several, to }
   }
+  const { account, services } = selection
   const apply = async (id: number, edit: Edit) => {
-    const moved = await attempt(() => links.moveToDomainForNow(account, id, place, edit))
+    const moved = await attempt(() => services.actions.links.moveToDomainForNow(account, id, place, edit))
     return moved instanceof Failure ? 'impossible' : resultOf(moved)
   }
   return { what: 'move', asks: true, apply, several: 'links-on-domain', to }
@@ -210,14 +211,10 @@ function destinationFrom(text: unknown): Destination {
   throw validationFailed([new Refusal('required.new_space').at('space_id')])
 }
 
-async function applyToAll(
-  ids: readonly number[],
-  action: LinkAction,
-  account: number,
-  services: Services,
-): Promise<Notice> {
+async function applyToAll(selection: Selection, action: LinkAction): Promise<Notice> {
   const edit = newEdit()
-  const possible = action.to?.kind === 'domain' ? await movableTo(action.to.id, ids, account, services) : ids
+  const { ids } = selection
+  const possible = action.to?.kind === 'domain' ? await movableTo(action.to.id, selection) : ids
   let isChanged = false
   const { done, failed } = await forEach(possible, async (id) => {
     const result = await action.apply(id, edit)
@@ -235,12 +232,8 @@ async function applyToAll(
 }
 
 /** Returns the ids of the links that can move to the account's domain. Throws `validation_failed` if the domain is gone. */
-async function movableTo(
-  domainId: number,
-  ids: readonly number[],
-  account: number,
-  { storage, shortUrl }: Services,
-): Promise<readonly number[]> {
+async function movableTo(domainId: number, { ids, account, services }: Selection): Promise<readonly number[]> {
+  const { storage, shortUrl } = services
   const domain = await findLinkDomain(storage, account, domainId)
   if (domain === undefined) throw validationFailed([unknownDomain(domainId)])
   const links = await findBulkLinks(storage, account, ids)
@@ -251,10 +244,8 @@ async function movableTo(
 async function undo({ edit: text, what, count: named }: Fields, account: number, services: Services): Promise<Notice> {
   const now = Date.now()
   const edit = positiveInteger(String(text)) ?? 0
-  const {
-    storage,
-    actions: { links },
-  } = services
+  const { storage } = services
+  const { links } = services.actions
   if (what === 'restore') {
     const ids = await linksDeletedBy(storage, account, edit, now)
     const restore = (id: number) => attempt(() => links.restore(account, id, now))
