@@ -24,17 +24,22 @@ import { notice } from './parts/messages.ts'
 const noticeCookie = 'waymark_notice'
 const offerCookie = 'waymark_undo'
 const maxAge = 60
-/** A code, two numbers and up to two ids, separated by dots. */
-const cookieFormat = /^([a-z-]+)\.(\d{1,15})\.(\d{1,15})((?:\.\d{1,16}){0,2})$/
+/** A code and four numbers, separated by dots. */
+const cookieFormat = /^([a-z-]+)\.(\d+)\.(\d+)\.(\d+)\.(\d+)$/
 
 export interface Notice {
   readonly code: keyof typeof messages
   readonly count?: number
   /** The number of records that could not be changed. */
   readonly failed?: number
-  /** The record to name, and the edit to undo. */
-  readonly ids?: readonly number[]
+  /** The record to name. */
+  readonly id?: number | undefined
+  /** The edit to undo, or the deleted record to restore. Without it, nothing was changed. */
+  readonly undo?: number | null | undefined
 }
+
+/** A notice as in a cookie, with 0 for missing numbers. */
+type StoredNotice = Readonly<Record<'count' | 'failed' | 'id' | 'undo', number>> & Pick<Notice, 'code'>
 
 interface NoticeContext {
   readonly storage: Db
@@ -138,85 +143,62 @@ const undoFailures = {
 
 const messages = { ...changes, ...warnings, ...undone, ...undoFailures }
 
-/** Returns the offer to undo an edit of links or of a tag, whose id follows the first `named` ids. */
-function offerForEdits(named: 0 | 1, place = 'links'): Offer {
-  const editIn = ({ ids }: Required<Notice>) => ids[named] ?? 0
-  return {
-    named,
-    isPossible: (notice, { storage, account }) => isUndoable(storage, account, editIn(notice), Date.now()),
-    button: (notice, next) => undoButton(`/app/${place}/undo`, { next, edit: String(editIn(notice)) }),
-  }
+interface Offer {
+  readonly isPossible: (undo: number, context: NoticeContext) => Promise<boolean>
+  /** The path of the button, and its fields. */
+  readonly action: (undo: number) => string
+  readonly fields?: (notice: StoredNotice) => Readonly<Record<string, string>>
 }
 
-/** Codes of changes that can be undone: the button that undoes them, and whether that is still possible. */
+const editOfLinks: Offer = {
+  isPossible: (edit, { storage, account }) => isUndoable(storage, account, edit, Date.now()),
+  action: () => '/app/links/undo',
+  fields: ({ undo }) => ({ edit: String(undo) }),
+}
+
+/** Codes of changes that can be undone. */
 const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
   'link-deleted': {
-    named: 0,
-    isPossible: async ({ ids: [id = 0] }, { storage, account }) =>
+    isPossible: async (id, { storage, account }) =>
       (await findRemovedLink(storage, account, id, Date.now())) !== undefined,
-    button: ({ ids: [id] }, next) => undoButton(`/app/links/${id}/restore`, { next }),
+    action: (id) => `/app/links/${id}/restore`,
   },
   'links-deleted': {
-    named: 0,
-    isPossible: async ({ ids: [edit = 0] }, { storage, account }) =>
+    isPossible: async (edit, { storage, account }) =>
       (await linksDeletedBy(storage, account, edit, Date.now(), 1)).length > 0,
-    button: ({ ids: [edit], count }, next) => {
-      const fields = { what: 'restore', edit: String(edit), count: String(count), next, once: randomUUID() }
-      return undoButton('/app/links/undo', fields)
-    },
+    action: () => '/app/links/undo',
+    fields: ({ undo, count }) => ({ what: 'restore', edit: String(undo), count: String(count), once: randomUUID() }),
   },
-  'links-imported': {
-    ...offerForEdits(0),
-    button: ({ ids: [edit] }, next) => undoButton('/app/links/undo', { what: 'import', next, edit: String(edit) }),
-  },
-  'link-saved': offerForEdits(1),
-  'link-enabled': offerForEdits(1),
-  'link-disabled': offerForEdits(1),
-  'link-archived': offerForEdits(1),
-  'link-unarchived': offerForEdits(1),
-  'links-enabled': offerForEdits(0),
-  'links-disabled': offerForEdits(0),
-  'links-archived': offerForEdits(0),
-  'links-unarchived': offerForEdits(0),
-  'links-moved': offerForEdits(1),
-  'links-on-domain': offerForEdits(1),
-  'links-without-space': offerForEdits(0),
-  'links-tagged': offerForEdits(0),
-  'tag-saved': offerForEdits(1, 'tags'),
+  'links-imported': { ...editOfLinks, fields: ({ undo }) => ({ what: 'import', edit: String(undo) }) },
+  'link-saved': editOfLinks,
+  'link-enabled': editOfLinks,
+  'link-disabled': editOfLinks,
+  'link-archived': editOfLinks,
+  'link-unarchived': editOfLinks,
+  'links-enabled': editOfLinks,
+  'links-disabled': editOfLinks,
+  'links-archived': editOfLinks,
+  'links-unarchived': editOfLinks,
+  'links-moved': editOfLinks,
+  'links-on-domain': editOfLinks,
+  'links-without-space': editOfLinks,
+  'links-tagged': editOfLinks,
+  'tag-saved': { ...editOfLinks, action: () => '/app/tags/undo' },
   'domain-deleted': {
-    named: 0,
-    isPossible: async ({ ids: [id = 0] }, { storage, account }) =>
+    isPossible: async (id, { storage, account }) =>
       (await findRemovedDomain(storage, account, id, Date.now())) !== undefined,
-    button: ({ ids: [id] }, next) => undoButton(`/app/domains/${id}/restore`, { next }),
+    action: (id) => `/app/domains/${id}/restore`,
   },
-}
-
-interface Offer {
-  /** How many of the first ids only name a record. The others can be undone. */
-  readonly named: 0 | 1
-  readonly isPossible: (notice: Required<Notice>, context: NoticeContext) => Promise<boolean>
-  /** Renders the button, which returns to the page at `next`. */
-  readonly button: (notice: Required<Notice>, next: string) => Html
-}
-
-function undoButton(action: string, fields: Readonly<Record<string, string>>): Html {
-  return postButton({ label: 'Undo', weight: 'link-like', action, fields })
 }
 
 /** Shows the notice on the next page. If the change can be undone, the offer stays for a minute. */
 export function setNotice(exchange: Exchange, notice: Notice, isSecure: boolean): void {
-  const { code, count = 0, failed = 0, ids = [] } = notice
-  const textOf = (some: readonly number[]) => [code, count, failed, ...some].join('.')
-  // The other cookie has the edit to undo.
-  setCookie(exchange, noticeCookie, textOf(ids.slice(0, 1)), { isSecure, maxAge })
+  const { code, count = 0, failed = 0, id = 0, undo } = notice
+  const text = [code, count, failed, id, undo ?? 0].join('.')
+  setCookie(exchange, noticeCookie, text, { isSecure, maxAge })
   // A change that changed nothing leaves the previous offer.
-  if (canUndo({ code, ids })) setCookie(exchange, offerCookie, textOf(ids), { isSecure, maxAge })
+  if (code in offers && undo) setCookie(exchange, offerCookie, text, { isSecure, maxAge })
   else if (code in undone || code in undoFailures) withdrawOffer(exchange, isSecure)
-}
-
-function canUndo({ code, ids }: Pick<Required<Notice>, 'code' | 'ids'>): boolean {
-  const offer = offers[code]
-  return offer !== undefined && ids.length > offer.named
 }
 
 export function withdrawOffer(exchange: Exchange, isSecure: boolean): void {
@@ -242,19 +224,19 @@ export async function consumeNotices(
   return lines.length === 0 ? null : html`<div class="notices">${lines}</div>`
 }
 
-/** Returns whether both are about the same change. Notices have only the first id. */
-function isSame(said: Required<Notice>, offered: Required<Notice>): boolean {
-  const textOf = ({ code, count, failed, ids: [id] }: Required<Notice>) => [code, count, failed, id].join('.')
+/** Returns whether both are about the same change, even if it was saved again without a change. */
+function isSame(said: StoredNotice, offered: StoredNotice): boolean {
+  const textOf = ({ code, count, failed, id }: StoredNotice) => [code, count, failed, id].join('.')
   return textOf(said) === textOf(offered)
 }
 
 /** Returns undefined without the cookie, and null if its value is invalid. */
-function noticeIn(exchange: Exchange, cookie: string): Required<Notice> | null | undefined {
+function noticeIn(exchange: Exchange, cookie: string): StoredNotice | null | undefined {
   const value = readCookie(exchange, cookie)
   return value === undefined ? undefined : parseNotice(value)
 }
 
-async function render(found: Required<Notice>, context: NoticeContext, undoing: Html | null): Promise<Html> {
+async function render(found: StoredNotice, context: NoticeContext, undoing: Html | null): Promise<Html> {
   const { code, count, failed } = found
   const { name, link } = await findNamed(found, context)
   const nameOr = (fallback: string) => (name ? html`<bdi>${name}</bdi>` : fallback)
@@ -290,25 +272,28 @@ function describeDoubt(doubt: DestinationWarning): Html {
 }
 
 /** Renders the buttons that undo the change and dismiss the offer. Returns null if the change can't be undone. */
-async function offerButtons(offered: Required<Notice>, next: string, context: NoticeContext): Promise<Html | null> {
-  const offer = offers[offered.code]
-  if (offer === undefined || !canUndo(offered) || !(await offer.isPossible(offered, context))) return null
-  return html`${offer.button(offered, next)} <form method="post" action="/app/dismiss" data-dismiss>${hiddenFields({ next })}${submitButton({ label: 'Dismiss', weight: 'link-like' })}</form>`
+async function offerButtons(offered: StoredNotice, next: string, context: NoticeContext): Promise<Html | null> {
+  const { code, undo } = offered
+  const offer = offers[code]
+  if (offer === undefined || undo === 0 || !(await offer.isPossible(undo, context))) return null
+  const fields = { ...offer.fields?.(offered), next }
+  const button = postButton({ label: 'Undo', weight: 'link-like', action: offer.action(undo), fields })
+  return html`${button} <form method="post" action="/app/dismiss" data-dismiss>${hiddenFields({ next })}${submitButton({ label: 'Dismiss', weight: 'link-like' })}</form>`
 }
 
-function parseNotice(value: string): Required<Notice> | null {
-  const [, code = '', count, failed, rest = ''] = cookieFormat.exec(value) ?? []
+function parseNotice(value: string): StoredNotice | null {
+  const [, code = '', ...texts] = cookieFormat.exec(value) ?? []
   if (!Object.hasOwn(messages, code)) return null
-  const ids = rest.split('.').flatMap((id) => positiveInteger(id) ?? [])
-  return { code: code as Notice['code'], count: Number(count), failed: Number(failed), ids }
+  const [count = 0, failed = 0, id = 0, undo = 0] = texts.map((text) => positiveInteger(text) ?? 0)
+  return { code: code as Notice['code'], count, failed, id, undo }
 }
 
-/** Returns the name of the first record, and the link if the record is one. */
+/** Returns the name of the record, and the link if the record is one. */
 async function findNamed(
-  { code, ids: [id] }: Required<Notice>,
+  { code, id }: StoredNotice,
   { storage: db, account, shortUrl }: NoticeContext,
 ): Promise<{ readonly name?: string | undefined; readonly link?: LinkRow | undefined }> {
-  if (id === undefined) return {}
+  if (id === 0) return {}
   if (code === 'links-moved') return { name: (await spaceRecords.find(db, account, id))?.record.name }
   if (code === 'domain-deleted') return { name: (await findRemovedDomain(db, account, id, Date.now()))?.name_unicode }
   if (code.startsWith('domain-') || code === 'links-on-domain')

@@ -70,7 +70,7 @@ export function addRecordForms<Row extends { readonly id: number }>(
 
   const insert: PageHandler = async ({ account, fields }) => {
     const { id } = (await insertRecord(actions, db, account, fieldsIn(fields))).record
-    return new Redirect(`${home}/${id}`, { code: `${what}-created`, ids: [id] })
+    return new Redirect(`${home}/${id}`, { code: `${what}-created`, id })
   }
   pages.post(home, formHandler(newPage, insert))
 
@@ -87,9 +87,7 @@ export function addRecordForms<Row extends { readonly id: number }>(
     const id = idParam(request, what)
     const path = `${home}/${id}`
     const saved = await attempt(() => actions.change(request.account, id, sent, preconditionFrom(version)))
-    if (!(saved instanceof Failure)) {
-      return new Redirect(path, { code: `${what}-saved`, ids: saved.edit ? [id, saved.edit] : [id] })
-    }
+    if (!(saved instanceof Failure)) return new Redirect(path, { code: `${what}-saved`, id, undo: saved.edit })
     const now = await find(request, id)
     const shown = await editForm(now.record, request)
     const state = new FormState({ ...form, version: now.version }, saved.facts.violations)

@@ -167,18 +167,18 @@ test('shows a warning if nothing was changed', async () => {
     const { root } = await browser.open('/app/about')
     return allOf(root, 'div', { role: 'status' }).map(({ attributes }) => attributes.get('class'))
   }
-  assert.deepEqual(await classes('link-restored.1.0'), ['notice done'])
+  assert.deepEqual(await classes('link-restored.1.0.0.0'), ['notice done'])
   for (const code of ['too-late', 'alias-taken', 'links-not-restored'])
-    assert.deepEqual(await classes(`${code}.0.0`), ['notice warning'])
-  assert.deepEqual(await classes('links-enabled.2.1'), ['notice warning'])
+    assert.deepEqual(await classes(`${code}.0.0.0.0`), ['notice warning'])
+  assert.deepEqual(await classes('links-enabled.2.1.0.0'), ['notice warning'])
 })
 
 test('a forged cookie cannot add text to a page', async () => {
   const browser = await signedIn(app)
   const plain = await browser.open('/app/about')
-  const forged = `x . space-created space-created. .1 space-created.1 toString.1.0 __proto__.1.0 constructor.0.0
-    space-created.-1.0 space-created.1.2.3. <script>alert(1)</script> space-created.<b> links-deleted.1e9.0
-    links-deleted.9999999999999999.0 "space-created.1.0" %73pace-created.1.0 SPACE-CREATED.1.0`
+  const forged = `x . space-created space-created. .1 space-created.1 toString.1.0.0.0 __proto__.1.0.0.0
+    constructor.0.0.0.0 space-created.-1.0.0.0 space-created.1.2.3. space-created.1.2.3.4.5 <script>alert(1)</script>
+    space-created.<b> links-deleted.1e9.0.0.0 "space-created.1.0.0.0" %73pace-created.1.0.0.0 SPACE-CREATED.1.0.0.0`
   for (const value of ['', ...forged.split(/\s+/)]) {
     browser.cookies.set(notice, value)
     browser.cookies.set(offer, value)
@@ -186,7 +186,7 @@ test('a forged cookie cannot add text to a page', async () => {
     assert.deepEqual([page.said, page.text], [plain.said, plain.text], value)
     assert.ok(!browser.cookies.has(notice) && !browser.cookies.has(offer))
   }
-  browser.cookies.set(notice, 'links-deleted.3.0')
+  browser.cookies.set(notice, `links-deleted.3.0.${'9'.repeat(16)}.${'9'.repeat(16)}`)
   assert.match((await browser.open('/app/about')).said.join(), /^3 links deleted\.$/)
 })
 
@@ -196,12 +196,12 @@ test('a cookie cannot name a record of another account', async () => {
   const [link, removed] = [await other.link({ alias: 'others-link' }), await other.link({ alias: 'others-removed' })]
   const space = await other.stored('/spaces', { name: 'others-space' })
   await app.actions.links.removeForNow(other.account, removed.id)
-  browser.cookies.set(offer, `link-deleted.0.0.${removed.id}`)
+  browser.cookies.set(offer, `link-deleted.0.0.${removed.id}.${removed.id}`)
   assert.deepEqual((await browser.open('/app/about')).said, [])
   for (const [value, words] of [
-    [`link-restored.0.0.${link.id}`, 'Link restored.'],
-    [`link-deleted.0.0.${removed.id}`, 'Link deleted.'],
-    [`links-moved.2.0.${space.id}`, '2 links moved to another space.'],
+    [`link-restored.0.0.${link.id}.0`, 'Link restored.'],
+    [`link-deleted.0.0.${removed.id}.0`, 'Link deleted.'],
+    [`links-moved.2.0.${space.id}.0`, '2 links moved to another space.'],
   ]) {
     browser.cookies.set(notice, value ?? '')
     const { said, text } = await browser.open('/app/about')

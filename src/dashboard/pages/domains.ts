@@ -79,7 +79,7 @@ function addCheck(pages: Pages, { storage, dashboardUrl, actions }: Services, ch
     const [result] = await Promise.all([checks.check(record.name), checks.addressesOf(host ?? '')])
     await storeCheck(storage, account, record.id, result)
     const code = result.answer === 'here' ? 'domain-reached' : 'domain-not-reached'
-    return new Redirect(`${home}/${record.id}`, { code, ids: [record.id] })
+    return new Redirect(`${home}/${record.id}`, { code, id: record.id })
   })
 }
 
@@ -154,10 +154,7 @@ function addRestoration(pages: Pages, domains: DomainActions): void {
     const page = request.fields.next === undefined ? home : returnPath(request.fields.next)
     const domain = await attempt(() => domains.restore(request.account, id))
     if (domain instanceof Failure) return new Redirect(page, { code: 'domain-name-taken' })
-    return new Redirect(
-      page,
-      domain === undefined ? { code: 'domain-too-late' } : { code: 'domain-restored', ids: [id] },
-    )
+    return new Redirect(page, domain === undefined ? { code: 'domain-too-late' } : { code: 'domain-restored', id })
   })
 }
 

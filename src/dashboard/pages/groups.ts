@@ -101,7 +101,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
       throw validationFailed([new Refusal('not_allowed.confirmation', { name: nameOf(row) }).at(nameField)])
     }
     await remove(request.account, row.id)
-    return new Redirect(this.#home, { code: `${what}-deleted`, ids: [row.id] })
+    return new Redirect(this.#home, { code: `${what}-deleted`, id: row.id, undo: row.id })
   }
 
   async #requested(request: PageRequest): Promise<Row> {

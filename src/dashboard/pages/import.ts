@@ -102,7 +102,7 @@ async function importPage(request: PageRequest, services: Services): Promise<Pag
   const store = () => storeNewLinks(storage, actions.links, account, ready)
   const stored = await attempt(() => storing.run(store, String(account)))
   if (!(stored instanceof Failure))
-    return new Redirect('/app/links', { code: 'links-imported', count: ready.length, failed, ids: [stored.edit] })
+    return new Redirect('/app/links', { code: 'links-imported', count: ready.length, failed, undo: stored.edit })
   // Someone has just taken an alias, for example. The next check finds it.
   return importPage({ ...request, fields: { ...fields, what: 'check' } }, services)
 }

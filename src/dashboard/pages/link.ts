@@ -157,8 +157,7 @@ function addLinkActions(pages: Pages, services: Services): void {
     pages.post(`${home}/:id/${name}`, async (request) => {
       const id = idParam(request, 'link')
       const { edit } = await links.changeForNow(request.account, id, change, null)
-      const ids = edit === null ? [id] : [id, edit]
-      return new Redirect(linkReturnPath(request.fields.next), { code: `link-${past}`, ids })
+      return new Redirect(linkReturnPath(request.fields.next), { code: `link-${past}`, id, undo: edit })
     })
   }
 
@@ -171,7 +170,7 @@ function addLinkActions(pages: Pages, services: Services): void {
   pages.post(`${home}/:id/delete`, async (request) => {
     const id = idParam(request, 'link')
     await links.removeForNow(request.account, id)
-    return new Redirect(linkListReturnPath(request.fields.next), { code: 'link-deleted', ids: [id] })
+    return new Redirect(linkListReturnPath(request.fields.next), { code: 'link-deleted', id, undo: id })
   })
 
   pages.post(`${home}/:id/restore`, async (request) => {
@@ -179,7 +178,7 @@ function addLinkActions(pages: Pages, services: Services): void {
     const page = undoReturnPath(request.fields.next)
     const link = await attempt(() => links.restore(request.account, id))
     if (link instanceof Failure) return new Redirect(page, { code: 'alias-taken' })
-    return new Redirect(page, link === undefined ? { code: 'too-late' } : { code: 'link-restored', ids: [id] })
+    return new Redirect(page, link === undefined ? { code: 'too-late' } : { code: 'link-restored', id })
   })
 
   pages.get(`${home}/:id/delete-statistics`, async (request) =>

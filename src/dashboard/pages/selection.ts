@@ -224,11 +224,11 @@ async function applyToAll(selection: Selection, action: LinkAction): Promise<Not
   const { what, single, several, to } = action
   const [count, stuck] = [done.length, failed + ids.length - possible.length]
   if (count === 0) return { code: to?.kind === 'domain' ? 'links-not-moved' : 'links-gone' }
-  const undoIds = isChanged ? [edit.id] : []
+  const undo = isChanged ? edit.id : null
   if (single !== undefined && count === 1 && stuck === 0) {
-    return { code: single, ids: what === 'delete' ? done : [...done, ...undoIds] }
+    return { code: single, id: done[0], undo: what === 'delete' ? done[0] : undo }
   }
-  return { code: several, ids: to === undefined || to.id === 0 ? undoIds : [to.id, ...undoIds], count, failed: stuck }
+  return { code: several, id: to?.id, undo, count, failed: stuck }
 }
 
 /** Returns the ids of the links that can move to the account's domain. Throws `validation_failed` if the domain is gone. */
