@@ -1,6 +1,5 @@
 /** The daily work with forty links in a real browser, on a light desktop and a dark phone. */
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { startApp, type TestApp } from '../../test/app.ts'
@@ -36,7 +35,7 @@ for (const [name, options, mostClicks] of [
   })
 }
 
-test('imports 500 links, corrects 7, tags 200, archives 50, exports and undoes on a dark phone', { skip }, async () => {
+test('imports 500 links, corrects 7, tags and finds 200 on a dark phone', { skip }, async () => {
   const app = await startApp()
   const { page, complaints } = await openWindow({ ...phone(), colorScheme: 'dark' })
   const shot = (step: string) => shoot(page, `import-${step}`)
@@ -50,30 +49,17 @@ test('imports 500 links, corrects 7, tags 200, archives 50, exports and undoes o
   await page.getByRole('button', { name: 'Change tags of 200 links' }).click()
   await page.getByText('Tags of 200 links changed.').waitFor()
   await shot('5-tagged')
-  await page.goto(`${app.origin}/app/links?search=spring+early`)
-  await selectsAll(page, 50)
-  await page.getByRole('button', { name: 'More', exact: true }).click()
-  await page.getByRole('button', { name: 'Archive', exact: true }).click()
-  await page.getByRole('button', { name: 'Archive 50 links' }).click()
-  await page.getByText('50 links archived.').waitFor()
   await page.goto(`${app.origin}/app/links`)
   await page.getByLabel('Tags', { exact: true }).fill('Spring')
-  await page.locator('.found [data-count]', { hasText: '150 links' }).waitFor()
+  await page.locator('.found [data-count]', { hasText: '200 links' }).waitFor()
   await shot('6-found')
-  const download = page.waitForEvent('download')
-  await page.getByRole('link', { name: 'Download as CSV' }).click()
-  const file = await readFile(await (await download).path(), 'utf8')
-  assert.equal(file.trimEnd().split('\r\n').length, 151)
-  await page.getByRole('button', { name: 'Undo' }).click()
-  await page.getByText('50 changes undone.').waitFor()
-  await page.locator('.found [data-count]', { hasText: '500 links' }).waitFor()
   assert.deepEqual(complaints, [])
 })
 
 /** Imports 500 rows from the first screen, and corrects the rows with errors. */
 async function imports(page: Page, shot: (step: string) => Promise<void>): Promise<void> {
   const rows = Array.from({ length: 500 }, (_, n) => {
-    const season = n >= 200 ? 'autumn' : n < 50 ? 'spring early' : 'spring'
+    const season = n >= 200 ? 'autumn' : 'spring'
     const wrong = n % 77 === 0
     return [`acme.com/${n}`, wrong ? 'not valid' : `a-${n}`, season]
   })
