@@ -1,5 +1,5 @@
 /** Compares the clicks of up to five links in one chart and one table. */
-import { type Counts, Series } from '../../analytics/statistics/series.ts'
+import { Series } from '../../analytics/statistics/series.ts'
 import { Failure } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Outcome } from '../../http/exchange.ts'
@@ -133,7 +133,6 @@ function clicks(compared: readonly Compared[]): Html {
 
 function comparisonTable(compared: readonly Compared[], now: number): Html {
   const total = compared.reduce((sum, { series }) => sum + series.totals.clicks, 0)
-  const totalsOf = ({ series }: Compared): Counts => series.totals
   return table({
     caption: 'Compared links',
     isFitted: true,
@@ -145,12 +144,12 @@ function comparisonTable(compared: readonly Compared[], now: number): Html {
         cell: ({ link, place }) =>
           html`<span class="compared-link">${lineSample(place)}${shortUrlLink(link.short_url, `/app/links/${link.id}`, { className: 'short-url cover' })}</span>`,
       },
-      { label: 'Clicks', kind: 'number', cell: (row) => formatCount(totalsOf(row).clicks) },
+      { label: 'Clicks', kind: 'number', cell: ({ series }) => formatCount(series.totals.clicks) },
       {
         label: 'Unique visitors',
         kind: 'number',
         width: 'medium',
-        cell: (row) => formatCount(totalsOf(row).unique_clicks),
+        cell: ({ series }) => formatCount(series.totals.unique_clicks),
       },
       {
         label: 'Change',

@@ -44,29 +44,24 @@ const problems: Readonly<Record<Exclude<DomainCheck['answer'], 'here'>, string>>
 
 /** Renders the last check and the DNS records, in one line unless they are the next step. */
 export function reachabilitySection(of: Reachability): Html {
-  const { domain, check, hasClicks } = of
-  const isLocal = isLocalName(domain.name)
-  const isHere = check?.answer === 'here'
-  const name = html`<bdi>${domain.name_unicode}</bdi>`
-  if (isLocal && (check === undefined || isHere)) {
-    return collapsed(
-      of,
-      'neutral',
-      html`Only this machine reaches ${name}, because every machine uses this name for itself.`,
-    )
-  }
-  if (isHere) return collapsed(of, 'success', html`Visitors reach this server at ${name}.`)
-  if (check === undefined && hasClicks) {
-    return collapsed(of, 'neutral', html`Waymark hasn’t checked yet whether visitors reach this server at ${name}.`)
-  }
-  return html`<section id="dns"><h2>DNS</h2>${problem(check)}${instructions(of)}</section>`
+  const { domain, check } = of
+  const sentence = settledState(of)
+  if (sentence === null) return html`<section id="dns"><h2>DNS</h2>${problem(check)}${instructions(of)}</section>`
+  const isReached = check?.answer === 'here' && !isLocalName(domain.name)
+  const [kind, sign] = isReached ? (['success', 'done'] as const) : (['neutral', 'about'] as const)
+  return html`<details class="reach ${kind}" id="dns"><summary>${icon(sign)}<span>${sentence}${checkedAt(check)}</span>${icon('chevron', 'chevron')}</summary>
+<div class="stack">${instructions(of)}</div></details>`
 }
 
-function collapsed(of: Reachability, kind: 'success' | 'neutral', sentence: Html): Html {
-  const { check } = of
-  const sign = kind === 'success' ? icon('done') : icon('about')
-  return html`<details class="reach ${kind}" id="dns"><summary>${sign}<span>${sentence}${checkedAt(check)}</span>${icon('chevron', 'chevron')}</summary>
-<div class="stack">${instructions(of)}</div></details>`
+/** Returns a sentence, or null if the DNS records are the next step. */
+function settledState({ domain, check, hasClicks }: Reachability): Html | null {
+  const name = html`<bdi>${domain.name_unicode}</bdi>`
+  const isHere = check?.answer === 'here'
+  if (isLocalName(domain.name) && (check === undefined || isHere))
+    return html`Only this machine reaches ${name}, because every machine uses this name for itself.`
+  if (isHere) return html`Visitors reach this server at ${name}.`
+  if (check !== undefined || !hasClicks) return null
+  return html`Waymark hasn’t checked yet whether visitors reach this server at ${name}.`
 }
 
 function checkedAt(check: DomainCheck | undefined): Part {
