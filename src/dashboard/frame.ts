@@ -18,6 +18,7 @@ import { type Html, html, type Part } from '../http/html.ts'
 import { assetFolder } from './assets.ts'
 import { attributes, hiddenFields, linkButton } from './parts/buttons.ts'
 import { formMessages } from './parts/fields.ts'
+import { capitalize } from './parts/format.ts'
 import { linkListReturnPath } from './return-path.ts'
 
 /** The part of a page that its handler returns. */
@@ -103,11 +104,9 @@ ${schemeForm(scheme, path)}
   })
 }
 
-const schemeLabels = { system: 'System', light: 'Light', dark: 'Dark' } as const
-
 function schemeForm(chosen: Scheme, path: string): Html {
   const buttons = schemes.map((scheme) => {
-    const label = schemeLabels[scheme]
+    const label = capitalize(scheme)
     return html`<button name="scheme" value="${scheme}" title="${label}" aria-label="${label}" aria-pressed="${String(scheme === chosen)}">${icon(scheme)}</button>`
   })
   return html`<form method="post" action="/app/scheme" class="schemes">${hiddenFields({ next: path })}<div role="group" aria-label="Color scheme">${buttons}</div></form>`

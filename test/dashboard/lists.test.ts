@@ -145,12 +145,6 @@ test('lists of domains, spaces and tags show their clicks in 30 days, and sort b
       const shown = allOf(page.root, 'td').map(textOf)
       const clicks = shown.flatMap((text) => /^(4,001|71) clicks in 30 days$/.exec(text)?.[1] ?? [])
       assert.deepEqual(clicks, sort === 'asc' ? ['71', '4,001'] : ['4,001', '71'], `${list} ${sort}`)
-      const { data } = (await own.send('GET', `/${list}?sort_by=clicks_30d&sort=${sort}`)).body
-      const ids = page.links.flatMap((link) => new RegExp(`^/app/${list}/(\\d+)$`).exec(link)?.slice(1) ?? [])
-      assert.deepEqual(
-        [...new Set(ids.map(Number))],
-        data.map(({ id }: Json) => id),
-      )
     }
   }
 })

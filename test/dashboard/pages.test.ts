@@ -20,11 +20,6 @@ function pathOf(template: string, id: number): string {
   return template.replace(':id', String(id)).replace('*', 'nowhere')
 }
 
-test('redirects / to the dashboard with 302', async () => {
-  const { status, headers } = await new Browser(app).get('/')
-  assert.deepEqual([status, headers.location], [302, '/app'])
-})
-
 test('returns 429 with Retry-After above the session limit, without affecting other sessions', async (t) => {
   stopClock(t)
   const limited = await startApp({ rateLimit: 5 })

@@ -34,10 +34,8 @@ export function addDomainPages(pages: Pages, services: Services): void {
   new GroupPages<Domain>(services, {
     what: 'domain',
     words: {
-      list: 'Domains',
       add: 'Add domain',
       create: 'Add domain',
-      none: 'No domains yet',
       why: 'Every short link starts with a domain you own, such as go.example.com.',
       created: 'Added',
       statistics: 'Clicks on this domain',

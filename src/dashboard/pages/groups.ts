@@ -10,7 +10,7 @@ import { filterBar, firstLinks, ListState } from '../lists.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { attributes, linkButton, type MenuItem, menu } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
-import { quantity, timeAgo } from '../parts/format.ts'
+import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { recentClickCount, truncateMiddle } from '../parts/links.ts'
 import { confirmation, emptyState } from '../parts/messages.ts'
 import { type Column, table } from '../parts/table.ts'
@@ -31,11 +31,9 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
   readonly actions: ResourceHandlers<Row>
   readonly what: Kind
   readonly words: {
-    readonly list: string
     readonly add: string
     readonly create: string
-    /** The title and the text for an empty list. */
-    readonly none: string
+    /** The text for an empty list. */
     readonly why: string
     /** The label of the creation-time column. */
     readonly created: string
@@ -56,12 +54,13 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
   /** Menu items that only this kind of group has. */
   readonly menuItems?: (row: Row) => readonly MenuItem[]
   /** Renders the part of a group's page above its clicks. */
-  readonly details: (request: PageRequest, row: Row, hasClicks: boolean) => Promise<Html | null>
+  readonly details?: (request: PageRequest, row: Row, hasClicks: boolean) => Promise<Html>
   /** Returns the title and the consequences of deleting a group with `total` links, such as "more than 1,000 links". */
   readonly deletion: (row: Row, total: number, links: string, account: number) => Promise<readonly [string, ...Part[]]>
   /** Returns whether the text is the name of the group. Without this function, nobody has to type the name. */
   readonly isNamed?: (row: Row, text: string) => boolean
-  readonly remove: (account: number, id: number) => Promise<unknown>
+  /** Deletes a group; as in the API by default. */
+  readonly remove?: (account: number, id: number) => Promise<unknown>
 }
 
 export class GroupPages<Row extends { readonly id: number; readonly created_at: string }> {
@@ -94,13 +93,14 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
 
   /** Deletes the group if its name was typed, where that is asked. */
   async #remove(request: PageRequest): Promise<Redirect> {
-    const { what, nameOf, isNamed, remove } = this.#group
+    const { what, nameOf, isNamed, remove, actions } = this.#group
     const row = await this.#requested(request)
     const sent = request.fields[nameField]
     if (isNamed !== undefined && !isNamed(row, typeof sent === 'string' ? sent.trim() : '')) {
       throw validationFailed([new Refusal('not_allowed.confirmation', { name: nameOf(row) }).at(nameField)])
     }
-    await remove(request.account, row.id)
+    if (remove !== undefined) await remove(request.account, row.id)
+    else await actions.remove(request.account, row.id, {}, null)
     return new Redirect(this.#home, { code: `${what}-deleted`, id: row.id, undo: row.id })
   }
 
@@ -120,8 +120,9 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const page = await actions.list(account, list.request)
     const { rows, total } = page
     const action = linkButton({ label: words.add, href: `${this.#home}/new`, weight: 'primary', icon: 'plus' })
+    const title = capitalize(place)
     if (total === 0 && list.query.search === null) {
-      return { title: words.list, place, body: emptyState({ title: words.none, why: words.why, action }) }
+      return { title, place, body: emptyState({ title: `No ${place} yet`, why: words.why, action }) }
     }
     const listed = await this.#withFigures(account, rows)
     const nothing =
@@ -132,7 +133,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const results = html`${this.#table(listed, columns, list)}${list.pagination(page)}`
     const body = html`${filterBar(list, `Search ${place}`, [])}
 <div id="results" class="results">${rows.length === 0 ? nothing : results}</div>`
-    return { title: words.list, place, action, body }
+    return { title, place, action, body }
   }
 
   async #withFigures(account: number, rows: readonly Row[]): Promise<Listed<Row>[]> {
@@ -165,7 +166,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
       isPlain: true,
     }
     return table({
-      caption: words.list,
+      caption: capitalize(this.#place),
       isFitted: true,
       columns: [
         {
@@ -197,7 +198,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     // Once there have been visits, an empty period is worth showing.
     const hasClicks = await statistics.areWorthShowing()
     const [above, clicks] = await Promise.all([
-      details(request, row, hasClicks),
+      details?.(request, row, hasClicks) ?? null,
       this.#clicksSection(statistics, hasClicks),
     ])
     const body = html`${above}${clicks}`

@@ -10,7 +10,7 @@ import { Refusal } from '../../violations.ts'
 import { slicePage } from '../lists.ts'
 import { idParam, type PageContent, type PageHandler, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyable, linkButton } from '../parts/buttons.ts'
-import { type Choice, checkbox, FormState, selectField, textField } from '../parts/fields.ts'
+import { checkbox, FormState, selectField, textField } from '../parts/fields.ts'
 import { capitalize, timeAgo } from '../parts/format.ts'
 import { confirmation, confirmLink, emptyState } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
@@ -26,7 +26,7 @@ export function addKeyPages(pages: Pages, { storage: db }: Services): void {
   const create: PageHandler = async ({ account, session, fields }) => {
     const values = valuesIn(keyForm, fields)
     const { name, expires } = values
-    const given = { account, name, scopes: grantedScopes(values), lifetimeMs: lifetimes[expires] }
+    const given = { account, name, scopes: grantedScopes(values), lifetimeMs: lifetimes[expires].ms }
     const issued = await createKey(db, { ...given, createdBy: session.name })
     // The secret is not stored, so a repeat cannot show it again.
     return { ...issuedPage(issued), status: 201, repeatRedirect: new Redirect(home, { code: 'key-created-before' }) }
@@ -92,16 +92,16 @@ function statusCell(key: Key, now: number): Html {
 
 const dayMs = 86_400_000
 
-/** Lifetimes in milliseconds by form value; null means no expiry. */
-const lifetimes = { '30d': 30 * dayMs, '90d': 90 * dayMs, '365d': 365 * dayMs, never: null } as const
+/** Labels and lifetimes in milliseconds by form value; null means no expiry. */
+const lifetimes = {
+  never: { label: 'Never', ms: null },
+  '30d': { label: 'In 30 days', ms: 30 * dayMs },
+  '90d': { label: 'In 90 days', ms: 90 * dayMs },
+  '365d': { label: 'In a year', ms: 365 * dayMs },
+} as const
 type Lifetime = keyof typeof lifetimes
 
-const lifetimeOptions: readonly Choice[] = [
-  { value: 'never', label: 'Never' },
-  { value: '30d', label: 'In 30 days' },
-  { value: '90d', label: 'In 90 days' },
-  { value: '365d', label: 'In a year' },
-]
+const lifetimeOptions = Object.entries(lifetimes).map(([value, { label }]) => ({ value, label }))
 
 function describeScope(scope: Scope): string {
   if (scope === '*') return 'everything'

@@ -9,10 +9,8 @@ export function addSpacePages(pages: Pages, services: Services): void {
   new GroupPages<Space>(services, {
     what: 'space',
     words: {
-      list: 'Spaces',
       add: 'New space',
       create: 'Create space',
-      none: 'No spaces yet',
       why: 'A space groups links under a name and a color: a campaign, a team, a client.',
       created: 'Created',
       statistics: 'Clicks in this space',
@@ -22,12 +20,10 @@ export function addSpacePages(pages: Pages, services: Services): void {
     columns: async () => [
       { label: 'Links', cell: ({ row, links }) => linkCount(`space_id=${row.id}`, links), isPlain: true },
     ],
-    details: async () => null,
     deletion: async ({ name }, total, links) => [
       `Delete ${name}?`,
       `${total === 0 ? 'This space has no links.' : `Its ${links} will keep working without a space.`} You can’t undo this.`,
     ],
-    remove: (account, id) => spaces.remove(account, id, {}, null),
     actions: spaces,
     ...nameAndColor(spaceLabels),
   }).addTo(pages)

@@ -36,10 +36,8 @@ export function addTagPages(pages: Pages, services: Services): void {
   new GroupPages<Tag>(services, {
     what: 'tag',
     words: {
-      list: 'Tags',
       add: 'New tag',
       create: 'Create tag',
-      none: 'No tags yet',
       why: 'Tags are words that describe links. A link has up to 20 tags, and a tag has any number of links.',
       created: 'Created',
       statistics: 'Clicks on links with this tag',
@@ -59,7 +57,6 @@ export function addTagPages(pages: Pages, services: Services): void {
       total === 0 ? 'No link has this tag.' : await linksAndClicks(services, account, tag),
       `${total === 0 ? '' : 'Links lose the tag and keep working. '}You can’t undo this.`,
     ],
-    remove: (account, id) => tags.remove(account, id, {}, null),
     // A form stays valid when only the number of links changes.
     actions: {
       ...tags,
