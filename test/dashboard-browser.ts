@@ -6,11 +6,10 @@ import { after, afterEach, before, mock } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { Overload } from '../src/http/overload.ts'
-import { insertLoginToken } from '../src/sessions/store.ts'
-import { signInUrl } from '../src/sessions/token.ts'
 import { startApp, type TestApp } from './app.ts'
 import { holdChromium, sharedChromium, whyNoChromium } from './chromium.ts'
 import type { Json } from './client.ts'
+import { signedIn } from './dashboard.ts'
 import { type Stored, storeDemo } from './demo.ts'
 
 /** The reason why there is no browser; false if there is one. */
@@ -74,11 +73,11 @@ export function browserForTests(): (options?: BrowserContextOptions) => Promise<
   }
 }
 
-/** Opens a sign-in link, as `waymark login-link` prints it. */
-export async function signIn({ origin, storage, account }: TestApp, page: Page): Promise<void> {
-  await page.goto(signInUrl(origin, await insertLoginToken(storage, account)))
-  await page.getByRole('heading', { level: 1, name: /^(?:Overview|Welcome)$/ }).waitFor()
-  await page.waitForURL(`${origin}/app`)
+/** Signs in, and opens a page. */
+export async function signIn(app: TestApp, page: Page, path = '/app'): Promise<void> {
+  const { cookies } = await signedIn(app)
+  await page.context().addCookies([...cookies].map(([name, value]) => ({ name, value, url: app.origin })))
+  await page.goto(app.origin + path)
 }
 
 /** Signs in without scripts, and opens the path. */
@@ -108,11 +107,8 @@ export function storedIn(app: TestApp): Stored {
 /** Rules of WCAG 2.2 AA that axe leaves out by default. */
 const moreRules = { 'target-size': { enabled: true } }
 
-/** The rules that depend on the color scheme, or on the layout. */
-export const visualRules = { type: 'rule', values: ['color-contrast', 'target-size'] } as const
-
-/** Returns the issues that axe reports, by all rules or only by these rules, or by rules with these tags. */
-export async function findings(page: Page, runOnly?: typeof visualRules | readonly string[]): Promise<string[]> {
+/** Returns the issues that axe reports, by all rules or only by these rules. */
+export async function findings(page: Page, runOnly?: readonly string[]): Promise<string[]> {
   if (!(await page.evaluate("'axe' in globalThis"))) {
     // Half the time of `page.evaluate`, which compiles the text as an argument of another function.
     const session = await page.context().newCDPSession(page)

@@ -8,6 +8,8 @@ import type { Page } from 'playwright-core'
 import { startApp, type TestApp } from '../../test/app.ts'
 import { browserForTests, goTo, hasFocus, phone, shoot, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
 import { eventually } from '../../test/processes.ts'
+import { insertLoginToken } from '../sessions/store.ts'
+import { signInUrl } from '../sessions/token.ts'
 
 const openWindow = browserForTests()
 
@@ -36,9 +38,10 @@ test('a desktop creates, visits, counts and changes a link', { skip }, async () 
   assert.deepEqual(complaints, [])
 })
 
-async function signsInOnce(app: TestApp, page: Page): Promise<void> {
-  await signIn(app, page)
-  assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'Welcome')
+/** Opens a sign-in link, as `waymark login-link` prints it. */
+async function signsInOnce({ origin, storage, account }: TestApp, page: Page): Promise<void> {
+  await page.goto(signInUrl(origin, await insertLoginToken(storage, account)))
+  await page.getByRole('heading', { level: 1, name: 'Welcome' }).waitFor()
   const visited = await page.evaluate<string[]>('navigation.entries().map(({ url }) => url)')
   assert.ok(visited.length > 0)
   for (const url of visited) assert.doesNotMatch(url, /wml_/, 'the token is in the history')
