@@ -21,8 +21,8 @@ export interface Subject {
   readonly id: number
 }
 
-/** Days that one query reads: full ones take the event loop some milliseconds. */
-const dayBatchSize = 16
+/** Days that one query reads, because full ones take the event loop 4 ms, and days that one query of a tag adds up. */
+const [dayBatchSize, tagDayBatchSize] = [32, 16]
 /** Records whose days one query reads. */
 const idBatchSize = 16
 
@@ -93,7 +93,7 @@ export async function rankingsOf<Name extends Dimension>(
     for (const name of names) {
       if (names.length > 1) await nextTick()
       for (const row of rows) {
-        for (const [value, clicks] of decodeBreakdown(name, row[name] ?? '{}')) rankings[name].add(value, clicks)
+        decodeBreakdown(name, JSON.parse(row[name] ?? '{}'), (value, clicks) => rankings[name].add(value, clicks))
       }
     }
   }
@@ -157,7 +157,7 @@ async function tagDays(db: Db, account: number, tag: number, range: DayRange) {
   const id = sql.ref<number>('click_days.id')
   // The links of removed domains are gone, but keep their tags until they are deleted. Such domains are rare.
   const removed = await db.execute(query.selectFrom('domains').select('id').where('account_id', '=', 0).limit(1))
-  return parts(daysOf(range), isLarge ? 1 : dayBatchSize)
+  return parts(daysOf(range), isLarge ? 1 : tagDayBatchSize)
     .map((days) =>
       storedDays('link', days)
         .where(({ exists, eb }) => (isLarge ? exists(tagged.where('link_id', '=', id)) : eb(id, 'in', tagged)))
