@@ -107,7 +107,7 @@ test('takes clicks up to the limit, and deletes them', async (t) => {
 test('rejects with an unexpected error, and keeps running', async (t) => {
   const { storage, link, worker } = await here(t)
   await assert.rejects(
-    worker.write(1, visits(link, { count: Number.NaN })),
+    worker.write(1, visits(link, { languages: null as never })),
     (error: Error) => !('code' in error) || error.code !== 'database_unavailable',
   )
   await worker.write(2, visits(link, {}))

@@ -5,7 +5,7 @@ import { durations, Histogram } from '../lib/histogram.ts'
 import { WorkerClient } from '../lib/worker-client.ts'
 import type { Meter, StorageLocation } from '../storage/port.ts'
 import type { CountryFileReport } from './capture/countries.ts'
-import { type PackedVisits, packVisits, type Visit } from './capture/visit.ts'
+import type { Visit } from './capture/visit.ts'
 import type { Bounds } from './maintenance.ts'
 import type { SinkConfig } from './sink/open.ts'
 import { sinkMeters } from './sink/sink.ts'
@@ -26,7 +26,8 @@ export interface ClickWorkerData extends ClickWorkerOptions {
 /** The response is false if the batch was stored before, the click limit is reached, or there is no such link. */
 export type ClickRequest =
   | { readonly work: 'start' }
-  | { readonly work: 'write'; readonly batch: number; readonly visits: PackedVisits }
+  /** The visits are JSON, because cloning the objects would block the event loop for longer. */
+  | { readonly work: 'write'; readonly batch: number; readonly visits: string }
   | { readonly work: 'take'; readonly visit: Visit }
   | { readonly work: 'delete'; readonly account: number; readonly link: number }
   | { readonly work: 'maintain'; readonly bounds: Bounds }
@@ -101,7 +102,7 @@ export class ClickWorker {
     // A thread that can't start has not died of the batch.
     await this.start()
     try {
-      return await this.#request({ work: 'write', batch, visits: packVisits(visits) })
+      return await this.#request({ work: 'write', batch, visits: JSON.stringify(visits) })
     } catch (error) {
       if (this.#client.isRunning) throw error
       throw new Error('The click writer thread died.', { cause: error })

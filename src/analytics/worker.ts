@@ -5,7 +5,7 @@ import { openBatchWriter } from '../storage/open.ts'
 import { startOfHour } from './calendar.ts'
 import { openCountries } from './capture/countries.ts'
 import { factsOf, visitorOf } from './capture/facts.ts'
-import { unpackVisits, type Visit } from './capture/visit.ts'
+import type { Visit } from './capture/visit.ts'
 import { type Click, ClickStore, type CountedClick } from './click-store.ts'
 import type { ClickNotice, ClickRequest, ClickWorkerData } from './click-worker.ts'
 import { ClickMaintenance } from './maintenance.ts'
@@ -36,7 +36,7 @@ async function handle(request: ClickRequest): Promise<boolean> {
     case 'start':
       return true
     case 'write':
-      return (await store.write(request.batch, clicksOf(unpackVisits(request.visits)), sendToSink)) !== null
+      return (await store.write(request.batch, clicksOf(JSON.parse(request.visits)), sendToSink)) !== null
     case 'take':
       return store.take(clicksOf([request.visit])[0] as Click, sendToSink)
     case 'delete':

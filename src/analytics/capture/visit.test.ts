@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import sections from './user-agents.test.json' with { type: 'json' }
-import { classOf, packVisits, unpackVisits, type Visit } from './visit.ts'
+import { classOf } from './visit.ts'
 
 const chrome =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
@@ -45,16 +45,4 @@ test('returns person without a user agent', () => {
 test('judges a user agent by its start', () => {
   assert.equal(classOf('GET', `${chrome}${' x'.repeat(50_000)}`), 'person')
   assert.equal(classOf('GET', `${slack}${' x'.repeat(50_000)}`), 'preview')
-})
-
-test('unpacks visits unchanged', () => {
-  const headers = { userAgent: 'Firefox/133.0', referrer: 'https://example.com/', languages: 'de', country: '' }
-  const visit: Visit = {
-    ...{ link: 2 ** 40, atMs: Date.now(), class: 'preview', isPrivate: true, count: 3 },
-    ...{ address: '192.0.2.1', host: 'go.example', ...headers },
-  }
-  const none: Visit = { ...visit, class: 'person', isPrivate: false, address: '', userAgent: '', referrer: '' }
-  for (const visits of [[], [visit], [none], [visit, none, visit]]) {
-    assert.deepEqual(unpackVisits(packVisits(visits)), visits)
-  }
 })

@@ -24,59 +24,6 @@ export interface Visit {
   readonly count: number
 }
 
-/** Visits in a message to the thread: numbers, and the texts that these refer to, separated by line feeds. */
-export interface PackedVisits {
-  readonly numbers: Float64Array<ArrayBuffer>
-  readonly texts: string
-}
-
-const classes = ['person', 'bot', 'preview'] as const satisfies readonly VisitorClass[]
-const textFields = ['address', 'host', 'userAgent', 'referrer', 'languages', 'country'] as const
-const fieldCount = 5 + textFields.length
-
-/** Packs visits. Each text is sent once. Headers have no line feeds (RFC 9110 §5.5). */
-export function packVisits(visits: readonly Visit[]): PackedVisits {
-  const numbers = new Float64Array(visits.length * fieldCount)
-  const places = new Map<string, number>()
-  let at = 0
-  for (const visit of visits) {
-    numbers[at++] = visit.link
-    numbers[at++] = visit.atMs
-    numbers[at++] = visit.count
-    numbers[at++] = classes.indexOf(visit.class)
-    numbers[at++] = visit.isPrivate ? 1 : 0
-    for (const field of textFields) {
-      const text = visit[field]
-      const place = places.get(text) ?? places.size
-      if (place === places.size) places.set(text, place)
-      numbers[at++] = place
-    }
-  }
-  return { numbers, texts: [...places.keys()].join('\n') }
-}
-
-/** Returns packed visits. Equal texts are the same string, which saves memory. */
-export function unpackVisits({ numbers, texts }: PackedVisits): Visit[] {
-  const all = texts.split('\n')
-  return Array.from({ length: numbers.length / fieldCount }, (_, visit) => {
-    const number = (field: number) => numbers[visit * fieldCount + field] as number
-    const text = (field: number) => all[number(5 + field)] as string
-    return {
-      link: number(0),
-      atMs: number(1),
-      count: number(2),
-      class: classes[number(3)] as VisitorClass,
-      isPrivate: number(4) === 1,
-      address: text(0),
-      host: text(1),
-      userAgent: text(2),
-      referrer: text(3),
-      languages: text(4),
-      country: text(5),
-    }
-  })
-}
-
 /** A person, a program such as a crawler, or a program that shows a preview of the destination, such as a messenger. */
 type VisitorClass = 'person' | 'bot' | 'preview'
 
