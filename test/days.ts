@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import {
   addDay,
-  addPeople,
   type DayFacts,
   type Dimension,
   decodeDay,
@@ -12,6 +11,7 @@ import {
   type HourCounts,
   hourOf,
   peopleOf,
+  shareOf,
   type Value,
 } from '../src/analytics/day.ts'
 import { type Day, Days, groupKeys, lockAccounts, lockLinks, saveTotals } from '../src/analytics/tables.ts'
@@ -69,10 +69,8 @@ export async function addClicks(db: Db, link: number, day: number, facts: DayFac
     const [ofLink] = (await days.read([{ account: own.account, scope: scopes.link, day, id: link }])) as [Day]
     Object.assign(ofLink, { domain: own.domain, space: own.space })
     addDay(ofLink.facts, facts)
-    for (const group of await days.read(groupKeys(own, ofLink))) {
-      addDay(group.facts, facts)
-      if (people > 0) addPeople(group.facts.breakdowns.links, link, people)
-    }
+    const share = shareOf(facts, link)
+    for (const group of await days.read(groupKeys(own, ofLink))) addDay(group.facts, share)
     await days.save(places, new Map([[link, own]]))
     own.clicks += people
     own.bots += sumOf(facts, 'bots')

@@ -44,7 +44,6 @@ export interface ClickHour {
 /** An account's hours and days. */
 export class Calendar {
   readonly #zones: readonly ZonePeriod[]
-  #last = { hour: { day: 0, hour: 0, dayStartMs: 0 } as ClickHour, fromMs: 0, untilMs: 0 }
 
   constructor(zones: TimeZones) {
     this.#zones = zones.map(([name, sinceMs], at) => ({
@@ -85,21 +84,12 @@ export class Calendar {
     return ms + this.#periodAt(ms).zone.spanAt(ms).offsetMs
   }
 
-  /** Returns the hour of a time. Times in the same hour get the same object. */
+  /** Returns the hour of a time. */
   hourOf(ms: number): ClickHour {
-    const { fromMs, untilMs } = this.#last
-    if (ms < fromMs || ms >= untilMs) this.#last = this.#hourAt(ms)
-    return this.#last.hour
-  }
-
-  #hourAt(ms: number): { readonly hour: ClickHour; readonly fromMs: number; readonly untilMs: number } {
-    const { zone, sinceMs, untilMs } = this.#periodAt(ms)
+    const { zone } = this.#periodAt(ms)
     const span = zone.spanAt(ms)
     const day = dayOf(ms + span.offsetMs)
-    const start = startOfLocalHour(span, ms)
-    const next = ms + hourMs - mod(ms + span.offsetMs, hourMs)
-    const hour = { day, hour: (start - day * dayMs) / hourMs, dayStartMs: startOfDay(zone, day) }
-    return { hour, fromMs: Math.max(start, sinceMs), untilMs: Math.min(next, span.untilMs, untilMs) }
+    return { day, hour: (startOfLocalHour(span, ms) - day * dayMs) / hourMs, dayStartMs: startOfDay(zone, day) }
   }
 
   /** Returns the start of a day. A date that the zone skips starts with the next one. */

@@ -10,7 +10,7 @@ import {
   dimensionsOfLinks,
   emptyDay,
   hourOf,
-  peopleOf,
+  shareOf,
 } from './day.ts'
 import {
   type Day,
@@ -234,7 +234,13 @@ async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void>
     const facts = emptyDay()
     for (const each of own) addClick(facts, each)
     addDay(day.facts, facts)
-    for (const key of groupKeys(link, day)) addToGroup(groups, key, link.link, facts)
+    const share = shareOf(facts, link.link)
+    for (const key of groupKeys(link, day)) {
+      const name = `${key.scope} ${key.day} ${key.id}`
+      const group = groups.get(name) ?? { key, facts: emptyDay() }
+      groups.set(name, group)
+      addDay(group.facts, share)
+    }
   })
   await changeDays(tx, save, [...groups.values()], (day, { facts }) => addDay(day.facts, facts))
 }
@@ -262,15 +268,6 @@ function linkDaysOf(clicks: readonly CountedClick[]): LinkDay[] {
       },
     ),
   )
-}
-
-function addToGroup(groups: Map<string, GroupDay>, key: DayKey, link: number, facts: DayFacts): void {
-  const name = `${key.scope} ${key.day} ${key.id}`
-  const group = groups.get(name) ?? { key, facts: emptyDay() }
-  groups.set(name, group)
-  addDay(group.facts, facts)
-  const people = peopleOf(facts)
-  if (people > 0) addPeople(group.facts.breakdowns.links, link, people)
 }
 
 /** Reads, changes and stores days in the order of the table, a bounded number at a time. */

@@ -77,6 +77,12 @@ export function peopleOf({ hours }: Pick<DayFacts, 'hours'>): number {
   return hours.values().reduce((sum, { people }) => sum + people, 0)
 }
 
+/** Returns a link's day as its groups count it. */
+export function shareOf({ hours, breakdowns }: DayFacts, link: number): DayFacts {
+  const people = peopleOf({ hours })
+  return { hours, breakdowns: { ...breakdowns, links: new Map(people > 0 ? [[link, people]] : []) } }
+}
+
 /** Turns the rarest values of dimensions with too many into `other`. */
 export function limitValues({ breakdowns }: DayFacts): void {
   for (const dimension of dimensions) if (breakdowns[dimension].size > maxValues) mergeRarest(breakdowns[dimension])

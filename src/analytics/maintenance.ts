@@ -3,7 +3,7 @@ import { Failure } from '../errors.ts'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
 import { query, type Scope, scopes } from '../storage/schema.ts'
 import { dayOf } from './calendar.ts'
-import { addDay, addPeople, type DayFacts, emptyDay, peopleOf, subtractDay } from './day.ts'
+import { addDay, type DayFacts, emptyDay, shareOf, subtractDay } from './day.ts'
 import { accountsDue, subtractOldDays } from './recent.ts'
 import {
   type Day,
@@ -302,12 +302,4 @@ async function regroup(tx: Db, totals: LinkTotals, moves: readonly Move[]): Prom
   }
   await days.save(places, new Map([[id, totals]]))
   return moved
-}
-
-/** Returns a link's day as groups count it. */
-function shareOf(facts: DayFacts, link: number): DayFacts {
-  const share = { hours: facts.hours, breakdowns: { ...facts.breakdowns, links: new Map() } }
-  const people = peopleOf(facts)
-  if (people > 0) addPeople(share.breakdowns.links, link, people)
-  return share
 }

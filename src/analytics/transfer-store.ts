@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { foldCase } from '../lib/text.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { query, scopes } from '../storage/schema.ts'
-import { addDay, addPeople, type DayFacts, decodeDay, decodeHours, type HourCounts, peopleOf } from './day.ts'
+import { addDay, type DayFacts, decodeDay, decodeHours, type HourCounts, shareOf } from './day.ts'
 import {
   type Day,
   type DayKey,
@@ -132,11 +132,8 @@ async function addToDays(days: Days, totals: LinkTotals, day: LinkDay): Promise<
   const [own] = (await days.read([keyOf(totals.account, day)])) as [Day]
   Object.assign(own, { domain: totals.domain, space: totals.space })
   addDay(own.facts, day.facts)
-  const people = peopleOf(day.facts)
-  for (const { facts } of await days.read(groupKeys(totals, own))) {
-    addDay(facts, day.facts)
-    if (people > 0) addPeople(facts.breakdowns.links, day.link, people)
-  }
+  const share = shareOf(day.facts, day.link)
+  for (const { facts } of await days.read(groupKeys(totals, own))) addDay(facts, share)
 }
 
 /**

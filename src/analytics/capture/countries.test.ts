@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { readFileSync, rmSync, truncateSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Reader } from 'mmdb-lib'
 import { encodeInteger, encodeMap, encodeText } from '../../../scripts/mmdb.ts'
@@ -130,27 +127,3 @@ for (const [what, bytes, reason] of [
     assert.throws(() => Countries.read(path), { message })
   })
 }
-
-test('rejects a file that cannot be read', () => {
-  for (const [path, reason] of [
-    [join(tmpdir(), 'no-such.mmdb'), /^must name .* The file cannot be read: ENOENT: .*no-such\.mmdb'\.$/],
-    [tmpdir(), /^must name .* \S+ is not a regular file\.$/],
-  ] as const) {
-    assert.throws(() => Countries.read(path), { message: reason })
-  }
-})
-
-test('rejects a named pipe without waiting for a writer', (t) => {
-  const path = fileWith(t, Buffer.alloc(0))
-  rmSync(path)
-  execFileSync('mkfifo', [path])
-  const message = `${rule} ${path} is not a regular file.`
-  assert.throws(() => Countries.read(path), { message })
-})
-
-test('rejects a file larger than 512 MiB before it is read', (t) => {
-  const path = fileWith(t, countryDatabase('SE'))
-  truncateSync(path, 512 * 2 ** 20 + 1)
-  const message = `${rule} ${path} is larger than 512 MiB.`
-  assert.throws(() => Countries.read(path), { message })
-})
