@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { eventually, newFolder } from '../../test/processes.ts'
+import { newStorage } from '../../test/engine.ts'
+import { eventually } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import { createKey } from '../keys/store.ts'
-import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
+import { query } from '../storage/schema.ts'
 import {
   type Claim,
   fingerprintOf,
@@ -19,30 +18,13 @@ import {
 const response: StoredResponse = { status: 201, location: 'http://a/1', etag: '"1-a"', body: '{"data":{}}' }
 const day = 24 * 60 * 60 * 1_000
 
-interface Fixture {
-  readonly storage: Storage
-  /** The same file, seen from outside. */
-  readonly file: DatabaseSync
-  readonly claim: (idempotency_key: string) => Claim
-}
-
-async function opened(t: TestContext): Promise<Fixture> {
-  const path = join(newFolder(t), 'test.db')
-  const storage = await openStorage({ engine: 'sqlite', path })
-  const file = new DatabaseSync(path, { timeout: 5_000 })
-  t.after(async () => {
-    file.close()
-    await storage.close()
-  })
-  const account = await createAccount(storage, 'Acme')
-  const { key } = await createKey(storage, { account: account.id, name: 'test', scopes: ['*'], lifetimeMs: null })
-  const claim = (idempotency_key: string) => ({
-    account_id: account.id,
-    key_id: key.id,
-    idempotency_key,
-    fingerprint: fingerprintOf(['f'], 'secret'),
-  })
-  return { storage, file, claim }
+async function opened(t: TestContext) {
+  const storage = await newStorage((work) => t.after(work))
+  const { id: account_id } = await createAccount(storage, 'Acme')
+  const { key } = await createKey(storage, { account: account_id, name: 'test', scopes: ['*'], lifetimeMs: null })
+  const fingerprint = fingerprintOf(['f'], 'secret')
+  const claim = (idempotency_key: string): Claim => ({ account_id, key_id: key.id, idempotency_key, fingerprint })
+  return { storage, claim }
 }
 
 function start(t: TestContext, storage: Storage, everyMs?: number): IdempotentRequests {
@@ -52,23 +34,28 @@ function start(t: TestContext, storage: Storage, everyMs?: number): IdempotentRe
 }
 
 const never = async (): Promise<StoredResponse> => assert.fail('run again')
-const expired = new Date(Date.now() - 1).toISOString()
-const countIn = (file: DatabaseSync) => Number(file.prepare('select count(*) as n from stored_responses').get()?.n)
+const stored = query.selectFrom('stored_responses').select('expires_at')
+/** Lets all responses expire except one. */
+const expire = (kept = '') =>
+  query
+    .updateTable('stored_responses')
+    .set({ expires_at: new Date(Date.now() - 1).toISOString() })
+    .where('idempotency_key', '<>', kept)
 
 test('stores a response for 24 hours', async (t) => {
-  const { storage, file, claim } = await opened(t)
+  const { storage, claim } = await opened(t)
   const before = Date.now()
   await start(t, storage).run(claim('a'), async () => response)
-  const { expires_at } = file.prepare('select expires_at from stored_responses').get() as { expires_at: string }
-  const kept = Date.parse(expires_at) - day
-  assert.ok(kept >= before && kept <= Date.now(), expires_at)
+  const [row] = await storage.execute(stored)
+  const kept = Date.parse(String(row?.expires_at)) - day
+  assert.ok(kept >= before && kept <= Date.now(), String(kept))
 })
 
 test('frees the key of an expired response, even before it is purged', async (t) => {
-  const { storage, file, claim } = await opened(t)
+  const { storage, claim } = await opened(t)
   const requests = start(t, storage)
   await requests.run(claim('a'), async () => response)
-  file.prepare('update stored_responses set expires_at = ?').run(expired)
+  await storage.execute(expire())
   const other = { ...response, body: '{}' }
   const claimAgain = { ...claim('a'), fingerprint: fingerprintOf(['g'], 'secret') }
   assert.deepEqual(await requests.run(claimAgain, async () => other), { ...other, isReplayed: false })
@@ -88,14 +75,13 @@ test('never returns the response of another account, even for the same API key',
 })
 
 test('purges expired responses in batches, and no others', async (t) => {
-  const { storage, file, claim } = await opened(t)
+  const { storage, claim } = await opened(t)
   const first = start(t, storage)
-  const keys = Array.from({ length: 2 * purgeBatchSize + 10 }, (_, n) => `k${n}`)
-  await Promise.all(keys.map((key) => first.run(claim(key), async () => response)))
-  file.prepare(`update stored_responses set expires_at = ? where idempotency_key <> 'k7'`).run(expired)
+  for (let n = 0; n < 2 * purgeBatchSize + 10; n++) await first.run(claim(`k${n}`), async () => response)
+  await storage.execute(expire('k7'))
   assert.equal(await purgeExpired(storage), purgeBatchSize)
   start(t, storage, 5)
-  await eventually(() => countIn(file) === 1)
+  await eventually(async () => (await storage.execute(stored)).length === 1)
   assert.deepEqual({ ...(await first.run(claim('k7'), never)) }, { ...response, isReplayed: true })
 })
 

@@ -6,7 +6,7 @@ import { ForeignKeyViolation } from '../errors.ts'
 import { openStorage } from './open.ts'
 import type { Db, Storage } from './port.ts'
 import { detachBatchSize, finishRemoval, finishRemovals, type Removal } from './removal.ts'
-import { type Query, query } from './schema.ts'
+import { query } from './schema.ts'
 
 type Tables = {
   albums: { id: number; account_id: number }
@@ -14,25 +14,16 @@ type Tables = {
 }
 const made = query.withTables<Tables>()
 
-/** The purpose of each query that `removal` has built. */
-const purposes = new WeakMap<object, keyof Removal>()
-
-function tagged<Row>(purpose: keyof Removal, asked: Query<Row>): Query<Row> {
-  purposes.set(asked, purpose)
-  return asked
-}
-
 const albums = made.selectFrom('albums').select('id').orderBy('id')
 const tunes = made.selectFrom('tunes').select('id').orderBy('id')
 const removal: Removal = {
   detachLinks: async (db, id) => {
     const some = made.selectFrom('tunes').select('id').where('album_id', '=', id).limit(detachBatchSize)
     const detachment = made.deleteFrom('tunes').where('id', 'in', some).returning('id')
-    return (await db.execute(tagged('detachLinks', detachment))).length
+    return (await db.execute(detachment)).length
   },
   selectLink: (id) => tunes.where('album_id', '=', id).limit(1),
-  deleteRemoved: (id) =>
-    tagged('deleteRemoved', made.deleteFrom('albums').where('id', '=', id).where('account_id', '=', 0).returning('id')),
+  deleteRemoved: (id) => made.deleteFrom('albums').where('id', '=', id).where('account_id', '=', 0).returning('id'),
   selectRemoved: () => albums.where('account_id', '=', 0),
 }
 const removeThird = made.updateTable('albums').set({ account_id: 0 }).where('id', '=', 3)
@@ -55,19 +46,6 @@ async function open(t: TestContext, count: number): Promise<Storage> {
 
 const idsOf = async (db: Db, of: typeof albums | typeof tunes) => (await db.execute(of)).map(({ id }) => id)
 
-/** Returns the storage and the sizes of its batches. `before` runs before each batch. */
-function watched(real: Storage, before: (batch: number) => unknown = () => undefined) {
-  const batches: number[] = []
-  const execute: Db['execute'] = async (asked) => {
-    const isBatch = purposes.get(asked) === 'detachLinks'
-    if (isBatch) await before(batches.length)
-    const rows = await real.execute(asked)
-    if (isBatch) batches.push(rows.length)
-    return rows
-  }
-  return { db: { execute, write: real.write.bind(real) }, batches }
-}
-
 test('finishes all interrupted removals, even in two processes', async (t) => {
   const storage = await open(t, detachBatchSize + 1)
   await Promise.all([finishRemovals(storage, removal), finishRemovals(storage, removal)])
@@ -78,33 +56,30 @@ test('finishes all interrupted removals, even in two processes', async (t) => {
 
 test('deletes a record whose last link another process detaches after the deletion has failed', async (t) => {
   const storage = await open(t, 0)
+  const deletion = removal.deleteRemoved(1)
   let isLate = false
   const execute: Db['execute'] = async (asked) => {
-    if (isLate || purposes.get(asked) !== 'deleteRemoved') return storage.execute(asked)
+    if (isLate || asked !== deletion) return storage.execute(asked)
     isLate = true
     await storage.execute(made.insertInto('tunes').values({ id: 1, album_id: 1 }))
-    const failure = await storage.execute(asked).then(
-      () => assert.fail(),
-      (error) => error,
-    )
-    await storage.execute(made.deleteFrom('tunes'))
-    throw failure
+    try {
+      return await storage.execute(asked)
+    } finally {
+      await storage.execute(made.deleteFrom('tunes'))
+    }
   }
-  await finishRemoval({ execute, write: storage.write.bind(storage) }, removal, 1)
+  const late = { ...removal, deleteRemoved: () => deletion }
+  await finishRemoval({ execute, write: storage.write.bind(storage) }, late, 1)
+  assert.ok(isLate)
   assert.deepEqual(await idsOf(storage, albums), [2, 3])
 })
 
-test('throws, and does not delete a record that something other than links refers to', async (t) => {
+test('deletes no record in an account, and throws for a record that something other than links refers to', async (t) => {
   const storage = await open(t, 3)
+  await finishRemoval(storage, removal, 3)
+  assert.deepEqual(await idsOf(storage, albums), [1, 2, 3])
   await storage.execute(removeThird)
   await assert.rejects(finishRemoval(storage, removal, 3), ForeignKeyViolation)
-  assert.deepEqual(await idsOf(storage, albums), [1, 2, 3])
-})
-
-test('does not delete a record in an account', async (t) => {
-  const storage = await open(t, 0)
-  const { db } = watched(storage)
-  await finishRemoval(db, removal, 3)
   assert.deepEqual(await idsOf(storage, albums), [1, 2, 3])
 })
 
@@ -112,9 +87,16 @@ test('finishes other removals if one is stuck, and stops after the current step'
   const storage = await open(t, 2 * detachBatchSize)
   const stuck: Removal = { ...removal, selectRemoved: () => albums }
   await storage.execute(removeThird)
-  const { db, batches } = watched(storage)
-  await finishRemoval(db, removal, 1, () => batches.length === 1)
-  assert.deepEqual(batches, [detachBatchSize])
+  let batches = 0
+  const counting: Removal = {
+    ...removal,
+    detachLinks: (...parameters) => {
+      batches += 1
+      return removal.detachLinks(...parameters)
+    },
+  }
+  await finishRemoval(storage, counting, 1, () => batches === 1)
+  assert.equal((await idsOf(storage, tunes)).length, 5 * detachBatchSize)
   await assert.rejects(finishRemovals(storage, stuck), ForeignKeyViolation)
   assert.deepEqual(await idsOf(storage, albums), [3])
 })
