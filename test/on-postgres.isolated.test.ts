@@ -14,7 +14,7 @@ await runOnPostgres([
   'src/sessions/isolation.test.ts',
   'src/keys/{keyring,store}.test.ts',
   'src/limits/store.test.ts',
-  'src/links/{counts,link-list}.test.ts',
+  'src/links/link-list.test.ts',
   'src/redirect/directory.test.ts',
   'test/contract/{lists,safe-retries}.test.ts',
   'test/{export-clicks,isolation}.test.ts',

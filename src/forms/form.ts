@@ -86,21 +86,16 @@ export function list<const Absent>(
   const read = (raw: unknown) => {
     if (raw === undefined) return absent
     if (raw === repeated) return new Refusal('not_single.list')
-    const values = raw === null ? [] : valuesIn(raw, rule)
-    return values === null || (Array.isArray(values) && values.length > most)
-      ? new Refusal('too_many', { most })
-      : values
+    const texts = raw === null ? [] : textsOf(raw, most)
+    if (texts instanceof Refusal) return texts
+    const values = valuesOf(texts, rule)
+    return Array.isArray(values) && values.length > most ? new Refusal('too_many', { most }) : values
   }
   return { schema, required: false, acceptsEmpty: true, list: true, read }
 }
 
-/** Texts of one list, with duplicates and empty ones. A body of a megabyte could have half a million. */
-const maxTexts = 1_000
-
-/** Returns the values in a list; null for too many texts. Drops values that differ from an earlier value only in case. */
-function valuesIn(raw: unknown, rule: Rule<string>): string[] | Refusal | null {
-  const texts = textsOf(raw)
-  if (texts === null || texts instanceof Refusal) return texts
+/** Returns the values of texts, without values that differ from an earlier one only in case. */
+function valuesOf(texts: readonly string[], rule: Rule<string>): string[] | Refusal {
   const values = new Map<string, string>()
   for (const text of texts) {
     const value = rule.parse(text)
@@ -111,17 +106,20 @@ function valuesIn(raw: unknown, rule: Rule<string>): string[] | Refusal | null {
   return [...values.values()]
 }
 
-/** Returns the non-empty texts in a list; null for too many texts. */
-function textsOf(raw: unknown): string[] | Refusal | null {
+/** Texts of one list, with duplicates and empty ones. A body of a megabyte could have half a million. */
+const maxTexts = 1_000
+
+/** Returns the non-empty texts in a list. */
+function textsOf(raw: unknown, most: number): string[] | Refusal {
   const texts: string[] = []
   const items: readonly unknown[] = Array.isArray(raw) ? raw : [raw]
-  if (items.length > maxTexts) return null
+  if (items.length > maxTexts) return new Refusal('too_many', { most })
   for (const item of items) {
     const text = textOf(item, {})
     if (text instanceof Refusal) return text
     if (Array.isArray(raw) && text.includes(',')) return new Refusal('invalid_character.comma')
     const parts = text.split(',', maxTexts + 1)
-    if (parts.length > maxTexts) return null
+    if (parts.length > maxTexts) return new Refusal('too_many', { most })
     texts.push(...parts.map((part) => part.trim()))
   }
   return texts.filter((text) => text !== '')

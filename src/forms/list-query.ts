@@ -3,9 +3,8 @@ import type { GroupIds, PageRequest } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { type Field, type Form, form, optional, type Rule } from './form.ts'
 import { Type } from './json-schema.ts'
-import { integer, notAllowed, oneOf } from './rules.ts'
+import { integer, oneOf } from './rules.ts'
 
-const pageSizes = [10, 25, 50, 100] as const
 const maxSearch = 255
 
 const searchText = (searchesWords: boolean): Rule<string> => ({
@@ -19,10 +18,7 @@ const searchText = (searchesWords: boolean): Rule<string> => ({
 })
 
 /** The number of rows on a page. */
-export const pageSize: Rule<number> = {
-  schema: Type.Enum([...pageSizes], { description: 'Records per page.' }),
-  parse: (text) => pageSizes.find((size) => String(size) === text) ?? notAllowed(pageSizes),
-}
+export const pageSize = oneOf([10, 25, 50, 100], 'Records per page.')
 
 const pageNumber = integer({
   default: 1,

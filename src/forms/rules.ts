@@ -4,15 +4,18 @@ import { Refusal } from '../violations.ts'
 import type { Rule } from './form.ts'
 import { Type } from './json-schema.ts'
 
-/** A rule for one of a few words, in this spelling. */
-export function oneOf<const Value extends string>(allowed: readonly Value[], description: string): Rule<Value> {
+/** A rule for one of a few words or numbers, in this spelling. */
+export function oneOf<const Value extends string | number>(
+  allowed: readonly Value[],
+  description: string,
+): Rule<Value> {
   return {
     schema: Type.Enum([...allowed], { description }),
-    parse: (text) => allowed.find((value) => value === text) ?? notAllowed(allowed),
+    parse: (text) => allowed.find((value) => String(value) === text) ?? notAllowed(allowed),
   }
 }
 
-export function notAllowed(allowed: readonly (string | number)[]): Refusal {
+function notAllowed(allowed: readonly (string | number)[]): Refusal {
   return new Refusal('not_allowed', { options: `${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}` })
 }
 

@@ -141,23 +141,15 @@ interface EndingLink {
 
 export const maxEndingLinks = 1_000
 
-interface EndingQuery {
-  /** In Unix milliseconds. */
-  readonly now: number
-  /** The time of the last dismissal, which leaves out the links of its notice. In Unix milliseconds; 0 for none. */
-  readonly dismissedAt: number
-  /** The maximum number of ending links, and of ended links. */
-  readonly limit: number
-}
-
 /**
- * Finds the account's enabled links that end within `endingDays` or ended in the last `endingDays`. A reached click limit
- * ends a link at its last click, and is found among the newest `maxUsedUpLinks` expired links.
+ * Finds the account's enabled links that end within `endingDays` or ended in the last `endingDays`, `limit` of each. A reached
+ * click limit ends a link at its last click, and is found among the newest `maxUsedUpLinks` expired links. `dismissedAt` is
+ * the time of the last dismissal, which leaves out the links of its notice; 0 for none. Times are in Unix milliseconds.
  */
 export async function findEndingLinks(
   db: Db,
   account: number,
-  { now, dismissedAt, limit }: EndingQuery,
+  { now, dismissedAt, limit }: Readonly<Record<'now' | 'dismissedAt' | 'limit', number>>,
 ): Promise<{ readonly ending: EndingLinks; readonly ended: EndingLinks }> {
   const days = endingDays * dayMs
   await settleStatuses(db, account)

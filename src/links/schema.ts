@@ -15,7 +15,7 @@ import {
 } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
-import { integer, notAllowed, oneOf, parseInteger, tagName, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
+import { integer, oneOf, parseInteger, tagName, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
 import { shownVersion } from '../lib/record-version.ts'
 import { parseBoundedText } from '../lib/text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
@@ -63,9 +63,7 @@ const limitSchema = Type.Integer({
   description:
     'The number of human clicks after which the link expires. Bots and previews see a preview page and use no clicks.',
 })
-const redirectSchema = Type.Enum([...redirectStatuses], {
-  description: 'The redirect status: 302 and 307 are temporary, 301 and 308 permanent.',
-})
+const redirect = 'The redirect status: 302 and 307 are temporary, 301 and 308 permanent.'
 const tagsOptions = {
   most: maxTags,
   description: 'The names of the tags, sorted. A name without a tag becomes a tag, which needs the scope `tags:write`.',
@@ -97,7 +95,7 @@ export const linkSchema = Type.Object(
     expiration_url: urlOrNull(expiration),
     has_redirect_password: flag('True if visitors have to enter a password.'),
     forward_query: forwardSchema,
-    redirect_status: redirectSchema,
+    redirect_status: Type.Enum([...redirectStatuses], { description: redirect }),
     tags: Type.Array(Type.String(), { maxItems: maxTags, description: tagsOptions.description }),
     notes: orNull(notesSchema),
     archived: archivedSchema,
@@ -203,11 +201,7 @@ const password: Rule<string> = {
   }),
   parse: parsePassword,
 }
-const redirectStatus: Rule<(typeof redirectStatuses)[number]> = {
-  schema: redirectSchema,
-  number: true,
-  parse: (text) => redirectStatuses.find((status) => String(status) === text) ?? notAllowed(redirectStatuses),
-}
+const redirectStatus = { ...oneOf(redirectStatuses, redirect), number: true }
 const boolean = (schema: typeof disabledSchema): Rule<boolean> => ({
   schema,
   number: true,

@@ -9,12 +9,22 @@ import { runs } from '../../test/runs.ts'
 import { createAccount } from '../accounts/store.ts'
 import { insertDomain } from '../domains/store.ts'
 import { Failure, ForeignKeyViolation } from '../errors.ts'
+import { insertSpace } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
 import { finishRemoval } from '../storage/removal.ts'
 import { isRead, query } from '../storage/schema.ts'
 import { beginTagRemoval, findTagByName, tagRemoval } from '../tags/store.ts'
 import { tagsOf } from './schema.ts'
-import { changeLink, findLink, findLinkForUpdate, findLinksByAlias, insertLink, linksAfter } from './store.ts'
+import {
+  changeLink,
+  countLinksIn,
+  findLink,
+  findLinkForUpdate,
+  findLinksByAlias,
+  insertLink,
+  linksAfter,
+  maxCountedLinks,
+} from './store.ts'
 
 const noUrls = { homepage_url: null, not_found_url: null }
 
@@ -95,6 +105,23 @@ test('stores given clicks and times, and finds a link by its alias in any case, 
   )
   assert.deepEqual(await linksAfter(storage, account, record.id, 10), [])
   assert.deepEqual(await linksAfter(storage, account + 1, 0, 10), [])
+})
+
+test('counts the links of an account by domain and by space, up to 1,001 each', async () => {
+  const { account, domain } = await newDomain()
+  const none = await newDomain()
+  const { record: space } = await insertSpace(storage, account, { name: 'Sales', color: 1 })
+  for (let n = 0; n <= maxCountedLinks; n++) {
+    await insertLink(storage, account, domain, { ...plainLink, alias: `alias${n}`, space_id: n < 2 ? space.id : null })
+  }
+  const empty = (await insertDomain(storage, account, { name: 'empty.example', nameUnicode: '' }, noUrls)).record
+  const inDomains = (owner: number) => countLinksIn(storage, owner, 'domain_id', [domain.id, empty.id, 99_999])
+  assert.deepEqual([...(await inDomains(account))].sort(), [
+    [domain.id, maxCountedLinks],
+    [empty.id, 0],
+  ])
+  assert.deepEqual([...(await countLinksIn(storage, account, 'space_id', [space.id]))], [[space.id, 2]])
+  assert.equal((await inDomains(none.account)).size, 0)
 })
 
 test('a domain or a space that another request deletes at the same time is unknown', async () => {
