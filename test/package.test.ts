@@ -74,9 +74,8 @@ test('the npm package installs as a global command that serves a link', { timeou
     ...(process.env.PATH ?? '').split(delimiter).filter((path) => !path.includes('node_modules')),
   ].join(delimiter)
   const variables = { PATH, HOME: join(cwd, 'home'), PORT: '0', REDIRECT_PORT: String(await freePort()) }
-  assert.equal((await startProgram(t, ['waymark', 'version'], variables, { cwd }).ended).stdout, `${version}\n`)
   const help = await startProgram(t, ['waymark', 'help'], variables, { cwd }).ended
-  assert.match(help.stdout, /^Usage: waymark COMMAND$/m)
+  assert.ok(help.stdout.startsWith(`Waymark ${version}\n\nUsage: waymark COMMAND\n`), help.stdout)
   assert.doesNotMatch(help.stdout, /npx/)
 
   const server = await listening(startProgram(t, ['waymark', 'start'], variables, { cwd }))

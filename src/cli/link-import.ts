@@ -73,7 +73,8 @@ export const linkImportCommand = accountCommand({
         `Row ${row}${column === null ? '' : `, column ${printable(column)}`}: ${printable(message).replaceAll('\n', ' ')}\n`,
       )
     }
-    return { text: summarize({ links: links.length, failed, stored, existing }), code }
+    const leftOut = existing === 0 ? '' : ` ${count(existing, 'row')} left out, whose alias exists already.`
+    return { text: summarize(links.length, failed, stored) + leftOut, code }
   },
 })
 
@@ -142,21 +143,9 @@ function errorsOf({ row, fields, link }: CheckedRow, { columns, headers }: Impor
   })
 }
 
-interface Counts {
-  readonly links: number
-  readonly failed: number
-  readonly existing: number
-  readonly stored: boolean
-}
-
-function summarize({ existing, ...counts }: Counts): string {
-  const skipped = existing === 0 ? '' : ` ${count(existing, 'row')} left out, whose alias exists already.`
-  return `${summarizeRest(counts)}${skipped}`
-}
-
-function summarizeRest({ links, failed, stored }: Omit<Counts, 'existing'>): string {
+function summarize(links: number, failed: number, isStored: boolean): string {
   const rows = `${count(failed, 'row')} ${failed === 1 ? 'has' : 'have'} errors`
-  if (stored) return `Created ${count(links)}.${failed === 0 ? '' : ` ${rows}.`}`
+  if (isStored) return `Created ${count(links)}.${failed === 0 ? '' : ` ${rows}.`}`
   if (failed === 0 && links === 0) return 'Nothing to create.'
   if (failed === 0) return `${count(links)} can be created. Nothing is stored yet: add --yes to create them.`
   const others = links === 0 ? '' : `, or add --yes --skip-errors to create the other ${count(links)}`

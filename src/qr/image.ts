@@ -62,31 +62,20 @@ export function decodeRgbaPng(png: Buffer, maxSide: number): Raster | null {
   if (![width, height].every((side) => side >= 1 && side <= maxSide)) return null
   const packed = png.subarray(dataAt + 8, png.length - endBytes - 4)
   if (!encodePng({ width, height, format: 'rgba', data: packed }).equals(png)) return null
-  const lines = inflateExactly(packed, height * (1 + 4 * width))
-  if (lines === null) return null
-  const data = new Uint8Array(4 * width * height)
-  for (let y = 0; y < height; y++) {
-    const start = y * (1 + 4 * width)
-    if (lines[start] !== 0) return null
-    data.set(lines.subarray(start + 1, start + 1 + 4 * width), 4 * width * y)
-  }
-  return { width, height, data }
+  const stride = 1 + 4 * width
+  const inflated = inflate(packed, height * stride)
+  if (inflated?.length !== height * stride) return null
+  const lines = Array.from({ length: height }, (_, y) => inflated.subarray(y * stride + 1, (y + 1) * stride))
+  return withFilterTypes(lines).equals(inflated) ? { width, height, data: Buffer.concat(lines) } : null
 }
 
-/** Returns the inflated bytes; null if they have another length, or if other bytes follow the packed ones. */
-function inflateExactly(packed: Buffer, length: number): Buffer | null {
+/** Returns at most `max` bytes; null if there are more, or if other bytes follow the packed ones. */
+function inflate(packed: Buffer, max: number): Buffer | null {
   try {
-    const { buffer, engine } = inflateSync(packed, { maxOutputLength: length, info: true }) as unknown as Inflated
-    return buffer.length === length && engine.bytesWritten === packed.length ? buffer : null
+    return inflateSync(packed, { maxOutputLength: max, rejectGarbageAfterEnd: true })
   } catch {
     return null
   }
-}
-
-/** The result of zlib with the option `info`. */
-interface Inflated {
-  readonly buffer: Buffer
-  readonly engine: { readonly bytesWritten: number }
 }
 
 export interface Raster {
