@@ -8,19 +8,16 @@ import { drawQr, qrQuery } from '../links/qr.ts'
 import { linkOf } from '../links/schema.ts'
 import { findQrStyle } from '../qr/store.ts'
 import { accountCommand } from './accounts.ts'
-import { flag, optionalFile, WrongUse } from './arguments.ts'
+import { WrongUse } from './arguments.ts'
 import { checkedFields, formatViolations, givenFields, optionsOf } from './form-options.ts'
 import { isTerminal } from './output.ts'
 import { aliasNote, aliasOperand, chooseLink, domainOfAlias, ownShortUrls, withIds } from './references.ts'
-import { writeExport } from './transfer.ts'
-
-const outputFile = optionalFile('the file to write (default, or if "-": standard output)')
-const force = flag('overwrite the file if it exists')
+import { exportFile, force, writeExport } from './transfer.ts'
 
 export const linkFileCommands = {
   export: accountCommand({
     summary: 'Write links to a CSV or JSON Lines file, with the filters of a list.',
-    arguments: { operand: outputFile, ...optionsOf(exportQuery), force },
+    arguments: { operand: exportFile, ...optionsOf(exportQuery), force },
     run: async (db, { operand: file, account, force, ...options }, terminal) => {
       const query = checkedFields(exportQuery, await withIds(db, account, givenFields(exportQuery, options)))
       return writeExport(linkFile(db, account, query, await ownShortUrls(db)), file, force, terminal)
@@ -31,7 +28,7 @@ export const linkFileCommands = {
     summary: 'Draw the QR code of a link as SVG or PNG, in the style of its domain.',
     arguments: {
       operand: aliasOperand,
-      output: { ...outputFile, help: `${outputFile.help}. The name implies the format if it ends in .svg or .png` },
+      output: { ...exportFile, help: `${exportFile.help}. The name implies the format if it ends in .svg or .png` },
       ...optionsOf(qrQuery),
       domain: domainOfAlias,
       force,

@@ -1,7 +1,8 @@
 /** Output for people at a terminal and for programs. */
 import { createInterface } from 'node:readline'
-import type { Readable, Stream, Writable } from 'node:stream'
+import type { Stream, Writable } from 'node:stream'
 import { WrongUse } from './arguments.ts'
+import type { Terminal } from './command.ts'
 
 export function json(value: unknown): string {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
@@ -27,13 +28,8 @@ function widthOf(text: string): number {
   return [...text].length
 }
 
-interface Asked {
-  readonly input: () => Readable
-  readonly err: Writable
-}
-
 /** Asks for confirmation, unless `yes`. Returns true only for "y" or "yes". Throws `WrongUse` without a terminal. */
-export async function isConfirmed(text: string, yes: boolean, { input: open, err }: Asked): Promise<boolean> {
+export async function isConfirmed(text: string, yes: boolean, { input: open, err }: Terminal): Promise<boolean> {
   if (yes) return true
   const question = printable(text)
   const input = open()

@@ -66,18 +66,11 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
   }
 }
 
-interface Found {
-  /** The program and the words that name the command. */
-  readonly path: string
-  readonly command: Command
-  /** The words that may follow a group of commands. */
-  readonly names: readonly string[]
-  /** The arguments after the name. */
-  readonly rest: readonly string[]
-}
-
-/** Finds the command, or the group of commands, that the first one or two arguments name. */
-function findCommand(args: readonly string[]): Found {
+/**
+ * Finds the command, or the group of commands, that the first one or two arguments name. `path` is the program with these
+ * words, `names` are the words that may follow a group, and `rest` are the other arguments.
+ */
+function findCommand(args: readonly string[]) {
   for (const words of [2, 1]) {
     const name = args.slice(0, words).join(' ')
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined

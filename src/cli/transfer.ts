@@ -25,8 +25,8 @@ import { ownShortUrls } from './references.ts'
 export const transferables = [domainTransfer, spaceTransfer, tagTransfer, linkTransfer, clickTransfer]
 
 const recordList = new Intl.ListFormat('en').format([...resourceNames, 'clicks'])
-const exportFile = optionalFile('the file to write (default, or if "-": standard output)')
-const force = flag('overwrite the file if it exists')
+export const exportFile = optionalFile('the file to write (default, or if "-": standard output)')
+export const force = flag('overwrite the file if it exists')
 
 export const transferCommands = {
   export: accountCommand({

@@ -17,25 +17,16 @@ const maxImageSide = 2048
 /** The sides that a logo may have, the first of which that fits into `maxLogoBytes` is used. */
 const sides = [maxLogoSide, 192, 128, 96]
 
-class Rejection extends Error {
-  readonly problem: LogoProblem
-
-  constructor(problem: LogoProblem) {
-    super(problem)
-    this.problem = problem
-  }
-}
-
 type ImageType = 'png' | 'jpeg' | 'svg'
 
-/** Draws an image file. Throws `Rejection`. */
-function draw(file: Buffer): Raster {
+/** Draws an image file. */
+function draw(file: Buffer): Raster | LogoProblem {
   const type = imageTypeOf(file)
-  if (type === null) throw new Rejection('type')
+  if (type === null) return 'type'
   try {
     return type === 'svg' ? drawSvgFile(file.toString('utf8')) : drawBitmap(file, type)
-  } catch (error) {
-    throw error instanceof Rejection ? error : new Rejection('damaged')
+  } catch {
+    return 'damaged'
   }
 }
 
@@ -50,20 +41,22 @@ function imageTypeOf(file: Buffer): ImageType | null {
 /** Without fonts, text shows nothing. The library ignores scripts and references to other files. */
 const font = { loadSystemFonts: false }
 
-function drawSvgFile(svg: string): Raster {
+function drawSvgFile(svg: string): Raster | LogoProblem {
   const { width, height } = new Resvg(svg, { font })
-  return render(new Resvg(svg, { font, fitTo: { mode: width > height ? 'width' : 'height', value: maxLogoSide } }))
+  const image = render(
+    new Resvg(svg, { font, fitTo: { mode: width > height ? 'width' : 'height', value: maxLogoSide } }),
+  )
+  return isEmpty(image) ? 'empty' : image
 }
 
-function drawBitmap(file: Buffer, type: Exclude<ImageType, 'svg'>): Raster {
+function drawBitmap(file: Buffer, type: Exclude<ImageType, 'svg'>): Raster | LogoProblem {
   const href = `data:image/${type};base64,${file.toString('base64')}`
   // The document has the size that the header of the image states.
   const svg = new Resvg(`<svg xmlns="http://www.w3.org/2000/svg"><image href="${href}"/></svg>`, { font })
-  if (Math.max(svg.width, svg.height) > maxImageSide) throw new Rejection('size')
+  if (Math.max(svg.width, svg.height) > maxImageSide) return 'size'
   const image = render(svg)
   // The library leaves out an image that it can't decode.
-  if (isEmpty(image)) throw new Rejection('damaged')
-  return image
+  return isEmpty(image) ? 'damaged' : image
 }
 
 /** Returns whether all pixels are transparent. */
@@ -80,8 +73,8 @@ function render(svg: InstanceType<typeof Resvg>): Raster {
   return { width, height, data: pixels }
 }
 
-/** Encodes the image with the largest side that fits. */
-function encodeLogo(image: Raster): Buffer {
+/** Encodes the image with the largest side that fits. Returns null if none does. */
+function encodeLogo(image: Raster): Buffer | null {
   const longest = Math.max(image.width, image.height)
   for (const side of sides) {
     const scale = Math.min(1, side / longest)
@@ -93,7 +86,7 @@ function encodeLogo(image: Raster): Buffer {
     const logo = encodePng({ width, height, format: 'rgba', data })
     if (logo.length <= maxLogoBytes) return logo
   }
-  throw new Rejection('size')
+  return null
 }
 
 /** The sizes in pixels at which the code must be readable. */
@@ -117,15 +110,11 @@ await initWasm(readFileSync(fileURLToPath(import.meta.resolve('@resvg/resvg-wasm
 
 /** Reads the logo from the file, and scans the code with it. */
 export function respond(request: LogoRequest): LogoResponse {
-  try {
-    const image = draw(Buffer.from(request.file, 'base64'))
-    if (isEmpty(image)) return { problem: 'empty' }
-    const logo = encodeLogo(image)
-    return isReadable(logo, request) ? { logo: logo.toString('base64') } : { problem: 'unreadable' }
-  } catch (error) {
-    if (error instanceof Rejection) return { problem: error.problem }
-    throw error
-  }
+  const image = draw(Buffer.from(request.file, 'base64'))
+  if (typeof image === 'string') return { problem: image }
+  const logo = encodeLogo(image)
+  if (logo === null) return { problem: 'size' }
+  return isReadable(logo, request) ? { logo: logo.toString('base64') } : { problem: 'unreadable' }
 }
 
 if (import.meta.main) process.stdout.write(JSON.stringify(respond(JSON.parse(readFileSync(0, 'utf8')))))
