@@ -44,8 +44,7 @@ const isTitleOnTop = `(() => {
 
 for (const [link, name, options] of [
   [2, 'on a desktop', {}],
-  [4, 'on a phone', phone()],
-  [6, 'on a narrow phone without scripts', { ...phone(320), javaScriptEnabled: false }],
+  [4, 'on a narrow phone without scripts', { ...phone(320), javaScriptEnabled: false }],
 ] as const) {
   test(`an offer to undo stays on the next page, moves nothing, and can be used or dismissed, ${name}`, {
     skip,
