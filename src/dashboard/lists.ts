@@ -169,42 +169,39 @@ function pageSizes({ perPage, sizeHref }: Pagination): Html | null {
   return html`<p class="sizes"><span aria-hidden="true">Rows per page</span>${sizes}</p>`
 }
 
+/** A control above a list, and the label of its value, or null if it does not filter. */
 export interface Filter {
-  readonly name: string
-  readonly label: string
-  /** The first option means "any". */
-  readonly options: readonly Choice[]
+  readonly control: Html
+  readonly label: string | null
 }
 
-/** A filter by several values, which people type with commas between them. */
-export interface TextFilter {
-  readonly name: string
-  readonly label: string
-  readonly placeholder: string
-  readonly value: string
-  readonly suggestions: readonly string[]
+/** Returns a filter by one of the options. The first option means "any". */
+export function selectFilter(list: ListState, name: string, label: string, options: readonly Choice[]): Filter {
+  const value = list.filterValue(name)
+  const all = attributes({ id: `filter-${name}`, name, 'data-set': value !== options[0]?.value })
+  const chosen = options.find((option) => option.value === value)?.label ?? `${label} ${value}`
+  return {
+    control: html`<div class="select"><label class="hidden-text" for="filter-${name}">${label}</label><select${all}>${optionsOf(options, value)}</select></div>`,
+    label: value === '' ? null : chosen,
+  }
+}
+
+/** Returns a filter by tags, which people type with commas between them. */
+export function tagsFilter(value: string, suggestions: readonly string[]): Filter {
+  const id = 'filter-tags'
+  const all = { id, name: 'tags', value, placeholder: 'All tags', list: `${id}-suggestions`, autocomplete: 'off' }
+  const options = suggestions.map((each) => html`<option value="${each}"></option>`)
+  return {
+    control: html`<div class="select"><label class="hidden-text" for="${id}">Tags</label><input${attributes({ ...all, 'data-list': true, 'data-set': value !== '' })}>
+<datalist id="${id}-suggestions">${options}</datalist></div>`,
+    label: value === '' ? null : value,
+  }
 }
 
 /** Renders the form above a list: a search field with the label `search`, and filters. */
-export function filterBar(list: ListState, search: string, filters: readonly (Filter | TextFilter)[]): Html {
-  const controls = filters.map((filter) => {
-    const { name, label } = filter
-    if ('suggestions' in filter) return textFilter(filter)
-    const { options } = filter
-    const value = list.filterValue(name)
-    const all = attributes({ id: `filter-${name}`, name, 'data-set': value !== (options[0]?.value ?? '') })
-    return html`<div class="select"><label class="hidden-text" for="filter-${name}">${label}</label><select${all}>${optionsOf(options, value)}</select></div>`
-  })
+export function filterBar(list: ListState, search: string, filters: readonly Filter[]): Html {
   return html`<form class="filters" method="get" action="${list.path}" role="search" data-live="results">
 <div class="search">${icon('search')}<label class="hidden-text" for="filter-search">${search}</label>
 <input type="search" id="filter-search" name="search" value="${list.query.search ?? ''}" placeholder="${search}" autocomplete="off" spellcheck="false"></div>
-${controls}${hiddenFields(list.preserved)}<button class="button plain without-script">Apply</button></form>`
-}
-
-function textFilter({ name, label, placeholder, value, suggestions }: TextFilter): Html {
-  const id = `filter-${name}`
-  const all = attributes({ id, name, value, placeholder, list: `${id}-suggestions`, autocomplete: 'off' })
-  const options = suggestions.map((each) => html`<option value="${each}"></option>`)
-  return html`<div class="select"><label class="hidden-text" for="${id}">${label}</label><input${all}${attributes({ 'data-list': true, 'data-set': value !== '' })}>
-<datalist id="${id}-suggestions">${options}</datalist></div>`
+${filters.map(({ control }) => control)}${hiddenFields(list.preserved)}<button class="button plain without-script">Apply</button></form>`
 }

@@ -15,7 +15,7 @@ import type { Page, Storage } from '../../storage/port.ts'
 import { type Tag, tagOperations } from '../../tags/schema.ts'
 import { findTagByName, tagRecords } from '../../tags/store.ts'
 import { sparkline } from '../charts/small-charts.ts'
-import { type Filter, filterBar, ListState, linkListState, type TextFilter } from '../lists.ts'
+import { type Filter, filterBar, ListState, linkListState, selectFilter, tagsFilter } from '../lists.ts'
 import type { PageContent, Pages, Services } from '../pages.ts'
 import { linkButton, menu, menuForm } from '../parts/buttons.ts'
 import type { Choice } from '../parts/fields.ts'
@@ -138,13 +138,8 @@ async function listPage(
   const shown = { title: 'Links', place: 'links' } as const
   const newLink = linkButton({ label: 'New link', href: `${home}/new`, weight: 'primary', icon: 'plus' })
   const action = html`<div class="actions">${importButton}${newLink}</div>`
-  const filters = filtersFor(choices)
-  const labels = filters.flatMap((filter) => {
-    if ('suggestions' in filter) return filter.value === '' ? [] : filter.value
-    const { name, label, options } = filter
-    const chosen = list.filterValue(name)
-    return chosen === '' ? [] : (options.find(({ value }) => value === chosen)?.label ?? `${label} ${chosen}`)
-  })
+  const filters = filtersFor(list, choices)
+  const labels = filters.flatMap(({ label }) => label ?? [])
   const isWhole = labels.length === 0 && list.query.search === null && choices.tagFilter.unknown === null
   if (page.total === 0 && isWhole) {
     if (choices.domains.length === 0) return { ...shown, body: addDomainFirst }
@@ -156,7 +151,7 @@ async function listPage(
   return { ...shown, action, body }
 }
 
-function filtersFor({ domains, spaces, tagNames, tagFilter }: ListChoices): (Filter | TextFilter)[] {
+function filtersFor(list: ListState, { domains, spaces, tagNames, tagFilter: { text } }: ListChoices): Filter[] {
   const any = (label: string): Choice => ({ value: '', label })
   const withoutSpace = { value: noSpace, label: 'No space' }
   const states = statuses.map((value) => ({ value, label: capitalize(value) }))
@@ -165,17 +160,15 @@ function filtersFor({ domains, spaces, tagNames, tagFilter }: ListChoices): (Fil
     { value: 'ending', label: `Ends within ${endingDays} days` },
   ]
   return [
-    { name: 'domain_id', label: 'Domain', options: [any('All domains'), ...domains.map(domainChoice)] },
-    { name: 'space_id', label: 'Space', options: [any('All spaces'), withoutSpace, ...spaces.map(spaceChoice)] },
-    { name: 'status', label: 'Status', options: [any('Any status'), ...states, ...activities] },
-    ...(tagNames.length === 0 && tagFilter.text === ''
-      ? []
-      : [{ name: 'tags', label: 'Tags', placeholder: 'All tags', value: tagFilter.text, suggestions: tagNames }]),
-    {
-      name: 'archived',
-      label: 'Archived links',
-      options: [any('Unarchived'), { value: 'true', label: 'Archived' }, { value: 'any', label: 'All links' }],
-    },
+    selectFilter(list, 'domain_id', 'Domain', [any('All domains'), ...domains.map(domainChoice)]),
+    selectFilter(list, 'space_id', 'Space', [any('All spaces'), withoutSpace, ...spaces.map(spaceChoice)]),
+    selectFilter(list, 'status', 'Status', [any('Any status'), ...states, ...activities]),
+    ...(tagNames.length === 0 && text === '' ? [] : [tagsFilter(text, tagNames)]),
+    selectFilter(list, 'archived', 'Archived links', [
+      any('Unarchived'),
+      { value: 'true', label: 'Archived' },
+      { value: 'any', label: 'All links' },
+    ]),
   ]
 }
 
