@@ -10,7 +10,7 @@ import { type Html, html } from '../http/html.ts'
 import type { Space } from '../spaces/schema.ts'
 import { spaceRecords } from '../spaces/store.ts'
 import type { Db, Storage } from '../storage/port.ts'
-import type { Precondition, Versioned } from '../storage/records.ts'
+import type { Precondition, Records, Versioned } from '../storage/records.ts'
 import { tagRecords } from '../tags/store.ts'
 import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from './pages.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from './parts/buttons.ts'
@@ -187,32 +187,30 @@ export async function loadChoices(
   account: number,
   chosen: { readonly domains?: readonly unknown[]; readonly spaces?: readonly unknown[] },
 ): Promise<Choices> {
-  const byName = { ...firstChoices, sortBy: 'name', direction: 'asc' } as const
   const [domains, spaces] = await Promise.all([
-    domainRecords.list(storage, account, byName),
-    spaceRecords.list(storage, account, byName),
+    choicesOf(domainRecords, storage, account, chosen.domains),
+    choicesOf(spaceRecords, storage, account, chosen.spaces),
   ])
-  return {
-    domains: await withChosen(domains.rows, chosen.domains, (id) => domainRecords.find(storage, account, id)),
-    spaces: await withChosen(spaces.rows, chosen.spaces, (id) => spaceRecords.find(storage, account, id)),
-  }
+  return { domains, spaces }
+}
+
+async function choicesOf<Row extends Space | Domain>(
+  records: Records<Row>,
+  storage: Storage,
+  account: number,
+  chosen: readonly unknown[] = [],
+): Promise<readonly Row[]> {
+  const { rows } = await records.list(storage, account, { ...firstChoices, sortBy: 'name', direction: 'asc' })
+  const ids = new Set(chosen.flatMap((id) => positiveInteger(String(id)) ?? []))
+  const unlisted = ids.difference(new Set(rows.map(({ id }) => id)))
+  const others = await Promise.all([...unlisted].map((id) => records.find(storage, account, id)))
+  return [...rows, ...others.flatMap((found) => found?.record ?? [])]
 }
 
 /** Returns the sorted names of the newest tags. */
 export async function loadTagNames(storage: Storage, account: number): Promise<readonly string[]> {
   const { rows } = await tagRecords.list(storage, account, { ...firstChoices, sortBy: 'id', direction: 'desc' })
   return rows.map(({ name }) => name).sort((one, other) => one.localeCompare(other, 'en'))
-}
-
-async function withChosen<Row extends { readonly id: number }>(
-  rows: readonly Row[],
-  chosen: readonly unknown[] = [],
-  find: (id: number) => Promise<Versioned<Row> | undefined>,
-): Promise<readonly Row[]> {
-  const listed = new Set(rows.map(({ id }) => id))
-  const ids = new Set(chosen.flatMap((id) => positiveInteger(String(id)) ?? []))
-  const others = await Promise.all([...ids.difference(listed)].map(find))
-  return [...rows, ...others.flatMap((found) => found?.record ?? [])]
 }
 
 export function spaceChoice({ id, name }: Space): Choice {
