@@ -288,7 +288,7 @@ function parseNotice(value: string): StoredNotice | null {
   return { code: code as Notice['code'], count, failed, id, undo }
 }
 
-/** Returns the name of the record, and the link if the record is one. */
+/** Returns the record name, and the link if the record is one. */
 async function findNamed(
   { code, id }: StoredNotice,
   { storage: db, account, shortUrl }: NoticeContext,

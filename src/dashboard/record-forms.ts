@@ -50,7 +50,7 @@ export interface RecordForms<Row extends { readonly id: number }> {
   readonly newPage: FormPage
   /** Returns the values of the form for an existing record; its fields by default. */
   readonly valuesOf?: (record: Row) => Fields
-  /** Returns the fields of the API for the values of a form; the same by default. */
+  /** Converts form values to API fields. By default, they are the same. */
   readonly fieldsIn?: (values: Fields) => Fields
   readonly editForm: (record: Row, request: PageRequest) => Promise<EditForm>
 }
@@ -149,7 +149,7 @@ function preconditionFrom(version: unknown): Precondition | null {
   }
 }
 
-/** Returns the values of the fields. Throws `validation_failed`. */
+/** Returns the parsed values. Throws `validation_failed`. */
 export function valuesIn<Values>(form: Pick<Form<Values>, 'check'>, fields: Fields): Values {
   const values = form.check(fields)
   if (values instanceof Failure) throw values

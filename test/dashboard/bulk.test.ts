@@ -115,7 +115,7 @@ describe('all links that match', () => {
     }
   })
 
-  test('are those that match when the action begins, and need a valid action and destination', async () => {
+  test('are selected when the action begins, which needs a valid name and destination', async () => {
     const { domain, link, browser } = await newEditor()
     await link({ title: 'sale' })
     const all = { matching: '1', next: '/app/links?search=sale' }

@@ -181,7 +181,7 @@ describe('returns 409 with both versions after someone else saved', () => {
       await place.stored('/spaces', { name: 'Twin' }),
     ]
     await clash(`/app/links/${id}`, { space_id: `${red.id}` }, { space_id: `${blue.id}` }, ['Space', 'Twin'])
-    // Equal tags are no difference, and browsers don't send unchecked boxes.
+    // Tags are the same in another spelling, and browsers don't send unchecked boxes.
     const theirTime = { tags: 'Print', disabled: 'true', active_period_end_at: '2027-01-01T23:30' }
     for (const [at, shown] of [
       ['2027-01-02T00:30', 'Jan 2, 2027, 00:30 UTC'],
