@@ -79,11 +79,7 @@ export function readPeriod({ period, compare, from, to }: Fields, today: number)
   return { period: read, violations, typed: { from: typed(from, read.range.from), to: typed(to, read.range.to) } }
 }
 
-export function namedPeriod(
-  name: PeriodName,
-  today: number,
-  comparison: Comparison = defaultComparison,
-): Period & { readonly name: PeriodName } {
+export function namedPeriod(name: PeriodName, today: number, comparison: Comparison = defaultComparison): Period {
   const count = Number.parseInt(name, 10)
   const byMonth = name.endsWith('m')
   const range = { from: byMonth ? firstDayOf(monthOf(today) - count + 1) : today - count + 1, to: today }

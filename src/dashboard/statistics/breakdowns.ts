@@ -103,10 +103,10 @@ export async function groupBars(statistics: Statistics): Promise<Html | null> {
   const bySpace = spaces.map((space) => ({ id: space.id, label: spaceLabel(space) }))
   const byDomain = domains.map(({ id, name_unicode }) => ({ id, label: html`<bdi>${name_unicode}</bdi>` }))
   const bars = [
-    spaces.length > 0 && (await barsOf(statistics, 'space', bySpace)),
-    domains.length > 1 && (await barsOf(statistics, 'domain', byDomain)),
-  ].filter((each) => each instanceof Object)
-  return bars.length === 0 ? null : html`<div class="breakdowns">${bars}</div>`
+    await barsOf(statistics, 'space', bySpace),
+    domains.length > 1 ? await barsOf(statistics, 'domain', byDomain) : null,
+  ]
+  return bars.every((each) => each === null) ? null : html`<div class="breakdowns">${bars}</div>`
 }
 
 const words = {

@@ -18,7 +18,7 @@ export async function clicksOverTime(statistics: Statistics, allTime?: number): 
   const chart = areaChart({ ...axis, title: 'Clicks over time', before: earlier })
   const bar = periodBar({ reading, path, file: `${path}/clicks.csv` })
   const compared = comparisonText(statistics, earlier !== null)
-  const totals = html`${figures({ now: now.totals, earlier, allTime })}${compared}${uncounted(now.totals, earlier)}`
+  const totals = html`${figures(now.totals, earlier, allTime)}${compared}${uncounted(now.totals, earlier)}`
   return html`${statistics.live('period', bar)}${statistics.live('figures', totals)}${statistics.live('chart', chart)}<p class="muted small">Unique visitors are counted per link and day, and added up. ${timeZoneText(calendar)} <a href="/app/account">Change<span class="hidden-text"> the time zone</span></a></p>`
 }
 
@@ -29,15 +29,10 @@ export function timeZoneText(calendar: Calendar): string {
   return `Days and hours are in ${timeZone}${since}.`
 }
 
-interface Figures {
-  readonly now: Counts
-  readonly earlier: Pick<Earlier, 'phrase' | 'totals'> | null
-  /** The number of human clicks in all periods. */
-  readonly allTime?: number | undefined
-}
+type Before = Pick<Earlier, 'phrase' | 'totals'> | null
 
-/** Renders the clicks and the visitors of a period with their change. */
-export function figures({ now, earlier, allTime }: Figures): Html {
+/** Renders the clicks and the visitors of a period with their change, and the number of clicks in all periods, if known. */
+function figures(now: Counts, earlier: Before, allTime: number | undefined): Html {
   const large = (['clicks', 'unique_clicks'] as const).map((name) =>
     figure(countLabels[name], now[name], changeOf(now, earlier, name)),
   )
@@ -55,7 +50,7 @@ const explanations = {
 } as const
 
 /** Renders the visits that are not counted as one line that expands. */
-export function uncounted(now: Counts, earlier: Figures['earlier']): Html {
+export function uncounted(now: Counts, earlier: Before): Html {
   const rows = (['bots', 'previews'] as const).map(
     (name) =>
       html`<div><dt>${countLabels[name]}</dt><dd>${formatCount(now[name])}${changeOf(now, earlier, name)}</dd><dd class="muted">${explanations[name]}</dd></div>`,
@@ -69,7 +64,7 @@ function uncountedText({ bots, previews }: Counts): string {
   return counted.length === 0 ? 'No bots or previews' : `${counted.join(' and ')} not counted`
 }
 
-function changeOf(now: Counts, earlier: Figures['earlier'], name: keyof Counts): Html | null {
+function changeOf(now: Counts, earlier: Before, name: keyof Counts): Html | null {
   return earlier && changeSince(now[name], earlier.totals[name], earlier.phrase)
 }
 

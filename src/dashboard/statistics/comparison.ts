@@ -1,5 +1,4 @@
 import { dayMs, dayOf, dayText, hourMs } from '../../analytics/calendar.ts'
-import type { DayRange } from '../../analytics/statistics/day-range.ts'
 import type { Bucket, Counts, Series } from '../../analytics/statistics/series.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { Earlier } from '../charts/area-chart.ts'
@@ -70,13 +69,11 @@ export function comparisonText({ reading, calendar, retentionDays }: Statistics,
   if (before === null) return null
   const now = Date.now()
   const oldest = retentionDays === 0 ? 0 : dayOf(now) - retentionDays
-  return html`<p class="compared">${sentences(before, hasEarlier, cutOffHour(period, calendar.localTimeOf(now)), oldest)}</p>`
-}
-
-function sentences({ from, to }: DayRange, hasEarlier: boolean, hour: number | null, oldest: number): string {
-  const span = `vs. ${formatDayRange(dayText(from), dayText(to))}`
-  if (!hasEarlier && to < oldest) return `${span}: these statistics have been deleted, so there is no comparison.`
-  if (!hasEarlier) return `${span}: no visits then, so there is no comparison.`
-  const deleted = from < oldest ? ` Statistics from before ${formatDay(oldest * dayMs)} have been deleted.` : ''
-  return `${span}${hour === null ? '' : ', up to the same hour'}.${deleted}`
+  const hour = cutOffHour(period, calendar.localTimeOf(now))
+  const why = before.to < oldest ? 'these statistics have been deleted' : 'no visits then'
+  const deleted = before.from < oldest ? ` Statistics from before ${formatDay(oldest * dayMs)} have been deleted.` : ''
+  const rest = hasEarlier
+    ? `${hour === null ? '' : ', up to the same hour'}.${deleted}`
+    : `: ${why}, so there is no comparison.`
+  return html`<p class="compared">vs. ${formatDayRange(dayText(before.from), dayText(before.to))}${rest}</p>`
 }
