@@ -55,7 +55,7 @@ async function visit(options: BrowserContextOptions = {}): Promise<{ page: Page;
 
 const reading = (page: Page) => page.locator('.chart-reading').first().textContent()
 
-test('arrow keys move from day to day and announce each value', { skip }, async () => {
+test('arrow keys move from day to day, and announce and mark the value of each line', { skip }, async () => {
   const { page, complaints } = await visit()
   await page.keyboard.press('Tab')
   const plot = page.getByRole('slider', { name: /^Clicks, Wed, Nov 18, 2026 to Sun, Nov 22, 2026: 100 clicks/ })
@@ -78,37 +78,33 @@ test('arrow keys move from day to day and announce each value', { skip }, async 
   }
   await page.keyboard.press('Tab')
   assert.equal(await reading(page), '')
-  assert.deepEqual(complaints, [])
-})
-
-test('reads and marks all lines of a comparison', { skip }, async () => {
-  const { page } = await visit()
-  const plot = page.getByRole('slider', {
-    name: /^Compared, Wed, Nov 18, 2026 to Sun, Nov 22, 2026\. a: 6 clicks, b: 7/,
-  })
-  await plot.focus()
+  const name = /^Compared, Wed, Nov 18, 2026 to Sun, Nov 22, 2026\. a: 6 clicks, b: 7/
+  const compared = page.getByRole('slider', { name })
+  await compared.focus()
   await page.keyboard.press('End')
-  assert.equal(await plot.getAttribute('aria-valuetext'), 'Sun, Nov 22, 2026\na: 0\nb: 1')
-  const heights = await Promise.all((await plot.locator('.chart-pointed').all()).map((dot) => dot.getAttribute('cy')))
+  assert.equal(await compared.getAttribute('aria-valuetext'), 'Sun, Nov 22, 2026\na: 0\nb: 1')
+  const heights = await Promise.all(
+    (await compared.locator('.chart-pointed').all()).map((dot) => dot.getAttribute('cy')),
+  )
   assert.equal(new Set(heights).size, 2)
+  assert.deepEqual(complaints, [])
 })
 
 test('marks and shows the day nearest to the pointer until the pointer leaves', { skip }, async () => {
   const { page } = await visit()
   const plot = page.locator('.chart-plot').first()
-  const { width } = (await plot.boundingBox()) ?? assert.fail()
+  const boxOf = async (selector: string) =>
+    (await page.locator(selector).first().boundingBox()) ?? assert.fail(selector)
+  const { x, width } = await boxOf('.chart-plot')
   await plot.hover({ position: { x: width * 0.55, y: 100 } })
   assert.equal(await reading(page), 'Fri, Nov 20, 2026: 20 clicks')
-  const said = (await page.locator('.chart-reading').first().boundingBox()) ?? assert.fail()
-  const drawing = (await page.locator('.chart-drawing').first().boundingBox()) ?? assert.fail()
-  const pointed = (await plot.boundingBox())?.x ?? assert.fail()
-  assert.ok(Math.abs(said.x + said.width / 2 - (pointed + width / 2)) < 2, 'the figure is far from its point')
-  await page.keyboard.press('Tab')
-  const last = (await page.locator('.chart-reading').first().boundingBox()) ?? assert.fail()
-  assert.ok(last.x + last.width <= drawing.x + drawing.width + 1, 'the figure leaves the chart')
-  await plot.hover({ position: { x: width * 0.55, y: 100 } })
+  const said = await boxOf('.chart-reading')
+  assert.ok(Math.abs(said.x + said.width / 2 - (x + width / 2)) < 2, 'the figure is far from its point')
   const mark = page.locator('.chart-pointed').first()
   assert.deepEqual([await mark.getAttribute('cx'), await mark.getAttribute('visibility')], ['50%', 'visible'])
+  await page.keyboard.press('Tab')
+  const [last, drawing] = [await boxOf('.chart-reading'), await boxOf('.chart-drawing')]
+  assert.ok(last.x + last.width <= drawing.x + drawing.width + 1, 'the figure leaves the chart')
   await page.keyboard.press('Tab')
   await page.mouse.move(0, 0)
   assert.deepEqual([await reading(page), await mark.getAttribute('visibility')], ['', 'hidden'])

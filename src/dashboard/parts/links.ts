@@ -73,19 +73,13 @@ function charactersOf(text: string): string[] {
   return /^[ -~]*$/.test(text) ? text.split('') : Array.from(segmenter.segment(text), ({ segment }) => segment)
 }
 
-export function truncateMiddle(text: string, length: number): string {
+/** Truncates text to `length` characters, of which `tail` are its last ones. */
+export function truncateMiddle(text: string, length: number, tail = Math.floor((length - 1) / 2)): string {
   if (text.length <= length) return text
   const read = text.length > 2 * maxRead ? `${text.slice(0, maxRead)}${text.slice(-maxRead)}`.toWellFormed() : text
   const characters = charactersOf(read)
   if (characters.length <= length) return text
-  const tail = Math.floor((length - 1) / 2)
   return `${characters.slice(0, length - 1 - tail).join('')}…${characters.slice(characters.length - tail).join('')}`
-}
-
-function truncateEnd(text: string, length: number): string {
-  if (text.length <= length) return text
-  const characters = charactersOf(text)
-  return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : text
 }
 
 /** UTF-16 code units of a URL in a `title`, because a list may have 100 long URLs. */
@@ -99,7 +93,7 @@ export function destination(url: string, length = 36): Html {
   const pathEnd = charactersOf(path.slice(-maxRead))
   const isLong = pathEnd.length > rest
   const start = isLong ? `${shownHost}/…` : shownHost
-  const end = isLong ? pathEnd.slice(2 - rest).join('') : truncateEnd(path + query.slice(0, maxRead), rest)
+  const end = isLong ? pathEnd.slice(2 - rest).join('') : truncateMiddle(path + query.slice(0, maxRead), rest, 0)
   const title = url.length > maxTitle ? `${url.slice(0, maxTitle - 1).toWellFormed()}…` : url
   // Each part has its own direction, so that no right-to-left path moves before the ellipsis.
   return html`<span class="target" title="${title}"><bdi dir="ltr">${start}</bdi><bdi dir="ltr">${end}</bdi></span>`
