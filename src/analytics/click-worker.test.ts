@@ -3,32 +3,39 @@ import { mkdir, readFile, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import type { ResourceLimits } from 'node:worker_threads'
 import { keptDays, keptTotals, sumsOf } from '../../test/clicks.ts'
-import type { Later } from '../../test/engine.ts'
 import { fillLinks, newLink, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { person } from '../../test/visitors.ts'
 import { Failure } from '../errors.ts'
-import { parts } from '../storage/port.ts'
+import { parts, type StorageLocation } from '../storage/port.ts'
 import { query, scopes } from '../storage/schema.ts'
 import type { Visit } from './capture/visit.ts'
 import { ClickWorker } from './click-worker.ts'
 import { type DayFacts, dimensions, emptyDay, encodeDay, hourOf, maxValues } from './day.ts'
 import type { SinkConfig } from './sink/open.ts'
 
-async function place(later: Later, clicksSink: SinkConfig | null = null) {
-  const { storage, ...own } = await twoNodes(later)
-  const link = await newLink(storage, own, 'sale')
-  const problems: unknown[] = []
-  const worker = new ClickWorker(
-    { location: storage.location, geoipDb: null, clicksSink },
-    { onSinkProblem: (error) => problems.push(error), onCountryFile: assert.ifError },
-  )
-  later(() => worker.close())
-  return { storage, ...own, link, worker, problems }
+const smallHeap = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 }
+
+function newWorker(
+  t: TestContext,
+  location: StorageLocation,
+  limits?: ResourceLimits,
+  clicksSink: SinkConfig | null = null,
+  onSinkProblem: (error: unknown) => void = assert.ifError,
+): ClickWorker {
+  const options = { location, geoipDb: null, clicksSink }
+  const worker = new ClickWorker(options, { onSinkProblem, onCountryFile: assert.ifError }, limits)
+  t.after(() => worker.close())
+  return worker
 }
 
-const here = (t: TestContext) => place((work) => t.after(work))
+async function here(t: TestContext, limits?: ResourceLimits) {
+  const { storage, ...own } = await twoNodes((work) => t.after(work))
+  const link = await newLink(storage, own, 'sale')
+  return { storage, ...own, link, worker: newWorker(t, storage.location, limits) }
+}
 
 function visits(link: number, ...more: Partial<Visit>[]): Visit[] {
   const sent = {
@@ -73,19 +80,13 @@ function fullDay(): DayFacts {
 }
 
 test('uses the same memory for a batch that changes many days', async (t) => {
-  const { storage, account, domain, link } = await here(t)
+  const { storage, account, domain, link, worker } = await here(t, smallHeap)
   const count = 400
   await storage.execute(fillLinks({ account, domain }, link + 1, count))
   const full = encodeDay(fullDay())
   const ids = Array.from({ length: count }, (_, n) => link + 1 + n)
   const rows = ids.map((id) => ({ scope: scopes.link, day: 0, id, domain_id: null, space_id: null, ...full }))
   for (const some of parts(rows)) await storage.execute(query.insertInto('click_days').values(some))
-  const worker = new ClickWorker(
-    { location: storage.location, geoipDb: null, clicksSink: null },
-    { onSinkProblem: assert.ifError, onCountryFile: assert.ifError },
-    { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 },
-  )
-  t.after(() => worker.close())
   await worker.write(1, ids.map(visit))
   assert.equal(
     (await keptTotals(storage)).reduce((sum, { clicks }) => sum + clicks, 0),
@@ -161,11 +162,7 @@ test("rejects with database_unavailable if the thread can't start, and restarts 
   const { location } = storage
   if (location.engine !== 'sqlite') return
   const moved = join(dirname(location.path), 'elsewhere')
-  const worker = new ClickWorker(
-    { location: { engine: 'sqlite', path: join(moved, 'test.db') }, geoipDb: null, clicksSink: null },
-    { onSinkProblem: assert.ifError, onCountryFile: assert.ifError },
-  )
-  t.after(() => worker.close())
+  const worker = newWorker(t, { engine: 'sqlite', path: join(moved, 'test.db') })
   // The thread can't open a file in a missing folder.
   await assert.rejects(worker.start(), { code: 'database_unavailable' })
   await assert.rejects(worker.write(1, visits(link, {})), { code: 'database_unavailable' })
@@ -177,13 +174,7 @@ test("rejects with database_unavailable if the thread can't start, and restarts 
 })
 
 test('rejects with the cause if the thread dies of a batch', async (t) => {
-  const { storage, link } = await here(t)
-  const worker = new ClickWorker(
-    { location: storage.location, geoipDb: null, clicksSink: null },
-    { onSinkProblem: assert.ifError, onCountryFile: assert.ifError },
-    { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 },
-  )
-  t.after(() => worker.close())
+  const { link, worker } = await here(t, smallHeap)
   const many = Array.from({ length: 50_000 }, () => visit(link))
   await assert.rejects(worker.write(1, many), (error: Error) => {
     assert.ok(!(error instanceof Failure))
@@ -193,8 +184,7 @@ test('rejects with the cause if the thread dies of a batch', async (t) => {
 })
 
 test('sends raw clicks without the exact time to the sink, and reports its meters and outages', async (t) => {
-  const later: Later = (work) => t.after(work)
-  const { storage, account, domain, link } = await place(later)
+  const { storage, account, domain, link } = await here(t)
   const { location } = storage
   const folder = location.engine === 'sqlite' ? dirname(location.path) : null
   if (folder === null) return
@@ -207,12 +197,7 @@ test('sends raw clicks without the exact time to the sink, and reports its meter
     spoolBytes: 1_000_000,
   }
   const problems: unknown[] = []
-  const options = { location, geoipDb: null, clicksSink }
-  const worker = new ClickWorker(options, {
-    onSinkProblem: (error) => problems.push(error),
-    onCountryFile: assert.ifError,
-  })
-  later(() => worker.close())
+  const worker = newWorker(t, location, undefined, clicksSink, (error) => problems.push(error))
   await worker.start()
   await worker.write(1, visits(link, { atMs: 3_599_999 }, { class: 'preview', count: 2 }, { link: link + 99 }))
   await eventually(() => problems.length === 1)

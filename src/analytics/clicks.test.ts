@@ -12,11 +12,23 @@ import { newLink, newSpace, setSpace, twoNodes } from '../../test/links.ts'
 import { eventually, newFolder } from '../../test/processes.ts'
 import { databaseUnavailable, Failure } from '../errors.ts'
 import { ClickWorker } from './click-worker.ts'
-import { Clicks } from './clicks.ts'
+import { type ClickOptions, Clicks } from './clicks.ts'
 import type { Bounds } from './maintenance.ts'
 
 const dayMs = 86_400_000
 const sent = { address: '', host: '', userAgent: '', referrer: '', languages: '', country: '' }
+
+/** Counts clicks, and collects the reported problems. */
+function newClicks(storage: ConstructorParameters<typeof Clicks>[0], options: Partial<ClickOptions> = {}) {
+  const problems: unknown[][] = []
+  const clicks = new Clicks(storage, {
+    ...{ geoipDb: null, clicksSink: null, clicksRetention: 0 },
+    onCountryFile: assert.ifError,
+    onProblem: (error, ...more) => problems.push([String(error), ...more]),
+    ...options,
+  })
+  return { clicks, problems }
+}
 
 test('logs that the thread did not start, and writes the clicks once it starts', async (t) => {
   const { storage, ...own } = await twoNodes((work) => t.after(work))
@@ -26,13 +38,8 @@ test('logs that the thread did not start, and writes the clicks once it starts',
   // The thread can't open a file in a missing folder.
   const path = join(newFolder(t), 'missing', 'test.db')
   const problems = new Map<string, unknown>()
-  const clicks = new Clicks(Object.assign(Object.create(storage), { location: { engine: 'sqlite', path } }), {
-    geoipDb: null,
-    clicksSink: null,
-    clicksRetention: 0,
-    onCountryFile: () => undefined,
-    onProblem: (error, meaning) => problems.set(meaning, error),
-  })
+  const elsewhere = Object.assign(Object.create(storage), { location: { engine: 'sqlite', path } })
+  const { clicks } = newClicks(elsewhere, { onProblem: (error, meaning) => problems.set(meaning, error) })
   t.after(() => clicks.close())
   clicks.begin({ expectsClicks: true })
   const meaning = 'the thread that writes clicks did not start; the next click starts it again'
@@ -60,13 +67,8 @@ test('logs an error for a dropped batch of raw clicks, and a warning for a waiti
   store(old, Date.now() - 2 * dayMs)
   store(recent, Date.now())
   writeFileSync(join(spool, '0', 'unconfirmed'), `${Date.now() - dayMs} ${Date.now()}`)
-  const problems: unknown[][] = []
-  const clicks = new Clicks(storage, {
-    geoipDb: null,
+  const { clicks, problems } = newClicks(storage, {
     clicksSink: { target: { kind: 'clickhouse', ...server.table }, spool, spoolBytes: 1e6 },
-    clicksRetention: 0,
-    onCountryFile: () => undefined,
-    onProblem: (error, ...more) => problems.push([String(error), ...more]),
   })
   t.after(() => clicks.close())
   clicks.begin({ expectsClicks: false })
@@ -90,13 +92,8 @@ test('counts clicks and logs the folder, the variable and the reason if the spoo
   const file = join(newFolder(t), 'file')
   writeFileSync(file, '')
   const spool = join(file, 'spool')
-  const problems: unknown[][] = []
-  const clicks = new Clicks(storage, {
-    geoipDb: null,
+  const { clicks, problems } = newClicks(storage, {
     clicksSink: { target: { kind: 'jsonl', path: `${file}.jsonl` }, spool, spoolBytes: 1e6 },
-    clicksRetention: 0,
-    onCountryFile: () => undefined,
-    onProblem: (error, ...more) => problems.push([String(error), ...more]),
   })
   t.after(() => clicks.close())
   clicks.begin({ expectsClicks: true })
@@ -119,14 +116,8 @@ async function library(t: TestContext) {
   const { store, maintenance } = await openClicks(storage.location, (work) => t.after(work))
   await store.write(1, [{ link, atMs: 100 * dayMs, count: 1, class: 'person', facts: null, visitorUnder: () => 7 }])
   const problems: unknown[] = []
-  const clicks = (clicksRetention: number) =>
-    new Clicks(storage, {
-      geoipDb: null,
-      clicksSink: null,
-      clicksRetention,
-      onProblem: (error) => problems.push(error),
-      onCountryFile: assert.ifError,
-    })
+  const onProblem = (error: unknown) => void problems.push(error)
+  const clicks = (clicksRetention: number) => newClicks(storage, { clicksRetention, onProblem }).clicks
   return { storage, ...own, link, maintenance, clicks, problems }
 }
 

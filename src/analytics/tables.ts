@@ -3,10 +3,9 @@
  * account's lock covers all its days. Transactions that delete or move several links may lock their totals in another
  * order. Then one of them is repeated.
  */
-import { setImmediate as nextTick } from 'node:timers/promises'
 import { type Db, parts } from '../storage/port.ts'
 import { CachedQuery, query, type Row, type Scope, scopes } from '../storage/schema.ts'
-import { type DayFacts, type DayJson, decodeDay, emptyDay, encodeDay, limitValues, peopleOf } from './day.ts'
+import { type DayFacts, decodeDay, emptyDay, encodeDay, limitValues, peopleOf } from './day.ts'
 
 export interface DayKey {
   readonly account: number
@@ -177,8 +176,6 @@ export async function addToRecent(tx: Db, scope: 1 | 2, changes: ReadonlyMap<num
   }
 }
 
-/** Characters of JSON that are decoded or encoded in one event-loop tick. They take about 5 ms. */
-const charactersPerTick = 50_000
 /** Days that one statement stores. */
 const storedTogether = 64
 
@@ -188,7 +185,6 @@ export class Days {
   readonly #days = new Map<string, Day>()
   /** The stored human clicks, by `nameOf` the day. */
   readonly #people = new Map<string, number>()
-  #characters = 0
 
   constructor(tx: Db) {
     this.#tx = tx
@@ -220,9 +216,7 @@ export class Days {
       const rows: Row<'click_days'>[] = []
       for (const { scope, day, id, domain, space, facts } of some) {
         limitValues(facts)
-        const json = encodeDay(facts)
-        rows.push({ scope, day, id, domain_id: domain, space_id: space, ...json })
-        if (this.#isTickDue(json)) await nextTick()
+        rows.push({ scope, day, id, domain_id: domain, space_id: space, ...encodeDay(facts) })
       }
       await this.#tx.execute(daysSaved(rows))
     }
@@ -258,7 +252,6 @@ export class Days {
       .where('day', '=', day)
       .where('id', 'in', ids)
     for (const row of await this.#tx.execute(stored.orderBy('id').forUpdate())) {
-      if (this.#isTickDue(row)) await nextTick()
       const name = nameOf({ scope, day, id: row.id })
       const found = this.#days.get(name) as Day
       found.domain = row.domain_id
@@ -266,13 +259,6 @@ export class Days {
       decodeDay(row, found.facts)
       this.#people.set(name, peopleOf(found.facts))
     }
-  }
-
-  #isTickDue({ hours, breakdowns }: DayJson): boolean {
-    this.#characters += hours.length + breakdowns.length
-    if (this.#characters < charactersPerTick) return false
-    this.#characters = 0
-    return true
   }
 }
 

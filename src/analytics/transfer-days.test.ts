@@ -169,23 +169,6 @@ test('keeps totals equal to the sums of days after any imports', async () => {
   )
 })
 
-test('gives the event loop a tick after a few days of an import', async (t) => {
-  const { storage } = await newPlace((work) => t.after(work))
-  const hours = [{ hour: 1, clicks: 3, bots: 0, previews: 0 }]
-  const file = fileOf(Array.from({ length: 100 }, (_, n) => ({ link: 0, day: day - n, hours })))
-  let [ticks, isOver] = [0, false]
-  const count = () => {
-    ticks += 1
-    if (!isOver) setImmediate(count)
-  }
-  count()
-  const { stored } = await importText(storage, file)
-  isOver = true
-  assert.equal(stored, 100)
-  // At least every eighth line that is read, and every fourth that is stored.
-  assert.ok(ticks >= 100 / 8 + 100 / 4, `${ticks}`)
-})
-
 test('moves and deletes days of links after an interrupted import', async (t) => {
   const { storage, links } = await newPlace((work) => t.after(work))
   const [sale = 0, other = 0] = links

@@ -1,5 +1,4 @@
 /** Reads and stores daily aggregates for exports and imports. */
-import { setImmediate as nextTick } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { foldCase } from '../lib/text.ts'
 import { type Db, parts } from '../storage/port.ts'
@@ -43,8 +42,6 @@ const pageSize = 100
 const dayBatchSize = 8
 /** Links whose totals are raised in one transaction. */
 export const linkBatchSize = 100
-/** The event loop gets a tick after this many lines, because a full day takes some milliseconds. */
-const daysPerTick = 4
 
 /** Returns the account's link days by day and link, in pages. Leaves out domains that are being removed. */
 export async function* daysOfLinks(db: Db, account: number, range: DayRange): AsyncGenerator<readonly NamedLinkDay[]> {
@@ -106,7 +103,6 @@ export async function storeDays(tx: Db, account: number, days: readonly LinkDay[
   const sums = new Sums()
   const outcomes: DayStored[] = []
   for (const [at, day] of days.entries()) {
-    if (at % daysPerTick === 0) await nextTick()
     const totals = links.get(day.link)
     const { facts } = before[at] as Day
     if (totals === undefined) outcomes.push('gone')
@@ -144,7 +140,6 @@ export async function raiseTotals(tx: Db, account: number, ids: readonly number[
   const links = await lockOwnLinks(tx, account, ids)
   const sums = new Sums()
   for (const some of parts(await daysOfScope(tx, scopes.link), dayBatchSize)) {
-    await nextTick()
     const days = query
       .selectFrom('click_days')
       .select(['id', 'hours'])

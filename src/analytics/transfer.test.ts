@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { type KeptDay, keptDays, keptTotals, newClick, openClicks, sumsOf } from '../../test/clicks.ts'
 import { type Later, newLocation } from '../../test/engine.ts'
 import { importText } from '../../test/import-text.ts'
-import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, takeDomainAway } from '../../test/links.ts'
+import { deleteLink, newDomain, newLink, newSpace, setSpace, takeDomainAway } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
 import { shortUrls } from '../names/short-url.ts'
@@ -174,27 +174,6 @@ for (const [from, to] of [
   })
 }
 
-test('adds days to existing days of domains, spaces and the account', async (t) => {
-  const here = await newSource((work) => t.after(work))
-  const there = await newPlace((work) => t.after(work))
-  const own = await newLink(there.storage, { account: 1, domain: 1 }, 'own')
-  await here.store.write(1, [click(here.links[0] as number), click(here.links[2] as number)])
-  await there.store.write(1, [click(own)])
-  // Databases of one template have the same name.
-  const text = (await textOf(here.storage)).replace(/"source":"\w+"/, '"source":"elsewhere"')
-  const { stored, reasons } = await importText(there.storage, text)
-  assert.deepEqual([stored, reasons], [7, []])
-  const people = (await keptDays(there.storage)).map(({ scope, facts }) => [scope, sumsOf(facts).people])
-  assert.deepEqual(
-    people.filter(([scope]) => scope !== scopes.link && scope !== scopes.space),
-    [
-      [scopes.domain, 2],
-      [scopes.domain, 1],
-      [scopes.account, 3],
-    ],
-  )
-})
-
 test('rejects a day with other clicks, and keeps the stored day', async (t) => {
   const { storage, store, links } = await newSource((work) => t.after(work))
   const [one = 0] = links
@@ -234,15 +213,6 @@ test('accepts a line with only hours, and recognizes a repeated day', async (t) 
   assert.deepEqual([...facts.breakdowns.countries], [[null, 2]])
   const [{ clicks, previews } = assert.fail()] = await keptTotals(storage)
   assert.deepEqual([clicks, previews], [2, 3])
-})
-
-test('makes the status of a link due when imported days reach its click limit', async (t) => {
-  const { storage } = await newPlace((work) => t.after(work))
-  const day = JSON.stringify({ click_day: { link_id: 7, day: '2026-11-20', hours: [hour] } })
-  const text = `${header}${link.replace('"url"', '"clicks_limit":2,"url"')}${day}\n`
-  assert.deepEqual((await importText(storage, text)).reasons, [])
-  const [{ link_id } = assert.fail()] = await keptTotals(storage)
-  assert.equal((await storage.execute(dueOf({ id: link_id })))[0]?.status_due_at, '')
 })
 
 test('rejects days of a link that was deleted during the import', async (t) => {

@@ -41,10 +41,6 @@ const grows = (file: string) => async () => {
   for (const before = size(); size() === before; ) await turn()
 }
 
-test('opens no spool without a sink', () => {
-  assert.equal(openSink(null, assert.ifError), null)
-})
-
 test('loses and repeats no click if it is killed several times', async (t) => {
   const [spool, file] = [newFolder(t), join(newFolder(t), 'clicks.jsonl')]
   const said: number[] = []

@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict'
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { clickOf, clicksOf, SinkInMemory } from '../../../test/click-rows.ts'
 import { eventually, newFolder } from '../../../test/processes.ts'
-import { SinkFailure, SpoolUnusable, sinkMeters } from './sink.ts'
+import { SinkFailure, sinkMeters } from './sink.ts'
 import { pauseAfter, Spool } from './spool.ts'
 import { openSpoolFolder } from './spool-folder.ts'
 
@@ -258,19 +249,4 @@ test('reports a failing disk once, and stores later clicks', async (t) => {
   assert.deepEqual(sink.links, [1, 2, 6])
   assert.equal(metersOf(opened).waiting_bytes, 0)
   assert.equal(opened.problems.length, 1)
-})
-
-test("names the variable if the spool can't be opened", (t) => {
-  const file = join(newFolder(t), 'file')
-  writeFileSync(file, '')
-  assert.throws(
-    () => openSpoolFolder(file),
-    (error) => {
-      assert.ok(error instanceof SpoolUnusable)
-      const fix = 'Make the folder writable, or name another one in CLICKS_SPOOL.'
-      assert.ok(error.message.startsWith(`Clicks cannot be spooled in ${file}: EEXIST`) && error.message.endsWith(fix))
-      return true
-    },
-  )
-  assert.ok(existsSync(file))
 })
