@@ -21,35 +21,37 @@ const filteredTogether = 5_000
 
 /** Values with the sum of their clicks. */
 export class Ranking {
-  readonly #clicks = new Map<ValueClicks['value'], number>()
+  readonly #values = new Map<ValueClicks['value'], { readonly value: ValueClicks['value']; clicks: number }>()
 
   add(value: Value, clicks: number): void {
     const shown = value === other ? 'other' : value
-    this.#clicks.set(shown, (this.#clicks.get(shown) ?? 0) + clicks)
+    const known = this.#values.get(shown)
+    if (known === undefined) this.#values.set(shown, { value: shown, clicks })
+    else known.clicks += clicks
   }
 
   /** The number of values. */
   get size(): number {
-    return this.#clicks.size
+    return this.#values.size
   }
 
   /** The clicks of all values. */
   get total(): number {
-    return this.#clicks.values().reduce((sum, clicks) => sum + clicks, 0)
+    return this.#values.values().reduce((sum, { clicks }) => sum + clicks, 0)
   }
 
   /** Returns the clicks of a value. */
   clicksOf(value: ValueClicks['value']): number {
-    return this.#clicks.get(value) ?? 0
+    return this.#values.get(value)?.clicks ?? 0
   }
 
   /** Returns the values that pass the test, with their clicks. The event loop gets ticks in between. */
   async filter(passes: (value: ValueClicks['value']) => boolean): Promise<Ranking> {
     const found = new Ranking()
     let count = 0
-    for (const [value, clicks] of this.#clicks) {
+    for (const [value, known] of this.#values) {
       if (++count % filteredTogether === 0) await nextTick()
-      if (passes(value)) found.#clicks.set(value, clicks)
+      if (passes(value)) found.#values.set(value, known)
     }
     return found
   }
@@ -64,8 +66,7 @@ export class Ranking {
     })
     const byText: Compare = textOf ? (a, b) => byValue(named(a), named(b)) || byValue(a, b) : byValue
     const compare: Compare = sortBy === 'value' ? byText : byClicks
-    const values = Array.from(this.#clicks, ([value, clicks]) => ({ value, clicks }))
-    return sortedSlice(values, offset, offset + limit, (a, b) => sign * compare(a, b))
+    return sortedSlice([...this.#values.values()], offset, offset + limit, (a, b) => sign * compare(a, b))
   }
 }
 
