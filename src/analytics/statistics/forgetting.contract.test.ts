@@ -123,19 +123,6 @@ describe('DELETE /links/{id}/clicks', () => {
     assert.equal(await forget(another, theirs.id), 404)
   })
 
-  test('403 without the scope links:write, 401 without a key, 405 for other methods', async () => {
-    const place = await newPlace(app)
-    const { id } = await place.link()
-    const path = `/api/v1/links/${id}/clicks`
-    const { account } = place
-    const status = async (key: string | null) => (await app.send('DELETE', path, { key })).status
-    assert.equal(await status(await app.createKey({ account, scopes: ['links:read', 'stats:read'] })), 403)
-    assert.equal(await status(null), 401)
-    assert.equal(await status(await app.createKey({ account, scopes: ['links:write'] })), 204)
-    for (const method of ['GET', 'HEAD', 'PUT']) assert.equal((await app.send(method, path)).status, 405)
-    assert.equal((await app.send('OPTIONS', path)).headers.allow, 'DELETE, OPTIONS')
-  })
-
   test('subtracts values that became `other` from there', async () => {
     const place = await newPlace(app)
     const [link, sibling] = [await place.link(), await place.link()]

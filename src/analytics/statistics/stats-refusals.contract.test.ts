@@ -140,21 +140,6 @@ describe('conventions of the API', () => {
     }
   })
 
-  test('200 for HEAD, 204 for OPTIONS, 405 for POST', async () => {
-    const head = await place.send('HEAD', '/stats?name=links')
-    assert.deepEqual([head.status, head.text], [200, ''])
-    assert.equal((await place.send('OPTIONS', '/stats')).status, 204)
-    assert.equal((await place.send('POST', '/stats', { json: {} })).status, 405)
-  })
-
-  test('403 without the scope stats:read, 401 without a key', async () => {
-    const get = async (key: string | null) => (await app.send('GET', '/api/v1/stats?name=clicks', { key })).status
-    const { account } = place
-    assert.equal(await get(await app.createKey({ account, scopes: ['stats:read'] })), 200)
-    assert.equal(await get(await app.createKey({ account, scopes: ['links:read', 'links:write'] })), 403)
-    assert.equal(await get(null), 401)
-  })
-
   test('200 with zeros for an account without clicks', async () => {
     const own = await newPlace(app)
     for (const name of ['clicks', 'countries', 'links', 'classes']) {
