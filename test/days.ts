@@ -61,7 +61,7 @@ export function manyPeople(people: number, dimension: Exclude<Dimension, 'links'
 /** Adds a day's clicks to a link and its groups. */
 export async function addClicks(db: Db, link: number, day: number, facts: DayFacts): Promise<void> {
   await db.write(async (tx) => {
-    const own = (await lockLinks(tx, [link])).get(link)
+    const own = (await lockLinks(tx, 'any', [link])).get(link)
     assert.ok(own)
     const places = await lockAccounts(tx, [own.account])
     const people = peopleOf(facts)

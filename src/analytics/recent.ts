@@ -129,7 +129,8 @@ async function subtractSome(
     .where('account_id', '=', account)
   const ids = (await tx.execute(records.where('id', '>', last).orderBy('id').limit(batchSize))).map(({ id }) => id)
   // Links are locked before their account.
-  const links = scope === scopes.link ? await lockLinks(tx, (await peopleOn(tx, scope, day, ids)).keys()) : undefined
+  const links =
+    scope === scopes.link ? await lockLinks(tx, account, (await peopleOn(tx, scope, day, ids)).keys()) : undefined
   const place = (await lockAccounts(tx, [account])).get(account)
   if (place === undefined || !isDeepStrictEqual(place, due.place)) return
   const people = await peopleOn(tx, scope as Scope, day, ids)

@@ -39,8 +39,12 @@ export interface LinkTotals {
   readonly timeZones: string
 }
 
-/** Locks the links with these ids that exist, of all accounts. */
-export async function lockLinks(tx: Db, ids: Iterable<number>): Promise<Map<number, LinkTotals>> {
+/** Locks the links with these ids that exist, of one account or of any. */
+export async function lockLinks(
+  tx: Db,
+  account: number | 'any',
+  ids: Iterable<number>,
+): Promise<Map<number, LinkTotals>> {
   const sorted = [...new Set(ids)].sort((a, b) => a - b)
   const limits = new Map<number, number>()
   for (const some of parts(sorted)) {
@@ -49,6 +53,7 @@ export async function lockLinks(tx: Db, ids: Iterable<number>): Promise<Map<numb
       .select(['id', 'clicks_limit'])
       .where('id', 'in', some)
       .where('clicks_limit', 'is not', null)
+      .$if(account !== 'any', (links) => links.where('account_id', '=', account as number))
     for (const { id, clicks_limit } of await tx.execute(limited.orderBy('id').forUpdate())) {
       limits.set(id, Number(clicks_limit))
     }
@@ -73,6 +78,7 @@ export async function lockLinks(tx: Db, ids: Iterable<number>): Promise<Map<numb
           .as('timeZones'),
       )
       .where('link_id', 'in', some)
+      .$if(account !== 'any', (links) => links.where('account_id', '=', account as number))
     for (const row of await tx.execute(totals.orderBy('link_id').forUpdate())) {
       links.set(row.link, { ...row, timeZones: row.timeZones as string, limit: limits.get(row.link) ?? null })
     }

@@ -96,7 +96,7 @@ export type DayStored = 'stored' | 'known' | 'other' | 'gone'
  */
 export async function storeDays(tx: Db, account: number, days: readonly LinkDay[]): Promise<DayStored[]> {
   const ids = days.map(({ link }) => link)
-  const links = await lockOwnLinks(tx, account, ids)
+  const links = await lockLinks(tx, account, ids)
   const places = await lockAccounts(tx, [account])
   const before = await new Days(tx).read(days.map((day) => keyOf(account, day)))
   const added = new Days(tx)
@@ -137,7 +137,7 @@ async function addToDays(days: Days, totals: LinkTotals, day: LinkDay): Promise<
  * days. Call this in a serializable transaction, with at most `linkBatchSize` links.
  */
 export async function raiseTotals(tx: Db, account: number, ids: readonly number[]): Promise<void> {
-  const links = await lockOwnLinks(tx, account, ids)
+  const links = await lockLinks(tx, account, ids)
   const sums = new Sums()
   for (const some of parts(await daysOfScope(tx, scopes.link), dayBatchSize)) {
     const days = query
@@ -180,14 +180,4 @@ async function raise(tx: Db, links: ReadonlyMap<number, LinkTotals>, sums: Sums)
   }
   await saveTotals(tx, stored)
   await makeStatusDue(tx, raised)
-}
-
-/** Locks the account's links among these. Rows of other accounts must not be locked. */
-async function lockOwnLinks(tx: Db, account: number, ids: readonly number[]): Promise<Map<number, LinkTotals>> {
-  const own: number[] = []
-  for (const some of parts([...new Set(ids)])) {
-    const links = query.selectFrom('link_clicks').select('link_id').where('link_id', 'in', some)
-    own.push(...(await tx.execute(links.where('account_id', '=', account))).map(({ link_id }) => link_id))
-  }
-  return lockLinks(tx, own)
 }
