@@ -34,13 +34,18 @@ export async function isThere(location: StorageLocation): Promise<boolean> {
 
 /** Writes a checked copy of the database at one moment, with a checksum. Throws `StartupFailure` and `UseOwnTool`. */
 export async function backUp(location: StorageLocation, file: string, options: BackupOptions): Promise<void> {
-  if (location.engine === 'postgres') throw backupTool(location.url, file)
+  if (location.engine === 'postgres') {
+    throw useOwnTool('back up', `pg_dump --format=custom ${nameOf(location.url)} --file=${quoted(file)}`)
+  }
   await (await import('./sqlite/backup.ts')).backUp(location.path, file, options)
 }
 
 /** Replaces the database with a backup, or nothing. Throws `StartupFailure`, and `UseOwnTool` for PostgreSQL. */
 export async function restore(location: StorageLocation, file: string, options: RestoreOptions): Promise<Restored> {
-  if (location.engine === 'postgres') throw restoreTool(location.url, file)
+  if (location.engine === 'postgres') {
+    const options = '--clean --if-exists --no-owner --single-transaction'
+    throw useOwnTool('restore', `pg_restore ${options} ${nameOf(location.url)} ${quoted(file)}`)
+  }
   return (await import('./sqlite/restore.ts')).restore(location.path, file, options)
 }
 
@@ -68,17 +73,7 @@ export function placeOf(location: StorageLocation): string {
 const sqlite = () => import('./sqlite/open.ts')
 const postgres = () => import('./postgres/open.ts')
 
-/** Returns the error that names PostgreSQL's tool for backups, which works while the database is in use. */
-export function backupTool(url: string, file: string): UseOwnTool {
-  return useOwnTool('back up', `pg_dump --format=custom ${nameOf(url)} --file=${quoted(file)}`)
-}
-
-/** Returns the error that names PostgreSQL's tool to restore a backup. */
-export function restoreTool(url: string, file: string): UseOwnTool {
-  const options = '--clean --if-exists --no-owner --single-transaction'
-  return useOwnTool('restore', `pg_restore ${options} ${nameOf(url)} ${quoted(file)}`)
-}
-
+/** Returns the error that names PostgreSQL's own tool, which works while the database is in use. */
 function useOwnTool(action: string, command: string): UseOwnTool {
   return new UseOwnTool(
     `To ${action} a PostgreSQL database, run this command. It asks for the password or reads it from PGPASSFILE:\n\n  ${command}`,

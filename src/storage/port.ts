@@ -128,21 +128,14 @@ export interface Meter {
   readonly value: Histogram | (() => number)
 }
 
-/** A table that can be listed. See `Resource` for the last properties. */
-export interface Listable<Row> {
+/** A table that can be listed. */
+export interface Listable<Row> extends Omit<Resource, 'singular' | 'searchesWords'> {
   /** Also its key in `record_counts`, and the prefix of its indexes. */
   readonly table: string
   /** In the order of the response. */
   readonly columns: readonly (keyof Row & string)[]
   /** SQL expressions for columns that the table does not have. */
   readonly computed?: Readonly<Record<string, string>>
-  readonly sorts: Resource['sorts']
-  readonly searched: Resource['searched']
-  readonly filters: Resource['filters']
-  readonly ranges?: Resource['ranges']
-  readonly groups?: Resource['groups']
-  readonly hidden?: Resource['hidden']
-  readonly archived?: Resource['archived']
 }
 
 /** Values from `from` on and before `before`. At least one is given. */

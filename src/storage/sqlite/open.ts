@@ -41,7 +41,7 @@ export async function migrationsOfSqlite(path: string): Promise<MigrationState[]
   if (!existsSync(path)) return statesBefore(migrations)
   try {
     using database = new DatabaseSync(path, { timeout: startTimeoutMs, readOnly: true })
-    return await statesOfSqlite(database, migrations)
+    return await statesOf(kyselyOf(database), migrations)
   } catch (error) {
     throw error instanceof StartupFailure ? error : new StartupFailure(reason(path, error))
   }
@@ -139,14 +139,9 @@ const explanations: Readonly<Record<number, (path: string, why: string) => strin
   [resultCodes.notADatabase]: (path) => `The file ${path} is not a database. Set DATABASE_URL to another file.`,
 }
 
-/** Returns the migrations of the database. Only reads. Throws `StartupFailure`. */
-function statesOfSqlite(database: DatabaseSync, migrations: Migrations): Promise<MigrationState[]> {
-  return statesOf(kyselyOf(database), migrations)
-}
-
 /** Migrates in one transaction, unless up to date. Throws `StartupFailure`, or SQLite's error if the file is locked. */
 export async function migrateSqlite(database: DatabaseSync, migrations: Migrations): Promise<void> {
-  if ((await statesOfSqlite(database, migrations)).every(({ isApplied }) => isApplied)) return
+  if ((await statesOf(kyselyOf(database), migrations)).every(({ isApplied }) => isApplied)) return
   database.exec('begin immediate')
   try {
     await migrate(kyselyOf(database), migrations)
