@@ -1,32 +1,41 @@
-import { type Kysely, sql } from 'kysely'
-import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from 'kysely/migration'
 import { StartupFailure } from '../errors.ts'
 
-export type Migrations = Readonly<Record<string, Migration>>
+/** The statements of each migration. They are applied in the order of their names. */
+export type Migrations = Readonly<Record<string, readonly string[]>>
 
 export interface MigrationState {
   readonly name: string
   readonly isApplied: boolean
 }
 
+/** A connection that runs one statement after the other. */
+export interface MigrationDb {
+  run(statement: string): Promise<readonly object[]>
+  hasTable(name: string): Promise<boolean>
+}
+
+/** Kysely's migrator created it in earlier versions. */
+const table = 'kysely_migration'
+
 /** Applies pending migrations, in a transaction of the caller. Throws `StartupFailure` if one fails. */
-export async function migrate(db: Kysely<never>, migrations: Migrations, schema?: string): Promise<void> {
-  const provider = { getMigrations: async () => migrations }
-  const migrationTableSchema = schema === undefined ? {} : { migrationTableSchema: schema }
-  const { error, results } = await new Migrator({ db, provider, ...migrationTableSchema }).migrateToLatest()
-  if (error === undefined) return
-  const failed = results?.find(({ status }) => status === 'Error')
-  const where = failed === undefined ? '' : ` at ${failed.migrationName}`
-  const why = error instanceof Error ? error.message : String(error)
-  throw new StartupFailure(`Can't migrate the database${where}: ${why}. Nothing was changed.`, { cause: error })
+export async function migrate(db: MigrationDb, migrations: Migrations): Promise<void> {
+  const columns = 'name varchar(255) not null primary key, timestamp varchar(255) not null'
+  await db.run(`create table if not exists ${table} (${columns})`)
+  for (const { name } of (await statesOf(db, migrations)).filter(({ isApplied }) => !isApplied)) {
+    try {
+      for (const statement of migrations[name] as readonly string[]) await db.run(statement)
+      await db.run(`insert into ${table} values ('${name}', '${new Date().toISOString()}')`)
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error)
+      throw new StartupFailure(`Can't migrate the database at ${name}: ${why}. Nothing was changed.`, { cause: error })
+    }
+  }
 }
 
 /** Returns all migrations in order. Throws `StartupFailure` for a database of a newer or development version. */
-export async function statesOf(db: Kysely<never>, migrations: Migrations, schema?: string): Promise<MigrationState[]> {
-  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
-  const isMigrated = tables.some((table) => table.name === DEFAULT_MIGRATION_TABLE && table.schema === schema)
-  if (!isMigrated) return statesBefore(migrations)
-  const { rows } = await sql<{ name: string }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db)
+export async function statesOf(db: MigrationDb, migrations: Migrations): Promise<MigrationState[]> {
+  if (!(await db.hasTable(table))) return statesBefore(migrations)
+  const rows = (await db.run(`select name from ${table}`)) as readonly { readonly name: string }[]
   const applied = new Set(rows.map(({ name }) => name))
   if (isFromDevelopment(applied, migrations)) {
     throw new StartupFailure(

@@ -1,5 +1,4 @@
-import { type Kysely, sql } from 'kysely'
-import type { Migration } from 'kysely/migration'
+import type { Migrations } from '../migrate.ts'
 import { accountTables } from './accounts.ts'
 import { clickTables } from './clicks.ts'
 import { type Dialect, postgres, sqlite } from './dialect.ts'
@@ -12,16 +11,9 @@ const all: Readonly<Record<string, (dialect: Dialect) => string[]>> = {
 }
 
 /** Returns the migrations for one engine, by name. */
-export function migrationsOf(engine: Dialect['engine']): Readonly<Record<string, Migration>> {
+export function migrationsOf(engine: Dialect['engine']): Migrations {
   const dialect = engine === 'sqlite' ? sqlite : postgres
-  return Object.fromEntries(
-    Object.entries(all).map(([name, texts]) => {
-      const up = async (db: Kysely<unknown>) => {
-        for (const text of texts(dialect)) await sql.raw(text).execute(db)
-      }
-      return [name, { up }]
-    }),
-  )
+  return Object.fromEntries(Object.entries(all).map(([name, statements]) => [name, statements(dialect)]))
 }
 
 /** Returns the search indexes, on SQLite with the records that they lack. */

@@ -3,8 +3,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { type Kysely, sql } from 'kysely'
-import type { Migration } from 'kysely/migration'
 import pg from 'pg'
 import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
@@ -21,8 +19,7 @@ async function emptyDatabase(t: TestContext): Promise<string> {
 test('migrates without the limit on statements that the database sets', async (t) => {
   const url = await emptyDatabase(t)
   await execute(url, `alter database ${new URL(url).pathname.slice(1)} set statement_timeout = 100`)
-  const slow: Migration = { up: async (db: Kysely<never>) => void (await sql`select pg_sleep(0.3)`.execute(db)) }
-  await atDatabase(url, (db, schema) => migratePostgres(db, { '0001-slow': slow }, schema))
+  await atDatabase(url, (db) => migratePostgres(db, { '0001-slow': ['select pg_sleep(0.3)'] }))
 })
 
 test('ignores tables of another program in another schema', async (t) => {
@@ -39,13 +36,13 @@ test('ignores tables of another program in another schema', async (t) => {
 test('opens a migrated database while another process migrates or writes', async (t) => {
   const { url, drop } = await newDatabase()
   t.after(drop)
-  await atDatabase(url, (db) =>
-    db.transaction().execute(async () => {
-      const storage = await openPostgres(url, 1)
-      assert.deepEqual(await listAccounts(storage), [])
-      await storage.close()
-    }),
-  )
+  await atDatabase(url, async (db) => {
+    await db.run('begin')
+    await db.run('create table songs (name text)')
+    const storage = await openPostgres(url, 1)
+    assert.deepEqual(await listAccounts(storage), [])
+    await storage.close()
+  })
 })
 
 test('rejects PostgreSQL older than 14', () => {
@@ -92,13 +89,13 @@ test('says that a certificate is not trusted, or why else a connection fails', a
   ]
   for (const code of [...untrusted, 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'EPROTO']) {
     const failure = Object.assign(new Error('failed'), { code })
-    const query = t.mock.method(pg.Pool.prototype, 'query', () => Promise.reject(failure))
+    const connect = t.mock.method(pg.Pool.prototype, 'connect', () => Promise.reject(failure))
     await assert.rejects(openPostgres('postgres://db.example/links', 1), {
       message: untrusted.includes(code)
         ? `The database db.example/links has a TLS certificate that this machine doesn't trust (${code}). Add sslrootcert=FILE with its CA certificate to DATABASE_URL.`
         : "Can't connect to the database db.example/links: failed. Check DATABASE_URL, and that the database is running.",
     })
-    query.mock.restore()
+    connect.mock.restore()
   }
 })
 

@@ -1,7 +1,6 @@
-import { Kysely, PostgresAdapter, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { StartupFailure } from '../../errors.ts'
-import { type MigrationState, type Migrations, migrate, statesOf } from '../migrate.ts'
+import { type MigrationDb, type MigrationState, type Migrations, migrate, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { placeOfPostgres } from '../port.ts'
 import { insufficientPrivilege, stateOf } from './errors.ts'
@@ -15,78 +14,74 @@ const migrations = migrationsOf('postgres')
 
 /** Connects to the database and migrates it. Throws `StartupFailure` if it cannot be used. */
 export async function openPostgres(url: string, poolSize: number): Promise<PostgresStorage> {
-  await atDatabase(url, (db, schema) => migratePostgres(db, migrations, schema))
+  await atDatabase(url, (db) => migratePostgres(db, migrations))
   return new PostgresStorage(url, poolSize)
 }
 
 /** Returns the migrations of the database. Only reads. Throws `StartupFailure`. */
 export function migrationsOfPostgres(url: string): Promise<MigrationState[]> {
-  return atDatabase(url, (db, schema) => statesOf(db, migrations, schema))
+  return atDatabase(url, (db) => statesOf(db, migrations))
 }
 
-/** Runs `work` on a separate connection without a statement timeout. `schema` is where tables are created. */
-export async function atDatabase<T>(url: string, work: (db: Kysely<never>, schema: string) => Promise<T>): Promise<T> {
+/** Runs `work` on a separate connection without a statement timeout, which then closes, and rolls back if `work` throws. */
+export async function atDatabase<T>(url: string, work: (db: MigrationDb) => Promise<T>): Promise<T> {
   const patient = { connectionTimeoutMillis: startTimeoutMs, ...unlimited }
   const pool = new pg.Pool({ ...settingsOf(url), ...patient, max: 1 })
-  pool.on('error', () => undefined)
+  let client: pg.PoolClient | undefined
   try {
-    const { rows } = await pool.query<Server>(
+    client = await pool.connect()
+    client.on('error', () => undefined)
+    const db = migrationDb(client)
+    const [server] = await db.run(
       `select current_setting('server_version_num')::integer / 10000 as version,
-        current_setting('server_encoding') as encoding, coalesce(current_schema(), '') as schema`,
+        current_setting('server_encoding') as encoding`,
     )
-    const server = rows[0] as Server
-    const fault = faultOf(server)
+    const fault = faultOf(server as Server)
     if (fault !== null) throw new StartupFailure(fault)
-    return await work(new Kysely<never>({ dialect: new MigrationDialect({ pool }) }), server.schema)
+    return await work(db)
   } catch (error) {
     const cause = error instanceof StartupFailure ? error.cause : error
     const isSaid = error instanceof StartupFailure && stateOf(cause) !== insufficientPrivilege
     throw isSaid ? error : new StartupFailure(reason(url, cause))
   } finally {
+    client?.release(true)
     await pool.end()
   }
 }
 
-/** The lock of Kysely's migrator. */
-const migratorLock = 3853314791062309107n
+/** Tables are created in the first schema of the search path. */
+function migrationDb(client: pg.PoolClient): MigrationDb {
+  const named = 'select 1 from pg_tables where schemaname = current_schema() and tablename = $1'
+  return {
+    run: async (statement) => (await client.query(statement)).rows,
+    hasTable: async (name) => (await client.query(named, [name])).rows.length > 0,
+  }
+}
+
+/** Any number. Kysely's migrator had the same in earlier versions. */
+const migrationLock = 3853314791062309107n
 
 /** Migrates in one transaction, unless up to date. Throws `StartupFailure`, or the server's error. */
-export async function migratePostgres(db: Kysely<never>, migrations: Migrations, schema: string): Promise<void> {
-  if ((await statesOf(db, migrations, schema)).every(({ isApplied }) => isApplied)) return
-  await db.transaction().execute(async (transaction) => {
-    // A pooler hides the settings of the connection, so limits of the role or the database would apply.
-    await sql`set local statement_timeout = 0`.execute(transaction)
-    await sql`set local lock_timeout = 0`.execute(transaction)
-    await sql`select pg_advisory_xact_lock(${sql.lit(migratorLock)})`.execute(transaction)
-    // If the user may not create tables, this fails with the reason. Kysely would only report an aborted transaction.
-    await sql`create table waymark_trial ()`.execute(transaction)
-    await sql`drop table waymark_trial`.execute(transaction)
-    await migrate(transaction, migrations, schema)
-  })
-}
-
-/** Kysely's own lock belongs to the session, so it would stay on a connection that a pooler shares. */
-class LocklessAdapter extends PostgresAdapter {
-  override async acquireMigrationLock(): Promise<void> {}
-  override async releaseMigrationLock(): Promise<void> {}
-}
-
-class MigrationDialect extends PostgresDialect {
-  override createAdapter(): PostgresAdapter {
-    return new LocklessAdapter()
-  }
+export async function migratePostgres(db: MigrationDb, migrations: Migrations): Promise<void> {
+  if ((await statesOf(db, migrations)).every(({ isApplied }) => isApplied)) return
+  await db.run('begin')
+  // A pooler hides the settings of the connection, so limits of the role or the database would apply.
+  for (const name of ['statement_timeout', 'lock_timeout']) await db.run(`set local ${name} = 0`)
+  // The lock of a session would stay on a connection that a pooler shares.
+  await db.run(`select pg_advisory_xact_lock(${migrationLock})`)
+  await migrate(db, migrations)
+  await db.run('commit')
 }
 
 interface Server {
   readonly version: number
   readonly encoding: string
-  readonly schema: string
 }
 
 const minVersion = 14
 
 /** Returns why Waymark cannot use the database, in a sentence; null if it can. */
-export function faultOf({ version, encoding }: Omit<Server, 'schema'>): string | null {
+export function faultOf({ version, encoding }: Server): string | null {
   if (version < minVersion) return `The database is PostgreSQL ${version}. Waymark requires ${minVersion} or newer.`
   if (encoding === 'UTF8') return null
   return `The database encoding is ${encoding}. Create a UTF-8 database: create database … encoding 'UTF8' template template0.`

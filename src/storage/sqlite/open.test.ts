@@ -3,8 +3,6 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { sql } from 'kysely'
-import type { Migration } from 'kysely/migration'
 import { newFolder } from '../../../test/processes.ts'
 import { listAccounts } from '../../accounts/store.ts'
 import { StartupFailure } from '../../errors.ts'
@@ -53,13 +51,9 @@ test('opens a migrated database while another process writes', async (t) => {
 test('changes nothing if a migration fills the disk, and migrates at the next start', async (t) => {
   const { path, other } = openOther(t)
   other.exec('pragma max_page_count = 10')
-  const large: Migration = {
-    up: async (db) => {
-      await sql`create table songs as with recursive n(id) as (select 1 union all select id + 1 from n where id < 100000)
-        select id from n`.execute(db)
-    },
-  }
-  await assert.rejects(migrateSqlite(other, { '0001-large': large }), isStartupFailure(/disk is full/))
+  const large = `create table songs as
+    with recursive n(id) as (select 1 union all select id + 1 from n where id < 100000) select id from n`
+  await assert.rejects(migrateSqlite(other, { '0001-large': [large] }), isStartupFailure(/disk is full/))
   assert.deepEqual(other.prepare('select name from sqlite_schema').all(), [])
   other.close()
   await (await openSqlite(path)).close()

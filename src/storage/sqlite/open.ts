@@ -1,11 +1,10 @@
 import { accessSync, constants, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Kysely, SqliteDialect } from 'kysely'
 import { StartupFailure } from '../../errors.ts'
 import { makeOwnFile, refuseFolder } from '../../lib/whole-file.ts'
-import { type MigrationState, type Migrations, migrate, statesBefore, statesOf } from '../migrate.ts'
+import { type MigrationDb, type MigrationState, type Migrations, migrate, statesBefore, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { isBusy, resultCode, resultCodes } from './connection.ts'
 import { SqliteStorage } from './storage.ts'
@@ -41,7 +40,7 @@ export async function migrationsOfSqlite(path: string): Promise<MigrationState[]
   if (!existsSync(path)) return statesBefore(migrations)
   try {
     using database = new DatabaseSync(path, { timeout: startTimeoutMs, readOnly: true })
-    return await statesOf(kyselyOf(database), migrations)
+    return await statesOf(migrationDb(database), migrations)
   } catch (error) {
     throw error instanceof StartupFailure ? error : new StartupFailure(reason(path, error))
   }
@@ -141,10 +140,11 @@ const explanations: Readonly<Record<number, (path: string, why: string) => strin
 
 /** Migrates in one transaction, unless up to date. Throws `StartupFailure`, or SQLite's error if the file is locked. */
 export async function migrateSqlite(database: DatabaseSync, migrations: Migrations): Promise<void> {
-  if ((await statesOf(kyselyOf(database), migrations)).every(({ isApplied }) => isApplied)) return
+  const db = migrationDb(database)
+  if ((await statesOf(db, migrations)).every(({ isApplied }) => isApplied)) return
   database.exec('begin immediate')
   try {
-    await migrate(kyselyOf(database), migrations)
+    await migrate(db, migrations)
     database.exec('commit')
   } catch (error) {
     // Some errors, such as a full disk, have ended the transaction.
@@ -153,17 +153,10 @@ export async function migrateSqlite(database: DatabaseSync, migrations: Migratio
   }
 }
 
-/** Kysely does not know that SQLite can roll back changes to the schema, so its migrator starts no transaction. */
-function kyselyOf(database: DatabaseSync): Kysely<never> {
-  const prepare = (text: string) => {
-    const statement = database.prepare(text)
-    const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
-    return {
-      reader: statement.columns().length > 0,
-      all: (parameters: readonly unknown[]) => statement.all(...values(parameters)),
-      run: (parameters: readonly unknown[]) => statement.run(...values(parameters)),
-      iterate: (parameters: readonly unknown[]) => statement.iterate(...values(parameters)),
-    }
+function migrationDb(database: DatabaseSync): MigrationDb {
+  const named = `select 1 from sqlite_schema where type = 'table' and name = ?`
+  return {
+    run: async (statement) => database.prepare(statement).all(),
+    hasTable: async (name) => database.prepare(named).get(name) !== undefined,
   }
-  return new Kysely({ dialect: new SqliteDialect({ database: { close: () => database.close(), prepare } }) })
 }
