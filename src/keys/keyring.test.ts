@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
+import { withMethods } from '../../test/failing-storage.ts'
 import { eventually } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import { Failure } from '../errors.ts'
@@ -82,15 +83,13 @@ test('writes uses later if the database fails, and fails no request', async (t) 
   const { storage, issue } = await open(t)
   const [used = ''] = await issue(1)
   let isAvailable = false
-  const db: Storage = Object.create(storage, {
-    execute: { value: storage.execute.bind(storage) },
-    write: { value: (...args: Parameters<Storage['write']>) => (isAvailable ? storage.write(...args) : refuse()) },
-  })
   let attempts = 0
-  const refuse = () => {
+  const write: Storage['write'] = async (...parameters) => {
     attempts += 1
-    return Promise.reject(new Error('not now'))
+    if (!isAvailable) throw new Error('not now')
+    return storage.write(...parameters)
   }
+  const db = withMethods(storage, { write })
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const keyring = new Keyring(db)
   await keyring.identify(used)

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { after, test } from 'node:test'
 import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 
-async function database(t: TestContext): Promise<string> {
-  const { url, drop } = await newDatabase()
-  t.after(drop)
-  return url
-}
+const { url, drop } = await newDatabase()
+after(drop)
 
 /** Inserts spaces with ids from `first` to `last`. Every third space belongs to account 2, all others to account 1. */
 const insertSpaces = (first: number, last: number) => `
@@ -16,7 +13,7 @@ const insertSpaces = (first: number, last: number) => `
     on conflict do nothing;`
 
 /** Returns the counted and the existing spaces of accounts 1 and 2. */
-async function spacesOf(url: string): Promise<unknown> {
+async function countSpaces(): Promise<unknown> {
   const [row] = await execute(
     url,
     `select
@@ -30,18 +27,17 @@ async function spacesOf(url: string): Promise<unknown> {
   return row
 }
 
-test('writes each total once for a statement, regardless of the number of records', async (t) => {
-  const url = await database(t)
+test('writes each total once for a statement, regardless of the number of records', async () => {
   const writes = `select (n_tup_ins + n_tup_upd)::integer as writes
     from pg_stat_xact_user_tables where relname = 'record_counts'`
   for (const statement of [insertSpaces(1, 999), insertSpaces(1000, 1998), 'delete from spaces where id <= 999;']) {
     assert.deepEqual(await execute(url, statement + writes), [{ writes: 2 }], statement)
   }
-  assert.deepEqual(await spacesOf(url), { counted: [666, 333], existing: [666, 333] })
+  assert.deepEqual(await countSpaces(), { counted: [666, 333], existing: [666, 333] })
 })
 
-test('keeps totals exact when connections insert and delete concurrently, and when a statement changes nothing', async (t) => {
-  const url = await database(t)
+test('keeps totals exact when connections insert and delete concurrently, and when a statement changes nothing', async () => {
+  await execute(url, 'delete from spaces')
   const turns = Array.from({ length: 12 }, async (_, turn) => {
     const first = turn * 100 + 1
     await execute(url, insertSpaces(first, first + 99))
@@ -51,5 +47,5 @@ test('keeps totals exact when connections insert and delete concurrently, and wh
     await execute(url, `delete from spaces where id = ${first + 30}`)
   })
   await Promise.all(turns)
-  assert.deepEqual(await spacesOf(url), { counted: [552, 276], existing: [552, 276] })
+  assert.deepEqual(await countSpaces(), { counted: [552, 276], existing: [552, 276] })
 })

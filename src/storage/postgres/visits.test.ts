@@ -64,29 +64,22 @@ const clicks = (link: number) => [
   { link, atMs: 0, count: 1, class: 'person' as const, facts: null, visitorUnder: () => 7 },
 ]
 
-test('writes a batch once if its connection breaks during the commit and it is sent again', async (t) => {
-  const { storage, wire, link, store } = await open(t)
-  const id = await link('sale')
-  wire.onAnswer = (bytes) => (bytes.includes('COMMIT') ? null : bytes)
-  await assert.rejects(store.write(1, clicks(id)), { code: 'database_unavailable' })
-  wire.onAnswer = (bytes) => bytes
-  wire.mend()
-  assert.equal((await keptTotals(storage))[0]?.clicks, 1)
-  assert.equal(await store.write(1, clicks(id)), null)
-  assert.equal((await keptTotals(storage))[0]?.clicks, 1)
-})
-
-test('rolls back a batch if its connection breaks before the commit, and writes it when it is sent again', async (t) => {
-  const { storage, wire, link, store } = await open(t)
-  const id = await link('sale')
-  wire.onAnswer = (bytes) => (bytes.includes('INSERT') ? null : bytes)
-  await assert.rejects(store.write(1, clicks(id)), { code: 'database_unavailable' })
-  wire.onAnswer = (bytes) => bytes
-  wire.mend()
-  assert.equal((await keptTotals(storage))[0]?.clicks, 0)
-  assert.equal((await store.write(1, clicks(id)))?.length, 1)
-  assert.equal((await keptTotals(storage))[0]?.clicks, 1)
-})
+for (const [when, statement, before, written] of [
+  ['during', 'COMMIT', 1, undefined],
+  ['before', 'INSERT', 0, 1],
+] as const) {
+  test(`writes a batch once if its connection breaks ${when} the commit and it is sent again`, async (t) => {
+    const { storage, wire, link, store } = await open(t)
+    const id = await link('sale')
+    wire.onAnswer = (bytes) => (bytes.includes(statement) ? null : bytes)
+    await assert.rejects(store.write(1, clicks(id)), { code: 'database_unavailable' })
+    wire.onAnswer = (bytes) => bytes
+    wire.mend()
+    assert.equal((await keptTotals(storage))[0]?.clicks, before)
+    assert.equal((await store.write(1, clicks(id)))?.length, written)
+    assert.equal((await keptTotals(storage))[0]?.clicks, 1)
+  })
+}
 
 test('keeps the connection after a failed statement', async (t) => {
   const { storage, client, link, store } = await open(t)
