@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { deflateSync } from 'node:zlib'
-import { newLocation } from '../../test/engine.ts'
+import { newStorage } from '../../test/engine.ts'
+import { importText } from '../../test/import-text.ts'
 import { createAccount } from '../accounts/store.ts'
+import { transferables } from '../cli/transfer.ts'
 import { encodePng } from '../qr/image.ts'
 import { findQrStyle, storeQrStyle } from '../qr/store.ts'
-import { openStorage } from '../storage/open.ts'
 import { exportRecords } from '../transfer/export.ts'
-import { importRecords } from '../transfer/import.ts'
 import { findDomainByName, insertDomain } from './store.ts'
-import { domainTransfer } from './transfer.ts'
 
 async function place(t: TestContext) {
-  const storage = await openStorage(await newLocation((work) => t.after(work)))
-  t.after(() => storage.close())
+  const storage = await newStorage((work) => t.after(work))
   return { storage, account: (await createAccount(storage, 'Acme')).id }
 }
 
@@ -32,19 +30,12 @@ test('an export has the QR style of each domain, and an import stores it', async
     const { record } = await insertDomain(from.storage, from.account, { name, nameUnicode: name }, urls)
     if (style !== null) assert.ok(await storeQrStyle(from.storage, from.account, record.id, style))
   }
-  const lines = await Array.fromAsync(exportRecords(from.storage, from.account, [domainTransfer]))
-  const refused: string[] = []
-  const listener = { refused: (_: number, reason: string) => refused.push(reason), progressed: () => undefined }
-  async function* file() {
-    yield Buffer.from(lines.join(''))
-  }
-  const target = { account: to.account, asNew: false, transferables: [domainTransfer] }
-  for (const outcome of [
-    { stored: 3, known: 0 },
-    { stored: 0, known: 3 },
+  const lines = await Array.fromAsync(exportRecords(from.storage, from.account, transferables))
+  for (const expected of [
+    { stored: 3, known: 0, reasons: [] },
+    { stored: 0, known: 3, reasons: [] },
   ]) {
-    const { stored, known } = await importRecords(to.storage, target, file(), listener)
-    assert.deepEqual([{ stored, known }, refused], [outcome, []])
+    assert.partialDeepStrictEqual(await importText(to.storage, lines.join('')), expected)
   }
   for (const [index, style] of styles.entries()) {
     const domain = await findDomainByName(to.storage, to.account, `${index}.example`)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
+import { importText } from '../../test/import-text.ts'
 import { plainLink } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
@@ -10,7 +11,6 @@ import { insertSpace } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
 import { insertTag } from '../tags/store.ts'
 import { exportRecords } from '../transfer/export.ts'
-import { importRecords } from '../transfer/import.ts'
 import { hashPassword } from './password.ts'
 import type { LinkValues } from './schema.ts'
 import { changeLink, findLink, insertLink, linksAfter } from './store.ts'
@@ -58,12 +58,7 @@ async function textOf(storage: Storage): Promise<string> {
 
 /** Imports a file into account 1, and returns the counts and the reasons of rejected lines. */
 async function bringIn(storage: Storage, text: string) {
-  const reasons: string[] = []
-  const file = async function* () {
-    yield Buffer.from(text)
-  }
-  const listener = { refused: (line: number, reason: string) => reasons.push(`${line}: ${reason}`), progressed() {} }
-  const { stored, known } = await importRecords(storage, { account: 1, asNew: false, transferables }, file(), listener)
+  const { stored, known, reasons } = await importText(storage, text)
   return { stored, known, reasons }
 }
 
