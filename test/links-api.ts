@@ -64,12 +64,15 @@ const click = ({ id, clicks, at }: { id: number; clicks: number; at: number }) =
 
 const statusDue = ({ id }: { id: number }) => query.updateTable('links').set({ status_due_at: '' }).where('id', '=', id)
 
-/** Changes the end of a link's period without its stored status. */
-export const moveEnd = ({ id, at }: { id: number; at: string }) =>
-  query.updateTable('links').set({ active_period_end_at: at, status_due_at: at }).where('id', '=', id)
-
-export const moveStart = ({ id, at }: { id: number; at: string }) =>
-  query.updateTable('links').set({ active_period_start_at: at, status_due_at: at }).where('id', '=', id)
+/** Changes the period of a link without its stored status. */
+export const setPeriod = (
+  id: number,
+  times: Partial<Record<'active_period_start_at' | 'active_period_end_at', string>>,
+) =>
+  query
+    .updateTable('links')
+    .set({ ...times, status_due_at: '' })
+    .where('id', '=', id)
 
 export const storedPassword = ({ id }: { id: number }) =>
   query.selectFrom('links').select('redirect_password').where('id', '=', id)
@@ -85,27 +88,4 @@ export const linksOn = ({ id }: { id: number }) =>
 export const outOfAccount = {
   domains: () => query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', 0),
   spaces: () => query.selectFrom('spaces').select('id').where('account_id', '=', 0),
-}
-
-const copied = [
-  ...(['account_id', 'domain_id', 'url', 'disabled', 'forward_query', 'redirect_status', 'status'] as const),
-  ...(['created_at', 'updated_at'] as const),
-]
-
-/** Copies up to `limit` links of an account, under aliases that end in `mark`. */
-export const copyLinks = (params: { account: number; mark: string; limit: number }) => {
-  const marked = (column: string) => sql`${sql.ref(column)} || cast(${params.mark} as text)`.as(column)
-  return query
-    .withTables<{ links: Record<string, Json> }>()
-    .insertInto('links')
-    .columns([...copied, 'alias', 'alias_folded'])
-    .expression(
-      query
-        .withTables<{ links: Record<string, Json> }>()
-        .selectFrom('links')
-        .select([...copied, marked('alias'), marked('alias_folded')])
-        .where('account_id', '=', params.account)
-        .orderBy('id')
-        .limit(params.limit),
-    )
 }

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
-import { assertRefused, clickOn, copyLinks, fresh, newPlace, type Place } from '../../test/links-api.ts'
+import { fillLinks } from '../../test/links.ts'
+import { assertRefused, clickOn, fresh, newPlace, type Place } from '../../test/links-api.ts'
 
 const app = await startApp()
 const past = '2001-01-01 00:00'
@@ -217,25 +218,21 @@ test('200 with every link once for a filter with after during other writes', asy
 test('200 with exact totals without search and filter, and up to 10 000 with either', async () => {
   const own = await newPlace(app)
   const count = 10_001
-  await own.link({ alias: 'n' })
-  for (let stored = 1; stored < count; stored *= 2) {
-    const copying = { account: own.account, mark: `.${stored}`, limit: Math.min(stored, count - stored) }
-    await app.storage.execute(copyLinks(copying))
+  const { account, domain } = own
+  // Small statements end before the timeout of PostgreSQL on a busy machine, too.
+  for (let first = 1; first <= count; first += 2_000) {
+    const some = Math.min(2_000, count - first + 1)
+    await app.storage.execute(fillLinks({ account, domain: domain.id }, first, some))
   }
-  const { id } = own.domain
   const totals = async (query: string) => {
     const { meta, links } = (await own.send('GET', `/links?${query}`)).body
     return [meta.total, meta.total_is_exact, links.next !== null]
   }
   assert.deepEqual(await totals(''), [count, true, true])
   assert.deepEqual(await totals('status=active'), [10_000, false, true])
-  assert.deepEqual(await totals(`domain_id=${id}`), [10_000, false, true])
+  assert.deepEqual(await totals(`domain_id=${domain.id}`), [10_000, false, true])
   assert.deepEqual(await totals('search=acme'), [10_000, false, true])
-  assert.deepEqual(await totals('search=n.1.2.4.8.16.32.64.128.256.512.1024.2048.4096&search_by=alias'), [
-    1,
-    true,
-    false,
-  ])
+  assert.deepEqual(await totals('search=l10001&search_by=alias'), [1, true, false])
   await own.send('DELETE', `/links/${(await own.send('GET', '/links')).body.data[0].id}`)
   assert.deepEqual(await totals('status=active&space_id=0'), [10_000, true, true])
   assert.deepEqual(await totals('page=1000&status=active&per_page=10'), [10_000, true, false])

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
-import { assertRefused, clickOn, fresh, moveEnd, moveStart, newPlace, storedPassword } from '../../test/links-api.ts'
+import { assertRefused, clickOn, fresh, newPlace, setPeriod, storedPassword } from '../../test/links-api.ts'
 
 const app = await startApp()
 const place = await newPlace(app)
@@ -301,8 +301,8 @@ describe('the status of a link', () => {
     const idsIn = async (status: string) =>
       (await own.send('GET', `/links?status=${status}`)).body.data.map((each: Json) => each.id)
     assert.deepEqual([await idsIn('active'), await idsIn('scheduled'), await idsIn('expired')], [[id], [other.id], []])
-    await app.storage.execute(moveEnd({ id, at: past }))
-    await app.storage.execute(moveStart({ id: other.id, at: past }))
+    await app.storage.execute(setPeriod(id, { active_period_end_at: past }))
+    await app.storage.execute(setPeriod(other.id, { active_period_start_at: past }))
     assert.equal((await own.send('GET', `/links/${id}`)).body.data.status, 'expired')
     assert.deepEqual([await idsIn('active'), await idsIn('scheduled'), await idsIn('expired')], [[other.id], [], [id]])
   })
