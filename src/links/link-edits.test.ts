@@ -103,37 +103,27 @@ test('restores tags as the tags that they were merged into since, even after the
   assert.deepEqual(await storage.execute(query.selectFrom('tags').select('name').where('account_id', '=', 0)), [])
 })
 
-test('an edit that changes nothing cannot be undone', async (t) => {
-  const { storage, account, actions, link } = await place(t)
+test('an edit is stored only if it changes something in the dashboard, for a minute and for its account', async (t) => {
+  const { storage, account, actions, link, change } = await place(t)
   const { id, url } = (await link('sale')).record
   assert.equal((await actions.changeForNow(account, id, { url }, null)).edit, null)
-  assert.deepEqual(await storage.execute(edits), [])
-})
-
-test('an edit through the API is not stored, and one in the dashboard is deleted after a minute', async (t) => {
-  const { storage, account, actions, link, change } = await place(t)
-  const { id } = (await link('sale')).record
   await actions.change(account, id, { title: 'By the API' }, null)
   assert.deepEqual(await storage.execute(edits), [])
   const edit = await change(id, { title: 'Sale' })
   const [stored] = await storage.execute(edits)
   const editedAt = Date.parse(stored?.edited_at ?? '')
+  const undo = (at: number, of = account) => undoEdit(storage, of, edit, id, at)
+  assert.equal(await isUndoable(storage, account + 1, edit, editedAt), false)
+  assert.equal(await undo(editedAt, account + 1), undefined)
   assert.equal(await isUndoable(storage, account, edit, editedAt + minuteMs - 1), true)
-  assert.equal(await undoEdit(storage, account, edit, id, editedAt + minuteMs), undefined)
-  await deleteExpired(storage, 'link_edits', editedAt + minuteMs - 1)
-  assert.equal((await storage.execute(edits)).length, 1)
-  await deleteExpired(storage, 'link_edits', editedAt + minuteMs)
-  assert.deepEqual(await storage.execute(edits), [])
+  assert.equal(await undo(editedAt + minuteMs), undefined)
   assert.equal((await findLink(storage, account, id))?.record.title, 'Sale')
-})
-
-test('another account cannot undo an edit', async (t) => {
-  const { storage, account, link, change } = await place(t)
-  const { id } = (await link('sale')).record
-  const edit = await change(id, { title: 'Sale' })
-  assert.equal(await isUndoable(storage, account + 1, edit, Date.now()), false)
-  assert.equal(await undoEdit(storage, account + 1, edit, id, Date.now()), undefined)
-  assert.equal((await undoEdit(storage, account, edit, id, Date.now()))?.record.title, null)
+  await deleteExpired(storage, 'link_edits', editedAt + minuteMs - 1)
+  assert.equal((await undo(editedAt + minuteMs - 1))?.record.title, 'By the API')
+  await change(id, { title: 'Sale' })
+  const [again] = await storage.execute(edits)
+  await deleteExpired(storage, 'link_edits', Date.parse(again?.edited_at ?? '') + minuteMs)
+  assert.deepEqual(await storage.execute(edits), [])
 })
 
 test('changes nothing if the link was changed or deleted, or its alias or space is gone', async (t) => {
