@@ -63,16 +63,7 @@ async function stateOf(db: Db): Promise<unknown> {
 }
 
 async function linksOf({ storage, account }: Awaited<ReturnType<typeof place>>) {
-  const asked = {
-    search: [],
-    searchIn: [],
-    filter: {},
-    sortBy: 'id',
-    direction: 'desc',
-    offset: 0,
-    after: null,
-  } as const
-  const { rows, total } = await listLinks(storage, account, { ...asked, limit: 10 })
+  const { rows, total } = await listLinks(storage, account, { ...firstPage, direction: 'desc' })
   return [total, ...rows.map(({ alias }) => alias)]
 }
 

@@ -3,11 +3,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { importText } from '../../test/import-text.ts'
-import { plainLink } from '../../test/links.ts'
+import { newDomain, newSpace, plainLink } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
-import { beginDomainRemoval, insertDomain } from '../domains/store.ts'
-import { insertSpace } from '../spaces/store.ts'
+import { beginDomainRemoval } from '../domains/store.ts'
 import type { Storage } from '../storage/port.ts'
 import { insertTag } from '../tags/store.ts'
 import { exportRecords } from '../transfer/export.ts'
@@ -23,9 +22,8 @@ async function newPlace(t: TestContext, engine?: 'sqlite' | 'postgres'): Promise
 }
 
 async function fill(storage: Storage, domains: readonly string[], spaces: readonly string[]): Promise<void> {
-  const noUrls = { homepage_url: null, not_found_url: null }
-  for (const name of domains) await insertDomain(storage, 1, { name, nameUnicode: name }, noUrls)
-  for (const name of spaces) await insertSpace(storage, 1, { name, color: 1 })
+  for (const name of domains) await newDomain(storage, 1, name)
+  for (const name of spaces) await newSpace(storage, 1, name)
 }
 
 /** No field has its default. */
@@ -72,11 +70,8 @@ for (const [from, to] of [
   test(`imports all fields of links from ${from} into ${to}, and a second import stores nothing`, async (t) => {
     const [here, there] = [await newPlace(t, from), await newPlace(t, to)]
     await fill(here, ['a.example', 'b.example'], ['First', 'Second'])
-    for (const [name, color] of [
-      ['B', 4],
-      ['Unused', 5],
-    ] as const)
-      await insertTag(here, 1, { name, color })
+    await insertTag(here, 1, { name: 'B', color: 4 })
+    await insertTag(here, 1, { name: 'Unused', color: 5 })
     const b = { id: 2, name: 'b.example' }
     await insertLink(here, 1, b, { ...full, alias: 'Ähre/🏳️‍🌈' }, past)
     await insertLink(here, 1, b, { ...plainLink, alias: 'plain' })
@@ -97,23 +92,14 @@ for (const [from, to] of [
     for (const tag of tags) assert.ok(copy.includes(String(tag)))
     const back = linesOf(await textOf(there)).map(linkOf)
     const expected = linesOf(text).map(linkOf)
-    const ids = {
-      domains: new Map([
-        [1, 3],
-        [2, 1],
-      ]),
-      spaces: new Map([
-        [1, 3],
-        [2, 4],
-      ]),
-    }
+    // By the ids at the source.
+    const [domains, spaces] = [
+      [0, 3, 1],
+      [null, 3, 4],
+    ]
     assert.deepEqual(
       back,
-      expected.map((link) => ({
-        ...link,
-        domain_id: ids.domains.get(link.domain_id),
-        space_id: ids.spaces.get(link.space_id) ?? null,
-      })),
+      expected.map((link) => ({ ...link, domain_id: domains[link.domain_id], space_id: spaces[link.space_id ?? 0] })),
     )
     assert.deepEqual(await bringIn(there, text), { stored: 0, known: 10, reasons: [] })
   })
@@ -151,12 +137,7 @@ const oneDomain = '{"domain":{"id":7,"name":"a.example"}}\n{"space":{"id":8,"nam
 
 test('rejects a link with an unknown domain or space', async (t) => {
   const storage = await newPlace(t)
-  await insertDomain(
-    storage,
-    2,
-    { name: 'theirs.example', nameUnicode: '' },
-    { homepage_url: null, not_found_url: null },
-  )
+  await newDomain(storage, 2, 'theirs.example')
   const theirs = '{"domain":{"id":9,"name":"theirs.example"}}\n'
   const link = (members: object) =>
     `${JSON.stringify({ link: { alias: 'x', url: 'https://acme.com', domain_id: 7, ...members } })}\n`
