@@ -38,12 +38,7 @@ export class Removals {
     const work = removal(this.#isStopped)
     this.#running.add(work)
     work.catch(this.#options.onProblem).finally(() => this.#running.delete(work))
-    const over = new AbortController()
-    try {
-      await Promise.race([work, wait(maxWaitMs, undefined, { signal: over.signal })])
-    } finally {
-      over.abort()
-    }
+    await Promise.race([work, wait(maxWaitMs, undefined, { ref: false })])
   }
 
   /** Stops removals after the current step. They continue after the next start. */

@@ -9,7 +9,7 @@ import { version } from '../version.ts'
 export interface MeasuredServices {
   readonly counts: RequestCounts
   readonly loopDelays: Histogram
-  readonly visits: { entries(): Iterable<readonly [string, number]> }
+  readonly visits: Readonly<Record<string, number>>
   readonly meters: Readonly<Record<string, readonly Meter[]>>
 }
 
@@ -42,7 +42,7 @@ const codes = Object.keys(failures) as ErrorCode[]
 
 function readAll({ counts, loopDelays, visits, meters }: MeasuredServices): object[] {
   const requests = Array.from(counts.series.values(), ({ durations, ...labels }) => [labels, durations] as const)
-  const visited = Array.from(visits.entries(), ([answer, count]) => [{ answer }, count] as const)
+  const visited = Object.entries(visits).map(([answer, count]) => [{ answer }, count] as const)
   return [
     metric('gauge', 'build_info', 'Always 1. The labels have the versions of Waymark and Node.', [
       [{ version, node: process.version }, 1],

@@ -46,7 +46,6 @@ export class Directory {
   #missed = 0
   #refused = 0
   readonly #staleForMs: number
-  readonly meters: readonly Meter[]
 
   constructor(storage: Storage, options: DirectoryOptions) {
     this.#storage = storage
@@ -55,7 +54,6 @@ export class Directory {
     this.#links = new LruCache(options.maxLinkBytes ?? maxLinkBytes, (_, { id }) => this.#keys.delete(id))
     const apply = (changes: Changes['changes']) => this.#apply(changes)
     this.#feed = new ChangeFeed(storage, apply, options.onProblem)
-    this.meters = this.#meters()
   }
 
   /** Loads all domains, and starts to follow changes. Retries until the database responds. */
@@ -110,6 +108,29 @@ export class Directory {
     return this.#feed.poll()
   }
 
+  get meters(): readonly Meter[] {
+    return [
+      { name: 'domains', help: 'Domains in memory.', value: () => this.#domains.size },
+      { name: 'links', help: 'Links in memory.', value: () => this.#links.size },
+      { name: 'unknown_aliases', help: 'Recently requested aliases without a link.', value: () => this.#unknown.size },
+      {
+        name: 'missed_lookups',
+        help: 'Lookups in the database since the start, for links that were not in memory.',
+        value: () => this.#missed,
+      },
+      {
+        name: 'refused_lookups',
+        help: 'Lookups rejected since the start, because too many were running.',
+        value: () => this.#refused,
+      },
+      {
+        name: 'age_seconds',
+        help: 'Time since the last update of the cache. It grows while the database is down.',
+        value: () => this.#feed.ageMs / 1000,
+      },
+    ]
+  }
+
   close(): Promise<void> {
     return this.#feed.close()
   }
@@ -157,29 +178,6 @@ export class Directory {
   #dropLink(id: number): void {
     const key = this.#keys.get(id)
     if (key !== undefined) this.#links.delete(key)
-  }
-
-  #meters(): Meter[] {
-    return [
-      { name: 'domains', help: 'Domains in memory.', value: () => this.#domains.size },
-      { name: 'links', help: 'Links in memory.', value: () => this.#links.size },
-      { name: 'unknown_aliases', help: 'Recently requested aliases without a link.', value: () => this.#unknown.size },
-      {
-        name: 'missed_lookups',
-        help: 'Lookups in the database since the start, for links that were not in memory.',
-        value: () => this.#missed,
-      },
-      {
-        name: 'refused_lookups',
-        help: 'Lookups rejected since the start, because too many were running.',
-        value: () => this.#refused,
-      },
-      {
-        name: 'age_seconds',
-        help: 'Time since the last update of the cache. It grows while the database is down.',
-        value: () => this.#feed.ageMs / 1000,
-      },
-    ]
   }
 }
 

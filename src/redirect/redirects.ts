@@ -68,13 +68,7 @@ export function sendRedirect(exchange: Exchange, { status, headers, body }: Redi
 /** Appends a visitor's query, which contains no `#`, to a location before its fragment. It is not encoded again. */
 export function withQuery(location: string, query: string): string {
   if (query === '') return location
-  const fragmentAt = location.indexOf('#')
-  const base = fragmentAt < 0 ? location : location.slice(0, fragmentAt)
-  const fragment = fragmentAt < 0 ? '' : location.slice(fragmentAt)
-  return `${base}${separatorAfter(base)}${query}${fragment}`
-}
-
-function separatorAfter(base: string): string {
-  if (!base.includes('?')) return '?'
-  return /[?&]$/.test(base) ? '' : '&'
+  const [base = ''] = location.split('#', 1)
+  const separator = !base.includes('?') ? '?' : /[?&]$/.test(base) ? '' : '&'
+  return base + separator + query + location.slice(base.length)
 }

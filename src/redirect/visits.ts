@@ -35,28 +35,25 @@ import { expired, type Resolution, resolve } from './resolve.ts'
 import type { ServedLink } from './store.ts'
 import { hostNameOf, parseTarget } from './visited-url.ts'
 
-const kinds = [
-  'redirect',
-  'homepage',
-  'not_found',
-  'expired',
-  'preview',
-  'password',
-  'robots',
-  'favicon',
-  'unknown_host',
-  'loop',
-  'prefetch',
-  'method_not_allowed',
-] as const
-
-type VisitKind = (typeof kinds)[number]
-
 /** The visits of a process by kind of response. */
-export type VisitCounts = Map<string, number>
+export type VisitCounts = ReturnType<typeof newVisitCounts>
+type VisitKind = keyof VisitCounts
 
-export function newVisitCounts(): VisitCounts {
-  return new Map(kinds.map((kind) => [kind, 0]))
+export function newVisitCounts() {
+  return {
+    redirect: 0,
+    homepage: 0,
+    not_found: 0,
+    expired: 0,
+    preview: 0,
+    password: 0,
+    robots: 0,
+    favicon: 0,
+    unknown_host: 0,
+    loop: 0,
+    prefetch: 0,
+    method_not_allowed: 0,
+  }
 }
 
 interface RedirectServerOptions extends Pick<ListenerOptions, 'proxies' | 'overload' | 'maxConnections' | 'isSecret'> {
@@ -145,8 +142,7 @@ class Visits {
   }
 
   #counted<T extends Response>(kind: VisitKind, response: T): T {
-    const { visits } = this.#options
-    visits.set(kind, (visits.get(kind) ?? 0) + 1)
+    this.#options.visits[kind] += 1
     return response
   }
 

@@ -63,7 +63,7 @@ test('200 at /.well-known/waymark with a text that only the domains and nodes of
   assert.notEqual((await ask(other, 'go.acme.com')).text, told.text)
   for (const path of ['.well-known', '.well-known/other', '.well-known/waymark/', '.well-known/waymark+'])
     assert.equal((await app.visit(`${host}/${path}`)).status, 404, path)
-  const counted = [...app.measured.visits.entries()].filter(([, number]) => number > 0)
+  const counted = Object.entries(app.measured.visits).filter(([, number]) => number > 0)
   assert.deepEqual(Object.fromEntries(counted), { not_found: 4, unknown_host: 2 })
   await whileDown(async () => assert.equal((await ask(app, 'go.acme.com')).text, told.text))
   const never = await startApp({ storage: failing(() => databaseUnavailable(new Error('down'))) })
