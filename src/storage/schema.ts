@@ -1,4 +1,5 @@
 /** Tables and queries of both engines. Flags are 0 and 1. Times are RFC 3339, or Unix milliseconds in `…_ms`. */
+import { isDeepStrictEqual } from 'node:util'
 import {
   type Compilable,
   type CompiledQuery,
@@ -315,9 +316,9 @@ export class CachedQuery<Row> implements Query<Row> {
     return this.#build().toOperationNode()
   }
 
-  /** Compiles for SQLite, as Kysely's type requires. Engines call `compileQuery`. */
+  /** Compiles for SQLite, as Kysely's type requires. Engines use `compilerOf`. */
   compile(): CompiledQuery<Row> {
-    return compileOnce(new SqliteQueryCompiler(), this) as CompiledQuery<Row>
+    return compileWith(new SqliteQueryCompiler(), this) as CompiledQuery<Row>
   }
 }
 
@@ -334,26 +335,26 @@ export function sqlTemplate<Result>(strings: TemplateStringsArray, ...parameters
   return { strings, parameters, build: () => sql<Result>(strings, ...parameters) }
 }
 
+/** The most shapes that an engine remembers. */
 const maxCached = 500
-const cached = new WeakMap<QueryCompiler, LruCache<string, CompiledQuery>>()
 
-/** Compiles a query for the engine of `compiler`. */
-export function compileQuery(compiler: QueryCompiler, query: OperationNodeSource): CompiledQuery {
-  if (!(query instanceof CachedQuery)) return compileOnce(compiler, query)
-  const { shape, parameters } = query
-  const ofEngine = cached.get(compiler) ?? new LruCache<string, CompiledQuery>(maxCached)
-  cached.set(compiler, ofEngine)
-  const known = ofEngine.get(shape)
-  if (known !== undefined) return { ...known, parameters }
-  const compiled = compileOnce(compiler, query)
-  const isSame =
-    compiled.parameters.length === parameters.length &&
-    compiled.parameters.every((value, at) => value === parameters[at])
-  if (!isSame) throw new Error(`The parameters of the query "${shape}" are in another order than in its text.`)
-  ofEngine.set(shape, compiled)
-  return compiled
+/** Returns the function that compiles the queries of an engine. */
+export function compilerOf(compiler: QueryCompiler): (query: OperationNodeSource) => CompiledQuery {
+  const cached = new LruCache<string, CompiledQuery>(maxCached)
+  return (query) => {
+    if (!(query instanceof CachedQuery)) return compileWith(compiler, query)
+    const { shape, parameters } = query
+    const known = cached.get(shape)
+    if (known !== undefined) return { ...known, parameters }
+    const compiled = compileWith(compiler, query)
+    if (!isDeepStrictEqual(compiled.parameters, parameters)) {
+      throw new Error(`The parameters of the query "${shape}" are in another order than in its text.`)
+    }
+    cached.set(shape, compiled)
+    return compiled
+  }
 }
 
-function compileOnce(compiler: QueryCompiler, query: OperationNodeSource): CompiledQuery {
+function compileWith(compiler: QueryCompiler, query: OperationNodeSource): CompiledQuery {
   return compiler.compileQuery(query.toOperationNode() as CompiledQuery['query'], createQueryId())
 }

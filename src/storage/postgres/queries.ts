@@ -1,18 +1,14 @@
 import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type CompiledQuery, type OperationNodeSource, PostgresQueryCompiler } from 'kysely'
+import { type CompiledQuery, PostgresQueryCompiler } from 'kysely'
 import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg'
 import type { Values } from '../list-sources.ts'
 import { type Isolation, type Transaction, transactionOf } from '../port.ts'
-import { compileQuery } from '../schema.ts'
+import { compilerOf } from '../schema.ts'
 import { isSerializationFailure, translated } from './errors.ts'
 import type { Pool } from './pool.ts'
 
-const compiler = new PostgresQueryCompiler()
-
-export function compiledForPostgres(query: OperationNodeSource): CompiledQuery {
-  return compileQuery(compiler, query)
-}
+export const compiledForPostgres = compilerOf(new PostgresQueryCompiler())
 
 /** A connection keeps its prepared statements until it ends, so rare texts, such as long lists of ids, are not prepared. */
 const maxNames = 500

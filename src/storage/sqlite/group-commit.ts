@@ -1,9 +1,9 @@
 import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
-import { type CompiledQuery, type OperationNodeSource, type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
+import { type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
 import { databaseUnavailable, overloaded } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
 import { type Meter, type Transaction, transactionOf } from '../port.ts'
-import { compileQuery } from '../schema.ts'
+import { compilerOf } from '../schema.ts'
 import { type Connection, isBusy } from './connection.ts'
 
 /** The transactions of one commit. More would block the event loop for too long. */
@@ -159,9 +159,4 @@ class Compiler extends SqliteQueryCompiler {
   }
 }
 
-const compiler = new Compiler()
-
-/** Compiles a query for SQLite. */
-export function compiledForSqlite(query: OperationNodeSource): CompiledQuery {
-  return compileQuery(compiler, query)
-}
+export const compiledForSqlite = compilerOf(new Compiler())
