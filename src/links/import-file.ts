@@ -375,9 +375,5 @@ function spaceFinder(account: number, db: Db) {
 /** Returns a function that looks up each text once. */
 function cached(find: (text: string) => Promise<string>): (text: string) => Promise<string> {
   const found = new Map<string, Promise<string>>([['', Promise.resolve('')]])
-  return (text) => {
-    const result = found.get(text) ?? find(text)
-    found.set(text, result)
-    return result
-  }
+  return (text) => found.getOrInsertComputed(text, find)
 }

@@ -132,7 +132,7 @@ export async function tagIdsOf(db: Db, account: number, names: readonly string[]
   return new Set((await tagIdsByName(db, account, names)).values())
 }
 
-/** Returns these names without those of the account's tags. */
+/** Returns the names that none of the account's tags has. */
 export async function findUnknownTags(db: Db, account: number, names: readonly string[]): Promise<string[]> {
   const known = await tagIdsByName(db, account, names)
   return names.filter((name) => !known.has(foldCase(name)))

@@ -6,7 +6,7 @@ type Spoof = 'lookalike_character' | 'invisible_character' | 'mixed_scripts'
 export function findSpoof(nameUnicode: string): Spoof | null {
   for (const label of nameUnicode.split('.')) {
     if (/^[\0-\x7f]*$/.test(label)) continue
-    if (label.search(regExp(lookalikes)) !== -1) return 'lookalike_character'
+    if (label.search(lookalikes) !== -1) return 'lookalike_character'
     if (label.search(blanks) !== -1) return 'invisible_character'
     if (!isInOneScript(label)) return 'mixed_scripts'
   }
@@ -37,14 +37,17 @@ const foreignLetters =
 const latin = '\\p{Script=Latin}\\d'
 const japanese = '\\p{scx=Hani}\\p{scx=Hira}\\p{scx=Kana}'
 
-const lookalikes = [
-  `[${symbols}]`,
-  `(?<=[${latin}])[${foreignLetters}](?![^${latin}-])`,
-  `(?<![^${latin}-])[${foreignLetters}](?=[${latin}])`,
-  // The middle dots of Catalan and Japanese: RFC 5892, A.3 and A.7.
-  '(?<!l)\u00b7|\u00b7(?!l)',
-  `(?<![${japanese}])\u30fb|\u30fb(?![${japanese}])`,
-].join('|')
+const lookalikes = new RegExp(
+  [
+    `[${symbols}]`,
+    `(?<=[${latin}])[${foreignLetters}](?![^${latin}-])`,
+    `(?<![^${latin}-])[${foreignLetters}](?=[${latin}])`,
+    // The middle dots of Catalan and Japanese: RFC 5892, A.3 and A.7.
+    '(?<!l)\u00b7|\u00b7(?!l)',
+    `(?<![${japanese}])\u30fb|\u30fb(?![${japanese}])`,
+  ].join('|'),
+  'u',
+)
 
 /** Scripts that a label may mix, most frequent first (UTS 39 §5.2, UAX 31 table 5). All others count as one more. */
 const writingSystems = [
@@ -53,28 +56,19 @@ const writingSystems = [
   ...['Telu', 'Thaa', 'Tibt'],
 ].map(lettersOf)
 
-function lettersOf(scripts: string): string {
-  return `[${scripts.replace(/(\w+) ?/g, '\\p{scx=$1}')}]+`
+function lettersOf(scripts: string): RegExp {
+  return new RegExp(`[${scripts.replace(/(\w+) ?/g, '\\p{scx=$1}')}]+`, 'gu')
 }
 
 const common = lettersOf('Zyyy Zinh')
 
 function isInOneScript(label: string): boolean {
-  const letters = label.replace(regExp(common), '')
+  const letters = label.replace(common, '')
   let isOfOtherScripts = true
   for (const system of writingSystems) {
-    const rest = letters.replace(regExp(system), '')
+    const rest = letters.replace(system, '')
     if (rest === '') return true
     if (rest !== letters) isOfOtherScripts = false
   }
   return isOfOtherScripts
-}
-
-const compiled = new Map<string, RegExp>()
-
-/** Compiles on first use, because a Unicode property takes up to a millisecond. */
-function regExp(source: string): RegExp {
-  const found = compiled.get(source) ?? new RegExp(source, 'gu')
-  compiled.set(source, found)
-  return found
 }

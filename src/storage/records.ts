@@ -183,7 +183,7 @@ export interface Times {
   readonly updated_at: string
 }
 
-/** Returns the times of a record that is stored now. */
+/** Returns the times of a new record. */
 export function newTimes(): Times {
   const now = new Date().toISOString()
   return { created_at: now, updated_at: now }

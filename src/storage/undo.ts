@@ -7,7 +7,7 @@ import { query, type Row } from './schema.ts'
 /** How long a change can be undone. Milliseconds. */
 const undoableMs = 60_000
 
-/** Returns the time after which a change must have been made to be undoable at `now`, in RFC 3339. */
+/** Returns the RFC 3339 time after which changes can still be undone at `now`, in Unix milliseconds. */
 export function undoableSince(now: number): string {
   return new Date(now - undoableMs).toISOString()
 }

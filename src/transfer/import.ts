@@ -129,7 +129,7 @@ async function storeAll(tx: Db, target: Target, batch: readonly NumberedEntry[],
   for (const [index, { entry }] of batch.entries()) {
     if (entry instanceof InvalidRecord || 'end' in entry) outcomes[index] = entry
     else if ('detail' in entry) {
-      details.set(entry.detail, [...(details.get(entry.detail) ?? []), { index, item: entry.item }])
+      details.getOrInsertComputed(entry.detail, () => []).push({ index, item: entry.item })
     } else outcomes[index] = await resultOrInvalid(() => storeRecord(tx, target, entry, ids))
   }
   // Details are stored together, so that rows which many of them change are written once.
@@ -163,8 +163,7 @@ class Ids {
 
   commit(): void {
     for (const { plural, sourceId, id } of this.#pending) {
-      const ids = this.#committed.get(plural) ?? new Map()
-      this.#committed.set(plural, ids.set(sourceId, id))
+      this.#committed.getOrInsertComputed(plural, () => new Map()).set(sourceId, id)
     }
   }
 
