@@ -21,10 +21,8 @@ const formats = {
   jsonl: { type: 'application/x-ndjson', head: '', lineOf: (link: Link) => `${JSON.stringify(link)}\n` },
 } as const
 
-const formatNames = ['csv', 'jsonl'] as const
-
 export const exportQuery = form({
-  format: optional(oneOf(formatNames, 'The format: a spreadsheet, or one JSON record per line.'), 'csv'),
+  format: optional(oneOf(['csv', 'jsonl'], 'The format: a spreadsheet, or one JSON record per line.'), 'csv'),
   search: listLinksQuery.fields.search,
   search_by: listLinksQuery.fields.search_by,
   ...linkFilters,
@@ -108,9 +106,6 @@ export async function* linkFile(
 }
 
 function csvLine(link: Link): string {
-  return csvRow(Object.values(link).map((value) => (typeof value === 'boolean' ? String(value) : joined(value))))
-}
-
-function joined(value: string | number | null | readonly string[]): string | number | null {
-  return typeof value === 'object' && value !== null ? value.join(',') : value
+  // The text of an array has commas between its values.
+  return csvRow(Object.values(link).map((value) => (value === null || typeof value === 'number' ? value : `${value}`)))
 }
