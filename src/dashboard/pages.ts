@@ -152,7 +152,7 @@ export class Pages {
     this.#addForm(path, page, readPlainForm)
   }
 
-  /** Adds a page for a form with files, whose values are `UploadedFile`. */
+  /** Adds a page for a form with files, whose values are a `Buffer`. */
   postFiles(path: string, page: PageHandler, limits: FormLimits = fileLimits): void {
     this.#addForm(path, page, (exchange) => readFormWithFiles(exchange, limits))
   }

@@ -2,25 +2,13 @@ import { isUtf8 } from 'node:buffer'
 import { Failure } from '../errors.ts'
 import { addField, type Fields, maxFields } from './form-encoding.ts'
 
-/** A file in a form. */
-export class UploadedFile {
-  /** The name on the sender's device, which proves nothing about the content. */
-  readonly name: string
-  readonly bytes: Buffer
-
-  constructor(name: string, bytes: Buffer) {
-    this.name = name
-    this.bytes = bytes
-  }
-}
-
 const headersEnd = '\r\n\r\n'
 /** The maximum size of the headers of a part in bytes. */
 const maxHeaderBytes = 4 * 1024
 
 /**
- * Parses a form with files (RFC 7578), as browsers send it. A control without a chosen file is ''. Returns
- * `malformed_body` for any other syntax, text that is not UTF-8, or too many parts.
+ * Parses a form with files (RFC 7578), as browsers send it. The value of a file is its content, a `Buffer`, and '' if none
+ * is chosen. Returns `malformed_body` for any other syntax, text that is not UTF-8, or too many parts.
  */
 export function parseMultipart(bytes: Buffer, contentType: string, max = maxFields): Fields | Failure {
   const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;,"]{1,70}))/i.exec(contentType)
@@ -53,14 +41,11 @@ function parse(bytes: Buffer, boundary: string, max: number): Fields | string {
 }
 
 /** Returns the name and the value of a field, or a sentence that says what is wrong. */
-function readPart(headers: Buffer, content: Buffer): { name: string; value: string | UploadedFile } | string {
+function readPart(headers: Buffer, content: Buffer): { name: string; value: string | Buffer } | string {
   const disposition = /\r\ncontent-disposition:\s*form-data\s*(;.*)\r\n/i.exec(headers.toString('utf8'))?.[1] ?? ''
   const [name, fileName] = [parameterIn(disposition, 'name'), parameterIn(disposition, 'filename')]
   if (name === undefined) return 'A field has no name.'
-  if (fileName !== undefined) {
-    const isChosen = fileName !== '' || content.length > 0
-    return { name, value: isChosen ? new UploadedFile(fileName, content) : '' }
-  }
+  if (fileName !== undefined) return { name, value: fileName !== '' || content.length > 0 ? content : '' }
   return isUtf8(content) ? { name, value: content.toString('utf8') } : 'The text is not valid UTF-8.'
 }
 

@@ -3,7 +3,6 @@ import type { Domain } from '../../domains/schema.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { found } from '../../errors.ts'
 import { type Html, html } from '../../http/html.ts'
-import { UploadedFile } from '../../http/multipart.ts'
 import { sendQr } from '../../links/qr.ts'
 import { type LogoProblem, maxLogoFileBytes, readLogo } from '../../qr/logo.ts'
 import { findQrStyle, type QrStyleChange, removeQrStyle, storeQrStyle } from '../../qr/store.ts'
@@ -102,10 +101,9 @@ function logoRefusal(reason: string): Refusal {
 /** Returns the content of the chosen file; null without a file. */
 function fileOf(sent: unknown): Buffer | Refusal | null {
   if (sent === undefined || sent === '') return null
-  if (!(sent instanceof UploadedFile)) return logoRefusal('Choose a single file.')
-  const { bytes } = sent
-  if (bytes.length === 0) return logoRefusal('The file is empty. Choose another file.')
-  return bytes.length > maxLogoFileBytes ? logoRefusal('The file is larger than 256 KB. Choose a smaller file.') : bytes
+  if (!(sent instanceof Buffer)) return logoRefusal('Choose a single file.')
+  if (sent.length === 0) return logoRefusal('The file is empty. Choose another file.')
+  return sent.length > maxLogoFileBytes ? logoRefusal('The file is larger than 256 KB. Choose a smaller file.') : sent
 }
 
 function stylePage(domain: Domain, stored: QrStyle | undefined, state: FormState): PageContent {

@@ -3,7 +3,6 @@ import { Failure, overloaded } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
-import { UploadedFile } from '../../http/multipart.ts'
 import { csvRow } from '../../lib/csv.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { foldCase } from '../../lib/text.ts'
@@ -136,10 +135,10 @@ async function checkForm(
 async function fileIn(fields: Fields, account: number, { storage }: Services): Promise<ImportFile | FormState> {
   const { file, rows, csv } = fields
   const isUnpacked = typeof rows === 'string'
-  const name = file instanceof UploadedFile ? 'file' : 'csv'
+  const name = file instanceof Buffer ? 'file' : 'csv'
   const pasted = isUnpacked ? await unpackFile(rows) : String(csv ?? '')
-  const text = file instanceof UploadedFile ? textOfFile(file.bytes) : pasted
-  const size = file instanceof UploadedFile ? file.bytes.length : Buffer.byteLength(pasted)
+  const text = file instanceof Buffer ? textOfFile(file) : pasted
+  const size = file instanceof Buffer ? file.length : Buffer.byteLength(pasted)
   const read = async () => {
     if (size > maxBytes && !isUnpacked) return formLimits.tooLarge
     if (text === null)
