@@ -1,46 +1,23 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, connect } from 'node:net'
-import { after, test } from 'node:test'
-import { type LogLine, type StartOptions, startApp, type TestApp } from '../../test/app.ts'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { type StartOptions, startApp } from '../../test/app.ts'
 import { type Answer, sendRequest } from '../../test/client.ts'
 import { stopClock } from '../../test/clock.ts'
+import { withMethods } from '../../test/failing-storage.ts'
 import { eventually } from '../../test/processes.ts'
-import { logTo } from '../process/log.ts'
-import { type OpsOptions, opsListener } from './listener.ts'
+import type { Storage } from '../storage/port.ts'
 
-interface TestOps {
-  readonly app: TestApp
-  /** What the ops listener logged. */
-  readonly lines: LogLine[]
-  ask(path: string, method?: string, headers?: Record<string, string>): Promise<Answer>
-  /** Returns the text of a value; undefined if the series does not exist. */
-  value(series: string): Promise<number | undefined>
-}
-
-/** The ops listener of a real app. */
-async function startOps(options: StartOptions = {}, changed: Partial<OpsOptions> = {}): Promise<TestOps> {
+/** Starts an app, and returns functions that send requests to its ops listener and read a value of its metrics. */
+async function startOps(options: StartOptions = {}) {
   const app = await startApp(options)
-  const lines: LogLine[] = []
-  const logger = logTo({ write: (line) => void lines.push(JSON.parse(line)) }, 'info')
-  const { listener, measured, storage } = app
-  const { counts, loopDelays } = measured
-  const operated = {
-    ...{ listener, storage, logger, counts, loopDelays, visits: app.measured.visits },
-    meters: { database: storage.meters },
-    ...{ hostNames: ['localhost'], isSecret: () => false, isServed: (name: string) => name === 'go.acme.com' },
-  }
-  const server = opsListener({ ...operated, ...changed }).server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  after(() => server.close())
-  const { port } = server.address() as AddressInfo
   const ask = (path: string, method = 'GET', headers = {}) =>
-    sendRequest({ agent: undefined, port, method, path }, { key: null, headers })
+    sendRequest({ agent: undefined, port: app.opsPort, method, path }, { key: null, headers })
   const value = async (series: string) => {
     const line = (await ask('/metrics')).text.split('\n').find((text) => text.startsWith(`${series} `))
     return line === undefined ? undefined : Number(line.slice(series.length + 1))
   }
-  return { app, lines, ask, value }
+  return { app, ask, value }
 }
 
 const requests = (route: string, method: string, status: string | number) =>
@@ -48,18 +25,19 @@ const requests = (route: string, method: string, status: string | number) =>
 const failures = (code: string) => `waymark_http_failures_total{code="${code}"}`
 
 test('GET /health/ready returns 503 database_unavailable after two seconds without a database', async () => {
-  const { ask } = await startOps({}, { storage: { condition: () => new Promise(() => undefined) } })
+  const condition = () => new Promise<never>(() => undefined)
+  const { ask } = await startOps({ storage: (real) => withMethods(real, { condition }) })
   const { status, body } = await ask('/health/ready')
   assert.deepEqual([status, body.code], [503, 'database_unavailable'])
 })
 
 test('returns 404 for other paths, 405 with Allow for other methods, and no body for HEAD', async () => {
-  const { ask, lines } = await startOps()
+  const { app, ask } = await startOps()
   for (const path of ['/', '/health', '/metrics/', '/toString', '//metrics']) {
     const { status, body, headers } = await ask(path)
     assert.deepEqual([status, body.code, body.status], [404, 'route_not_found', 404])
     assert.equal(headers['x-request-id'], body.request_id)
-    const { level, request_id, code } = lines.at(-1) ?? {}
+    const { level, request_id, code } = app.logs.at(-1) ?? {}
     assert.deepEqual([level, request_id, code], [30, body.request_id, 'route_not_found'])
   }
   for (const method of ['POST', 'DELETE', 'OPTIONS']) {
@@ -84,12 +62,17 @@ test('returns 400 for a broken path and for an unknown Host', async () => {
 test('returns 500 without details, and logs them', async () => {
   const bug = new TypeError('a bug')
   const broken = { name: 'broken', help: '', value: () => assert.fail(bug) }
-  const { ask, lines } = await startOps({}, { meters: { broken: [broken] } })
+  const storage = (real: Storage) => withMethods(real, { meters: [broken] })
+  const { app, ask } = await startOps({ storage, expectsBugs: true })
   const { status, body, text } = await ask('/metrics')
   assert.deepEqual([status, body.code], [500, 'internal_error'])
   assert.doesNotMatch(text, /a bug/)
   assert.deepEqual(
-    lines.map(({ level, request_id, err, code }) => [level, request_id, (err as Error | undefined)?.message ?? code]),
+    app.logs.map(({ level, request_id, err, code }) => [
+      level,
+      request_id,
+      (err as Error | undefined)?.message ?? code,
+    ]),
     [
       [50, body.request_id, 'a bug'],
       [30, body.request_id, 'internal_error'],

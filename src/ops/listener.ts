@@ -12,7 +12,7 @@ import { type Fallback, Router } from '../http/router.ts'
 import { isReady, type Storage } from '../storage/port.ts'
 import { type MeasuredServices, metricsOf } from './metrics.ts'
 
-export interface OpsOptions extends MeasuredServices {
+interface OpsOptions extends MeasuredServices {
   readonly storage: Pick<Storage, 'condition'>
   readonly listener: { readonly isDraining: boolean }
   readonly logger: Logger
