@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { stopMonotonicClock } from '../../test/clock.ts'
+import { withMethods } from '../../test/failing-storage.ts'
 import { fillChanges, newDomain, newLink, setAlias, setUrl, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { databaseUnavailable } from '../errors.ts'
@@ -35,8 +36,7 @@ class Watched {
       this.#check()
       return real.changesAfter(position)
     }
-    const pruneChanges: Storage['pruneChanges'] = (position) => real.pruneChanges(position)
-    this.storage = { execute, changesAfter, pruneChanges } as Storage
+    this.storage = withMethods(real, { execute, changesAfter })
   }
 
   #check(): void {
@@ -62,14 +62,6 @@ async function open(t: TestContext, options: Partial<DirectoryOptions> = {}) {
 const meterOf = (directory: Directory, name: string) => {
   const value = directory.meters.find((meter) => meter.name === name)?.value
   return typeof value === 'function' ? value() : Number.NaN
-}
-
-function deferred() {
-  let resolve = () => {}
-  const promise = new Promise<void>((done) => {
-    resolve = done
-  })
-  return { promise, resolve }
 }
 
 test('caches all domains, and a link after its first visit', async (t) => {
@@ -124,7 +116,7 @@ for (const [by, heard] of [
   test(`discards a lookup during which ${by} changes the link`, async (t) => {
     const { directory, watched, find, storage, other, ...owner } = await open(t)
     const id = await newLink(storage, owner, 'sale')
-    const { promise, resolve } = deferred()
+    const { promise, resolve } = Promise.withResolvers<void>()
     watched.held = promise
     const old = find('sale')
     await eventually(() => watched.lookups === 1)
@@ -162,7 +154,7 @@ test('shares a lookup among concurrent visits', async (t) => {
 
 test('rejects lookups with overloaded above the concurrency limit', async (t) => {
   const { directory, watched, find } = await open(t)
-  const { promise, resolve } = deferred()
+  const { promise, resolve } = Promise.withResolvers<void>()
   watched.held = promise
   // PostgreSQL on a busy machine would not respond to 800 queries within its timeout.
   watched.isEmpty = true
@@ -254,15 +246,11 @@ test('prunes changes that are older than a minute', async (t) => {
   const tick = stopMonotonicClock(t)
   const nodes = await twoNodes((work) => t.after(work))
   const pruned: number[] = []
-  const { changesAfter, pruneChanges, execute } = nodes.storage
-  const storage = {
-    execute: execute.bind(nodes.storage),
-    changesAfter: changesAfter.bind(nodes.storage),
-    pruneChanges: (position) => {
-      pruned.push(position.seq)
-      return pruneChanges.call(nodes.storage, position)
-    },
-  } as Storage
+  const pruneChanges: Storage['pruneChanges'] = (position) => {
+    pruned.push(position.seq)
+    return nodes.storage.pruneChanges(position)
+  }
+  const storage = withMethods(nodes.storage, { pruneChanges })
   const directory = new Directory(storage, { staleForMs: hour, onProblem: assert.ifError })
   await directory.start()
   const seqs: number[] = []

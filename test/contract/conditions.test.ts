@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
 import type { Answer, Json } from '../client.ts'
+import { fresh } from '../links-api.ts'
 
 const app = await startApp()
-let made = 0
 
 interface Stored {
   readonly path: string
@@ -20,8 +20,7 @@ const weak = (etag: string) => `W/${etag}`
 const collection = '/api/v1/domains'
 
 const stored = async (): Promise<Stored> => {
-  made += 1
-  const { status, headers, body } = await app.send('POST', collection, { form: { name: `c${made}.acme.com` } })
+  const { status, headers, body } = await app.send('POST', collection, { form: { name: `${fresh('c')}.acme.com` } })
   assert.equal(status, 201)
   return { path: `${collection}/${body.data.id}`, etag: String(headers.etag), data: body.data }
 }

@@ -3,15 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { assertRefused } from '../links-api.ts'
+import { assertRefused, fresh } from '../links-api.ts'
 
 const app = await startApp()
-let names = 0
-
-function freshName(): string {
-  names += 1
-  return `d${names}.acme.com`
-}
 
 interface Resource {
   /** Returns unused values for a new record. */
@@ -26,7 +20,7 @@ interface Resource {
 
 const resources: Readonly<Record<string, Resource>> = {
   domains: {
-    fresh: () => ({ name: freshName() }),
+    fresh: () => ({ name: `${fresh('d')}.acme.com` }),
     fields: ['id', 'name', 'name_unicode', 'homepage_url', 'not_found_url', 'created_at', 'updated_at'],
     defaults: { homepage_url: null, not_found_url: null },
     changed: { homepage_url: 'https://acme.com', not_found_url: 'https://acme.com/404' },

@@ -8,15 +8,9 @@ import { query } from '../../src/storage/schema.ts'
 import { startApp, type TestApp } from '../app.ts'
 import { type Answer, assertProblem, type Json, type Request } from '../client.ts'
 import { withMethods } from '../failing-storage.ts'
+import { fresh } from '../links-api.ts'
 
 const app = await startApp()
-let made = 0
-
-function fresh(what: string): string {
-  made += 1
-  return `${what}${made}`
-}
-
 const freshKey = () => fresh('key-')
 const freshName = () => `${fresh('r')}.acme.com`
 
