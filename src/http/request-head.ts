@@ -34,20 +34,16 @@ export function isUpgrade({ headers }: Exchange): boolean {
 
 /** Returns what is wrong with a request, except for its Host. `query` is its query as parsed. */
 export function checkRequest(request: IncomingMessage, query: Match['query']): Failure | undefined {
-  return checkSize(request) ?? (query instanceof Failure ? query : checkFraming(request))
-}
-
-function checkSize({ url = '/', rawHeaders, httpVersion }: IncomingMessage): Failure | undefined {
+  const { url = '/', rawHeaders, httpVersion, headers } = request
   if (url.length > maxTargetBytes) return new Failure('url_too_long', 'The URL is longer than 8 KiB.')
   let bytes = 0
   for (const text of rawHeaders) bytes += text.length
   if (bytes > maxHeaderBytes) return headersTooLarge
-  if (httpVersion === '1.1' || httpVersion === '1.0') return undefined
-  return new Failure('malformed_request', `HTTP/${httpVersion} is not supported. Send HTTP/1.1.`)
-}
-
-/** The parser accepts repeated headers that may appear only once, and transfer codings that it does not decode. */
-function checkFraming({ rawHeaders, headers }: IncomingMessage): Failure | undefined {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    return new Failure('malformed_request', `HTTP/${httpVersion} is not supported. Send HTTP/1.1.`)
+  }
+  if (query instanceof Failure) return query
+  // The parser accepts repeated headers that may appear only once, and transfer codings that it does not decode.
   if (countHeader('host', rawHeaders) > 1 || countHeader('authorization', rawHeaders) > 1) {
     // Node uses the first value; a proxy may have checked the second.
     return new Failure('malformed_request', 'The Host or the Authorization header was sent twice.')
