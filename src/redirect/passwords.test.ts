@@ -6,6 +6,7 @@ import { Passwords } from './passwords.ts'
 
 const url = 'https://acme.com/#top'
 const secret = 'http://go.acme.com/secret'
+const redirect_password = await hashPassword('swordfish', 'test')
 
 interface Secret {
   readonly forward_query?: boolean
@@ -14,7 +15,6 @@ interface Secret {
 }
 
 async function serving(more: Secret = {}) {
-  const redirect_password = await hashPassword('swordfish', 'test')
   const links = ['secret', 'other'].map((alias) => ({ alias, url, redirect_password, ...more }))
   const listener = await startVisitors({ 'go.acme.com': { links } }, { trustProxy: 1 })
   const post = (password: string, { from = '192.0.2.1', path = 'secret', accept = 'text/html' } = {}) =>
@@ -120,7 +120,6 @@ test('returns 400, 413 or 415 for an unreadable form, a large form or another me
 
 test('rejects a flood of guesses without delaying other visitors', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const redirect_password = await hashPassword('swordfish', 'test')
   const links = [
     { alias: 'secret', url, redirect_password },
     { alias: 'a', url },
@@ -148,7 +147,6 @@ test('rejects a flood of guesses without delaying other visitors', async (t) => 
 })
 
 test('returns 303 for many concurrent right passwords from one IP address', async () => {
-  const redirect_password = await hashPassword('swordfish', 'test')
   const { visit } = await startVisitors({ 'go.acme.com': { links: [{ alias: 'secret', url, redirect_password }] } })
   const form = { redirect_password: ' swordfish ' }
   const answers = await Promise.all(Array.from({ length: 30 }, () => visit(secret, { method: 'POST', form })))

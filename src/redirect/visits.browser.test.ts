@@ -10,6 +10,7 @@ import { type LinkFields, startVisitors } from '../../test/visitors.ts'
 import { hashPassword } from '../links/password.ts'
 
 const openWindow = browserForTests()
+const redirect_password = await hashPassword('swordfish', 'test')
 
 /** A destination site, with a page that makes the browser prefetch the URL in its query. */
 async function startSite(): Promise<string> {
@@ -40,7 +41,6 @@ async function open(links: (site: string) => readonly LinkFields[]) {
 }
 
 test('shows an error after a wrong password, and redirects after the right one', { skip }, async () => {
-  const redirect_password = await hashPassword('swordfish', 'test')
   const { page, site, origin, complaints } = await open((site) => [
     { alias: 'secret', url: `${site}/in`, redirect_password },
   ])
@@ -70,7 +70,6 @@ test('counts a click when a prefetched link is visited, not when it is prefetche
 })
 
 test('styles the pages, light or dark, fits them to a phone, and passes axe', { skip }, async () => {
-  const redirect_password = await hashPassword('swordfish', 'test')
   const { page, origin, complaints } = await open((site) => [
     { alias: 'secret', url: site, redirect_password },
     { alias: 'over', url: site, endsAt: 0 },

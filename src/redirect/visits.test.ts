@@ -10,6 +10,7 @@ import { hashPassword } from '../links/password.ts'
 
 const target = 'https://acme.com/summer'
 const host = 'http://go.acme.com'
+const redirect_password = await hashPassword('a', 'test')
 
 /** Starts a redirect server with one domain, which has these links. */
 function serving(...links: readonly LinkFields[]): Promise<TestListener> {
@@ -169,7 +170,7 @@ test('responds to the preview of an expired link as to its alias', async () => {
     { alias: 'over', url: target, endsAt: 0 },
     { alias: 'used', url: target, clicks_limit: 3, isUsedUp: true },
     { alias: 'moved', url: target, endsAt: 0, expiration_url },
-    { alias: 'secret', url: target, endsAt: 0, redirect_password: await hashPassword('a', 'test') },
+    { alias: 'secret', url: target, endsAt: 0, redirect_password },
   ]
   const { visit, counts } = await startVisitors({
     'go.acme.com': { links },
@@ -190,7 +191,7 @@ test('responds to the preview of an expired link as to its alias', async () => {
 test('returns 200 with the destination for a preview, unless the link has a password', async () => {
   const { visit, clicks } = await serving(
     { alias: 'Summer', url: 'https://acme.com/<ä>' },
-    { alias: 'secret', url: target, redirect_password: await hashPassword('a', 'test') },
+    { alias: 'secret', url: target, redirect_password },
   )
   const answer = await visit(`${host}/summer+`)
   checkPage(answer, 200, 'Link preview')
@@ -213,10 +214,7 @@ test('sends the preview page to bots, previews and HEAD for a link with a click 
 })
 
 test('returns 405 with Allow for other methods, and accepts POST only for a password', async () => {
-  const { visit } = await serving(
-    { alias: 'a', url: target },
-    { alias: 'p', url: target, redirect_password: await hashPassword('a', 'test') },
-  )
+  const { visit } = await serving({ alias: 'a', url: target }, { alias: 'p', url: target, redirect_password })
   for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND']) {
     const { status, headers } = await visit(`${host}/a`, { method })
     assert.deepEqual([status, headers.allow], [405, 'GET, HEAD'], method)
