@@ -56,6 +56,6 @@ export function addField(fields: Record<string, unknown>, name: string, value: u
 
 /** Returns null for invalid percent-encoding. */
 function decode(component: string): string | null {
-  const spaced = component.includes('+') ? component.replaceAll('+', ' ') : component
+  const spaced = component.replaceAll('+', ' ')
   return spaced.includes('%') ? decodePercent(spaced) : spaced
 }
