@@ -15,7 +15,7 @@ import { claimOf, idempotencyKeyOf } from './idempotency.ts'
 import { type Admitted, apiPrefix, idOf, type Operation, type ResourceHandlers } from './operations.ts'
 import type { RateLimits } from './rate-limit.ts'
 
-export type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
+type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
 
 /** The routes of the API, each of which requires a key. */
 export interface Api {
