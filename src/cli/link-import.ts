@@ -1,6 +1,7 @@
 /** Imports links from CSV as the dashboard does: all rows are checked before any link is stored. */
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
+import { quantity } from '../dashboard/parts/format.ts'
 import { withHttps } from '../dashboard/scripts/destination.js'
 import { Failure, StartupFailure } from '../errors.ts'
 import { maxBulkLinks } from '../links/bulk.ts'
@@ -30,7 +31,6 @@ import { ownShortUrls, withIds } from './references.ts'
 import { readFailure } from './transfer.ts'
 
 const columns = Object.keys(storeLink.fields).join(', ')
-const count = (links: number, noun = 'link') => `${links.toLocaleString('en-US')} ${noun}${links === 1 ? '' : 's'}`
 
 export const linkImportCommand = accountCommand({
   summary: 'Check a CSV file of new links, and create them with --yes.',
@@ -45,7 +45,7 @@ export const linkImportCommand = accountCommand({
     json: flag('print "stored", "links" and "errors" as JSON, with the row of each link and error'),
   },
   notes: wrapped(
-    `The first row names the columns: ${columns}. The names of the dashboard work, too. Only "url" is required, and a list of URLs needs no names. A domain is a host name, a space its name, and tags have commas between them. Commas, semicolons or tabs separate the cells. Times such as 2026-12-31 18:00 are in UTC. A date without a time starts a link at the beginning of that day, and stops it at the end, in the time zone of the account. A file has up to ${count(maxBulkLinks)}. Each ${count(maxRows)} are one transaction.`,
+    `The first row names the columns: ${columns}. The names of the dashboard work, too. Only "url" is required, and a list of URLs needs no names. A domain is a host name, a space its name, and tags have commas between them. Commas, semicolons or tabs separate the cells. Times such as 2026-12-31 18:00 are in UTC. A date without a time starts a link at the beginning of that day, and stops it at the end, in the time zone of the account. A file has up to ${quantity(maxBulkLinks, 'link')}. Each ${quantity(maxRows, 'link')} are one transaction.`,
     0,
   ),
   run: async (db, { operand: file, domain, space, account, ...options }, terminal) => {
@@ -73,7 +73,7 @@ export const linkImportCommand = accountCommand({
         `Row ${row}${column === null ? '' : `, column ${printable(column)}`}: ${printable(message).replaceAll('\n', ' ')}\n`,
       )
     }
-    const leftOut = existing === 0 ? '' : ` ${count(existing, 'row')} left out, whose alias exists already.`
+    const leftOut = existing === 0 ? '' : ` ${quantity(existing, 'row')} left out, whose alias exists already.`
     return { text: summarize(links.length, failed, stored) + leftOut, code }
   },
 })
@@ -114,7 +114,7 @@ async function store(db: Storage, account: number, ready: readonly ReadyRow[], s
   return withProgress(err, async (progress) => {
     const stored: StoredLink[] = []
     for (let at = 0; at < ready.length; at += maxRows) {
-      progress.show(() => `${stored.length} of ${count(ready.length)} created`)
+      progress.show(() => `${stored.length} of ${quantity(ready.length, 'link')} created`)
       const some = ready.slice(at, at + maxRows)
       const fields = some.map((row) => row.fields)
       const { links } = await storeNewLinks(db, actions, account, fields).catch((error) => {
@@ -144,10 +144,10 @@ function errorsOf({ row, fields, link }: CheckedRow, { columns, headers }: Impor
 }
 
 function summarize(links: number, failed: number, isStored: boolean): string {
-  const rows = `${count(failed, 'row')} ${failed === 1 ? 'has' : 'have'} errors`
-  if (isStored) return `Created ${count(links)}.${failed === 0 ? '' : ` ${rows}.`}`
+  const rows = `${quantity(failed, 'row')} ${failed === 1 ? 'has' : 'have'} errors`
+  if (isStored) return `Created ${quantity(links, 'link')}.${failed === 0 ? '' : ` ${rows}.`}`
   if (failed === 0 && links === 0) return 'Nothing to create.'
-  if (failed === 0) return `${count(links)} can be created. Nothing is stored yet: add --yes to create them.`
-  const others = links === 0 ? '' : `, or add --yes --skip-errors to create the other ${count(links)}`
+  if (failed === 0) return `${quantity(links, 'link')} can be created. Nothing is stored yet: add --yes to create them.`
+  const others = links === 0 ? '' : `, or add --yes --skip-errors to create the other ${quantity(links, 'link')}`
   return `Nothing was stored, because ${rows}. Correct the file${others}.`
 }

@@ -1,5 +1,6 @@
 /** The commands on domains, spaces and tags. They use the forms, checks and stores of the API. */
 import { insertRecord, type Operations, type ResourceHandlers } from '../api/operations.ts'
+import { quantity } from '../dashboard/parts/format.ts'
 import { domainActions } from '../domains/actions.ts'
 import { domainOperations } from '../domains/schema.ts'
 import { countLinks } from '../domains/store.ts'
@@ -200,6 +201,5 @@ function mergeCommand(): Command {
 }
 
 function linkCount(links: number): string {
-  if (links === maxCountedLinks) return `more than ${(links - 1).toLocaleString('en-US')} links`
-  return links === 1 ? '1 link' : `${links.toLocaleString('en-US')} links`
+  return links === maxCountedLinks ? `more than ${quantity(links - 1, 'link')}` : quantity(links, 'link')
 }

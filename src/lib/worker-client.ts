@@ -1,4 +1,4 @@
-import { parentPort, type ResourceLimits, Worker } from 'node:worker_threads'
+import { type MessagePort, parentPort, type ResourceLimits, Worker } from 'node:worker_threads'
 import { databaseUnavailable, Failure } from '../errors.ts'
 
 /** A message to the worker. Null asks it to finish its work and to exit. */
@@ -136,7 +136,7 @@ interface WorkerHandlers<Request, Response> {
 
 /** Serves the requests of a `WorkerClient`, in the worker thread. */
 export function serveRequests<Request, Response>({ handle, close }: WorkerHandlers<Request, Response>): void {
-  const port = portOfWorker()
+  const port = parentPort as MessagePort
   const running = new Set<Promise<void>>()
   const respond = async (id: number, request: Request) => {
     try {
@@ -159,10 +159,5 @@ export function serveRequests<Request, Response>({ handle, close }: WorkerHandle
 
 /** Sends a message to `onNotice`, in the worker thread. */
 export function sendNotice<Notice>(notice: Notice): void {
-  portOfWorker().postMessage({ notice })
-}
-
-function portOfWorker(): NonNullable<typeof parentPort> {
-  if (parentPort === null) throw new Error('This is not a worker thread.')
-  return parentPort
+  parentPort?.postMessage({ notice })
 }

@@ -7,6 +7,11 @@ import decodeQR from 'qr/decode.js'
 import { drawPng, drawSvg, encodeModules, isLogo, type Look, paintRows, plainLook } from './code.ts'
 import { decodeRgbaPng, encodePng, type Raster, resizedLines, withFilterTypes } from './image.ts'
 
+/** A PNG of these filtered lines. */
+function rgba(width: number, height: number, data: Buffer): Buffer {
+  return encodePng({ width, height, format: 'rgba', data: deflateSync(data) })
+}
+
 /** A logo with random opaque pixels, which damages as many modules as any. */
 function noisyLogo(width: number, height: number): Buffer {
   let seed = 1
@@ -17,7 +22,7 @@ function noisyLogo(width: number, height: number): Buffer {
   const lines = Array.from({ length: height }, () =>
     Buffer.from(Array.from({ length: 4 * width }, (_, at) => (at % 4 === 3 ? 255 : random()))),
   )
-  return encodePng({ width, height, format: 'rgba', data: deflateSync(withFilterTypes(lines)) })
+  return rgba(width, height, withFilterTypes(lines))
 }
 
 const logo = noisyLogo(64, 64)
@@ -66,12 +71,7 @@ test('codes with a logo are readable in colors that only just have enough contra
 test('a logo has its proportions, and is in the center on the color of the background', () => {
   const modules = encodeModules('https://go.acme.com/sale', 'H')
   const frame = { size: 10 * (modules.length + 8), margin: 4 }
-  const wide = encodePng({
-    width: 2,
-    height: 1,
-    format: 'rgba',
-    data: deflateSync(Buffer.from([0, 255, 0, 0, 255, 0, 0, 255, 0])),
-  })
+  const wide = rgba(2, 1, Buffer.from([0, 255, 0, 0, 255, 0, 0, 255, 0]))
   const rows = [...paintRows(modules, frame, { dark: '#000000', background: '#fff4e0', logo: wide })]
   assert.deepEqual([rows.length, rows[0]?.length], [frame.size, 3 * frame.size])
   const colorAt = (x: number, y: number) => rows[y]?.toString('hex', 3 * x, 3 * x + 3)
@@ -135,22 +135,22 @@ test('blocks the event loop for less than 20 ms with the largest picture with a 
 
 test('accepts only a logo as Waymark stores it', () => {
   assert.ok(isLogo(logo))
-  const rgba = (width: number, height: number, data: Buffer) => encodePng({ width, height, format: 'rgba', data })
-  const pixel = deflateSync(Buffer.from([0, 1, 2, 3, 4]))
+  const pixel = Buffer.from([0, 1, 2, 3, 4])
+  const packed = (format: 'rgb' | 'rgba', data: Buffer) => encodePng({ width: 1, height: 1, format, data })
   assert.ok(isLogo(rgba(1, 1, pixel)))
   for (const [name, png] of Object.entries({
     'no bytes': Buffer.alloc(0),
     'a shortened file': logo.subarray(0, -1),
     'more bytes': Buffer.concat([logo, Buffer.of(0)]),
-    'another color type': encodePng({ width: 1, height: 1, format: 'rgb', data: pixel }),
-    'no pixels': rgba(0, 0, deflateSync(Buffer.alloc(0))),
+    'another color type': packed('rgb', deflateSync(pixel)),
+    'no pixels': rgba(0, 0, Buffer.alloc(0)),
     'too many pixels': noisyLogo(257, 1),
     'too many bytes': noisyLogo(150, 150),
     'fewer lines than stated': rgba(1, 2, pixel),
-    'more lines than stated': rgba(1, 1, deflateSync(Buffer.alloc(10_000_000))),
-    'a filtered line': rgba(1, 1, deflateSync(Buffer.from([1, 1, 2, 3, 4]))),
-    'broken compression': rgba(1, 1, Buffer.from('nothing')),
-    'bytes after the compressed ones': rgba(1, 1, Buffer.concat([pixel, Buffer.alloc(100)])),
+    'more lines than stated': rgba(1, 1, Buffer.alloc(10_000_000)),
+    'a filtered line': rgba(1, 1, Buffer.from([1, 1, 2, 3, 4])),
+    'broken compression': packed('rgba', Buffer.from('nothing')),
+    'bytes after the compressed ones': packed('rgba', Buffer.concat([deflateSync(pixel), Buffer.alloc(100)])),
   })) {
     assert.equal(isLogo(png), false, name)
   }
