@@ -1,7 +1,7 @@
 /**
  * The process that reads a logo from an untrusted file. It can only read its own code, so an exploit of the decoder can't
- * reach the network or the database. It reads a `LogoRequest` from the standard input, and writes a `LogoResponse` to the
- * standard output. Only tests import it.
+ * reach the network or the database. It reads the file from the standard input, and writes a PNG or a `LogoProblem` to the
+ * standard output. Its arguments are the text and the colors of a `LogoRequest`. Only tests import it.
  */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ import { initWasm, Resvg } from '@resvg/resvg-wasm'
 import decodeQR from 'qr/decode.js'
 import { encodeModules, maxLogoBytes, maxLogoSide, paintRows } from './code.ts'
 import { encodePng, type Raster, resizedLines, withFilterTypes } from './image.ts'
-import type { LogoProblem, LogoRequest, LogoResponse } from './logo.ts'
+import type { LogoProblem, LogoRequest } from './logo.ts'
 
 /** The longest side of a PNG or JPEG in pixels. */
 const maxImageSide = 2048
@@ -109,12 +109,15 @@ function isReadable(logo: Buffer, { text, dark, background }: LogoRequest): bool
 await initWasm(readFileSync(fileURLToPath(import.meta.resolve('@resvg/resvg-wasm/index_bg.wasm'))))
 
 /** Reads the logo from the file, and scans the code with it. */
-export function respond(request: LogoRequest): LogoResponse {
-  const image = draw(Buffer.from(request.file, 'base64'))
-  if (typeof image === 'string') return { problem: image }
+export function respond(request: LogoRequest): Buffer | LogoProblem {
+  const image = draw(request.file)
+  if (typeof image === 'string') return image
   const logo = encodeLogo(image)
-  if (logo === null) return { problem: 'size' }
-  return isReadable(logo, request) ? { logo: logo.toString('base64') } : { problem: 'unreadable' }
+  if (logo === null) return 'size'
+  return isReadable(logo, request) ? logo : 'unreadable'
 }
 
-if (import.meta.main) process.stdout.write(JSON.stringify(respond(JSON.parse(readFileSync(0, 'utf8')))))
+if (import.meta.main) {
+  const [text = '', dark = '', background = ''] = process.argv.slice(2)
+  process.stdout.write(respond({ file: readFileSync(0), text, dark, background }))
+}

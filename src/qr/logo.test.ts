@@ -19,9 +19,8 @@ const square = '<rect width="10" height="10" fill="#d9480f"/>'
 
 /** What the process responds: the size of the logo, and its color in the center; or the problem. */
 function read(file: Buffer) {
-  const response = respond({ ...look, file: file.toString('base64') })
-  if ('problem' in response) return response.problem
-  const png = Buffer.from(response.logo, 'base64')
+  const png = respond({ ...look, file })
+  if (typeof png === 'string') return png
   assert.ok(isLogo(png))
   const { width, height, data } = decodeRgbaPng(png, 256) ?? { width: 0, height: 0, data: Buffer.alloc(0) }
   const center = 4 * (Math.floor(height / 2) * width + Math.floor(width / 2))

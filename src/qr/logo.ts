@@ -6,19 +6,15 @@ import { overloaded } from '../errors.ts'
 import { Semaphore } from '../lib/semaphore.ts'
 import { isLogo, type Look } from './code.ts'
 
+const problems = ['type', 'size', 'damaged', 'empty', 'unreadable'] as const
 /** Why a file can't be a logo. */
-export type LogoProblem = 'type' | 'size' | 'damaged' | 'empty' | 'unreadable'
+export type LogoProblem = (typeof problems)[number]
 
-/** A request to the process, as JSON. */
 export interface LogoRequest extends Pick<Look, 'dark' | 'background'> {
-  /** The file, in Base64. */
-  readonly file: string
+  readonly file: Buffer
   /** A short URL, whose code must be readable with the logo. */
   readonly text: string
 }
-
-/** The response of the process, as JSON. `logo` is a PNG in Base64. */
-export type LogoResponse = { readonly logo: string } | { readonly problem: LogoProblem }
 
 /** The maximum file size in bytes. */
 export const maxLogoFileBytes = 256 * 1024
@@ -45,32 +41,28 @@ const processes = new Semaphore({
   rejection: () => overloaded('Too many logos are being read. Try again in a minute.'),
 })
 
-type LogoFile = Omit<LogoRequest, 'file'> & { readonly file: Buffer }
-
 /** Reads a logo as `encodePng` writes it with the format `rgba`. Throws `overloaded`. */
-export function readLogo(account: number, request: LogoFile, timeout = timeoutMs): Promise<Buffer | LogoProblem> {
-  const input = JSON.stringify({ ...request, file: request.file.toString('base64') } satisfies LogoRequest)
+export function readLogo(account: number, request: LogoRequest, timeout = timeoutMs): Promise<Buffer | LogoProblem> {
   return processes.run(async () => {
-    const output = await runProcess(input, timeout)
-    const response: LogoResponse = output === null ? { problem: 'damaged' } : JSON.parse(output)
-    if ('problem' in response) return response.problem
-    const logo = Buffer.from(response.logo, 'base64')
+    const output = await runProcess(request, timeout)
     // An exploit of the decoder could write anything.
-    return isLogo(logo) ? logo : 'damaged'
+    if (output !== null && isLogo(output)) return output
+    return problems.find((problem) => problem === output?.toString()) ?? 'damaged'
   }, String(account))
 }
 
 /** Returns the output of the process; null if it fails, takes too long or needs too much memory. */
-function runProcess(input: string, timeout: number): Promise<string | null> {
+function runProcess({ file, text, dark, background }: LogoRequest, timeout: number): Promise<Buffer | null> {
   return new Promise((resolve, reject) => {
-    const settings = { env: {}, timeout, killSignal: 'SIGKILL' } as const
-    const child = execFile(process.execPath, [...processOptions, module], settings, (error, stdout) => {
+    const words = [...processOptions, module, text, dark, background]
+    const settings = { encoding: 'buffer', env: {}, timeout, killSignal: 'SIGKILL' } as const
+    const child = execFile(process.execPath, words, settings, (error, stdout) => {
       if (error === null) resolve(stdout)
       // The code is text if the process could not start.
       else if (typeof error.code === 'string') reject(overloaded('The logo can’t be read now. Try again in a minute.'))
       else resolve(null)
     })
     // The process may end before it reads everything.
-    child.stdin?.on('error', () => undefined).end(input)
+    child.stdin?.on('error', () => undefined).end(file)
   })
 }
