@@ -20,29 +20,23 @@ export function completionCommand(commands: () => Commands): Command {
   })
 }
 
-/** The completions after the first words of a command line. */
-interface Place {
-  /** The words that name a command or a group, each with a space before it, such as ` links create`. */
-  readonly path: string
-  readonly words: readonly string[]
-  readonly operand: Argument<unknown> | undefined
-  readonly options: readonly (readonly [name: string, argument: Argument<unknown>])[]
-}
-
-function placesOf(commands: Commands): Place[] {
-  const paths = new Set(Object.keys(commands).flatMap((name) => ['', ` ${name.replace(/ .*/, '')}`, ` ${name}`]))
-  return Array.from(paths, (path) => {
+/**
+ * Returns the completions after the first words of a command line. `path` has the words that name a command or a group, each
+ * with a space before it, such as ` links create`.
+ */
+function placesOf(commands: Commands) {
+  const names = Object.keys(commands)
+  const paths = [...new Set(names.flatMap((name) => ['', ` ${name.replace(/ .*/, '')}`, ` ${name}`]))]
+  return paths.map((path) => {
     const { operand, ...options } = commands[path.trim()]?.arguments ?? {}
-    const following = [...paths].filter((other) => other !== '' && other.replace(/ [^ ]+$/, '') === path)
-    const words = following.map((other) => other.slice(path.length + 1))
-    return {
-      path,
-      words: path === '' ? [...words, 'help', 'version'] : words,
-      operand,
-      options: Object.entries(options),
-    }
+    const following = paths.filter((other) => other !== '' && other.replace(/ [^ ]+$/, '') === path)
+    const more = path === '' ? ['help', 'version'] : valuesOf(operand)
+    const words = [...following.map((other) => other.slice(path.length + 1)), ...more]
+    return { path, words, operand, options: Object.entries(options) }
   })
 }
+
+type Place = ReturnType<typeof placesOf>[number]
 
 /** Returns the values that an argument may have; empty if it may have others. */
 function valuesOf(argument: Argument<unknown> | undefined): readonly string[] {
@@ -58,7 +52,7 @@ function listFunction(places: readonly Place[]): string {
   )
   const words = places.map(({ path, words, operand, options }) => {
     const flags = ['--help', ...options.map(([name]) => `--${name}`)]
-    return `    '${path}') ${assignment([...words, ...valuesOf(operand), ...flags], operand)} ;;`
+    return `    '${path}') ${assignment([...words, ...flags], operand)} ;;`
   })
   return `_waymark_list() {
   local word place=
@@ -132,9 +126,8 @@ ${places.flatMap(fishLines).join('\n')}`,
 
 function fishLines({ path, words, operand, options }: Place): string[] {
   const line = `complete -c waymark -n 'test "$(__waymark_place)" = "${path}"'`
-  const following = [...words, ...valuesOf(operand)].join(' ')
   return [
-    ...(following === '' ? [] : [`${line} -a '${following}'`]),
+    ...(words.length === 0 ? [] : [`${line} -a '${words.join(' ')}'`]),
     ...(operand?.isFile ? [`${line} -F`] : []),
     `${line} -l help -s h -d 'print the help'`,
     ...options.map(([name, argument]) => {
