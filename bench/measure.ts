@@ -9,7 +9,6 @@ import type { IndexWatch } from './index-watch.ts'
 import { drive, type Load, UnexpectedAnswers } from './load.ts'
 import type { Options } from './options.ts'
 import { drivePaced } from './paced-load.ts'
-import type { Answer } from './raw-server.ts'
 import { storeMore } from './seed.ts'
 import type { Measured, Server } from './servers.ts'
 
@@ -60,102 +59,59 @@ export async function measure(
   raw: Server,
   pace: Pace,
 ): Promise<Result[]> {
-  const measured: { duel: Duel; result: Result & { readonly rounds: Round[] } }[] = []
+  const measured: { measureRound: Awaited<ReturnType<typeof prepare>>; result: Result & { rounds: Round[] } }[] = []
   for (const each of cases) {
     for (const site of sites) {
-      const duel = await Duel.between(each, site, raw, pace)
-      measured.push({ duel, result: { case: each, records: site.stock.records, rounds: [] } })
+      const measureRound = await prepare(each, site, raw, pace)
+      measured.push({ measureRound, result: { case: each, records: site.stock.records, rounds: [] } })
     }
   }
   for (let round = 0; round < pace.rounds; round++) {
-    for (const { duel, result } of measured) result.rounds.push(await duel.round(round % 2 === 1))
+    for (const { measureRound, result } of measured) result.rounds.push(await measureRound(round % 2 === 1))
   }
   return measured.map(({ result }) => result)
 }
 
-/** Measures Waymark and the raw server with one case. */
-class Duel {
-  readonly site: Site
-  readonly #case: Case
-  readonly #raw: Server
-  readonly #seconds: number
-  readonly #most: number | undefined
-  readonly #next: () => Call
-  readonly #sample: { readonly call: Call; readonly answer: Answer }
+/** Warms up Waymark and the raw server with one case. Returns a function that measures a round. */
+async function prepare(measured: Case, site: Site, raw: Server, { rounds, roundSeconds, warmUpSeconds }: Pace) {
+  const { listener, status, leaves, pace } = measured
+  const { server, stock, clicks, index } = site
+  const most = measured.usesUp ? Math.floor(deletionsPerSecond * roundSeconds) : undefined
+  if (most !== undefined) await stockUp(site, most * (rounds + 1) + 2)
+  const next = measured.calls(stock)
+  const first = next()
+  const answer = await call(server.ports[listener][0], first)
+  if (answer.status !== status) throw new UnexpectedAnswers(`got ${answer.status}: ${answer.body}`)
+  if (leaves === 'clicks') await clicks.grown(1, 1)
 
-  /** Warms up both servers. The raw server sends a real response of Waymark. */
-  static async between(measured: Case, site: Site, raw: Server, pace: Pace): Promise<Duel> {
-    const most = measured.usesUp ? Math.floor(deletionsPerSecond * pace.roundSeconds) : undefined
-    if (most !== undefined) await stockUp(site, most * (pace.rounds + 1) + 2)
-    const next = measured.calls(site.stock)
-    const first = next()
-    const answer = await call(site.server.ports[measured.listener][0], first)
-    if (answer.status !== measured.status) throw new UnexpectedAnswers(`got ${answer.status}: ${answer.body}`)
-    if (measured.leaves === 'clicks') await site.clicks.grown(1, 1)
-    const sample = { call: first, answer }
-    const duel = new Duel({ measured, site, raw, next, sample, most, seconds: pace.roundSeconds })
-    await duel.#waymark(pace.warmUpSeconds)
-    await duel.#rawServer(pace.warmUpSeconds)
-    return duel
+  /** Waits for work after the responses, so that its CPU time counts for these requests. */
+  const settle: Settled = async ({ answered, sent }) => {
+    if (leaves === 'clicks') await clicks.grown(answered, sent)
+    if (leaves === 'unindexed records') await index.caughtUp()
+    // The thread of each answers in order: this one last.
+    if (leaves === 'questions') for (const port of server.ports[listener]) await call(port, next())
   }
-
-  private constructor(parts: {
-    measured: Case
-    site: Site
-    raw: Server
-    next: () => Call
-    sample: { call: Call; answer: Answer }
-    most: number | undefined
-    seconds: number
-  }) {
-    this.site = parts.site
-    this.#case = parts.measured
-    this.#raw = parts.raw
-    this.#next = parts.next
-    this.#sample = parts.sample
-    this.#most = parts.most
-    this.#seconds = parts.seconds
-  }
-
-  async round(rawFirst: boolean): Promise<Round> {
-    const before = rawFirst ? await this.#rawServer(this.#seconds) : null
-    const waymark = await this.#waymark(this.#seconds)
-    return { waymark, raw: before ?? (await this.#rawServer(this.#seconds)) }
-  }
-
-  #waymark(seconds: number): Promise<Reading> {
-    const { server } = this.site
-    return this.#reading(server, this.#next, seconds, (load) => this.#settle(load))
-  }
-
-  /** Sends the same request each time, because the raw server ignores it. */
-  async #rawServer(seconds: number): Promise<Reading> {
-    const raw = this.#raw
-    await raw.answerWith(this.#sample.answer)
-    return this.#reading(
-      raw,
-      () => this.#sample.call,
-      seconds,
-      async () => undefined,
-    )
-  }
-
-  async #reading(server: Measured, next: () => Call, seconds: number, settled: Settled): Promise<Reading> {
-    const { listener, status, pace } = this.#case
+  const measureServer = async (server: Measured, next: () => Call, seconds: number, settled: Settled) => {
     const load = { ports: server.ports[listener], seconds, status, next }
-    if (pace === 'full') return reading(server, () => drive({ ...load, most: this.#most }), settled)
+    if (pace === 'full') return reading(server, () => drive({ ...load, most }), settled)
     const full = await drive(load)
     await settled(full)
     return reading(server, () => drivePaced({ ...load, perSecond: full.answered / full.seconds / 2 }), settled)
   }
+  const measureWaymark = (seconds: number) => measureServer(server, next, seconds, settle)
+  /** The raw server sends a real response of Waymark. It ignores requests, so they are the same each time. */
+  const measureRaw = async (seconds: number) => {
+    await raw.answerWith(answer)
+    const settled = async () => undefined
+    return measureServer(raw, () => first, seconds, settled)
+  }
 
-  /** Waits for work after the responses, so that its CPU time counts for these requests. */
-  async #settle({ answered, sent }: Load): Promise<void> {
-    const { leaves, listener } = this.#case
-    if (leaves === 'clicks') await this.site.clicks.grown(answered, sent)
-    if (leaves === 'unindexed records') await this.site.index.caughtUp()
-    // The thread of each answers in order: this one last.
-    if (leaves === 'questions') for (const port of this.site.server.ports[listener]) await call(port, this.#next())
+  await measureWaymark(warmUpSeconds)
+  await measureRaw(warmUpSeconds)
+  return async (rawFirst: boolean): Promise<Round> => {
+    const before = rawFirst ? await measureRaw(roundSeconds) : null
+    const waymark = await measureWaymark(roundSeconds)
+    return { waymark, raw: before ?? (await measureRaw(roundSeconds)) }
   }
 }
 
