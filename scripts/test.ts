@@ -2,8 +2,9 @@
  * Runs all tests, and prints the files that took the most CPU time. Arguments are options of `node --test`, and test
  * files to run instead of all.
  *
- * Each process runs many files, because a process for each would spend more time on loading than on testing. A file
- * whose name ends in `.isolated.test.ts` has its own process. Files that end in `.browser.test.ts` share one browser.
+ * A few processes take one file after another from the same list, because a process for each file would spend more time
+ * on loading than on testing. A file whose name ends in `.isolated.test.ts` has its own process. Files that end in
+ * `.browser.test.ts` share one browser.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +15,6 @@ import { table } from '../src/cli/output.ts'
 import { timesVariable } from '../test/files.ts'
 import { repository } from '../test/scripts.ts'
 
-const processes = 12
 /** More than cores, because many tests wait for another process or a timer. */
 const concurrency = 5
 const shown = 20
@@ -32,7 +32,7 @@ const folder = mkdtempSync(join(memoryFolder() ?? tmpdir(), 'waymark-test-'))
 chmodSync(folder, 0o755)
 const timesPath = join(folder, 'times')
 const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: repository }).sort()
-const files = givenFiles.length > 0 ? givenFiles : selectsTests ? all : groupsOf(all).map(writeGroup)
+const files = givenFiles.length > 0 ? givenFiles : selectsTests ? all : modulesOf(all)
 // A file that runs without the others starts PostgreSQL only if it needs it.
 const setup = givenFiles.length > 0 ? [] : ['--test-global-setup=test/global-setup.ts']
 // Coverage is less precise with cached code.
@@ -61,20 +61,22 @@ function memoryFolder(): string | undefined {
   return bavail * bsize > minFreeBytes ? path : undefined
 }
 
-/** Returns the files that run in the same process. Neighbors take similar time, so they are spread over the processes. */
-function groupsOf(names: readonly string[]): string[][] {
+/** Writes the modules that run the files, one for each process, and returns their paths. */
+function modulesOf(names: readonly string[]): string[] {
   const isolated = names.filter((name) => name.endsWith('.isolated.test.ts'))
   const withBrowser = names.filter((name) => name.endsWith('.browser.test.ts'))
-  const others = names.filter((name) => !isolated.includes(name) && !withBrowser.includes(name))
-  const groups = Map.groupBy(others, (name) => others.indexOf(name) % processes)
-  return [withBrowser, ...isolated.map((name) => [name]), ...groups.values()]
+  // The files in test/ are the last. They come first, because some of them take long.
+  const others = names.filter((name) => !isolated.includes(name) && !withBrowser.includes(name)).reverse()
+  const lists = [withBrowser, ...isolated.map((name) => [name]), ...Array(concurrency).fill(others)]
+  return lists.map(writeModule)
 }
 
-/** Writes a module that runs the files of a group, and returns its path. */
-function writeGroup(names: readonly string[], index: number): string {
+/** Writes a module that runs those of the files that no other process has taken. Returns its path. */
+function writeModule(names: readonly string[], index: number): string {
   const path = join(folder, `${String(index).padStart(2, '0')}.test.mjs`)
   const runner = JSON.stringify(join(repository, 'test/files.ts'))
-  writeFileSync(path, `import { runGroup } from ${runner}\nawait runGroup(${JSON.stringify(names, null, 2)})\n`)
+  const files = `takeFrom(${JSON.stringify(names, null, 2)}, ${JSON.stringify(folder)})`
+  writeFileSync(path, `import { runGroup, takeFrom } from ${runner}\nawait runGroup(${files})\n`)
   return path
 }
 

@@ -1,5 +1,5 @@
 /** Runs several test files in this process, one after another. Each process of `npm test` does so. */
-import { appendFileSync, readFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { holdChromium } from './chromium.ts'
@@ -14,8 +14,22 @@ const maxEndMs = 10_000
 /** CPU seconds of this process that were recorded for a file. */
 let recorded = 0
 
+/** Returns one file after another that no other process of this run has taken. `folder` is the run's folder. */
+export function* takeFrom(files: readonly string[], folder: string): Generator<string> {
+  for (const file of files) {
+    const mark = join(folder, `${encodeURIComponent(file)}.taken`)
+    try {
+      writeFileSync(mark, '', { flag: 'wx' })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+      continue
+    }
+    yield file
+  }
+}
+
 /** Runs test files as all that this process does, and ends the process some time after the last test. */
-export async function runGroup(files: readonly string[]): Promise<void> {
+export async function runGroup(files: Iterable<string>): Promise<void> {
   const releaseChromium = holdChromium()
   await runFiles(files)
   await releaseChromium()
@@ -31,7 +45,7 @@ export async function runGroup(files: readonly string[]): Promise<void> {
  * Runs test files with paths relative to the repository. Each file is one test, so that its hooks run when it ends.
  * `suffix` is added to their names.
  */
-export async function runFiles(files: readonly string[], suffix = ''): Promise<void> {
+export async function runFiles(files: Iterable<string>, suffix = ''): Promise<void> {
   // Keeps the process running while a test waits for one of Waymark's unreferenced timers.
   const keepAlive = setInterval(() => undefined, 60_000)
   let running: string | undefined
