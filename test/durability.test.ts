@@ -6,7 +6,6 @@ import { openStorage } from '../src/storage/open.ts'
 import { query } from '../src/storage/schema.ts'
 import { type Answer, type Json, sendRequest } from './client.ts'
 import { signedIn } from './dashboard.ts'
-import { isReplayed } from './idempotent-requests.ts'
 import { fillLinks } from './links.ts'
 import { eventually, newBench, newDatabase, startServer } from './processes.ts'
 import { runs } from './runs.ts'
@@ -235,6 +234,8 @@ async function get(path: string): Promise<Json> {
   assert.equal(status, 200, `${path}: ${JSON.stringify(body)}`)
   return body
 }
+
+const isReplayed = ({ headers }: Answer) => headers['idempotency-replayed'] === 'true'
 
 /** Repeats requests: a response is stored if its record was stored, and only then. */
 async function checkRetries(ledger: Ledger, missing: readonly Pending[]): Promise<void> {

@@ -1,11 +1,9 @@
 /** Two nodes on one database share changes, click limits, entity tags and idempotency keys. */
 import assert from 'node:assert/strict'
-import { Agent } from 'node:http'
-import { before, describe, type TestContext, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Answer, type Json, sendRequest } from './client.ts'
-import { isReplayed, postOnce, settled, wantedBy } from './idempotent-requests.ts'
-import { eventually, newBench, type RunningServer, type Variables } from './processes.ts'
+import type { Answer, Json } from './client.ts'
+import { eventually, newBench, type Variables } from './processes.ts'
 import { runs } from './runs.ts'
 import { Crowd, databaseOn, Load, startTwo, statusesOf, storedClicks, type VisitedServer } from './visited-server.ts'
 
@@ -50,7 +48,7 @@ class Watch {
 /** Idempotency keys, each of which 50 requests have. */
 const keys = runs(10, 2)
 
-const clients = runs(50, 8)
+const clients = runs(50, 5)
 
 /** Each record has a count in one of its fields. */
 const counters = {
@@ -65,33 +63,6 @@ const counters = {
     read: (data: Json) => Number(data.name),
   },
 } as const
-
-interface Counter {
-  readonly count: number
-  readonly etag: string
-}
-
-/** A client with its own connection to one of the servers. */
-class Client {
-  readonly #port: number
-  readonly #key: string
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
-
-  constructor(t: TestContext, { port }: RunningServer, key: string) {
-    this.#port = port
-    this.#key = key
-    t.after(() => this.#agent.destroy())
-  }
-
-  async send(method: string, path: string, etag?: string, form?: Record<string, string>): Promise<Answer> {
-    for (;;) {
-      const headers: Record<string, string> = etag === undefined ? {} : { 'if-match': etag }
-      const request = { key: this.#key, headers, ...(form && { form }) }
-      const answer = await sendRequest({ agent: this.#agent, port: this.#port, method, path }, request)
-      if (answer.body?.code !== 'overloaded') return answer
-    }
-  }
-}
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   describe(`two nodes on ${engine}`, () => {
@@ -191,98 +162,64 @@ for (const engine of ['sqlite', 'postgres'] as const) {
 
     const { resource, written, read } = counters[engine]
 
-    /** Returns a function that creates clients, each of the other node. */
-    const newClients = (t: TestContext) => {
-      let created = 0
-      return () => {
-        created += 1
-        return new Client(t, nodes[created % 2] as VisitedServer, nodes[0].key)
+    test(`loses no update of ${clients} clients that change one of the ${resource} with If-Match, and deletes it only in the state that a client read`, async (t) => {
+      const { id } = await nodes[0].stored(`/${resource}`, { name: 'counter.example.com', ...written(0) })
+      const path = `/${resource}/${id}`
+      let [counted, conflicts] = [0, 0]
+      /** Returns the count and its If-Match header; undefined if the record was deleted. */
+      const look = async ({ ask }: VisitedServer) => {
+        const { status, headers, body } = await ask('GET', path)
+        return status === 404 ? undefined : { count: read(body.data), headers: { 'if-match': String(headers.etag) } }
       }
-    }
-
-    /** Returns the count and the entity tag; undefined if the record was deleted. */
-    const look = async (client: Client, path: string): Promise<Counter | undefined> => {
-      const { status, headers, body } = await client.send('GET', path)
-      if (status === 404) return undefined
-      return { count: read(body.data), etag: String(headers.etag) }
-    }
-
-    /** Adds one to the count, with retries. Returns false if the record was deleted. */
-    const increment = async (client: Client, path: string, stale: string[] = []): Promise<boolean> => {
-      for (;;) {
-        const present = await look(client, path)
-        if (present === undefined) return false
-        const { status } = await client.send('PATCH', path, present.etag, written(present.count + 1))
-        if (status === 200) return true
-        if (status === 404) return false
-        assert.equal(status, 412)
-        stale.push(present.etag)
+      const count = async (node: VisitedServer) => {
+        for (let found = await look(node); found !== undefined; found = await look(node)) {
+          const { status } = await node.ask('PATCH', path, { headers: found.headers, json: written(found.count + 1) })
+          if (status === 200) counted += 1
+          else if (status === 412) conflicts += 1
+          else assert.equal(status, 404)
+        }
       }
-    }
-
-    const store = async (client: Client): Promise<string> => {
-      const form = { name: `counter${Math.random().toString(36)}.example.com`, ...written(0) }
-      const { status, body } = await client.send('POST', `/api/v1/${resource}`, undefined, form)
-      assert.equal(status, 201)
-      return `/api/v1/${resource}/${body.data.id}`
-    }
-
-    test(`loses no update of ${clients} clients that change one of the ${resource} with If-Match`, async (t) => {
-      const client = newClients(t)
-      const path = await store(client())
-      const stale: string[] = []
-      const done = await Promise.all(Array.from({ length: clients }, () => increment(client(), path, stale)))
-      assert.deepEqual(new Set(done), new Set([true]))
-      assert.equal((await look(client(), path))?.count, clients)
-      t.diagnostic(`${stale.length} updates were rejected with 412 and repeated`)
-      assert.ok(stale.length > 0, 'no update conflicted with another')
-    })
-
-    test(`deletes one of the ${resource} with If-Match only in the state that the client read`, async (t) => {
-      const client = newClients(t)
-      const path = await store(client())
-      let counted = 0
-      const count = async (own: Client) => {
-        while (await increment(own, path)) counted += 1
-      }
-      const remove = async (own: Client): Promise<number> => {
+      const remove = async (node: VisitedServer): Promise<number> => {
         for (;;) {
-          const present = await look(own, path)
-          assert.ok(present !== undefined)
-          if (present.count < clients) continue
-          const { status } = await own.send('DELETE', path, present.etag)
-          if (status === 204) return present.count
+          const found = await look(node)
+          assert.ok(found !== undefined)
+          if (found.count < clients) continue
+          const { status } = await node.ask('DELETE', path, { headers: found.headers })
+          if (status === 204) return found.count
           assert.equal(status, 412)
         }
       }
-      const [seen] = await Promise.all([remove(client()), ...Array.from({ length: clients }, () => count(client()))])
+      const counting = Array.from({ length: clients }, (_, client) => count(nodes[client % 2] as VisitedServer))
+      const [seen] = await Promise.all([remove(nodes[1]), ...counting])
       assert.equal(counted, seen, 'the deleted state has all acknowledged updates')
-      assert.equal((await client().send('GET', path)).status, 404)
+      t.diagnostic(`${conflicts} updates were rejected with 412 and repeated`)
+      assert.ok(conflicts > 0, 'no update conflicted with another')
     })
 
     test('50 concurrent requests to both nodes with one Idempotency-Key create one record', async (t) => {
-      const [first, second] = nodes
-      const agent = new Agent({ keepAlive: true, maxSockets: 50 })
-      t.after(() => agent.destroy())
-      let waited = 0
-      for (let round = 0; round < keys; round++) {
-        const wanted = wantedBy(`r${round}`, round % 2 === 0 ? 'domains' : 'spaces')
-        const asked = Array.from({ length: 50 }, (_, n) =>
-          settled(() => postOnce(n % 2 === 0 ? first : second, agent, first.key, wanted)),
-        )
-        const answers = await Promise.all(asked)
-        waited += answers.filter(({ waits }) => waits > 0).length
-        assert.equal(answers.filter(({ answer }) => !isReplayed(answer)).length, 1)
-        const [{ answer }] = answers as [(typeof answers)[0]]
-        for (const each of answers) {
-          assert.equal(each.answer.text, answer.text)
-          assert.equal(each.answer.headers.etag, answer.headers.etag)
-          assert.equal(each.answer.headers.location, answer.headers.location)
+      let waits = 0
+      /** Repeats the request until it succeeds. */
+      const post = async ({ ask }: VisitedServer, path: string, name: string): Promise<Answer> => {
+        for (;;) {
+          const answer = await ask('POST', path, { headers: { 'idempotency-key': name }, json: { name } })
+          if (answer.status === 201) return answer
+          assert.equal(answer.body.code, 'idempotency_in_progress', answer.text)
+          assert.equal(answer.headers['retry-after'], '1')
+          waits += 1
+          await wait(100)
         }
-        const found = await first.ask('GET', `/${wanted.resource}?search=${wanted.name}`)
-        assert.equal(found.body.meta.total, 1)
       }
-      t.diagnostic(`${keys} keys, ${50 * keys} requests, ${waited} of which were first told to wait`)
+      for (let round = 0; round < keys; round++) {
+        const [path, name] = [round % 2 === 0 ? '/domains' : '/spaces', `r${round}.example.com`]
+        const asked = Array.from({ length: 50 }, (_, n) => post(nodes[n % 2] as VisitedServer, path, name))
+        const answers = await Promise.all(asked)
+        const originals = answers.filter(({ headers }) => headers['idempotency-replayed'] !== 'true')
+        assert.equal(originals.length, 1)
+        const contents = answers.map(({ text, headers: { etag, location } }) => `${etag} ${location} ${text}`)
+        assert.equal(new Set(contents).size, 1)
+        assert.equal((await nodes[0].ask('GET', `${path}?search=${name}`)).body.meta.total, 1)
+      }
+      t.diagnostic(`${keys} keys, ${50 * keys} requests, ${waits} of which had to wait`)
     })
 
     test('counts every click under edits; SIGKILL of one node affects no visitor of the other, no acknowledged write and no stored click; SIGTERM of the other loses nothing', async (t) => {
