@@ -7,8 +7,10 @@ import { query } from '../src/storage/schema.ts'
 import { type Answer, type Json, sendRequest } from './client.ts'
 import { signedIn } from './dashboard.ts'
 import { fillLinks } from './links.ts'
-import { eventually, newBench, newDatabase, startServer } from './processes.ts'
+import { linksOn } from './links-api.ts'
+import { eventually, newBench, newDatabase } from './processes.ts'
 import { runs } from './runs.ts'
+import { startVisited } from './visited-server.ts'
 
 /** The number of kills during writes, and of concurrent writers. */
 const rounds = runs(16, 2)
@@ -95,9 +97,9 @@ class Ledger {
 
 const bench = newBench()
 const { path, variables } = newDatabase(bench)
-const start = () => startServer(bench, { ...variables, RATE_LIMIT: '0', LOG_LEVEL: 'warn' })
-let server = await start()
+let server = await startVisited(bench, variables)
 const { key } = server
+const start = () => startVisited(bench, variables, key)
 
 test('keeps every acknowledged write and its response after SIGKILL, and no write in part', async (t) => {
   const ledger = new Ledger()
@@ -152,7 +154,7 @@ async function storeLinksUntilKilled(domain: number, round: string): Promise<num
       tags: ['Bulk'],
     })
     const json = { links: Array.from({ length: bulkSize }, (_, link) => linkOf(link)) }
-    const answer = await server.send('POST', '/api/v1/links/bulk', { key, json }).catch(whenCut)
+    const answer = await server.ask('POST', '/links/bulk', { json }).catch(whenCut)
     if (answer === undefined) return request
     if (answer.status === 503) continue
     assert.equal(answer.body.meta.succeeded, bulkSize)
@@ -205,7 +207,7 @@ function whenCut(error: Error & { code?: string }): undefined {
 async function readAll(resource: Resource): Promise<Map<number, Row>> {
   const rows = new Map<number, Row>()
   for (let page = 1, last = 1; page <= last; page++) {
-    const body = await get(`/api/v1/${resource}?per_page=100&sort=asc&page=${page}`)
+    const body = await get(`/${resource}?per_page=100&sort=asc&page=${page}`)
     for (const row of body.data) rows.set(row.id, row)
     last = body.meta.last_page
     if (page === last) assert.equal(body.meta.total, rows.size)
@@ -226,11 +228,11 @@ async function checkSearch(ledger: Ledger): Promise<void> {
 }
 
 function search(resource: Resource, name: string): Promise<Json> {
-  return get(`/api/v1/${resource}?search=${encodeURIComponent(name)}`)
+  return get(`/${resource}?search=${encodeURIComponent(name)}`)
 }
 
 async function get(path: string): Promise<Json> {
-  const { status, body } = await server.send('GET', path, { key })
+  const { status, body } = await server.ask('GET', path)
   assert.equal(status, 200, `${path}: ${JSON.stringify(body)}`)
   return body
 }
@@ -289,12 +291,11 @@ function assertHas(row: Row, values: Row): void {
 test('SIGKILL during a move of many links leaves each link moved or not, and its undo with it', async (t) => {
   const storage = await openStorage({ engine: 'sqlite', path })
   t.after(() => storage.close())
-  const domainOf = async (name: string) =>
-    (await server.send('POST', '/api/v1/domains', { key, json: { name } })).body.data.id
-  const [from, to] = [await domainOf('from.acme.com'), await domainOf('to.acme.com')]
+  const { id: from } = await server.stored('/domains', { name: 'from.acme.com' })
+  const { id: to } = await server.stored('/domains', { name: 'to.acme.com' })
   await storage.execute(fillLinks({ account: 1, domain: from }, 1, 3_000))
   const moved = query.selectFrom('links').select('id').where('domain_id', '=', to).orderBy('id')
-  const browser = await signedIn(server, key)
+  const browser = await signedIn(server)
   const list = `/app/links?domain_id=${from}`
   const form = { what: 'move', to: `domain-${to}`, matching: '1', confirmed: 'true', next: list }
   const moving = browser.post('/app/links/selected', form).catch(whenCut)
@@ -311,4 +312,27 @@ test('SIGKILL during a move of many links leaves each link moved or not, and its
       ids,
     )
   }
+})
+
+test('after a SIGKILL, the next start finishes a removal and serves the other links', async (t) => {
+  const storage = await openStorage({ engine: 'sqlite', path })
+  t.after(() => storage.close())
+  server = await start()
+  await server.stored('/links', { alias: 'sale', url: 'https://acme.com/sale', domain_id: 1, redirect_status: 307 })
+  const { id } = await server.stored('/domains', { name: 'doomed.acme.com' })
+  for (const from of [1, 3_001]) await storage.execute(fillLinks({ account: 1, domain: id }, from, 3_000))
+  const count = async () => Number((await storage.execute(linksOn({ id })))[0]?.count)
+  assert.equal(await count(), 6_000)
+  const removed = server.ask('DELETE', `/domains/${id}?links=delete`).catch(whenCut)
+  await eventually(async () => (await count()) < 5_900)
+  await server.end('SIGKILL')
+  await removed
+  assert.ok((await count()) > 0, 'the removal was not interrupted')
+
+  server = await start()
+  const { status, headers } = await server.visit('http://bulk.example.com/sale')
+  assert.deepEqual([status, headers.location], [307, 'https://acme.com/sale'])
+  await eventually(async () => (await count()) === 0)
+  assert.equal((await server.stored('/domains', { name: 'doomed.acme.com' })).id > id, true)
+  assert.equal((await server.end('SIGTERM')).code, 0)
 })
