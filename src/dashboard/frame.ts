@@ -60,7 +60,7 @@ const otherPlaces = {
 } as const
 
 export function renderFramed(page: FramedDocument): Html {
-  const { title, heading = title, action = null, notice, body } = page
+  const { title, scheme, heading = title, action = null, notice, body } = page
   const content = html`${skipLink}
 ${navigation(page)}
 <main class="sheet" id="main" tabindex="-1">
@@ -68,22 +68,18 @@ ${notice}
 <header class="head"><h1>${heading}</h1>${action}</header>
 <div class="content">${body}</div>
 </main>`
-  return renderPage(page, 'framed', content)
+  return renderDocument({ title, scheme, head, className: 'framed', body: content })
 }
 
 /** Renders a small centered page without navigation, such as the sign-in page or an error page. */
-export function renderBare(page: Pick<FramedDocument, 'title' | 'scheme' | 'body'>): Html {
+export function renderBare({ title, scheme, body }: Pick<FramedDocument, 'title' | 'scheme' | 'body'>): Html {
   const content = html`<main id="main">
 ${brand}
 
-<h1>${page.title}</h1>
-${page.body}
+<h1>${title}</h1>
+${body}
 </main>`
-  return renderPage(page, 'bare', content)
-}
-
-function renderPage({ title, scheme }: Pick<FramedDocument, 'title' | 'scheme'>, className: string, body: Html): Html {
-  return renderDocument({ title, scheme, head, className, body })
+  return renderDocument({ title, scheme, head, className: 'bare', body: content })
 }
 
 const head = html`<meta name="robots" content="noindex">

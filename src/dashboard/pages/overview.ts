@@ -22,7 +22,13 @@ import { qrImage } from './link.ts'
 
 export function addOverviewPage(pages: Pages, services: Services): void {
   pages.get('/app', (request) => showOverview(request, services))
-  addEndingNoticeDismissal(pages)
+  pages.post(dismissalPath, async ({ exchange, account, fields }) => {
+    // A link that ended since then must stay in the notice.
+    const shownAt = Math.min(positiveInteger(String(fields.shown_at)) ?? 0, Date.now())
+    const options = { isSecure: pages.isSecure(exchange), maxAge: dismissalDays * 86_400 }
+    setCookie(exchange, dismissalCookie, `${account}.${shownAt}`, options)
+    return new Redirect(returnPath(fields.next))
+  })
 }
 
 async function showOverview(request: PageRequest, services: Services): Promise<PageContent> {
@@ -88,16 +94,6 @@ const cookieFormat = /^(\d{1,15})\.(\d{1,15})$/
 const dismissalDays = 2 * endingDays
 const dismissalPath = '/app/dismiss-ending'
 const maxNamed = 3
-
-function addEndingNoticeDismissal(pages: Pages): void {
-  pages.post(dismissalPath, async ({ exchange, account, fields }) => {
-    // A link that ended since then must stay in the notice.
-    const shownAt = Math.min(positiveInteger(String(fields.shown_at)) ?? 0, Date.now())
-    const options = { isSecure: pages.isSecure(exchange), maxAge: dismissalDays * 86_400 }
-    setCookie(exchange, dismissalCookie, `${account}.${shownAt}`, options)
-    return new Redirect(returnPath(fields.next))
-  })
-}
 
 /** Returns null without such links. */
 async function endingNotice({ exchange, account }: PageRequest, { storage, shortUrl }: Services): Promise<Html | null> {
