@@ -29,6 +29,8 @@ async function visit(path: string, options: BrowserContextOptions = {}): Promise
 
 test('every page fits screens from 320 pixels (400 % of 1280) to 1920, has touch targets of 44 pixels, and axe and the console report no issue', {
   skip,
+  // Axe takes a minute of CPU time, and the browser shares the processors with other tests.
+  timeout: 300_000,
 }, async () => {
   const { page, context, complaints, requests } = await visit('/app/about')
   const device = await context.newCDPSession(page)
@@ -118,7 +120,7 @@ test('transfers less than 60 KB for the first page, and at most 100 KB for any p
     await page.goto(app.origin + path)
     // The browser reports the end of all requests before it answers.
     await network.send('Network.enable')
-    assert.ok(bytes > 30_000 && bytes < most, `${path} takes ${bytes} bytes`)
+    assert.ok(bytes > 20_000 && bytes < most, `${path} takes ${bytes} bytes`)
   }
 })
 

@@ -99,23 +99,15 @@ const focusable = 'a[href], button, summary, input, select, [tabindex]'
 /** Replaces a part. Expanded details, scroll positions and the focus stay. @type {(part: Element, fresh: HTMLElement) => void} */
 function replace(part, fresh) {
   const opened = [...part.querySelectorAll('details')].map(({ open }) => open)
-  const scrolled = [...part.querySelectorAll('.chart-scroll')].map(({ scrollTop, scrollLeft }) => [
-    scrollTop,
-    scrollLeft,
-  ])
+  const tables = [...part.querySelectorAll('.chart-scroll')]
+  const scrolled = tables.map(({ scrollTop: top, scrollLeft: left }) => ({ top, left }))
   const focused = [...part.querySelectorAll(focusable)].indexOf(document.activeElement ?? part)
   for (const [place, details] of fresh.querySelectorAll('details').entries()) details.open = opened[place] ?? false
   document.adoptNode(fresh)
   watchCharts(fresh)
   showLocalTimes(fresh)
   part.replaceWith(fresh)
-  for (const [place, table] of fresh.querySelectorAll('.chart-scroll').entries())
-    table.scrollTo(...positionOf(scrolled[place]))
+  for (const [place, table] of fresh.querySelectorAll('.chart-scroll').entries()) table.scrollTo(scrolled[place] ?? {})
   const target = fresh.querySelectorAll(focusable)[focused]
   if (target instanceof HTMLElement || target instanceof SVGElement) target.focus({ preventScroll: true })
-}
-
-/** @type {(position: readonly number[] | undefined) => [left: number, top: number]} */
-function positionOf([top = 0, left = 0] = []) {
-  return [left, top]
 }

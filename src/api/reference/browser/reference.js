@@ -1,8 +1,6 @@
 /** Filters the page, stores the key until the tab is closed, and shows and sends requests. */
 import { exampleIn, formFields, languages } from './examples.js'
 
-/** @typedef {import('./examples.js').Language} Language */
-
 /** @type {<E extends Element = HTMLElement>(selector: string, from?: ParentNode) => E} */
 const one = (selector, from = document) => {
   const found = from.querySelector(selector)
@@ -91,7 +89,8 @@ for (const form of /** @type {HTMLFormElement[]} */ (all('form.try'))) {
   // Over plain HTTP, only pages from localhost have a clipboard.
   copy.hidden = navigator.clipboard === undefined
   copy.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(exampleIn(chosenLanguage(form), requestOf(form)))
+    const shown = all('pre[data-language]', form).find((example) => example.checkVisibility())
+    await navigator.clipboard.writeText(shown?.textContent ?? '')
     copy.textContent = 'Copied'
     setTimeout(() => {
       copy.textContent = 'Copy'
@@ -113,16 +112,10 @@ document.addEventListener('change', ({ target }) => {
 
 /** @param {HTMLFormElement} form */
 function showExamples(form) {
+  const request = requestOf(form)
   for (const [language] of languages) {
-    one(`[data-language="${language}"] code`, form).textContent = exampleIn(language, requestOf(form))
+    one(`[data-language="${language}"] code`, form).textContent = exampleIn(language, request)
   }
-}
-
-/** @type {(form: HTMLFormElement) => Language} */
-function chosenLanguage(form) {
-  /** @type {HTMLInputElement} */
-  const input = one('[type="radio"]:checked', form)
-  return /** @type {Language} */ (input.value)
 }
 
 /** @type {(form: HTMLFormElement) => import('./examples.js').ApiRequest} */
