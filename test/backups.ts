@@ -8,7 +8,7 @@ import { createAccount } from '../src/accounts/store.ts'
 import { createKey } from '../src/keys/store.ts'
 import { insertSpace } from '../src/spaces/store.ts'
 import { openStorage } from '../src/storage/open.ts'
-import { runHere, type Said } from './command-line.ts'
+import { runHere, type Said, withoutProgress } from './command-line.ts'
 import { newDatabase, type RunningServer, startServer, type Variables } from './processes.ts'
 
 export const spaces = '/api/v1/spaces'
@@ -37,7 +37,7 @@ export function newPlace(t: TestContext): Place {
     say,
     done: async (...args) => {
       const { code, stdout, stderr } = await say(...args)
-      assert.deepEqual([code, withoutProgress(stderr)], [0, ''])
+      assert.deepEqual([code, stderr], [0, ''])
       return stdout
     },
   }
@@ -83,9 +83,4 @@ export function sentence({ code, stdout, stderr }: Pick<Said, 'stdout' | 'stderr
   const printed = withoutProgress(stderr)
   assert.match(printed, /^[^\n]+\.\n$/)
   return printed.trimEnd()
-}
-
-/** Removes the progress, which commands print on a busy machine. */
-function withoutProgress(stderr: string): string {
-  return stderr.replace(/^\d+ % is \w+\n/gm, '')
 }

@@ -87,9 +87,8 @@ export function recordCommand<const A extends Arguments>(
 ): Command {
   const { arguments: known, createsDatabase = false } = declared
   const run = async (values: Values<A>, terminal: Terminal) => {
-    const [name = ''] = Object.keys(known).filter((name) => known[name]?.isFile)
-    const file = (values as Readonly<Record<string, unknown>>)[name] as string | undefined
-    const location = locationFor(file)
+    const [, file] = Object.entries<unknown>(values).find(([name]) => known[name]?.isFile) ?? []
+    const location = locationFor(file as string | undefined)
     if (!(createsDatabase || (await isThere(location)))) throw noDatabaseAt(placeOf(location))
     const storage = await openStorage(location)
     try {
