@@ -183,13 +183,8 @@ export class LinkActions {
 
   /** Deletes the account's link. Throws `not_found` and the failure of the precondition. */
   async remove(account: number, id: number, precondition: Precondition | null): Promise<void> {
-    await this.removeIn(this.#storage, account, id, precondition)
+    if (!(await removeLink(this.#storage, account, id, precondition))) throw notFound('link')
     this.onRemoved(id)
-  }
-
-  /** Deletes the account's link in a transaction, as `remove` does. The caller calls `onRemoved` after the commit. */
-  async removeIn(tx: Db, account: number, id: number, precondition: Precondition | null): Promise<void> {
-    if (!(await removeLink(tx, account, id, precondition))) throw notFound('link')
   }
 
   /** Deletes the account's link as `remove` does, but so that `restore` can restore it for a minute. */

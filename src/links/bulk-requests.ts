@@ -8,6 +8,7 @@ import {
   type ErrorCode,
   Failure,
   ForeignKeyViolation,
+  notFound,
   overloaded,
   referenceConflict,
   validationFailed,
@@ -39,7 +40,7 @@ import {
 import { findUnknownTags } from './link-tags.ts'
 import { unknownTagsFor } from './routes.ts'
 import { type Link, type LinkRow, linkOf } from './schema.ts'
-import { lockLinks } from './store.ts'
+import { lockLinks, removeLink } from './store.ts'
 
 interface Parts {
   readonly api: Api
@@ -112,7 +113,7 @@ export function bulkRoutes(parts: Parts): void {
   api.add(deleteLinks, (exchange, admitted) =>
     runBulk(parts, exchange, admitted, deletionForm, async ({ ids }) => {
       const remove = (id: number) => async (tx: Transaction) => {
-        await actions.removeIn(tx, admitted.caller.account, id, null)
+        if (!(await removeLink(tx, admitted.caller.account, id, null))) throw notFound('link')
         return null
       }
       const rows = ids.map((id) => ({ id, apply: remove(id) }))
