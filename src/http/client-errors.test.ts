@@ -59,7 +59,6 @@ const malformed: Readonly<Record<string, string | Buffer>> = {
   'a Content-Length and chunks':
     'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
   'a CONNECT': 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n',
-  'a transfer coding after chunked': 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n',
 }
 
 for (const [what, bytes] of Object.entries(malformed)) {
@@ -213,7 +212,7 @@ test('logs no server error and stores nothing for an incomplete body', async () 
   )
 })
 
-test('sends 100 Continue only to a client of HTTP/1.1 that expects it, for a body that will be read', async () => {
+test('sends 100 Continue only for a body that will be read, to a client of HTTP/1.1 that expects it', async () => {
   const body = '{"name":"Awaited"}'
   const ask = async (expected: string, { key = app.key, length = body.length, version = '1.1', sent = body } = {}) => {
     const lines = ['Content-Type: application/json', `Content-Length: ${length}`, `Expect: ${expected}`]
@@ -260,7 +259,7 @@ test('201 for a request that is followed by garbage', async () => {
 test('400 for a Transfer-Encoding other than chunked, and nothing is deleted', async () => {
   const { body } = await app.send('POST', path, { form: { name: 'Kept' } })
   const at = `${path}/${body.data.id}`
-  for (const coding of ['gzip', 'xchunked', 'gzip, chunked']) {
+  for (const coding of ['gzip', 'xchunked', 'gzip, chunked', 'chunked, gzip']) {
     assertOnly(await raw(`${head('DELETE', at, `Transfer-Encoding: ${coding}`)}0\r\n\r\n`), 400, 'malformed_request')
     assert.equal((await app.send('GET', at)).status, 200)
   }

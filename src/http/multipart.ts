@@ -7,8 +7,8 @@ const headersEnd = '\r\n\r\n'
 const maxHeaderBytes = 4 * 1024
 
 /**
- * Parses a form with files (RFC 7578), as browsers send it. The value of a file is its content, a `Buffer`, and '' if none
- * is chosen. Returns `malformed_body` for any other syntax, text that is not UTF-8, or too many parts.
+ * Parses a form with files (RFC 7578), as browsers send it. A file becomes a `Buffer`, and a control without a chosen file
+ * ''. Returns `malformed_body` for any other syntax, text that is not UTF-8, or too many parts.
  */
 export function parseMultipart(bytes: Buffer, contentType: string, max = maxFields): Fields | Failure {
   const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;,"]{1,70}))/i.exec(contentType)

@@ -103,7 +103,7 @@ describe('X-Request-Id', () => {
     }
   })
 
-  test('200 with a new id instead of one that contains an API key, which is not logged', async () => {
+  test('200 with a new id instead of an id with an API key, which is not logged', async () => {
     for (const secret of [app.key, generateKey()]) {
       for (const id of [secret, `id-${secret}`, `${secret}-7`, `x${secret}.y`]) {
         assert.ok(!String((await asked(id)).headers['x-request-id']).includes(secret))
