@@ -1,258 +1,190 @@
 /**
- * Three accounts send random requests. No account can see, count, find, change, delete or reference another account's
- * record. The only exception is that a domain's name is taken.
+ * Three accounts take turns with random requests. No account can see, count, find, change, delete or reference another
+ * account's record. The only exception is that a domain's name is taken.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { startApp } from './app.ts'
-import type { Answer, Json, Request } from './client.ts'
+import { type Answer, assertProblem, type Json } from './client.ts'
 import { runs } from './runs.ts'
 
 const app = await startApp()
-const accounts = 3
-const names = Array.from({ length: 8 }, (_, index) => `n${index}.example`)
-
+const accounts = [0, 1, 2]
 const resources = ['domains', 'spaces', 'tags', 'links'] as const
 type Resource = (typeof resources)[number]
 
 interface Step {
-  readonly verb: 'store' | 'show' | 'update' | 'delete' | 'list' | 'search'
-  readonly who: number
+  readonly verb: 'store' | 'show' | 'update' | 'delete' | 'list'
   readonly resource: Resource
-  /** Chooses one of the names, and one of all records that ever were. */
-  readonly name: number
+  readonly name: string
+  /** Chooses one of all records that ever existed. */
   readonly record: number
-  /** Choose the domain, space and tag of a link, or the filters of a list, among all that ever existed, or none. */
+  /** Choose the domain, space and tag of a link or a list among all that ever existed, or none. */
   readonly domain: number | null
   readonly space: number | null
   readonly tag: number | null
 }
 
-interface Record {
-  readonly resource: Resource
-  readonly id: number
-  readonly owner: number
-  /** As it was last answered to its owner; undefined once it is deleted. */
-  data: Json | undefined
-}
-
+const place = fc.nat({ max: 1_000 })
+const placeOrNone = fc.option(place, { freq: 1 })
 const step: fc.Arbitrary<Step> = fc.record({
-  verb: fc.constantFrom('store', 'store', 'show', 'update', 'delete', 'list', 'search'),
-  who: fc.nat({ max: accounts - 1 }),
+  verb: fc.constantFrom('store', 'store', 'store', 'store', 'show', 'update', 'delete', 'list', 'list'),
   resource: fc.constantFrom('domains', 'spaces', 'tags', 'links', 'links'),
-  name: fc.nat({ max: names.length - 1 }),
-  record: fc.nat({ max: 1_000 }),
-  domain: fc.option(fc.nat({ max: 1_000 })),
-  space: fc.option(fc.nat({ max: 1_000 })),
-  tag: fc.option(fc.nat({ max: 1_000 })),
+  name: fc.constantFrom('n0', 'n1', 'n2', 'n3', 'n4'),
+  record: place,
+  domain: placeOrNone,
+  space: placeOrNone,
+  tag: placeOrNone,
+})
+const turn = fc.record({
+  who: fc.constantFrom(...accounts),
+  steps: fc.array(step, { minLength: 6, maxLength: 14, size: 'max' }),
 })
 
-const plain = { name: 0, record: 0, domain: null, space: null, tag: null } as const
+/** The number of requests that named another account's record, and of stored records. */
+const counts = { foreign: 0, stored: 0 }
 
-/** A model of the records that each account must see. */
 class Run {
   readonly #keys: readonly string[]
+  /** Makes domain names unique. */
   readonly #suffix: string
-  readonly #records: Record[] = []
+  /** The owners of all ids that a response had. */
+  readonly #owners = {
+    domains: new Map<number, number>(),
+    spaces: new Map<number, number>(),
+    tags: new Map<number, number>(),
+    links: new Map<number, number>(),
+  }
 
   constructor(keys: readonly string[], suffix: string) {
     this.#keys = keys
     this.#suffix = suffix
   }
 
-  async take(step: Step): Promise<void> {
-    if (step.verb === 'store') return step.resource === 'links' ? this.#storeLink(step) : this.#store(step)
-    if (step.verb === 'list' || step.verb === 'search') return this.#list(step)
-    const record = this.#records.at(step.record % Math.max(1, this.#records.length))
-    if (record !== undefined) await this.#touch(step, record)
+  /** Takes the steps of an account. They must not change what the others see. */
+  async take({ who, steps }: { readonly who: number; readonly steps: readonly Step[] }): Promise<void> {
+    const before = await this.#seenByOthers(who)
+    for (const each of steps) await this.#step(who, each)
+    assert.deepEqual(await this.#seenByOthers(who), before)
   }
 
-  /** Checks that each account sees exactly its own records. */
-  async checkAll(): Promise<void> {
-    for (let who = 0; who < accounts; who++) {
-      for (const resource of resources) await this.#list({ ...plain, verb: 'list', who, resource })
+  async #seenByOthers(who: number): Promise<Json[]> {
+    const others = accounts.filter((other) => other !== who)
+    return Promise.all(others.flatMap((other) => resources.map((resource) => this.#list(other, resource))))
+  }
+
+  #step(who: number, wanted: Step): Promise<unknown> {
+    const { verb, resource, name, domain, space, tag } = wanted
+    if (verb === 'store') return this.#store(who, wanted)
+    if (verb !== 'list') return this.#touch(who, wanted)
+    const filters = resource === 'links' && {
+      domain_id: this.#pick('domains', domain),
+      space_id: this.#pick('spaces', space),
+      tag_id: this.#pick('tags', tag),
     }
-    for (const record of this.#records) {
-      for (let who = 0; who < accounts; who++)
-        await this.#touch({ ...plain, verb: 'show', who, resource: record.resource }, record)
+    return this.#list(who, resource, { search: name, ...filters })
+  }
+
+  /** Returns a list after checking that it and its total have only the account's own records. */
+  async #list(who: number, resource: Resource, filters: Json = {}): Promise<Json[]> {
+    const given = Object.entries<string>(filters).filter(([, value]) => value !== undefined)
+    const query = new URLSearchParams({ per_page: '100', sort: 'asc', ...Object.fromEntries(given) })
+    const { status, body, text } = await this.#send(who, 'GET', `/${resource}?${query}`)
+    assert.equal(status, 200, text)
+    assert.equal(body.meta.total, body.data.length)
+    for (const data of body.data) this.#checkOwn(who, resource, data)
+    return body.data
+  }
+
+  async #store(who: number, { resource, name, domain, space }: Step): Promise<void> {
+    const ids = { domain_id: this.#pick('domains', domain), space_id: this.#pick('spaces', space) }
+    const link = { url: 'https://acme.com', alias: name, tags: [name], ...ids }
+    const json: Json = resource === 'links' ? link : { name: `${name}${this.#suffix}` }
+    const answer = await this.#send(who, 'POST', `/${resource}`, json)
+    if (resource === 'links' && this.#refused(who, ids, answer)) return
+    if (answer.status === 201) {
+      counts.stored += 1
+      this.#checkOwn(who, resource, answer.body.data)
+    } else if (answer.status === 409 && resource !== 'domains') {
+      const key = resource === 'links' ? 'alias' : 'name'
+      assert.ok((await this.#list(who, resource)).some((each) => each[key] === json[key]))
     }
   }
 
-  async #store({ who, resource, name }: Step): Promise<void> {
-    const wanted = `${names[name]}${this.#suffix}`
-    const answer = await this.#send(who, 'POST', `/${resource}`, { form: { name: wanted } })
-    const others = resource === 'domains' ? this.#records : this.#own('tags', who)
-    const isTaken = others.some((each) => each.resource === resource && each.data?.name === wanted)
-    assert.equal(answer.status, isTaken ? 409 : 201)
-    if (isTaken) return
-    this.#add(resource, who, answer.body.data)
+  async #touch(who: number, { verb, resource, name, record, space }: Step): Promise<void> {
+    const id = this.#pick(resource, record)
+    if (id === undefined) return
+    const changes = {
+      domains: { homepage_url: `https://${name}.example` },
+      spaces: { name },
+      tags: { color: 1 + (record % 6) },
+      links: { title: name, space_id: this.#pick('spaces', space) },
+    }
+    const method = { show: 'GET', update: 'PATCH', delete: 'DELETE' }[verb as 'show']
+    const path = `/${resource}/${id}${resource === 'domains' && verb === 'delete' ? '?links=delete' : ''}`
+    const answer = await this.#send(who, method, path, verb === 'update' ? changes[resource] : undefined)
+    if (this.#isForeign(who, resource, id)) assertProblem(answer, 404, 'not_found')
+    else if (answer.status === 200) this.#checkOwn(who, resource, answer.body.data)
+    else if (answer.status !== 404 && verb === 'update' && resource === 'links') {
+      this.#refused(who, { space_id: changes.links.space_id }, answer)
+    }
   }
 
-  async #storeLink({ who, name, domain, space, tag }: Step): Promise<void> {
-    const [on, within] = [this.#pick('domains', domain), this.#pick('spaces', space)]
-    const target = on ?? this.#own('domains', who)[0]
-    const alias = `${names[name]}`
-    // A link refers to its tags by name, so the name of another account's tag creates one.
-    const tags = tag === null ? [] : [`${names[tag % names.length]}${this.#suffix}`]
-    const refers = { ...(on && { domain_id: on.id }), ...(within && { space_id: within.id }), tags }
-    const answer = await this.#send(who, 'POST', '/links', { json: { url: 'https://acme.com', alias, ...refers } })
-    const refused = [
-      ...(target === undefined ? [['domain_id', 'required']] : []),
-      ...(isOwn(target, who) || target === undefined ? [] : [['domain_id', 'unknown_domain']]),
-      ...(isOwn(within, who) || within === undefined ? [] : [['space_id', 'unknown_space']]),
+  /** Returns whether one of the ids is another account's, after checking that the response is the same as for an unknown id. */
+  #refused(who: number, ids: Record<string, number | undefined>, answer: Answer): boolean {
+    const foreign = Object.entries(ids).filter(
+      ([field, id]) => id !== undefined && this.#isForeign(who, field === 'space_id' ? 'spaces' : 'domains', id),
+    )
+    for (const [field, id] of foreign) {
+      assert.equal(answer.status, 422, answer.text)
+      const { code, message } = answer.body.violations.find((each: Json) => each.field === field)
+      const noun = field.replace('_id', '')
+      assert.deepEqual([code, message], [`unknown_${noun}`, `There is no ${noun} with the id ${id}.`])
+    }
+    return foreign.length > 0
+  }
+
+  /** Records who sees the record and its domain and space. Throws if another account has seen them. */
+  #checkOwn(who: number, resource: Resource, { id, domain_id, space_id }: Json): void {
+    const seen: [Resource, number | undefined][] = [
+      [resource, id],
+      ['domains', domain_id],
+      ['spaces', space_id],
     ]
-    if (refused.length > 0) return assertRefused(answer, refused)
-    const isTaken = this.#own('links', who).some(({ data }) => data.domain_id === target?.id && data.alias === alias)
-    assert.equal(answer.status, isTaken ? 409 : 201, answer.text)
-    if (isTaken) return
-    this.#add('links', who, answer.body.data)
-    assert.deepEqual(answer.body.data.tags, tags)
-    if (tags.every((each) => this.#own('tags', who).some(({ data }) => data?.name === each))) return
-    const { body } = await this.#send(who, 'GET', `/tags?search=${tags}`)
-    assert.equal(body.data.length, 1)
-    this.#add('tags', who, body.data[0])
-  }
-
-  #add(resource: Resource, owner: number, data: Json): void {
-    assert.ok(!this.#records.some((each) => each.resource === resource && each.id === data.id))
-    this.#records.push({ resource, id: data.id, owner, data })
-  }
-
-  /** Returns one of all records of the resource, including deleted ones. */
-  #pick(resource: Resource, place: number | null): Record | undefined {
-    const all = this.#records.filter((each) => each.resource === resource)
-    return place === null ? undefined : all[place % Math.max(1, all.length)]
-  }
-
-  #own(resource: Resource, who: number): Record[] {
-    return this.#records.filter((each) => each.resource === resource && isOwn(each, who))
-  }
-
-  /** Returns what the owner must see. */
-  #expected({ resource, owner, data }: Record): Json {
-    if (resource !== 'tags') return data
-    return { ...data, links: this.#own('links', owner).filter((link) => link.data?.tags.includes(data?.name)).length }
-  }
-
-  async #touch(step: Step, record: Record): Promise<void> {
-    const { verb, who } = step
-    const path = `/${record.resource}/${record.id}`
-    if (verb === 'delete') return this.#remove(who, record, path)
-    const { change, refused } = this.#changeOf(step, record)
-    const answer =
-      verb === 'show' ? await this.#send(who, 'GET', path) : await this.#send(who, 'PATCH', path, { json: change })
-    if (!isOwn(record, who)) assertNotFound(answer)
-    else if (verb === 'update' && refused.length > 0) assertRefused(answer, refused)
-    else {
-      assert.equal(answer.status, 200, answer.text)
-      const data = this.#expected(record)
-      const expected = verb === 'show' ? data : { ...data, ...change, updated_at: answer.body.data.updated_at }
-      assert.deepEqual(answer.body.data, expected)
-      record.data = answer.body.data
+    for (const [name, each] of seen) {
+      if (typeof each !== 'number') continue
+      if (!this.#owners[name].has(each)) this.#owners[name].set(each, who)
+      assert.equal(this.#owners[name].get(each), who, `${name} ${each}`)
     }
   }
 
-  #changeOf({ who, name, space }: Step, { resource }: Record): { change: Json; refused: string[][] } {
-    if (resource === 'domains') return { change: { homepage_url: `https://${names[name]}` }, refused: [] }
-    if (resource === 'spaces') return { change: { name: `renamed ${names[name]}` }, refused: [] }
-    if (resource === 'tags') return { change: { color: (name % 6) + 1 }, refused: [] }
-    const within = this.#pick('spaces', space)
-    const isUnknown = within !== undefined && !isOwn(within, who)
-    const change = { title: `Title ${names[name]}`, space_id: within?.id ?? null }
-    return { change, refused: isUnknown ? [['space_id', 'unknown_space']] : [] }
+  #isForeign(who: number, resource: Resource, id: number): boolean {
+    const isForeign = this.#owners[resource].get(id) !== who
+    if (isForeign) counts.foreign += 1
+    return isForeign
   }
 
-  async #remove(who: number, record: Record, path: string): Promise<void> {
-    const { resource, id, owner } = record
-    const answer = await this.#send(who, 'DELETE', path)
-    if (!isOwn(record, who)) {
-      assertNotFound(answer)
-      if (resource === 'domains') assertNotFound(await this.#send(who, 'DELETE', `${path}?links=delete`))
-      return
-    }
-    const links = this.#own('links', owner)
-    const { name } = record.data as Json
-    const on = resource === 'domains' ? links.filter(({ data }) => data.domain_id === id) : []
-    if (on.length > 0) {
-      assert.equal(answer.status, 409)
-      assert.match(answer.body.message, new RegExp(`has ${on.length} link`))
-      assert.equal((await this.#send(who, 'DELETE', `${path}?links=delete`)).status, 204)
-    } else assert.equal(answer.status, 204)
-    for (const gone of [record, ...on]) gone.data = undefined
-    if (resource === 'tags') {
-      for (const link of links)
-        link.data = { ...link.data, tags: link.data?.tags.filter((each: string) => each !== name) }
-    }
-    if (resource !== 'spaces') return
-    for (const link of links.filter(({ data }) => data.space_id === id)) {
-      const { data } = (await this.#send(who, 'GET', `/links/${link.id}`)).body
-      assert.deepEqual(data, { ...link.data, space_id: null, updated_at: data.updated_at })
-      link.data = data
-    }
+  /** Returns the id of one of all records of the resource, including deleted ones. */
+  #pick(resource: Resource, index: number | null): number | undefined {
+    const ids = [...this.#owners[resource].keys()]
+    return index === null ? undefined : ids[index % Math.max(1, ids.length)]
   }
 
-  async #list({ verb, who, resource, name, domain, space, tag }: Step): Promise<void> {
-    const term = `${names[name]}`.toUpperCase()
-    const query = new URLSearchParams({ per_page: '100', sort: 'asc', ...(verb === 'search' && { search: term }) })
-    const filter: { domain_id?: number; space_id?: number } = {}
-    const tagged = resource === 'links' ? this.#pick('tags', tag) : undefined
-    if (tagged !== undefined) query.set('tag_id', String(tagged.id))
-    if (resource === 'links') {
-      const [on, within] = [this.#pick('domains', domain), this.#pick('spaces', space)]
-      if (on !== undefined) filter.domain_id = on.id
-      if (within !== undefined) filter.space_id = within.id
-    }
-    for (const [field, id] of Object.entries(filter)) query.set(field, String(id))
-    const { body, status } = await this.#send(who, 'GET', `/${resource}?${query}`)
-    assert.equal(status, 200)
-    const textOf = (data: Json) => [data.name, data.alias, data.title, data.url].join('\n').toUpperCase()
-    const expected = this.#own(resource, who)
-      .map((record) => this.#expected(record))
-      .filter((data) => tagged === undefined || (isOwn(tagged, who) && data.tags.includes(tagged.data?.name)))
-      .filter((data) => verb === 'list' || textOf(data).includes(term))
-      .filter((data) => Object.entries(filter).every(([field, id]) => data[field] === id))
-    assert.deepEqual(body.data, expected)
-    assert.equal(body.meta.total, expected.length)
+  #send(who: number, method: string, path: string, json?: Json): Promise<Answer> {
+    return app.send(method, `/api/v1${path}`, { key: this.#keys[who] as string, ...(json && { json }) })
   }
-
-  #send(who: number, method: string, path: string, request: Request = {}): Promise<Answer> {
-    return app.send(method, `/api/v1${path}`, { ...request, key: this.#keys[who] as string })
-  }
-}
-
-function isOwn(record: Record | undefined, who: number): boolean {
-  return record?.owner === who && record.data !== undefined
-}
-
-/** Checks that the message is the same for other accounts' records and for unknown records. */
-function assertRefused({ status, body, text }: Answer, expected: readonly (readonly string[])[]): void {
-  assert.equal(status, 422, text)
-  assert.deepEqual(
-    body.violations.map(({ field, code }: Json) => [field, code]),
-    expected,
-  )
-  for (const { code, message } of body.violations) {
-    if (code !== 'required') assert.match(message, /^There is no (domain|space) with the id \d+\.$/)
-  }
-}
-
-function assertNotFound({ status, body }: Answer): void {
-  assert.equal(status, 404)
-  assert.equal(body.code, 'not_found')
 }
 
 test("no account sees or changes another account's records", async () => {
   let sequence = 0
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60, size: 'max' }), async (steps) => {
-      sequence += 1
-      const keys: string[] = []
-      for (let who = 0; who < accounts; who++) keys.push(await app.createKey({ account: await app.createAccount() }))
-      const run = new Run(keys, `-${sequence}.example`.replace('-', '.r'))
-      for (const each of steps) await run.take(each)
-      await run.checkAll()
-    }),
-    { numRuns: runs(40, 10) },
-  )
+  const turns = fc.array(turn, { minLength: 4, maxLength: 12, size: 'max' })
+  const property = fc.asyncProperty(turns, async (each) => {
+    sequence += 1
+    const keys = await Promise.all(accounts.map(async () => app.createKey({ account: await app.createAccount() })))
+    const run = new Run(keys, `.r${sequence}.example`)
+    for (const one of each) await run.take(one)
+  })
+  await fc.assert(property, { numRuns: runs(40, 10) })
+  assert.ok(counts.foreign > 5 * sequence && counts.stored > 10 * sequence, JSON.stringify(counts))
 })
