@@ -65,13 +65,13 @@ function memoryFolder(): string | undefined {
 function modulesOf(names: readonly string[]): string[] {
   const isolated = names.filter((name) => name.endsWith('.isolated.test.ts'))
   const withBrowser = names.filter((name) => name.endsWith('.browser.test.ts'))
-  // The files in test/ are the last. They come first, because some of them take long.
+  // In reverse order, so that the run starts with test/, which has the longest files.
   const others = names.filter((name) => !isolated.includes(name) && !withBrowser.includes(name)).reverse()
   const lists = [withBrowser, ...isolated.map((name) => [name]), ...Array(concurrency).fill(others)]
   return lists.map(writeModule)
 }
 
-/** Writes a module that runs those of the files that no other process has taken. Returns its path. */
+/** Writes a module that runs each file unless another process has taken it. Returns its path. */
 function writeModule(names: readonly string[], index: number): string {
   const path = join(folder, `${String(index).padStart(2, '0')}.test.mjs`)
   const runner = JSON.stringify(join(repository, 'test/files.ts'))

@@ -17,7 +17,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { backedUp, namesAt, namesIn, newPlace, pagesOf, sentence, spaces, store } from './backups.ts'
 
-/** Changes a database as a process does that is killed: only the write-ahead log has the change. */
+/** Changes a database like a killed process: only the write-ahead log has the change. */
 function leaveLog(path: string, statement: string): void {
   const database = new DatabaseSync(path)
   database.exec(`pragma journal_mode = wal; ${statement}`)

@@ -5,20 +5,28 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { createAccount } from '../src/accounts/store.ts'
+import { createKey } from '../src/keys/store.ts'
+import { openStorage } from '../src/storage/open.ts'
 import { sendRequest } from './client.ts'
+import { newDomain, newLink, newSpace } from './links.ts'
 import { type EmbeddedServer, execute, startPostgres } from './postgres.ts'
 import { eventually } from './processes.ts'
 import { startVisited, type VisitedServer } from './visited-server.ts'
 
 const shortUrl = 'http://go.acme.com/sale'
 
-/** A standby of a primary that is down. `fill` stores records on the primary. */
-async function startStandby<T>(t: TestContext, fill: (server: VisitedServer) => Promise<T>) {
+/** Starts a standby of a primary that is down. Returns a key, and the paths of a space and a link. */
+async function startStandby(t: TestContext) {
   const primary = await startPostgres()
   t.after(() => primary.stop())
-  const writer = await startVisited(t, { DATABASE_URL: primary.url })
-  const records = await fill(writer)
-  await writer.end('SIGTERM')
+  const storage = await openStorage({ engine: 'postgres', url: primary.url, pool: 1 })
+  const { id: account } = await createAccount(storage, 'Acme')
+  const { secret: key } = await createKey(storage, { account, name: 'test', scopes: ['*'], lifetimeMs: null })
+  const space = await newSpace(storage, account, 'before')
+  const domain = await newDomain(storage, account, 'go.acme.com')
+  const link = await newLink(storage, { account, domain }, 'sale')
+  await storage.close()
   await primary.halt()
   const folder = join(mkdtempSync(join(tmpdir(), 'waymark-')), 'standby')
   // The server's files belong to its own user when the tests run as root.
@@ -28,7 +36,7 @@ async function startStandby<T>(t: TestContext, fill: (server: VisitedServer) => 
   t.after(() => rmSync(dirname(folder), { recursive: true, force: true }))
   const standby: EmbeddedServer = await startPostgres({ folder })
   t.after(() => standby.stop())
-  return { standby, key: writer.key, records }
+  return { standby, key, space: `/spaces/${space}`, link: `/links/${link}` }
 }
 
 /** Returns status, state and reason that the server's three health checks report. */
@@ -41,19 +49,14 @@ async function healthOf(server: VisitedServer): Promise<unknown[]> {
 }
 
 test('a node on a standby is degraded and not ready, and writes its clicks once when the standby is promoted', async (t) => {
-  const { standby, key, records } = await startStandby(t, async (writer) => {
-    await writer.stored('/domains', { name: 'go.acme.com' })
-    const space = await writer.stored('/spaces', { name: 'before', color: 1 })
-    const link = await writer.stored('/links', { url: 'https://acme.com/sale', domain_id: 1, alias: 'sale' })
-    return { space: `/spaces/${space.id}`, link: `/links/${link.id}` }
-  })
+  const { standby, key, space, link } = await startStandby(t)
   const server = await startVisited(t, { DATABASE_URL: standby.url }, key)
-  assert.equal((await server.ask('GET', records.space)).status, 200)
+  assert.equal((await server.ask('GET', space)).status, 200)
   assert.equal((await server.ask('GET', '/spaces')).body.meta.total, 1)
   const refused = [
     await server.ask('POST', '/spaces', { form: { name: 'late', color: 1 } }),
-    await server.ask('PATCH', records.space, { form: { color: 2 } }),
-    await server.ask('DELETE', records.space),
+    await server.ask('PATCH', space, { form: { color: 2 } }),
+    await server.ask('DELETE', space),
   ]
   for (const { status, body, headers } of refused) {
     assert.deepEqual([status, body.code, body.reason], [503, 'database_unavailable', 'read_only'])
@@ -73,7 +76,7 @@ test('a node on a standby is degraded and not ready, and writes its clicks once 
     [200, 'live', undefined],
   ]
   await eventually(async () => (await healthOf(server)).join() === well.join())
-  await eventually(async () => (await server.ask('GET', records.link)).body.data.clicks === 5, 20_000)
+  await eventually(async () => (await server.ask('GET', link)).body.data.clicks === 5, 20_000)
   assert.equal((await server.end('SIGTERM')).code, 0)
   assert.deepEqual(await execute(standby.url, 'select clicks::integer, link_id::integer from link_clicks'), [
     { clicks: 5, link_id: 1 },
