@@ -23,13 +23,13 @@ import { type RequestCounts, RequestLog } from '../http/request-log.ts'
 import { Router } from '../http/router.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
 import { Keyring } from '../keys/keyring.ts'
-import { LinkActions } from '../links/actions.ts'
 import { bulkRoutes } from '../links/bulk-requests.ts'
 import { bulkOperations } from '../links/bulk-schema.ts'
 import { exportLinks, linkExportRoute } from '../links/export.ts'
 import { linkQrRoute, showLinkQr } from '../links/qr.ts'
 import { linkHandlers } from '../links/routes.ts'
 import { linkOperations } from '../links/schema.ts'
+import { UndoableLinkActions } from '../links/undoable-actions.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import { healthRoute } from '../ops/listener.ts'
 import type { Directory } from '../redirect/directory.ts'
@@ -144,7 +144,7 @@ function buildActions(storage: Storage, removals: Removals, shortUrl: ShortUrl, 
     domains: domainActions(storage, { removals, onChange: () => directory.domainsChanged() }),
     spaces: spaceActions(storage, removals),
     tags: tagActions(storage, removals),
-    links: new LinkActions(storage, {
+    links: new UndoableLinkActions(storage, {
       shortUrl,
       onChange: onLinkChange,
       flush: () => clicks.flush(),

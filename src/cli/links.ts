@@ -21,7 +21,7 @@ const asJson = flag('print the full record as JSON')
 
 /** Returns the actions of the API. Running servers read changes from the database. */
 export function linkActions(db: Storage, shortUrl: ShortUrl): LinkActions {
-  return new LinkActions(db, { shortUrl, onChange: () => undefined, flush: async () => undefined })
+  return new LinkActions(db, { shortUrl, onChange: () => undefined })
 }
 
 async function openLinks(db: Storage) {

@@ -16,7 +16,7 @@ import { addHeaders, send, sendNotModified, sendText } from '../http/response.ts
 import type { Router } from '../http/router.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import { Semaphore } from '../lib/semaphore.ts'
-import type { LinkActions } from '../links/actions.ts'
+import type { UndoableLinkActions } from '../links/undoable-actions.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { findSession, type Session } from '../sessions/store.ts'
 import { readSessionCookie } from '../sessions/token.ts'
@@ -104,7 +104,7 @@ export interface Services {
     readonly domains: DomainActions
     readonly spaces: ResourceHandlers<Space>
     readonly tags: TagActions
-    readonly links: LinkActions
+    readonly links: UndoableLinkActions
   }
 }
 

@@ -5,10 +5,7 @@ import { foldCase } from '../lib/text.ts'
 import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
-import { type Edit, newEdit } from '../storage/undo.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { removeLinkForNow, restoreLink } from './deleted-links.ts'
-import { recordEdit, undoEdit } from './link-edits.ts'
 import type { TagChange, UnknownTags } from './link-tags.ts'
 import { hashPassword } from './password.ts'
 import {
@@ -27,33 +24,24 @@ import {
   findLinkSpace,
   insertLink,
   type LinkDomain,
-  lockDomain,
   removeLink,
   unknownDomain,
   unknownSpace,
 } from './store.ts'
 
-interface LinkParts {
+export interface LinkParts {
   readonly shortUrl: ShortUrl
   /** Called after each commit and before the response, so that this process redirects correctly straight away. */
   readonly onChange: (id: number, domain: number, aliasFolded: string) => void
-  /** Resolves when the clicks that this process has counted are written, or the database has failed. */
-  readonly flush: () => Promise<void>
 }
 
-/** A link after an edit, and the id of the edit, or null if it changed nothing. */
-interface EditedLink {
-  readonly link: Versioned<LinkRow>
-  readonly edit: number | null
-}
-
-/** Validates and stores changes of links, for the API and the dashboard, where people can undo them for a minute. */
+/** Validates and stores changes of links, for the API and the command line. */
 export class LinkActions {
-  readonly #storage: Storage
+  protected readonly storage: Storage
   readonly #parts: LinkParts
 
   constructor(storage: Storage, parts: LinkParts) {
-    this.#storage = storage
+    this.storage = storage
     this.#parts = parts
   }
 
@@ -65,7 +53,7 @@ export class LinkActions {
   ): Promise<(db: Db) => Promise<Versioned<LinkRow>>> {
     const { shortUrl } = this.#parts
     const reading = storeLink.read(fields)
-    if (reading.violations.length > 0) await checkedValues(this.#storage, account, reading, shortUrl)
+    if (reading.violations.length > 0) await checkedValues(this.storage, account, reading, shortUrl)
     // Outside the transaction, because hashing takes long.
     const redirect_password = await hashed(account, reading.values.redirect_password ?? null)
     // The domain is checked only here, because a repeated request gets its response even if the domain is gone by now.
@@ -83,8 +71,8 @@ export class LinkActions {
     precondition: Precondition | null,
     unknownTags: UnknownTags = 'create',
   ): Promise<Versioned<LinkRow>> {
-    const change = await this.#checkedChange(account, updateLink.read(fields), unknownTags)
-    const { link } = await this.#storage.write((tx) => change(tx, id, precondition))
+    const change = await this.checkedChange(account, updateLink.read(fields), unknownTags)
+    const { link } = await this.storage.write((tx) => change(tx, id, precondition))
     this.onStored(link.record)
     return link
   }
@@ -100,15 +88,15 @@ export class LinkActions {
     tags: TagChange | undefined,
   ): Promise<(tx: Db, id: number) => Promise<Versioned<LinkRow>>> {
     const { values } = reading
-    const violations = [...reading.violations, ...(await spaceViolations(this.#storage, account, values.space_id))]
+    const violations = [...reading.violations, ...(await spaceViolations(this.storage, account, values.space_id))]
     if (values.active_period_start_at && values.active_period_end_at) violations.push(...periodViolations(values))
     if (violations.length > 0) throw validationFailed(violations)
-    const change = await this.#checkedChange(account, reading, unknownTags, tags)
+    const change = await this.checkedChange(account, reading, unknownTags, tags)
     return async (tx, id) => (await change(tx, id, null)).link
   }
 
   /** Returns a function that checks and changes a link in a transaction. The password is hashed outside, because that takes long. */
-  async #checkedChange(
+  protected async checkedChange(
     account: number,
     reading: ReturnType<typeof updateLink.read>,
     unknownTags?: UnknownTags,
@@ -126,80 +114,10 @@ export class LinkActions {
     }
   }
 
-  /**
-   * Changes a link as `change` does, and its tags, as part of an edit that `undoEdit` can undo for a minute. The result's
-   * `edit` is its id, or null if nothing was changed.
-   */
-  async changeForNow(
-    account: number,
-    id: number,
-    fields: Fields,
-    precondition: Precondition | null,
-    edit = newEdit(),
-    tags?: TagChange,
-  ): Promise<EditedLink> {
-    const change = await this.#checkedChange(account, updateLink.read(fields), undefined, tags)
-    return this.#storeEdit(account, edit, (tx) => change(tx, id, precondition))
-  }
-
-  /**
-   * Moves the account's link to its domain with this id, as part of an edit that `undoEdit` can undo for a minute. Clicks
-   * follow the link. Throws `alias_taken`, and `validation_failed` if the domain is gone or the link would redirect to itself.
-   */
-  moveToDomainForNow(account: number, id: number, domainId: number, edit: Edit): Promise<EditedLink> {
-    return this.#storeEdit(account, edit, async (tx) => {
-      const before = found(await findLinkForUpdate(tx, account, id), 'link')
-      const domain = await lockDomain(tx, account, domainId)
-      if (domain === undefined) throw validationFailed([unknownDomain(domainId)])
-      const { url, alias } = before.record
-      const violations = loopViolations(url, this.#parts.shortUrl(domain.name, alias))
-      if (violations.length > 0) throw validationFailed(violations)
-      const link = found(await changeLink(tx, account, id, { domain_id: domainId, alias }), 'link')
-      return { before, link }
-    })
-  }
-
-  /** Changes a link in a transaction, and records that as part of the edit. */
-  async #storeEdit(
-    account: number,
-    edit: Edit,
-    change: (tx: Db) => Promise<{ readonly before: Versioned<LinkRow>; readonly link: Versioned<LinkRow> }>,
-  ): Promise<EditedLink> {
-    const edited = await this.#storage.write(async (tx) => {
-      const { before, link } = await change(tx)
-      return { link, edit: await recordEdit(tx, account, edit, before, link) }
-    })
-    this.onStored(edited.link.record)
-    return edited
-  }
-
-  /** Undoes the change of a link by the account's edit as `undoEdit` of `link-edits.ts` does. */
-  async undoEdit(account: number, edit: number, id: number, now = Date.now()): Promise<Versioned<LinkRow> | undefined> {
-    const link = await undoEdit(this.#storage, account, edit, id, now)
-    if (link?.isDeleted) this.onRemoved(id)
-    else if (link !== undefined) this.onStored(link.record)
-    return link
-  }
-
   /** Deletes the account's link. Throws `not_found` and the failure of the precondition. */
   async remove(account: number, id: number, precondition: Precondition | null): Promise<void> {
-    if (!(await removeLink(this.#storage, account, id, precondition))) throw notFound('link')
+    if (!(await removeLink(this.storage, account, id, precondition))) throw notFound('link')
     this.onRemoved(id)
-  }
-
-  /** Deletes the account's link as `remove` does, but so that `restore` can restore it for a minute. */
-  async removeForNow(account: number, id: number, edit = newEdit()): Promise<void> {
-    // Clicks that are written later find no link.
-    await this.#parts.flush()
-    await removeLinkForNow(this.#storage, account, id, edit)
-    this.onRemoved(id)
-  }
-
-  /** Restores the account's link as `restoreLink` does. Throws `alias_taken` if another link has the alias by now. */
-  async restore(account: number, id: number, now = Date.now()): Promise<Versioned<LinkRow> | undefined> {
-    const link = await restoreLink(this.#storage, account, id, now)
-    if (link !== undefined) this.onStored(link.record)
-    return link
   }
 
   /** Reports a deleted link to the redirect server. */

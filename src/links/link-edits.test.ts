@@ -14,10 +14,10 @@ import { query, scopes } from '../storage/schema.ts'
 import { deleteExpired, newEdit } from '../storage/undo.ts'
 import { tagActions } from '../tags/actions.ts'
 import { changeTag, findTagByName, tagRemoval } from '../tags/store.ts'
-import { LinkActions } from './actions.ts'
 import { isUndoable, undoEdit } from './link-edits.ts'
 import type { LinkRow, LinkValues } from './schema.ts'
 import { findLink, insertLink } from './store.ts'
+import { UndoableLinkActions } from './undoable-actions.ts'
 
 const minuteMs = 60_000
 const edits = query.selectFrom('link_edits').selectAll()
@@ -27,7 +27,7 @@ async function place(t: TestContext) {
   const { storage, account, domain } = nodes
   const spaces = [await newSpace(storage, account, 'Red'), await newSpace(storage, account, 'Blue')] as const
   const shortUrl = (name: string, alias: string) => `http://${name}/${alias}`
-  const actions = new LinkActions(storage, {
+  const actions = new UndoableLinkActions(storage, {
     shortUrl,
     onChange: () => undefined,
     flush: async () => undefined,
