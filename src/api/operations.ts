@@ -3,7 +3,6 @@ import type { Form } from '../forms/form.ts'
 import { type TSchema, Type } from '../forms/json-schema.ts'
 import type { ListQuery } from '../forms/list-query.ts'
 import { positiveInteger } from '../forms/rules.ts'
-import type { Exchange } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { Caller, NeededScope, Scope } from '../keys/scope.ts'
 import { type ResourceName, resources } from '../resources.ts'
@@ -68,8 +67,12 @@ export interface Admitted {
   readonly fields: Fields
 }
 
+interface WithParams {
+  readonly params: Readonly<Record<string, string | undefined>>
+}
+
 /** Returns the `{id}` of the path. Throws `not_found` if it cannot be an id. */
-export function idOf({ params: { id = '' } }: Pick<Exchange, 'params'>, what: string): number {
+export function idOf({ params: { id = '' } }: WithParams, what: string): number {
   if (id === '')
     throw new Failure('not_found', `The path has no id: leave out the slash at its end, or name a ${what}.`)
   return found(positiveInteger(id), what)
