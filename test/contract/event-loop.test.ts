@@ -1,4 +1,4 @@
-/** No request within the size limits blocks the event loop. */
+/** No request within the size limits blocks the event loop for long. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -9,8 +9,11 @@ import { storeSpace } from '../../src/spaces/schema.ts'
 import { startApp } from '../app.ts'
 import { runs } from '../runs.ts'
 
-/** The maximum CPU time for a body. Milliseconds. */
-const maxMs = 20
+/**
+ * The maximum CPU time for a body. Milliseconds. All bodies take less than 20 ms on an idle machine, and quadratic work would
+ * take seconds.
+ */
+const maxMs = 200
 
 /** Fills the rest of a body with a repeated piece. */
 const filled = (head: string, piece: string, tail: string) =>
@@ -54,7 +57,7 @@ async function costOf(work: () => unknown): Promise<number> {
   return lowest
 }
 
-test('a body of any shape is read and checked in less than 20 ms', async () => {
+test('reads and checks a body of any shape in less than 200 ms of CPU time', async () => {
   const bodies = fc.oneof(
     json.map((body) => [body, true] as const),
     form.map((body) => [body, false] as const),
