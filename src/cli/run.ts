@@ -7,7 +7,6 @@ import { completionCommand } from './completion.ts'
 import { databaseCommands } from './database.ts'
 import { keyCommands } from './keys.ts'
 import { linkFileCommands } from './link-files.ts'
-import { linkImportCommand } from './link-import.ts'
 import { linkCommands } from './links.ts'
 import { printable, table } from './output.ts'
 import { domainCommands, spaceCommands, tagCommands } from './resources.ts'
@@ -21,7 +20,7 @@ const commands: Readonly<Record<string, Command>> = {
   ...withPrefix('accounts', accountCommands),
   ...withPrefix('keys', keyCommands),
   ...withPrefix('domains', domainCommands),
-  ...withPrefix('links', { ...linkCommands, import: linkImportCommand, ...linkFileCommands }),
+  ...withPrefix('links', { ...linkCommands, ...linkFileCommands }),
   ...withPrefix('spaces', spaceCommands),
   ...withPrefix('tags', tagCommands),
   stats: statsCommand,
