@@ -36,7 +36,7 @@ export class Passwords {
     const subject = `${link} ${network}`
     return this.#checking.run(async () => {
       const key = this.#wrong.has(subject) || this.#wrong.size < this.#maxSubjects ? subject : 'shared'
-      const oldest = this.#wrong.get(key)?.at(-wrongPerMinute)
+      const oldest = this.#recent(key).at(-wrongPerMinute)
       if (oldest !== undefined) return tooMany(oldest + windowMs - performance.now())
       const sent = password.trim()
       const isRight = isPossible(sent) && (await verifyPassword(sent, stored, `network ${network}`))
@@ -45,14 +45,20 @@ export class Passwords {
     }, subject)
   }
 
+  /** Returns the times of the wrong passwords of the last minute. */
+  #recent(key: string): number[] {
+    const since = performance.now() - windowMs
+    return (this.#wrong.get(key) ?? []).filter((time) => time > since)
+  }
+
   #addWrong(key: string): void {
-    const times = this.#wrong.get(key) ?? []
-    times.push(performance.now())
-    this.#wrong.set(key, times)
-    const forget = () => {
-      times.shift()
-      if (times.length === 0) this.#wrong.delete(key)
-    }
+    // One timer for each subject, because there may be a hundred thousand.
+    if (!this.#wrong.has(key)) this.#forgetLater(key)
+    this.#wrong.set(key, [...this.#recent(key), performance.now()])
+  }
+
+  #forgetLater(key: string): void {
+    const forget = () => (this.#recent(key).length === 0 ? this.#wrong.delete(key) : this.#forgetLater(key))
     setTimeout(forget, windowMs).unref()
   }
 }
