@@ -299,7 +299,6 @@ export function isRead({ kind }: OperationNode): boolean {
 /**
  * A query that engines compile once for each `shape`, which is all that its text depends on. `build` creates it with these
  * `parameters`, in this order. Only for the most frequent queries: compiling takes a fifth of the time of showing a record.
- * On PostgreSQL, such reads share a connection, so they have to be short.
  */
 export class CachedQuery<Row> implements Query<Row> {
   readonly shape: string

@@ -23,8 +23,6 @@ export const unlimited = { statement_timeout: 2_147_483_647, query_timeout: 0 }
 export class Pool {
   readonly #pool: pg.Pool
   readonly #seconds = new Histogram(durations)
-  /** The connection of the reads that are running; undefined if there are none. */
-  #shared: { readonly client: Promise<PoolClient>; reads: number; isBroken: boolean } | undefined
   readonly meters: readonly Meter[] = [
     {
       name: 'use_seconds',
@@ -52,7 +50,9 @@ export class Pool {
   /** Calls `work` with its own connection. Throws `database_unavailable` if none becomes free in time. */
   async with<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const start = performance.now()
-    const client = await this.#connect()
+    const client = await this.#pool.connect().catch((error) => {
+      throw databaseUnavailable(error)
+    })
     try {
       const result = await work(client)
       client.release()
@@ -62,42 +62,6 @@ export class Pool {
       client.release(isBroken(error))
       throw error
     }
-  }
-
-  /**
-   * Calls `work`, which runs one short read. Reads at the same time share a connection, which sends them as a pipeline: half
-   * of the time of a read was writing to a connection whose server process had to wake up.
-   */
-  async read<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    // A shared connection is rarely free for anyone else.
-    if (this.#pool.options.max === 1) return this.with(work)
-    const start = performance.now()
-    this.#shared ??= { client: this.#connect(), reads: 0, isBroken: false }
-    const shared = this.#shared
-    shared.reads++
-    try {
-      const result = await work(await shared.client)
-      this.#seconds.add((performance.now() - start) / 1000)
-      return result
-    } catch (error) {
-      shared.isBroken ||= isBroken(error)
-      throw error
-    } finally {
-      shared.reads--
-      // Later reads get another connection.
-      if (this.#shared === shared && (shared.isBroken || shared.reads === 0)) this.#shared = undefined
-      if (shared.reads === 0)
-        shared.client.then(
-          (client) => client.release(shared.isBroken),
-          () => undefined,
-        )
-    }
-  }
-
-  #connect(): Promise<PoolClient> {
-    return this.#pool.connect().catch((error) => {
-      throw databaseUnavailable(error)
-    })
   }
 
   /** Closes after the running queries, or after the longest time that a response may take. */

@@ -20,7 +20,7 @@ import type {
   StorageLocation,
   Transaction,
 } from '../port.ts'
-import { CachedQuery, isRead, type Query } from '../schema.ts'
+import { isRead, type Query } from '../schema.ts'
 import { insufficientPrivilege, isReadOnly, stateOf } from './errors.ts'
 import { Pool, settingsOf, unlimited } from './pool.ts'
 import { compiledForPostgres, execute, executeForValues, executeOnce, retry, transact } from './queries.ts'
@@ -57,9 +57,8 @@ export class PostgresStorage implements Storage {
 
   async execute<Row>(query: Query<Row>): Promise<Row[]> {
     const compiled = compiledForPostgres(query)
-    const run = (client: ClientBase) => execute<Row>(client, compiled)
-    if (!isRead(compiled.query)) return this.#awaited(retry(() => this.#pool.with(run)))
-    return this.#awaited(query instanceof CachedQuery ? this.#pool.read(run) : this.#pool.with(run))
+    const run = () => this.#pool.with((client) => execute<Row>(client, compiled))
+    return this.#awaited(isRead(compiled.query) ? run() : retry(run))
   }
 
   write<T>(work: (db: Transaction) => Promise<T>, isolation: Isolation = 'default'): Promise<T> {
