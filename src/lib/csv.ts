@@ -33,8 +33,8 @@ const formula = /^'*[=+\-@\t\r]/
 /** What separates cells: a comma, a semicolon, or a tab in rows that were copied from a spreadsheet. */
 export type Separator = ',' | ';' | '\t'
 
-/** Cells that are read before the time is checked. */
-const cellsPerCheck = 100
+/** Cells that are read before the time is checked, and characters of one cell. */
+const [cellsPerCheck, charactersPerCheck] = [100, 1_000]
 /** More rows than anything accepts. */
 const maxRows = 10_000
 /** More quotes than any valid cell has: finding and replacing half a million takes 90 ms. */
@@ -64,7 +64,7 @@ export async function readCsv(text: string, separator: Separator = ','): Promise
     at += whole.length
     row.push(withoutApostrophe(quoted?.replaceAll('""', '"') ?? plain ?? ''))
     cells += 1
-    if (cells % cellsPerCheck === 0) await ticks.next()
+    if (cells % cellsPerCheck === 0 || whole.length > charactersPerCheck) await ticks.next()
     if (end === separator && at < text.length) continue
     if (end === separator) row.push('')
     rows.push(row)
