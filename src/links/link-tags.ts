@@ -1,6 +1,7 @@
 /** Link tags. A link has the tags in `link_tags`, except tags that are being deleted. A tag counts as its merge target. */
 
 import { validationFailed } from '../errors.ts'
+import { Ticks } from '../lib/periodic.ts'
 import { foldCase } from '../lib/text.ts'
 import { type Db, type GroupIds, type PageRequest, parts } from '../storage/port.ts'
 import { firstRevision } from '../storage/records.ts'
@@ -117,11 +118,11 @@ export async function tagNamesOf(db: Db, account: number, ids: readonly number[]
   return (await db.execute(currentTags(account, ids).select('tags.name'))).map(({ name }) => name)
 }
 
-/** Returns the ids of the account's tags with these names, by their case-folded names. */
+/** Returns the ids of the account's tags with these case-folded names, by name. */
 async function tagIdsByName(db: Db, account: number, names: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const tags = query.selectFrom('tags').select(['id', 'name_folded']).where('account_id', '=', account)
   const ids = new Map<string, number>()
-  for (const some of parts(names.map(foldCase), 256)) {
+  for (const some of parts(names, 256)) {
     for (const { id, name_folded } of await db.execute(tags.where('name_folded', 'in', some))) ids.set(name_folded, id)
   }
   return ids
@@ -129,13 +130,20 @@ async function tagIdsByName(db: Db, account: number, names: readonly string[]): 
 
 /** Returns the ids of the account's tags with these names, case-insensitively. */
 export async function tagIdsOf(db: Db, account: number, names: readonly string[]): Promise<ReadonlySet<number>> {
-  return new Set((await tagIdsByName(db, account, names)).values())
+  return new Set((await tagIdsByName(db, account, names.map(foldCase))).values())
 }
 
-/** Returns the names that none of the account's tags has. */
-export async function findUnknownTags(db: Db, account: number, names: readonly string[]): Promise<string[]> {
-  const known = await tagIdsByName(db, account, names)
-  return names.filter((name) => !known.has(foldCase(name)))
+/** Returns the names that none of the account's tags has, each in its first spelling. */
+export async function findUnknownTags(db: Db, account: number, names: Iterable<string>): Promise<string[]> {
+  const ticks = new Ticks()
+  const spellings = new Map<string, string>()
+  for (const name of names) {
+    const folded = foldCase(name)
+    if (!spellings.has(folded)) spellings.set(folded, name)
+    await ticks.next()
+  }
+  const known = await tagIdsByName(db, account, [...spellings.keys()])
+  return [...spellings].flatMap(([folded, name]) => (known.has(folded) ? [] : [name]))
 }
 
 /** Returns the ids of the account's tags with these names, and locks them, so that they are not deleted meanwhile. */

@@ -5,7 +5,6 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { csvRow } from '../../lib/csv.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
-import { foldCase } from '../../lib/text.ts'
 import { maxBytes, maxRows } from '../../links/bulk-schema.ts'
 import {
   type CheckedRow,
@@ -125,9 +124,7 @@ async function checkForm(
     return { ready: ready.map((row) => row.fields), failed: rows.length - ready.length }
   }
   const tags = new Set(ready.flatMap(({ link }) => link.values.tags))
-  const unknown = await findUnknownTags(storage, account, [...tags])
-  // Each in its first spelling.
-  const newTags = Array.from(Map.groupBy(unknown, foldCase).values(), ([name = '']) => name)
+  const newTags = await findUnknownTags(storage, account, tags)
   return checkPage(file.columns, rows, { fields, newTags, choices, shortUrl })
 }
 
