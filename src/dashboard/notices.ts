@@ -224,10 +224,11 @@ export async function consumeNotices(
   return lines.length === 0 ? null : html`<div class="notices">${lines}</div>`
 }
 
-/** Returns whether both are about the same change, even if it was saved again without a change. */
+/** Returns whether both are about the same change, or the same record was saved again without a change. */
 function isSame(said: StoredNotice, offered: StoredNotice): boolean {
+  if (said.undo !== 0) return said.code === offered.code && said.undo === offered.undo
   const textOf = ({ code, count, failed, id }: StoredNotice) => [code, count, failed, id].join('.')
-  return textOf(said) === textOf(offered)
+  return said.id !== 0 && textOf(said) === textOf(offered)
 }
 
 /** Returns undefined without the cookie, and null if its value is invalid. */

@@ -137,6 +137,20 @@ test('keeps an offer when a link is saved without a change, or enabled while it 
   }
 })
 
+test('offers to undo the last change next to the notice of as many links that did not change', async () => {
+  const { browser, ...own } = await newOwner(app)
+  const pairs = await Promise.all(
+    [false, true].map((archived) => Promise.all([1, 2].map(() => own.link({ archived })))),
+  )
+  const archive = async (links: readonly { id: number }[]) => {
+    const rows = Object.fromEntries(links.map(({ id }) => [`row-${id}`, 'on']))
+    return (await browser.after(await browser.post('/app/links/selected', { what: 'archive', ...rows }))).said.join()
+  }
+  const text = '2 links archived. Archived links keep working.'
+  assert.equal(await archive(pairs[0] ?? []), `${text} Undo Dismiss`)
+  assert.equal(await archive(pairs[1] ?? []), `${text},${text} Undo Dismiss`)
+})
+
 test('ends an offer when it is dismissed, used in another window, or a minute old', async (t) => {
   const own = await newPlace(app)
   const [browser, other] = [await signedIn(app, own.key), await signedIn(app, own.key)]
