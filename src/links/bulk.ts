@@ -23,7 +23,8 @@ export async function matchingLinks(
   list: PageRequest,
 ): Promise<readonly number[] | null> {
   const ids: number[] = []
-  for await (const rows of linkBatches(storage, account, { ...list, direction: 'asc' })) {
+  // Without pauses, because a person waits for the response.
+  for await (const rows of linkBatches(storage, account, { ...list, direction: 'asc' }, 0)) {
     ids.push(...rows.map(({ id }) => id))
     if (ids.length > maxBulkLinks) return null
   }

@@ -70,17 +70,17 @@ export async function listLinks(storage: Storage, account: number, asked: PageRe
 
 /** The links that are read together: few enough for a short event-loop tick. */
 export const batchSize = 100
-/** The pause after a batch is up to this many times as long as the batch took. */
-const maxPause = 5
 
 /**
  * Yields the account's links that match, by id in the direction of the request: only ids keep their order while others store
- * links. The first batch may be empty. Pauses after each batch if the event loop is busy, so that redirects stay fast.
+ * links. The first batch may be empty. If the event loop is busy, pauses after each batch up to `maxPause` times as long as
+ * the batch took, so that redirects stay fast.
  */
 export async function* linkBatches(
   storage: Storage,
   account: number,
   request: PageRequest,
+  maxPause = 5,
 ): AsyncGenerator<readonly LinkRow[]> {
   const isAscending = request.direction === 'asc'
   const page = { ...request, sortBy: 'id', offset: 0, limit: batchSize } as const
