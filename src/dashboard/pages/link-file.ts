@@ -6,7 +6,7 @@ import { findBulkLinks } from '../../links/bulk.ts'
 import { download } from '../../links/export.ts'
 import { passwordColumn } from '../../links/import-file.ts'
 import { linkBatches } from '../../links/link-list.ts'
-import { linkLabels, linkOf } from '../../links/schema.ts'
+import { linkLabels, linkOf, storeLink } from '../../links/schema.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import type { PageRequest as ListPage } from '../../storage/port.ts'
 import { type ListState, linkListState } from '../lists.ts'
@@ -63,18 +63,13 @@ async function* fileParts(
 
 const columns = ['Link', linkLabels.title, linkLabels.url, linkLabels.space_id, 'Status']
 
+type Field = keyof typeof linkLabels
+
+/** Fields that the other columns contain. `Link` is the URL of the domain and the alias. */
+const shownFields: readonly Field[] = ['domain_id', 'alias', 'title', 'url', 'space_id']
+
 /** The other fields, so that an import of the file creates the same links. Text of lists has commas. */
-const settings = [
-  'tags',
-  'notes',
-  'archived',
-  'disabled',
-  'active_period_start_at',
-  'active_period_end_at',
-  'clicks_limit',
-  'expiration_url',
-  'has_redirect_password',
-  'forward_query',
-  'redirect_status',
-] as const
+const settings = [...new Set<Field>(['tags', 'notes', 'archived', ...(Object.keys(storeLink.fields) as Field[])])]
+  .filter((field) => !shownFields.includes(field))
+  .map((field) => (field === 'redirect_password' ? 'has_redirect_password' : field))
 const settingLabels = settings.map((name) => (name === 'has_redirect_password' ? passwordColumn : linkLabels[name]))
