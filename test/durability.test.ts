@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { openStorage } from '../src/storage/open.ts'
 import { query } from '../src/storage/schema.ts'
 import { type Answer, type Json, sendRequest } from './client.ts'
@@ -10,7 +10,7 @@ import { fillLinks } from './links.ts'
 import { linksOn } from './links-api.ts'
 import { eventually, newBench, newDatabase } from './processes.ts'
 import { runs } from './runs.ts'
-import { startVisited } from './visited-server.ts'
+import { startVisited, type VisitedServer } from './visited-server.ts'
 
 /** The number of kills during writes, and of concurrent writers. */
 const rounds = runs(16, 2)
@@ -41,18 +41,18 @@ class Ledger {
   readonly deleted: { resource: Resource; name: string }[] = []
   pending: Pending[] = []
   acknowledged = 0
-  /** The responses for new records. */
-  readonly responses = new Map<Pending, Json>()
+  /** The text of the responses for new records. */
+  readonly responses = new Map<Pending, string>()
   readonly #everStored = { domains: new Set<number>(), spaces: new Set<number>() }
 
-  acknowledge(wanted: Pending, body: Json): void {
+  acknowledge(wanted: Pending, { body, text }: Answer): void {
     const { resource, id, values } = wanted
     this.acknowledged++
     if (values === null) this.#deleted(resource, id as number)
     else if (id !== null) this.rows[resource].set(id, body.data)
     else {
       this.#stored(resource, body.data)
-      this.responses.set(wanted, body)
+      this.responses.set(wanted, text)
     }
   }
 
@@ -67,7 +67,7 @@ class Ledger {
         else {
           assertHas(stored, values as Row)
           this.#stored(resource, stored)
-          this.responses.set(wanted, { data: stored })
+          this.responses.set(wanted, JSON.stringify({ data: stored }))
         }
       } else {
         const row = found[resource].get(id)
@@ -97,20 +97,20 @@ class Ledger {
 
 const bench = newBench()
 const { path, variables } = newDatabase(bench)
-let server = await startVisited(bench, variables)
-const { key } = server
-const start = () => startVisited(bench, variables, key)
+/** The server of the first test, which starts a new server after each kill. */
+let server: VisitedServer
 
 test('keeps every acknowledged write and its response after SIGKILL, and no write in part', async (t) => {
+  server = await startVisited(t, variables)
   const ledger = new Ledger()
   const domain: Pending = { resource: 'domains', id: null, values: domainValues(null, 'bulk') }
-  const { body } = await send(new Agent(), server.port, domain)
-  ledger.acknowledge(domain, body)
+  const stored = await send(new Agent(), domain)
+  ledger.acknowledge(domain, stored)
   for (let round = 0; round < rounds; round++) {
-    const bulk = storeLinksUntilKilled(body.data.id, `r${round}`)
+    const bulk = storeLinksUntilKilled(stored.body.data.id, `r${round}`)
     await writeUntilKilled(ledger, `r${round}`)
     const acknowledged = await bulk
-    server = await start()
+    server = await startVisited(t, variables, server.key)
     checkBulk(`r${round}`, acknowledged)
     const found = { domains: await readAll('domains'), spaces: await readAll('spaces') }
     const missing = ledger.settle(found)
@@ -131,9 +131,9 @@ async function writeUntilKilled(ledger: Ledger, round: string): Promise<void> {
     const own: Record<Resource, number[]> = { domains: [], spaces: [] }
     for (let turn = writer; ; turn++) {
       const wanted = nextWrite(own, turn, `${round}-w${writer}-t${turn}`)
-      const done = await send(agent, server.port, wanted).catch(whenCut)
+      const done = await send(agent, wanted).catch(whenCut)
       if (done === undefined) return void ledger.pending.push(wanted)
-      ledger.acknowledge(wanted, done.body)
+      ledger.acknowledge(wanted, done)
       if (wanted.id === null) own[wanted.resource].push(done.body.data.id)
       if (ledger.acknowledged === killAt) server.child.kill('SIGKILL')
     }
@@ -184,11 +184,12 @@ function spaceValues(mark: string, turn: number): Row {
 }
 
 /** Sends a write. Each new record has its own Idempotency-Key. */
-async function send(agent: Agent, port: number, { resource, id, values }: Pending): Promise<Answer> {
+async function send(agent: Agent, { resource, id, values }: Pending): Promise<Answer> {
   const method = id === null ? 'POST' : values === null ? 'DELETE' : 'PATCH'
   const path = `/api/v1/${resource}${id === null ? '' : `/${id}`}`
   const headers: Record<string, string> =
     id === null ? { 'idempotency-key': encodeURIComponent(String(values?.name)) } : {}
+  const { port, key } = server
   const request = { key, headers, ...(values && { json: values }) }
   for (;;) {
     const answer = await sendRequest({ agent, port, method, path }, request)
@@ -242,14 +243,14 @@ const isReplayed = ({ headers }: Answer) => headers['idempotency-replayed'] === 
 /** Repeats requests: a response is stored if its record was stored, and only then. */
 async function checkRetries(ledger: Ledger, missing: readonly Pending[]): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  for (const [wanted, body] of [...ledger.responses].slice(-40)) {
-    const again = await send(agent, server.port, wanted)
-    assert.deepEqual([isReplayed(again), again.body], [true, body])
+  for (const [wanted, text] of [...ledger.responses].slice(-40)) {
+    const again = await send(agent, wanted)
+    assert.deepEqual([isReplayed(again), again.text], [true, text])
   }
   for (const wanted of missing) {
-    const answer = await send(agent, server.port, wanted)
+    const answer = await send(agent, wanted)
     assert.equal(isReplayed(answer), false)
-    ledger.acknowledge(wanted, answer.body)
+    ledger.acknowledge(wanted, answer)
   }
   agent.destroy()
 }
@@ -288,9 +289,17 @@ function assertHas(row: Row, values: Row): void {
   assert.deepEqual({ ...row, ...values }, row)
 }
 
-test('SIGKILL during a move of many links leaves each link moved or not, and its undo with it', async (t) => {
+/** Starts a server on a new database, and opens the database in this process, too. */
+async function startWithStorage(t: TestContext) {
+  const { path, variables } = newDatabase(t)
+  const server = await startVisited(t, variables)
   const storage = await openStorage({ engine: 'sqlite', path })
   t.after(() => storage.close())
+  return { variables, server, storage }
+}
+
+test('SIGKILL during a move of many links leaves each link moved or not, and its undo with it', async (t) => {
+  const { server, storage } = await startWithStorage(t)
   const { id: from } = await server.stored('/domains', { name: 'from.acme.com' })
   const { id: to } = await server.stored('/domains', { name: 'to.acme.com' })
   await storage.execute(fillLinks({ account: 1, domain: from }, 1, 3_000))
@@ -315,10 +324,9 @@ test('SIGKILL during a move of many links leaves each link moved or not, and its
 })
 
 test('after a SIGKILL, the next start finishes a removal and serves the other links', async (t) => {
-  const storage = await openStorage({ engine: 'sqlite', path })
-  t.after(() => storage.close())
-  server = await start()
-  await server.stored('/links', { alias: 'sale', url: 'https://acme.com/sale', domain_id: 1, redirect_status: 307 })
+  const { variables, server, storage } = await startWithStorage(t)
+  await server.stored('/domains', { name: 'go.acme.com' })
+  await server.stored('/links', { alias: 'sale', url: 'https://acme.com/sale', redirect_status: 307 })
   const { id } = await server.stored('/domains', { name: 'doomed.acme.com' })
   for (const from of [1, 3_001]) await storage.execute(fillLinks({ account: 1, domain: id }, from, 3_000))
   const count = async () => Number((await storage.execute(linksOn({ id })))[0]?.count)
@@ -329,10 +337,10 @@ test('after a SIGKILL, the next start finishes a removal and serves the other li
   await removed
   assert.ok((await count()) > 0, 'the removal was not interrupted')
 
-  server = await start()
-  const { status, headers } = await server.visit('http://bulk.example.com/sale')
+  const next = await startVisited(t, variables, server.key)
+  const { status, headers } = await next.visit('http://go.acme.com/sale')
   assert.deepEqual([status, headers.location], [307, 'https://acme.com/sale'])
   await eventually(async () => (await count()) === 0)
-  assert.equal((await server.stored('/domains', { name: 'doomed.acme.com' })).id > id, true)
-  assert.equal((await server.end('SIGTERM')).code, 0)
+  assert.equal((await next.stored('/domains', { name: 'doomed.acme.com' })).id > id, true)
+  assert.equal((await next.end('SIGTERM')).code, 0)
 })
