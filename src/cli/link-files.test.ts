@@ -103,6 +103,29 @@ for (const engine of ['sqlite', 'postgres'] as const) {
   })
 }
 
+test('names --skip-existing if the only errors of an import are taken aliases', async (t) => {
+  const { run, say, folder } = await newPlace(t)
+  const file = join(folder, 'links.csv')
+  const importOf = async (lines: readonly string[], options = '') => {
+    writeFileSync(file, ['url,alias', ...lines].join('\n'))
+    const { code, stdout } = await run(`links import ${file} --yes${options}`)
+    return [code, stdout.trimEnd().split('\n').at(-1)]
+  }
+  const two = ['https://acme.com,a', 'https://acme.com,b']
+  assert.deepEqual(await importOf(two), [0, 'Created 2 links.'])
+  const refused = 'Nothing was stored, because 2 rows have errors. Correct the file, or add --'
+  const left = '2 rows left out, whose alias exists already.'
+  assert.deepEqual(await importOf(two), [1, `${refused}skip-existing to leave out rows whose alias exists already.`])
+  assert.deepEqual(await importOf(two, ' --skip-existing'), [0, `Nothing to create. ${left}`])
+
+  const three = [...two, 'https://acme.com,c']
+  assert.deepEqual(await importOf(three), [1, `${refused}yes --skip-existing to create the other 1 link.`])
+  const other = [1, `${refused.replace('2', '3')}yes --skip-errors to create the other 1 link.`]
+  assert.deepEqual(await importOf([...three, 'x y,d']), other)
+  assert.deepEqual(await importOf(three, ' --skip-existing'), [0, `Created 1 link. ${left}`])
+  assert.equal((await say('links list')).split('\n').length, 4)
+})
+
 test('rejects files that it cannot import, and stores no link', async (t) => {
   const { storage, say, fails, folder } = await newPlace(t)
   const file = join(folder, 'links.csv')

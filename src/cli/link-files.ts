@@ -80,7 +80,8 @@ export const linkFileCommands = {
         )
       }
       const leftOut = existing === 0 ? '' : ` ${quantity(existing, 'row')} left out, whose alias exists already.`
-      return { text: summarize(links.length, failed, stored) + leftOut, code }
+      const areTaken = rows.every((row) => isReady(row) || isStored(row))
+      return { text: summarize(links.length, failed, stored, areTaken) + leftOut, code }
     },
   }),
 
@@ -195,11 +196,14 @@ function errorsOf({ row, fields, link }: CheckedRow, { columns, headers }: Impor
   })
 }
 
-function summarize(links: number, failed: number, isStored: boolean): string {
+/** `areTaken` is whether all errors are taken aliases. */
+function summarize(links: number, failed: number, isStored: boolean, areTaken: boolean): string {
   const rows = `${quantity(failed, 'row')} ${failed === 1 ? 'has' : 'have'} errors`
   if (isStored) return `Created ${quantity(links, 'link')}.${failed === 0 ? '' : ` ${rows}.`}`
   if (failed === 0 && links === 0) return 'Nothing to create.'
   if (failed === 0) return `${quantity(links, 'link')} can be created. Nothing is stored yet: add --yes to create them.`
-  const others = links === 0 ? '' : `, or add --yes --skip-errors to create the other ${quantity(links, 'link')}`
-  return `Nothing was stored, because ${rows}. Correct the file${others}.`
+  const refused = `Nothing was stored, because ${rows}. Correct the file`
+  const option = areTaken ? '--skip-existing' : '--skip-errors'
+  if (links > 0) return `${refused}, or add --yes ${option} to create the other ${quantity(links, 'link')}.`
+  return areTaken ? `${refused}, or add ${option} to leave out rows whose alias exists already.` : `${refused}.`
 }
