@@ -13,7 +13,8 @@ export const databaseCommands = {
       status: flag('list the migrations without applying them; the exit code is 1 if any is pending'),
       json: flag('print the migrations as JSON'),
     },
-    notes: 'The server also migrates when it starts. To migrate earlier, run this command with the new version.',
+    notes: `The server also migrates when it starts. To migrate earlier, run this command with the new version. Commands on records,
+such as "links list", migrate, too. If a migration is pending, stop all nodes before you run one of a new version.`,
     run: async ({ status, json: isJson }) => {
       const location = locationFor(undefined)
       if (!status) await (await openStorage(location)).close()
