@@ -19,7 +19,7 @@ import {
   groupKeys,
   type LinkTotals,
   lockAccounts,
-  lockLinks,
+  lockLinksOfAnyAccount,
   makeStatusDue,
   saveTotals,
 } from './tables.ts'
@@ -105,7 +105,7 @@ async function count(
   mayCount: (click: Click, link: LinkTotals) => boolean,
 ): Promise<CountedClick[]> {
   const ids = clicks.map(({ link }) => link)
-  const links = await lockLinks(tx, 'any', ids)
+  const links = await lockLinksOfAnyAccount(tx, ids)
   const counted: CountedClick[] = []
   for (const click of clicks) {
     const link = links.get(click.link)

@@ -39,47 +39,53 @@ export interface LinkTotals {
   readonly timeZones: string
 }
 
-/** Locks the links with these ids that exist, of one account or of any. */
-export async function lockLinks(
+const linksWithLimit = query.selectFrom('links').select(['id', 'clicks_limit']).where('clicks_limit', 'is not', null)
+
+const linkTotals = query
+  .selectFrom('link_clicks')
+  .select(['link_id as link', 'account_id as account', 'domain_id as domain', 'space_id as space'])
+  .select([
+    'clicks',
+    'bots',
+    'previews',
+    'clicks_30d as recent',
+    'last_clicked_ms as lastClickedMs',
+    'forgotten_ms as forgottenMs',
+  ])
+  .select(({ selectFrom }) =>
+    selectFrom('accounts')
+      .whereRef('accounts.id', '=', 'link_clicks.account_id')
+      .select('accounts.time_zones')
+      .as('timeZones'),
+  )
+
+/** Locks the account's links with these ids. */
+export function lockLinks(tx: Db, account: number, ids: Iterable<number>): Promise<Map<number, LinkTotals>> {
+  const limited = linksWithLimit.where('account_id', '=', account)
+  return lockThese(tx, ids, limited, linkTotals.where('account_id', '=', account))
+}
+
+/** Locks the links with these ids, for visits and maintenance. Use `lockLinks` if a caller provides the ids. */
+export function lockLinksOfAnyAccount(tx: Db, ids: Iterable<number>): Promise<Map<number, LinkTotals>> {
+  return lockThese(tx, ids, linksWithLimit, linkTotals)
+}
+
+async function lockThese(
   tx: Db,
-  account: number | 'any',
   ids: Iterable<number>,
+  limited: typeof linksWithLimit,
+  totals: typeof linkTotals,
 ): Promise<Map<number, LinkTotals>> {
   const sorted = [...new Set(ids)].sort((a, b) => a - b)
   const limits = new Map<number, number>()
   for (const some of parts(sorted)) {
-    const limited = query
-      .selectFrom('links')
-      .select(['id', 'clicks_limit'])
-      .where('id', 'in', some)
-      .where('clicks_limit', 'is not', null)
-      .$if(account !== 'any', (links) => links.where('account_id', '=', account as number))
-    for (const { id, clicks_limit } of await tx.execute(limited.orderBy('id').forUpdate())) {
-      limits.set(id, Number(clicks_limit))
-    }
+    const locked = limited.where('id', 'in', some).orderBy('id').forUpdate()
+    for (const { id, clicks_limit } of await tx.execute(locked)) limits.set(id, Number(clicks_limit))
   }
   const links = new Map<number, LinkTotals>()
   for (const some of parts(sorted)) {
-    const totals = query
-      .selectFrom('link_clicks')
-      .select(['link_id as link', 'account_id as account', 'domain_id as domain', 'space_id as space'])
-      .select([
-        'clicks',
-        'bots',
-        'previews',
-        'clicks_30d as recent',
-        'last_clicked_ms as lastClickedMs',
-        'forgotten_ms as forgottenMs',
-      ])
-      .select(({ selectFrom }) =>
-        selectFrom('accounts')
-          .whereRef('accounts.id', '=', 'link_clicks.account_id')
-          .select('accounts.time_zones')
-          .as('timeZones'),
-      )
-      .where('link_id', 'in', some)
-      .$if(account !== 'any', (links) => links.where('account_id', '=', account as number))
-    for (const row of await tx.execute(totals.orderBy('link_id').forUpdate())) {
+    const locked = totals.where('link_id', 'in', some).orderBy('link_id').forUpdate()
+    for (const row of await tx.execute(locked)) {
       links.set(row.link, { ...row, timeZones: row.timeZones as string, limit: limits.get(row.link) ?? null })
     }
   }
