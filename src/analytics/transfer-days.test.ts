@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type KeptDay, keptDays, keptTotals, openClicks, sumsOf } from '../../test/clicks.ts'
-import { addClicks, dayWith } from '../../test/days.ts'
+import { addClicks, dayWith, storeDay } from '../../test/days.ts'
 import type { Later } from '../../test/engine.ts'
 import { importText } from '../../test/import-text.ts'
 import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, twoNodes } from '../../test/links.ts'
@@ -14,6 +14,7 @@ import type { Db } from '../storage/port.ts'
 import { scopes } from '../storage/schema.ts'
 import { dayText } from './calendar.ts'
 import { clickTexts } from './transfer.ts'
+import { raiseTotals, storeDays } from './transfer-store.ts'
 
 const day = 20_000
 const forever = { from: undefined, to: undefined }
@@ -212,4 +213,21 @@ test('keeps higher totals until the days have more clicks, and makes the status 
     [9, 0, 0],
   ])
   assert.equal((await storage.execute(dueOf({ id: limited })))[0]?.status_due_at, '')
+})
+
+test("changes nothing for another account's link", async (t) => {
+  const later: Later = (work) => t.after(work)
+  const { storage, links } = await newPlace(later)
+  const { maintenance } = await openClicks(storage.location, later)
+  const [link = 0] = links
+  const { id: other } = await createAccount(storage, 'Other')
+  // The sums of the link's days are higher than its totals.
+  await storeDay(storage, scopes.link, day, link, people)
+  const stored = async () => [await keptDays(storage), await keptTotals(storage)]
+  const before = await stored()
+  const outcomes = await storage.write((tx) => storeDays(tx, other, [{ link, day: day - 1, facts: people }]))
+  assert.deepEqual(outcomes, ['gone'])
+  await storage.write((tx) => raiseTotals(tx, other, [link]))
+  assert.equal(await maintenance.deleteClicks(other, link), false)
+  assert.deepEqual(await stored(), before)
 })
