@@ -63,14 +63,22 @@ export class Series {
   #placeOf(day: number, hour: number): number {
     const { from } = this.#range
     if (this.#interval === 'month') return monthOf(day) - monthOf(from)
-    if (this.#interval === 'day') return day - from
-    // An imported hour of another zone can start before the range.
-    const time = timeOfHour(day, hour)
-    return Math.max(
-      0,
-      this.#starts.findLastIndex((start) => start <= time),
-    )
+    return this.#interval === 'day' ? day - from : placeAmong(this.#starts, timeOfHour(day, hour))
   }
+}
+
+/**
+ * Returns the place of the last start up to a time, or the first. Imported hours can be of another zone, and even start
+ * before the range. A binary search, because a month has 744 hours and as many starts.
+ */
+function placeAmong(starts: readonly number[], ms: number): number {
+  let [low, high] = [0, starts.length - 1]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if ((starts[middle] as number) <= ms) low = middle
+    else high = middle - 1
+  }
+  return low
 }
 
 /** Returns the first day of each bucket. A month starts on its first day, even if the range does not. */
