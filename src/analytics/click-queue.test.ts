@@ -76,7 +76,26 @@ test('sends visits with long headers in small batches', async () => {
     writer.kept.map(({ link }) => link),
     Array.from({ length: 2_000 }, (_, n) => n),
   )
-  assert.ok(Math.max(...sizes) < 2_010_000)
+  assert.ok(Math.max(...sizes) < 610_000)
+  await queue.close()
+})
+
+test('sends batches of 3,000 visits in one flush, each in another tick of the event loop', async () => {
+  const sizes: number[] = []
+  let isOtherTick = true
+  const write = async (_: number, visits: readonly Visit[]) => {
+    assert.ok(isOtherTick)
+    isOtherTick = false
+    setImmediate(() => {
+      isOtherTick = true
+    })
+    sizes.push(visits.length)
+    return true
+  }
+  const queue = new ClickQueue({ ...writing(), write }, assert.ifError)
+  for (let n = 0; n < 9_001; n++) queue.add(visit(1))
+  await queue.flush()
+  assert.deepEqual(sizes, [3_000, 3_000, 3_000, 1])
   await queue.close()
 })
 
@@ -104,11 +123,11 @@ test('changes at most 1,000 days with a batch, including merged visits', async (
 test('flushes all earlier visits, even during a round', async () => {
   const writer = writing()
   const queue = new ClickQueue(writer, assert.ifError)
-  for (let n = 0; n < 8_000; n++) queue.add(visit(n))
+  for (let n = 0; n < 3_000; n++) queue.add(visit(n))
   const first = queue.flush()
-  queue.add(visit(8_000))
+  queue.add(visit(3_000))
   await queue.flush()
-  assert.equal(writer.kept.length, 8_001)
+  assert.equal(writer.kept.length, 3_001)
   await first
   await queue.close()
 })
