@@ -15,8 +15,8 @@ const maxDays = 1_000
 /** Hours of all time zones start at a multiple of this. Milliseconds. */
 const mergedMs = hourMs / 4
 /**
- * Characters of headers per batch; 2,800 usual visits have as many. Encoding and sending them takes about 5 ms of the
- * event loop, even if most characters are quotes, and twice as much on a busy machine. It must stay far below 20 ms.
+ * Characters of headers per batch; 2,800 usual visits have as many. Cloning them for the thread takes about 3 ms of the
+ * event loop, and twice as much on a busy machine. It must stay far below 20 ms.
  */
 const maxCharacters = 600_000
 const defaultLimits = {
@@ -159,7 +159,7 @@ export class ClickQueue {
       }
       // Merging leaves fewer visits than there were.
       left = Math.min(left - done, this.#pending)
-      // One tick never encodes two batches.
+      // One tick never clones two batches.
       await nextTick()
     }
     if (this.#failed === 0) return

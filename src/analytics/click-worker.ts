@@ -26,8 +26,7 @@ export interface ClickWorkerData extends ClickWorkerOptions {
 /** The response is false if the batch was stored before, the click limit is reached, or there is no such link. */
 export type ClickRequest =
   | { readonly work: 'start' }
-  /** The visits are JSON, because cloning the objects would block the event loop for longer. */
-  | { readonly work: 'write'; readonly batch: number; readonly visits: string }
+  | { readonly work: 'write'; readonly batch: number; readonly visits: readonly Visit[] }
   | { readonly work: 'take'; readonly visit: Visit }
   | { readonly work: 'delete'; readonly account: number; readonly link: number }
   | { readonly work: 'maintain'; readonly bounds: Bounds }
@@ -102,7 +101,7 @@ export class ClickWorker {
     // A thread that can't start has not died of the batch.
     await this.start()
     try {
-      return await this.#request({ work: 'write', batch, visits: JSON.stringify(visits) })
+      return await this.#request({ work: 'write', batch, visits })
     } catch (error) {
       if (this.#client.isRunning) throw error
       throw new Error('The click writer thread died.', { cause: error })

@@ -36,7 +36,7 @@ async function handle(request: ClickRequest): Promise<boolean> {
     case 'start':
       return true
     case 'write':
-      return (await store.write(request.batch, clicksOf(JSON.parse(request.visits)), sendToSink)) !== null
+      return (await store.write(request.batch, clicksOf(request.visits), sendToSink)) !== null
     case 'take':
       return store.take(clicksOf([request.visit])[0] as Click, sendToSink)
     case 'delete':
