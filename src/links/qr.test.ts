@@ -1,12 +1,12 @@
 /** `GET /links/{id}/qr`: readers decode the pictures. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { initWasm, Resvg } from '@resvg/resvg-wasm'
+import { Resvg } from '@resvg/resvg-wasm'
 import decodeQR from 'qr/decode.js'
 import { startApp } from '../../test/app.ts'
 import { drawPng, encodeModules, plainLook } from '../qr/code.ts'
+// It initializes the renderer, which works once per process.
+import '../qr/logo-reader.ts'
 
 interface Picture {
   readonly width: number
@@ -43,7 +43,6 @@ function whiteAround({ width, height, data }: Picture): number[] {
 
 const effort = { effort: Number.POSITIVE_INFINITY, timeLimit: Number.POSITIVE_INFINITY }
 
-await initWasm(readFileSync(fileURLToPath(import.meta.resolve('@resvg/resvg-wasm/index_bg.wasm'))))
 const app = await startApp()
 const { body: domain } = await app.send('POST', '/api/v1/domains', { form: { name: 'bücher.example' } })
 assert.equal(domain.data.id, 1)
