@@ -52,14 +52,32 @@ function readPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
   return index?.isSorted ? filteredPage(engine, listing, index.source) : matchingPage(engine, listing)
 }
 
-/** Reads a page without a search or filter. Triggers maintain the total. */
+/** Reads a page without a search or filter. Triggers maintain the total. A deep page is read from the nearer end. */
 async function plainPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
-  const rows = await engine.select(plainQuery(engine, listing), costOf(listing))
-  const counts = sql`select ${countsIn(listing, recordCount(listing))}`
-  return { rows, ...countsOf(rows.length > 0 ? rows : await engine.select(counts, 'page')), totalIsExact: true }
+  const { offset, limit, after } = listing
+  const walk = async (skipped: number, query: OperationNodeSource): Promise<FoundPage | null> => {
+    const rows = await engine.select(query, costOf(listing, skipped))
+    return rows.length === 0 ? null : { rows, ...countsOf(rows), totalIsExact: true }
+  }
+  const near = offset > deep ? null : await walk(offset, firstPages(engine, listing))
+  if (near !== null) return near
+  const counts = countsOf(await engine.select(sql`select ${countsIn(listing, recordCount(listing))}`, 'page'))
+  const { total } = counts
+  const none = { rows: [], ...counts, totalIsExact: true }
+  if (after !== null || offset >= total || isReadAgain(listing, counts)) return none
+  const pageOf = (range: Range) => pageQuery(listing, sorted(engine, listing), recordCount(listing), range)
+  const end = Math.min(total, offset + limit)
+  if (total - end < offset) {
+    const range = { isReversed: true, limit: end - offset, offset: total - end }
+    const page = await walk(range.offset, pageOf(range))
+    // If records were stored or deleted meanwhile, the page starts elsewhere.
+    if (page?.total === total) return page
+  }
+  return (await walk(offset, pageOf({}))) ?? none
 }
 
-function plainQuery(engine: ListEngine, listing: AnyListing): OperationNodeSource {
+/** Selects a page near the start of all records. */
+function firstPages(engine: ListEngine, listing: AnyListing): OperationNodeSource {
   const { of, account, sortBy, direction, limit, offset, after, hidden, withoutArchived = false } = listing
   const isFirst = offset === 0 && sortColumn(listing).table === of.table
   const build = isFirst ? firstPageQuery : pageQuery
@@ -79,8 +97,9 @@ async function filteredPage(
   source: (listing: AnyListing) => Source,
 ): Promise<FoundPage> {
   const total = sql`(${countQuery(source({ ...listing, after: null }), countedMatches + 1)})`
-  const cost = listing.offset > deep || hidesMany(listing) ? 'scan' : 'count'
-  const rows = await engine.select(pageQuery(listing, source(listing), total), cost)
+  const cost = hidesMany(listing) ? 'scan' : 'count'
+  const query = pageQuery(listing, source(listing), total)
+  const rows = await engine.select(query, listing.offset > deep ? 'scan' : cost)
   const counted = rows.length > 0 ? rows : await engine.select(sql`select ${countsIn(listing, total)}`, cost)
   return { rows, ...boundedCounts(counted) }
 }
@@ -112,15 +131,21 @@ function boundedCounts(rows: readonly Values[]): Omit<FoundPage, 'rows'> {
   return { total: Math.min(total, countedMatches), totalIsExact: total <= countedMatches, hidden }
 }
 
-function costOf(listing: AnyListing): Cost {
-  const { offset, hidden } = listing
-  if (offset + hidden <= shallow) return 'page'
-  return offset <= deep && !hidesMany(listing) ? 'count' : 'scan'
+function costOf(listing: AnyListing, skipped: number): Cost {
+  const read = skipped + listing.hidden
+  if (read <= shallow) return 'page'
+  return skipped <= deep && !hidesMany(listing) ? 'count' : 'scan'
 }
 
 /** Returns whether reading past the hidden records takes long. They may be next to each other. */
 function hidesMany({ hidden }: AnyListing): boolean {
   return hidden > deep
+}
+
+interface Range {
+  readonly isReversed?: boolean
+  readonly limit?: number
+  readonly offset?: number
 }
 
 /** Selects the first records of a source. PostgreSQL takes a third of its time for `pageQuery`. */
@@ -132,11 +157,13 @@ function firstPageQuery(listing: AnyListing, { from, id, sortedBy, where }: Sour
 }
 
 /** Selects one page of a source. Each row starts with the counts. Reads only the records of that page. */
-function pageQuery(listing: AnyListing, source: Source, total: Sql): Sql {
-  const { of, direction, limit, offset } = listing
+function pageQuery(listing: AnyListing, source: Source, total: Sql, range: Range = {}): Sql {
+  const { of, direction } = listing
+  const { isReversed = false, limit = listing.limit, offset = listing.offset } = range
+  const walking = isReversed === (direction === 'asc') ? 'desc' : 'asc'
   return sql`select ${countsIn(listing, total)}, ${selected(of)} from (
       select ${source.id} as walked_id, ${source.sortedBy} as walked_by from ${source.from} where ${all(source.where)}
-      order by ${order(listing, direction)} limit ${sql.lit(limit)} offset cast(${offset} as bigint)
+      order by ${order(listing, walking)} limit ${sql.lit(limit)} offset cast(${offset} as bigint)
     ) as walked join ${sql.table(of.table)} on id = walked_id order by ${order(listing, direction)}`
 }
 

@@ -92,7 +92,8 @@ test('scans only for short terms, deep pages, many candidates, and many matches 
   ok((await check({ ...base, search: ['comb.example'], offset: 20_001 })).includes('scan'))
   deepEqual(await check({ ...base, offset: 900 }), ['page'])
   deepEqual(await check({ ...base, offset: 9_000 }), ['count'])
-  deepEqual(await check({ ...base, offset: 15_000 }), ['scan'])
+  deepEqual(await check({ ...base, offset: 29_000 }), ['page', 'count'])
+  ok((await check({ ...base, offset: 15_000 })).includes('scan'))
 })
 
 test('indexes few long texts in one transaction, and finds their repeated parts', async () => {
@@ -171,7 +172,7 @@ test('leaves out hidden records, with an exact total, and scans only if they are
   }
   deepEqual(await check({ ...cards, filter: { is_kept: 1 } }), ['count', 'count'])
   deepEqual(await check({ ...cards, filter: { shelf_id: 2 } }), ['count', 'count', 'count'])
-  deepEqual(await check({ ...cards, offset: 20_000 }), ['scan', 'page', 'scan', 'page'])
+  deepEqual(await check({ ...cards, offset: 20_000 }), ['page', 'page'])
   ok(!(await check({ ...cards, search: ['few 7'] })).includes('scan'))
   hide(99, 6)
   deepEqual(await check(cards), ['page', 'count'])
