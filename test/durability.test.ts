@@ -13,7 +13,7 @@ import { runs } from './runs.ts'
 import { startVisited, type VisitedServer } from './visited-server.ts'
 
 /** The number of kills during writes, and of concurrent writers. */
-const rounds = runs(16, 2)
+const rounds = runs(16, 3)
 const writers = 16
 /** The server is killed after this many acknowledged writes of a round, at most. */
 const maxWrites = 250
@@ -56,7 +56,7 @@ class Ledger {
     }
   }
 
-  /** Records which pending writes are stored. Throws if one is stored in part. Returns the new records that are not stored. */
+  /** Records which pending writes are stored. Throws if one is stored in part. Returns the new records that are missing. */
   settle(found: Readonly<Record<Resource, Map<number, Row>>>): Pending[] {
     const missing: Pending[] = []
     for (const wanted of this.pending) {

@@ -46,9 +46,9 @@ class Watch {
 }
 
 /** Idempotency keys, each of which 50 requests have. */
-const keys = runs(10, 2)
+const keys = runs(10, 4)
 
-const clients = runs(50, 5)
+const clients = runs(50, 12)
 
 /** Each record has a count in one of its fields. */
 const counters = {
@@ -129,7 +129,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       const [node] = nodes
       const host = 'http://limits.acme.com'
       const { id: domain_id } = await node.stored('/domains', { name: 'limits.acme.com' })
-      const limits = [1, 7, 1, 1, 30].slice(0, runs(5, 2))
+      const limits = [1, 1, 1, 7, 30]
       for (const [n, clicks_limit] of limits.entries()) {
         const { id } = await node.stored('/links', { domain_id, alias: `l${n}`, url: 'https://acme.com', clicks_limit })
         await eventually(async () => (await nodes[1].visit(`${host}/l${n}+`)).status === 200)

@@ -74,7 +74,7 @@ export async function queryAt({ DATABASE_URL = '' }: Variables, text: string): P
   return database.prepare(text).all()
 }
 
-/** Returns the stored clicks of a link. */
+/** Returns the stored link clicks. */
 export async function storedClicks(variables: Variables, link: number): Promise<number> {
   const [row] = await queryAt(variables, `select clicks from link_clicks where link_id = ${link}`)
   return Number(row?.clicks)
@@ -165,7 +165,7 @@ interface Outcome {
 /** Clients that each store spaces and show them, one request after another, until `end`. */
 export class Load {
   readonly outcomes: Outcome[] = []
-  /** The ids of the stored spaces. */
+  /** The stored space ids. */
   readonly acknowledged: number[] = []
   readonly #agent = new Agent({ keepAlive: true })
   readonly #begun = performance.now()

@@ -20,7 +20,7 @@ const openWindow = browserForTests()
 /** Tests only read it. */
 const app = await fullApp()
 
-/** Opens a page of the account. */
+/** Opens an account page. */
 async function visit(path: string, options: BrowserContextOptions = {}): Promise<Window> {
   const opened = await openWindow(options)
   await signIn(app, opened.page, path)

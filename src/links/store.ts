@@ -300,7 +300,7 @@ function dueAt(link: Lifetime, now: string): string | null {
 
 type Values = Omit<LinkChange, 'tags'>
 
-/** Changed values of a link, or their columns. Undefined values stay unchanged. */
+/** Changed link values, or their columns. Undefined values stay unchanged. */
 type ChangedLink = { readonly [Name in keyof Values]: Values[Name] | LinkRow[Name] } & {
   readonly domain_id?: number
   readonly tags?: LinkChange['tags'] | TagChange

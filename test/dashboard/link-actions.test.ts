@@ -225,6 +225,9 @@ test('an edited link gets its previous values back, unless it was changed since,
   const link = await place.link({ alias: 'edited', space_id: space.id })
   const path = `/app/links/${link.id}`
   const edit = (form: Form) => browser.save(`${path}/edit`, form, path)
+  const unchanged = (await edit({})).said.join()
+  assert.match(unchanged, /^Link saved\./)
+  assert.doesNotMatch(unchanged, /Undo/)
   const retitled = await edit({ title: 'After' })
   assert.equal(await undo(retitled), 'Change undone.')
   assert.equal((await shown(link)).title, link.title)

@@ -1,4 +1,4 @@
-/** Sign-in, also with links that the dashboard creates, sign-out and sessions. */
+/** Sign-in, including with links that the dashboard creates, sign-out and sessions. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { insertLoginToken } from '../../src/sessions/store.ts'

@@ -64,6 +64,16 @@ test('answers searches while a scan runs', async (t) => {
   deepEqual(order, ['search', 'scan'])
 })
 
+test('lets accounts take turns', async (t) => {
+  const { readers } = await open(t)
+  const order: number[] = []
+  const asked = [1, 1, 1, 1, 1, 1, 2].map((account) =>
+    readers.select('scan', count, account).then(() => order.push(account)),
+  )
+  await Promise.all(asked)
+  ok(order.indexOf(2) <= 3, String(order))
+})
+
 test('rejects a query that cannot run, and answers the next', async (t) => {
   const { records, readers } = await open(t)
   records.db.exec('alter table spaces rename to elsewhere')
