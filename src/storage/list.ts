@@ -54,26 +54,32 @@ function readPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
 
 /** Reads a page without a search or filter. Triggers maintain the total. A deep page is read from the nearer end. */
 async function plainPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
+  const { offset } = listing
+  if (offset > deep) return deepPage(engine, listing)
+  const rows = await engine.select(firstPages(engine, listing), costOf(listing, offset))
+  return rows.length === 0 ? deepPage(engine, listing) : { rows, ...countsOf(rows), totalIsExact: true }
+}
+
+/** Reads a page that is far from the start or after the end. */
+async function deepPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
   const { offset, limit, after } = listing
-  const walk = async (skipped: number, query: OperationNodeSource): Promise<FoundPage | null> => {
-    const rows = await engine.select(query, costOf(listing, skipped))
-    return rows.length === 0 ? null : { rows, ...countsOf(rows), totalIsExact: true }
-  }
-  const near = offset > deep ? null : await walk(offset, firstPages(engine, listing))
-  if (near !== null) return near
   const counts = countsOf(await engine.select(sql`select ${countsIn(listing, recordCount(listing))}`, 'page'))
   const { total } = counts
   const none = { rows: [], ...counts, totalIsExact: true }
   if (after !== null || offset >= total || isReadAgain(listing, counts)) return none
-  const pageOf = (range: Range) => pageQuery(listing, sorted(engine, listing), recordCount(listing), range)
+  const walk = async (skipped: number, range: Range): Promise<FoundPage | null> => {
+    const query = pageQuery(listing, sorted(engine, listing), recordCount(listing), range)
+    const rows = await engine.select(query, costOf(listing, skipped))
+    return rows.length === 0 ? null : { rows, ...countsOf(rows), totalIsExact: true }
+  }
   const end = Math.min(total, offset + limit)
   if (total - end < offset) {
     const range = { isReversed: true, limit: end - offset, offset: total - end }
-    const page = await walk(range.offset, pageOf(range))
+    const page = await walk(range.offset, range)
     // If records were stored or deleted meanwhile, the page starts elsewhere.
     if (page?.total === total) return page
   }
-  return (await walk(offset, pageOf({}))) ?? none
+  return (await walk(offset, {})) ?? none
 }
 
 /** Selects a page near the start of all records. */
