@@ -31,10 +31,10 @@ function servedLink({ url, redirect_status = 302, ...fields }: LinkFields, id: n
   return {
     id,
     disabled: false,
-    startsAt: null,
-    endsAt: null,
+    active_period_start_at: null,
+    active_period_end_at: null,
     clicks_limit: null,
-    isUsedUp: false,
+    clicks: 0,
     expiration_url: null,
     redirect_password: null,
     forward_query: false,

@@ -51,7 +51,7 @@ export class Loops {
   /** Returns the redirect of an address; null if its response is not a redirect. */
   async #redirectAt({ domain, path }: Address): Promise<PreparedRedirect | null> {
     const link = path.kind === 'alias' ? await this.#directory.linkOf(domain, path.alias) : null
-    const resolution = resolve(path, domain, link, Date.now())
+    const resolution = resolve(path, domain, link, new Date().toISOString())
     if (resolution.kind === 'redirect') return resolution.link.redirect
     return 'url' in resolution && resolution.url !== null ? fallbackRedirect(resolution.url) : null
   }

@@ -130,13 +130,16 @@ ${error}
 }
 
 /** Returns the page that shows the destination of an active link. */
-export function previewPage({ redirect: { location }, endsAt }: ServedLink, shortUrl: string): string {
+export function previewPage(
+  { redirect: { location }, active_period_end_at: end }: ServedLink,
+  shortUrl: string,
+): string {
   return page(
     'Link preview',
     html`<dl>
 ${fact('Short link', html`<span class="code">${shortUrl}</span>`)}
 ${fact('Destination', html`<a href="${location}" rel="nofollow noreferrer">${location}</a>`)}
-${endsAt === null ? null : fact('Stops working on', time(endsAt))}
+${end === null ? null : fact('Stops working on', time(end))}
 </dl>`,
   )
 }
@@ -145,8 +148,7 @@ function fact(name: string, value: Html): Html {
   return html`<dt>${name}</dt><dd>${value}</dd>`
 }
 
-function time(at: number): Html {
-  const iso = new Date(at).toISOString()
+function time(iso: string): Html {
   return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`
 }
 

@@ -6,11 +6,12 @@ import { Passwords } from './passwords.ts'
 
 const url = 'https://acme.com/#top'
 const secret = 'http://go.acme.com/secret'
+const longAgo = '1970-01-01T00:00:00.000Z'
 const redirect_password = await hashPassword('swordfish', 'test')
 
 interface Secret {
   readonly forward_query?: boolean
-  readonly endsAt?: number
+  readonly active_period_end_at?: string
   readonly redirect_password?: null
 }
 
@@ -51,11 +52,11 @@ test('returns 401 with an error for a wrong password, as a page or a problem obj
 })
 
 test('returns 410 for an expired link, and 405 for a POST to a link without a password', async () => {
-  const { visit } = await serving({ endsAt: 0 })
+  const { visit } = await serving({ active_period_end_at: longAgo })
   const form = { redirect_password: 'swordfish' }
   assert.equal((await visit(secret)).status, 410)
   assert.equal((await visit(secret, { method: 'POST', form })).status, 410)
-  const open = await serving({ endsAt: 0, redirect_password: null })
+  const open = await serving({ active_period_end_at: longAgo, redirect_password: null })
   assert.equal((await open.visit(secret, { method: 'POST', form })).status, 405)
 })
 

@@ -1,4 +1,5 @@
 /** Decides how each visit is answered, without HTTP. Pure. */
+import { statusOf } from '../links/link.ts'
 import type { ServedDomain, ServedLink } from './store.ts'
 import type { VisitedPath } from './visited-url.ts'
 
@@ -9,8 +10,8 @@ export type Resolution =
   | { readonly kind: 'expired'; readonly url: string | null; readonly hadForm: boolean }
   | { readonly kind: 'redirect' | 'password' | 'preview'; readonly link: ServedLink }
 
-/** Decides how a path of the domain is answered. `link` is the link of the path. `now` is in Unix milliseconds. */
-export function resolve(path: VisitedPath, domain: ServedDomain, link: ServedLink | null, now: number): Resolution {
+/** Decides how a path of the domain is answered. `link` is the link of the path. `now` is RFC 3339, as in `statusOf`. */
+export function resolve(path: VisitedPath, domain: ServedDomain, link: ServedLink | null, now: string): Resolution {
   switch (path.kind) {
     case 'robots':
     case 'favicon':
@@ -20,9 +21,19 @@ export function resolve(path: VisitedPath, domain: ServedDomain, link: ServedLin
     case 'undecodable':
       return notFound(domain)
     case 'alias':
-      if (link === null || link.disabled || isScheduled(link, now)) return notFound(domain)
-      if (isExpired(link, now)) return expired(link, domain)
-      return path.asksForPreview ? resolvePreview(link, domain) : resolveVisit(link)
+      return link === null ? notFound(domain) : resolveLink(link, domain, path.asksForPreview, now)
+  }
+}
+
+function resolveLink(link: ServedLink, domain: ServedDomain, asksForPreview: boolean, now: string): Resolution {
+  switch (statusOf(link, now)) {
+    case 'disabled':
+    case 'scheduled':
+      return notFound(domain)
+    case 'expired':
+      return expired(link, domain)
+    case 'active':
+      return asksForPreview ? resolvePreview(link, domain) : resolveVisit(link)
   }
 }
 
@@ -33,15 +44,6 @@ function resolvePreview(link: ServedLink, domain: ServedDomain): Resolution {
 
 function resolveVisit(link: ServedLink): Resolution {
   return { kind: link.redirect_password === null ? 'redirect' : 'password', link }
-}
-
-function isScheduled({ startsAt }: ServedLink, now: number): boolean {
-  return startsAt !== null && startsAt > now
-}
-
-/** Returns whether the link's period is over, or its clicks are used up. */
-function isExpired({ endsAt, isUsedUp }: ServedLink, now: number): boolean {
-  return isUsedUp || (endsAt !== null && endsAt <= now)
 }
 
 export function expired(link: ServedLink, domain: ServedDomain): Resolution {

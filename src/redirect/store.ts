@@ -1,5 +1,6 @@
 /** Domains and links as visitors see them, of all accounts: the host name decides, and visitors have no key. */
 import { sql } from 'kysely'
+import type { Lifetime } from '../links/link.ts'
 import type { Db } from '../storage/port.ts'
 import { CachedQuery, query, type Row } from '../storage/schema.ts'
 import { type PreparedRedirect, prepareRedirect } from './redirects.ts'
@@ -9,16 +10,11 @@ const domainColumns = ['id', 'name', 'homepage_url', 'not_found_url'] as const
 export type ServedDomain = Readonly<Pick<Row<'domains'>, (typeof domainColumns)[number]>>
 
 /** A link as the redirect server needs it. */
-export interface ServedLink {
+export interface ServedLink extends Lifetime {
   readonly id: number
   readonly alias: string
-  readonly disabled: boolean
-  /** Unix milliseconds; null: no limit. */
-  readonly startsAt: number | null
-  readonly endsAt: number | null
-  readonly clicks_limit: number | null
-  /** Whether the limit was reached when the link was read, or has been found to be reached since. */
-  isUsedUp: boolean
+  /** 0 without a limit. Otherwise the number when the link was read, or the limit once it has been found to be reached. */
+  clicks: number
   readonly expiration_url: string | null
   readonly redirect_password: string | null
   readonly forward_query: boolean
@@ -42,10 +38,10 @@ export async function findLink(db: Db, domain: number, alias: string): Promise<S
     id: row.id,
     alias: row.alias,
     disabled: row.disabled === 1,
-    startsAt: row.active_period_start_at === null ? null : Date.parse(row.active_period_start_at),
-    endsAt: row.active_period_end_at === null ? null : Date.parse(row.active_period_end_at),
+    active_period_start_at: row.active_period_start_at,
+    active_period_end_at: row.active_period_end_at,
     clicks_limit: row.clicks_limit,
-    isUsedUp: row.clicks_limit !== null && row.clicks >= row.clicks_limit,
+    clicks: row.clicks,
     expiration_url: row.expiration_url,
     redirect_password: row.redirect_password,
     forward_query: row.forward_query === 1,

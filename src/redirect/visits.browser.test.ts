@@ -72,8 +72,8 @@ test('counts a click when a prefetched link is visited, not when it is prefetche
 test('styles the pages, light or dark, fits them to a phone, and passes axe', { skip }, async () => {
   const { page, origin, complaints } = await open((site) => [
     { alias: 'secret', url: site, redirect_password },
-    { alias: 'over', url: site, endsAt: 0 },
-    { alias: 'long', url: `${site}/${'x'.repeat(2_000)}`, endsAt: 4_000_000_000_000 },
+    { alias: 'over', url: site, active_period_end_at: '1970-01-01T00:00:00.000Z' },
+    { alias: 'long', url: `${site}/${'x'.repeat(2_000)}`, active_period_end_at: '2096-10-02T07:06:40.000Z' },
   ])
   for (const [path, status] of Object.entries({ secret: 401, over: 410, none: 404, 'long+': 200, '': 404 })) {
     const response = await page.goto(path === '' ? origin.replace('localhost', 'bare.localhost') : `${origin}/${path}`)

@@ -8,6 +8,7 @@ import { runs } from '../../test/runs.ts'
 import { type LinkFields, person, startVisitors, type TestListener } from '../../test/visitors.ts'
 import { hashPassword } from '../links/password.ts'
 
+const longAgo = '1970-01-01T00:00:00.000Z'
 const target = 'https://acme.com/summer'
 const host = 'http://go.acme.com'
 const redirect_password = await hashPassword('a', 'test')
@@ -55,7 +56,7 @@ for (const status of [301, 302, 307, 308] as const) {
 test('counts redirects of people as clicks, but not HEAD, bots, previews and prefetches', async () => {
   const { visit, clicks, counts } = await serving(
     { alias: 'a', url: target },
-    { alias: 'gone', url: target, endsAt: 0 },
+    { alias: 'gone', url: target, active_period_end_at: longAgo },
   )
   await visit(`${host}/a`)
   await visit(`${host}/a`, { method: 'HEAD' })
@@ -145,14 +146,16 @@ test('returns a /robots.txt that allows everything, and an empty /favicon.ico', 
 
 test('treats disabled and scheduled links as unknown, and includes the start of the period but not its end', async (t) => {
   const now = 1_800_000_000_000
+  const time = (atMs: number) => new Date(atMs).toISOString()
   t.mock.timers.enable({ apis: ['Date'], now })
   const { visit } = await serving(
     { alias: 'disabled', url: target, disabled: true },
-    { alias: 'over', url: target, disabled: true, endsAt: now },
-    { alias: 'scheduled', url: target, startsAt: now + 1 },
-    { alias: 'started', url: target, startsAt: now },
-    { alias: 'ending', url: target, endsAt: now + 1 },
-    { alias: 'ended', url: target, endsAt: now },
+    { alias: 'over', url: target, disabled: true, active_period_end_at: time(now) },
+    { alias: 'scheduled', url: target, active_period_start_at: time(now + 1) },
+    { alias: 'started', url: target, active_period_start_at: time(now) },
+    { alias: 'ending', url: target, active_period_end_at: time(now + 1) },
+    { alias: 'ended', url: target, active_period_end_at: time(now) },
+    { alias: 'used', url: target, active_period_start_at: time(now + 1), clicks_limit: 3, clicks: 3 },
   )
   const unknown = await visit(`${host}/unknown`)
   for (const path of ['disabled', 'disabled+', 'over', 'over+', 'scheduled', 'scheduled+']) {
@@ -160,17 +163,17 @@ test('treats disabled and scheduled links as unknown, and includes the start of 
     assert.deepEqual([status, text], [404, unknown.text], path)
   }
   for (const path of ['started', 'ending']) assert.equal((await visit(`${host}/${path}`)).status, 302, path)
-  checkPage(await visit(`${host}/ended`), 410, 'This link has expired')
+  for (const path of ['ended', 'used', 'used+']) checkPage(await visit(`${host}/${path}`), 410, 'This link has expired')
   checkPage(await visit(`${host}/ending+`), 200, 'Link preview')
 })
 
 test('responds to the preview of an expired link as to its alias', async () => {
   const expiration_url = 'https://acme.com/over'
   const links = [
-    { alias: 'over', url: target, endsAt: 0 },
-    { alias: 'used', url: target, clicks_limit: 3, isUsedUp: true },
-    { alias: 'moved', url: target, endsAt: 0, expiration_url },
-    { alias: 'secret', url: target, endsAt: 0, redirect_password },
+    { alias: 'over', url: target, active_period_end_at: longAgo },
+    { alias: 'used', url: target, clicks_limit: 3, clicks: 3 },
+    { alias: 'moved', url: target, active_period_end_at: longAgo, expiration_url },
+    { alias: 'secret', url: target, active_period_end_at: longAgo, redirect_password },
   ]
   const { visit, counts } = await startVisitors({
     'go.acme.com': { links },
@@ -280,7 +283,7 @@ test('redirects only to the scheme, host, port and path of a stored URL', async 
 })
 
 test('returns a problem object if Accept names JSON before HTML', async () => {
-  const { visit } = await serving({ alias: 'ended', url: target, endsAt: 0 })
+  const { visit } = await serving({ alias: 'ended', url: target, active_period_end_at: longAgo })
   for (const accept of ['application/json', 'application/problem+json, text/html', 'application/json;q=0.9, */*']) {
     const { status, headers, body } = await visit(`${host}/ended`, { headers: { accept } })
     assert.deepEqual([status, body.code], [410, 'link_expired'])

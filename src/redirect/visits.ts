@@ -133,7 +133,7 @@ class Visits {
 
   #answerFrom(visit: Visit, link: ServedLink | null): Response {
     const { method } = visit.exchange
-    const resolution = resolve(visit.path, visit.domain, link, Date.now())
+    const resolution = resolve(visit.path, visit.domain, link, new Date().toISOString())
     // A link with a password form may have expired while a visitor typed.
     const hasForm = resolution.kind === 'password' || (resolution.kind === 'expired' && resolution.hadForm)
     const allow = hasForm ? withPost : withoutPost
@@ -183,7 +183,7 @@ class Visits {
   }
 
   #respondUsedUp(visit: Visit, link: ServedLink): Response {
-    link.isUsedUp = true
+    link.clicks = link.clicks_limit ?? 0
     return this.#respond(visit, expired(link, visit.domain))
   }
 
@@ -214,7 +214,7 @@ class Visits {
     const password = await passwordIn(exchange)
     if (password instanceof Failure) return this.#counted('password', password)
     // The link may have changed while the form arrived.
-    const resolution = resolve(path, domain, await this.#linkOf(visit), Date.now())
+    const resolution = resolve(path, domain, await this.#linkOf(visit), new Date().toISOString())
     if (resolution.kind !== 'password') return this.#respond(visit, resolution)
     const { link } = resolution
     const stored = link.redirect_password as string
