@@ -36,12 +36,24 @@ test('parses what it writes, with either line break, and skips empty lines', asy
   assert.deepEqual(await parseCsv('a,'), [['a', '']])
   for (const text of ['"a', '"a"b', 'a"b', 'a\rb']) assert.equal(await parseCsv(text), undefined, text)
   assert.equal(await readCsv('a\n"b\nc"\n\n"d'), 4)
-  assert.deepEqual(await readCsv('a\n\nb'), [['a'], [''], ['b']])
+})
+
+test('numbers rows with the empty lines between them, and counts rows after the first 10,000', async () => {
+  const [a, b] = [
+    { number: 1, cells: ['a'] },
+    { number: 3, cells: ['b'] },
+  ]
+  assert.deepEqual(await readCsv('a\n\nb\n'), { rows: [a, b], total: 2 })
+  assert.deepEqual(await parseCsv(`a${'\n'.repeat(20_000)}b`), [['a'], ['b']])
+  const many = await readCsv('a\n\n'.repeat(10_002))
+  assert.ok(typeof many !== 'number')
+  assert.deepEqual([many.rows.length, many.rows.at(-1), many.total], [10_000, { number: 19_999, cells: ['a'] }, 10_002])
 })
 
 test('parses semicolons and tabs between cells', async () => {
-  assert.deepEqual(await readCsv('a;"b;c";d,e', ';'), [['a', 'b;c', 'd,e']])
-  assert.deepEqual(await readCsv('a\t\tb;c\r\n', '\t'), [['a', '', 'b;c']])
+  const rowsOf = (...cells: string[]) => ({ rows: [{ number: 1, cells }], total: 1 })
+  assert.deepEqual(await readCsv('a;"b;c";d,e', ';'), rowsOf('a', 'b;c', 'd,e'))
+  assert.deepEqual(await readCsv('a\t\tb;c\r\n', '\t'), rowsOf('a', '', 'b;c'))
 })
 
 test('lets other work run while it parses a long text', async () => {

@@ -35,42 +35,60 @@ export type Separator = ',' | ';' | '\t'
 
 /** Cells that are read before the time is checked, and characters of one cell. */
 const [cellsPerCheck, charactersPerCheck] = [100, 1_000]
-/** More rows than anything accepts. */
+/** More rows than anything accepts. Others are only counted. */
 const maxRows = 10_000
 /** More quotes than any valid cell has: finding and replacing half a million takes 90 ms. */
 const maxQuotes = 10_000
 
-/** Returns the rows of a CSV text as `readCsv` does, but without empty lines. Returns undefined for invalid text. */
-export async function parseCsv(text: string): Promise<string[][] | undefined> {
-  const rows = await readCsv(text)
-  if (typeof rows === 'number') return undefined
-  return rows.filter(([first, ...others]) => first !== '' || others.length > 0)
+/** The rows of a CSV text, without empty lines. */
+interface CsvRows {
+  /** The first 10,000 rows. Their numbers start at 1 and include empty lines. */
+  readonly rows: readonly { readonly number: number; readonly cells: readonly string[] }[]
+  readonly total: number
+}
+
+/** Returns the cells of the first 10,000 rows of a CSV text, or undefined for invalid text. */
+export async function parseCsv(text: string): Promise<(readonly string[])[] | undefined> {
+  const read = await readCsv(text)
+  return typeof read === 'number' ? undefined : read.rows.map(({ cells }) => cells)
 }
 
 /**
- * Returns the first 10,000 rows of a CSV text. Returns the number of the first row, from 1, in which a quote is not closed,
- * text follows one, or a cell has more than 10,000 quotes. Removes the apostrophe that `csvRow` puts before formulas.
+ * Returns the rows of a CSV text. Returns the number of the first row in which a quote is not closed, text follows one, or
+ * a cell has more than 10,000 quotes. Removes the apostrophe that `csvRow` puts before formulas.
  */
-export async function readCsv(text: string, separator: Separator = ','): Promise<string[][] | number> {
+export async function readCsv(text: string, separator: Separator = ','): Promise<CsvRows | number> {
+  const rows: { number: number; cells: string[] }[] = []
+  let [number, total] = [1, 0]
+  for await (const cells of rowsIn(text, separator)) {
+    if (cells === null) return number
+    const isEmptyLine = cells.length === 1 && cells[0] === ''
+    if (!isEmptyLine) total += 1
+    if (!isEmptyLine && total <= maxRows) rows.push({ number, cells })
+    number += 1
+  }
+  return { rows, total }
+}
+
+/** Yields the cells of each row; null for an invalid row, which is the last. */
+async function* rowsIn(text: string, separator: Separator): AsyncGenerator<string[] | null> {
   const pattern = cellBefore(separator)
   const ticks = new Ticks()
-  const rows: string[][] = []
   let row: string[] = []
   let cells = 0
-  for (let at = 0; at < text.length && rows.length < maxRows; ) {
+  for (let at = 0; at < text.length; ) {
     pattern.lastIndex = at
     const [whole, quoted, plain, end] = pattern.exec(text) ?? []
-    if (whole === undefined) return rows.length + 1
+    if (whole === undefined) return yield null
     at += whole.length
     row.push(withoutApostrophe(quoted?.replaceAll('""', '"') ?? plain ?? ''))
     cells += 1
     if (cells % cellsPerCheck === 0 || whole.length > charactersPerCheck) await ticks.next()
     if (end === separator && at < text.length) continue
     if (end === separator) row.push('')
-    rows.push(row)
+    yield row
     row = []
   }
-  return rows
 }
 
 function withoutApostrophe(text: string): string {

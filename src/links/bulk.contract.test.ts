@@ -169,6 +169,8 @@ describe('POST /links/bulk', () => {
     assertRefused(await csv(''), ['links', 'required'])
     const broken = await csv('url\r\n"https://acme.com')
     assert.deepEqual([broken.status, broken.body.code], [400, 'malformed_body'])
+    const late = await csv(`url${'\n'.repeat(20_000)}https://acme.com\n`)
+    assert.deepEqual(statuses(late), [201], 'a row after many empty lines')
     const answer = await csv('\ufeffurl,title\nhttps://acme.com\nhttps://acme.com,a,b\n')
     assert.deepEqual(statuses(answer), [201, 422])
     assert.deepEqual(

@@ -85,24 +85,27 @@ interface ReadingOptions {
 /** Parses the text of a file, or a list of URLs. Returns a sentence for the user if that is impossible. */
 export async function parseFile(text: string, options: ReadingOptions): Promise<ImportFile | string> {
   const lines = text.replace(/^\ufeff?(?:sep=.)?[\r\n]*/i, '')
-  const all = await readCsv(lines, separatorOf(lines))
-  if (typeof all === 'number')
-    return `In row ${all}, a quote isn’t closed, or text follows it. Double the quotes within a cell.`
-  const isList = all[0]?.length === 1 && /^https?:\/\/\S+$/i.test(all[0].join())
-  const [names = [], ...rows] = isList ? [['url'], ...all] : all
-  const first = isList ? 1 : 2
+  const read = await readCsv(lines, separatorOf(lines))
+  if (typeof read === 'number')
+    return `In row ${read}, a quote isn’t closed, or text follows it. Double the quotes within a cell.`
+  const top = read.rows[0]?.cells ?? []
+  const isList = top.length === 1 && /^https?:\/\/\S+$/i.test(top.join())
+  const names = isList ? ['url'] : top
+  const rows = isList ? read.rows : read.rows.slice(1)
   if (names.length > maxFields)
     return `There are more than ${maxFields} columns. Delete the columns that links don’t have.`
-  const longRow = rows.findIndex((cells) => cells.length > maxFields)
-  if (longRow >= 0) return `Row ${longRow + first} has more than ${maxFields} cells. Delete the cells without a column.`
+  const longRow = rows.find(({ cells }) => cells.length > maxFields)
+  if (longRow !== undefined)
+    return `Row ${longRow.number} has more than ${maxFields} cells. Delete the cells without a column.`
   const ticks = new Ticks()
   const filled: ImportRow[] = []
-  for (const [at, cells] of rows.entries()) {
-    if (cells.some(isFilled)) filled.push({ number: at + first, cells })
+  for (const row of rows) {
+    if (row.cells.some(isFilled)) filled.push(row)
     await ticks.next()
   }
+  const count = filled.length + read.total - read.rows.length
   const fields = names.map((name) => (name === numberColumn && !options.isUnpacked ? null : fieldNamed(name)))
-  return problemIn(names, fields, filled.length, options) ?? fileOf({ names, fields }, filled, options)
+  return problemIn(names, fields, count, options) ?? fileOf({ names, fields }, filled, options)
 }
 
 /** Returns the separator that is most frequent in the first row. */
@@ -214,7 +217,7 @@ export async function unpackFile(packed: string): Promise<string> {
   )
 }
 
-const correctionName = /^row-(\d{1,5})-(\w+)$/
+const correctionName = /^row-(\d{1,8})-(\w+)$/
 
 /** Returns the name of the control for a cell; `csv` stands for the whole row. */
 export function controlName({ number }: ImportRow, field: string): string {
@@ -222,7 +225,7 @@ export function controlName({ number }: ImportRow, field: string): string {
 }
 
 /** Returns the cells of the first row of a CSV text. Any other text is one cell. */
-async function cellsIn(text: string): Promise<string[]> {
+async function cellsIn(text: string): Promise<readonly string[]> {
   const [row = [text]] = (await parseCsv(text)) ?? []
   return row.length > maxFields ? [text] : row
 }
@@ -236,7 +239,7 @@ export async function withCorrections({ columns, headers, rows }: ImportFile, fo
     const cells = corrected.get(Number(number))
     if (cells === undefined || typeof value !== 'string') continue
     if (field === 'csv') {
-      corrected.set(Number(number), await cellsIn(value))
+      corrected.set(Number(number), [...(await cellsIn(value))])
     } else if (Object.hasOwn(storeLink.fields, field)) {
       if (!names.includes(field)) names.push(field)
       cells[names.indexOf(field)] = value

@@ -121,6 +121,7 @@ test('rejects other files, and keeps what was pasted', async () => {
     [`url\nhttps://acme.com\n${','.repeat(100)}x`, /Row 3 has more than 100 cells/],
     [`url\n"${'""'.repeat(10_001)}"`, /In row 2, a quote isn’t closed/],
     [rows(1_734), /There are 1,734 rows, and one import takes up to 1,000\. Split the file into 2 files\./],
+    [rows(20_000), /There are 20,000 rows, and one import takes up to 1,000\. Split the file into 20 files\./],
     [`url,notes\nhttps://acme.com,${'x'.repeat(1024 * 1024)}`, /The file is larger than 1 MB\. Split it/],
   ] as const) {
     const { status, page } = await send({}, file)
