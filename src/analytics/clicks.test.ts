@@ -81,7 +81,7 @@ test('logs an error for a dropped batch of raw clicks, and a warning for a waiti
       'a batch of raw clicks was dropped, because its sink never confirmed it',
       'error',
     ],
-    [`Error: ${why}`, 'raw clicks stay in the spool, because their sink does not accept them', 'warn'],
+    [`Error: ${why}`, 'raw clicks stay in the spool until this error is fixed', 'warn'],
   ])
   assert.equal(server.rows.length, 2)
 })
@@ -104,7 +104,7 @@ test('counts clicks and logs the folder, the variable and the reason if the spoo
   await eventually(() => droppedRows() === 1)
   const fix = 'Make the folder writable, or name another one in CLICKS_SPOOL.'
   const why = `ENOTDIR: not a directory, mkdir '${spool}'`
-  const meaning = 'raw clicks are dropped until their spool can be opened; statistics still count them'
+  const meaning = 'raw clicks are dropped until their spool can be written; statistics still count them'
   assert.deepEqual(problems, [[`Error: Clicks cannot be spooled in ${spool}: ${why}. ${fix}`, meaning, 'error']])
 })
 

@@ -73,10 +73,10 @@ function clicksOf(visits: readonly Visit[]): Click[] {
 }
 
 function reportSinkProblem(error: unknown): void {
-  let message = 'raw clicks stay in the spool, because their sink does not accept them'
+  let message = 'raw clicks stay in the spool until this error is fixed'
   if (error instanceof Dropped) message = 'a batch of raw clicks was dropped, because its sink never confirmed it'
   if (error instanceof SpoolUnusable) {
-    message = 'raw clicks are dropped until their spool can be opened; statistics still count them'
+    message = 'raw clicks are dropped until their spool can be written; statistics still count them'
   }
   const level = error instanceof Dropped || error instanceof SpoolUnusable ? 'error' : 'warn'
   notify({ kind: 'sink problem', error: String(error), message, level })

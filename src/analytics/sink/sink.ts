@@ -58,7 +58,7 @@ export class SinkFailure extends Error {}
 /** The sink accepted a batch, but its response does not prove that the batch is stored. */
 export class Unconfirmed extends SinkFailure {}
 
-/** The folder of the spool cannot be used. */
+/** The spool cannot be opened or written, so clicks are dropped. */
 export class SpoolUnusable extends SinkFailure {}
 
 /** The spool dropped a batch that the sink never confirmed. */

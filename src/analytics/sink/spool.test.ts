@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { clickOf, clicksOf, SinkInMemory } from '../../../test/click-rows.ts'
 import { eventually, newFolder } from '../../../test/processes.ts'
-import { SinkFailure, sinkMeters } from './sink.ts'
+import { SinkFailure, SpoolUnusable, sinkMeters } from './sink.ts'
 import { pauseAfter, Spool } from './spool.ts'
 import { openSpoolFolder } from './spool-folder.ts'
 
@@ -239,6 +239,7 @@ test('reports a failing disk once, and stores later clicks', async (t) => {
   opened.spool.put(clicksOf(3, 4))
   opened.spool.put(clicksOf(5, 5))
   assert.match(opened.problems.join(), /^Error: Clicks cannot be spooled: EEXIST[^\n]*\.$/)
+  assert.ok(opened.problems[0] instanceof SpoolUnusable, 'the clicks are dropped')
   assert.equal(metersOf(opened).given_up_rows, 3)
   rmSync(opened.folder)
   renameSync(`${opened.folder}.kept`, opened.folder)

@@ -1,5 +1,5 @@
 import { Periodic } from '../../lib/periodic.ts'
-import { type ClickRow, Dropped, type Sink, SinkFailure, Unconfirmed } from './sink.ts'
+import { type ClickRow, Dropped, type Sink, SinkFailure, SpoolUnusable, Unconfirmed } from './sink.ts'
 import type { SpooledBatch, SpoolFolder } from './spool-folder.ts'
 
 /** The pause between batches, and the longest pause after failures. Milliseconds. */
@@ -176,7 +176,9 @@ export class Spool {
       return true
     } catch (error) {
       const sentence = `Clicks cannot be spooled: ${(error as Error).message}.`
-      if (!this.#failing.has(what)) this.#options.onProblem(new SinkFailure(sentence, { cause: error }))
+      // Without the append, the clicks are lost. After any other failure, they stay on the disk.
+      const Reported = what === 'append' ? SpoolUnusable : SinkFailure
+      if (!this.#failing.has(what)) this.#options.onProblem(new Reported(sentence, { cause: error }))
       this.#failing.add(what)
       return false
     }
