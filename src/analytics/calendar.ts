@@ -4,7 +4,7 @@
  * -5.75. So an hour remains the same moment when the account's zone changes. Times are in Unix milliseconds. Pure.
  */
 import { parseTimeZones, type TimeZones } from '../accounts/time-zones.ts'
-import { LruCache } from '../lib/lru-cache.ts'
+import { memoized } from '../lib/lru-cache.ts'
 import { type OffsetSpan, TimeZone } from '../lib/time-zone.ts'
 
 export const hourMs = 3_600_000
@@ -151,16 +151,8 @@ function mod(value: number, divisor: number): number {
   return value - Math.floor(value / divisor) * divisor
 }
 
-const calendars = new LruCache<string, Calendar>(1_000)
-
 /** Returns the calendar of an account's stored `time_zones`. */
-export function calendarOf(timeZones: string): Calendar {
-  const known = calendars.get(timeZones)
-  if (known !== undefined) return known
-  const calendar = new Calendar(parseTimeZones(timeZones))
-  calendars.set(timeZones, calendar)
-  return calendar
-}
+export const calendarOf = memoized(Number.POSITIVE_INFINITY, (timeZones) => new Calendar(parseTimeZones(timeZones)))
 
 /** The calendar of accounts that never set a zone. */
 export const utc = calendarOf('[["UTC",0]]')
