@@ -63,11 +63,11 @@ export async function addClicks(db: Db, link: number, day: number, facts: DayFac
   await db.write(async (tx) => {
     const own = (await lockLinksOfAnyAccount(tx, [link])).get(link)
     assert.ok(own)
-    const places = await lockAccounts(tx, [own.account])
+    const places = await lockAccounts(tx, [own.account_id])
     const people = peopleOf(facts)
     const days = new Days(tx)
-    const [ofLink] = (await days.read([{ account: own.account, scope: scopes.link, day, id: link }])) as [Day]
-    Object.assign(ofLink, { domain: own.domain, space: own.space })
+    const [ofLink] = (await days.read([{ account: own.account_id, scope: scopes.link, day, id: link }])) as [Day]
+    Object.assign(ofLink, { domain: own.domain_id, space: own.space_id })
     addDay(ofLink.facts, facts)
     const share = shareOf(facts, link)
     for (const group of await days.read(groupKeys(own, ofLink))) addDay(group.facts, share)
@@ -75,7 +75,7 @@ export async function addClicks(db: Db, link: number, day: number, facts: DayFac
     own.clicks += people
     own.bots += sumOf(facts, 'bots')
     own.previews += sumOf(facts, 'previews')
-    if (people > 0) own.lastClickedMs = day * 86_400_000
+    if (people > 0) own.last_clicked_ms = day * 86_400_000
     await saveTotals(tx, [own])
   })
 }

@@ -72,7 +72,7 @@ test('stores a repeated batch once, without the clicks of deleted links', async 
   await storage.execute(deleteLink({ id: two }))
   const counted = await first.write(5, [click(one), click(two)])
   assert.deepEqual(
-    counted?.map((each) => each.link.link),
+    counted?.map((each) => each.link.link_id),
     [one],
   )
   assert.equal(await first.write(5, [click(one), click(two)]), null)
@@ -123,7 +123,7 @@ test('leaves out pending clicks of another node when clicks are deleted', async 
   const [before, later] = [now - 5_000, now + 60_000]
   assert.equal(await maintenance.deleteClicks(1, one), true)
   const passedOn: number[] = []
-  const passOn = (clicks: readonly CountedClick[]) => void passedOn.push(...clicks.map(({ link }) => link.link))
+  const passOn = (clicks: readonly CountedClick[]) => void passedOn.push(...clicks.map(({ link }) => link.link_id))
   const bot = { class: 'bot', facts: null, visitorUnder: null } as const
   const waiting = [click(one, { atMs: before }), click(one, { atMs: before, ...bot }), click(two, { atMs: before })]
   await first.write(1, waiting, passOn)

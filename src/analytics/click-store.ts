@@ -92,7 +92,7 @@ export class ClickStore {
    */
   take(click: Click, onCounted: OnCounted = () => undefined): Promise<boolean> {
     return this.#database.write(async (tx) => {
-      const isLeft = (_: Click, { clicks, limit }: LinkTotals) => limit !== null && clicks < limit
+      const isLeft = (_: Click, { clicks, clicks_limit }: LinkTotals) => clicks_limit !== null && clicks < clicks_limit
       return (await count(tx, [click], onCounted, isLeft)).length > 0
     })
   }
@@ -111,7 +111,7 @@ async function count(
     const link = links.get(click.link)
     if (link !== undefined && mayCount(click, link)) {
       // The start of an hour in UTC can be in another hour elsewhere, so this needs the time of a private visit.
-      const at = calendarOf(link.timeZones).hourOf(click.seenMs ?? click.atMs)
+      const at = calendarOf(link.time_zones).hourOf(click.seenMs ?? click.atMs)
       counted.push({ click, link, at, isFirst: false })
     }
   }
@@ -124,8 +124,8 @@ async function count(
 }
 
 /** Returns whether the link's clicks were deleted after the visit, which was still in the memory of a process. */
-function isForgotten({ atMs, seenMs = atMs }: Click, { forgottenMs }: LinkTotals): boolean {
-  return forgottenMs !== null && seenMs <= forgottenMs
+function isForgotten({ atMs, seenMs = atMs }: Click, { forgotten_ms }: LinkTotals): boolean {
+  return forgotten_ms !== null && seenMs <= forgotten_ms
 }
 
 /** Returns whether this is the first time that the process stores the batch. */
@@ -222,19 +222,19 @@ async function saltsOf(tx: Db, all: readonly number[]): Promise<ReadonlyMap<numb
 /** Adds clicks to all days that include them: link, domain, space and account. */
 async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
   const links = linkDaysOf(clicks)
-  const totals = new Map(links.map(({ link }) => [link.link, link]))
+  const totals = new Map(links.map(({ link }) => [link.link_id, link]))
   const places = await lockAccounts(
     tx,
-    [...totals.values()].map(({ account }) => account),
+    [...totals.values()].map(({ account_id }) => account_id),
   )
   const groups = new Map<string, GroupDay>()
   const save = (days: Days) => days.save(places, totals)
   await changeDays(tx, save, links, (day, { link, clicks: own }) => {
-    if (day.facts.hours.size === 0) Object.assign(day, { domain: link.domain, space: link.space })
+    if (day.facts.hours.size === 0) Object.assign(day, { domain: link.domain_id, space: link.space_id })
     const facts = emptyDay()
     for (const each of own) addClick(facts, each)
     addDay(day.facts, facts)
-    const share = shareOf(facts, link.link)
+    const share = shareOf(facts, link.link_id)
     for (const key of groupKeys(link, day)) {
       const name = `${key.scope} ${key.day} ${key.id}`
       const group = groups.get(name) ?? { key, facts: emptyDay() }
@@ -264,7 +264,7 @@ function linkDaysOf(clicks: readonly CountedClick[]): LinkDay[] {
     Array.from(
       Map.groupBy(ofDay, ({ link }) => link),
       ([link, own]) => {
-        return { key: { account: link.account, scope: scopes.link, day, id: link.link }, link, clicks: own }
+        return { key: { account: link.account_id, scope: scopes.link, day, id: link.link_id }, link, clicks: own }
       },
     ),
   )
@@ -300,12 +300,12 @@ async function addToTotals(tx: Db, clicks: readonly CountedClick[]): Promise<voi
   for (const { click, link } of clicks) {
     if (click.class === 'person') {
       link.clicks += click.count
-      link.lastClickedMs = Math.max(link.lastClickedMs ?? 0, click.atMs)
+      link.last_clicked_ms = Math.max(link.last_clicked_ms ?? 0, click.atMs)
     } else link[counters[click.class]] += click.count
   }
   const changed = new Set(clicks.map(({ link }) => link))
   await saveTotals(tx, [...changed])
-  const isReached = ({ clicks, limit }: LinkTotals) => limit !== null && clicks >= limit
-  const reached = [...changed].filter(isReached).map(({ link }) => link)
+  const isReached = ({ clicks, clicks_limit }: LinkTotals) => clicks_limit !== null && clicks >= clicks_limit
+  const reached = [...changed].filter(isReached).map(({ link_id }) => link_id)
   await makeStatusDue(tx, reached)
 }

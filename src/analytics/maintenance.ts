@@ -215,14 +215,14 @@ export class ClickMaintenance {
 async function lockOwnLink(tx: Db, account: number, link: number): Promise<LinkTotals | undefined> {
   const totals = (await lockLinks(tx, account, [link])).get(link)
   // Isolation must not depend on one condition of a query.
-  if (totals?.account !== account) return undefined
-  const domain = query.selectFrom('domains').select('id').where('id', '=', totals.domain)
+  if (totals?.account_id !== account) return undefined
+  const domain = query.selectFrom('domains').select('id').where('id', '=', totals.domain_id)
   return (await tx.execute(domain.where('account_id', '=', account))).length > 0 ? totals : undefined
 }
 
 /** Returns whether there are more. */
 async function deleteSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
-  const all = await daysOfLink(tx, totals.link)
+  const all = await daysOfLink(tx, totals.link_id)
   const some = all.slice(0, dayBatchSize)
   const deleted = await regroup(
     tx,
@@ -236,7 +236,7 @@ async function deleteSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
       totals.previews = Math.max(0, totals.previews - previews)
     }
   }
-  if (all.length <= dayBatchSize) await clearTotals(tx, totals.link)
+  if (all.length <= dayBatchSize) await clearTotals(tx, totals.link_id)
   else await saveTotals(tx, [totals])
   return all.length > dayBatchSize
 }
@@ -262,12 +262,11 @@ export async function moveSomeClicks(tx: Db, link: number): Promise<boolean> {
 }
 
 async function moveNewestDays(tx: Db, totals: LinkTotals): Promise<boolean> {
-  const { account } = totals
-  const isElsewhere = ({ domain, space }: Pick<Day, 'domain' | 'space'>) =>
-    domain !== totals.domain || space !== totals.space
-  const left = (await daysOfLink(tx, totals.link)).filter(isElsewhere)
+  const { account_id: account, domain_id: domain, space_id: space } = totals
+  const isElsewhere = (day: Pick<Day, 'domain' | 'space'>) => day.domain !== domain || day.space !== space
+  const left = (await daysOfLink(tx, totals.link_id)).filter(isElsewhere)
   const moves = left.slice(-dayBatchSize).map((own) => {
-    const [from, to] = [movableKeys(account, own), movableKeys(account, { ...totals, day: own.day })]
+    const [from, to] = [movableKeys(account, own), movableKeys(account, { day: own.day, domain, space })]
     return { day: own.day, from: without(to, from), to: without(from, to) }
   })
   await regroup(tx, totals, moves)
@@ -289,14 +288,14 @@ interface Move {
 
 /** Moves a link's clicks between groups, and its days to its domain and space, or deletes them. Returns these days. */
 async function regroup(tx: Db, totals: LinkTotals, moves: readonly Move[]): Promise<DayFacts[]> {
-  const { account, link: id } = totals
+  const { account_id: account, link_id: id } = totals
   const places = await lockAccounts(tx, [account])
   const days = new Days(tx)
   const own = await days.read(moves.map(({ day }): DayKey => ({ account, scope: scopes.link, day, id })))
   const moved = own.map(({ facts }) => facts)
   for (const [at, { from, to }] of moves.entries()) {
     const day = own[at] as Day
-    Object.assign(day, { domain: totals.domain, space: totals.space })
+    Object.assign(day, { domain: totals.domain_id, space: totals.space_id })
     const share = shareOf(day.facts, id)
     for (const { facts } of await days.read(from)) subtractDay(facts, share)
     if (to === 'nowhere') day.facts = emptyDay()

@@ -138,7 +138,7 @@ async function subtractSome(
   // A link was deleted, or an import has stored its day. The next attempt locks the right links.
   else if (people.keys().some((id) => !links.has(id))) return
   else {
-    for (const [id, clicks] of people) (links.get(id) as LinkTotals).recent -= clicks
+    for (const [id, clicks] of people) (links.get(id) as LinkTotals).clicks_30d -= clicks
     await saveTotals(tx, [...links.values()])
   }
   if (ids.length === batchSize) await move(tx, due, { day, scope, id: ids.at(-1) as number })

@@ -22,41 +22,23 @@ export interface Day extends DayKey {
 }
 
 /** A link's totals and groups. */
-export interface LinkTotals {
-  readonly link: number
-  readonly account: number
-  readonly domain: number
-  readonly space: number | null
-  clicks: number
-  bots: number
-  previews: number
-  /** Human clicks in the last 30 days. */
-  recent: number
-  lastClickedMs: number | null
-  readonly forgottenMs: number | null
-  readonly limit: number | null
+export interface LinkTotals extends Omit<Row<'link_clicks'>, 'clicked_ms'> {
+  readonly clicks_limit: number | null
   /** The time zones of the account. */
-  readonly timeZones: string
+  readonly time_zones: string
 }
 
 const linksWithLimit = query.selectFrom('links').select(['id', 'clicks_limit']).where('clicks_limit', 'is not', null)
 
 const linkTotals = query
   .selectFrom('link_clicks')
-  .select(['link_id as link', 'account_id as account', 'domain_id as domain', 'space_id as space'])
-  .select([
-    'clicks',
-    'bots',
-    'previews',
-    'clicks_30d as recent',
-    'last_clicked_ms as lastClickedMs',
-    'forgotten_ms as forgottenMs',
-  ])
+  .select(['link_id', 'account_id', 'domain_id', 'space_id', 'clicks', 'bots', 'previews'])
+  .select(['clicks_30d', 'last_clicked_ms', 'forgotten_ms'])
   .select(({ selectFrom }) =>
     selectFrom('accounts')
       .whereRef('accounts.id', '=', 'link_clicks.account_id')
       .select('accounts.time_zones')
-      .as('timeZones'),
+      .as('time_zones'),
   )
 
 /** Locks the account's links with these ids. */
@@ -86,7 +68,8 @@ async function lockThese(
   for (const some of parts(sorted)) {
     const locked = totals.where('link_id', 'in', some).orderBy('link_id').forUpdate()
     for (const row of await tx.execute(locked)) {
-      links.set(row.link, { ...row, timeZones: row.timeZones as string, limit: limits.get(row.link) ?? null })
+      const clicks_limit = limits.get(row.link_id) ?? null
+      links.set(row.link_id, { ...row, time_zones: row.time_zones as string, clicks_limit })
     }
   }
   return links
@@ -95,16 +78,7 @@ async function lockThese(
 /** Stores the totals of locked links. */
 export async function saveTotals(tx: Db, links: readonly LinkTotals[]): Promise<void> {
   for (const some of parts(links)) {
-    const rows = some.map((totals) => ({
-      link_id: totals.link,
-      account_id: totals.account,
-      domain_id: totals.domain,
-      clicks: totals.clicks,
-      bots: totals.bots,
-      previews: totals.previews,
-      clicks_30d: totals.recent,
-      last_clicked_ms: totals.lastClickedMs,
-    }))
+    const rows = some.map(({ space_id, forgotten_ms, clicks_limit, time_zones, ...saved }) => saved)
     await tx.execute(totalsSaved(rows))
   }
 }
@@ -249,7 +223,7 @@ export class Days {
       if (change === 0) continue
       if (day.scope === scopes.link) {
         const link = links.get(day.id)
-        if (link !== undefined) link.recent += change
+        if (link !== undefined) link.clicks_30d += change
       } else groups[day.scope].set(day.id, (groups[day.scope].get(day.id) ?? 0) + change)
     }
     await addToRecent(this.#tx, scopes.domain, groups[scopes.domain])
@@ -301,7 +275,7 @@ export async function deleteDays(tx: Db, scope: Scope, days: readonly number[], 
 }
 
 /** Returns the keys of the group days that count the clicks of a link's day. */
-export function groupKeys({ account }: LinkTotals, day: Pick<Day, 'day' | 'domain' | 'space'>): DayKey[] {
+export function groupKeys({ account_id: account }: LinkTotals, day: Pick<Day, 'day' | 'domain' | 'space'>): DayKey[] {
   return [...movableKeys(account, day), { account, scope: scopes.account, day: day.day, id: account }]
 }
 

@@ -7,11 +7,11 @@ const members = {
   /** The start of the hour, as RFC 3339. */
   at: ({ click }) => new Date(startOfHour(click.atMs)).toISOString(),
   class: ({ click }) => click.class,
-  account_id: ({ link }) => link.account,
-  domain_id: ({ link }) => link.domain,
+  account_id: ({ link }) => link.account_id,
+  domain_id: ({ link }) => link.domain_id,
   /** The link's space at that time; null for no space. */
-  space_id: ({ link }) => link.space,
-  link_id: ({ link }) => link.link,
+  space_id: ({ link }) => link.space_id,
+  link_id: ({ link }) => link.link_id,
   /** These six are null if they are unknown or the visitor asked not to be tracked. */
   country: ({ click }) => click.facts?.countries ?? null,
   referrer: ({ click }) => click.facts?.referrers ?? null,
