@@ -23,10 +23,10 @@ function newWorker(
   location: StorageLocation,
   limits?: ResourceLimits,
   clicksSink: SinkConfig | null = null,
-  onSinkProblem: (error: unknown) => void = assert.ifError,
+  onProblem: (error: unknown) => void = assert.ifError,
 ): ClickWorker {
-  const options = { location, geoipDb: null, clicksSink }
-  const worker = new ClickWorker(options, { onSinkProblem, onCountryFile: assert.ifError }, limits)
+  const options = { location, geoipDb: null, clicksSink, onProblem, onCountryFile: assert.ifError }
+  const worker = new ClickWorker(options, limits)
   t.after(() => worker.close())
   return worker
 }

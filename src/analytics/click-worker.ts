@@ -10,17 +10,21 @@ import type { Bounds } from './maintenance.ts'
 import type { SinkConfig } from './sink/open.ts'
 import { sinkMeters } from './sink/sink.ts'
 
-export interface ClickWorkerOptions {
+export interface ClickWorkerData {
   readonly location: StorageLocation
   /** The operator's country database; null for the bundled one. */
   readonly geoipDb: string | null
   /** Where raw clicks are sent; null for nowhere. */
   readonly clicksSink: SinkConfig | null
-}
-
-export interface ClickWorkerData extends ClickWorkerOptions {
   /** Identifies this process, whichever of its threads writes. */
   readonly process: string
+}
+
+export interface ClickWorkerOptions extends Omit<ClickWorkerData, 'process'> {
+  /** Gets the first error of each outage of the sink, and an error for each batch that the spool dropped. */
+  readonly onProblem: OnProblem
+  /** See `openCountries`. */
+  readonly onCountryFile: (report: CountryFileReport) => void
 }
 
 /** The response is false if the batch was stored before, the click limit is reached, or there is no such link. */
@@ -45,13 +49,6 @@ export type ClickNotice =
 /** Gets an error and the log message. The level is `warn` by default. */
 export type OnProblem = (error: unknown, message: string, level?: 'warn' | 'error') => void
 
-interface ClickWorkerListeners {
-  /** Gets the first error of each outage of the sink, and an error for each batch that the spool dropped. */
-  readonly onSinkProblem: OnProblem
-  /** See `openCountries`. */
-  readonly onCountryFile: (report: CountryFileReport) => void
-}
-
 /** Takes that may wait: a little more than a second of them. */
 const maxPending = 1_000
 /** How long the thread may take to end. Milliseconds. */
@@ -68,21 +65,17 @@ export class ClickWorker {
   ]
   readonly sinkMeters: readonly Meter[]
 
-  constructor(
-    options: ClickWorkerOptions,
-    { onSinkProblem, onCountryFile }: ClickWorkerListeners,
-    limits: ResourceLimits = resourceLimits,
-  ) {
+  constructor({ onProblem, onCountryFile, ...data }: ClickWorkerOptions, limits: ResourceLimits = resourceLimits) {
     let measured: readonly number[] = []
-    this.sinkMeters = options.clicksSink === null ? [] : sinkMeters((at) => measured[at] ?? 0)
+    this.sinkMeters = data.clicksSink === null ? [] : sinkMeters((at) => measured[at] ?? 0)
     this.#client = new WorkerClient({
       module: new URL('./worker.ts', import.meta.url),
-      workerData: { ...options, process: randomUUID() } satisfies ClickWorkerData,
+      workerData: { ...data, process: randomUUID() } satisfies ClickWorkerData,
       resourceLimits: limits,
       closeMs,
       onNotice: (notice) => {
         if (notice.kind === 'sink meters') measured = notice.values
-        else if (notice.kind === 'sink problem') onSinkProblem(notice.error, notice.message, notice.level)
+        else if (notice.kind === 'sink problem') onProblem(notice.error, notice.message, notice.level)
         else onCountryFile(notice.report)
       },
     })

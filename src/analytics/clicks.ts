@@ -2,19 +2,16 @@ import { Periodic } from '../lib/periodic.ts'
 import type { Meter, Storage } from '../storage/port.ts'
 import { deleteExpired } from '../storage/undo.ts'
 import { dayOf } from './calendar.ts'
-import type { CountryFileReport } from './capture/countries.ts'
 import type { Visit } from './capture/visit.ts'
 import { ClickQueue } from './click-queue.ts'
-import { ClickWorker, type ClickWorkerOptions, type OnProblem } from './click-worker.ts'
+import { ClickWorker, type ClickWorkerOptions } from './click-worker.ts'
 import { type Bounds, isMaintenanceDue, runAll } from './maintenance.ts'
 import { skipDaysWithoutClicks } from './recent.ts'
 
+/** `onProblem` also gets the first error of each outage of the database, and lost clicks. */
 export interface ClickOptions extends Omit<ClickWorkerOptions, 'location'> {
   /** Days for which daily aggregates are retained; 0 for no limit. */
   readonly clicksRetention: number
-  /** Gets the first error of each outage, and lost clicks. */
-  readonly onProblem: OnProblem
-  readonly onCountryFile: (report: CountryFileReport) => void
 }
 
 /** The pause between runs of the maintenance, and before a run after a change. Milliseconds. */
@@ -37,10 +34,7 @@ export class Clicks {
     const { geoipDb, clicksSink, onProblem, onCountryFile } = options
     this.#storage = storage
     this.#options = options
-    this.#worker = new ClickWorker(
-      { location: storage.location, geoipDb, clicksSink },
-      { onSinkProblem: onProblem, onCountryFile },
-    )
+    this.#worker = new ClickWorker({ location: storage.location, geoipDb, clicksSink, onProblem, onCountryFile })
     this.#queue = new ClickQueue(this.#worker, onProblem)
     this.#maintenance = new Periodic(() => this.maintain(), {
       everyMs: maintenanceMs,
