@@ -12,7 +12,7 @@ import { addHeader, addHeaders, send } from './response.ts'
 
 // A static import would also load the lazy parts of the module, such as a WebSocket client: 16 MB and a fifth of the
 // start-up time (ADR 18).
-const { createServer } = process.getBuiltinModule('node:http')
+const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http')
 
 /** Time limits for headers, whole requests and idle connections. Milliseconds. */
 const timeouts = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 72_000 }
@@ -155,9 +155,6 @@ function sendFailure(exchange: Exchange, failure: Failure): void {
     context.observer.ended(exchange, true)
   }
 }
-
-// Not a static import, as in `listener.ts`.
-const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 type ParserError = Error & { code?: string }
 
