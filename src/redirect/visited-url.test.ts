@@ -38,7 +38,19 @@ test('reads a final plus as a request for the preview', () => {
 })
 
 test('rejects undecodable and overlong aliases', () => {
-  const strange = ['/%', '/%zz', '/%ff', '/%C3', '/%ED%A0%80', '*', '', 'http:///a', `/${'a'.repeat(600)}`]
+  const strange = [
+    '/%',
+    '/%00',
+    '/a%00b+',
+    '/%zz',
+    '/%ff',
+    '/%C3',
+    '/%ED%A0%80',
+    '*',
+    '',
+    'http:///a',
+    `/${'a'.repeat(600)}`,
+  ]
   for (const target of strange) assert.deepEqual(pathOf(target), { kind: 'undecodable' }, target)
 })
 

@@ -55,7 +55,8 @@ function parsePath(path: string): VisitedPath {
   if (!path.startsWith('/')) return { kind: 'undecodable' }
   const encoded = path.slice(1)
   const text = isPlain.test(encoded) ? encoded : decodePercent(encoded)
-  if (text === null || text.length > maxAliasLength) return { kind: 'undecodable' }
+  // No alias has U+0000, which PostgreSQL rejects.
+  if (text === null || text.length > maxAliasLength || text.includes('\0')) return { kind: 'undecodable' }
   const decoded = text.endsWith('/') ? text.slice(0, -1) : text
   if (decoded === '') return { kind: 'homepage' }
   const asksForPreview = decoded.endsWith('+')

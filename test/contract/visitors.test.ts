@@ -105,7 +105,7 @@ test('the stored state of a link decides between its URL, its expiration URL, th
       assert.deepEqual([own.status, elsewhere.status, location(elsewhere)], [status, 302, to], path)
     }
   }
-  for (const path of ['none', 'none+', '%ff', '']) {
+  for (const path of ['none', 'none+', '%ff', '%00', '']) {
     assert.equal((await app.visit(`${host}/${path}`)).status, path === '' ? 302 : 404, path)
     assert.equal(location(await app.visit(`http://lost.acme.com/${path}`)), lost, path)
   }
