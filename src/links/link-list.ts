@@ -1,5 +1,5 @@
 /** Lists of links, and their names. The dashboard also lists idle links, and links that end soon or ended recently. */
-import { setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
 import { optional } from '../forms/form.ts'
 import { type ListQuery, listQueryOf, pageRequestOf } from '../forms/list-query.ts'
 import { oneOf } from '../forms/rules.ts'
@@ -94,7 +94,9 @@ export async function* linkBatches(
     after = (rows.at(-1) as LinkRow).id
     const took = Math.min(maxBatchMs, performance.now() - start)
     const before = performance.eventLoopUtilization()
-    await wait(took * busy * maxPause)
+    const pause = took * busy * maxPause
+    // A timer takes at least a millisecond.
+    await (pause < 1 ? nextTick() : wait(pause))
     busy = performance.eventLoopUtilization(before).utilization
   }
 }
