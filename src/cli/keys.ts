@@ -8,6 +8,7 @@ import {
   accountId,
   duration,
   flag,
+  idFrom,
   keyReference,
   lifetime,
   optional,
@@ -89,13 +90,15 @@ example if you lose the new key. Each rotation creates another key and never ext
   }),
 }
 
-/** Returns the key with this ID or name, active keys first. Throws `StartupFailure` or, for several, `WrongUse`. */
-async function chooseKey(db: Db, reference: number | string): Promise<Key> {
-  const keys = (await listKeys(db, null)).filter(({ id, name }) => reference === id || reference === name)
+/** Returns the key with this ID, or else with this name, active keys first. Throws `StartupFailure` or, for several, `WrongUse`. */
+async function chooseKey(db: Db, reference: string): Promise<Key> {
+  const all = await listKeys(db, null)
+  const withId = all.filter(({ id }) => String(id) === reference)
+  const keys = withId.length > 0 ? withId : all.filter(({ name }) => name === reference)
   const active = keys.filter((key) => statusOf(key) === 'active')
   const [key, ...others] = active.length > 0 ? active : keys
   if (key === undefined) {
-    const problem = typeof reference === 'number' ? `Key ${reference} doesn't exist` : 'No key has that name'
+    const problem = idFrom(reference) !== undefined ? `Key ${reference} doesn't exist` : 'No key has that name'
     throw new StartupFailure(`${problem}. To see all keys, run "${program} keys list".`)
   }
   if (others.length === 0) return key

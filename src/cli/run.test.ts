@@ -101,6 +101,9 @@ test('accepts a key by name unless several keys have it, and returns 1 for an un
   await fails('keys list --account 3', 1, noAccount)
   await fails('keys create --name ci --account 3', 1, noAccount)
   await fails('keys rotate 7', 1, 'Key 7 doesn\'t exist. To see all keys, run "npx waymark keys list".')
+  for (const name of ['42', '1']) await say(`keys create --name ${name}`)
+  assert.equal(await say('keys revoke 42'), 'Key 4 (42) is revoked.')
+  assert.equal(await say('keys revoke 1'), 'Key 1 (ci) is revoked.', 'an ID comes before a name')
   await fails('keys revoke unknown', 1, 'No key has that name. To see all keys, run "npx waymark keys list".')
 })
 
