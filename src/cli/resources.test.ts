@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newPlace, typed } from '../../test/command-line.ts'
 import { addClicks, dayOf, manyPeople } from '../../test/days.ts'
+import { fillLinks } from '../../test/links.ts'
+import { query } from '../storage/schema.ts'
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   test(`creates, lists, updates and deletes domains, spaces and tags on ${engine}`, async (t) => {
@@ -69,6 +71,20 @@ test('asks before it deletes or merges, with the number of links', async (t) => 
     await fails(line, 2, `${question}\nCan't ask without a terminal. Add --yes to confirm.`)
   }
   assert.equal((await run('tags delete Sale', typed(['y\n']))).stdout, 'The tag Sale was deleted.\n')
+})
+
+test('counts the links of a domain and a tag exactly, and those of a space up to 1,000', async (t) => {
+  const { storage, say, run } = await newPlace(t)
+  await say('domains create go.acme.com')
+  await say('spaces create Summer')
+  await say('tags create Sale')
+  await storage.execute(fillLinks({ account: 1, domain: 1 }, 1, 1_001))
+  const asked = async (line: string) => (await run(line, typed(['n\n']))).stderr
+  await say('links update l1 --tag Sale')
+  assert.match(await asked('domains delete 1 --links delete'), /\? Its 1,001 links will be deleted, too\. /)
+  await storage.execute(query.updateTable('links').set({ space_id: 1 }))
+  assert.match(await asked('spaces delete Summer'), /\? Its more than 1,000 links will stay, without a space\. /)
+  assert.match(await asked('tags delete Sale'), /\? Its 1 link will stay/)
 })
 
 test('names the argument, the rule and the next step in each error', async (t) => {

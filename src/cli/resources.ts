@@ -29,7 +29,8 @@ interface Kind {
   readonly operations: Operations
   /** Running servers read changes from the database. */
   readonly actions: (db: Storage) => ResourceHandlers<NamedRecord>
-  readonly countLinks: (db: Db, account: number, id: number) => Promise<number>
+  /** Counts the links of a record, in words. Null if it has none. */
+  readonly linksOf: (db: Db, account: number, id: number) => Promise<string | null>
   /** What happens to the links of a deleted record. */
   readonly effect: string
 }
@@ -38,25 +39,28 @@ const kinds: Readonly<Record<KindName, Kind>> = {
   domain: {
     operations: domainOperations,
     actions: (db) => domainActions(db, { removals, onChange: async () => undefined }),
-    countLinks: async (db, account, id) => (await countLinks(db, account, id)).links,
+    linksOf: async (db, account, id) => inWords((await countLinks(db, account, id)).links),
     effect: 'will be deleted, too',
   },
   space: {
     operations: spaceOperations,
     actions: (db) => spaceActions(db, removals),
-    countLinks: async (db, account, id) => (await countLinksIn(db, account, 'space_id', [id])).get(id) ?? 0,
+    linksOf: async (db, account, id) => {
+      const links = (await countLinksIn(db, account, 'space_id', [id])).get(id) ?? 0
+      return links < maxCountedLinks ? inWords(links) : `more than ${inWords(maxCountedLinks - 1)}`
+    },
     effect: 'will stay, without a space',
   },
   tag: {
     operations: tagOperations,
     actions: (db) => tagActions(db, removals),
-    countLinks: countTagged,
+    linksOf: async (db, account, id) => inWords((await tagRecords.find(db, account, id))?.record.links ?? 0),
     effect: 'will stay, without the tag',
   },
 }
 
-async function countTagged(db: Db, account: number, id: number): Promise<number> {
-  return (await tagRecords.find(db, account, id))?.record.links ?? 0
+function inWords(links: number): string | null {
+  return links === 0 ? null : quantity(links, 'link')
 }
 
 const asJson = flag('print the record as JSON')
@@ -161,13 +165,11 @@ function deleteCommand(kind: KindName): Command {
     run: async (db, { operand, yes, account, ...options }, terminal) => {
       const record = await chooseRecord(db, account, kind, operand, kind.toUpperCase())
       const fields = query === undefined ? {} : givenFields(query, options)
-      const links = await kinds[kind].countLinks(db, account, record.id)
-      if (kind === 'domain' && links > 0 && fields.links === undefined) {
-        throw new StartupFailure(
-          `The domain ${record.name} has ${linkCount(links)}. To delete them too, add "--links delete".`,
-        )
+      const links = await kinds[kind].linksOf(db, account, record.id)
+      if (kind === 'domain' && links !== null && fields.links === undefined) {
+        throw new StartupFailure(`The domain ${record.name} has ${links}. To delete them too, add "--links delete".`)
       }
-      const effect = links === 0 ? '' : ` Its ${linkCount(links)} ${kinds[kind].effect}.`
+      const effect = links === null ? '' : ` Its ${links} ${kinds[kind].effect}.`
       const question = `Delete the ${kind} ${record.name}?${effect}`
       if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing deleted.', code: 1 }
       const remove = () => kinds[kind].actions(db).remove(account, record.id, fields, null)
@@ -189,7 +191,7 @@ function mergeCommand(): Command {
     run: async (db, { operand, into: other, yes, account, json: isJson }, terminal) => {
       const tag = await chooseRecord(db, account, 'tag', operand, 'TAG')
       const into = await chooseRecord(db, account, 'tag', other, '--into')
-      const links = linkCount(await countTagged(db, account, tag.id))
+      const links = (await kinds.tag.linksOf(db, account, tag.id)) ?? 'no links'
       const question = `Merge the tag ${tag.name}, with ${links}, into ${into.name}, and delete ${tag.name}?`
       if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing changed.', code: 1 }
       const fields = { into: into.id }
@@ -198,8 +200,4 @@ function mergeCommand(): Command {
       return isJson ? json(record) : `The tag ${tag.name} was merged into ${record.name}.`
     },
   })
-}
-
-function linkCount(links: number): string {
-  return links === maxCountedLinks ? `more than ${quantity(links - 1, 'link')}` : quantity(links, 'link')
 }
