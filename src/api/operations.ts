@@ -78,30 +78,16 @@ export function idOf({ params: { id = '' } }: WithParams, what: string): number 
   return found(positiveInteger(id), what)
 }
 
+type BodyParts = Pick<Body, 'form' | 'example'>
+
 /** The properties of a resource's operations that do not follow from its name. */
 interface Described {
   readonly description: string
   readonly record: TSchema
   readonly listQuery: Form<ListQuery>
-  readonly store: {
-    readonly form: Form<unknown>
-    readonly example: Fields
-    readonly refused: Fields
-    readonly failures: readonly ApiErrorCode[]
-    readonly description?: string
-  }
-  readonly update: {
-    readonly form: Form<unknown>
-    readonly example: Fields
-    readonly description: string
-    readonly failures?: readonly ApiErrorCode[]
-  }
-  readonly delete?: {
-    readonly description: string
-    readonly query: Form<unknown>
-    readonly refused: Fields
-    readonly failures: readonly ApiErrorCode[]
-  }
+  readonly store: BodyParts & Required<Pick<Operation, 'refused' | 'failures'>> & { readonly description?: string }
+  readonly update: BodyParts & Pick<Operation, 'description'> & Partial<Pick<Operation, 'failures'>>
+  readonly delete?: Required<Pick<Operation, 'description' | 'query' | 'refused' | 'failures'>>
   readonly example: object
 }
 
