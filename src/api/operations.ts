@@ -178,12 +178,16 @@ export async function insertRecord<Shown>(
 
 const conditions: readonly RequestHeader[] = ['If-Match', 'If-None-Match']
 
-const bodyFailures: readonly ApiErrorCode[] = [
+/** Failures of every request with a body. */
+export const bodyFailures: readonly ApiErrorCode[] = [
   'malformed_body',
   'body_too_large',
   'unsupported_media_type',
   'validation_failed',
 ]
+
+/** Failures of requests with an `Idempotency-Key`. */
+export const idempotencyFailures: readonly ApiErrorCode[] = ['idempotency_in_progress', 'idempotency_key_reused']
 
 /** Describes the five operations of a resource. Updates have two methods. */
 export function operationsOf(plural: ResourceName, described: Described): Operations {
@@ -250,7 +254,7 @@ function writesOf(plural: ResourceName, described: Described): Omit<Operations, 
         status: 201,
         headers: ['Location', 'ETag', 'Idempotency-Replayed'],
       },
-      failures: [...store.failures, ...bodyFailures, 'idempotency_in_progress', 'idempotency_key_reused'],
+      failures: [...store.failures, ...bodyFailures, ...idempotencyFailures],
     },
     put: { ...patch, method: 'PUT', id: `${patch.id}ByPut`, summary: `${patch.summary} (PUT)` },
     patch,

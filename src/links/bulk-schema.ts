@@ -1,6 +1,6 @@
 /** The forms and operations of bulk requests. */
 import { isObject, Table, tooManyMembers } from '../api/body.ts'
-import type { Body, Operation } from '../api/operations.ts'
+import { type Body, bodyFailures, idempotencyFailures, type Operation } from '../api/operations.ts'
 import { Failure, validationFailed } from '../errors.ts'
 import { type Field, type Form, form, list, optional, type Reading } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
@@ -177,16 +177,7 @@ function operationOf(
       example: { data: [row], meta: { succeeded: 1, failed: 0 } },
       optionalHeaders: ['Idempotency-Replayed'],
     },
-    failures: [
-      'precondition_failed',
-      'malformed_body',
-      'body_too_large',
-      'unsupported_media_type',
-      'validation_failed',
-      'bulk_rejected',
-      'idempotency_in_progress',
-      'idempotency_key_reused',
-    ],
+    failures: ['precondition_failed', ...bodyFailures, 'bulk_rejected', ...idempotencyFailures],
   }
 }
 

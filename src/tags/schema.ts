@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Static, TString } from 'typebox'
-import { type Operation, operationsOf } from '../api/operations.ts'
+import { bodyFailures, type Operation, operationsOf } from '../api/operations.ts'
 import { change, form, type LabelsOf, optional, required } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
@@ -89,12 +89,5 @@ export const mergeTag: Operation = {
     example: { data: { ...example, id: 2, links: 12 } },
     headers: ['ETag'],
   },
-  failures: [
-    'not_found',
-    'precondition_failed',
-    'malformed_body',
-    'body_too_large',
-    'unsupported_media_type',
-    'validation_failed',
-  ],
+  failures: ['not_found', 'precondition_failed', ...bodyFailures],
 }
