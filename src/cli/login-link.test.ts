@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { newPlace } from '../../test/command-line.ts'
 import { storeAddresses } from '../instance/store.ts'
-import { listSessions, signInByToken } from '../sessions/store.ts'
+import { findSession, listSessions, signInByToken } from '../sessions/store.ts'
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   test(`prints a link that signs in to the only account once: ${engine}`, async (t) => {
@@ -12,7 +12,8 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const { code, stdout } = await run('login-link')
     assert.equal(code, 0)
     const [, token = ''] = /^http:\/\/localhost:3000\/app\/sign-in#(wml_[\w-]{43})\n$/.exec(stdout) ?? []
-    assert.equal((await signInByToken(storage, token, 'x'))?.account_id, 1)
+    const secret = await signInByToken(storage, token, 'x')
+    assert.equal((await findSession(storage, String(secret)))?.account.id, 1)
     assert.equal(await signInByToken(storage, token, 'x'), undefined)
   })
 }
@@ -28,7 +29,8 @@ test('--json prints the URL, the account and the expiration in 30 minutes', asyn
   assert.ok(madeAt >= before && madeAt <= after)
   const token = new URL(url).hash.slice(1)
   assert.equal(await signInByToken(storage, token, 'x', madeAt + 30 * 60_000), undefined)
-  assert.equal((await signInByToken(storage, token, 'x', madeAt + 30 * 60_000 - 1))?.account_id, 2)
+  const secret = await signInByToken(storage, token, 'x', madeAt + 30 * 60_000 - 1)
+  assert.equal((await findSession(storage, String(secret)))?.account.id, 2)
 })
 
 test('--name names the session, trimmed and in NFC', async (t) => {

@@ -11,7 +11,6 @@ import {
   findSession,
   insertLoginToken,
   listSessions,
-  type NewSession,
   removeSession,
   removeSessions,
   signInByKey,
@@ -64,8 +63,11 @@ function actionsOf(model: Model, { who, which }: Pick<Step, 'who' | 'which'>) {
   const { storage, tokens, keys, ids } = model
   const account = ids[who] as number
   const chosen = model.sessions[which % Math.max(1, model.sessions.length)]
-  const add = (owner: number, key: number | null, { id, secret }: NewSession) =>
-    model.sessions.push({ owner, key, id, secret, endsAt: model.now + sessionLifetimeMs })
+  const add = async (owner: number, key: number | null, secret: string) => {
+    const session = (await findSession(storage, secret, model.now)) ?? assert.fail('The session is not open.')
+    assert.equal(session.account.id, owner)
+    model.sessions.push({ owner, key, id: session.id, secret, endsAt: model.now + sessionLifetimeMs })
+  }
   const end = (isOver: (session: KnownSession) => boolean) => {
     model.ended.push(...model.sessions.filter(isOver))
     model.sessions = model.sessions.filter((session) => !isOver(session))
@@ -82,14 +84,14 @@ function actionsOf(model: Model, { who, which }: Pick<Step, 'who' | 'which'>) {
     useLink: async () => {
       const link = tokens[which % Math.max(1, tokens.length)]
       if (link === undefined) return
-      const session = await signInByToken(storage, link.token, 'x', model.now)
-      assert.equal(session?.account_id, link.isUsed || link.endsAt <= model.now ? undefined : link.owner)
+      const secret = await signInByToken(storage, link.token, 'x', model.now)
+      assert.equal(secret === undefined, link.isUsed || link.endsAt <= model.now)
       link.isUsed = true
-      if (session !== undefined) add(link.owner, null, session)
+      if (secret !== undefined) await add(link.owner, null, secret)
     },
     useKey: async () => {
       const key = keys[who] as number
-      add(account, key, await signInByKey(storage, account, key, 'x', model.now))
+      await add(account, key, await signInByKey(storage, account, key, 'x', model.now))
     },
     /** Another account cannot revoke the key. The account then gets a new key. */
     revoke: async () => {

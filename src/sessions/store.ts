@@ -6,13 +6,6 @@ import { generateToken, hashToken, isWellFormedToken, sessionLifetimeMs } from '
 /** An open session with its account. */
 export type Session = NonNullable<Awaited<ReturnType<typeof findSession>>>
 
-/** A new session and its secret, which is not stored. */
-export interface NewSession {
-  readonly id: number
-  readonly account_id: number
-  readonly secret: string
-}
-
 /** Default lifetime of sign-in links. Milliseconds. */
 export const loginLifetimeMs = 30 * 60 * 1_000
 /** Maximum number of open sessions per account. A new session then ends the oldest. */
@@ -62,15 +55,15 @@ export function insertLoginToken(db: Db, account: number, options: LoginOptions 
 }
 
 /**
- * Starts a session with a token, and deletes the token. Returns undefined if the token is unknown, used or expired, or if
- * the session that created it has ended.
+ * Starts a session with a token, and deletes the token. Returns the secret of the session, or undefined if the token is
+ * unknown, used or expired, or if the session that created it has ended.
  */
 export async function signInByToken(
   db: Db,
   token: string,
   browser: string,
   now = Date.now(),
-): Promise<NewSession | undefined> {
+): Promise<string | undefined> {
   if (!isWellFormedToken('login', token)) return undefined
   return db.write(async (tx) => {
     // Where transactions overlap, the second waits and finds no row.
@@ -88,14 +81,11 @@ export async function signInByToken(
   })
 }
 
-/** Starts a session with one of the account's valid keys. The session ends when the key is revoked or expires. */
-export function signInByKey(
-  db: Db,
-  account: number,
-  key: number,
-  browser: string,
-  now = Date.now(),
-): Promise<NewSession> {
+/**
+ * Starts a session with one of the account's valid keys, and returns its secret. The session ends when the key is revoked
+ * or expires.
+ */
+export function signInByKey(db: Db, account: number, key: number, browser: string, now = Date.now()): Promise<string> {
   return db.write((tx) => startSession(tx, account, { key, name: null, browser, now }))
 }
 
@@ -183,8 +173,11 @@ interface StartOptions {
   readonly now: number
 }
 
-/** Starts a session. Deletes expired sessions, and the account's oldest sessions beyond `maxSessions`. */
-async function startSession(tx: Db, account: number, { key, name, browser, now }: StartOptions): Promise<NewSession> {
+/**
+ * Starts a session and returns its secret, which is not stored. Deletes expired sessions, and the account's oldest sessions
+ * beyond `maxSessions`.
+ */
+async function startSession(tx: Db, account: number, { key, name, browser, now }: StartOptions): Promise<string> {
   const secret = generateToken('session')
   await tx.execute(query.deleteFrom('sessions').where('expires_at', '<=', timeOf(now)))
   const oldest = query
@@ -195,22 +188,19 @@ async function startSession(tx: Db, account: number, { key, name, browser, now }
     .limit(1)
     .offset(maxSessions - 1)
   await tx.execute(query.deleteFrom('sessions').where('account_id', '=', account).where('id', '<=', oldest))
-  const [row] = await tx.execute(
-    query
-      .insertInto('sessions')
-      .values({
-        account_id: account,
-        key_id: key,
-        hash: hashToken(secret),
-        name,
-        browser,
-        created_at: timeOf(now),
-        last_used_at: timeOf(now),
-        expires_at: timeOf(now + sessionLifetimeMs),
-      })
-      .returning('id'),
+  await tx.execute(
+    query.insertInto('sessions').values({
+      account_id: account,
+      key_id: key,
+      hash: hashToken(secret),
+      name,
+      browser,
+      created_at: timeOf(now),
+      last_used_at: timeOf(now),
+      expires_at: timeOf(now + sessionLifetimeMs),
+    }),
   )
-  return { id: (row as { id: number }).id, account_id: account, secret }
+  return secret
 }
 
 async function recordUse(db: Db, account: number, id: number, now: number): Promise<void> {

@@ -29,7 +29,7 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, rateLimits 
     const next = shortReturnPath(fields.next)
     const result = await begin(fields, browserLabel(exchange.headers['user-agent']))
     const before = await pages.sessionOf(exchange)
-    if ('refusal' in result) {
+    if (typeof result !== 'string') {
       // A browser that opens the link a second time is already signed in.
       if (before !== undefined && fields.token !== undefined)
         return pages.redirect(exchange, new Redirect(next, { code: 'signed-in' }))
@@ -40,7 +40,7 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, rateLimits 
     }
     // Ends the browser's previous session: secrets never outlive a sign-in.
     if (before !== undefined) await removeSession(db, before.account.id, before.id)
-    setSessionCookie(exchange, pages.isSecure(exchange), result.secret)
+    setSessionCookie(exchange, pages.isSecure(exchange), result)
     return pages.redirect(exchange, new Redirect(next))
   })
 
@@ -55,12 +55,12 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, rateLimits 
     return pages.redirect(exchange, new Redirect(shortReturnPath(fields.next)))
   })
 
-  /** Returns a session, or the field with the error. */
+  /** Starts a session. Returns its secret, or the field with the error. */
   async function begin({ token, api_key: key }: Fields, browser: string) {
     if (typeof token === 'string' && token !== '') {
       // People may paste the whole link.
-      const session = await signInByToken(db, token.trim().replace(/^.*#/, ''), browser)
-      return session ?? new Refusal('not_allowed.secret', { reason: linkUsedOrExpired }).at('token')
+      const secret = await signInByToken(db, token.trim().replace(/^.*#/, ''), browser)
+      return secret ?? new Refusal('not_allowed.secret', { reason: linkUsedOrExpired }).at('token')
     }
     const refused = (reason: string) => new Refusal('not_allowed.secret', { reason }).at('api_key')
     if (typeof key !== 'string' || key.trim() === '') return refused('Paste an API key, or open a sign-in link.')
