@@ -73,7 +73,7 @@ test('asks before it deletes or merges, with the number of links', async (t) => 
   assert.equal((await run('tags delete Sale', typed(['y\n']))).stdout, 'The tag Sale was deleted.\n')
 })
 
-test('counts the links of a domain and a tag exactly, and those of a space up to 1,000', async (t) => {
+test('counts all links of a domain or a tag, and up to 1,000 links of a space', async (t) => {
   const { storage, say, run } = await newPlace(t)
   await say('domains create go.acme.com')
   await say('spaces create Summer')
