@@ -10,7 +10,7 @@ import { type App, buildApp } from '../src/app/app.ts'
 import type { Listener } from '../src/http/listener.ts'
 import type { Router } from '../src/http/router.ts'
 import type { Scope } from '../src/keys/scope.ts'
-import { createKey, type IssuedKey, revokeKey } from '../src/keys/store.ts'
+import { createKey, type IssuedKey, type Key, revokeKey } from '../src/keys/store.ts'
 import { listen } from '../src/process/listen.ts'
 import { logTo } from '../src/process/log.ts'
 import type { Storage, StorageLocation } from '../src/storage/port.ts'
@@ -73,7 +73,7 @@ export interface TestApp {
   createKey(options?: KeyOptions): Promise<string>
   /** The whole record as well, for what needs its id. */
   issueKey(options?: KeyOptions): Promise<IssuedKey>
-  revokeKey(id: number): Promise<void>
+  revokeKey(key: Pick<Key, 'id' | 'account_id'>): Promise<void>
   /** Sends a request with the app's own key, unless told otherwise, and checks what every answer must be. */
   send(method: string, path: string, request?: Request): Promise<Answer>
   /** Asks the visitors' listener for a URL such as `http://go.acme.com/summer`, as a browser does. */
@@ -167,7 +167,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     createAccount: async () => (await createAccount(storage, 'Another')).id,
     createKey: async (wanted) => (await issueKey(wanted)).secret,
     issueKey,
-    revokeKey: async (id) => void (await revokeKey(storage, id)),
+    revokeKey: async ({ id, account_id }) => void (await revokeKey(storage, account_id, id)),
     send: async (method, path, request = {}) => {
       const target = { agent, port, method, path }
       let answer = await sendRequest(target, { key, ...request })

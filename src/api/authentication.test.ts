@@ -28,7 +28,7 @@ function assertUnauthorised({ status, headers, body, text }: Answer, code: strin
 const wellFormed = await app.createKey()
 const expired = await app.createKey({ expiresAt: new Date(Date.now() - 1) })
 const revoked = await app.issueKey()
-await app.revokeKey(revoked.key.id)
+await app.revokeKey(revoked.key)
 const unknown = await (await startApp()).createKey()
 
 /** The same key with its character at `index` replaced by another of the alphabet. */

@@ -76,15 +76,18 @@ export const keyCommands = {
     },
     notes: `The new key has the lifetime that the old key was created with. Until the old key expires, you can rotate it again, for
 example if you lose the new key. Each rotation creates another key and never extends the old one.`,
-    run: async (db, { operand, overlap, json: isJson }) =>
-      formatIssued(await rotateKey(db, (await chooseKey(db, operand)).id, overlap), isJson),
+    run: async (db, { operand, overlap, json: isJson }) => {
+      const { account_id, id } = await chooseKey(db, operand)
+      return formatIssued(await rotateKey(db, account_id, id, overlap), isJson)
+    },
   }),
 
   revoke: recordCommand({
     summary: 'Revoke an API key. Running servers reject it within 10 seconds.',
     arguments: { operand: keyOperand('revoke'), json: flag('print the full record as JSON') },
     run: async (db, { operand, json: isJson }) => {
-      const key = await revokeKey(db, (await chooseKey(db, operand)).id)
+      const { account_id, id } = await chooseKey(db, operand)
+      const key = await revokeKey(db, account_id, id)
       return isJson ? json(withStatus(key)) : `Key ${key.id} (${key.name}) is revoked.`
     },
   }),

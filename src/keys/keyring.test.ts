@@ -48,7 +48,7 @@ test('caches 401 for unknown and revoked keys for five seconds, without evicting
   t.mock.method(performance, 'now', () => now)
   const [good = '', revoked = ''] = await issue(2)
   await keyring.identify(good)
-  await revokeKey(storage, 2)
+  await revokeKey(storage, 1, 2)
   for (const secret of [revoked, ...Array.from({ length: 20 }, generateKey)]) {
     const first = keyring.identify(secret)
     assert.ok(first instanceof Promise)

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { createAccount } from '../accounts/store.ts'
 import type { Storage } from '../storage/port.ts'
-import { createKey, type Key, listKeys, revokeOwnKey, rotateKey } from './store.ts'
+import { createKey, type Key, listKeys, revokeKey, rotateKey } from './store.ts'
 
 const day = 86_400_000
 
@@ -28,7 +28,7 @@ const isNearly = (actual: number | null | undefined, expected: number) =>
 
 test('rotation issues a key with the original lifetime', async (t) => {
   const storage = await withKey(t, 90 * day)
-  const { key } = await rotateKey(storage, 1, 7 * day)
+  const { key } = await rotateKey(storage, 1, 1, 7 * day)
   assert.deepEqual([key.id, key.name, key.scopes, lifetimeOf(key)], [2, 'ci', ['spaces:read'], 90 * day])
   isNearly((await lifetimes(storage))[0], 7 * day)
 })
@@ -36,10 +36,10 @@ test('rotation issues a key with the original lifetime', async (t) => {
 test('rotates an old key again without extending it', async (t) => {
   for (const lifetime of [90 * day, null]) {
     const storage = await withKey(t, lifetime)
-    await rotateKey(storage, 1, 7 * day)
-    assert.equal(lifetimeOf((await rotateKey(storage, 1, 30 * day)).key), lifetime)
+    await rotateKey(storage, 1, 1, 7 * day)
+    assert.equal(lifetimeOf((await rotateKey(storage, 1, 1, 30 * day)).key), lifetime)
     isNearly((await lifetimes(storage))[0], 7 * day)
-    assert.equal(lifetimeOf((await rotateKey(storage, 1, day)).key), lifetime)
+    assert.equal(lifetimeOf((await rotateKey(storage, 1, 1, day)).key), lifetime)
     isNearly((await lifetimes(storage))[0], day)
   }
 })
@@ -51,10 +51,12 @@ test('throws not_found for another account’s key', async (t) => {
     [other, 1],
     [1, 2],
   ] as const) {
-    await assert.rejects(revokeOwnKey(storage, account, id), { code: 'not_found' })
+    await assert.rejects(revokeKey(storage, account, id), { code: 'not_found' })
+    await assert.rejects(rotateKey(storage, account, id, day), { code: 'not_found' })
   }
-  assert.equal((await listKeys(storage, 1))[0]?.revoked_at, null)
-  const { revoked_at } = await revokeOwnKey(storage, 1, 1)
+  const [key, ...others] = await listKeys(storage, null)
+  assert.deepEqual([key?.revoked_at, key?.expires_at, others], [null, null, []])
+  const { revoked_at } = await revokeKey(storage, 1, 1)
   assert.notEqual(revoked_at, null)
-  assert.equal((await revokeOwnKey(storage, 1, 1)).revoked_at, revoked_at)
+  assert.equal((await revokeKey(storage, 1, 1)).revoked_at, revoked_at)
 })

@@ -84,16 +84,16 @@ export async function findOwnKey(db: Db, account: number, id: number) {
 
 /**
  * Issues a replacement for a key, with the same original lifetime. The old key expires in `overlapMs` at the latest, and can
- * be rotated again until then. Throws `not_found` if the key does not exist or is not active.
+ * be rotated again until then. Throws `not_found` if the account has no such key, or it is not active.
  */
-export function rotateKey(db: Db, id: number, overlapMs: number): Promise<IssuedKey> {
+export function rotateKey(db: Db, account: number, id: number, overlapMs: number): Promise<IssuedKey> {
   return db.write(async (tx) => {
     const now = Date.now()
-    const [row] = await tx.execute(keys.where('id', '=', id).forUpdate())
+    const [row] = await tx.execute(keys.where('id', '=', id).where('account_id', '=', account).forUpdate())
     const old = found(row, 'key')
     if (statusOf(old, now) !== 'active') throw notFound('active key: that one is revoked or has expired')
     const issued = await createKey(tx, {
-      account: old.account_id,
+      account,
       name: old.name,
       scopes: scopesOf(old),
       lifetimeMs: old.lifetime_ms,
@@ -110,21 +110,14 @@ export function rotateKey(db: Db, id: number, overlapMs: number): Promise<Issued
   })
 }
 
-/** Revokes a key. Revoking it again changes nothing. Throws `not_found`. */
-export function revokeKey(db: Db, id: number): Promise<Key> {
+/** Revokes one of the account's keys. Revoking it again changes nothing. Throws `not_found`. */
+export function revokeKey(db: Db, account: number, id: number): Promise<Key> {
   return db.write(async (tx) => {
     const revoked_at = new Date().toISOString()
-    await tx.execute(query.updateTable('keys').set({ revoked_at }).where('id', '=', id).where('revoked_at', 'is', null))
-    const [row] = await tx.execute(keys.where('id', '=', id))
+    const revoked = query.updateTable('keys').set({ revoked_at }).where('id', '=', id).where('account_id', '=', account)
+    await tx.execute(revoked.where('revoked_at', 'is', null))
+    const [row] = await tx.execute(keys.where('id', '=', id).where('account_id', '=', account))
     return toKey(found(row, 'key'))
-  })
-}
-
-/** Revokes one of the account's keys. Revoking it again changes nothing. Throws `not_found`. */
-export async function revokeOwnKey(db: Db, account: number, id: number): Promise<Key> {
-  return db.write(async (tx) => {
-    found(await findOwnKey(tx, account, id), 'key')
-    return revokeKey(tx, id)
   })
 }
 

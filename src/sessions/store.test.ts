@@ -6,7 +6,7 @@ import { newStorage } from '../../test/engine.ts'
 import { withMethods } from '../../test/failing-storage.ts'
 import { createAccount } from '../accounts/store.ts'
 import { Failure } from '../errors.ts'
-import { createKey, revokeOwnKey } from '../keys/store.ts'
+import { createKey, revokeKey } from '../keys/store.ts'
 import type { Storage } from '../storage/port.ts'
 import { isRead, query } from '../storage/schema.ts'
 import {
@@ -130,7 +130,7 @@ test('a sign-in link of a session works only while that session is open', async 
   assert.notEqual(await use(valid), undefined)
   await removeSession(storage, 1, ended)
   assert.equal(await use(gone), undefined)
-  await revokeOwnKey(storage, 1, key)
+  await revokeKey(storage, 1, key)
   assert.equal(await use(revoked), undefined)
 })
 

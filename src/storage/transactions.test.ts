@@ -105,14 +105,14 @@ test('rotates and revokes keys, and records their uses, at the same time', async
   const many = 10
   const wanted = { account, name: 'ci', scopes: ['*'], lifetimeMs: null } as const
   const { key } = await createKey(storage, wanted)
-  const ids = await times(many, async () => (await rotateKey(storage, key.id, 1_000)).key.id)
+  const ids = await times(many, async () => (await rotateKey(storage, account, key.id, 1_000)).key.id)
   assert.equal(new Set(ids).size, many)
   const uses = (order: readonly number[]) => new Map(order.map((id) => [id, new Date().toISOString()]))
   await Promise.all([
     ...Array.from({ length: 10 }, (_, n) => recordUses(storage, uses(n % 2 === 0 ? ids : ids.toReversed()))),
-    ...ids.map((id) => revokeKey(storage, id)),
+    ...ids.map((id) => revokeKey(storage, account, id)),
   ])
   const keys = await listKeys(storage, account)
   assert.equal(keys.filter(({ revoked_at, last_used_at }) => revoked_at !== null && last_used_at !== null).length, many)
-  await assert.rejects(revokeKey(storage, 9_007_199_254_740_991), { code: 'not_found' })
+  await assert.rejects(revokeKey(storage, account, 9_007_199_254_740_991), { code: 'not_found' })
 })

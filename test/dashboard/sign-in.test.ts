@@ -73,7 +73,7 @@ describe('with a sign-in link', () => {
 describe('with an API key', () => {
   test("returns 422 with the API's message for an invalid key", async () => {
     const revoked = await app.issueKey()
-    await app.revokeKey(revoked.key.id)
+    await app.revokeKey(revoked.key)
     const expired = await app.createKey({ expiresAt: new Date(Date.now() - 1_000) })
     const unknown = await (await startApp()).createKey()
     for (const key of [revoked.secret, expired, unknown, 'wm_malformed', 'ü', `${app.key}x`]) {
