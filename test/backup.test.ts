@@ -142,7 +142,7 @@ test('does not restore an invalid backup', async (t) => {
   writeFileSync(file('newer.db'), pagesOf(backup))
   make('newer.db', `insert into kysely_migration values ('9999-later', '2027-01-01T00:00:00.000Z')`)
   writeFileSync(file('development.db'), pagesOf(backup))
-  make('development.db', `update kysely_migration set name = '0001-first'`)
+  make('development.db', `update kysely_migration set name = '0001-first' where name like '0001-%'`)
   writeFileSync(file('damaged.db'), pagesOf(backup).fill(0xff, 3 * 4096))
   writeFileSync(file('cut.db'), readFileSync(backup))
   truncateSync(file('cut.db'), 5 * 4096)

@@ -1,3 +1,4 @@
+import type { TBoolean } from 'typebox'
 import { parseBoundedText } from '../lib/text.ts'
 import { maxUrlLength, parseWebUrl } from '../names/web-url.ts'
 import { Refusal } from '../violations.ts'
@@ -81,6 +82,20 @@ export const color: Rule<number> = {
 
 /** In code points. */
 const maxTagName = 50
+
+/** A rule for a flag: `true` or `1`, `false` or `0`. */
+export function boolean(schema: TBoolean): Rule<boolean> {
+  return {
+    schema,
+    number: true,
+    boolean: true,
+    parse: (text) => {
+      if (text === 'true' || text === '1') return true
+      if (text === 'false' || text === '0') return false
+      return new Refusal('not_a_boolean')
+    },
+  }
+}
 
 /** A rule for the name of a tag. Commas separate tags. */
 export const tagName: Rule<string> = {

@@ -4,11 +4,11 @@ import { type Body, bodyFailures, idempotencyFailures, type Operation } from '..
 import { Failure, validationFailed } from '../errors.ts'
 import { type Field, type Form, form, list, optional, type Reading } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
-import { positiveInteger, tagName } from '../forms/rules.ts'
+import { boolean, positiveInteger, tagName } from '../forms/rules.ts'
 import { addField, type Fields, maxFields } from '../http/form-encoding.ts'
 import { Refusal } from '../violations.ts'
 import { maxTags } from './link.ts'
-import { booleanRule, linkOperations, linkSchema, storeLink, updateLink } from './schema.ts'
+import { linkOperations, linkSchema, storeLink, updateLink } from './schema.ts'
 
 /** The links that one request may store, change or delete. */
 export const maxRows = 1_000
@@ -122,7 +122,7 @@ export const changeForm = form({ ids: idsField, set: setField, ...tagLists })
 export const tagChangeForm = form(tagLists)
 export const deletionForm = form({ ids: idsField })
 export const atomicQuery = form({
-  atomic: optional(booleanRule('Whether no row is applied if one of them fails.'), false),
+  atomic: optional(boolean(Type.Boolean({ description: 'Whether no row is applied if one of them fails.' })), false),
 })
 
 const rowSchema = Type.Object(

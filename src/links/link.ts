@@ -7,7 +7,6 @@ import { Refusal } from '../violations.ts'
 export const maxAliasLength = 128
 export const maxTitleLength = 255
 export const maxPasswordLength = 128
-export const maxNotesLength = 2_000
 /** In characters. Destinations may be longer than a domain's URLs. */
 export const maxTargetLength = 8192
 export const maxTags = 20

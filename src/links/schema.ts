@@ -15,7 +15,7 @@ import {
 } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
-import { integer, oneOf, parseInteger, tagName, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
+import { boolean, integer, oneOf, parseInteger, tagName, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
 import { shownVersion } from '../lib/record-version.ts'
 import { parseBoundedText } from '../lib/text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
@@ -26,7 +26,6 @@ import { Refusal, type Violation } from '../violations.ts'
 import {
   maxAliasLength,
   maxClicksLimit,
-  maxNotesLength,
   maxPasswordLength,
   maxTags,
   maxTargetLength,
@@ -68,6 +67,7 @@ const tagsOptions = {
   most: maxTags,
   description: 'The names of the tags, sorted. A name without a tag becomes a tag, which needs the scope `tags:write`.',
 }
+const maxNotesLength = 2_000
 const notesSchema = Type.String({ maxLength: maxNotesLength, description: 'Plain text, which may have several lines.' })
 const flag = (description: string) => Type.Boolean({ description })
 const disabledSchema = flag('If true, visitors get the same response as for an unknown alias.')
@@ -202,20 +202,6 @@ const password: Rule<string> = {
   parse: parsePassword,
 }
 const redirectStatus = { ...oneOf(redirectStatuses, redirect), number: true }
-const boolean = (schema: typeof disabledSchema): Rule<boolean> => ({
-  schema,
-  number: true,
-  boolean: true,
-  parse: (text) => {
-    if (text === 'true' || text === '1') return true
-    if (text === 'false' || text === '0') return false
-    return new Refusal('not_a_boolean')
-  },
-})
-
-/** A rule for a flag. */
-export const booleanRule = (description: string) => boolean(flag(description))
-
 const assigned = [
   ...assignedFields,
   ...['short_url', 'status', 'has_redirect_password', 'clicks', 'last_clicked_at'],
