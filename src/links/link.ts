@@ -45,8 +45,6 @@ export function generateAlias(length = generatedLength): string {
 
 /** The characters of an alias, with the slashes between its segments. */
 const characters = /^[\p{L}\p{M}\p{Nd}\p{Extended_Pictographic}\-_.~/]*$/u
-/** Some emoji are sequences of characters that are invalid separately. */
-const emoji = /\p{RGI_Emoji}/gv
 const invisible = /\p{Default_Ignorable_Code_Point}/u
 const reserved = /^(?:robots\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
 
@@ -59,8 +57,9 @@ export function parseAlias(text: string): string | Refusal {
   const segments = alias.split('/')
   if (segments.includes('')) return new Refusal('empty_segment')
   if (segments.some((each) => each === '.' || each === '..')) return new Refusal('dot_segment')
-  // A letter replaces each emoji, so that its neighbors stay separate characters.
-  const plain = alias.replace(emoji, 'x')
+  // Some emoji are sequences of characters that are invalid separately. A letter replaces each emoji, so that its
+  // neighbors stay separate characters.
+  const plain = alias.replace(/\p{RGI_Emoji}/gv, 'x')
   if (invisible.test(plain)) return new Refusal('invisible_character.alias')
   return characters.test(plain) ? alias : new Refusal('invalid_character.alias')
 }
