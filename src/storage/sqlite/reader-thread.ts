@@ -1,4 +1,4 @@
-/** Entry of a reader thread: runs queries, and fills the search index if it is the thread that does so. */
+/** Entry of a reader thread: runs queries. One of them also fills the search index and copies the write-ahead log. */
 import { DatabaseSync } from 'node:sqlite'
 import { workerData } from 'node:worker_threads'
 import { Failure } from '../../errors.ts'
@@ -17,6 +17,8 @@ const pollMs = 100
 const pauseMs = 10
 /** The pause before another attempt if another connection is writing. Milliseconds. */
 const busyRetryMs = 1
+/** Pages of the write-ahead log that are copied together: 2 MB. */
+const copiedPages = 500
 
 const { path, indexed } = workerData as ReaderOptions
 const reader = new Connection(new DatabaseSync(path, { readOnly: true, timeout: lockTimeoutMs }))
@@ -36,6 +38,7 @@ function startIndexing(tables: NonNullable<ReaderOptions['indexed']>) {
   const index = () => {
     try {
       if (indexSome(writer, tables)) periodic.runIn(pauseMs)
+      copyLog(writer)
     } catch (error) {
       if (!isBusy(error)) throw error
       periodic.runIn(busyRetryMs)
@@ -49,5 +52,16 @@ function startIndexing(tables: NonNullable<ReaderOptions['indexed']>) {
       await periodic.close()
       writer.close()
     },
+  }
+}
+
+/** Copies new pages of the write-ahead log into the database if there are many. Otherwise, a commit on the event loop would. */
+function copyLog(writer: DatabaseSync): void {
+  const [row] = writer.prepare('pragma wal_checkpoint(noop)').all()
+  if (Number(row?.log) - Number(row?.checkpointed) < copiedPages) return
+  try {
+    writer.exec('pragma wal_checkpoint(passive)')
+  } catch {
+    // Nothing is lost: the pages stay in the log, as when SQLite's own checkpoint after a commit fails.
   }
 }

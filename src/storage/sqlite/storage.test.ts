@@ -56,6 +56,18 @@ test('indexes stored, renamed and deleted records, and reports errors', async (t
   }
 })
 
+test('copies the write-ahead log outside of the event loop', async (t) => {
+  const { storage, other } = await open(t)
+  storage.start((error) => assert.fail(String(error)))
+  const name = 'x'.repeat(100_000)
+  // 4 MB, which is too little for a copy by the event loop.
+  for (let n = 0; n < 40; n++) await createAccount(storage, name)
+  await eventually(() => {
+    const [row] = other.prepare('pragma wal_checkpoint(noop)').all()
+    return Number(row?.log) - Number(row?.checkpointed) < 500
+  })
+})
+
 test('starts without a thread that cannot be started, and reports the error', async (t) => {
   const { storage } = await open(t)
   await storage.close()

@@ -145,11 +145,12 @@ export class SqliteStorage implements Storage {
 }
 
 /**
- * The cache has room for the index pages that random names need at a million records. A checkpoint runs every 8 MB: with
- * more, it would block the event loop for more than 20 ms. Then the WAL is truncated, unless readers overlap without a gap.
+ * The cache has room for the index pages that random names need at a million records. The index thread copies the
+ * write-ahead log, so a commit only does so after 16 MB, when that thread is late. Then the log is truncated, unless readers
+ * overlap without a gap.
  */
 const writerPragmas =
-  'pragma cache_size = -12000; pragma wal_autocheckpoint = 2000; pragma journal_size_limit = 33554432'
+  'pragma cache_size = -12000; pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 33554432'
 
 function fileId(path: string): string {
   const file = statSync(path, { throwIfNoEntry: false })
