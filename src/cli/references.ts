@@ -11,7 +11,6 @@ import { parseHostName } from '../names/host-name.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import { spaceRecords, spacesNamed } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
-import type { Versioned } from '../storage/records.ts'
 import { findTagByName, tagRecords } from '../tags/store.ts'
 import { program } from '../version.ts'
 import { Refusal } from '../violations.ts'
@@ -28,37 +27,9 @@ export interface NamedRecord {
   readonly name: string
 }
 
-interface Kind {
-  readonly records: { find(db: Db, account: number, id: number): Promise<Versioned<NamedRecord> | undefined> }
-  /** Lists the account's records with a name; `limit` at most. Throws `WrongUse` if it can't be a name. */
-  readonly named: (
-    ...query: [db: Db, account: number, name: string, limit: number, label: string]
-  ) => Promise<readonly NamedRecord[]>
-}
+const recordsOf = { domain: domainRecords, space: spaceRecords, tag: tagRecords }
 
-export type KindName = 'domain' | 'space' | 'tag'
-
-const kinds: Readonly<Record<KindName, Kind>> = {
-  domain: {
-    records: domainRecords,
-    named: async (db, account, text, _, label) => {
-      const host = parseHostName(text)
-      if (!(host instanceof Refusal)) return present(await findDomainByName(db, account, host.name))
-      // No account can have a public suffix.
-      if (host.code === 'public_suffix') return []
-      throw new WrongUse(`${label}: ${host.at('domain').message}`)
-    },
-  },
-  space: { records: spaceRecords, named: spacesNamed },
-  tag: {
-    records: tagRecords,
-    named: async (db, account, name) => present(await findTagByName(db, account, name)),
-  },
-}
-
-function present<T>(record: T | undefined): T[] {
-  return record === undefined ? [] : [record]
-}
+export type KindName = keyof typeof recordsOf
 
 /** Records in one error message. */
 const maxNamed = 10
@@ -74,11 +45,10 @@ export async function chooseRecord(
   reference: string,
   label = `--${kind}`,
 ): Promise<NamedRecord> {
-  const { records, named } = kinds[kind]
   const [name, id] = [reference.trim(), idFrom(reference.trim())]
-  const byId = id === undefined ? undefined : await records.find(db, account, id)
+  const byId = id === undefined ? undefined : await recordsOf[kind].find(db, account, id)
   if (byId !== undefined) return byId.record
-  const [record, ...others] = await named(db, account, name, maxNamed + 1, label)
+  const [record, ...others] = await findNamed(db, account, kind, name, label)
   if (record === undefined) {
     const list = `To see all ${kind}s, run "${program} ${kind}s list".`
     throw new StartupFailure(`${label}: The account has no ${kind} "${name}". ${list}`)
@@ -86,6 +56,19 @@ export async function chooseRecord(
   if (others.length === 0) return record
   const ids = formatSome([record, ...others].map(({ id }) => String(id)))
   throw new WrongUse(`${label}: Several ${kind}s are named ${name}. Use an ID instead: ${ids}.`)
+}
+
+/** Lists the account's records with a name. Throws `WrongUse` if it can't be a name. */
+async function findNamed(db: Db, account: number, kind: KindName, name: string, label: string): Promise<NamedRecord[]> {
+  if (kind === 'space') return spacesNamed(db, account, name, maxNamed + 1)
+  const host = kind === 'domain' ? parseHostName(name) : undefined
+  if (host instanceof Refusal) {
+    // No account can have a public suffix.
+    if (host.code === 'public_suffix') return []
+    throw new WrongUse(`${label}: ${host.at('domain').message}`)
+  }
+  const record = host ? await findDomainByName(db, account, host.name) : await findTagByName(db, account, name)
+  return record === undefined ? [] : [record]
 }
 
 const references = { domain_id: 'domain', space_id: 'space', tag_id: 'tag' } as const
