@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { adoptTimeZones } from '../accounts/store.ts'
 import { readTimeZones, type TimeZones } from '../accounts/time-zones.ts'
 import { StartupFailure } from '../errors.ts'
@@ -51,7 +52,7 @@ export async function importRecords(
   listener: ImportListener,
 ): Promise<Imported> {
   const lines = readLines(file)
-  const { source, timeZones } = headerOf((await lines.next()).value ?? null, transferables)
+  const { source, timeZones } = readHeader((await lines.next()).value ?? '', transferables)
   await adoptTimeZones(db, account, timeZones)
   const ids = new Ids()
   const idOf: Target['idOf'] = (plural, id) => ids.find(plural, id)
@@ -173,19 +174,16 @@ class Ids {
   }
 }
 
-interface Header {
-  /** The id of the source database. */
-  readonly source: string
-  readonly timeZones: TimeZones | undefined
-}
-
-/** Reads the first line. Throws `StartupFailure`. */
-function headerOf(header: string | null, transferables: Destination['transferables']): Header {
+/** Reads the first line: the id of the source database, and the time zones. Throws `StartupFailure`. */
+function readHeader(
+  header: string,
+  transferables: Destination['transferables'],
+): Pick<Target, 'source'> & { readonly timeZones: TimeZones | undefined } {
   const failure = (reason: string) => new StartupFailure(`The file ${reason}.`)
   for (const kind of transferables) {
-    if ('spreadsheet' in kind && header?.startsWith(kind.spreadsheet.head)) throw failure(kind.spreadsheet.isNone)
+    if ('spreadsheet' in kind && header.startsWith(kind.spreadsheet.head)) throw failure(kind.spreadsheet.isNone)
   }
-  const { waymark_export: version, source, time_zones } = objectFrom(header ?? '') ?? {}
+  const { waymark_export: version, source, time_zones } = objectFrom(header) ?? {}
   if (typeof version !== 'number') throw failure('is not a Waymark export: its first line is not a header')
   if (version !== formatVersion)
     throw failure(`has format ${version}, but this version of Waymark only reads format ${formatVersion}`)
@@ -247,7 +245,7 @@ async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string 
     else parts.push(part)
   }
   const take = () => {
-    const line = length > maxLineLength ? null : decoded(Buffer.concat(parts))
+    const line = length > maxLineLength ? null : decode(Buffer.concat(parts))
     parts = []
     length = 0
     return line
@@ -264,12 +262,7 @@ async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string 
   if (length > 0) yield take()
 }
 
-const decoder = new TextDecoder('utf-8', { fatal: true })
-
-function decoded(bytes: Buffer): string | null {
-  try {
-    return decoder.decode(bytes)
-  } catch {
-    return null
-  }
+/** Returns the text without a byte order mark; null if it is not UTF-8. */
+function decode(bytes: Buffer): string | null {
+  return isUtf8(bytes) ? bytes.toString('utf8').replace(/^\ufeff/, '') : null
 }
