@@ -150,14 +150,14 @@ interface Offer {
   readonly fields?: (notice: StoredNotice) => Readonly<Record<string, string>>
 }
 
+/** The offer for every notice with an edit to undo, except those below. */
 const editOfLinks: Offer = {
   isPossible: (edit, { storage, account }) => isUndoable(storage, account, edit, Date.now()),
   action: () => '/app/links/undo',
   fields: ({ undo }) => ({ edit: String(undo) }),
 }
 
-/** Codes of changes that can be undone. */
-const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
+const otherOffers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
   'link-deleted': {
     isPossible: async (id, { storage, account }) =>
       (await findRemovedLink(storage, account, id, Date.now())) !== undefined,
@@ -170,19 +170,6 @@ const offers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
     fields: ({ undo, count }) => ({ what: 'restore', edit: String(undo), count: String(count), once: randomUUID() }),
   },
   'links-imported': { ...editOfLinks, fields: ({ undo }) => ({ what: 'import', edit: String(undo) }) },
-  'link-saved': editOfLinks,
-  'link-enabled': editOfLinks,
-  'link-disabled': editOfLinks,
-  'link-archived': editOfLinks,
-  'link-unarchived': editOfLinks,
-  'links-enabled': editOfLinks,
-  'links-disabled': editOfLinks,
-  'links-archived': editOfLinks,
-  'links-unarchived': editOfLinks,
-  'links-moved': editOfLinks,
-  'links-on-domain': editOfLinks,
-  'links-without-space': editOfLinks,
-  'links-tagged': editOfLinks,
   'tag-saved': { ...editOfLinks, action: () => '/app/tags/undo' },
   'domain-deleted': {
     isPossible: async (id, { storage, account }) =>
@@ -197,7 +184,7 @@ export function setNotice(exchange: Exchange, notice: Notice, isSecure: boolean)
   const text = [code, count, failed, id, undo ?? 0].join('.')
   setCookie(exchange, noticeCookie, text, { isSecure, maxAge })
   // A change that changed nothing leaves the previous offer.
-  if (code in offers && undo) setCookie(exchange, offerCookie, text, { isSecure, maxAge })
+  if (undo) setCookie(exchange, offerCookie, text, { isSecure, maxAge })
   else if (code in undone || code in undoFailures) withdrawOffer(exchange, isSecure)
 }
 
@@ -275,8 +262,8 @@ function describeDoubt(doubt: DestinationWarning): Html {
 /** Renders the buttons that undo the change and dismiss the offer. Returns null if the change can't be undone. */
 async function offerButtons(offered: StoredNotice, next: string, context: NoticeContext): Promise<Html | null> {
   const { code, undo } = offered
-  const offer = offers[code]
-  if (offer === undefined || undo === 0 || !(await offer.isPossible(undo, context))) return null
+  const offer = otherOffers[code] ?? editOfLinks
+  if (undo === 0 || !(await offer.isPossible(undo, context))) return null
   const fields = { ...offer.fields?.(offered), next }
   const button = postButton({ label: 'Undo', weight: 'link-like', action: offer.action(undo), fields })
   return html`${button} <form method="post" action="/app/dismiss" data-dismiss>${hiddenFields({ next })}${submitButton({ label: 'Dismiss', weight: 'link-like' })}</form>`

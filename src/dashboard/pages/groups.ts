@@ -101,7 +101,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     }
     if (remove !== undefined) await remove(request.account, row.id)
     else await actions.remove(request.account, row.id, {}, null)
-    return new Redirect(this.#home, { code: `${what}-deleted`, id: row.id, undo: row.id })
+    return new Redirect(this.#home, { code: `${what}-deleted`, id: row.id, undo: what === 'domain' ? row.id : null })
   }
 
   async #requested(request: PageRequest): Promise<Row> {
