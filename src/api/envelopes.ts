@@ -16,37 +16,31 @@ export function sendRecord<Row>(
   return sendJson(exchange, 200, JSON.stringify({ data: record }))
 }
 
-interface PageOptions {
-  /** The absolute URL of the list. */
-  readonly path: string
-  readonly condition: Condition | null
-  /** Added to the position. */
-  readonly meta?: object
-}
-
-/** Sends a page: rows, links to other pages, and the position. The ETag is a hash of the content. Rows after an id have ids. */
+/**
+ * Sends a page: rows, links to other pages, and the position with `meta`. `path` is the absolute URL of the list. The ETag
+ * is a hash of the content. Rows after an id have ids.
+ */
 export function sendPage<Row>(
   exchange: Exchange,
   query: PageQuery,
   page: Page<Row>,
-  { path, condition, meta }: PageOptions,
+  { path, condition, meta }: { readonly path: string; readonly condition: Condition | null; readonly meta?: object },
 ): undefined {
   const pageOf = query.after === null ? numberedPage : pageAfter
   const { data, links, position } = pageOf(exchange, query, page, path)
   const counts = { total: page.total, total_is_exact: page.totalIsExact }
-  return sendContent(exchange, { data, links, meta: { ...position, ...counts, ...meta } }, condition, links)
+  return sendContent(exchange, { data, links, meta: { ...position, ...counts, ...meta } }, condition)
 }
 
-/** Sends JSON with a hash of its content as the ETag, or 304. `links` are the URLs of other pages. */
+/** Sends JSON with a hash of its content as the ETag, or 304. `links` of the content become a header, too. */
 export function sendContent(
   exchange: Exchange,
-  content: object,
+  content: { readonly data: unknown; readonly meta: object; readonly links?: Links },
   condition: Condition | null,
-  links: Links | null = null,
 ): undefined {
   const text = JSON.stringify(content)
   const isKnown = addEntityTag(exchange, hash('sha1', text, 'base64url'), condition)
-  if (links !== null) addHeader(exchange, 'link', linkHeader(links))
+  if (content.links) addHeader(exchange, 'link', linkHeader(content.links))
   return isKnown ? sendNotModified(exchange) : sendJson(exchange, 200, text)
 }
 

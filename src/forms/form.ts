@@ -69,16 +69,10 @@ export function clearable<T>(rule: Rule<T>): Field<T | null | undefined> {
   return { ...fieldOf<T | null | undefined>(rule, unsent, () => null), acceptsEmpty: true }
 }
 
-/** The bounds of a list. */
-interface ListOptions {
-  readonly most: number
-  readonly description: string
-}
-
 /** A field with a list of texts; `absent` if it was not sent. The first of several texts that differ only in case counts. */
 export function list<const Absent>(
   rule: Rule<string>,
-  { most, description }: ListOptions,
+  { most, description }: { readonly most: number; readonly description: string },
   absent: Absent,
 ): Field<readonly string[] | Absent> {
   const { description: _, ...items } = rule.schema as TSchema & { description?: string }
