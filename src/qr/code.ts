@@ -170,26 +170,17 @@ export function* paintRows(code: Modules, frame: Frame, look: Look & { readonly 
   const logo = fittedLogo(look.logo, scale * (logoSide(modules.length) - 2 * logoMargin))
   const center = start + (scale * modules.length) / 2
   const [left, top] = [Math.round(center - logo.width / 2), Math.round(center - logo.height / 2)]
-  let painted: { y: number; row: Buffer } = { y: -1, row: empty }
+  let row = empty
   for (let pixel = 0; pixel < frame.size; pixel++) {
-    const y = Math.floor((pixel - start) / scale)
-    if (y !== painted.y) painted = { y, row: paintRow(modules[y] ?? [], { empty, dark, scale, start }) }
+    // The pixel rows of one row of modules are the same.
+    if ((pixel - start) % scale === 0) {
+      row = Buffer.from(empty)
+      const runs = runsIn(modules[(pixel - start) / scale] ?? [])
+      for (const [from, to] of runs) row.fill(dark, 3 * (start + from * scale), 3 * (start + to * scale))
+    }
     const line = pixel - top
-    yield line >= 0 && line < logo.height ? blend(painted.row, logo.line(line), left) : painted.row
+    yield line >= 0 && line < logo.height ? blend(row, logo.line(line), left) : row
   }
-}
-
-interface RowPaint {
-  readonly empty: Buffer
-  readonly dark: Buffer
-  readonly scale: number
-  readonly start: number
-}
-
-function paintRow(row: readonly boolean[], { empty, dark, scale, start }: RowPaint): Buffer {
-  const painted = Buffer.from(empty)
-  for (const [from, to] of runsIn(row)) painted.fill(dark, 3 * (start + from * scale), 3 * (start + to * scale))
-  return painted
 }
 
 /** Returns the size and the lines of the logo, as large as it fits into a square. */
