@@ -2,7 +2,7 @@ import { databaseUnavailable } from '../../errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import type { BatchWriter } from '../port.ts'
 import { Pool } from './pool.ts'
-import { executeOnce, transact } from './queries.ts'
+import { execute, transact } from './queries.ts'
 
 /** Opens a database that has been migrated, with one connection. */
 export function openPostgresBatchWriter(url: string): BatchWriter {
@@ -19,7 +19,8 @@ export function openPostgresBatchWriter(url: string): BatchWriter {
     async scrub(table) {
       // Deleted rows stay in their pages until the table is written again, which locks it: too long for large tables.
       if (table === 'click_days') return
-      await next(() => pool.with((client) => executeOnce(client, { sql: `vacuum full ${table}`, parameters: [] })))
+      const query = { sql: `vacuum full ${table}`, parameters: [] }
+      await next(() => pool.with((client) => execute(client, query, { isPrepared: false })))
     },
     async close() {
       if (isClosed) return

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type CompiledQuery, PostgresQueryCompiler } from 'kysely'
 import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg'
-import type { Values } from '../list-sources.ts'
 import { type Isolation, type Transaction, transactionOf } from '../port.ts'
 import { compilerOf } from '../schema.ts'
 import { isSerializationFailure, translated } from './errors.ts'
@@ -26,30 +25,23 @@ function statementName(text: string): string | undefined {
 /** The text of a query and the values of its parameters. */
 type SqlText = Pick<CompiledQuery, 'sql' | 'parameters'>
 
-/** Runs a query, which each connection prepares once, and returns its rows. Throws translated errors. */
-export async function execute<Row>(client: ClientBase, { sql, parameters }: SqlText): Promise<Row[]> {
-  return (await send(client, { text: sql, values: [...parameters], name: statementName(sql) })).rows
-}
-
-/** Runs a query that is planned for its values, and returns its rows. Throws translated errors. */
-export async function executeOnce<Row>(client: ClientBase, { sql, parameters }: SqlText): Promise<Row[]> {
-  return (await send(client, { text: sql, values: [...parameters] })).rows
-}
-
 /**
- * Runs a query, and returns the values of its rows. Each connection prepares the query once if `isPrepared`; otherwise it is
- * planned for its values. Throws translated errors.
+ * Runs a query, and returns its rows: arrays of values with `rowMode`. Each connection prepares the query once. Without
+ * `isPrepared`, it is planned for its values. Throws translated errors.
  */
-export async function executeForValues(
+export async function execute<Row>(
   client: ClientBase,
   { sql, parameters }: SqlText,
-  isPrepared: boolean,
-): Promise<Values[]> {
+  { isPrepared = true, rowMode }: { readonly isPrepared?: boolean; readonly rowMode?: 'array' } = {},
+): Promise<Row[]> {
   const name = isPrepared ? statementName(sql) : undefined
-  return (await send(client, { text: sql, values: [...parameters], name, rowMode: 'array' })).rows
+  return (await send(client, { text: sql, values: [...parameters], name, rowMode })).rows
 }
 
-async function send(client: ClientBase, query: QueryConfig & { readonly rowMode?: 'array' }): Promise<QueryResult> {
+async function send(
+  client: ClientBase,
+  query: QueryConfig & { readonly rowMode?: 'array' | undefined },
+): Promise<QueryResult> {
   try {
     return await client.query(query)
   } catch (error) {

@@ -23,7 +23,7 @@ import type {
 import { isRead, type Query } from '../schema.ts'
 import { insufficientPrivilege, isReadOnly, stateOf } from './errors.ts'
 import { Pool, settingsOf, unlimited } from './pool.ts'
-import { compiledForPostgres, execute, executeForValues, executeOnce, retry, transact } from './queries.ts'
+import { compiledForPostgres, execute, retry, transact } from './queries.ts'
 
 /** PostgreSQL 14 or newer. Each query, transaction and list takes a connection of the pool. */
 export class PostgresStorage implements Storage {
@@ -114,7 +114,7 @@ export class PostgresStorage implements Storage {
   #select(query: OperationNodeSource, cost: Cost, account: number): Promise<Values[]> {
     const compiled = compiledForPostgres(query)
     const isPrepared = cost === 'page'
-    const run = () => this.#pool.with((client) => executeForValues(client, compiled, isPrepared))
+    const run = () => this.#pool.with((client) => execute<Values>(client, compiled, { isPrepared, rowMode: 'array' }))
     return isPrepared ? run() : this.#slowLists.run(run, String(account))
   }
 
@@ -172,7 +172,7 @@ function patternOf(text: string): string {
 /** Throws the error of a write on a read-only database. The pool then replaces the connection: see `isBroken`. */
 async function checkWritable(client: ClientBase): Promise<void> {
   const text = `select current_setting('transaction_read_only')::boolean as yes`
-  const [row] = await executeOnce<{ yes: boolean }>(client, { sql: text, parameters: [] })
+  const [row] = await execute<{ yes: boolean }>(client, { sql: text, parameters: [] }, { isPrepared: false })
   if (row?.yes === true) throw databaseUnavailable(undefined, 'read_only')
 }
 
@@ -181,7 +181,7 @@ async function allocateSpace(client: ClientBase): Promise<void> {
   const text = `create temp table waymark_room on commit drop as
     select repeat(md5(n::text), 32) from generate_series(1, 1000) as n`
   try {
-    await executeOnce(client, { sql: text, parameters: [] })
+    await execute(client, { sql: text, parameters: [] }, { isPrepared: false })
   } catch (error) {
     // Without this right, only the next write can detect a full disk.
     if (stateOf(error) !== insufficientPrivilege) throw error
