@@ -13,7 +13,7 @@ interface PeriodBar {
   /** The page's other parameters, which links preserve. */
   readonly fixed?: Readonly<Record<string, string>>
   /** The path of the CSV file. */
-  readonly file: string | null
+  readonly file: string
   /** Whether the page compares periods; true by default. */
   readonly isCompared?: boolean
 }
@@ -33,12 +33,10 @@ export function periodBar(bar: PeriodBar): Html {
   const span = formatDayRange(dayText(period.range.from), dayText(period.range.to))
   const chosen = html`<button type="button" class="button plain" popovertarget="dates" aria-label="Choose dates: ${span}">${span}</button>
 <div class="menu" id="dates" popover>${dates}</div>`
-  const csv =
-    file &&
-    linkButton({
-      label: html`<span class="hidden-text">Download as </span>CSV`,
-      href: `${file}?${queryOf(fixed, periodQuery(period))}`,
-    })
+  const csv = linkButton({
+    label: html`<span class="hidden-text">Download as </span>CSV`,
+    href: `${file}?${queryOf(fixed, periodQuery(period))}`,
+  })
   const own =
     violations.length > 0
       ? dates
