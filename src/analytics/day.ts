@@ -46,15 +46,7 @@ export const maxValues = 200
 
 /** Returns a day without clicks. */
 export function emptyDay(): DayFacts {
-  const breakdowns = {
-    countries: new Map(),
-    referrers: new Map(),
-    browsers: new Map(),
-    operating_systems: new Map(),
-    devices: new Map(),
-    languages: new Map(),
-    links: new Map(),
-  }
+  const breakdowns = Object.fromEntries(dimensions.map((name) => [name, new Map()])) as DayFacts['breakdowns']
   return { hours: new Map(), breakdowns }
 }
 
