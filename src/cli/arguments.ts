@@ -1,5 +1,6 @@
 /** Arguments of commands and their parsers, which throw `WrongUse`. */
 import { dayFrom } from '../analytics/calendar.ts'
+import { positiveInteger } from '../forms/rules.ts'
 import { isScope, type Scope, scopes } from '../keys/scope.ts'
 import { parseBoundedText } from '../lib/text.ts'
 import { parseTimeZone } from '../lib/time-zone.ts'
@@ -73,11 +74,7 @@ function parser<T>(read: (text: string) => T | undefined, sentence: string): Par
   return (text, label) => read(text) ?? fail(`${label} ${sentence}`)
 }
 
-export function idFrom(text: string): number | undefined {
-  return /^[1-9]\d*$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
-}
-
-export const accountId = parser(idFrom, `must be an account ID, as shown by "${program} accounts list".`)
+export const accountId = parser(positiveInteger, `must be an account ID, as shown by "${program} accounts list".`)
 export const account = optional('ID', 'the account (optional if there is only one)', accountId)
 
 /** Parses a name by the rule of the API's names. */

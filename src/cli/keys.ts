@@ -1,4 +1,5 @@
 import { StartupFailure } from '../errors.ts'
+import { positiveInteger } from '../forms/rules.ts'
 import { scopes } from '../keys/scope.ts'
 import { createKey, type IssuedKey, type Key, listKeys, revokeKey, rotateKey, statusOf } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
@@ -8,7 +9,6 @@ import {
   accountId,
   duration,
   flag,
-  idFrom,
   keyReference,
   lifetime,
   optional,
@@ -101,7 +101,7 @@ async function chooseKey(db: Db, reference: string): Promise<Key> {
   const active = keys.filter((key) => statusOf(key) === 'active')
   const [key, ...others] = active.length > 0 ? active : keys
   if (key === undefined) {
-    const problem = idFrom(reference) !== undefined ? `Key ${reference} doesn't exist` : 'No key has that name'
+    const problem = positiveInteger(reference) !== undefined ? `Key ${reference} doesn't exist` : 'No key has that name'
     throw new StartupFailure(`${problem}. To see all keys, run "${program} keys list".`)
   }
   if (others.length === 0) return key

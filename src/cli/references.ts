@@ -2,6 +2,7 @@
 import { readShortUrlTemplate } from '../config/config.ts'
 import { domainRecords, findDomainByName } from '../domains/store.ts'
 import { StartupFailure } from '../errors.ts'
+import { positiveInteger } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { findAddresses } from '../instance/store.ts'
 import { findLinkByShortUrl } from '../links/link-list.ts'
@@ -14,7 +15,7 @@ import type { Db } from '../storage/port.ts'
 import { findTagByName, tagRecords } from '../tags/store.ts'
 import { program } from '../version.ts'
 import { Refusal } from '../violations.ts'
-import { idFrom, optional, required, text, WrongUse } from './arguments.ts'
+import { optional, required, text, WrongUse } from './arguments.ts'
 
 /** Returns how this instance writes short URLs. Throws `StartupFailure` if the configuration is invalid. */
 export async function ownShortUrls(db: Db): Promise<ShortUrl> {
@@ -45,7 +46,7 @@ export async function chooseRecord(
   reference: string,
   label = `--${kind}`,
 ): Promise<NamedRecord> {
-  const [name, id] = [reference.trim(), idFrom(reference.trim())]
+  const [name, id] = [reference.trim(), positiveInteger(reference.trim())]
   const byId = id === undefined ? undefined : await recordsOf[kind].find(db, account, id)
   if (byId !== undefined) return byId.record
   const [record, ...others] = await findNamed(db, account, kind, name, label)

@@ -1,10 +1,11 @@
 import { showStatistics } from '../analytics/statistics/routes.ts'
 import { statsQuery } from '../analytics/statistics/schema.ts'
+import { positiveInteger } from '../forms/rules.ts'
 import { findLinkNames } from '../links/link-list.ts'
 import { findLinksByAlias } from '../links/store.ts'
 import type { Db } from '../storage/port.ts'
 import { accountCommand } from './accounts.ts'
-import { flag, idFrom, text, withDefault } from './arguments.ts'
+import { flag, text, withDefault } from './arguments.ts'
 import { givenFields, optionsOf, submit } from './form-options.ts'
 import { json } from './output.ts'
 import { chooseLink, ownShortUrls, withIds } from './references.ts'
@@ -48,7 +49,7 @@ function inZone(row: object, meta: { readonly time_zone: string; readonly interv
 
 /** Returns the id of a link. A number that is no alias is an id. */
 async function linkIdOf(db: Db, account: number, link: string): Promise<number> {
-  const id = idFrom(link)
+  const id = positiveInteger(link)
   if (id !== undefined && (await findLinksByAlias(db, account, link, null)).length === 0) return id
   return (await chooseLink(db, account, link, undefined)).id
 }
