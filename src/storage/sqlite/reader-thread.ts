@@ -1,4 +1,4 @@
-/** Entry of a reader thread: runs queries. One of them also fills the search index and copies the write-ahead log. */
+/** Entry of a reader thread: runs queries. One of them also fills the search index and checkpoints the write-ahead log. */
 import { DatabaseSync } from 'node:sqlite'
 import { workerData } from 'node:worker_threads'
 import { Failure } from '../../errors.ts'
@@ -17,8 +17,10 @@ const pollMs = 100
 const pauseMs = 10
 /** The pause before another attempt if another connection is writing. Milliseconds. */
 const busyRetryMs = 1
-/** Pages of the write-ahead log that are copied together: 2 MB. */
-const copiedPages = 500
+/** A checkpoint runs when the log has this many new pages: 2 MB. */
+const checkpointPages = 500
+/** A log with this many pages starts again: 8 MB. */
+const restartPages = 2_000
 
 const { path, indexed } = workerData as ReaderOptions
 const reader = new Connection(new DatabaseSync(path, { readOnly: true, timeout: lockTimeoutMs }))
@@ -34,11 +36,11 @@ serveRequests<SqlText, Values[]>({
 
 function startIndexing(tables: NonNullable<ReaderOptions['indexed']>) {
   // A power cut may take the newest entries of the index, but then their records are pending again.
-  const writer = openDatabase(path, 0, 'pragma synchronous = normal')
+  const writer = openDatabase(path, 0, 'pragma synchronous = normal; pragma wal_autocheckpoint = 0')
   const index = () => {
+    checkpoint(writer)
     try {
       if (indexSome(writer, tables)) periodic.runIn(pauseMs)
-      copyLog(writer)
     } catch (error) {
       if (!isBusy(error)) throw error
       periodic.runIn(busyRetryMs)
@@ -55,12 +57,14 @@ function startIndexing(tables: NonNullable<ReaderOptions['indexed']>) {
   }
 }
 
-/** Copies new pages of the write-ahead log into the database if there are many. Otherwise, a commit on the event loop would. */
-function copyLog(writer: DatabaseSync): void {
-  const [row] = writer.prepare('pragma wal_checkpoint(noop)').all()
-  if (Number(row?.log) - Number(row?.checkpointed) < copiedPages) return
+/** Checkpoints the write-ahead log if it is long. Otherwise, a commit on the event loop would. */
+function checkpoint(writer: DatabaseSync): void {
   try {
-    writer.exec('pragma wal_checkpoint(passive)')
+    const [row] = writer.prepare('pragma wal_checkpoint(noop)').all()
+    const [pages, done] = [Number(row?.log), Number(row?.checkpointed)]
+    if (pages - done >= checkpointPages) writer.exec('pragma wal_checkpoint(passive)')
+    // Locks out writers, but has little left to copy.
+    if (pages >= restartPages) writer.exec('pragma wal_checkpoint(restart)')
   } catch {
     // Nothing is lost: the pages stay in the log, as when SQLite's own checkpoint after a commit fails.
   }

@@ -54,7 +54,7 @@ export class SqliteLists implements ListEngine {
     const cost = isIndexed && (await this.#isBehind(listing)) ? 'scan' : 'search'
     // Counting candidates in an index that is behind would be a scan, too.
     if (cost === 'scan' && listing.withoutScan === true) return { ...index, cost }
-    // If all candidates match, no more texts are compared than matches are counted.
+    // If every candidate matches, the search reads no more texts than it counts.
     const doAllMatch = search.length > 0 && areTrigrams(search)
     if (indexes.length === 1 && doAllMatch) return { ...index, cost }
     const counts = indexes.map(({ entries }) => sql`(${countQuery(entries, countedMatches + 1)})`)

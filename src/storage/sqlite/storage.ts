@@ -145,9 +145,8 @@ export class SqliteStorage implements Storage {
 }
 
 /**
- * The cache has room for the index pages that random names need at a million records. The index thread copies the
- * write-ahead log, so a commit only does so after 16 MB, when that thread is late. Then the log is truncated, unless readers
- * overlap without a gap.
+ * The cache has room for the index pages that random names need at a million records. The scan thread checkpoints the
+ * write-ahead log. A commit does so only if the log has 16 MB, when that thread is late or has died.
  */
 const writerPragmas =
   'pragma cache_size = -12000; pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 33554432'
