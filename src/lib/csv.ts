@@ -58,37 +58,31 @@ export async function parseCsv(text: string): Promise<(readonly string[])[] | un
  * a cell has more than 10,000 quotes. Removes the apostrophe that `csvRow` puts before formulas.
  */
 export async function readCsv(text: string, separator: Separator = ','): Promise<CsvRows | number> {
-  const rows: { number: number; cells: string[] }[] = []
-  let [number, total] = [1, 0]
-  for await (const cells of rowsIn(text, separator)) {
-    if (cells === null) return number
-    const isEmptyLine = cells.length === 1 && cells[0] === ''
-    if (!isEmptyLine) total += 1
-    if (!isEmptyLine && total <= maxRows) rows.push({ number, cells })
-    number += 1
-  }
-  return { rows, total }
-}
-
-/** Yields the cells of each row; null for an invalid row, which is the last. */
-async function* rowsIn(text: string, separator: Separator): AsyncGenerator<string[] | null> {
   const pattern = cellBefore(separator)
   const ticks = new Ticks()
+  const rows: { number: number; cells: string[] }[] = []
+  let [number, total, cells] = [1, 0, 0]
   let row: string[] = []
-  let cells = 0
+  const endRow = () => {
+    const isEmptyLine = row.length === 1 && row[0] === ''
+    if (!isEmptyLine) total += 1
+    if (!isEmptyLine && total <= maxRows) rows.push({ number, cells: row })
+    number += 1
+    row = []
+  }
   for (let at = 0; at < text.length; ) {
     pattern.lastIndex = at
     const [whole, quoted, plain, end] = pattern.exec(text) ?? []
-    if (whole === undefined) return yield null
+    if (whole === undefined) return number
     at += whole.length
     row.push(withoutApostrophe(quoted?.replaceAll('""', '"') ?? plain ?? ''))
     cells += 1
     if (cells % cellsPerCheck === 0 || whole.length > charactersPerCheck) await ticks.next()
     if (end === separator && at < text.length) continue
     if (end === separator) row.push('')
-    yield row
-    row = []
+    endRow()
   }
+  return { rows, total }
 }
 
 function withoutApostrophe(text: string): string {
