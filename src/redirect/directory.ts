@@ -22,20 +22,12 @@ const maxUnknown = 10_000
 const maxLookups = 800
 /** Less than the second within which links of other processes must be found. Milliseconds. */
 const unknownForMs = 900
-/** Changes must be visible everywhere within a second. Milliseconds. */
-const everyMs = 500
-/** After a longer pause of this process, changes may have been pruned before they were read. Milliseconds. */
-const maxPauseMs = 30_000
-/** Changes are pruned when they are one to two of these intervals old. Milliseconds. */
-const pruneEveryMs = 60_000
 
-/**
- * The redirect server's memory: all domains, and recently visited links. Sees changes elsewhere within a second. It
- * polls, because NOTIFY would serialize commits, and lose changes with its connection.
- */
+/** The redirect server's memory: all domains, and recently visited links. Sees changes elsewhere within a second. */
 export class Directory {
   readonly #storage: Storage
   readonly #domains: DomainTable
+  readonly #feed: ChangeFeed
   readonly #links: LruCache<string, ServedLink>
   /** Cache keys by link id. */
   #keys = new Map<number, string>()
@@ -54,39 +46,31 @@ export class Directory {
   #missed = 0
   #refused = 0
   readonly #staleForMs: number
-  readonly #onProblem: (error: unknown) => void
-  readonly #polling = new Periodic(() => this.#poll(), { everyMs, onError: (error) => this.#fail(error) })
-  /** The last change that memory has; null until the database has responded. */
-  #position: ChangePosition | null = null
-  #updatedAt = Number.NEGATIVE_INFINITY
-  #isAway = false
-  #pruning: Promise<void> = Promise.resolve()
-  #prunedAt = performance.now()
-  #prunable: ChangePosition | undefined
 
   constructor(storage: Storage, options: DirectoryOptions) {
     this.#storage = storage
     this.#staleForMs = options.staleForMs
-    this.#onProblem = options.onProblem
     this.#domains = new DomainTable(storage)
     this.#links = new LruCache(options.maxLinkBytes ?? maxLinkBytes, (_, { id }) => this.#keys.delete(id))
+    const apply = (changes: Changes['changes']) => this.#apply(changes)
+    this.#feed = new ChangeFeed(storage, apply, options.onProblem)
   }
 
   /** Loads all domains, and starts to follow changes. Retries until the database responds. */
   start(): Promise<void> {
-    this.#polling.start()
-    return this.domainsChanged()
+    return this.#feed.start()
   }
 
   /** Returns the database id. Throws `database_unavailable` until the database has responded. */
   databaseId(): string {
-    if (this.#position === null) throw databaseUnavailable(new Error('The database has not responded yet.'))
-    return this.#position.database
+    const { databaseId } = this.#feed
+    if (databaseId === null) throw databaseUnavailable(new Error('The database has not responded yet.'))
+    return databaseId
   }
 
   /** Returns the domain of this name (A-labels, lower case). Throws `database_unavailable` if memory is too old. */
   domainNamed(name: string): ServedDomain | undefined {
-    if (this.#ageMs > this.#staleForMs) throw databaseUnavailable(new Error('The data in memory is too old.'))
+    if (this.#feed.ageMs > this.#staleForMs) throw databaseUnavailable(new Error('The data in memory is too old.'))
     return this.#domains.named(name)
   }
 
@@ -120,9 +104,8 @@ export class Directory {
   }
 
   /** Resolves when memory has everything that was committed before the call, or the database has failed. */
-  async domainsChanged(): Promise<void> {
-    // Without a redirect server, nothing is kept in memory.
-    if (this.#polling.isStarted) await this.#polling.run()
+  domainsChanged(): Promise<void> {
+    return this.#feed.poll()
   }
 
   get meters(): readonly Meter[] {
@@ -143,18 +126,13 @@ export class Directory {
       {
         name: 'age_seconds',
         help: 'Time since the last update of the cache. It grows while the database is down.',
-        value: () => this.#ageMs / 1000,
+        value: () => this.#feed.ageMs / 1000,
       },
     ]
   }
 
-  async close(): Promise<void> {
-    await this.#polling.close()
-    await this.#pruning
-  }
-
-  get #ageMs(): number {
-    return performance.now() - this.#updatedAt
+  close(): Promise<void> {
+    return this.#feed.close()
   }
 
   #lookUp(key: string, domainId: number, alias: string): Promise<ServedLink | null> {
@@ -179,30 +157,6 @@ export class Directory {
     this.#links.set(key, link, weightOf(link))
     this.#keys.set(link.id, key)
     return link
-  }
-
-  async #poll(): Promise<void> {
-    const start = performance.now()
-    const { position, changes } = await this.#storage.changesAfter(this.#position)
-    // A failed update may have applied only some of the changes.
-    await this.#apply(this.#isAway || start - this.#updatedAt > maxPauseMs ? 'unknown' : changes)
-    if (changes === 'unknown') this.#prunable = undefined
-    this.#position = position
-    this.#updatedAt = start
-    this.#isAway = false
-    if (start - this.#prunedAt >= pruneEveryMs) this.#prune(position, start)
-  }
-
-  #fail(error: unknown): void {
-    if (!this.#isAway) this.#onProblem(error)
-    this.#isAway = true
-  }
-
-  /** Prunes up to the position of a minute ago, which every node has read. The next prune makes up for a failed one. */
-  #prune(position: ChangePosition, start: number): void {
-    if (this.#prunable !== undefined) this.#pruning = this.#storage.pruneChanges(this.#prunable).catch(() => undefined)
-    this.#prunable = position
-    this.#prunedAt = start
   }
 
   async #apply(changes: Changes['changes']): Promise<void> {
@@ -293,5 +247,86 @@ class DomainTable {
     this.#byId.delete(id)
     // Another domain may have taken the name since.
     if (this.#byName.get(domain.name) === domain) this.#byName.delete(domain.name)
+  }
+}
+
+/** Changes must be visible everywhere within a second. Milliseconds. */
+const everyMs = 500
+/** After a longer pause of this process, changes may have been pruned before they were read. Milliseconds. */
+const maxPauseMs = 30_000
+/** Changes are pruned when they are one to two of these intervals old. Milliseconds. */
+const pruneEveryMs = 60_000
+
+type Apply = (changes: Changes['changes']) => Promise<void>
+
+/** Polls changes of other processes. NOTIFY would serialize commits, and lose changes with its connection. */
+class ChangeFeed {
+  readonly #storage: Storage
+  readonly #apply: Apply
+  readonly #onProblem: (error: unknown) => void
+  readonly #polling: Periodic
+  #position: ChangePosition | null = null
+  #updatedAt = Number.NEGATIVE_INFINITY
+  #isAway = false
+  #pruning: Promise<void> = Promise.resolve()
+  #prunedAt = performance.now()
+  #prunable: ChangePosition | undefined
+
+  /** `apply` updates memory. If it fails, it gets `unknown` next. `onProblem` gets the first error of each outage. */
+  constructor(storage: Storage, apply: Apply, onProblem: (error: unknown) => void) {
+    this.#storage = storage
+    this.#apply = apply
+    this.#onProblem = onProblem
+    this.#polling = new Periodic(() => this.#poll(), { everyMs, onError: (error) => this.#fail(error) })
+  }
+
+  get ageMs(): number {
+    return performance.now() - this.#updatedAt
+  }
+
+  /** The database id; null until the database has responded. */
+  get databaseId(): string | null {
+    return this.#position?.database ?? null
+  }
+
+  /** Starts to follow. Resolves when everything is loaded, or the database has failed. */
+  start(): Promise<void> {
+    this.#polling.start()
+    return this.poll()
+  }
+
+  /** Resolves when memory has everything that was committed before the call, or the database has failed. */
+  async poll(): Promise<void> {
+    // Without a redirect server, nothing is kept in memory.
+    if (this.#polling.isStarted) await this.#polling.run()
+  }
+
+  async close(): Promise<void> {
+    await this.#polling.close()
+    await this.#pruning
+  }
+
+  async #poll(): Promise<void> {
+    const start = performance.now()
+    const { position, changes } = await this.#storage.changesAfter(this.#position)
+    const isUnsure = this.#isAway || start - this.#updatedAt > maxPauseMs
+    await this.#apply(isUnsure ? 'unknown' : changes)
+    if (changes === 'unknown') this.#prunable = undefined
+    this.#position = position
+    this.#updatedAt = start
+    this.#isAway = false
+    if (start - this.#prunedAt >= pruneEveryMs) this.#prune(position, start)
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#isAway) this.#onProblem(error)
+    this.#isAway = true
+  }
+
+  /** Prunes up to the position of a minute ago, which every node has read. The next prune makes up for a failed one. */
+  #prune(position: ChangePosition, start: number): void {
+    if (this.#prunable !== undefined) this.#pruning = this.#storage.pruneChanges(this.#prunable).catch(() => undefined)
+    this.#prunable = position
+    this.#prunedAt = start
   }
 }
