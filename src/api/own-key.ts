@@ -4,7 +4,7 @@ import { found } from '../errors.ts'
 import { idSchema, Type, timeSchema } from '../forms/json-schema.ts'
 import { sendJson } from '../http/response.ts'
 import { scopes } from '../keys/scope.ts'
-import { findOwnKey } from '../keys/store.ts'
+import { findKey } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
 import type { Operation } from './operations.ts'
 import type { Api } from './routes.ts'
@@ -54,7 +54,7 @@ export const showOwnKey: Operation = {
 /** Adds the operation. `rateLimit` is the number of requests per minute for each key, or null if there is no limit. */
 export function ownKeyRoute(api: Api, db: Db, rateLimit: number | null): void {
   api.add(showOwnKey, async (exchange, { caller }) => {
-    const { account, ...key } = found(await findOwnKey(db, caller.account, caller.key), 'key')
+    const { account, ...key } = found(await findKey(db, caller.account, caller.key), 'key')
     return sendJson(exchange, 200, JSON.stringify({ data: { ...key, rate_limit: rateLimit, account } }))
   })
 }

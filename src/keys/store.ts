@@ -68,7 +68,7 @@ export async function findKeyByHash(db: Db, hash: Uint8Array): Promise<Key | und
 }
 
 /** Finds one of the account's keys, with the account. */
-export async function findOwnKey(db: Db, account: number, id: number) {
+export async function findKey(db: Db, account: number, id: number) {
   const [row] = await db.execute(
     query
       .selectFrom('keys')
@@ -104,6 +104,7 @@ export function rotateKey(db: Db, account: number, id: number, overlapMs: number
         .updateTable('keys')
         .set({ expires_at })
         .where('id', '=', id)
+        .where('account_id', '=', account)
         .where((e) => e.or([e('expires_at', 'is', null), e('expires_at', '>', expires_at)])),
     )
     return issued
@@ -111,14 +112,16 @@ export function rotateKey(db: Db, account: number, id: number, overlapMs: number
 }
 
 /** Revokes one of the account's keys. Revoking it again changes nothing. Throws `not_found`. */
-export function revokeKey(db: Db, account: number, id: number): Promise<Key> {
-  return db.write(async (tx) => {
-    const revoked_at = new Date().toISOString()
-    const revoked = query.updateTable('keys').set({ revoked_at }).where('id', '=', id).where('account_id', '=', account)
-    await tx.execute(revoked.where('revoked_at', 'is', null))
-    const [row] = await tx.execute(keys.where('id', '=', id).where('account_id', '=', account))
-    return toKey(found(row, 'key'))
-  })
+export async function revokeKey(db: Db, account: number, id: number): Promise<Key> {
+  const now = new Date().toISOString()
+  const revocation = query
+    .updateTable('keys')
+    .set(({ fn, val }) => ({ revoked_at: fn.coalesce('revoked_at', val(now)) }))
+    .where('id', '=', id)
+    .where('account_id', '=', account)
+    .returningAll()
+  const [row] = await db.execute(revocation)
+  return toKey(found(row, 'key'))
 }
 
 /** Stores when keys were last used. */

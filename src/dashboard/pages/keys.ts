@@ -5,7 +5,7 @@ import { boundedText, oneOf } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Scope, scopes } from '../../keys/scope.ts'
-import { createKey, findOwnKey, type IssuedKey, type Key, listKeys, revokeKey, statusOf } from '../../keys/store.ts'
+import { createKey, findKey, type IssuedKey, type Key, listKeys, revokeKey, statusOf } from '../../keys/store.ts'
 import { Refusal } from '../../violations.ts'
 import { slicePage } from '../lists.ts'
 import { idParam, type PageContent, type PageHandler, type Pages, Redirect, type Services } from '../pages.ts'
@@ -34,7 +34,7 @@ export function addKeyPages(pages: Pages, { storage: db }: Services): void {
   pages.post(home, formHandler(newPage, create))
 
   pages.get(`${home}/:id/revoke`, async (request) => {
-    const key = await findOwnKey(db, request.account, idParam(request, 'key'))
+    const key = await findKey(db, request.account, idParam(request, 'key'))
     return revokePage(found(key, 'key'))
   })
 
