@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type CompiledQuery, PostgresQueryCompiler } from 'kysely'
 import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg'
+import type { Values } from '../list-sources.ts'
 import { type Isolation, type Transaction, transactionOf } from '../port.ts'
 import { compilerOf } from '../schema.ts'
 import { isSerializationFailure, translated } from './errors.ts'
@@ -26,22 +27,23 @@ function statementName(text: string): string | undefined {
 type SqlText = Pick<CompiledQuery, 'sql' | 'parameters'>
 
 /**
- * Runs a query, and returns its rows: arrays of values with `rowMode`. Each connection prepares the query once. Without
- * `isPrepared`, it is planned for its values. Throws translated errors.
+ * Runs a query, and returns its rows. Each connection prepares the query once, unless `isPrepared` is false: then it is
+ * planned for its values. Throws translated errors.
  */
-export async function execute<Row>(
-  client: ClientBase,
-  { sql, parameters }: SqlText,
-  { isPrepared = true, rowMode }: { readonly isPrepared?: boolean; readonly rowMode?: 'array' } = {},
-): Promise<Row[]> {
-  const name = isPrepared ? statementName(sql) : undefined
-  return (await send(client, { text: sql, values: [...parameters], name, rowMode })).rows
+export async function execute<Row>(client: ClientBase, query: SqlText, { isPrepared = true } = {}): Promise<Row[]> {
+  return (await send(client, configOf(query, isPrepared))).rows
 }
 
-async function send(
-  client: ClientBase,
-  query: QueryConfig & { readonly rowMode?: 'array' | undefined },
-): Promise<QueryResult> {
+/** Runs a query as `execute` does, and returns the values of its rows. */
+export async function executeForValues(client: ClientBase, query: SqlText, isPrepared: boolean): Promise<Values[]> {
+  return (await send(client, { ...configOf(query, isPrepared), rowMode: 'array' })).rows
+}
+
+function configOf({ sql, parameters }: SqlText, isPrepared: boolean): QueryConfig {
+  return { text: sql, values: [...parameters], name: isPrepared ? statementName(sql) : undefined }
+}
+
+async function send(client: ClientBase, query: QueryConfig & { readonly rowMode?: 'array' }): Promise<QueryResult> {
   try {
     return await client.query(query)
   } catch (error) {

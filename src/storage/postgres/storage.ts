@@ -23,7 +23,7 @@ import type {
 import { isRead, type Query } from '../schema.ts'
 import { insufficientPrivilege, isReadOnly, stateOf } from './errors.ts'
 import { Pool, settingsOf, unlimited } from './pool.ts'
-import { compiledForPostgres, execute, retry, transact } from './queries.ts'
+import { compiledForPostgres, execute, executeForValues, retry, transact } from './queries.ts'
 
 /** PostgreSQL 14 or newer. Each query, transaction and list takes a connection of the pool. */
 export class PostgresStorage implements Storage {
@@ -114,7 +114,7 @@ export class PostgresStorage implements Storage {
   #select(query: OperationNodeSource, cost: Cost, account: number): Promise<Values[]> {
     const compiled = compiledForPostgres(query)
     const isPrepared = cost === 'page'
-    const run = () => this.#pool.with((client) => execute<Values>(client, compiled, { isPrepared, rowMode: 'array' }))
+    const run = () => this.#pool.with((client) => executeForValues(client, compiled, isPrepared))
     return isPrepared ? run() : this.#slowLists.run(run, String(account))
   }
 
