@@ -62,13 +62,15 @@ export async function chooseRecord(
 /** Lists the account's records with a name. Throws `WrongUse` if it can't be a name. */
 async function findNamed(db: Db, account: number, kind: KindName, name: string, label: string): Promise<NamedRecord[]> {
   if (kind === 'space') return spacesNamed(db, account, name, maxNamed + 1)
-  const host = kind === 'domain' ? parseHostName(name) : undefined
-  if (host instanceof Refusal) {
-    // No account can have a public suffix.
-    if (host.code === 'public_suffix') return []
-    throw new WrongUse(`${label}: ${host.at('domain').message}`)
-  }
-  const record = host ? await findDomainByName(db, account, host.name) : await findTagByName(db, account, name)
+  if (kind === 'tag') return present(await findTagByName(db, account, name))
+  const host = parseHostName(name)
+  if (!(host instanceof Refusal)) return present(await findDomainByName(db, account, host.name))
+  // No account can have a public suffix.
+  if (host.code === 'public_suffix') return []
+  throw new WrongUse(`${label}: ${host.at('domain').message}`)
+}
+
+function present<T>(record: T | undefined): T[] {
   return record === undefined ? [] : [record]
 }
 
