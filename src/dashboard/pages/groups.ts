@@ -59,7 +59,7 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
   readonly deletion: (row: Row, total: number, links: string, account: number) => Promise<readonly [string, ...Part[]]>
   /** Returns whether the text is the name of the group. Without this function, nobody has to type the name. */
   readonly isNamed?: (row: Row, text: string) => boolean
-  /** Deletes a group; as in the API by default. */
+  /** Deletes a group so that this can be undone. Without this function, it is deleted as in the API. */
   readonly remove?: (account: number, id: number) => Promise<unknown>
 }
 
@@ -101,7 +101,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     }
     if (remove !== undefined) await remove(request.account, row.id)
     else await actions.remove(request.account, row.id, {}, null)
-    return new Redirect(this.#home, { code: `${what}-deleted`, id: row.id, undo: what === 'domain' ? row.id : null })
+    return new Redirect(this.#home, { code: `${what}-deleted`, id: row.id, undo: remove === undefined ? null : row.id })
   }
 
   async #requested(request: PageRequest): Promise<Row> {
