@@ -152,7 +152,7 @@ function mod(value: number, divisor: number): number {
 }
 
 /** Returns the calendar of an account's stored `time_zones`. */
-export const calendarOf = memoized(Number.POSITIVE_INFINITY, (timeZones) => new Calendar(parseTimeZones(timeZones)))
+export const calendarOf = memoized((timeZones) => new Calendar(parseTimeZones(timeZones)))
 
 /** The calendar of accounts that never set a zone. */
 export const utc = calendarOf('[["UTC",0]]')

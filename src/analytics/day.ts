@@ -46,7 +46,15 @@ export const maxValues = 200
 
 /** Returns a day without clicks. */
 export function emptyDay(): DayFacts {
-  const breakdowns = Object.fromEntries(dimensions.map((name) => [name, new Map()])) as DayFacts['breakdowns']
+  const breakdowns = {
+    countries: new Map(),
+    referrers: new Map(),
+    browsers: new Map(),
+    operating_systems: new Map(),
+    devices: new Map(),
+    languages: new Map(),
+    links: new Map(),
+  }
   return { hours: new Map(), breakdowns }
 }
 

@@ -88,13 +88,13 @@ export class LruCache<Key, Value> {
   }
 }
 
-/** A megabyte of texts with 512 characters. */
+/** For texts of 512 characters, these are a megabyte. */
 const memoizedTexts = 2_000
 
-/** Returns a function that reads the first `maxLength` characters of texts, with a cache of the last results. */
-export function memoized<Result>(maxLength: number, read: (text: string) => Result): (text: string) => Result {
+/** Returns a function that reads texts, or their first `maxLength` characters, with a cache of the last results. */
+export function memoized<Result>(read: (text: string) => Result, maxLength = Number.POSITIVE_INFINITY) {
   const results = new LruCache<string, Result>(memoizedTexts)
-  return (whole) => {
+  return (whole: string): Result => {
     const text = whole.length > maxLength ? whole.slice(0, maxLength) : whole
     const known = results.get(text)
     if (known !== undefined) return known

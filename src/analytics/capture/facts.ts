@@ -40,7 +40,7 @@ const preference = /^\s*([a-z]{2,3}|\*)(?:[-_][a-z\d_-]*)?\s*(?:;\s*q\s*=\s*(0(?
 const replaced: Readonly<Record<string, string>> = { iw: 'he', in: 'id', ji: 'yi', jw: 'jv', mo: 'ro' }
 
 /** Returns the preferred primary subtag of an `Accept-Language` header in lower case; null for none or any. */
-export const languageOf = memoized(maxLanguages, (header) => {
+export const languageOf = memoized((header) => {
   let best: string | null = null
   let bestWeight = 0
   for (const part of header.split(',')) {
@@ -50,7 +50,7 @@ export const languageOf = memoized(maxLanguages, (header) => {
     bestWeight = Number(weight)
   }
   return best === null || best === '*' ? null : (replaced[best] ?? best)
-})
+}, maxLanguages)
 
 const maxOrigin = 1_200
 /** The scheme and the host. Android apps have their own scheme. */
@@ -68,12 +68,12 @@ export function referrerOf(header: string, ownHost: string): string | null {
   return host === ownHost ? null : host
 }
 
-const hostOf = memoized(maxOrigin, (named) => {
+const hostOf = memoized((named) => {
   // Node gives the bytes of a header as Latin-1.
   const text = ascii.test(named) ? named : Buffer.from(named, 'latin1').toString('utf8')
   const host = URL.parse(text)?.hostname.toLowerCase().replace(/\.$/, '') ?? ''
   return host.length <= maxHost && isHost(host) ? host : null
-})
+}, maxOrigin)
 
 /** Returns whether the text is a host as `referrerOf` returns it. Accepts any length. */
 export function isHost(text: string): boolean {

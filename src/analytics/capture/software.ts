@@ -5,7 +5,7 @@ import { memoized } from '../../lib/lru-cache.ts'
 export const maxUserAgent = 512
 
 /** Returns the software and the device of a user agent, with the names of the `bowser` package; null if unknown. */
-export const softwareOf = memoized(maxUserAgent, (userAgent) => {
+export const softwareOf = memoized((userAgent) => {
   if (userAgent === '') return { browser: null, operating_system: null, device: null }
   const skipsParsing = true
   const parser = Bowser.getParser(userAgent, skipsParsing)
@@ -16,7 +16,7 @@ export const softwareOf = memoized(maxUserAgent, (userAgent) => {
     operating_system: systems.has(system) ? system : null,
     device: deviceOf(userAgent, parser.getPlatformType()),
   }
-})
+}, maxUserAgent)
 
 /** Names of programs, which are not browsers. A program counts as a person if it sends a link's password. */
 const programs = /bot|spider|crawler|slurp|-user|external|indexer|phantom|generic/i

@@ -20,7 +20,7 @@ export interface Visit {
   readonly languages: string
   /** The header for the country, if one is configured. */
   readonly country: string
-  /** 1; more for merged visits, which only have a link, a class and an hour. */
+  /** 1; more for merged visits, which only have a link, a class and a quarter of an hour. */
   readonly count: number
 }
 
@@ -65,8 +65,8 @@ export function classOf(method: string, userAgent: string | undefined): VisitorC
   return judged(userAgent)
 }
 
-const judged = memoized(maxUserAgent, (userAgent): VisitorClass => {
+const judged = memoized((userAgent): VisitorClass => {
   if (apps.test(userAgent)) return 'person'
   if (unfurlers.test(userAgent)) return 'preview'
   return isbot(userAgent) || programs.test(userAgent) ? 'bot' : 'person'
-})
+}, maxUserAgent)
