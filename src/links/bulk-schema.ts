@@ -20,7 +20,7 @@ const maxGivenIds = 10 * maxRows
 export type NewRow = Fields | Failure
 
 const linksField: Field<readonly NewRow[]> = {
-  schema: Type.Array(Type.Object({}, { description: 'The fields of a new link.' }), {
+  schema: Type.Array(Type.Object({}, { additionalProperties: true, description: 'The fields of a new link.' }), {
     minItems: 1,
     maxItems: maxRows,
     description: 'The links.',
@@ -102,7 +102,13 @@ const none: readonly string[] = []
 const tagsOptions = (description: string) => ({ most: maxTags, description })
 
 const setField: Field<Fields> = {
-  schema: Type.Object({}, { description: 'Fields of an update and their values, except `alias` and `domain_id`.' }),
+  schema: Type.Object(
+    {},
+    {
+      additionalProperties: true,
+      description: 'Fields of an update and their values, except `alias` and `domain_id`.',
+    },
+  ),
   required: false,
   acceptsEmpty: false,
   read: (raw) => {

@@ -34,8 +34,9 @@ export class Schemas {
   /** Converts a schema for the document. Schemas with an `$id` become components, and the result is a reference. */
   published(schema: TSchema): Schema {
     // New versions may add properties to responses, so clients should accept unknown ones.
-    const { $id, additionalProperties: _, ...own } = schema as Schema & { $id?: string }
-    const converted = mapValues(own, (value, keyword) => {
+    const { $id, additionalProperties, ...own } = schema as Schema & { $id?: string }
+    const published = additionalProperties === true ? { ...own, additionalProperties } : own
+    const converted = mapValues(published, (value, keyword) => {
       if (keyword === 'items') return this.published(value as TSchema)
       if (keyword === 'anyOf') return (value as TSchema[]).map((each) => this.published(each))
       if (keyword === 'properties') return mapValues(value as Record<string, TSchema>, (each) => this.published(each))
