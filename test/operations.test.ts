@@ -68,7 +68,7 @@ async function rehearse(t: TestContext, page: string, commands: number): Promise
   }
   const now = await rerun(document, { url: `http://localhost:${port}`, places, env: { ...env, KEY } })
 
-  // To update the document: UPDATE_README=1 npm test
+  // To update the document: UPDATE_README=1 npm test -- test/operations.test.ts
   if (process.env.UPDATE_README) writeFileSync(path, now)
   else assert.equal(timeless(now), timeless(document))
   assert.ok(stepsOf(document).length >= commands)

@@ -41,7 +41,7 @@ async function rehearse(t: TestContext, path: string): Promise<Rehearsal> {
   }
   const now = await rerun(document, { url: server.url, places, env, isIndented: true })
 
-  // To update the document: UPDATE_README=1 npm test
+  // To update the document: UPDATE_README=1 npm test -- test/readme.test.ts
   if (process.env.UPDATE_README) writeFileSync(path, now)
   else assert.equal(timeless(now), timeless(document))
   return { env, places }

@@ -1,6 +1,7 @@
 /** Dashboard forms: they reject the same fields as the API, and preserve rejected input. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { storeLink } from '../../src/links/schema.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { type Form, newOwner, signedIn } from '../dashboard.ts'
@@ -82,6 +83,14 @@ test('the form for a domain accepts a URL without a port, which the API rejects'
     const id = headers.location?.split('/').at(-1)
     assert.equal((await place.send('GET', `/domains/${id}`)).body.data.name, stored)
   }
+})
+
+test('the form for a link has a control for each field of the API', async () => {
+  await place.stored('/domains', { name: 'second.example' })
+  const page = await browser.open('/app/links/new')
+  // The menu of a link archives it.
+  const fields = Object.keys(storeLink.fields).filter((field) => field !== 'archived')
+  for (const field of fields) page.control(field)
 })
 
 const twice = (typed: readonly Form[]) => [typed, typed] as const

@@ -284,7 +284,10 @@ function countingRecords(name: string, sign: '+' | '-'): string {
     end $$`
 }
 
-/** The columns that the redirect server caches (`redirect/store.ts`), in this release. Clicks are not included, because they would fill the log of changes. */
+/**
+ * The columns that the redirect server caches (`redirect/store.ts`), for the first migration. Clicks are not included, because
+ * they would fill the log of changes.
+ */
 const servedOfLinks = [
   'domain_id',
   'alias',
