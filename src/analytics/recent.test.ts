@@ -5,8 +5,8 @@ import { keptDays, newClick, newClickPlace } from '../../test/clicks.ts'
 import { manyPeople } from '../../test/days.ts'
 import { newDomain, newLink, newSpace, setDomain, setSpace } from '../../test/links.ts'
 import { createAccount, findTimeZones, updateAccount } from '../accounts/store.ts'
-import { removeDomainForNow, restoreDomain } from '../domains/deleted-domains.ts'
-import { removeLinkForNow, restoreLink } from '../links/deleted-links.ts'
+import { removeDomainWithUndo, restoreDomain } from '../domains/deleted-domains.ts'
+import { removeLinkWithUndo, restoreLink } from '../links/deleted-links.ts'
 import type { Db } from '../storage/port.ts'
 import { query, scopes } from '../storage/schema.ts'
 import { calendarOf, dayMs, hourMs } from './calendar.ts'
@@ -127,7 +127,7 @@ class Run {
     const { id, account } = this.#link(at)
     const deletedAt = this.#deletedAt.get(`link ${id}`)
     if (deletedAt === undefined) {
-      const attempt = removeLinkForNow(this.#place.storage, account, id, { id: 1, at: this.#now })
+      const attempt = removeLinkWithUndo(this.#place.storage, account, id, { id: 1, at: this.#now })
       // Its domain may be deleted.
       if (
         await attempt.then(
@@ -145,7 +145,7 @@ class Run {
     const { id, account } = this.#domains[at] as Owned
     const deletedAt = this.#deletedAt.get(`domain ${id}`)
     if (deletedAt === undefined) {
-      await removeDomainForNow(this.#place.storage, account, id, this.#now)
+      await removeDomainWithUndo(this.#place.storage, account, id, this.#now)
       this.#deletedAt.set(`domain ${id}`, this.#now)
     } else {
       await restoreDomain(this.#place.storage, account, id, deletedAt)

@@ -5,7 +5,7 @@ import { parseHostName } from '../names/host-name.ts'
 import type { Storage } from '../storage/port.ts'
 import { finishRemoval } from '../storage/removal.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { removeDomainForNow, restoreDomain } from './deleted-domains.ts'
+import { removeDomainWithUndo, restoreDomain } from './deleted-domains.ts'
 import { type Domain, domainOperations, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
 import { beginDomainRemoval, domainRecords, domainRemoval, insertDomain, removeDomain } from './store.ts'
 
@@ -56,8 +56,8 @@ export function domainActions(storage: Storage, { removals, onChange }: DomainPa
       if (takesLinks) await removals.run((isStopped) => finishRemoval(storage, domainRemoval, id, isStopped))
     },
     /** Deletes the account's domain and its links, but so that `restore` can restore them for a minute. Throws `not_found`. */
-    removeForNow: async (account: number, id: number) => {
-      if (!(await removeDomainForNow(storage, account, id, Date.now()))) throw notFound('domain')
+    removeWithUndo: async (account: number, id: number) => {
+      if (!(await removeDomainWithUndo(storage, account, id, Date.now()))) throw notFound('domain')
       await onChange()
     },
     /** Restores the account's domain as `restoreDomain` does. Throws `name_taken`. */

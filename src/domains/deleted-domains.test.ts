@@ -6,14 +6,14 @@ import { keptDays, keptTotals, openClicks } from '../../test/clicks.ts'
 import { firstPage } from '../../test/first-page.ts'
 import { fillLinks, newDomain, newSpace, plainLink, twoNodes } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
-import { removeLinkForNow, restoreLink } from '../links/deleted-links.ts'
+import { removeLinkWithUndo, restoreLink } from '../links/deleted-links.ts'
 import { listLinks } from '../links/link-list.ts'
 import { countLinksIn, findLink, insertLink, removeLink } from '../links/store.ts'
 import type { Db } from '../storage/port.ts'
 import { finishRemoval, finishRemovals } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
 import { deleteExpired } from '../storage/undo.ts'
-import { findRemovedDomain, removeDomainForNow, restoreDomain } from './deleted-domains.ts'
+import { findRemovedDomain, removeDomainWithUndo, restoreDomain } from './deleted-domains.ts'
 import { beginDomainRemoval, domainRecords, domainRemoval } from './store.ts'
 
 const now = Date.parse('2026-11-22T12:00:00.000Z')
@@ -76,14 +76,14 @@ test('hides the domain and its links immediately, even from changes, and restore
   await click(1, sale)
   const before = await stateOf(storage)
   const domainBefore = await domainRecords.find(storage, account, domain)
-  assert.equal(await removeDomainForNow(storage, account, domain, now), true)
+  assert.equal(await removeDomainWithUndo(storage, account, domain, now), true)
   assert.equal(await domainRecords.find(other, account, domain), undefined)
   assert.equal(await findLink(other, account, sale), undefined)
   assert.deepEqual(await linksOf(all), [1, 'stays'])
-  assert.equal(await removeDomainForNow(storage, account, domain, now), false)
+  assert.equal(await removeDomainWithUndo(storage, account, domain, now), false)
   await assert.rejects(link('new'), { code: 'validation_failed' })
   assert.equal(await removeLink(storage, account, sale, null), false)
-  await assert.rejects(removeLinkForNow(storage, account, sale, { id: 1, at: now }), { code: 'not_found' })
+  await assert.rejects(removeLinkWithUndo(storage, account, sale, { id: 1, at: now }), { code: 'not_found' })
   assert.equal((await findRemovedDomain(other, account, domain, now))?.name_unicode, 'go.acme.com')
   assert.deepEqual(await restoreDomain(other, account, domain, now + minuteMs - 1), domainBefore)
   assert.deepEqual(await stateOf(storage), before)
@@ -110,7 +110,7 @@ test('lists, exact totals and the counts of spaces leave out its links, with the
     return [rows.map(({ domain_id }) => domain_id), total, totalIsExact, inSpaces.get(space)]
   }
   assert.deepEqual(await seen(), [[domain, domain], 10_055, true, 4])
-  await removeDomainForNow(storage, account, domain, now)
+  await removeDomainWithUndo(storage, account, domain, now)
   execute.mock.resetCalls()
   assert.deepEqual(await seen(), [[second, second], 10_050, true, 2])
   await restoreDomain(storage, account, domain, now)
@@ -121,12 +121,12 @@ test('lists, exact totals and the counts of spaces leave out its links, with the
 test('nodes that sweep, stop or restart do not remove it for a minute; afterwards they remove it with its links', async (t) => {
   const { storage, other, account, domain, link, sweep } = await place(t)
   await link('sale')
-  await removeDomainForNow(storage, account, domain, now)
+  await removeDomainWithUndo(storage, account, domain, now)
   await sweep(now + minuteMs - 1)
   for (const db of [storage, other]) await finishRemoval(db, domainRemoval, domain)
   assert.equal((await storage.execute(tables.links)).length, 1)
   assert.ok(await restoreDomain(storage, account, domain, now))
-  await removeDomainForNow(storage, account, domain, now)
+  await removeDomainWithUndo(storage, account, domain, now)
   assert.equal(await findRemovedDomain(storage, account, domain, now + minuteMs), undefined)
   assert.equal(await restoreDomain(storage, account, domain, now + minuteMs), undefined)
   await sweep(now + minuteMs)
@@ -141,8 +141,8 @@ test('throws name_taken while any account has its name, and restores it afterwar
   const { id: stranger } = await createAccount(storage, 'Other')
   const sale = await link('sale')
   for (const owner of [stranger, account]) {
-    assert.equal(await removeDomainForNow(storage, stranger, domain, now), false)
-    await removeDomainForNow(storage, account, domain, now)
+    assert.equal(await removeDomainWithUndo(storage, stranger, domain, now), false)
+    await removeDomainWithUndo(storage, account, domain, now)
     assert.equal(await findRemovedDomain(storage, stranger, domain, now), undefined)
     assert.equal(await restoreDomain(storage, stranger, domain, now), undefined)
     const same = await newDomain(storage, owner, 'go.acme.com')
@@ -160,7 +160,7 @@ test('counts clicks that arrive meanwhile, and their totals equal the days', asy
   const { storage, account, domain, link, click } = await place(t)
   const sale = await link('sale')
   await click(1, sale)
-  await removeDomainForNow(storage, account, domain, now)
+  await removeDomainWithUndo(storage, account, domain, now)
   await click(2, sale)
   await restoreDomain(storage, account, domain, now)
   await click(3, sale)
@@ -176,8 +176,8 @@ test('counts clicks that arrive meanwhile, and their totals equal the days', asy
 test('a link that was deleted just before can be restored after its domain', async (t) => {
   const { storage, account, domain, link } = await place(t)
   const sale = await link('sale')
-  await removeLinkForNow(storage, account, sale, { id: 1, at: now })
-  await removeDomainForNow(storage, account, domain, now)
+  await removeLinkWithUndo(storage, account, sale, { id: 1, at: now })
+  await removeDomainWithUndo(storage, account, domain, now)
   assert.equal(await restoreLink(storage, account, sale, now), undefined)
   await restoreDomain(storage, account, domain, now)
   assert.equal((await restoreLink(storage, account, sale, now))?.record.alias, 'sale')
@@ -197,7 +197,7 @@ test('concurrent restores and the end of the minute leave the whole domain or no
   for (let round = 0; round < 5; round++) {
     const count = 5
     for (let n = 0; n < count; n++) await link(`n${n}`)
-    await removeDomainForNow(storage, account, domain, now)
+    await removeDomainWithUndo(storage, account, domain, now)
     const [one, two] = await Promise.all([
       restoreDomain(storage, account, domain, now),
       restoreDomain(other, account, domain, now),

@@ -16,7 +16,7 @@ import { beginDomainRemoval, countLinks, domainRecords } from './store.ts'
  * Hides the account's domain with its links, so that `restoreDomain` can restore it. Returns false if there is no such
  * domain. `now` is in Unix milliseconds.
  */
-export function removeDomainForNow(db: Db, account: number, id: number, now: number): Promise<boolean> {
+export function removeDomainWithUndo(db: Db, account: number, id: number, now: number): Promise<boolean> {
   return db.write(async (tx) => {
     const domain = query.selectFrom('domains').select('name').where('id', '=', id).where('account_id', '=', account)
     const [found] = await tx.execute(domain.forUpdate())

@@ -10,7 +10,7 @@ import { removeSpace } from '../spaces/store.ts'
 import type { Db, Transaction } from '../storage/port.ts'
 import { query, scopes } from '../storage/schema.ts'
 import { deleteExpired } from '../storage/undo.ts'
-import { removeLinkForNow, restoreLink } from './deleted-links.ts'
+import { removeLinkWithUndo, restoreLink } from './deleted-links.ts'
 import type { LinkValues } from './schema.ts'
 import { findLink, insertLink } from './store.ts'
 
@@ -69,7 +69,7 @@ async function place(t: TestContext) {
     await deleteExpired(storage, 'deleted_links', at)
     await maintenance.deleteRemoved()
   }
-  const remove = (id: number) => removeLinkForNow(storage, account, id, edit)
+  const remove = (id: number) => removeLinkWithUndo(storage, account, id, edit)
   const restore = (id: number) => restoreLink(storage, account, id, now)
   return { ...nodes, maintenance, spaces, link, click, maintain, remove, restore }
 }
@@ -147,7 +147,7 @@ test("keeps a deleted link's days for a minute, then deletes them", async (t) =>
 test('throws alias_taken while another link has the alias in any case; only its account deletes and restores it', async (t) => {
   const { storage, account, link, remove, restore } = await place(t)
   const sale = await link('Sale')
-  await assert.rejects(removeLinkForNow(storage, account + 1, sale, edit), { code: 'not_found' })
+  await assert.rejects(removeLinkWithUndo(storage, account + 1, sale, edit), { code: 'not_found' })
   await remove(sale)
   await assert.rejects(remove(sale), { code: 'not_found' })
   assert.equal(await restoreLink(storage, account + 1, sale, now), undefined)
@@ -269,7 +269,10 @@ test('an error between two statements changes nothing', async (t) => {
   const sale = await link('sale', { space_id: spaces[0] })
   await click(sale, 100)
   await storage.execute(setSpace({ id: sale, space: spaces[1] }))
-  const works = [(db: Db) => removeLinkForNow(db, account, sale, edit), (db: Db) => restoreLink(db, account, sale, now)]
+  const works = [
+    (db: Db) => removeLinkWithUndo(db, account, sale, edit),
+    (db: Db) => restoreLink(db, account, sale, now),
+  ]
   const cut: number[] = []
   for (const work of works) {
     const before = await stateOf(storage)

@@ -23,7 +23,7 @@ interface DeletedLink {
 }
 
 /** Deletes the account's link as `removeLink` does, but so that `restoreLink` can undo this edit. Throws `not_found`. */
-export async function removeLinkForNow(db: Db, account: number, id: number, edit: Edit): Promise<void> {
+export async function removeLinkWithUndo(db: Db, account: number, id: number, edit: Edit): Promise<void> {
   await db.write(async (tx) => {
     found(await findLinkForUpdate(tx, account, id), 'link')
     const [link] = await tx.execute(query.selectFrom('links').selectAll().where('id', '=', id))

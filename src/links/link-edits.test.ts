@@ -7,7 +7,7 @@ import { newDomain, newSpace, plainLink, twoNodes } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { peopleOf } from '../analytics/day.ts'
 import { moveSomeClicks } from '../analytics/maintenance.ts'
-import { removeDomainForNow } from '../domains/deleted-domains.ts'
+import { removeDomainWithUndo } from '../domains/deleted-domains.ts'
 import { removeSpace } from '../spaces/store.ts'
 import { finishRemovals } from '../storage/removal.ts'
 import { query, scopes } from '../storage/schema.ts'
@@ -35,7 +35,7 @@ async function place(t: TestContext) {
   const link = (alias: string, values: Partial<LinkValues> = {}) =>
     insertLink(storage, account, { id: domain, name: 'go.acme.com' }, { ...plainLink, ...values, alias })
   const change = async (id: number, fields: Record<string, unknown>) =>
-    (await actions.changeForNow(account, id, fields, null)).edit ?? assert.fail('nothing was changed')
+    (await actions.changeWithUndo(account, id, fields, null)).edit ?? assert.fail('nothing was changed')
   return { ...nodes, spaces, actions, link, change }
 }
 
@@ -91,7 +91,7 @@ test('restores tags as the tags that they were merged into since, even after the
   const { id } = (await link('sale', { tags: ['First', 'Second', 'Kept'] })).record
   const deleted = (await link('deleted', { tags: ['First', 'Third'] })).record.id
   const edit = await change(id, { tags: 'Kept,Third' })
-  await actions.removeForNow(account, deleted)
+  await actions.removeWithUndo(account, deleted)
   await tags.merge(account, await idOf('first'), { into: await idOf('second') }, null)
   await tags.merge(account, await idOf('second'), { into: await idOf('third') }, null)
   assert.equal((await undoEdit(storage, account, edit, id, Date.now()))?.record.tags, 'Kept,Third')
@@ -106,7 +106,7 @@ test('restores tags as the tags that they were merged into since, even after the
 test('an edit is stored only if it changes something in the dashboard, for a minute and for its account', async (t) => {
   const { storage, account, actions, link, change } = await place(t)
   const { id, url } = (await link('sale')).record
-  assert.equal((await actions.changeForNow(account, id, { url }, null)).edit, null)
+  assert.equal((await actions.changeWithUndo(account, id, { url }, null)).edit, null)
   await actions.change(account, id, { title: 'By the API' }, null)
   assert.deepEqual(await storage.execute(edits), [])
   const edit = await change(id, { title: 'Sale' })
@@ -178,7 +178,7 @@ test('a link moves to another domain of its account with its clicks, and back', 
   const { database, store, maintenance } = await openClicks(storage.location, (work) => t.after(work))
   const other = await newDomain(storage, account, 'other.acme.com')
   const { id } = (await link('sale')).record
-  const move = async (to: number) => (await actions.moveToDomainForNow(account, id, to, newEdit())).edit
+  const move = async (to: number) => (await actions.moveToDomainWithUndo(account, id, to, newEdit())).edit
   const clicksOn = async () => {
     const days = (await keptDays(storage)).filter(({ scope }) => scope === scopes.domain)
     return days.map((day) => [day.id, peopleOf(day.facts)])
@@ -202,7 +202,7 @@ test('a link stays on its domain if the alias is taken, it would loop, or the do
   const other = await newDomain(storage, account, 'other.acme.com')
   const theirs = await newDomain(storage, (await createAccount(storage, 'Other')).id, 'theirs.acme.com')
   const { id } = (await link('sale', { url: 'http://gone.acme.com/SALE' })).record
-  const move = (to: number, of = account) => actions.moveToDomainForNow(of, id, to, newEdit())
+  const move = (to: number, of = account) => actions.moveToDomainWithUndo(of, id, to, newEdit())
   await insertLink(storage, account, { id: other, name: 'other.acme.com' }, { ...plainLink, alias: 'Sale' })
   await assert.rejects(move(other), { code: 'alias_taken' })
   await assert.rejects(move(theirs), { code: 'validation_failed' })
@@ -212,7 +212,7 @@ test('a link stays on its domain if the alias is taken, it would loop, or the do
   await assert.rejects(move(gone), { code: 'validation_failed' })
   await actions.change(account, id, { url: 'https://acme.com' }, null)
   const { edit } = await move(gone)
-  await removeDomainForNow(storage, account, domain, Date.now())
+  await removeDomainWithUndo(storage, account, domain, Date.now())
   await assert.rejects(undoEdit(storage, account, edit ?? 0, id, Date.now()), { code: 'validation_failed' })
   assert.equal((await findLink(storage, account, id))?.record.domain_id, gone)
 })

@@ -10,7 +10,7 @@ import { query } from '../storage/schema.ts'
 import { type Status, statuses } from './link.ts'
 import { withMergingTags } from './link-tags.ts'
 import { type LinkRow, linkFilters } from './schema.ts'
-import { findLink, isServed, linkRecords, settleStatuses } from './store.ts'
+import { findLink, hasDomain, linkRecords, settleStatuses } from './store.ts'
 
 /** After how many days without a click a link is idle, and how many days before its end it ends soon. */
 export const [idleDays, endingDays] = [90, 7]
@@ -195,7 +195,7 @@ function endsBetween(account: number, from: number, before: number, dismissedAt:
           eb('updated_at', '>=', rfc3339(dismissedAt)),
         ]),
       )
-      .where(isServed)
+      .where(hasDomain)
   )
 }
 
@@ -209,7 +209,7 @@ async function findUsedUp(db: Db, account: number, since: number, now: string): 
     .select(['id', 'clicks_limit', 'active_period_end_at'])
     .where('account_id', '=', account)
     .where('status', '=', 'expired')
-    .where(isServed)
+    .where(hasDomain)
     .orderBy('id', 'desc')
     .limit(maxUsedUpLinks)
   const usedUp = query

@@ -1,4 +1,4 @@
-/** The rules for a link's alias, title, password and times, and its status. */
+/** The rules for a link's alias, password and times, and its status. */
 import { randomInt } from 'node:crypto'
 import { foldCase, parseBoundedText } from '../lib/text.ts'
 import { Refusal } from '../violations.ts'
@@ -59,6 +59,7 @@ export function parseAlias(text: string): string | Refusal {
   if (segments.some((each) => each === '.' || each === '..')) return new Refusal('dot_segment')
   // Some emoji are sequences of characters that are invalid separately. A letter replaces each emoji, so that its
   // neighbors stay separate characters.
+  // As a constant, this expression would take 12 ms of each start.
   const plain = alias.replace(/\p{RGI_Emoji}/gv, 'x')
   if (invisible.test(plain)) return new Refusal('invisible_character.alias')
   return characters.test(plain) ? alias : new Refusal('invalid_character.alias')

@@ -33,7 +33,7 @@ const computed = {
 export const linkRecords = new Records<LinkRow>('links', linkColumns, computed)
 
 /** SQL for the links whose domain is not being removed. */
-export const isServed = sql<boolean>`exists (
+export const hasDomain = sql<boolean>`exists (
   select 1 from domains where id = links.domain_id and account_id = links.account_id)`
 
 /** A link with its clicks of bots and previews. */
@@ -374,7 +374,7 @@ export async function removeLink(
     .deleteFrom('links')
     .where('id', '=', id)
     .where('account_id', '=', account)
-    .where(isServed)
+    .where(hasDomain)
     .returning('id')
   return (await linkRecords.executeIf(db, account, id, precondition, deletion)).length > 0
 }

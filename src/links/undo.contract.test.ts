@@ -41,7 +41,7 @@ test('deletes and restores a link immediately and completely', async () => {
   assert.equal(before.body.data.clicks, 1)
   assert.deepEqual(await foundBy(own, 'straßenfest'), [2, link.id])
 
-  await links.removeForNow(own.account, link.id)
+  await links.removeWithUndo(own.account, link.id)
   assert.equal((await app.visit(url)).status, 404)
   assert.equal((await own.send('GET', path)).status, 404)
   assert.equal((await own.send('DELETE', path)).status, 404)
@@ -64,12 +64,12 @@ test('restores the statistics, including clicks that were not written before', a
   const link = await own.link({ alias: fresh('sale') })
   const url = `http://${own.domain.name}/${link.alias}`
   for (let visits = 0; visits < 3; visits++) assert.equal((await app.visit(url)).status, 302)
-  await links.removeForNow(own.account, link.id)
+  await links.removeWithUndo(own.account, link.id)
   await links.restore(own.account, link.id)
   assert.equal((await own.send('GET', `/links/${link.id}`)).body.data.clicks, 3)
   const stats = await statsOf(own, { link_id: String(link.id) })
   const ofDomain = await statsOf(own, { domain_id: String(own.domain.id) })
-  await links.removeForNow(own.account, link.id)
+  await links.removeWithUndo(own.account, link.id)
   const [[status]] = (await statsOf(own, { link_id: String(link.id) })) as [[number]]
   assert.equal(status, 422)
   await links.restore(own.account, link.id)
@@ -100,7 +100,7 @@ test('another node redirects again within a second', async (t) => {
     return (await directory.linkOf(domain, link.alias))?.id
   }
   assert.equal(await served(), link.id)
-  await links.removeForNow(own.account, link.id)
+  await links.removeWithUndo(own.account, link.id)
   assert.equal(await served(), undefined)
   await links.restore(own.account, link.id)
   tick(1_000)

@@ -4,7 +4,7 @@ import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import { type Edit, newEdit } from '../storage/undo.ts'
 import { LinkActions, type LinkParts, loopViolations } from './actions.ts'
-import { removeLinkForNow, restoreLink } from './deleted-links.ts'
+import { removeLinkWithUndo, restoreLink } from './deleted-links.ts'
 import { recordEdit, undoEdit } from './link-edits.ts'
 import type { TagChange } from './link-tags.ts'
 import { type LinkRow, updateLink } from './schema.ts'
@@ -34,7 +34,7 @@ export class UndoableLinkActions extends LinkActions {
    * Changes a link as `change` does, and its tags, as part of an edit that `undoEdit` can undo for a minute. The result's
    * `edit` is its id, or null if nothing was changed.
    */
-  async changeForNow(
+  async changeWithUndo(
     account: number,
     id: number,
     fields: Fields,
@@ -50,7 +50,7 @@ export class UndoableLinkActions extends LinkActions {
    * Moves the account's link to its domain with this id, as part of an edit that `undoEdit` can undo for a minute. Clicks
    * follow the link. Throws `alias_taken`, and `validation_failed` if the domain is gone or the link would redirect to itself.
    */
-  moveToDomainForNow(account: number, id: number, domainId: number, edit: Edit): Promise<EditedLink> {
+  moveToDomainWithUndo(account: number, id: number, domainId: number, edit: Edit): Promise<EditedLink> {
     return this.#storeEdit(account, edit, async (tx) => {
       const before = found(await findLinkForUpdate(tx, account, id), 'link')
       const domain = await lockDomain(tx, account, domainId)
@@ -86,10 +86,10 @@ export class UndoableLinkActions extends LinkActions {
   }
 
   /** Deletes the account's link as `remove` does, but so that `restore` can restore it for a minute. */
-  async removeForNow(account: number, id: number, edit = newEdit()): Promise<void> {
+  async removeWithUndo(account: number, id: number, edit = newEdit()): Promise<void> {
     // Clicks that are written later find no link.
     await this.#parts.flush()
-    await removeLinkForNow(this.storage, account, id, edit)
+    await removeLinkWithUndo(this.storage, account, id, edit)
     this.onRemoved(id)
   }
 

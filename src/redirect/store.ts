@@ -13,7 +13,7 @@ export type ServedDomain = Readonly<Pick<Row<'domains'>, (typeof domainColumns)[
 export interface ServedLink extends Lifetime {
   readonly id: number
   readonly alias: string
-  /** 0 without a limit. Otherwise the number when the link was read, or the limit once it has been found to be reached. */
+  /** The clicks when the link was read. Becomes `clicks_limit` when the limit is found to be reached. 0 without a limit. */
   clicks: number
   readonly expiration_url: string | null
   readonly redirect_password: string | null

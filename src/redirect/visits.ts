@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from 'pino'
-import { type Visit as Click, classOf } from '../analytics/capture/visit.ts'
+import { classOf, type Visit } from '../analytics/capture/visit.ts'
 import { Failure, linkExpired } from '../errors.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
@@ -59,9 +59,9 @@ export function newVisitCounts() {
 interface RedirectServerOptions extends Pick<ListenerOptions, 'proxies' | 'overload' | 'maxConnections' | 'isSecret'> {
   readonly directory: Pick<Directory, 'databaseId' | 'domainNamed' | 'linkOf' | 'isUsedUp'>
   /** Gets each click on a link without a limit. */
-  readonly onClick: (click: Click) => void
+  readonly onClick: (click: Visit) => void
   /** Uses one of the clicks that a link's limit leaves for people. Returns false if the limit is reached. */
-  readonly takeClick: (click: Click) => Promise<boolean>
+  readonly takeClick: (click: Visit) => Promise<boolean>
   /** The header with the country of visitors, in lower case; null if there is none. */
   readonly countryHeader: string | null
   readonly shortUrl: ShortUrl
@@ -92,7 +92,7 @@ export function redirectServer(options: RedirectServerOptions): Listener {
 }
 
 /** A request to a domain of the instance. */
-interface Visit extends Address {
+interface VisitRequest extends Address {
   readonly exchange: Exchange
   readonly query: string
 }
@@ -121,17 +121,17 @@ class Visits {
     if (exchange.target === fingerprintTarget) return sendFingerprint(exchange, directory.databaseId())
     if (isPrefetch(exchange.headers)) return this.#counted('prefetch', rejectPrefetch(exchange))
     const { path, query } = parseTarget(exchange.target)
-    const visit: Visit = { exchange, domain, path, query }
+    const visit: VisitRequest = { exchange, domain, path, query }
     const link = this.#linkOf(visit)
     if (link instanceof Promise) return link.then((found) => this.#answerFrom(visit, found))
     return this.#answerFrom(visit, link)
   }
 
-  #linkOf({ domain, path }: Visit): ServedLink | null | Promise<ServedLink | null> {
+  #linkOf({ domain, path }: VisitRequest): ServedLink | null | Promise<ServedLink | null> {
     return path.kind === 'alias' ? this.#options.directory.linkOf(domain, path.alias) : null
   }
 
-  #answerFrom(visit: Visit, link: ServedLink | null): Response {
+  #answerFrom(visit: VisitRequest, link: ServedLink | null): Response {
     const { method } = visit.exchange
     const resolution = resolve(visit.path, visit.domain, link, new Date().toISOString())
     // A link with a password form may have expired while a visitor typed.
@@ -146,7 +146,7 @@ class Visits {
     return response
   }
 
-  #respond(visit: Visit, resolution: Resolution): Response {
+  #respond(visit: VisitRequest, resolution: Resolution): Response {
     const { exchange } = visit
     switch (resolution.kind) {
       case 'redirect':
@@ -167,7 +167,7 @@ class Visits {
   }
 
   /** Redirects the visitor to the link's destination, which is a click. */
-  #redirectToLink(visit: Visit, link: ServedLink): Response {
+  #redirectToLink(visit: VisitRequest, link: ServedLink): Response {
     return this.#unlessLoop(visit, link.redirect, () => {
       const click = clickOf(link.id, visit.domain.name, visit.exchange, this.#options.countryHeader)
       if (link.clicks_limit !== null) return this.#redirectWithinLimit(visit, link, click)
@@ -176,18 +176,18 @@ class Visits {
     })
   }
 
-  async #redirectWithinLimit(visit: Visit, link: ServedLink, click: Click): Promise<Outcome> {
+  async #redirectWithinLimit(visit: VisitRequest, link: ServedLink, click: Visit): Promise<Outcome> {
     if (click.class !== 'person') return this.#preview(visit, link)
     if (await this.#options.takeClick(click)) return this.#sendLinkRedirect(visit, link)
     return this.#respondUsedUp(visit, link)
   }
 
-  #respondUsedUp(visit: Visit, link: ServedLink): Response {
+  #respondUsedUp(visit: VisitRequest, link: ServedLink): Response {
     link.clicks = link.clicks_limit ?? 0
     return this.#respond(visit, expired(link, visit.domain))
   }
 
-  #sendLinkRedirect({ exchange, query }: Visit, { redirect, forward_query }: ServedLink): Outcome {
+  #sendLinkRedirect({ exchange, query }: VisitRequest, { redirect, forward_query }: ServedLink): Outcome {
     const status = exchange.method === 'POST' ? 303 : redirect.status
     const location = forward_query ? withQuery(redirect.location, query) : redirect.location
     const isPrepared = status === redirect.status && location === redirect.location
@@ -195,7 +195,7 @@ class Visits {
   }
 
   #redirectToFallback(
-    visit: Visit,
+    visit: VisitRequest,
     { kind, url }: { readonly kind: VisitKind; readonly url: string | null },
   ): Response {
     if (url === null) return this.#counted(kind, kind === 'expired' ? linkExpired : missingAt(visit))
@@ -203,13 +203,13 @@ class Visits {
     return this.#unlessLoop(visit, redirect, () => this.#counted(kind, sendRedirect(visit.exchange, redirect)))
   }
 
-  #unlessLoop(visit: Visit, redirect: PreparedRedirect, respond: () => Response): Response {
+  #unlessLoop(visit: VisitRequest, redirect: PreparedRedirect, respond: () => Response): Response {
     const isLoop = this.#loops.isLoop(visit, redirect, visit.exchange.host)
     if (isLoop === false) return respond()
     return isLoop.then((found) => (found ? this.#counted('loop', missingAt(visit)) : respond()))
   }
 
-  async #unlock(visit: Visit): Promise<Outcome> {
+  async #unlock(visit: VisitRequest): Promise<Outcome> {
     const { exchange, domain, path } = visit
     const password = await passwordIn(exchange)
     if (password instanceof Failure) return this.#counted('password', password)
@@ -223,14 +223,14 @@ class Visits {
     return verdict ? this.#redirectToLink(visit, link) : this.#counted('password', wrongPassword)
   }
 
-  #preview(visit: Visit, link: ServedLink): Response {
+  #preview(visit: VisitRequest, link: ServedLink): Response {
     if (link.clicks_limit === null) return this.#sendPreview(visit, link)
     // The last click may have been taken since the link was cached.
     const isUsedUp = this.#options.directory.isUsedUp(link)
     return isUsedUp.then((found) => (found ? this.#respondUsedUp(visit, link) : this.#sendPreview(visit, link)))
   }
 
-  #sendPreview({ exchange, domain }: Visit, link: ServedLink): Outcome {
+  #sendPreview({ exchange, domain }: VisitRequest, link: ServedLink): Outcome {
     addHeaders(exchange, pageHeaders)
     const shortUrl = this.#options.shortUrl(domain.name, link.alias)
     return this.#counted('preview', send(exchange, 200, previewPage(link, shortUrl)))
@@ -241,7 +241,7 @@ const withoutPost = ['GET', 'HEAD']
 const withPost = ['GET', 'HEAD', 'POST']
 
 /** Returns the failure for a path of a domain that has nothing at it. */
-function missingAt({ path }: Visit): Failure {
+function missingAt({ path }: VisitRequest): Failure {
   return path.kind === 'homepage' ? noHomepage : linkNotFound
 }
 
@@ -310,8 +310,8 @@ const [maxAgent, maxReferrer, maxShort] = [512, 1_200, 256]
 /** A header that was sent twice is a list. */
 const isSet = /(?:^|,)\s*1\s*(?:,|$)/
 
-/** Returns the click of a visit to a link. `host` is the domain's name. */
-function clickOf(link: number, host: string, exchange: Exchange, countryHeader: string | null): Click {
+/** Returns a visit to a link, as analytics counts it. `host` is the domain's name. */
+function clickOf(link: number, host: string, exchange: Exchange, countryHeader: string | null): Visit {
   const { headers, method } = exchange
   const userAgent = cut(headers['user-agent'], maxAgent)
   const isPrivate = isSet.test(String(headers['sec-gpc'])) || isSet.test(String(headers.dnt))

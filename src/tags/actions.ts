@@ -11,7 +11,15 @@ import { finishRemoval } from '../storage/removal.ts'
 import type { Edit } from '../storage/undo.ts'
 import { Refusal } from '../violations.ts'
 import { mergeTag, mergeTagForm, shownTag, storeTag, type Tag, tagOperations, updateTag } from './schema.ts'
-import { beginTagRemoval, changeTag, changeTagForNow, insertTag, tagRecords, tagRemoval, undoTagEdit } from './store.ts'
+import {
+  beginTagRemoval,
+  changeTag,
+  changeTagWithUndo,
+  insertTag,
+  tagRecords,
+  tagRemoval,
+  undoTagEdit,
+} from './store.ts'
 
 /** The handlers of the API, merging, and changes in the dashboard. */
 export type TagActions = ReturnType<typeof tagActions>
@@ -45,8 +53,8 @@ export function tagActions(storage: Storage, removals: Pick<Removals, 'run'>) {
         const change = await checked(updateTag.check(fields), account, id, precondition)
         return shownTag(found(await changeTag(storage, account, id, change, precondition), 'tag'))
       }),
-    /** Changes a tag as `change` does, but so that `undoEdit` can undo that for a minute: see `changeTagForNow`. */
-    changeForNow: async (
+    /** Changes a tag as `change` does, but so that `undoEdit` can undo that for a minute: see `changeTagWithUndo`. */
+    changeWithUndo: async (
       account: number,
       id: number,
       fields: Fields,
@@ -54,7 +62,7 @@ export function tagActions(storage: Storage, removals: Pick<Removals, 'run'>) {
       edit: Edit,
     ) => {
       const change = await checked(updateTag.check(fields), account, id, precondition)
-      return found(await changeTagForNow(storage, account, id, change, precondition, edit), 'tag')
+      return found(await changeTagWithUndo(storage, account, id, change, precondition, edit), 'tag')
     },
     /** Undoes the change of a tag as `undoTagEdit` does. */
     undoEdit: (account: number, edit: number) => undoTagEdit(storage, account, edit, Date.now()),

@@ -88,7 +88,7 @@ const noLink = 0
  * Changes the account's tag as `changeTag` does, but so that `undoTagEdit` can undo this edit. The result's `edit` is its id,
  * or null if nothing was changed.
  */
-export function changeTagForNow(
+export function changeTagWithUndo(
   db: Db,
   account: number,
   id: number,

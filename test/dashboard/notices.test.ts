@@ -209,7 +209,7 @@ test('a cookie cannot name a record of another account', async () => {
   const browser = await signedIn(app, own.key)
   const [link, removed] = [await other.link({ alias: 'others-link' }), await other.link({ alias: 'others-removed' })]
   const space = await other.stored('/spaces', { name: 'others-space' })
-  await app.actions.links.removeForNow(other.account, removed.id)
+  await app.actions.links.removeWithUndo(other.account, removed.id)
   browser.cookies.set(offer, `link-deleted.0.0.${removed.id}.${removed.id}`)
   assert.deepEqual((await browser.open('/app/about')).said, [])
   for (const [value, words] of [

@@ -109,7 +109,7 @@ describe('breakdowns', async () => {
   for (const [at, { id }] of links.entries()) {
     await addClicks(app.storage, id, today, manyPeople(50 - at, 'referrers', '-x.example'))
   }
-  await app.actions.domains.removeForNow(own.account, leaving.id)
+  await app.actions.domains.removeWithUndo(own.account, leaving.id)
   assert.equal((await own.send('DELETE', `/links/${links[2].id}`)).status, 204)
   const rowsOf = (page: Page, name = 'tr') =>
     allOf(page.root, name).map((row) => textOf(row).replace(/\s+/g, ' ').trim())

@@ -52,7 +52,7 @@ export function addDomainPages(pages: Pages, services: Services): void {
       undoNote,
     ],
     isNamed: (domain, text) => isNameOf(domain, text),
-    remove: (account, id) => domains.removeForNow(account, id),
+    remove: (account, id) => domains.removeWithUndo(account, id),
     actions: domains,
     labels: domainLabels,
     fieldsIn: (values) => ('name' in values ? { ...values, name: hostOfUrl(values.name) } : values),

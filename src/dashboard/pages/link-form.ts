@@ -40,7 +40,7 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
       insertion: (account, fields) => links.insertion(account, fields),
       onStored: (link) => links.onStored(link),
       change: async (account, id, fields, precondition) => {
-        const { link, edit } = await links.changeForNow(account, id, fields, precondition)
+        const { link, edit } = await links.changeWithUndo(account, id, fields, precondition)
         return { ...link, edit }
       },
     },

@@ -156,7 +156,7 @@ function addLinkActions(pages: Pages, services: Services): void {
   for (const [name, { change, past }] of Object.entries(linkSettings)) {
     pages.post(`${home}/:id/${name}`, async (request) => {
       const id = idParam(request, 'link')
-      const { edit } = await links.changeForNow(request.account, id, change, null)
+      const { edit } = await links.changeWithUndo(request.account, id, change, null)
       return new Redirect(linkReturnPath(request.fields.next), { code: `link-${past}`, id, undo: edit })
     })
   }
@@ -169,7 +169,7 @@ function addLinkActions(pages: Pages, services: Services): void {
 
   pages.post(`${home}/:id/delete`, async (request) => {
     const id = idParam(request, 'link')
-    await links.removeForNow(request.account, id)
+    await links.removeWithUndo(request.account, id)
     return new Redirect(linkListReturnPath(request.fields.next), { code: 'link-deleted', id, undo: id })
   })
 

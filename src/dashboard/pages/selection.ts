@@ -1,4 +1,4 @@
-/** Actions on the selected links of the list, or on all links that match it. */
+/** Actions on the selected links of the list, or on all links that match it, and the undo of edits of links. */
 import { Failure, overloaded, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import { icon } from '../../frame/icons.ts'
@@ -153,7 +153,7 @@ function actionFrom(selection: Selection): LinkAction {
       return moveTo(destinationFrom(fields.to), selection)
     case 'delete': {
       const apply = async (id: number, edit: Edit) => {
-        await links.removeForNow(account, id, edit)
+        await links.removeWithUndo(account, id, edit)
         return 'changed' as const
       }
       return { what, asks: true, apply, single: 'link-deleted', several: 'links-deleted' }
@@ -164,7 +164,7 @@ function actionFrom(selection: Selection): LinkAction {
 }
 
 function changeOf(fields: Fields, { account, services }: Selection): LinkAction['apply'] {
-  return async (id, edit) => resultOf(await services.actions.links.changeForNow(account, id, fields, null, edit))
+  return async (id, edit) => resultOf(await services.actions.links.changeWithUndo(account, id, fields, null, edit))
 }
 
 /** Returns the action that adds and removes tags, with the violations in their names. */
@@ -173,7 +173,7 @@ function changeTags({ fields: { add_tags, remove_tags }, account, services }: Se
   const { values, violations } = tagChangeForm.read({ add_tags, remove_tags })
   const { add_tags: add = [], remove_tags: remove = [] } = values
   const apply = async (id: number, edit: Edit) => {
-    const changed = await attempt(() => links.changeForNow(account, id, {}, null, edit, { add, remove }))
+    const changed = await attempt(() => links.changeWithUndo(account, id, {}, null, edit, { add, remove }))
     return changed instanceof Failure ? 'impossible' : resultOf(changed)
   }
   const isEmpty = violations.length === 0 && add.length + remove.length === 0
@@ -192,7 +192,7 @@ function moveTo(to: Destination, selection: Selection): LinkAction {
   }
   const { account, services } = selection
   const apply = async (id: number, edit: Edit) => {
-    const moved = await attempt(() => services.actions.links.moveToDomainForNow(account, id, place, edit))
+    const moved = await attempt(() => services.actions.links.moveToDomainWithUndo(account, id, place, edit))
     return moved instanceof Failure ? 'impossible' : resultOf(moved)
   }
   return { what: 'move', asks: true, apply, several: 'links-on-domain', to }

@@ -66,7 +66,7 @@ export function addTagPages(pages: Pages, services: Services): void {
           ? listTagsByFigure(services.storage, account, page.sortBy, page)
           : tags.list(account, page),
       find: (account, id) => tagRecords.find(services.storage, account, id),
-      change: (account, id, fields, precondition) => tags.changeForNow(account, id, fields, precondition, newEdit()),
+      change: (account, id, fields, precondition) => tags.changeWithUndo(account, id, fields, precondition, newEdit()),
     },
     ...nameAndColor(tagLabels),
   }).addTo(pages)
