@@ -46,8 +46,8 @@ interface Batch {
 
 /**
  * Queues visits in memory and writes them in the background. They wait while the database is unavailable. If too many
- * wait, the oldest are merged to counts by link, class and quarter of an hour. If there are too many counts, clicks are lost. No click is
- * written twice.
+ * wait, the oldest are merged to counts by link, class and quarter of an hour. If there are too many counts, clicks are
+ * lost. No click is written twice.
  */
 export class ClickQueue {
   readonly #worker: Pick<ClickWorker, 'write' | 'take'>

@@ -87,8 +87,7 @@ export class ClickStore {
   }
 
   /**
-   * Stores a human click unless its link has reached its click limit, which is exact across processes. Returns whether it
-   * did.
+   * Stores a human click. Returns false if its link has reached its click limit, which is exact across processes.
    */
   take(click: Click, onCounted: OnCounted = () => undefined): Promise<boolean> {
     return this.#database.write(async (tx) => {

@@ -102,7 +102,7 @@ function totalsSaved(
   )
 }
 
-/** Makes the status of links with a click limit due, so that filters see the change. */
+/** Lets the next query that filters by status update the status of links with a click limit. */
 export async function makeStatusDue(tx: Db, links: readonly number[]): Promise<void> {
   for (const some of parts(links)) {
     await tx.execute(

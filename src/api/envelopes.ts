@@ -32,7 +32,7 @@ export function sendPage<Row>(
   return sendContent(exchange, { data, links, meta: { ...position, ...counts, ...meta } }, condition)
 }
 
-/** Sends JSON with a hash of its content as the ETag, or 304. `links` of the content become a header, too. */
+/** Sends JSON with a hash of its content as the ETag, or 304. The content's `links` also become the `Link` header. */
 export function sendContent(
   exchange: Exchange,
   content: { readonly data: unknown; readonly meta: object; readonly links?: Links },

@@ -93,7 +93,10 @@ example if you lose the new key. Each rotation creates another key and never ext
   }),
 }
 
-/** Returns the key with this ID, or else with this name, active keys first. Throws `StartupFailure` or, for several, `WrongUse`. */
+/**
+ * Returns the key with this ID, otherwise the one with this name; active keys come first. Throws `StartupFailure`, or
+ * `WrongUse` for several.
+ */
 async function chooseKey(db: Db, reference: string): Promise<Key> {
   const all = await listKeys(db, null)
   const withId = all.filter(({ id }) => String(id) === reference)

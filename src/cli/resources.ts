@@ -29,7 +29,7 @@ interface Kind {
   readonly operations: Operations
   /** Running servers read changes from the database. */
   readonly actions: (db: Storage) => ResourceHandlers<NamedRecord>
-  /** Counts the links of a record, in words. Null if it has none. */
+  /** Returns the number of the record's links in words; null if there are none. */
   readonly linksOf: (db: Db, account: number, id: number) => Promise<string | null>
   /** What happens to the links of a deleted record. */
   readonly effect: string

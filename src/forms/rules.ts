@@ -80,9 +80,6 @@ export const color: Rule<number> = {
   parse: (text) => parseInteger(1, colors.length, text, 'out_of_range.option'),
 }
 
-/** In code points. */
-const maxTagName = 50
-
 /** A rule for a flag: `true` or `1`, `false` or `0`. */
 export function boolean(schema: TBoolean): Rule<boolean> {
   return {
@@ -96,6 +93,9 @@ export function boolean(schema: TBoolean): Rule<boolean> {
     },
   }
 }
+
+/** In code points. */
+const maxTagName = 50
 
 /** A rule for the name of a tag. Commas separate tags. */
 export const tagName: Rule<string> = {

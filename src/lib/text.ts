@@ -21,7 +21,7 @@ export function decodePercent(encoded: string): string | null {
   }
 }
 
-/** Returns the text in NFC (UAX #15), or a refusal above `max` code points. NFC never quarters a text. */
+/** Returns the text in NFC (UAX #15), or a refusal above `max` code points. NFC never shortens a text to less than a quarter. */
 export function parseBoundedText(text: string, max: number): string | Refusal {
   const composed = text.length > 4 * max ? null : text.normalize('NFC')
   if (composed !== null && [...composed].length <= max) return composed

@@ -22,7 +22,7 @@ export const spaceTransfer: Transferable = {
 function readSpace(members: Members): Store {
   const id = idIn(members)
   if (id === undefined) {
-    throw new InvalidRecord('id: A space needs the id that it has at its source, to be recognised by.')
+    throw new InvalidRecord('id: A space needs the id that it has at its source, to be recognized by.')
   }
   const { name, color } = checkedRecord(storeSpace.read(members))
   const times = timesOf(members)

@@ -17,7 +17,7 @@ export type Cost = 'page' | 'count' | 'search' | 'scan'
 /** A listing whose search is folded, without the type of its rows. */
 export type AnyListing = Omit<Listing<unknown>, 'of'> & {
   readonly of: AnyListable
-  /** How many hidden records it leaves out; 0 until a query has found some. */
+  /** The number of hidden and archived records to leave out. It is 0 in the first query, which counts them. */
   readonly hidden: number
 }
 export type AnyListable = Omit<Listable<unknown>, 'columns'> & { readonly columns: readonly string[] }

@@ -27,7 +27,7 @@ const deep = countedMatches
 export async function listPage<Row>(engine: ListEngine, asked: Listing<Row>): Promise<Page<Row>> {
   const listing = { ...asked, search: asked.search.map(foldCase), hidden: 0 }
   const first = await readPage(engine, listing)
-  // Hardly any account has hidden records, so no other query looks for them.
+  // Most accounts have no hidden or archived records, so the first query counts them, and only then a second leaves them out.
   const { rows, total, totalIsExact } = isReadAgain(listing, first)
     ? await readPage(engine, { ...listing, hidden: first.hidden })
     : first
@@ -174,7 +174,8 @@ function pageQuery(listing: AnyListing, source: Source, total: Sql, range: Range
 }
 
 /**
- * Selects the page if the source has at most `countedMatches` records. Each row starts with the counts, and ends with the id of the record. A page without records is one row whose id is null.
+ * Selects the page if the source has at most `countedMatches` records. Each row starts with the counts, and ends with the id
+ * of the record. A page without records is one row whose id is null.
  */
 function foundQuery(listing: AnyListing, source: Source): Sql {
   const { of, direction, limit, offset, after } = listing

@@ -6,10 +6,8 @@ import type { Db, Listable, Page, PageRequest, Storage } from './port.ts'
 import { CachedQuery, type OwnedTable, type Query, query, type SqlTemplate } from './schema.ts'
 
 /** The columns that every record shows. */
-interface AnyRecord {
+interface AnyRecord extends Times {
   readonly id: number
-  readonly created_at: string
-  readonly updated_at: string
 }
 
 type Stored<Row> = Row & { readonly revision: number }

@@ -29,7 +29,7 @@ function openSpool({ target, spool, spoolBytes }: SinkConfig, onProblem: (error:
   return new Spool(folder, sink, { maxBytes: spoolBytes, onProblem })
 }
 
-/** Sends raw clicks to the sink. Drops and counts them until the spool can be opened. */
+/** Sends raw clicks to the sink. Drops and counts them until the spool can be written. */
 export class ClickSink {
   readonly #openSpool: () => Spool
   readonly #onProblem: (error: unknown) => void
