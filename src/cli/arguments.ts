@@ -110,7 +110,7 @@ export const duration = parser(parseDuration, 'must be a duration such as 30s, 1
 export const lifetime: Parse<number> = (text, label) =>
   duration(text, label) || fail(`${label} must be longer than 0, such as 90d.`)
 
-/** Parses the ID or the name of a key; a name may be a number. Errors don't contain the text, because it may be a secret. */
+/** Parses a key ID or a key name, even if the name is a number. Errors don't contain the text, because it may be a secret. */
 export const keyReference: Parse<string> = (text) => {
   if (text.startsWith('wm_'))
     fail(`KEY must be the ID or name of a key, not the key itself. To see all keys, run "${program} keys list".`)

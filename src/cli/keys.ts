@@ -94,7 +94,7 @@ example if you lose the new key. Each rotation creates another key and never ext
 }
 
 /**
- * Returns the key with this ID, otherwise the one with this name; active keys come first. Throws `StartupFailure`, or
+ * Returns the key with this ID, otherwise the one with this name; active keys first. Throws `StartupFailure`, or
  * `WrongUse` for several.
  */
 async function chooseKey(db: Db, reference: string): Promise<Key> {
