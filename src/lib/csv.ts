@@ -40,9 +40,9 @@ const maxRows = 10_000
 /** More quotes than any valid cell has: finding and replacing half a million takes 90 ms. */
 const maxQuotes = 10_000
 
-/** The rows of a CSV text, without empty lines. */
+/** The rows of a CSV text, without empty rows. */
 interface CsvRows {
-  /** The first 10,000 rows. Their numbers start at 1 and include empty lines. */
+  /** The first 10,000 rows. Their numbers start at 1 and include empty rows. */
   readonly rows: readonly { readonly number: number; readonly cells: readonly string[] }[]
   readonly total: number
 }
@@ -54,19 +54,25 @@ export async function parseCsv(text: string): Promise<(readonly string[])[] | un
 }
 
 /**
- * Returns the rows of a CSV text. Returns the number of the first row in which a quote is not closed, text follows one, or
- * a cell has more than 10,000 quotes. Removes the apostrophe that `csvRow` puts before formulas.
+ * Returns the rows of a CSV text. Empty rows are empty lines by default. Returns the number of the first row in which a
+ * quote is not closed, text follows one, or a cell has more than 10,000 quotes. Removes the apostrophe that `csvRow` puts
+ * before formulas.
  */
-export async function readCsv(text: string, separator: Separator = ','): Promise<CsvRows | number> {
+export async function readCsv(
+  text: string,
+  separator: Separator = ',',
+  isEmpty = (cells: readonly string[]) => cells.length === 1 && cells[0] === '',
+): Promise<CsvRows | number> {
   const pattern = cellBefore(separator)
   const ticks = new Ticks()
   const rows: { number: number; cells: string[] }[] = []
   let [number, total, cells] = [1, 0, 0]
   let row: string[] = []
   const endRow = () => {
-    const isEmptyLine = row.length === 1 && row[0] === ''
-    if (!isEmptyLine) total += 1
-    if (!isEmptyLine && total <= maxRows) rows.push({ number, cells: row })
+    if (!isEmpty(row)) {
+      total += 1
+      if (total <= maxRows) rows.push({ number, cells: row })
+    }
     number += 1
     row = []
   }

@@ -85,7 +85,7 @@ interface ReadingOptions {
 /** Parses the text of a file, or a list of URLs. Returns a sentence for the user if that is impossible. */
 export async function parseFile(text: string, options: ReadingOptions): Promise<ImportFile | string> {
   const lines = text.replace(/^\ufeff?(?:sep=.)?[\r\n]*/i, '')
-  const read = await readCsv(lines, separatorOf(lines))
+  const read = await readCsv(lines, separatorOf(lines), (cells) => !cells.some(isFilled))
   if (typeof read === 'number')
     return `In row ${read}, a quote isn’t closed, or text follows it. Double the quotes within a cell.`
   const top = read.rows[0]?.cells ?? []
@@ -97,15 +97,9 @@ export async function parseFile(text: string, options: ReadingOptions): Promise<
   const longRow = rows.find(({ cells }) => cells.length > maxFields)
   if (longRow !== undefined)
     return `Row ${longRow.number} has more than ${maxFields} cells. Delete the cells without a column.`
-  const ticks = new Ticks()
-  const filled: ImportRow[] = []
-  for (const row of rows) {
-    if (row.cells.some(isFilled)) filled.push(row)
-    await ticks.next()
-  }
-  const count = filled.length + read.total - read.rows.length
+  const count = rows.length + read.total - read.rows.length
   const fields = names.map((name) => (name === numberColumn && !options.isUnpacked ? null : fieldNamed(name)))
-  return problemIn(names, fields, count, options) ?? fileOf({ names, fields }, filled, options)
+  return problemIn(names, fields, count, options) ?? fileOf({ names, fields }, rows, options)
 }
 
 /** Returns the separator that is most frequent in the first row. */
