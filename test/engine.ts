@@ -20,7 +20,7 @@ export function useEngine(engine: Engine): void {
   chosen = engine
 }
 
-/** Registers work for the end of a test, which runs in reverse order. */
+/** Registers work for the end of a test. */
 export type Later = (work: () => unknown) => void
 
 /** Returns a migrated, empty database that no other test uses until `later`. */
