@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import { addressIn } from '../../lib/ip-address.ts'
-import { memoized } from '../../lib/lru-cache.ts'
 import type { Dimension } from '../day.ts'
 import type { Countries } from './countries.ts'
 import { softwareOf } from './software.ts'
@@ -40,19 +39,18 @@ const preference = /^\s*([a-z]{2,3}|\*)(?:[-_][a-z\d_-]*)?\s*(?:;\s*q\s*=\s*(0(?
 const replaced: Readonly<Record<string, string>> = { iw: 'he', in: 'id', ji: 'yi', jw: 'jv', mo: 'ro' }
 
 /** Returns the preferred primary subtag of an `Accept-Language` header in lower case; null for none or any. */
-export const languageOf = memoized((header) => {
+export function languageOf(header: string): string | null {
   let best: string | null = null
   let bestWeight = 0
-  for (const part of header.split(',')) {
+  for (const part of header.slice(0, maxLanguages).split(',')) {
     const [, subtag, weight = '1'] = preference.exec(part) ?? []
     if (subtag === undefined || Number(weight) <= bestWeight) continue
     best = subtag.toLowerCase()
     bestWeight = Number(weight)
   }
   return best === null || best === '*' ? null : (replaced[best] ?? best)
-}, maxLanguages)
+}
 
-const maxOrigin = 1_200
 /** The scheme and the host. Android apps have their own scheme. */
 const origin = /^(?:https?|android-app):\/\/[^/?#\\\s]{1,1024}(?=[/?#\\]|$)/i
 /** RFC 1035 §2.3.4, with dots. */
@@ -68,12 +66,12 @@ export function referrerOf(header: string, ownHost: string): string | null {
   return host === ownHost ? null : host
 }
 
-const hostOf = memoized((named) => {
+function hostOf(named: string): string | null {
   // Node gives the bytes of a header as Latin-1.
   const text = ascii.test(named) ? named : Buffer.from(named, 'latin1').toString('utf8')
   const host = URL.parse(text)?.hostname.toLowerCase().replace(/\.$/, '') ?? ''
   return host.length <= maxHost && isHost(host) ? host : null
-}, maxOrigin)
+}
 
 /** Returns whether the text is a host as `referrerOf` returns it. Accepts any length. */
 export function isHost(text: string): boolean {
