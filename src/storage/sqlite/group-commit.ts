@@ -12,7 +12,7 @@ const maxGroupSize = 128
 const maxQueueLength = 10_000
 /** How long a transaction waits for another process's write lock. Milliseconds. */
 const maxLockMs = 5_000
-const lockRetryMs = 2
+const lockRetryMs = 1
 
 interface QueuedWrite {
   /** Monotonic milliseconds. */

@@ -14,7 +14,7 @@ const lockTimeoutMs = 1_000
 /** How often the thread looks for records to index. Milliseconds. */
 const pollMs = 100
 /** How long it leaves the file to other writers after a batch. Milliseconds. */
-const pauseMs = 10
+const pauseMs = 20
 /** The pause before another attempt if another connection is writing. Milliseconds. */
 const busyRetryMs = 1
 /** A checkpoint runs when the log has this many new pages: 2 MB. */
