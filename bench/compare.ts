@@ -47,12 +47,17 @@ const operations: Readonly<Record<string, Operation>> = {
     status: 200,
     request: (n) => ['PATCH', `domains/${1 + (n % domains)}`, `homepage_url=https%3A%2F%2Fexample.com%2F${n}`],
   },
-  'domain: store': { status: 201, request: (n) => ['POST', 'domains', `name=d${n}.example.com`] },
+  // Records are indexed in the background, so a shorter slice would leave this work to the other server's slice.
+  'domain: store': { status: 201, amount: 10_000, request: (n) => ['POST', 'domains', `name=d${n}.example.com`] },
   'link: show': { status: 200, request: (n) => ['GET', `links/${1 + (n % links)}`] },
   'link: list of 10': { status: 200, request: () => ['GET', 'links?per_page=10'] },
   // Clicks are written every half second, so a shorter slice would leave this work to the other server's slice.
   redirect: { status: 302, amount: 40_000, isVisit: true, request: (n) => ['GET', `link${1 + (n % links)}`] },
-  'link: store': { status: 201, request: (n) => ['POST', 'links', `url=https%3A%2F%2Fexample.com%2F${n}`] },
+  'link: store': {
+    status: 201,
+    amount: 10_000,
+    request: (n) => ['POST', 'links', `url=https%3A%2F%2Fexample.com%2F${n}`],
+  },
 }
 
 interface Candidate {
