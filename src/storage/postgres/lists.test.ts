@@ -136,8 +136,14 @@ test('creates the indexes of every table after the start, and reports errors', a
     where relname ~ '^(domains|spaces|links)_by_(.*_)?text$' and indisvalid`
   storage.start((error) => assert.fail(String(error)))
   await eventually(async () => (await execute(url, valid)).length === 5)
-  const { promise, resolve } = Promise.withResolvers<unknown>()
   await execute(url, 'drop index domains_by_text; alter table domains rename to elsewhere')
-  storage.start(resolve)
-  assert.match(String(await promise), /relation "domains" does not exist/)
+  let reported: unknown
+  await eventually(() => {
+    // Does nothing until the first start has released its lock.
+    storage.start((error) => {
+      reported = error
+    })
+    return reported !== undefined
+  })
+  assert.match(String(reported), /relation "domains" does not exist/)
 })
