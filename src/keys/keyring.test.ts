@@ -80,6 +80,8 @@ test('the last use is written when the keyring is closed', async (t) => {
 })
 
 test('writes uses later if the database fails, and fails no request', async (t) => {
+  // Before the pool of PostgreSQL starts its timers, because a mocked `clearTimeout` doesn't clear real ones.
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const { storage, issue } = await open(t)
   const [used = ''] = await issue(1)
   let isAvailable = false
@@ -90,7 +92,6 @@ test('writes uses later if the database fails, and fails no request', async (t) 
     return storage.write(...parameters)
   }
   const db = withMethods(storage, { write })
-  t.mock.timers.enable({ apis: ['setTimeout'] })
   const keyring = new Keyring(db)
   await keyring.identify(used)
   t.mock.timers.tick(30_000)
