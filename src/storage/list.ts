@@ -174,8 +174,8 @@ function pageQuery(listing: AnyListing, source: Source, total: Sql, range: Range
 }
 
 /**
- * Selects the page if the source has at most `countedMatches` records. Each row starts with the counts, and ends with the id
- * of the record. A page without records is one row whose id is null.
+ * Selects the page if the source has at most `countedMatches` records. Each row starts with the counts and ends with the
+ * record's id. A page without records is one row whose id is null.
  */
 function foundQuery(listing: AnyListing, source: Source): Sql {
   const { of, direction, limit, offset, after } = listing

@@ -174,7 +174,7 @@ class Ids {
   }
 }
 
-/** Reads the first line: the id of the source database, and the time zones. Throws `StartupFailure`. */
+/** Reads the first line, which has the source database's id and the time zones. Throws `StartupFailure`. */
 function readHeader(
   header: string,
   transferables: Destination['transferables'],

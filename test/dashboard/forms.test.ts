@@ -85,7 +85,7 @@ test('the form for a domain accepts a URL without a port, which the API rejects'
   }
 })
 
-test('the form for a link has a control for each field of the API', async () => {
+test('the link form has a control for each API field', async () => {
   await place.stored('/domains', { name: 'second.example' })
   const page = await browser.open('/app/links/new')
   // The menu of a link archives it.

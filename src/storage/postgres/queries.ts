@@ -34,7 +34,7 @@ export async function execute<Row>(client: ClientBase, query: SqlText, { isPrepa
   return (await send(client, configOf(query, isPrepared))).rows
 }
 
-/** Runs a query as `execute` does, and returns the values of its rows. */
+/** Runs a query like `execute`, and returns each row as an array of values. */
 export async function executeForValues(client: ClientBase, query: SqlText, isPrepared: boolean): Promise<Values[]> {
   return (await send(client, { ...configOf(query, isPrepared), rowMode: 'array' })).rows
 }
