@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -18,8 +18,13 @@ import { repository } from './scripts.ts'
 import { rerun, stepsOf, timeless } from './transcript.ts'
 
 const readme = join(repository, 'README.md')
-const tour = join(repository, 'docs', 'tour.md')
-const guide = join(repository, 'docs', 'api.md')
+const tour = pageNamed('tour')
+const guide = pageNamed('api')
+const [listsPage, writesPage] = [pageNamed('api-lists'), pageNamed('api-writes')]
+
+function pageNamed(name: string): string {
+  return join(repository, 'docs', `${name}.md`)
+}
 
 /** The environment and the replaced URLs, for other examples of the document. */
 interface Rehearsal {
@@ -51,25 +56,23 @@ test('the commands of the README print its transcripts', async (t) => {
   await rehearse(t, readme)
 })
 
-test('the commands of docs/tour.md print its transcripts', async (t) => {
-  await rehearse(t, tour)
+for (const path of [tour, guide]) {
+  test(`the commands of ${basename(path)} print its transcripts`, async (t) => {
+    await rehearse(t, path)
+  })
+}
+
+test('the commands of docs/api-lists.md print its transcripts, and its program reads a list', async (t) => {
+  const { env, places } = await rehearse(t, listsPage)
+  const aliases = Array.from({ length: 101 }, (_, index) => `link-${index}`)
+  for (const alias of aliases)
+    assert.equal((await storeLink({ url: 'https://acme.com', alias }, env, places)).status, 201)
+  const list = await runProgram(t, listsPage, places, env)
+  assert.deepEqual(list.trim().split('\n'), ['home', ...aliases])
 })
 
-test('the commands of docs/api.md print its transcripts, and its programs read a list and retry', async (t) => {
-  const { env, places } = await rehearse(t, guide)
-  const api = `${places['http://localhost:3000']}/api/v1`
-  const post = (path: string, fields: Record<string, string>) =>
-    fetch(api + path, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${env.KEY}` },
-      body: new URLSearchParams(fields),
-    })
-  const aliases = Array.from({ length: 101 }, (_, index) => `link-${index}`)
-  for (const alias of aliases) assert.equal((await post('/links', { url: 'https://acme.com', alias })).status, 201)
-
-  const list = await runProgram(t, /^const headers/, places, env)
-  assert.deepEqual(list.trim().split('\n'), aliases)
-
+test('the commands of docs/api-writes.md print its transcripts, and its program retries', async (t) => {
+  const { env, places } = await rehearse(t, writesPage)
   // A server in between closes the first connection, and responds with 503 to the second request.
   const keys: unknown[] = []
   const faulty = createServer(async (request, response) => {
@@ -77,23 +80,35 @@ test('the commands of docs/api.md print its transcripts, and its programs read a
     if (keys.length === 1) return request.socket.destroy()
     if (keys.length === 2) return response.writeHead(503, { 'retry-after': '0' }).end('{}')
     const fields = JSON.parse(await text(request))
-    const answer = await post('/links', fields)
+    const answer = await storeLink(fields, env, places)
     return response.writeHead(answer.status).end(await answer.text())
   })
   faulty.listen(0, '127.0.0.1')
   await once(faulty, 'listening')
   t.after(() => faulty.close())
   const { port } = faulty.address() as AddressInfo
-  const created = await runProgram(t, /^const request/, { 'http://localhost:3000': `http://127.0.0.1:${port}` }, env)
+  const created = await runProgram(t, writesPage, { 'http://localhost:3000': `http://127.0.0.1:${port}` }, env)
   assert.match(created, /^http:\/\/go\.acme\.com:\d+\/\w+\n$/)
   assert.equal(keys.length, 3)
   assert.equal(new Set(keys).size, 1)
 })
 
-/** Runs the JavaScript block of docs/api.md that starts like this. Returns its output. */
-async function runProgram(t: TestContext, start: RegExp, places: Rehearsal['places'], env: Variables): Promise<string> {
-  const blocks = [...readFileSync(guide, 'utf8').matchAll(/```js\n([\s\S]*?)```/g)].map(([, block = '']) => block)
-  const program = blocks.find((block) => start.test(block)) as string
+function storeLink(fields: Record<string, string>, env: Variables, places: Rehearsal['places']): Promise<Response> {
+  return fetch(`${places['http://localhost:3000']}/api/v1/links`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${env.KEY}` },
+    body: new URLSearchParams(fields),
+  })
+}
+
+/** Runs the JavaScript block of the document. Returns its output. */
+async function runProgram(
+  t: TestContext,
+  document: string,
+  places: Rehearsal['places'],
+  env: Variables,
+): Promise<string> {
+  const [, program = ''] = /```js\n([\s\S]*?)```/.exec(readFileSync(document, 'utf8')) ?? []
   const path = join(newFolder(t), 'program.mjs')
   writeFileSync(
     path,
@@ -123,10 +138,8 @@ test('the README stores a link, visits it and shows an error; the tour has more 
 })
 
 test('links between documents have an existing file and heading', () => {
-  const documents = ['.', 'bench', 'deploy', 'docs', 'docs/adr'].flatMap((folder) =>
-    readdirSync(join(repository, folder))
-      .filter((name) => name.endsWith('.md'))
-      .map((name) => join(repository, folder, name)),
+  const documents = globSync(['**/*.md', '.github/**/*.md'], { cwd: repository, exclude: ['node_modules'] }).map(
+    (name) => join(repository, name),
   )
   assert.ok(documents.length > 30)
   for (const path of documents) {
