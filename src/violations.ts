@@ -126,6 +126,8 @@ export const messages = {
     'A URL has at most {most} characters: write {hint}.',
     '{label} must be at most {most} characters long.',
   ],
+  'too_long.encoded':
+    'A URL has at most {most} characters in percent-encoding, but this one has {length}. Write a shorter URL.',
   out_of_range: [
     'The {field} must be an integer from {least} to {most}.',
     '{label} must be a whole number from {least} to {most}.',

@@ -20,7 +20,7 @@ const refused: Readonly<Record<string, Readonly<Record<string, readonly Json[]>>
     unsupported_scheme: ['javascript:alert(1)'],
     has_credentials: ['https://user@acme.com'],
     control_characters: ['https://acme.com/\0'],
-    too_long: [`https://acme.com/${'a'.repeat(8192 - 16)}`],
+    too_long: [`https://acme.com/${'a'.repeat(8192 - 16)}`, `https://acme.com/${'例'.repeat(909)}`],
     not_a_string: [1],
     not_single: [['https://acme.com']],
   },
@@ -192,7 +192,11 @@ describe('422 loops', () => {
 describe('201 and 200 at the edges', () => {
   /** Accepted values by field, with the value in the response if it differs. */
   const taken: Readonly<Record<string, readonly (readonly [sent: Json, shown?: Json])[]>> = {
-    url: [[`https://acme.com/${'a'.repeat(8192 - 17)}`], ['HTTPS://Acme.COM:443/%7Ea/../b?q=ü#ö']],
+    url: [
+      [`https://acme.com/${'a'.repeat(8192 - 17)}`],
+      [`https://acme.com/${'例'.repeat(908)}`],
+      ['HTTPS://Acme.COM:443/%7Ea/../b?q=ü#ö'],
+    ],
     title: [['💩'.repeat(255)], [' e\u0301 ', 'é'], ['', null], [null]],
     disabled: [['1', true], ['0', false], ['true', true], [' false ', false], [true], [false], [1, true], [0, false]],
     forward_query: [['true', true], [false]],

@@ -44,7 +44,7 @@ const idOf = (description: string) => Type.Integer({ minimum: 1, maximum: Number
 const orNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
   Type.Union([schema, Type.Null()])
 
-const target = 'The destination: an absolute http or https URL.'
+const target = 'The destination: an absolute http or https URL with at most 8,192 characters, also in percent-encoding.'
 const expiration =
   'The destination after the link has expired. Without it, visitors are redirected to the not-found URL of the domain, or see the expired page.'
 const start = 'The link works from this time.'

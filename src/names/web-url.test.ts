@@ -16,11 +16,21 @@ const accepted = [
   ),
   ...'http://пример.example/пример http://例え.jp/ノ http://x/a⁄b http://x/а⠀b'.split(' '),
   ...['https://fa.wikipedia.org/wiki/می\u200cخواهم', 'http://x/👩\u200d👧', 'http://x#\u200d'],
-  ...['http://x/%20%', 'http://x//a//../b', `http://x/${'a'.repeat(2039)}`, `http://x/${'💩'.repeat(2039)}`],
+  ...[
+    'http://x/%20%',
+    'http://x//a//../b',
+    `http://x/${'a'.repeat(2039)}`,
+    `http://x/${'💩'.repeat(512)}${'a'.repeat(1527)}`,
+  ],
+  // 8,192 characters in percent-encoding.
+  ...[`http://x/${'💩'.repeat(681)}${'a'.repeat(11)}`, `http://x/aa${'例'.repeat(909)}`],
 ]
 
 const refused: Readonly<Record<string, readonly string[]>> = {
-  too_long: [`http://x/${'a'.repeat(2040)}`, `http://x/${'💩'.repeat(2040)}`, 'a'.repeat(10_000_000)],
+  too_long: [
+    ...[`http://x/${'a'.repeat(2040)}`, `http://x/${'💩'.repeat(2040)}`, 'a'.repeat(10_000_000)],
+    ...[`http://x/${'💩'.repeat(681)}${'a'.repeat(12)}`, `http://x/?${"'".repeat(1400)}${'例'.repeat(443)}`],
+  ],
   control_characters: [
     ...['http://x\0', 'http://x/\t', 'http:/\n/x', '\rhttp://x', 'http://x/\x7f', 'http://x/\u0085', 'http://x/\u009f'],
     ...['http://x/\ud800', 'http://x/\udc00a'],

@@ -7,10 +7,14 @@ import { findHostProblem, type HostProblem, maxNameLength } from './host-name.ts
 export function parseWebUrl(text: string, maxLength = maxUrlLength): string | Refusal {
   if (isLonger(text, maxLength)) return new Refusal('too_long.url', { most: maxLength, hint: hint(text) })
   const found = examine(text)
-  return found === null ? text : new Refusal(found, { hint: hint(text) })
+  if (found !== null) return new Refusal(found, { hint: hint(text) })
+  const { length } = new URL(text).href
+  return length > maxSerializedLength ? new Refusal('too_long.encoded', { most: maxSerializedLength, length }) : text
 }
 
 export const maxUrlLength = 2048
+/** The longest URL as the URL Standard serializes it: a letter of any other script takes up to 12 characters. */
+export const maxSerializedLength = 8192
 const maxHintLength = 64
 /** The ASCII characters of a URL. */
 const visibleAscii = /^[!-[\]-~]*$/

@@ -31,6 +31,13 @@ test('appends a query unchanged, before the fragment', () => {
   for (const [location, query, expected] of cases) assert.equal(withQuery(location, query), expected)
 })
 
+test('does not forward a query with which the location would be longer than 16 KiB', () => {
+  const location = `https://acme.com/?${'a'.repeat(8192 - 18)}`
+  const longest = 'b'.repeat(8191)
+  assert.equal(withQuery(location, longest).length, 16_384)
+  assert.equal(withQuery(location, `${longest}b`), location)
+})
+
 test('keeps the scheme, host, port, path and fragment of the stored URL, whatever the query', () => {
   const part = fc.stringMatching(/^[!-"$-~]{0,20}$/)
   const url = fc

@@ -11,6 +11,9 @@ export const noStoreHeaders = {
   'referrer-policy': 'strict-origin-when-cross-origin',
 } as const
 
+/** Longer heads fail in many clients and proxies. Bytes. */
+export const maxLocationLength = 16 * 1_024
+
 /** A redirect response without the headers that every response has. */
 interface Redirect {
   readonly status: number
@@ -65,10 +68,14 @@ export function sendRedirect(exchange: Exchange, { status, headers, body }: Redi
   return sendReady(exchange, status, body)
 }
 
-/** Appends a visitor's query, which contains no `#`, to a location before its fragment. It is not encoded again. */
+/**
+ * Appends a visitor's query, which contains no `#`, to a location before its fragment. It is not encoded again. Returns the
+ * location unchanged if the result would be longer than `maxLocationLength`.
+ */
 export function withQuery(location: string, query: string): string {
   if (query === '') return location
   const [base = ''] = location.split('#', 1)
   const separator = !base.includes('?') ? '?' : /[?&]$/.test(base) ? '' : '&'
-  return base + separator + query + location.slice(base.length)
+  const result = base + separator + query + location.slice(base.length)
+  return result.length > maxLocationLength ? location : result
 }

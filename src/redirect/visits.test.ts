@@ -72,6 +72,22 @@ test('counts redirects of people as clicks, but not HEAD, bots, previews and pre
   })
 })
 
+test('shows the preview instead of a redirect whose location is longer than 16 KiB', async () => {
+  const longest = `https://acme.com/${'a'.repeat(16_384 - 17)}`
+  const { visit, port, clicks } = await serving(
+    { alias: 'longest', url: longest },
+    { alias: 'longer', url: `${longest}a` },
+    { alias: 'limited', url: `${longest}a`, clicks_limit: 1, clicks: 1 },
+  )
+  // The client of Node rejects this head.
+  const [answer] = await exchange(port, [`GET /longest HTTP/1.1\r\nHost: go.acme.com\r\nConnection: close\r\n\r\n`])
+  assert.equal(answer?.headers.location, longest)
+  const { status, text } = await visit(`${host}/longer`)
+  assert.deepEqual([status, text.includes(`href="${longest}a"`)], [200, true])
+  assert.equal((await visit(`${host}/limited`)).status, 410)
+  assert.equal(clicks.length, 1)
+})
+
 test('returns the same 404 page for every request to an unknown host', async () => {
   const { visit, port } = await serving({ alias: 'a', url: target })
   const unknown = await visit('http://unknown.example/nothing')

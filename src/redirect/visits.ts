@@ -25,6 +25,7 @@ import {
 import { Passwords } from './passwords.ts'
 import {
   fallbackRedirect,
+  maxLocationLength,
   noStoreHeaders,
   type PreparedRedirect,
   redirectTo,
@@ -168,6 +169,8 @@ class Visits {
 
   /** Redirects the visitor to the link's destination, which is a click. */
   #redirectToLink(visit: VisitRequest, link: ServedLink): Response {
+    // Earlier versions stored longer destinations. With their redirect, a proxy would count this server as failed.
+    if (link.redirect.location.length > maxLocationLength) return this.#preview(visit, link)
     return this.#unlessLoop(visit, link.redirect, () => {
       const click = clickOf(link.id, visit.domain.name, visit.exchange, this.#options.countryHeader)
       if (link.clicks_limit !== null) return this.#redirectWithinLimit(visit, link, click)
