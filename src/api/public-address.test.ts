@@ -20,6 +20,23 @@ test('201 and 200 with links to BASE_URL, whatever the Host is', async () => {
   assert.ok(!list.text.includes('evil') && !String(list.headers.link).includes('evil'))
 })
 
+test('every response, but none to visitors, has Strict-Transport-Security if BASE_URL is https', async () => {
+  const targets = ['GET /app/sign-in', 'GET /health', 'GET /nowhere', 'GET /openapi.json', `GET ${path}`, `OPTIONS ${path}`]
+  for (const [scheme, expected] of [
+    ['https', 'max-age=31536000'],
+    ['http', undefined],
+  ] as const) {
+    const { send, raw, visit } = await startApp({ baseUrl: `${scheme}://links.example.com` })
+    const answers = await Promise.all(targets.map((target) => send(...(target.split(' ') as [string, string]))))
+    answers.push(...(await raw('not HTTP\r\n\r\n')))
+    assert.deepEqual(
+      answers.map(({ status, headers }) => [status, headers['strict-transport-security']]),
+      [200, 200, 404, 200, 200, 204, 400].map((status) => [status, expected]),
+    )
+    assert.equal((await visit('http://links.example.com/')).headers['strict-transport-security'], undefined)
+  }
+})
+
 test('200 with links to the host that a trusted proxy forwards', async () => {
   const { body } = await app.send('GET', path, { headers: forwarded })
   assert.equal(body.meta.path, `https://links.example.com${path}`)

@@ -78,6 +78,9 @@ export const operations: readonly Operation[] = [
   showOwnKey,
 ]
 
+/** Browsers use only HTTPS for this host, but not for its subdomains, for a year (RFC 6797). */
+const strictTransport = { 'strict-transport-security': 'max-age=31536000' }
+
 /** Builds the listener of the API, the documents and the dashboard. `services` are in the order in which they close. */
 export function buildApi(options: AppOptions, shared: Shared) {
   const { storage } = options
@@ -125,6 +128,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
     overload: shared.overload,
     isSecret: shared.isSecret,
     checkHost: requireValidHost,
+    ...(options.baseUrl?.startsWith('https:') && { fixedHeaders: strictTransport }),
     ...apiResponses(rateLimits, cors),
   })
   const begin = () => {

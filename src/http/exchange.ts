@@ -57,7 +57,9 @@ export interface ExchangeContext {
   readonly observer: RequestObserver
   readonly proxies: Proxies
   readonly formatFailure: FailureFormatter
-  /** Adds headers to every response, before the request is checked. */
+  /** Headers of every response, even to bytes that are not valid HTTP. Names are in lower case. */
+  readonly fixedHeaders?: Readonly<Record<string, string>>
+  /** Adds headers to every response to a request, before the request is checked. */
   readonly onArrival?: (exchange: Exchange) => void
   readonly onFailure?: (exchange: Exchange) => void
   /** Whether a request id from a client contains a secret, which must not be logged. */
@@ -97,6 +99,7 @@ export class Exchange {
     this.response = response
     this.context = context
     this.headerFields = ['x-request-id', this.id, 'x-content-type-options', 'nosniff']
+    for (const name in context.fixedHeaders) this.headerFields.push(name, context.fixedHeaders[name] as string)
   }
 
   /** The request target, in origin form. */

@@ -222,11 +222,13 @@ function failureFor({ code, message }: ParserError): Failure {
   return new Failure('malformed_request', 'The request is not valid HTTP.')
 }
 
-function reject(socket: Socket, failure: Failure, { formatFailure, observer }: ExchangeContext): void {
+function reject(socket: Socket, failure: Failure, context: ExchangeContext): void {
+  const { formatFailure, fixedHeaders, observer } = context
   const requestId = newRequestId()
   const { status, headers, body } = formatFailure(failure, requestId, undefined)
   const lines = Object.entries({
     ...headers,
+    ...fixedHeaders,
     'x-request-id': requestId,
     'x-content-type-options': 'nosniff',
     date: new Date().toUTCString(),
