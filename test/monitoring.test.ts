@@ -1,5 +1,6 @@
 /** The metrics that servers export, compared with the files and the page that name them. */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -38,6 +39,8 @@ const dashboard = JSON.parse(read('deploy/grafana-dashboard.json')) as {
 }
 
 interface Exported {
+  /** Of each server. */
+  readonly texts: readonly string[]
   readonly text: string
   /** Types by name. */
   readonly types: Readonly<Record<string, string>>
@@ -54,7 +57,7 @@ async function exportedMetrics(t: TestContext): Promise<Exported> {
     texts.push((await sendRequest(target, { key: null })).text)
   }
   const text = texts.join('\n')
-  return { text, types: Object.fromEntries([...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, ...pair]) => pair)) }
+  return { texts, text, types: Object.fromEntries([...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, ...pair]) => pair)) }
 }
 
 /**
@@ -86,6 +89,23 @@ test('servers export every metric that the files and the page name', async (t) =
     const own = [...exported.text.matchAll(/^# HELP (waymark_\w+) (.*)$/gm)]
     const expected = own.map(([, name = '', help]) => `${name} ${exported.types[name]} ${help}`)
     assert.deepEqual(rows.sort(), [...new Set(expected)].sort())
+  })
+
+  await t.test('counters, and only counters, end in _total', () => {
+    const counters = Object.keys(exported.types).filter((name) => exported.types[name] === 'counter')
+    const totals = Object.keys(exported.types).filter((name) => name.endsWith('_total'))
+    assert.ok(totals.includes('waymark_sink_sent_rows_total'))
+    assert.deepEqual(counters, totals)
+    const isSinceStart = /^# HELP (waymark_\w+) .*since the start/gm
+    for (const [, name = ''] of exported.text.matchAll(isSinceStart)) assert.equal(exported.types[name], 'counter', name)
+  })
+
+  const { error: noPromtool } = spawnSync('promtool', ['--version'])
+  await t.test('promtool accepts the metrics', { skip: noPromtool && 'promtool is not on the PATH' }, () => {
+    for (const input of exported.texts) {
+      const { status, stderr } = spawnSync('promtool', ['check', 'metrics'], { input, encoding: 'utf8' })
+      assert.deepEqual([status, stderr], [0, ''])
+    }
   })
 
   await t.test('documents name only metrics that exist', () => {

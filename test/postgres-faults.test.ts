@@ -80,7 +80,7 @@ test('returns 503 while the database is silent or down, but serves known links; 
   assert.ok(load.outcomes.every(({ answer }) => answer !== null))
   await load.assertKept(variables)
 
-  const lost = await server.metric('waymark_clicks_lost')
+  const lost = await server.metric('waymark_clicks_lost_total')
   const taken = await storedClicks(variables, ids.limited)
   assert.equal((await server.end('SIGTERM')).code, 0)
   assert.equal((await storedClicks(variables, ids.known)) + lost, crowd.redirected())

@@ -51,9 +51,9 @@ test('keeps redirecting with bounded memory during floods of unknown hosts, alia
   const rss = () => server.metric('process_resident_memory_bytes')
 
   rounds.push(await flood(server.visitPort, hosts(0, 2_000)))
-  const [asked, before] = [await server.metric('waymark_directory_missed_lookups'), await rss()]
+  const [asked, before] = [await server.metric('waymark_directory_missed_lookups_total'), await rss()]
   rounds.push(await flood(server.visitPort, hosts(2_000, 8_000)))
-  assert.equal(await server.metric('waymark_directory_missed_lookups'), asked)
+  assert.equal(await server.metric('waymark_directory_missed_lookups_total'), asked)
   rounds.push(await flood(server.visitPort, aliases(0, 12_000)))
   const unknown = await server.metric('waymark_directory_unknown_aliases')
   assert.ok(unknown > 0 && unknown <= 10_000, String(unknown))

@@ -69,21 +69,21 @@ export class ClickQueue {
   /** The timer of `close`. */
   #deadline: NodeJS.Timeout | undefined
   readonly meters: readonly Meter[] = [
-    { name: 'people', help: 'Human clicks since the start.', value: () => this.#seen.person },
-    { name: 'bots', help: 'Bot clicks since the start.', value: () => this.#seen.bot },
-    { name: 'previews', help: 'Link preview clicks since the start.', value: () => this.#seen.preview },
+    { name: 'people_total', help: 'Human clicks since the start.', value: () => this.#seen.person },
+    { name: 'bots_total', help: 'Bot clicks since the start.', value: () => this.#seen.bot },
+    { name: 'previews_total', help: 'Link preview clicks since the start.', value: () => this.#seen.preview },
     {
       name: 'unwritten',
       help: 'Clicks, or counts of clicks, that are not yet in the database.',
       value: () => this.#pending,
     },
-    { name: 'batches', help: 'Batches written since the start.', value: () => this.#sent },
+    { name: 'batches_total', help: 'Batches written since the start.', value: () => this.#sent },
     {
-      name: 'reduced',
+      name: 'reduced_total',
       help: 'Clicks since the start that count without their breakdown, because too many were pending.',
       value: () => this.#merged,
     },
-    { name: 'lost', help: 'Clicks lost since the start, because far too many were pending.', value: () => this.#lost },
+    { name: 'lost_total', help: 'Clicks lost since the start, because far too many were pending.', value: () => this.#lost },
   ]
 
   /** `onProblem` gets the first error of each outage, and the number of lost clicks. */

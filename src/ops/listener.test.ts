@@ -157,7 +157,7 @@ test('measures the process, its event loop, its database and its version', async
     /^waymark_database_waiting_transactions 0$/m,
     /^process_resident_memory_bytes [1-9]/m,
     /^process_cpu_seconds_total /m,
-    /^nodejs_active_handles_total [1-9]/m,
+    /^nodejs_active_handles\{type="\w+"\} [1-9]/m,
     /^# TYPE nodejs_gc_duration_seconds histogram$/m,
   ])
 })

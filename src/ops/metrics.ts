@@ -27,14 +27,17 @@ export function metricsOf(measured: MeasuredServices) {
   }
 }
 
+/**
+ * Delays that start over with each scrape and lose the first one after it, unlike `waymark_event_loop_delay_seconds`, and
+ * gauges with the suffix of counters, which are the sums of other gauges.
+ */
+const unused = /^nodejs_(eventloop_lag\w*|active_\w+_total)$/
+
 async function nodeMetrics(): Promise<Registry> {
   const { Registry, collectDefaultMetrics } = await import('prom-client')
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  // They start over with each scrape and lose the first delay after it; see `waymark_event_loop_delay_seconds`.
-  for (const { name } of registry.getMetricsAsArray()) {
-    if (name.startsWith('nodejs_eventloop_lag')) registry.removeSingleMetric(name)
-  }
+  for (const { name } of registry.getMetricsAsArray()) if (unused.test(name)) registry.removeSingleMetric(name)
   return registry
 }
 
@@ -73,7 +76,7 @@ function readAll({ counts, loopDelays, visits, meters }: MeasuredServices): obje
       meters.map(({ name, help, value }) =>
         value instanceof Histogram
           ? metric('histogram', `${component}_${name}`, help, [[{}, value]])
-          : metric('gauge', `${component}_${name}`, help, [[{}, value()]]),
+          : metric(name.endsWith('_total') ? 'counter' : 'gauge', `${component}_${name}`, help, [[{}, value()]]),
       ),
     ),
   ]

@@ -114,12 +114,12 @@ export class Directory {
       { name: 'links', help: 'Links in memory.', value: () => this.#links.size },
       { name: 'unknown_aliases', help: 'Recently requested aliases without a link.', value: () => this.#unknown.size },
       {
-        name: 'missed_lookups',
+        name: 'missed_lookups_total',
         help: 'Lookups in the database since the start, for links that were not in memory.',
         value: () => this.#missed,
       },
       {
-        name: 'refused_lookups',
+        name: 'refused_lookups_total',
         help: 'Lookups rejected since the start, because too many were running.',
         value: () => this.#refused,
       },

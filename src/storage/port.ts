@@ -120,7 +120,7 @@ export interface Change {
 
 /** A metric of an open storage. */
 export interface Meter {
-  /** With its unit, as in `commit_seconds`: lower case, digits and underscores. */
+  /** With its unit, as in `commit_seconds`: lower case, digits and underscores. Only names of counters end in `_total`. */
   readonly name: string
   /** A sentence for the operator. */
   readonly help: string

@@ -70,11 +70,11 @@ export function linesOf({ id, rows }: SinkBatch): string {
 }
 
 const meters = [
-  ['sent_rows', 'Raw clicks that the sink has stored since the start.'],
+  ['sent_rows_total', 'Raw clicks that the sink has stored since the start.'],
   ['waiting_batches', 'Batches in the spool.'],
   ['waiting_bytes', 'Size of the spool in bytes.'],
   [
-    'given_up_rows',
+    'dropped_rows_total',
     'Raw clicks dropped since the start: the spool was full, the disk lost them, or the sink never confirmed them.',
   ],
 ] as const
