@@ -104,19 +104,20 @@ export async function* linkBatches(
 /** A slow client does not lengthen the pause. Milliseconds. */
 const maxBatchMs = 100
 
-/** Finds the account's link with this short URL, as people paste it. */
+/** Finds the account's link with this short URL, as people paste it. An exact match wins over one without noise. */
 export async function findLinkByShortUrl(db: Db, account: number, text: string): Promise<LinkRow | undefined> {
   const pasted = parseShortUrl(text)
   if (pasted === null) return undefined
-  const { domain, aliasFolded } = pasted
+  const { domain, aliasesFolded } = pasted
   const onDomain = query.selectFrom('domains').select('id').where('account_id', '=', account).where('name', '=', domain)
   const found = query
     .selectFrom('links')
-    .select('id')
+    .select(['id', 'alias_folded'])
     .where('account_id', '=', account)
     .where('domain_id', '=', onDomain)
-    .where('alias_folded', '=', aliasFolded)
-  const [link] = await db.execute(found)
+    .where('alias_folded', 'in', aliasesFolded)
+  const links = await db.execute(found)
+  const link = links.find(({ alias_folded }) => alias_folded === aliasesFolded[0]) ?? links[0]
   return link && (await findLink(db, account, link.id))?.record
 }
 

@@ -1,10 +1,8 @@
-/** The rules for a link's alias, password and times, and its status. */
+/** The rules for a link's password and times, and its status. */
 import { randomInt } from 'node:crypto'
-import { foldCase, parseBoundedText } from '../lib/text.ts'
 import { Refusal } from '../violations.ts'
 
 /** In code points. */
-export const maxAliasLength = 128
 export const maxTitleLength = 255
 export const maxPasswordLength = 128
 /** In characters. Destinations may be longer than a domain's URLs. */
@@ -41,28 +39,6 @@ export const generatedLength = 7
 /** Returns a random alias of `length` characters. */
 export function generateAlias(length = generatedLength): string {
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
-}
-
-/** The characters of an alias, with the slashes between its segments. */
-const characters = /^[\p{L}\p{M}\p{Nd}\p{Extended_Pictographic}\-_.~/]*$/u
-const invisible = /\p{Default_Ignorable_Code_Point}/u
-const reserved = /^(?:robots\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
-
-/** Parses an alias. Returns it in NFC (UAX #15) with its case. Rejects paths that browsers rewrite, such as `..`. */
-export function parseAlias(text: string): string | Refusal {
-  const alias = parseBoundedText(text, maxAliasLength)
-  if (alias instanceof Refusal) return alias
-  if (alias.endsWith('+')) return new Refusal('reserved.plus')
-  if (reserved.test(foldCase(alias))) return new Refusal('reserved.alias', { alias })
-  const segments = alias.split('/')
-  if (segments.includes('')) return new Refusal('empty_segment')
-  if (segments.some((each) => each === '.' || each === '..')) return new Refusal('dot_segment')
-  // Some emoji are sequences of characters that are invalid separately. A letter replaces each emoji, so that its
-  // neighbors stay separate characters.
-  // As a constant, this expression would take 12 ms of each start.
-  const plain = alias.replace(/\p{RGI_Emoji}/gv, 'x')
-  if (invisible.test(plain)) return new Refusal('invisible_character.alias')
-  return characters.test(plain) ? alias : new Refusal('invalid_character.alias')
 }
 
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/

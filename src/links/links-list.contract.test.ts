@@ -150,6 +150,12 @@ describe('the search of GET /links', async () => {
         }
       }
     }
+    await pasting.link({ alias: 'Summer.', url: 'https://acme.com/2' })
+    const path = 'summer//été'
+    const noisy = [`<https://${name}/${path}>`, `("${name}/${path}").`, `//${name}//${path}//`, `${name}/${path}%20+`]
+    for (const search of noisy) assert.deepEqual(await own({ search }), [1, summer.alias], search)
+    assert.deepEqual(await own({ search: `${name}/summer.` }), [1, 'Summer.'], 'an exact match wins')
+    assert.deepEqual(await own({ search: `${name}/Summer..` }), [0])
     const search = `${name}/summer/été`
     assert.deepEqual(await own({ search, status: 'active', domain_id: pasting.domain.id }), [1, summer.alias])
     assert.deepEqual(await own({ search, tag_id: hot, archived: 'any' }), [1, summer.alias])

@@ -1,9 +1,9 @@
 import { distance } from 'fastest-levenshtein'
 import { foldCase } from '../lib/text.ts'
+import { maxAliasLength } from '../names/alias.ts'
 import { parseShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { Listable, PageRequest, Storage } from '../storage/port.ts'
-import { maxAliasLength } from './link.ts'
 import type { LinkRow } from './schema.ts'
 import { findLink } from './store.ts'
 
@@ -55,7 +55,7 @@ function searchedAlias(words: readonly string[]): string {
   const pasted = words.length === 1 ? parseShortUrl(words[0] ?? '') : null
   // Aliases may have slashes, too.
   const hasHost = pasted !== null && /[.]|^localhost$/.test(pasted.domain)
-  return hasHost ? pasted.aliasFolded : foldCase(words.join('-'))
+  return hasHost ? (pasted.aliasesFolded.at(-1) ?? '') : foldCase(words.join('-'))
 }
 
 /** Returns equal parts of a text; for a short text, its start and its end, which overlap. */

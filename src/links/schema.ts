@@ -18,19 +18,18 @@ import { listQueryOf } from '../forms/list-query.ts'
 import { boolean, integer, oneOf, parseInteger, tagName, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
 import { shownVersion } from '../lib/record-version.ts'
 import { parseBoundedText } from '../lib/text.ts'
+import { maxAliasLength, parseAlias } from '../names/alias.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { Versioned } from '../storage/records.ts'
 import type { Row } from '../storage/schema.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import {
-  maxAliasLength,
   maxClicksLimit,
   maxPasswordLength,
   maxTags,
   maxTargetLength,
   maxTitleLength,
-  parseAlias,
   parsePassword,
   parseTime,
   redirectStatuses,

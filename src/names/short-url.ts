@@ -1,5 +1,6 @@
 import { decodePercent, foldCase } from '../lib/text.ts'
 import { Refusal } from '../violations.ts'
+import { findAlias } from './alias.ts'
 import { parseHostName } from './host-name.ts'
 
 /** Returns the short URL of an alias on a domain with this ASCII name. */
@@ -21,16 +22,30 @@ export function matchesShortUrl(url: string, shortUrl: string): boolean {
   return pathKey(from.pathname) === pathKey(to.pathname)
 }
 
+/** A short URL as people paste it. */
+interface PastedShortUrl {
+  /** In ASCII. */
+  readonly domain: string
+  /** The folded alias, and then the folded alias without noise, if the text has any. */
+  readonly aliasesFolded: readonly string[]
+}
+
+/** UTF-16 units of an alias of 128 code points, even if it is decomposed. Normalization takes quadratic time. */
+export const maxDecodedAlias = 512
+
 /**
- * Parses text that people paste as a short URL: with or without a scheme, port, query, trailing slash, or the `+` of the
- * preview. Returns the domain's ASCII name and the folded alias, or null for other text.
+ * Parses text that people paste as a short URL: with or without a scheme, port, query, trailing slash, the `+` of the
+ * preview, or noise (see `findAlias`). Returns null for other text.
  */
-export function parseShortUrl(text: string): { readonly domain: string; readonly aliasFolded: string } | null {
-  const [, host = '', path = ''] = /^(?:https?:\/\/)?([^/?#:@\s]+)(?::\d{1,5})?\/([^?#\s]+)/i.exec(text) ?? []
+export function parseShortUrl(text: string): PastedShortUrl | null {
+  const [, host = '', path = ''] =
+    /^[^\p{L}\p{N}]*(?:https?:\/\/)?([^/?#:@\s]+)(?::\d{1,5})?\/([^?#\s]+)/iu.exec(text) ?? []
   const domain = host === '' ? null : parseHostName(host)
   const alias = decodePercent(path.replace(/\/$/, '').replace(/\+$/, ''))
-  if (domain === null || domain instanceof Refusal || !alias) return null
-  return { domain: domain.name, aliasFolded: foldCase(alias) }
+  if (domain === null || domain instanceof Refusal || !alias || alias.length > maxDecodedAlias) return null
+  // No alias has U+0000, which PostgreSQL rejects.
+  const aliases = [alias, findAlias(alias).alias].filter((each) => each !== '' && !each.includes('\0'))
+  return aliases.length === 0 ? null : { domain: domain.name, aliasesFolded: [...new Set(aliases.map(foldCase))] }
 }
 
 function pathKey(path: string): string {

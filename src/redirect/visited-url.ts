@@ -1,6 +1,8 @@
 /** Parses a visitor's Host header and request target. Pure. */
 import { decodePercent, foldCase } from '../lib/text.ts'
+import { findAlias } from '../names/alias.ts'
 import { parseHostName } from '../names/host-name.ts'
+import { maxDecodedAlias } from '../names/short-url.ts'
 import { Refusal } from '../violations.ts'
 
 /** A host that is not an IPv6 address (RFC 3986 §3.2.2), with an optional port. */
@@ -31,16 +33,16 @@ export type VisitedPath =
   /** `alias` is case-folded, as in lookups of links. */
   | { readonly kind: 'alias'; readonly alias: string; readonly asksForPreview: boolean }
 
-interface VisitedTarget {
+export interface VisitedTarget {
   readonly path: VisitedPath
   /** The text after the `?`, verbatim; empty if there is none. */
   readonly query: string
 }
 
-/** UTF-16 units of an alias of 128 code points, even if it is decomposed. Normalization takes quadratic time. */
-const maxAliasLength = 512
 /** Lower-case ASCII without percent signs: decoding and folding would change nothing. */
 const isPlain = /^[a-z\d_.~/-]*$/
+/** A path without noise. */
+const isClean = /^[a-z\d_~-]+(?:(?:\.+|\/)[a-z\d_~-]+)*\+?\/?$/i
 
 /** Reads a request target in origin form. The path is percent-decoded once; one trailing slash is ignored. */
 export function parseTarget(target: string): VisitedTarget {
@@ -52,16 +54,41 @@ export function parseTarget(target: string): VisitedTarget {
 }
 
 function parsePath(path: string): VisitedPath {
-  if (!path.startsWith('/')) return { kind: 'undecodable' }
+  const text = decodePath(path)
+  // No alias has U+0000, which PostgreSQL rejects.
+  if (text === null || text.includes('\0')) return { kind: 'undecodable' }
+  const decoded = text.endsWith('/') ? text.slice(0, -1) : text
+  const asksForPreview = decoded.endsWith('+')
+  return pathOf(asksForPreview ? decoded.slice(0, -1) : decoded, asksForPreview)
+}
+
+/** Returns the text after the first slash, decoded; null if that fails, or if it is longer than any alias. */
+function decodePath(path: string): string | null {
+  if (!path.startsWith('/')) return null
   const encoded = path.slice(1)
   const text = isPlain.test(encoded) ? encoded : decodePercent(encoded)
-  // No alias has U+0000, which PostgreSQL rejects.
-  if (text === null || text.length > maxAliasLength || text.includes('\0')) return { kind: 'undecodable' }
-  const decoded = text.endsWith('/') ? text.slice(0, -1) : text
-  if (decoded === '') return { kind: 'homepage' }
-  const asksForPreview = decoded.endsWith('+')
-  const alias = foldCase(asksForPreview ? decoded.slice(0, -1) : decoded)
+  return text === null || text.length > maxDecodedAlias ? null : text
+}
+
+function pathOf(decoded: string, asksForPreview: boolean): VisitedPath {
+  if (decoded === '' && !asksForPreview) return { kind: 'homepage' }
+  const alias = foldCase(decoded)
   if (asksForPreview) return { kind: 'alias', alias, asksForPreview }
   if (alias === 'robots.txt') return { kind: 'robots' }
   return alias === 'favicon.ico' ? { kind: 'favicon' } : { kind: 'alias', alias, asksForPreview }
+}
+
+/**
+ * Returns the path of a request target without noise (see `findAlias`), to look up if its own alias matches no link. A plus
+ * among the noise at the end asks for the preview. Only noise is the root. Returns null if there is no noise.
+ */
+export function withoutNoise(target: string): VisitedPath | null {
+  const [sent = ''] = target.split(/[?#]/, 1)
+  const text = isClean.test(sent.slice(1)) ? null : decodePath(sent)
+  if (text === null) return null
+  const { alias, after } = findAlias(text)
+  const hasNoise = !text.startsWith(alias) || !/^\+?\/?$/.test(after)
+  const asksForPreview = after.includes('+')
+  if (!hasNoise || (alias === '' && asksForPreview)) return null
+  return pathOf(alias, asksForPreview)
 }

@@ -34,7 +34,8 @@ import {
 } from './redirects.ts'
 import { expired, type Resolution, resolve } from './resolve.ts'
 import type { ServedLink } from './store.ts'
-import { hostNameOf, parseTarget } from './visited-url.ts'
+import { findVisited, linkAt, type VisitedLink } from './visited-link.ts'
+import { hostNameOf } from './visited-url.ts'
 
 /** The visits of a process by kind of response. */
 export type VisitCounts = ReturnType<typeof newVisitCounts>
@@ -121,15 +122,9 @@ class Visits {
     if (domain === undefined) return this.#counted('unknown_host', linkNotFound)
     if (exchange.target === fingerprintTarget) return sendFingerprint(exchange, directory.databaseId())
     if (isPrefetch(exchange.headers)) return this.#counted('prefetch', rejectPrefetch(exchange))
-    const { path, query } = parseTarget(exchange.target)
-    const visit: VisitRequest = { exchange, domain, path, query }
-    const link = this.#linkOf(visit)
-    if (link instanceof Promise) return link.then((found) => this.#answerFrom(visit, found))
-    return this.#answerFrom(visit, link)
-  }
-
-  #linkOf({ domain, path }: VisitRequest): ServedLink | null | Promise<ServedLink | null> {
-    return path.kind === 'alias' ? this.#options.directory.linkOf(domain, path.alias) : null
+    const found = findVisited(directory, domain, exchange.target)
+    const answer = ({ path, query, link }: VisitedLink) => this.#answerFrom({ exchange, domain, path, query }, link)
+    return found instanceof Promise ? found.then(answer) : answer(found)
   }
 
   #answerFrom(visit: VisitRequest, link: ServedLink | null): Response {
@@ -217,7 +212,12 @@ class Visits {
     const password = await passwordIn(exchange)
     if (password instanceof Failure) return this.#counted('password', password)
     // The link may have changed while the form arrived.
-    const resolution = resolve(path, domain, await this.#linkOf(visit), new Date().toISOString())
+    const resolution = resolve(
+      path,
+      domain,
+      await linkAt(this.#options.directory, domain, path),
+      new Date().toISOString(),
+    )
     if (resolution.kind !== 'password') return this.#respond(visit, resolution)
     const { link } = resolution
     const stored = link.redirect_password as string

@@ -89,6 +89,43 @@ test('302 to the URL of an active link in any case, and a human click; 302 to th
   assert.equal(location(await app.visit(host)), 'https://acme.com/')
 })
 
+test('302 for a path with noise around an alias, after one more lookup; an exact match wins', async () => {
+  const name = 'noise.acme.com'
+  const domain_id = await stored('/domains', { name, homepage_url: 'https://acme.com' })
+  await link('leaf', { domain_id })
+  await link('leaf.', { domain_id, url: 'https://acme.com/dot' })
+  await link('a/b', { domain_id, redirect_password: 'swordfish' })
+  await link('again', { domain_id, url: `http://${name}/again.` })
+  const meter = app.directory.meters.find((each) => each.name === 'missed_lookups')
+  const lookups = () => (typeof meter?.value === 'function' ? meter.value() : Number.NaN)
+  const visit = async (path: string) => {
+    const before = lookups()
+    const answer = await app.visit(`http://${name}${path}`)
+    return [answer.status, location(answer), lookups() - before]
+  }
+  await visit('/leaf')
+  const around = ['/leaf)', '/leaf"', '/leaf%20', '/leaf%C2%A0', '/leaf%E2%80%8B', '/%E2%80%8Bleaf', '/%3Cleaf%3E']
+  for (const path of [...around, '//leaf', '/leaf//', '/(LEAF),', '/leaf..', '/leaf)?x=1']) {
+    const [status, to, reads] = await visit(path)
+    assert.deepEqual([status, to], [302, target], path)
+    assert.ok(Number(reads) <= 1, path)
+  }
+  assert.deepEqual((await visit('/leaf.')).slice(0, 2), [302, 'https://acme.com/dot'])
+  for (const path of ['//', '///', '/%20', '/...']) assert.equal((await visit(path))[1], 'https://acme.com/', path)
+  assert.deepEqual(await visit('/none'), [404, undefined, 1])
+  assert.deepEqual(await visit('/none)'), [404, undefined, 1])
+  assert.deepEqual(await visit('/(other)'), [404, undefined, 2])
+  for (const path of ['/leaf)+', '/leaf+.', '/leaf+%22', '//leaf+/']) {
+    assert.match((await app.visit(`http://${name}${path}`)).text, /Link preview/, path)
+  }
+  const head = await app.visit(`http://${name}/leaf%22`, { method: 'HEAD' })
+  assert.deepEqual([head.status, location(head)], [302, target])
+  assert.equal((await visit('//a//b.'))[0], 401)
+  const form = { redirect_password: 'swordfish' }
+  assert.equal((await app.visit(`http://${name}//a//b.`, { method: 'POST', form })).status, 303)
+  for (const path of ['/again', '/again.', '/again..']) assert.equal((await visit(path))[0], 404, path)
+})
+
 test('the stored state of a link decides between its URL, its expiration URL, the URL of the domain, 404 and 410', async () => {
   const over = { active_period_end_at: '2020-01-01T00:00:00Z' }
   const expiration_url = 'https://acme.com/over'

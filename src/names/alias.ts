@@ -1,0 +1,50 @@
+/** The rule of aliases, and the aliases in visited and pasted text. */
+import { foldCase, parseBoundedText } from '../lib/text.ts'
+import { Refusal } from '../violations.ts'
+
+/** In code points. */
+export const maxAliasLength = 128
+
+/** The characters of an alias, with the slashes between its segments, for a class of a regular expression. */
+const characters = String.raw`\p{L}\p{M}\p{Nd}\p{Extended_Pictographic}\-_.~\/`
+const hasOnlyCharacters = new RegExp(`^[${characters}]*$`, 'u')
+const invisible = /\p{Default_Ignorable_Code_Point}/u
+const reserved = /^(?:robots\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
+
+/** Parses an alias. Returns it in NFC (UAX #15) with its case. Rejects paths that browsers rewrite, such as `..`. */
+export function parseAlias(text: string): string | Refusal {
+  const alias = parseBoundedText(text, maxAliasLength)
+  if (alias instanceof Refusal) return alias
+  if (alias.endsWith('+')) return new Refusal('reserved.plus')
+  if (reserved.test(foldCase(alias))) return new Refusal('reserved.alias', { alias })
+  const segments = alias.split('/')
+  if (segments.includes('')) return new Refusal('empty_segment')
+  if (segments.some((each) => each === '.' || each === '..')) return new Refusal('dot_segment')
+  const plain = withoutEmoji(alias)
+  if (invisible.test(plain)) return new Refusal('invisible_character.alias')
+  return hasOnlyCharacters.test(plain) ? alias : new Refusal('invalid_character.alias')
+}
+
+/**
+ * Returns the text with letters in place of its emoji, so that positions stay the same. Some emoji are sequences of
+ * characters that are invalid separately.
+ */
+function withoutEmoji(text: string): string {
+  // As a constant, this expression would take 12 ms of each start.
+  return text.replace(/\p{RGI_Emoji}/gv, (emoji) => 'x'.repeat(emoji.length))
+}
+
+const first = new RegExp(String.raw`(?![\p{Default_Ignorable_Code_Point}/])[${characters}]`, 'u')
+const last = new RegExp(String.raw`(?![\p{Default_Ignorable_Code_Point}/.])[${characters}]`, 'gu')
+
+/**
+ * Finds the alias in text with noise: characters at either end that no alias has there, dots at the end, and repeated
+ * slashes. The alias is empty if there is only noise. `after` is the noise at the end.
+ */
+export function findAlias(text: string): { readonly alias: string; readonly after: string } {
+  const plain = withoutEmoji(text)
+  const end = [...plain.matchAll(last)].at(-1)
+  const stop = end === undefined ? 0 : end.index + end[0].length
+  const start = plain.search(first)
+  return { alias: text.slice(start, stop).replace(/\/{2,}/g, '/'), after: text.slice(stop) }
+}
