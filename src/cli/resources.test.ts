@@ -73,17 +73,19 @@ test('asks before it deletes or merges, with the number of links', async (t) => 
   assert.equal((await run('tags delete Sale', typed(['y\n']))).stdout, 'The tag Sale was deleted.\n')
 })
 
-test('counts all links of a domain or a tag, and up to 1,000 links of a space', async (t) => {
+test('counts all links of a domain or a tag, and up to 10,000 links of a space', async (t) => {
   const { storage, say, run } = await newPlace(t)
   await say('domains create go.acme.com')
   await say('spaces create Summer')
   await say('tags create Sale')
-  await storage.execute(fillLinks({ account: 1, domain: 1 }, 1, 1_001))
+  for (const first of [1, 5_001]) await storage.execute(fillLinks({ account: 1, domain: 1 }, first, 5_000))
   const asked = async (line: string) => (await run(line, typed(['n\n']))).stderr
   await say('links update l1 --tag Sale')
-  assert.match(await asked('domains delete 1 --links delete'), /\? Its 1,001 links will be deleted, too\. /)
+  assert.match(await asked('domains delete 1 --links delete'), /\? Its 10,000 links will be deleted, too\. /)
   await storage.execute(query.updateTable('links').set({ space_id: 1 }))
-  assert.match(await asked('spaces delete Summer'), /\? Its more than 1,000 links will stay, without a space\. /)
+  assert.match(await asked('spaces delete Summer'), /\? Its 10,000 links will stay, without a space\. /)
+  await say('links create https://acme.com --space Summer')
+  assert.match(await asked('spaces delete Summer'), /\? Its more than 10,000 links will stay, without a space\. /)
   assert.match(await asked('tags delete Sale'), /\? Its 1 link will stay/)
 })
 

@@ -7,11 +7,11 @@ import { countLinks } from '../domains/store.ts'
 import { StartupFailure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
 import { type ListQuery, pageRequestOf } from '../forms/list-query.ts'
-import { countLinksIn, maxCountedLinks } from '../links/store.ts'
+import { countLinksIn } from '../links/store.ts'
 import { type ResourceName, resources } from '../resources.ts'
 import { spaceActions } from '../spaces/actions.ts'
 import { spaceOperations } from '../spaces/schema.ts'
-import type { Db, Storage } from '../storage/port.ts'
+import { countedMatches, type Storage } from '../storage/port.ts'
 import { tagActions } from '../tags/actions.ts'
 import { mergeTagForm, tagOperations } from '../tags/schema.ts'
 import { tagRecords } from '../tags/store.ts'
@@ -30,7 +30,7 @@ interface Kind {
   /** Running servers read changes from the database. */
   readonly actions: (db: Storage) => ResourceHandlers<NamedRecord>
   /** Returns the number of the record's links in words; null if there are none. */
-  readonly linksOf: (db: Db, account: number, id: number) => Promise<string | null>
+  readonly linksOf: (db: Storage, account: number, id: number) => Promise<string | null>
   /** What happens to the links of a deleted record. */
   readonly effect: string
 }
@@ -47,7 +47,7 @@ const kinds: Readonly<Record<KindName, Kind>> = {
     actions: (db) => spaceActions(db, removals),
     linksOf: async (db, account, id) => {
       const links = (await countLinksIn(db, account, 'space_id', [id])).get(id) ?? 0
-      return links < maxCountedLinks ? inWords(links) : `more than ${inWords(maxCountedLinks - 1)}`
+      return links > countedMatches ? `more than ${inWords(countedMatches)}` : inWords(links)
     },
     effect: 'will stay, without a space',
   },

@@ -4,13 +4,13 @@ import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { InsertQueryNode } from 'kysely'
 import { newStorage } from '../../test/engine.ts'
-import { newLink, plainLink, twoNodes } from '../../test/links.ts'
+import { fillLinks, newLink, plainLink, twoNodes } from '../../test/links.ts'
 import { runs } from '../../test/runs.ts'
 import { createAccount } from '../accounts/store.ts'
 import { insertDomain } from '../domains/store.ts'
 import { Failure, ForeignKeyViolation } from '../errors.ts'
 import { insertSpace } from '../spaces/store.ts'
-import type { Db } from '../storage/port.ts'
+import { countedMatches, type Db } from '../storage/port.ts'
 import { finishRemoval } from '../storage/removal.ts'
 import { isRead, query } from '../storage/schema.ts'
 import { beginTagRemoval, findTagByName, tagRemoval } from '../tags/store.ts'
@@ -23,7 +23,6 @@ import {
   findLinksByAlias,
   insertLink,
   linksAfter,
-  maxCountedLinks,
 } from './store.ts'
 
 const noUrls = { homepage_url: null, not_found_url: null }
@@ -107,17 +106,18 @@ test('stores given clicks and times, and finds a link by its alias in any case, 
   assert.deepEqual(await linksAfter(storage, account + 1, 0, 10), [])
 })
 
-test('counts the links of an account by domain and by space, up to 1,001 each', async () => {
+test('counts the links of an account by domain and by space, up to 10,001 each', async () => {
   const { account, domain } = await newDomain()
   const none = await newDomain()
   const { record: space } = await insertSpace(storage, account, { name: 'Sales', color: 1 })
-  for (let n = 0; n <= maxCountedLinks; n++) {
-    await insertLink(storage, account, domain, { ...plainLink, alias: `alias${n}`, space_id: n < 2 ? space.id : null })
-  }
+  for (let first = 1; first < countedMatches; first += 2_000)
+    await storage.execute(fillLinks({ account, domain: domain.id }, first, 2_000))
+  await insertLink(storage, account, domain, { ...plainLink, alias: 'sale', space_id: space.id })
+  await insertLink(storage, account, domain, { ...plainLink, alias: 'print', space_id: space.id })
   const empty = (await insertDomain(storage, account, { name: 'empty.example', nameUnicode: '' }, noUrls)).record
   const inDomains = (owner: number) => countLinksIn(storage, owner, 'domain_id', [domain.id, empty.id, 99_999])
   assert.deepEqual([...(await inDomains(account))].sort(), [
-    [domain.id, maxCountedLinks],
+    [domain.id, countedMatches + 1],
     [empty.id, 0],
   ])
   assert.deepEqual([...(await countLinksIn(storage, account, 'space_id', [space.id]))], [[space.id, 2]])

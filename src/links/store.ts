@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/text.ts'
-import { type Db, parts } from '../storage/port.ts'
+import { countedMatches, type Db, parts, type Storage } from '../storage/port.ts'
 import { firstRevision, newTimes, type Precondition, Records, type Times, type Versioned } from '../storage/records.ts'
 import { CachedQuery, query, type Row, sqlTemplate } from '../storage/schema.ts'
 import { Refusal, type Violation } from '../violations.ts'
@@ -114,18 +114,16 @@ export async function findLinksByAlias(
   return links.flatMap((link) => (link === undefined ? [] : [link.record]))
 }
 
-/** The highest count of links, which means this number or more, so that counts for a page take a few milliseconds. */
-export const maxCountedLinks = 1_001
-
 /** With more hidden links, spaces count them too, because reading past them would take longer. */
-const maxHiddenLinks = 10_000
+const maxHiddenLinks = countedMatches
 
 /**
- * Counts the links of each of these domains or spaces of the account, by its id. Counts up to `maxCountedLinks`. Spaces
- * leave out the links of domains that were deleted in the dashboard, if those have up to `maxHiddenLinks`.
+ * Counts the links of each of these domains or spaces of the account, by its id. As in the list of links, a number above
+ * `countedMatches` stands for any higher one. Spaces leave out the links of domains that were deleted in the dashboard, if
+ * those have up to `maxHiddenLinks`. Counts for a whole page would block the event loop, so another thread counts.
  */
 export async function countLinksIn(
-  db: Db,
+  storage: Storage,
   account: number,
   by: 'domain_id' | 'space_id',
   ids: readonly number[],
@@ -134,23 +132,25 @@ export async function countLinksIn(
   const owners = by === 'domain_id' ? 'domains' : 'spaces'
   const deleted = query.selectFrom('deleted_domains').where('account_id', '=', account)
   const hidden = deleted.select(({ fn }) => fn.sum<number>('links').as('links'))
-  const count = (condition: RawBuilder<unknown>) => {
+  const count = async (condition: RawBuilder<unknown>) => {
     const counted = sql`select 1 from links where account_id = ${sql.ref(`${owners}.account_id`)}
-      and ${sql.ref(by)} = ${sql.ref(`${owners}.id`)} ${condition} limit ${sql.lit(maxCountedLinks)}`
-    return db.execute(
+      and ${sql.ref(by)} = ${sql.ref(`${owners}.id`)} ${condition} limit ${sql.lit(countedMatches + 1)}`
+    const rows = await storage.scan(
+      account,
       query
         .selectFrom(owners)
         .select(['id', sql<number>`(select count(*) from (${counted}) as counted)`.as('links'), hidden.as('hidden')])
         .where('account_id', '=', account)
         .where('id', 'in', ids),
     )
+    return rows.map((row) => row.map(Number))
   }
   const all = await count(sql``)
-  const hiddenLinks = Number(all[0]?.hidden)
+  const hiddenLinks = all[0]?.[2] ?? 0
   const isVisible = sql`and domain_id not in (${deleted.select('id')})`
   const hasHidden = by === 'space_id' && hiddenLinks > 0 && hiddenLinks <= maxHiddenLinks
   const rows = hasHidden ? await count(isVisible) : all
-  return new Map(rows.map(({ id, links }) => [id, Number(links)]))
+  return new Map(rows.map(([id = 0, links = 0]) => [id, links]))
 }
 
 /** Returns the time of the last human click on any of these links of the account, in Unix milliseconds; null for never. */

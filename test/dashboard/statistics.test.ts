@@ -156,12 +156,39 @@ describe('breakdowns', async () => {
     }
     const page = await (await signedIn(app, own.key)).open('/app?period=7d')
     const rows = rowsOf(page, 'li').join()
-    assert.match(rows, /Busy 1 click, 17%,No space 5 clicks, 83%,go\S+ 3 clicks, 50%,other\.\S+ 3 clicks, 50%/)
+    assert.match(rows, /No space 5 clicks, 83%,Busy 1 click, 17%,other\.\S+ 3 clicks, 50%,go\S+ 3 clicks, 50%/)
     const hrefs = allOf(page.root, 'a', { class: 'cover' }).map(({ attributes }) => attributes.get('href'))
     assert.ok(
       hrefs.includes(`/app/spaces/${space.id}?period=7d`) && hrefs.includes(`/app/domains/${other.id}?period=7d`),
     )
     assert.ok(!hrefs.includes(`/app/spaces/${empty.id}?period=7d`))
+  })
+
+  test('of the overview have the top spaces and domains among many, and pages with all of them in the same period', async () => {
+    const own = await newPlace(app)
+    for (let n = 1; n <= 33; n++) {
+      const space = await own.stored('/spaces', { name: `Space ${n}` })
+      const domain = await own.stored('/domains', { name: `d${n}.${own.domain.name}` })
+      const { id } = await own.link({ space_id: space.id, domain_id: domain.id })
+      await addClicks(app.storage, id, today - 40, manyPeople(n, 'devices', 'mobile'))
+    }
+    const browser = await signedIn(app, own.key)
+    const page = await browser.open('/app?period=90d')
+    const rows = rowsOf(page, 'li').join()
+    const top = (name: string) => `${name}33 33 clicks, 5\\.9%,.*${name}26 26 clicks, 4\\.6%,Others 325 clicks, 58%`
+    assert.match(rows, new RegExp(`${top('Space ')}.*${top('d').replaceAll(' ', '\\S* ')}`))
+    for (const [what, name] of [
+      ['spaces', 'Space 7'],
+      ['domains', `d7.${own.domain.name}`],
+    ]) {
+      const href = `/app/top-${what}?period=90d`
+      assert.ok(page.links.includes(href), href)
+      assert.equal(rowsOf(await browser.open(`${href}&per_page=50`)).length, 34)
+      const [, ...found] = rowsOf(await browser.open(`${href}&search=${encodeURIComponent(String(name))}`))
+      assert.deepEqual(found, [`${name}71.2%`])
+      const file = await browser.get(`/app/top-${what}.csv?period=90d`)
+      assert.ok(file.text.includes(`\r\n${name},7,1.25%\r\n`), file.text)
+    }
   })
 
   test('are listed whole in pages, which can be sorted and searched', async () => {

@@ -5,7 +5,7 @@ import { addClicks, dayOf, dayWith, manyPeople, storeDay, type TestClick } from 
 import { newPlace } from '../../../test/links-api.ts'
 import { dimensions, emptyDay, hourOf, maxValues } from '../day.ts'
 import { dailyClicksOf } from './statistics.ts'
-import { linksOfReferrer } from './store.ts'
+import { findGroupNames, linksOfReferrer, rankGroups } from './store.ts'
 
 const app = await startApp()
 const db = app.storage
@@ -56,6 +56,29 @@ test('accepts no links, many links and any range', async () => {
   for (const [n, id] of ids.entries()) assert.deepEqual(clicks.get(id), none.with(29 - (n % 30), n + 1))
   assert.deepEqual((await dailyClicksOf(db, account, ids, { from: last, to: last })).get(ids[0] as number), [1])
   assert.equal((await dailyClicksOf(db, account, [], range)).size, 0)
+})
+
+test('adds up the clicks of each domain and space over the days of a range, without those of other accounts', async () => {
+  const [own, other] = [await newPlace(app), await newPlace(app)]
+  const spaces = [await own.stored('/spaces', { name: 'Print' }), await own.stored('/spaces', { name: 'Idle' })]
+  const id = spaces[0].id as number
+  for (const link of [await own.link({ space_id: id }), await own.link(), await other.link()]) {
+    for (const day of [range.from - 1, range.from, last, last + 1]) await addClicks(db, link.id, day, dayWith([person]))
+    await addClicks(db, link.id, last, dayWith([{ hour: 1, kind: 'bots' }]))
+  }
+  const ranked = async (scope: 'domain' | 'space') => {
+    const { ranking, isWhole } = await rankGroups(db, own.account, scope, range)
+    assert.equal(isWhole, true)
+    return ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: 9 })
+  }
+  assert.deepEqual(await ranked('space'), [{ value: id, clicks: 2 }])
+  assert.deepEqual(await ranked('domain'), [{ value: own.domain.id, clicks: 4 }])
+  assert.deepEqual([...(await findGroupNames(db, own.account, 'space', [id]))], [[id, { name: 'Print', color: 1 }]])
+  const both = [own.domain.id, other.domain.id]
+  assert.deepEqual(
+    [...(await findGroupNames(db, own.account, 'domain', both))],
+    [[own.domain.id, { name: own.domain.name, color: null }]],
+  )
 })
 
 test('returns the links with clicks from a referrer, without links of other accounts', async () => {

@@ -4,8 +4,8 @@ import { colors } from '../../forms/rules.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { Status } from '../../links/link.ts'
-import { maxCountedLinks } from '../../links/store.ts'
 import { spaceLabels } from '../../spaces/schema.ts'
+import { countedMatches } from '../../storage/port.ts'
 import type { Tag } from '../../tags/schema.ts'
 import { copyButton } from './buttons.ts'
 import { type FormState, radioGroup } from './fields.ts'
@@ -145,9 +145,8 @@ export function recentClickCount(clicks: number): Html {
   return html`${formatCount(clicks)}<span class="in-block">${words}</span>`
 }
 
-/** Renders the number of links, counted up to `maxCountedLinks`, as a link to the list. */
+/** Renders the number of links from `countLinksIn` as a link to the list. */
 export function linkCount(filter: string, links: number): Html {
-  const words =
-    links < maxCountedLinks ? quantity(links, 'link') : `More than ${formatCount(maxCountedLinks - 1)} links`
+  const words = links > countedMatches ? `More than ${quantity(countedMatches, 'link')}` : quantity(links, 'link')
   return html`<a href="/app/links?${filter}&amp;archived=any">${words}</a>`
 }

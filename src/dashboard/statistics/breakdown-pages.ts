@@ -1,5 +1,6 @@
 /** Pages with all values of a breakdown, and the files of statistics. */
 import { maxValues } from '../../analytics/day.ts'
+import { recentDays } from '../../analytics/recent.ts'
 import type { Ranking, ValueClicks } from '../../analytics/statistics/ranking.ts'
 import { rankingOf } from '../../analytics/statistics/statistics.ts'
 import { linksOfReferrer, type Subject } from '../../analytics/statistics/store.ts'
@@ -20,12 +21,21 @@ import type { PageContent, PageRequest, Pages, Services } from '../pages.ts'
 import { formatCount, formatPercent } from '../parts/format.ts'
 import { shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { longTable, type Sorting } from '../parts/table.ts'
-import { linkIds, rowsOf, topValues, unanswered } from './breakdowns.ts'
+import { idsIn, rankValues, rowsOf, textsOf, topValues, unanswered } from './breakdowns.ts'
 import { timeZoneText } from './clicks-over-time.ts'
 import { type CsvRow, sendClicksCsv, sendCsv, shareText } from './csv.ts'
 import { periodBar } from './period-bar.ts'
 import { homes, type NamedStatistics, requestedStatistics, type Statistics } from './statistics.ts'
-import { type BreakdownName, breakdowns, referrerIn, referrerPath, valueText } from './values.ts'
+import {
+  type BreakdownName,
+  breakdowns,
+  type GroupName,
+  isGroup,
+  isProperty,
+  referrerIn,
+  referrerPath,
+  valueText,
+} from './values.ts'
 
 const scopes = Object.keys(homes) as Subject['scope'][]
 const names = Object.keys(breakdowns) as BreakdownName[]
@@ -41,7 +51,7 @@ export function addBreakdownPages(pages: Pages, services: Services): void {
       const { statistics, fileName } = await requested(request)
       return sendClicksCsv(statistics, request.exchange, `${fileName}clicks.csv`)
     })
-    for (const name of names.filter((name) => scope !== 'link' || name !== 'links')) {
+    for (const name of names.filter((name) => isShownFor(name, scope))) {
       const path = `${home}/${breakdowns[name].path}`
       pages.get(path, async (request) => valuesPage(await requested(request), name, request.query))
       pages.getFile(`${path}.csv`, async (request) => sendValues(await requested(request), name, request.exchange))
@@ -53,6 +63,11 @@ export function addBreakdownPages(pages: Pages, services: Services): void {
       sendLinks(await requested(request), requestedReferrer(request), request.exchange),
     )
   }
+}
+
+/** A link has no breakdown by link, and only the account has breakdowns by group. */
+function isShownFor(name: BreakdownName, scope: Subject['scope']): boolean {
+  return isProperty(name) || scope === 'account' || (name === 'links' && scope !== 'link')
 }
 
 const valuesForm = form<Omit<ListQuery, 'search_by' | 'after'>>(
@@ -79,7 +94,7 @@ async function valuesPage(named: NamedStatistics, name: BreakdownName, query: Fi
   const { statistics } = named
   const { title, path, one } = breakdowns[name]
   const list = new ListState(`${statistics.path}/${path}`, query, valuesQuery, values)
-  const all = await rankingOf(...statistics.scope, statistics.reading.period.range, name)
+  const all = await rankValues(statistics, name)
   const body = html`${introduction(named, name === 'links' ? null : ` by ${one.toLowerCase()}`)}
 ${periodBar({ reading: statistics.reading, path: list.path, file: `${list.path}.csv`, isCompared: false })}
 ${filterBar(list, `Search ${nounOf(name)}`, [])}
@@ -96,17 +111,28 @@ function nounOf(name: BreakdownName): string {
 
 function noteOn(all: Ranking, name: BreakdownName): string {
   const isLimited = all.clicksOf('other') > 0
+  if (isGroup(name)) return isLimited ? limitOfGroups(name) : ''
   const limit = `Each day stores up to ${maxValues} ${nounOf(name)}. Clicks of the others are counted as Others.`
   return [...(isLimited ? [limit] : []), ...(name === 'links' ? [] : [unanswered])].join(' ')
+}
+
+function limitOfGroups(name: GroupName): string {
+  return `Only the ${name} with the most clicks in the last ${recentDays} days are listed. Others counts the rest.`
 }
 
 /** Returns the values whose text contains the search, among the most clicked links or all other values. */
 async function matchesOf(statistics: Statistics, all: Ranking, name: BreakdownName, search: string): Promise<Ranking> {
   const text = foldCase(search)
-  if (name !== 'links') return all.filter((value) => foldCase(valueText(name, value)).includes(text))
+  if (isProperty(name)) return all.filter((value) => foldCase(valueText(name, value)).includes(text))
+  if (isGroup(name)) {
+    const values = await all.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: all.size })
+    const texts = await textsOf(statistics, name, values)
+    const found = new Set(values.filter((_, at) => foldCase(texts[at] ?? '').includes(text)).map(({ value }) => value))
+    return all.filter((value) => found.has(value))
+  }
   const [db, account] = statistics.scope
   const top = await all.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: searchedLinks })
-  const links = await findLinkNames(db, account, linkIds(top))
+  const links = await findLinkNames(db, account, idsIn(top))
   return all.filter((value) => {
     const link = links.get(value as number)
     if (link === undefined) return false
@@ -127,7 +153,7 @@ async function results(statistics: Statistics, name: BreakdownName, list: ListSt
     direction: sort,
     offset: list.request.offset,
     limit: list.request.limit,
-    ...(name !== 'links' && { textOf: (value) => valueText(name, value) }),
+    ...(isProperty(name) && { textOf: (value) => valueText(name, value) }),
   })
   if (page.length > 0) {
     const [first] = await all.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: 1 })
@@ -158,7 +184,7 @@ function valueTable({ name, most, total, ...table }: ValueTable): Promise<Html> 
   return longTable({
     ...table,
     columns: [
-      { label: breakdowns[name].one, kind: 'lead', cell: lead, ...(name !== 'links' && { sortBy: 'value' }) },
+      { label: breakdowns[name].one, kind: 'lead', cell: lead, ...(isProperty(name) && { sortBy: 'value' }) },
       { label: 'Clicks', kind: 'number', sortBy: 'clicks', cell: ({ clicks }) => formatCount(clicks) },
       { label: 'Share', kind: 'number', width: 'small', cell: ({ clicks }) => formatPercent(clicks / total) },
     ],
@@ -168,14 +194,16 @@ function valueTable({ name, most, total, ...table }: ValueTable): Promise<Html> 
 /** Sends the values as CSV, the most clicked first, or returns `validation_failed`. */
 async function sendValues(named: NamedStatistics, name: BreakdownName, exchange: Exchange): Promise<Outcome> {
   const { statistics } = named
-  const ranking = await rankingOf(...statistics.scope, statistics.validPeriod().range, name)
+  statistics.validPeriod()
+  const ranking = await rankValues(statistics, name)
   const fileName = `${named.fileName}${breakdowns[name].path}.csv`
   if (name === 'links') {
     const { values, others } = await topValues(ranking, linksInFile)
     return sendCsv(exchange, fileName, await fileOfLinks(statistics, values, others))
   }
   const values = await ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: ranking.size })
-  const rows = values.map(({ value, clicks }) => [valueText(name, value), clicks, shareText(clicks, ranking.total)])
+  const texts = await textsOf(statistics, name, values)
+  const rows = values.map(({ clicks }, at) => [texts[at] ?? '', clicks, shareText(clicks, ranking.total)])
   return sendCsv(exchange, fileName, [[breakdowns[name].one, 'Clicks', 'Share'], ...rows])
 }
 
@@ -186,7 +214,7 @@ async function fileOfLinks(
   others: number,
 ): Promise<CsvRow[]> {
   const [db, account] = scope
-  const links = await findLinkNames(db, account, linkIds(values))
+  const links = await findLinkNames(db, account, idsIn(values))
   const total = values.reduce((sum, { clicks }) => sum + clicks, others)
   const rows: CsvRow[] = values.map(({ value, clicks }) => {
     const link = links.get(value as number)
@@ -222,7 +250,7 @@ async function clicksFrom(host: string | null, { scope }: Statistics, { range }:
   const limit = Math.min(maxLinks, Math.floor(maxLinkDays / (range.to - range.from + 1)))
   const top = await links.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit })
   const [db, account] = scope
-  const values = await linksOfReferrer(db, account, linkIds(top), range, host)
+  const values = await linksOfReferrer(db, account, idsIn(top), range, host)
   const found = values.reduce((sum, { clicks }) => sum + clicks, 0)
   // The days of a group can name fewer values than the days of its links.
   const others = Math.max(0, referrers.clicksOf(host) - found)

@@ -1,16 +1,27 @@
+import { other } from '../../analytics/day.ts'
 import type { Ranking, ValueClicks } from '../../analytics/statistics/ranking.ts'
 import { rankingOf } from '../../analytics/statistics/statistics.ts'
-import { rankingsOf, readHours } from '../../analytics/statistics/store.ts'
+import { findGroupNames, rankGroups, rankingsOf } from '../../analytics/statistics/store.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { findLinkNames, type LinkName } from '../../links/link-list.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
-import { spaceRecords } from '../../spaces/store.ts'
 import { periodQuery } from '../charts/period.ts'
 import { type BarRow, barChart } from '../charts/small-charts.ts'
 import { shortUrlText, spaceLabel } from '../parts/links.ts'
 import type { Statistics } from './statistics.ts'
-import { type BreakdownName, breakdowns, propertyNames, referrerPath, valueLabel } from './values.ts'
+import {
+  type BreakdownName,
+  breakdowns,
+  type GroupName,
+  groups,
+  isGroup,
+  type PropertyName,
+  propertyNames,
+  referrerPath,
+  valueLabel,
+  valueText,
+} from './values.ts'
 
 /** The number of values in a breakdown, and of links in the ranking. */
 const [shownValues, shownLinks] = [8, 10]
@@ -29,9 +40,22 @@ export async function breakdownBars(statistics: Statistics, names = propertyName
 export const unanswered =
   'Waymark counts each property separately, so it can’t show which browsers came from which country.'
 
+/** Returns the clicks by value in the period of the page. Clicks outside of any group have the value null. */
+export async function rankValues(statistics: Statistics, name: BreakdownName): Promise<Ranking> {
+  const { scope, reading } = statistics
+  const { range } = reading.period
+  if (!isGroup(name)) return rankingOf(...scope, range, name)
+  const [storage, account] = scope
+  const { ranking, isWhole } = await rankGroups(storage, account, groups[name].scope, range)
+  // Read last, so that new clicks can't make it less than the sum.
+  const rest = (await statistics.seriesOf(range, 'month')).totals.clicks - ranking.total
+  if (rest > 0) ranking.add(isWhole ? null : other, rest)
+  return ranking
+}
+
 /** Renders the links with the most clicks as bars. */
 export async function topLinks(statistics: Statistics): Promise<Html> {
-  const ranking = await rankingOf(...statistics.scope, statistics.reading.period.range, 'links')
+  const ranking = await rankValues(statistics, 'links')
   return statistics.live('top-links', await topBars(statistics, 'links', ranking, shownLinks))
 }
 
@@ -43,17 +67,29 @@ async function topBars(statistics: Statistics, name: BreakdownName, ranking: Ran
   return barChart({ title: breakdowns[name].title, rows, others, allHref })
 }
 
-/** Returns a row for each value. A link opens its page, and a referrer the links visited from it. */
+/** Returns a row for each value. A link, a space and a domain open their page, and a referrer the links visited from it. */
 export async function rowsOf(
   { scope: [db, account, subject], shortUrl, path, reading }: Statistics,
   name: BreakdownName,
   values: readonly ValueClicks[],
 ): Promise<BarRow[]> {
   if (name === 'links') {
-    const links = await findLinkNames(db, account, linkIds(values))
+    const links = await findLinkNames(db, account, idsIn(values))
     return values.map(({ value, clicks }) => {
       const label = typeof value === 'number' ? linkLabel(links.get(value), shortUrl) : 'Others'
       return { label, clicks }
+    })
+  }
+  if (isGroup(name)) {
+    const { scope, without } = groups[name]
+    const found = await findGroupNames(db, account, scope, idsIn(values))
+    return values.map(({ value, clicks }) => {
+      const group = found.get(value as number)
+      if (group === undefined) return { label: groupText(value, without), clicks }
+      const { color } = group
+      const label = color === null ? html`<bdi>${group.name}</bdi>` : spaceLabel({ ...group, color })
+      const page = `/app/${scope}s/${value}?${periodQuery(reading.period)}`
+      return { label: html`<a class="cover" href="${page}">${label}</a>`, clicks }
     })
   }
   return values.map(({ value, clicks }) => {
@@ -77,7 +113,24 @@ function clicksIn(values: readonly ValueClicks[]): number {
   return values.reduce((sum, { clicks }) => sum + clicks, 0)
 }
 
-export function linkIds(values: readonly ValueClicks[]): number[] {
+/** Returns the texts of properties or of groups. */
+export async function textsOf(
+  { scope: [db, account] }: Statistics,
+  name: PropertyName | GroupName,
+  values: readonly ValueClicks[],
+): Promise<string[]> {
+  if (!isGroup(name)) return values.map(({ value }) => valueText(name, value))
+  const { scope, without } = groups[name]
+  const found = await findGroupNames(db, account, scope, idsIn(values))
+  return values.map(({ value }) => found.get(value as number)?.name ?? groupText(value, without))
+}
+
+/** Returns the text of clicks that belong to no known group. */
+function groupText(value: ValueClicks['value'], without: string): string {
+  return value === 'other' ? 'Others' : without
+}
+
+export function idsIn(values: readonly ValueClicks[]): number[] {
   return values.flatMap(({ value }) => (typeof value === 'number' ? value : []))
 }
 
@@ -90,60 +143,17 @@ function linkLabel(link: LinkName | undefined, shortUrl: ShortUrl): Part {
   return html`<a class="short-url cover" href="/app/links/${link.id}">${text}</a>${title}`
 }
 
-/** The number of groups whose days are read, and of rows. The lists of groups show more. */
-const [maxGroups, shownGroups] = [30, 8]
-
-/** Renders the clicks by space and by domain as bars. Leaves out a single domain, and kinds with many groups. */
+/** Renders the clicks by space and by domain as bars. Leaves out a single domain, and spaces without clicks. */
 export async function groupBars(statistics: Statistics): Promise<Html | null> {
   const [db, account] = statistics.scope
-  const [spaces, domains] = await Promise.all([
-    spaceRecords.listAfter(db, account, 0, maxGroups + 1),
-    domainRecords.listAfter(db, account, 0, maxGroups + 1),
-  ])
-  const bySpace = spaces.map((space) => ({ id: space.id, label: spaceLabel(space) }))
-  const byDomain = domains.map(({ id, name_unicode }) => ({ id, label: html`<bdi>${name_unicode}</bdi>` }))
-  const bars = [
-    await barsOf(statistics, 'space', bySpace),
-    domains.length > 1 ? await barsOf(statistics, 'domain', byDomain) : null,
-  ]
+  const isSeveral = (await domainRecords.listAfter(db, account, 0, 2)).length > 1
+  const names: readonly GroupName[] = isSeveral ? ['spaces', 'domains'] : ['spaces']
+  const bars = await Promise.all(names.map((name) => barsOfGroups(statistics, name)))
   return bars.every((each) => each === null) ? null : html`<div class="breakdowns">${bars}</div>`
 }
 
-const words = {
-  space: { title: 'Spaces', without: 'No space' },
-  domain: { title: 'Domains', without: 'Deleted domains' },
-}
-
-async function barsOf(
-  statistics: Statistics,
-  scope: 'space' | 'domain',
-  groups: readonly { readonly id: number; readonly label: Part }[],
-): Promise<Html | null> {
-  if (groups.length > maxGroups) return null
-  const [db, account] = statistics.scope
-  const { period } = statistics.reading
-  const clicks = new Map<number, number>()
-  const ids = groups.map(({ id }) => id)
-  for await (const { id, hours } of readHours(db, account, scope, ids, period.range)) {
-    for (const [, { people }] of hours) clicks.set(id, (clicks.get(id) ?? 0) + people)
-  }
-  const rows = groups
-    .flatMap(({ id, label }) => {
-      const link = html`<a class="cover" href="/app/${scope}s/${id}?${periodQuery(period)}">${label}</a>`
-      const count = clicks.get(id) ?? 0
-      return count > 0 ? { label: link, clicks: count } : []
-    })
-    .sort((one, other) => other.clicks - one.clicks)
-  if (rows.length === 0) return null
-  // Read last, so that new clicks can't make it less than the sum.
-  const { totals } = await statistics.seriesOf(period.range, 'month')
-  const shown = rows.slice(0, shownGroups)
-  const { title, without } = words[scope]
-  return barChart({
-    title,
-    rows: shown,
-    others: totals.clicks - shown.reduce((sum, { clicks }) => sum + clicks, 0),
-    othersLabel: rows.length > shownGroups ? 'Others' : without,
-    allHref: `/app/${scope}s?sort_by=clicks_30d&sort=desc`,
-  })
+async function barsOfGroups(statistics: Statistics, name: GroupName): Promise<Html | null> {
+  const ranking = await rankValues(statistics, name)
+  const hasGroups = ranking.size > [null, 'other'].filter((value) => ranking.clicksOf(value) > 0).length
+  return hasGroups ? topBars(statistics, name, ranking, shownValues) : null
 }

@@ -11,13 +11,30 @@ export const breakdowns = {
   devices: { title: 'Devices', one: 'Device', path: 'devices' },
   languages: { title: 'Languages', one: 'Language', path: 'languages' },
   links: { title: 'Top links', one: 'Link', path: 'top-links' },
+  spaces: { title: 'Spaces', one: 'Space', path: 'top-spaces' },
+  domains: { title: 'Domains', one: 'Domain', path: 'top-domains' },
 } as const
 
 export type BreakdownName = keyof typeof breakdowns
-export type PropertyName = Exclude<BreakdownName, 'links'>
+export type PropertyName = Exclude<BreakdownName, 'links' | GroupName>
+export type GroupName = keyof typeof groups
+
+/** The breakdowns of the account by the groups of its links, and the text for clicks outside of any group. */
+export const groups = {
+  spaces: { scope: 'space', without: 'No space' },
+  domains: { scope: 'domain', without: 'Deleted domains' },
+} as const
+
+export function isGroup(name: BreakdownName): name is GroupName {
+  return name in groups
+}
 
 /** The breakdowns by a property of visits. */
-export const propertyNames = Object.keys(breakdowns).filter((name): name is PropertyName => name !== 'links')
+export const propertyNames = Object.keys(breakdowns).filter(isProperty)
+
+export function isProperty(name: string): name is PropertyName {
+  return name !== 'links' && !(name in groups)
+}
 
 const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
 const languages = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' })
