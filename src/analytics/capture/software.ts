@@ -31,7 +31,7 @@ const devices = new Set(['desktop', 'mobile', 'tablet', 'tv'])
 
 /** Set-top boxes and consoles. They have the operating systems of phones and computers. */
 const televisions =
-  /\bAFT[A-Z\d]{1,6}\b|\bBRAVIA\b|\bCrKey\/|\bVIZIO\b|\bXbox\b|\bPlayStation\b|\bNintendo\b|\b(?:Android|Google|Apple) ?TV\b/
+  /\bAFT[A-Z\d]{1,6}\b|\bBRAVIA\b|\bCrKey\/|\bVIZIO\b|\bHbbTV\b|\bXbox\b|\bPlayStation\b|\bNintendo\b|\b(?:Android|Google|Apple) ?TV\b/
 
 function deviceOf(userAgent: string, platform: string): string | null {
   if (televisions.test(userAgent)) return 'tv'

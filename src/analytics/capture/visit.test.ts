@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { list } from 'isbot'
 import sections from './user-agents.test.json' with { type: 'json' }
-import { classOf } from './visit.ts'
+import { classOf, replacements } from './visit.ts'
 
 const chrome =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36'
@@ -21,6 +22,13 @@ test('the table has 300 user agents', () => {
   const agents = Object.values(sections).flatMap((section) => Object.keys(section))
   assert.ok(agents.length >= 300)
   assert.equal(new Set(agents).size, agents.length)
+})
+
+test('replaces only patterns of isbot', () => {
+  assert.deepEqual(
+    Object.keys(replacements).filter((pattern) => !list.includes(pattern)),
+    [],
+  )
 })
 
 test('returns bot for mail scanners that name their vendor', () => {
