@@ -56,7 +56,7 @@ test('the commands of the README print its transcripts', async (t) => {
   await rehearse(t, readme)
 })
 
-for (const path of [tour, guide]) {
+for (const path of [tour, guide, pageNamed('command-line')]) {
   test(`the commands of ${basename(path)} print its transcripts`, async (t) => {
     await rehearse(t, path)
   })
@@ -129,12 +129,13 @@ test('docs/api.md lists every error code of the API with its status', () => {
   assert.deepEqual(documented.sort(), expected.sort())
 })
 
-test('the README stores a link, visits it and shows an error; the tour has more than 18 commands', () => {
+test('the README stores a link, visits it and shows an error, and the tour and the command line have many commands', () => {
   const outputs = stepsOf(readFileSync(readme, 'utf8')).map(({ output }) => output)
   const expected = [/"name": "localhost"/, /"alias": "Faster"/, /^302 https:/, /The titel field is unknown/]
   assert.equal(outputs.length, expected.length)
   for (const [at, pattern] of expected.entries()) assert.match(outputs[at] as string, pattern)
-  assert.ok(stepsOf(readFileSync(tour, 'utf8')).length > 18)
+  const stepsOn = (page: string) => stepsOf(readFileSync(pageNamed(page), 'utf8')).length
+  assert.ok(stepsOn('tour') > 18 && stepsOn('command-line') > 12)
 })
 
 test('links between documents have an existing file and heading', () => {
