@@ -83,7 +83,8 @@ const changes = {
   'links-imported': ({ count, failed }) =>
     `${quantity(count, 'link')} created.${failed === 0 ? '' : ` ${quantity(failed, 'row')} skipped.`}`,
   'account-saved': () => 'Account saved.',
-  'domain-created': () => 'Domain added.',
+  // The form accepts a URL and stores only its host.
+  'domain-created': ({ nameOr }) => html`${nameOr('Domain')} added.`,
   'domain-saved': () => 'Domain saved.',
   'domain-reached': ({ nameOr }) => html`Visitors reach this server at ${nameOr('the domain')}.`,
   'qr-saved': () => 'QR code style saved. Codes that you downloaded before keep working.',

@@ -68,20 +68,31 @@ const badLinks: readonly Form[] = [
   { url: 'nope', alias: 'two words', title: long(256), clicks_limit: 'many' },
 ]
 
-test('the form for a domain accepts a URL without a port, which the API rejects', async () => {
+test('the form for a domain accepts a host with a scheme, a port or a final slash, which the API rejects, and says what it stored', async () => {
   const name = 'pasted.acme.com'
-  for (const url of [`https://${name}:8080/`, `https://me@${name}/`, `ftp://${name}`, `https://${name} x`]) {
-    assert.equal((await browser.post('/app/domains', { name: url })).status, 422, url)
-  }
-  for (const [url, stored] of [
-    [` HTTPS://Pasted.Acme.com/ `, name],
-    ['http://bücher.example?a=b', 'xn--bcher-kva.example'],
+  for (const text of ['/path', '?a=b', '#a', ':80:80', ':', ':123456', '//', '\\'].map(
+    (end) => `https://${name}${end}`,
+  ))
+    assert.equal((await browser.post('/app/domains', { name: text })).status, 422, text)
+  for (const text of [
+    `https://me@${name}/`,
+    `ftp://${name}`,
+    `https://${name} x`,
+    'http://127.0.0.1:3080/',
+    'mailto:x',
+  ])
+    assert.equal((await browser.post('/app/domains', { name: text })).status, 422, text)
+  for (const [text, stored, shown] of [
+    [' HTTPS://Pasted.Acme.com/ ', name, name],
+    ['http://localhost:3080/', 'localhost', 'localhost'],
+    ['bücher.example:8080', 'xn--bcher-kva.example', 'bücher.example'],
   ] as const) {
-    assert.equal((await place.send('POST', '/domains', { form: { name: url } })).status, 422)
-    const { status, headers } = await browser.post('/app/domains', { name: url })
+    assert.equal((await place.send('POST', '/domains', { form: { name: text } })).status, 422)
+    const { status, headers } = await browser.post('/app/domains', { name: text })
     assert.equal(status, 303)
     const id = headers.location?.split('/').at(-1)
     assert.equal((await place.send('GET', `/domains/${id}`)).body.data.name, stored)
+    assert.match((await browser.open(`/app/domains/${id}`)).text, new RegExp(`^.*${shown} added\\.`))
   }
 })
 

@@ -55,7 +55,7 @@ export function addDomainPages(pages: Pages, services: Services): void {
     remove: (account, id) => domains.removeWithUndo(account, id),
     actions: domains,
     labels: domainLabels,
-    fieldsIn: (values) => ('name' in values ? { ...values, name: hostOfUrl(values.name) } : values),
+    fieldsIn: (values) => ('name' in values ? { ...values, name: hostOfOrigin(values.name) } : values),
     initialValues: async () => ({}),
     newControls: newDomainFields,
     editForm: async ({ id, name_unicode }) => ({
@@ -192,10 +192,10 @@ function isNameOf({ name, name_unicode }: Domain, text: string): boolean {
   return !(parsed instanceof Refusal) && parsed.name === name
 }
 
-/** Returns the host of a pasted URL, and any other value unchanged. A URL with a port or a user name is unchanged, too. */
-function hostOfUrl(text: unknown): unknown {
+/** Returns the host of a pasted origin such as `http://localhost:3080/`, and any other value unchanged. */
+function hostOfOrigin(text: unknown): unknown {
   if (typeof text !== 'string') return text
-  return /^\s*https?:\/\/([^/?#:@\\\s]+)(?:[/?#]\S*)?\s*$/i.exec(text)?.[1] ?? text
+  return /^\s*(?:https?:\/\/)?([^/?#:@\\\s]+)(?::\d{1,5})?\/?\s*$/i.exec(text)?.[1] ?? text
 }
 
 function newDomainFields(state: FormState): Html {
