@@ -10,8 +10,12 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { variables } from '../src/config/variables.ts'
+import { formatCount } from '../src/dashboard/parts/format.ts'
 import { pageCodes } from '../src/errors.ts'
 import { failures } from '../src/http/failures.ts'
+import { maxBulkLinks } from '../src/links/bulk.ts'
+import { maxRows } from '../src/links/bulk-schema.ts'
+import { endingDays, idleDays } from '../src/links/link-list.ts'
 import { pathWithCurl, withFastNpm } from './path.ts'
 import { freePort, newFolder, startServer, type Variables } from './processes.ts'
 import { repository } from './scripts.ts'
@@ -162,14 +166,30 @@ test('ARCHITECTURE.md and the decision records name only files that exist', () =
   }
 })
 
-test('pages of more than 150 lines link to each of their sections', () => {
+test('a page has up to 350 lines, and one of more than 150 links to each of its sections', () => {
   for (const name of readdirSync(join(repository, 'docs')).filter((name) => name.endsWith('.md'))) {
     const page = readFileSync(join(repository, 'docs', name), 'utf8')
-    if (page.split('\n').length <= 150) continue
+    const lines = page.split('\n').length
+    assert.ok(lines <= 350, `${name} has ${lines} lines`)
+    if (lines <= 150) continue
     const sections = [...page.matchAll(/^## (.*)$/gm)].map(([, heading = '']) => anchorOf(heading))
     assert.ok(sections.length > 2, name)
     for (const section of sections) assert.ok(page.includes(`(#${section})`), `${name} has no link to #${section}`)
   }
+})
+
+test('docs/dashboard.md has the limits, the filters and the shortcuts of the dashboard', () => {
+  const page = readFileSync(pageNamed('dashboard'), 'utf8')
+  const facts = [`No clicks in ${idleDays} days`, `younger than ${idleDays} days`, `Ends within ${endingDays} days`]
+  facts.push(`up to ${formatCount(maxBulkLinks)} links`, `up to ${formatCount(maxRows)} links`)
+  for (const fact of facts) assert.ok(page.includes(fact), fact)
+  const script = readFileSync(join(repository, 'src/dashboard/scripts/shortcuts.js'), 'utf8')
+  const [, explained = ''] = /const explained = (\[\n[\s\S]*?\n\])/.exec(script) ?? []
+  const shortcuts = [...explained.matchAll(/\['(.+?)', /g)].map(([, keys = '']) =>
+    keys.split(' ').map((key) => `\`${key}\``),
+  )
+  assert.ok(shortcuts.length > 7)
+  for (const keys of shortcuts) assert.ok(page.includes(keys.join(' ')), keys.join(' '))
 })
 
 /** Returns the anchors of a document's headings. */
