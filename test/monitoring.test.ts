@@ -57,7 +57,11 @@ async function exportedMetrics(t: TestContext): Promise<Exported> {
     texts.push((await sendRequest(target, { key: null })).text)
   }
   const text = texts.join('\n')
-  return { texts, text, types: Object.fromEntries([...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, ...pair]) => pair)) }
+  return {
+    texts,
+    text,
+    types: Object.fromEntries([...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, ...pair]) => pair)),
+  }
 }
 
 /**
@@ -97,7 +101,8 @@ test('servers export every metric that the files and the page name', async (t) =
     assert.ok(totals.includes('waymark_sink_sent_rows_total'))
     assert.deepEqual(counters, totals)
     const isSinceStart = /^# HELP (waymark_\w+) .*since the start/gm
-    for (const [, name = ''] of exported.text.matchAll(isSinceStart)) assert.equal(exported.types[name], 'counter', name)
+    for (const [, name = ''] of exported.text.matchAll(isSinceStart))
+      assert.equal(exported.types[name], 'counter', name)
   })
 
   const { error: noPromtool } = spawnSync('promtool', ['--version'])

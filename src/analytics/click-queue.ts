@@ -83,7 +83,11 @@ export class ClickQueue {
       help: 'Clicks since the start that count without their breakdown, because too many were pending.',
       value: () => this.#merged,
     },
-    { name: 'lost_total', help: 'Clicks lost since the start, because far too many were pending.', value: () => this.#lost },
+    {
+      name: 'lost_total',
+      help: 'Clicks lost since the start, because far too many were pending.',
+      value: () => this.#lost,
+    },
   ]
 
   /** `onProblem` gets the first error of each outage, and the number of lost clicks. */

@@ -21,7 +21,14 @@ test('201 and 200 with links to BASE_URL, whatever the Host is', async () => {
 })
 
 test('every response, but none to visitors, has Strict-Transport-Security if BASE_URL is https', async () => {
-  const targets = ['GET /app/sign-in', 'GET /health', 'GET /nowhere', 'GET /openapi.json', `GET ${path}`, `OPTIONS ${path}`]
+  const targets = [
+    'GET /app/sign-in',
+    'GET /health',
+    'GET /nowhere',
+    'GET /openapi.json',
+    `GET ${path}`,
+    `OPTIONS ${path}`,
+  ]
   for (const [scheme, expected] of [
     ['https', 'max-age=31536000'],
     ['http', undefined],

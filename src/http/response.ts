@@ -35,11 +35,31 @@ export function send(exchange: Exchange, status: number, body: string | Buffer =
 /** Sends a response whose headers are complete, including the length. */
 export function sendReady(exchange: Exchange, status: number, body: string | Buffer): undefined {
   const { headerFields, response, context } = exchange
+  discardBody(exchange)
   response.writeHead(status, headerFields)
   response.end(body)
   const isLost = response.destroyed || response.socket?.destroyed === true || Boolean(response.socket?.errored)
   if (isLost || response.writableLength === 0) context.observer.ended(exchange, isLost)
   else awaitReader(exchange)
+}
+
+/** The connection is closed if a client sends more bytes of a body that the handler does not read. */
+const maxDiscardedBytes = 16 * 1024 * 1024
+
+/**
+ * Discards the rest of a body that the handler has not read. A client that waits for "100 Continue" may keep its body, so
+ * that the connection cannot be used again (RFC 9110 §10.1.1).
+ */
+function discardBody(exchange: Exchange): void {
+  const { request, headers } = exchange
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return
+  if (request.complete || request.destroyed) return
+  if (headers.expect !== undefined) setHeader(exchange, 'connection', 'close')
+  let length = 0
+  request.on('data', (chunk: Buffer) => {
+    length += chunk.length
+    if (length > maxDiscardedBytes) request.socket.destroy()
+  })
 }
 
 /** The connection of a client is closed if it has read nothing for this time, or for twice as long. Milliseconds. */

@@ -59,9 +59,10 @@ const limitSchema = Type.Integer({
   minimum: 1,
   maximum: maxClicksLimit,
   description:
-    'The number of human clicks after which the link expires. Bots and previews see a preview page and use no clicks.',
+    'The number of human clicks after which the link expires. Bots, previews and visits without a user agent see a preview page and use no clicks.',
 })
-const redirect = 'The redirect status: 302 and 307 are temporary, 301 and 308 permanent.'
+const redirect =
+  'The redirect status: 302 and 307 are temporary, 301 and 308 permanent. With 307 and 308, every method redirects.'
 const tagsOptions = {
   most: maxTags,
   description: 'The names of the tags, sorted. A name without a tag becomes a tag, which needs the scope `tags:write`.',

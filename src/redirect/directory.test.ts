@@ -160,11 +160,11 @@ test('rejects lookups with overloaded above the concurrency limit', async (t) =>
   watched.isEmpty = true
   const asked = Array.from({ length: 800 }, (_, n) => find(`a${n}`))
   await assert.rejects(find('one-more'), { code: 'overloaded' })
-  assert.equal(meterOf(directory, 'refused_lookups'), 1)
+  assert.equal(meterOf(directory, 'refused_lookups_total'), 1)
   resolve()
   await Promise.all(asked)
   assert.equal(await find('one-more'), null)
-  assert.equal(meterOf(directory, 'missed_lookups'), 801)
+  assert.equal(meterOf(directory, 'missed_lookups_total'), 801)
 })
 
 test('evicts the links that were not visited recently', async (t) => {

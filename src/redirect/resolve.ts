@@ -7,7 +7,7 @@ import type { VisitedPath } from './visited-url.ts'
 export type Resolution =
   | { readonly kind: 'robots' | 'favicon' }
   | { readonly kind: 'homepage' | 'not_found'; readonly url: string | null }
-  | { readonly kind: 'expired'; readonly url: string | null; readonly hadForm: boolean }
+  | { readonly kind: 'expired'; readonly url: string | null; readonly link: ServedLink }
   | { readonly kind: 'redirect' | 'password' | 'preview'; readonly link: ServedLink }
 
 /** Decides how a path of the domain is answered. `link` is the link of the path. `now` is RFC 3339, as in `statusOf`. */
@@ -48,7 +48,21 @@ function resolveVisit(link: ServedLink): Resolution {
 
 export function expired(link: ServedLink, domain: ServedDomain): Resolution {
   const url = link.expiration_url ?? domain.not_found_url
-  return { kind: 'expired', url, hadForm: link.redirect_password !== null }
+  return { kind: 'expired', url, link }
+}
+
+const safe = ['GET', 'HEAD'] as const
+const withForm = [...safe, 'POST'] as const
+/** The statuses whose only purpose is to keep the method (RFC 9110 §15.4.8, §15.4.9). */
+const methodKeepers = [307, 308]
+
+/** Returns the methods that a resolution allows; null for all. */
+export function allowedMethods(resolution: Resolution): readonly string[] | null {
+  if (resolution.kind === 'preview' || !('link' in resolution)) return safe
+  const { redirect, redirect_password } = resolution.link
+  if (methodKeepers.includes(redirect.status)) return null
+  // A link with a password form may have expired while a visitor typed.
+  return redirect_password === null ? safe : withForm
 }
 
 function notFound({ not_found_url }: ServedDomain): Resolution {

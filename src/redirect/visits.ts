@@ -32,7 +32,7 @@ import {
   sendRedirect,
   withQuery,
 } from './redirects.ts'
-import { expired, type Resolution, resolve } from './resolve.ts'
+import { allowedMethods, expired, type Resolution, resolve } from './resolve.ts'
 import type { ServedLink } from './store.ts'
 import { findVisited, linkAt, type VisitedLink } from './visited-link.ts'
 import { hostNameOf } from './visited-url.ts'
@@ -97,6 +97,8 @@ export function redirectServer(options: RedirectServerOptions): Listener {
 interface VisitRequest extends Address {
   readonly exchange: Exchange
   readonly query: string
+  /** Whether the visitor has sent the password form, which the destination must not get. */
+  readonly hasSentForm?: boolean
 }
 
 type Response = Outcome | Promise<Outcome>
@@ -130,10 +132,9 @@ class Visits {
   #answerFrom(visit: VisitRequest, link: ServedLink | null): Response {
     const { method } = visit.exchange
     const resolution = resolve(visit.path, visit.domain, link, new Date().toISOString())
-    // A link with a password form may have expired while a visitor typed.
-    const hasForm = resolution.kind === 'password' || (resolution.kind === 'expired' && resolution.hadForm)
-    const allow = hasForm ? withPost : withoutPost
-    if (!allow.includes(method)) return this.#counted('method_not_allowed', methodNotAllowed(method, allow))
+    const allow = allowedMethods(resolution)
+    if (allow !== null && !allow.includes(method))
+      return this.#counted('method_not_allowed', methodNotAllowed(method, allow))
     return this.#respond(visit, resolution)
   }
 
@@ -167,7 +168,7 @@ class Visits {
     // Earlier versions stored longer destinations. With their redirect, a proxy would count this server as failed.
     if (link.redirect.location.length > maxLocationLength) return this.#preview(visit, link)
     return this.#unlessLoop(visit, link.redirect, () => {
-      const click = clickOf(link.id, visit.domain.name, visit.exchange, this.#options.countryHeader)
+      const click = clickOf(link.id, visit, this.#options.countryHeader)
       if (link.clicks_limit !== null) return this.#redirectWithinLimit(visit, link, click)
       this.#options.onClick(click)
       return this.#sendLinkRedirect(visit, link)
@@ -175,7 +176,9 @@ class Visits {
   }
 
   async #redirectWithinLimit(visit: VisitRequest, link: ServedLink, click: Visit): Promise<Outcome> {
-    if (click.class !== 'person') return this.#preview(visit, link)
+    // Mail scanners often have no user agent. People without one can continue from the preview.
+    const isPerson = click.class === 'person' && (click.userAgent !== '' || visit.hasSentForm === true)
+    if (!isPerson) return this.#preview(visit, link)
     if (await this.#options.takeClick(click)) return this.#sendLinkRedirect(visit, link)
     return this.#respondUsedUp(visit, link)
   }
@@ -185,8 +188,9 @@ class Visits {
     return this.#respond(visit, expired(link, visit.domain))
   }
 
-  #sendLinkRedirect({ exchange, query }: VisitRequest, { redirect, forward_query }: ServedLink): Outcome {
-    const status = exchange.method === 'POST' ? 303 : redirect.status
+  #sendLinkRedirect(visit: VisitRequest, { redirect, forward_query }: ServedLink): Outcome {
+    const { exchange, query, hasSentForm } = visit
+    const status = hasSentForm ? 303 : redirect.status
     const location = forward_query ? withQuery(redirect.location, query) : redirect.location
     const isPrepared = status === redirect.status && location === redirect.location
     return this.#counted('redirect', sendRedirect(exchange, isPrepared ? redirect : redirectTo(location, status)))
@@ -207,7 +211,8 @@ class Visits {
     return isLoop.then((found) => (found ? this.#counted('loop', missingAt(visit)) : respond()))
   }
 
-  async #unlock(visit: VisitRequest): Promise<Outcome> {
+  async #unlock(asked: VisitRequest): Promise<Outcome> {
+    const visit = { ...asked, hasSentForm: true }
     const { exchange, domain, path } = visit
     const password = await passwordIn(exchange)
     if (password instanceof Failure) return this.#counted('password', password)
@@ -240,9 +245,6 @@ class Visits {
   }
 }
 
-const withoutPost = ['GET', 'HEAD']
-const withPost = ['GET', 'HEAD', 'POST']
-
 /** Returns the failure for a path of a domain that has nothing at it. */
 function missingAt({ path }: VisitRequest): Failure {
   return path.kind === 'homepage' ? noHomepage : linkNotFound
@@ -252,7 +254,8 @@ const fingerprintTarget = `/${fingerprintPath}`
 
 /** Sends the fingerprint, which shows that the domain resolves to this instance. Not counted as a visit. */
 function sendFingerprint(exchange: Exchange, databaseId: string): Outcome {
-  if (!withoutPost.includes(exchange.method)) return methodNotAllowed(exchange.method, withoutPost)
+  const { method } = exchange
+  if (method !== 'GET' && method !== 'HEAD') return methodNotAllowed(method, ['GET', 'HEAD'])
   addHeaders(exchange, { ...noStoreHeaders, 'content-type': 'text/plain; charset=utf-8' })
   return send(exchange, 200, `${fingerprintOf(databaseId)}\n`)
 }
@@ -313,8 +316,8 @@ const [maxAgent, maxReferrer, maxShort] = [512, 1_200, 256]
 /** A header that was sent twice is a list. */
 const isSet = /(?:^|,)\s*1\s*(?:,|$)/
 
-/** Returns a visit to a link, as analytics counts it. `host` is the domain's name. */
-function clickOf(link: number, host: string, exchange: Exchange, countryHeader: string | null): Visit {
+/** Returns a visit to a link, as analytics counts it. */
+function clickOf(link: number, { domain, exchange, hasSentForm }: VisitRequest, countryHeader: string | null): Visit {
   const { headers, method } = exchange
   const userAgent = cut(headers['user-agent'], maxAgent)
   const isPrivate = isSet.test(String(headers['sec-gpc'])) || isSet.test(String(headers.dnt))
@@ -322,10 +325,10 @@ function clickOf(link: number, host: string, exchange: Exchange, countryHeader: 
     link,
     atMs: Date.now(),
     // Only people type passwords, whatever the user agent.
-    class: method === 'POST' ? 'person' : classOf(method, userAgent),
+    class: hasSentForm ? 'person' : classOf(method, userAgent),
     isPrivate,
     address: cut(exchange.clientAddress, maxShort),
-    host,
+    host: domain.name,
     userAgent,
     referrer: cut(headers.referer, maxReferrer),
     languages: cut(headers['accept-language'], maxShort),
