@@ -13,7 +13,9 @@ import {
   referenceConflict,
   validationFailed,
 } from '../errors.ts'
-import type { Form } from '../forms/form.ts'
+import { type Form, optional } from '../forms/form.ts'
+import { Type } from '../forms/json-schema.ts'
+import { boolean } from '../forms/rules.ts'
 import { rejectIfMatch } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { failures } from '../http/failures.ts'
@@ -142,10 +144,12 @@ async function preparedInsertion(
   }
 }
 
+/** The flag in a record that a client sends back. It is ignored, like every field that the server assigns, if it is invalid. */
+const hasPassword = optional(boolean(Type.Boolean()), false)
+
 /** Throws `validation_failed` for a stored link without its password, which no response has. */
 export function requirePassword({ has_redirect_password: has, redirect_password: password }: Fields): void {
-  const isProtected = ['true', '1'].includes(String(has).trim())
-  if (!isProtected || (typeof password === 'string' && password.trim() !== '')) return
+  if (hasPassword.read(has) !== true || (typeof password === 'string' && password.trim() !== '')) return
   throw validationFailed([new Refusal('required').at('redirect_password')])
 }
 

@@ -58,6 +58,15 @@ describe('POST /links/bulk', () => {
     assert.equal(await total(at), 1)
   })
 
+  test('ignores has_redirect_password if it is no flag, as in a separate request', async () => {
+    const values = [{}, [{}], [true], '', 'yes', 2, null, false]
+    const answer = await store(values.map((has_redirect_password) => ({ url, has_redirect_password })))
+    assert.deepEqual(
+      statuses(answer),
+      values.map(() => 201),
+    )
+  })
+
   test('a repeated member fails its row as in a separate request, and in set the whole request', async () => {
     const twice = `{"url":"${url}","alias":"first","alias":"second"}`
     const [bulk, single] = await Promise.all([
