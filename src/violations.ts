@@ -211,7 +211,9 @@ export const messages = {
   too_many: ['The {field} field takes at most {most} values.', '{label} takes at most {most} values.'],
   not_a_list: ['The {field} field must be a JSON array.', '{label} must be a list.'],
   'malformed_row.cells':
-    'The row has {cells} cells, but the first row has only {names} names. Put cells with commas in double quotes.',
+    'The row has {cells} cells, but the first row has {names}. Put cells with commas in double quotes.',
+  'malformed_row.lines':
+    'The row has {cells} cells, but the first row has {names}. Cell {cell} has several lines: check where its quote is closed.',
   'malformed_row.json': ['The row must be a JSON object with the fields of a link.', 'The row is not a link.'],
   'not_allowed.with_tags': ['The {field} field cannot be combined with add_tags or remove_tags.', notTogether],
   'invalid_character.comma': [

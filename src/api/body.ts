@@ -69,13 +69,9 @@ export class Table {
 async function parseTable(bytes: Buffer): Promise<Fields | Failure> {
   if (!isUtf8(bytes)) return new Failure('malformed_body', 'The CSV cannot be read: it is not valid UTF-8.')
   const rows = await parseCsv(bytes.toString('utf8').replace(/^\ufeff/, ''))
-  return rows === undefined ? openQuote : { csv: new Table(rows) }
+  if (typeof rows === 'string') return new Failure('malformed_body', `The CSV cannot be read. ${rows}`)
+  return { csv: new Table(rows) }
 }
-
-const openQuote = new Failure(
-  'malformed_body',
-  'The CSV cannot be read: a quote is not closed, or text follows it. Double the quotes within a cell.',
-)
 
 /** Parses a JSON object (RFC 8259). A repeated member becomes `repeated`, and an object with too many is a failure. */
 export async function parseJson(bytes: Buffer): Promise<Fields | Failure> {

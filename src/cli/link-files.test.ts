@@ -76,7 +76,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       'Row 3, column Click limit: “Click limit” must be a whole number from 1 to 1,000,000,000.',
       'Row 3, column Space: The account has no space "Winter".',
       'Row 5, column domain_id: The account has no domain "a.example".',
-      'Row 6: The row has 7 cells, but the first row has only 5 names. Put cells with commas in double quotes.',
+      'Row 6: The row has 7 cells, but the first row has 5. Put cells with commas in double quotes.',
     ]
     for (const options of ['', ' --yes']) {
       const refused = await run(`links import ${file}${options}`)
@@ -132,7 +132,7 @@ test('rejects files that it cannot import, and stores no link', async (t) => {
   for (const [content, message] of [
     ['', /^There are no rows\. /],
     ['PK\x03\x04\0', 'This is not a text file. Save the table as CSV in your spreadsheet.'],
-    ['url\nhttps://acme.com\n"x', /^In row 3, a quote isn’t closed/],
+    ['url\nhttps://acme.com\n"x', /^In row 3, column 1, the quote in line 3 is never closed\. /],
     ['alias\na', /^No column is named Destination\. /],
     [
       `url\n${'https://acme.com\n'.repeat(5_001)}`,

@@ -17,8 +17,8 @@ import {
   isStored,
   parseFile,
   type ReadyRow,
-  textOfFile,
 } from '../links/import-file.ts'
+import { textOfFile } from '../links/import-rows.ts'
 import { storeNewLinks } from '../links/new-links.ts'
 import { drawQr, qrQuery } from '../links/qr.ts'
 import { type Link, linkLabels, linkOf, storeLink } from '../links/schema.ts'

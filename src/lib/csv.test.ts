@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
+import { runs } from '../../test/runs.ts'
 import { csvParts, csvRow, parseCsv, readCsv } from './csv.ts'
 
 test('quotes cells with commas, quotes and line breaks, and leaves null empty', () => {
@@ -34,8 +36,67 @@ test('parses what it writes, with either line break, and skips empty lines', asy
     ['', '2'],
   ])
   assert.deepEqual(await parseCsv('a,'), [['a', '']])
-  for (const text of ['"a', '"a"b', 'a"b', 'a\rb']) assert.equal(await parseCsv(text), undefined, text)
-  assert.equal(await readCsv('a\n"b\nc"\n\n"d'), 4)
+})
+
+const quotes = 'Double the quotes within a cell, and put one before and after it.'
+
+for (const [text, problem] of [
+  ['a,b\n"1\n2",3\n\nx,"d', `In row 4, column 2, the quote in line 5 is never closed. ${quotes}`],
+  ['"', `In row 1, column 1, the quote in line 1 is never closed. ${quotes}`],
+  ['"a""', `In row 1, column 1, the quote in line 1 is never closed. ${quotes}`],
+  ['"a"b,c', `In row 1, column 1, text follows the closing quote. ${quotes}`],
+  [
+    'a,b\rx,"27 inch\r\ny,z\nx,"27"',
+    `In row 2, column 2, text follows the quote in line 4 that closes the quote in line 2. ${quotes}`,
+  ],
+  [`a\n"${'""'.repeat(10_001)}"`, 'In row 2, column 1, the cell has more than 10,000 quotes. Shorten it.'],
+] as const) {
+  test(`names the cell that can't be read: ${text.slice(0, 40)}`, async () =>
+    assert.equal(await readCsv(text), problem))
+}
+
+/** Cells without the apostrophes and formulas that `csvRow` and the parser change. */
+const plainCell = fc
+  .array(fc.constantFrom('a', 'é', '"', '""', ',', ';', '\t', '\r', '\n', '\r\n', ' '), { maxLength: 6 })
+  .map((parts) => `x${parts.join('')}`)
+const cell = fc.oneof(plainCell, fc.constantFrom('', '""', '"x"', '",'))
+/** Tables without rows that look empty. */
+const tableOf = (cells: fc.Arbitrary<string>) =>
+  fc.integer({ min: 2, max: 4 }).chain((width) => fc.array(fc.array(cells, { minLength: width, maxLength: width })))
+const lineEnd = fc.constantFrom('\n', '\r\n', '\r')
+
+test('reads any table that another program has written according to RFC 4180', async () => {
+  const separator = fc.constantFrom(',' as const, ';' as const, '\t' as const)
+  const written = fc.tuple(tableOf(cell), separator, lineEnd, fc.boolean(), fc.boolean())
+  await fc.assert(
+    fc.asyncProperty(written, async ([rows, separator, end, isQuoted, endsLast]) => {
+      const needsQuotes = (text: string) => isQuoted || /["\r\n]/.test(text) || text.includes(separator)
+      const write = (text: string) => (needsQuotes(text) ? `"${text.replaceAll('"', '""')}"` : text)
+      const text = rows.map((cells) => cells.map(write).join(separator)).join(end)
+      const read = await readCsv(endsLast ? text + end : text, { separator })
+      assert.ok(typeof read !== 'string', String(read))
+      assert.deepEqual(
+        read.rows.map(({ cells }) => cells),
+        rows,
+      )
+    }),
+    { numRuns: runs(500) },
+  )
+})
+
+test('reads any table that Google Sheets has written, which separates cells by tabs without quoting them', async () => {
+  const rows = tableOf(plainCell.map((text) => text.replace(/[\t\r\n]/g, ' ')))
+  await fc.assert(
+    fc.asyncProperty(rows, lineEnd, async (rows, end) => {
+      const text = rows.map((cells) => cells.join('\t')).join(end)
+      const read = await readCsv(text, { separator: '\t' })
+      assert.deepEqual(typeof read === 'string' ? read : read.rows.map(({ cells }) => cells), rows)
+    }),
+    { numRuns: runs(300) },
+  )
+  const cells = ['The 27" monitor', '"Best" monitor', '"quoted"', '"open']
+  const row = { number: 1, cells: cells.with(2, 'quoted') }
+  assert.deepEqual(await readCsv(cells.join('\t'), { separator: '\t' }), { rows: [row], total: 1 })
 })
 
 test('numbers rows with the empty lines between them, and counts rows after the first 10,000', async () => {
@@ -46,14 +107,14 @@ test('numbers rows with the empty lines between them, and counts rows after the 
   assert.deepEqual(await readCsv('a\n\nb\n'), { rows: [a, b], total: 2 })
   assert.deepEqual(await parseCsv(`a${'\n'.repeat(20_000)}b`), [['a'], ['b']])
   const many = await readCsv('a\n\n'.repeat(10_002))
-  assert.ok(typeof many !== 'number')
+  assert.ok(typeof many !== 'string')
   assert.deepEqual([many.rows.length, many.rows.at(-1), many.total], [10_000, { number: 19_999, cells: ['a'] }, 10_002])
 })
 
 test('parses semicolons and tabs between cells', async () => {
   const rowsOf = (...cells: string[]) => ({ rows: [{ number: 1, cells }], total: 1 })
-  assert.deepEqual(await readCsv('a;"b;c";d,e', ';'), rowsOf('a', 'b;c', 'd,e'))
-  assert.deepEqual(await readCsv('a\t\tb;c\r\n', '\t'), rowsOf('a', '', 'b;c'))
+  assert.deepEqual(await readCsv('a;"b;c";d,e', { separator: ';' }), rowsOf('a', 'b;c', 'd,e'))
+  assert.deepEqual(await readCsv('a\t\tb;c\r\n', { separator: '\t' }), rowsOf('a', '', 'b;c'))
 })
 
 test('lets other work run while it parses a long text', async () => {
@@ -66,6 +127,7 @@ test('lets other work run while it parses a long text', async () => {
   setImmediate(count)
   const rows = await parseCsv(','.repeat(1024 * 1024))
   isDone = true
-  assert.equal(rows?.[0]?.length, 1024 * 1024 + 1)
+  assert.ok(typeof rows !== 'string')
+  assert.equal(rows[0]?.length, 1024 * 1024 + 1)
   assert.ok(ticks > 2, `${ticks} ticks`)
 })

@@ -41,28 +41,36 @@ const maxRows = 10_000
 const maxQuotes = 10_000
 
 /** The rows of a CSV text, without empty rows. */
-interface CsvRows {
+export interface CsvRows {
   /** The first 10,000 rows. Their numbers start at 1 and include empty rows. */
   readonly rows: readonly { readonly number: number; readonly cells: readonly string[] }[]
   readonly total: number
 }
 
-/** Returns the cells of the first 10,000 rows of a CSV text, or undefined for invalid text. */
-export async function parseCsv(text: string): Promise<(readonly string[])[] | undefined> {
+/** Returns the cells of the first 10,000 rows of a CSV text, or a sentence about the cell that can't be read. */
+export async function parseCsv(text: string): Promise<(readonly string[])[] | string> {
   const read = await readCsv(text)
-  return typeof read === 'number' ? undefined : read.rows.map(({ cells }) => cells)
+  return typeof read === 'string' ? read : read.rows.map(({ cells }) => cells)
+}
+
+interface CsvOptions {
+  /** Null: each line is one cell. */
+  readonly separator?: Separator | null
+  /** Where the first row starts in the text. */
+  readonly start?: number
+  /** By default, only empty lines are empty rows. */
+  readonly isEmpty?: (cells: readonly string[]) => boolean
 }
 
 /**
- * Returns the rows of a CSV text. Empty rows are empty lines by default. Returns the number of the first row in which a
- * quote is not closed, text follows one, or a cell has more than 10,000 quotes. Removes the apostrophe that `csvRow` puts
- * before formulas.
+ * Returns the rows of a CSV text (RFC 4180). LF, CR and CR LF end a line. A quote is special only at the start of a cell:
+ * then another one ends the cell, and two stand for one. Returns a sentence about the first cell whose quote is not closed,
+ * or has text after it, or that has more than 10,000 quotes. Removes the apostrophe that `csvRow` puts before formulas.
  */
 export async function readCsv(
   text: string,
-  separator: Separator = ',',
-  isEmpty = (cells: readonly string[]) => cells.length === 1 && cells[0] === '',
-): Promise<CsvRows | number> {
+  { separator = ',', start = 0, isEmpty = (cells) => cells.length === 1 && cells[0] === '' }: CsvOptions = {},
+): Promise<CsvRows | string> {
   const pattern = cellBefore(separator)
   const ticks = new Ticks()
   const rows: { number: number; cells: string[] }[] = []
@@ -76,10 +84,10 @@ export async function readCsv(
     number += 1
     row = []
   }
-  for (let at = 0; at < text.length; ) {
+  for (let at = start; at < text.length; ) {
     pattern.lastIndex = at
     const [whole, quoted, plain, end] = pattern.exec(text) ?? []
-    if (whole === undefined) return number
+    if (whole === undefined) return `In row ${number}, column ${row.length + 1}, ${findProblem(text, at)}`
     at += whole.length
     row.push(withoutApostrophe(quoted?.replaceAll('""', '"') ?? plain ?? ''))
     cells += 1
@@ -91,14 +99,40 @@ export async function readCsv(
   return { rows, total }
 }
 
+/** Returns the end of a sentence that says why the quoted cell at `at` can't be read. */
+function findProblem(text: string, at: number): string {
+  const advice = 'Double the quotes within a cell, and put one before and after it.'
+  beforeClosingQuote.lastIndex = at
+  const end = at + (beforeClosingQuote.exec(text)?.[0].length ?? 0)
+  const line = lineAt(text, at)
+  if (end === text.length) return `the quote in line ${line} is never closed. ${advice}`
+  if (text[end + 1] === '"') return `the cell has more than ${maxQuotes.toLocaleString('en-US')} quotes. Shorten it.`
+  const last = lineAt(text, end)
+  const closing = last === line ? 'closing quote' : `quote in line ${last} that closes the quote in line ${line}`
+  return `text follows the ${closing}. ${advice}`
+}
+
+/** Returns the number of the line with the character at `at`. */
+function lineAt(text: string, at: number): number {
+  let line = 1
+  for (let n = 0; n < at; n++) {
+    const code = text.charCodeAt(n)
+    if (code === 10 || (code === 13 && text.charCodeAt(n + 1) !== 10)) line += 1
+  }
+  return line
+}
+
 function withoutApostrophe(text: string): string {
   return text.startsWith("'") && formula.test(text) ? text.slice(1) : text
 }
 
+const quotedText = `[^"]*(?:""[^"]*){0,${maxQuotes}}`
+const beforeClosingQuote = new RegExp(`"${quotedText}`, 'y')
+
 /** Returns a pattern for a cell with the separator or the line break after it, which the last one may lack. */
-function cellBefore(separator: Separator): RegExp {
-  return new RegExp(
-    `(?:"([^"]*(?:""[^"]*){0,${maxQuotes}})"|([^"${separator}\\r\\n]+)?)(${separator}|\\r\\n|\\n|$)`,
-    'y',
-  )
+function cellBefore(separator: Separator | null): RegExp {
+  // Google Sheets separates cells by tabs without quoting them, so a cell may be: "Best" monitor.
+  const isPlain = separator === '\t' ? '' : '(?!")'
+  const end = ['\\r\\n', '\\r', '\\n', '$', ...(separator === null ? [] : [separator])].join('|')
+  return new RegExp(`(?:"(${quotedText})"|(${isPlain}[^${separator ?? ''}\\r\\n]*))(${end})`, 'y')
 }

@@ -64,13 +64,21 @@ function tableRows({ rows: [names = [], ...rows] }: Table): Reading<{ readonly l
   if (rows.length === 0) return { values: {}, violations: [new Refusal('required').at('links')] }
   if (rows.length > maxRows) return { values: {}, violations: [new Refusal('too_many', { most: maxRows }).at('links')] }
   const links = rows.map((cells) => {
-    if (cells.length > names.length) {
-      const counts = { cells: cells.length, names: names.length }
-      return validationFailed([new Refusal('malformed_row.cells', counts).at('csv')])
-    }
+    const excess = findExcess(cells, names)
+    if (excess !== null) return validationFailed([excess.at('csv')])
     return Object.fromEntries(names.map((name, at) => [name.trim(), cells[at] ?? '']))
   })
   return { values: { links }, violations: [] }
+}
+
+/** Refuses a row with more cells than names. A cell with several lines was probably closed by a later row's quote. */
+export function findExcess(cells: readonly string[], names: readonly string[]): Refusal | null {
+  if (cells.length <= names.length) return null
+  const counts = { cells: cells.length, names: names.length }
+  const at = cells.findIndex((cell) => /[\r\n]/.test(cell))
+  return at < 0
+    ? new Refusal('malformed_row.cells', counts)
+    : new Refusal('malformed_row.lines', { ...counts, cell: at + 1 })
 }
 
 const idsField: Field<readonly number[]> = {

@@ -176,8 +176,17 @@ describe('POST /links/bulk', () => {
     assertRefused(await csv('url,url\r\nhttps://acme.com,1\r\n'), ['url', 'not_single'])
     assertRefused(await csv('url\r\n'), ['links', 'required'])
     assertRefused(await csv(''), ['links', 'required'])
-    const broken = await csv('url\r\n"https://acme.com')
+    const broken = await csv('\ufeffurl,title\r\nhttps://acme.com,"a\r\nb')
     assert.deepEqual([broken.status, broken.body.code], [400, 'malformed_body'])
+    assert.match(
+      broken.body.message,
+      /^The CSV cannot be read\. In row 2, column 2, the quote in line 2 is never closed\. /,
+    )
+    assert.deepEqual(
+      statuses(await csv('url,title\rhttps://acme.com,27" monitor\r')),
+      [201],
+      'old line ends, and a quote',
+    )
     const late = await csv(`url${'\n'.repeat(20_000)}https://acme.com\n`)
     assert.deepEqual(statuses(late), [201], 'a row after many empty lines')
     const answer = await csv('\ufeffurl,title\nhttps://acme.com\nhttps://acme.com,a,b\n')
@@ -185,6 +194,13 @@ describe('POST /links/bulk', () => {
     assert.deepEqual(
       [answer.body.data[1].violations[0].field, answer.body.data[1].violations[0].code],
       ['csv', 'malformed_row'],
+    )
+    const lateQuote = await csv(
+      'url,title\nhttps://acme.com,"27 inch\nhttps://acme.com,"\nhttps://acme.com,"1\n2","3"\n',
+    )
+    assert.match(
+      lateQuote.body.data[1].violations[0].message,
+      /has 3 cells.* Cell 2 has several lines: check where its quote/,
     )
   })
 })

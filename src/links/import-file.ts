@@ -1,5 +1,4 @@
-/** Files with new links, as spreadsheets write them: their encodings, separators, column names and rows. */
-import { isUtf8 } from 'node:buffer'
+/** Files with new links: their columns, and the links of their rows. */
 import { domainToASCII } from 'node:url'
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw, type ZlibOptions } from 'node:zlib'
@@ -7,12 +6,12 @@ import { findTimeZones } from '../accounts/store.ts'
 import { currentTimeZone, parseTimeZones } from '../accounts/time-zones.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { type Fields, maxFields } from '../http/form-encoding.ts'
-import { csvRow, parseCsv, readCsv, type Separator } from '../lib/csv.ts'
+import { csvRow, parseCsv } from '../lib/csv.ts'
 import { Ticks } from '../lib/periodic.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
-import { Refusal } from '../violations.ts'
-import { maxBytes, maxRows } from './bulk-schema.ts'
+import { findExcess, maxBytes, maxRows } from './bulk-schema.ts'
+import { isFilled, readRows } from './import-rows.ts'
 import { type CheckedLink, checkNewLinks } from './new-links.ts'
 import { linkLabels, storeLink } from './schema.ts'
 import { findLinkDomain, findLinkSpace } from './store.ts'
@@ -62,15 +61,6 @@ const assignedColumns = [
 ]
 const flags = ['disabled', 'forward_query', 'archived', 'has_redirect_password']
 
-/** Returns the text of a file, or null for a binary file. */
-export function textOfFile(bytes: Buffer): string | null {
-  // Excel writes UTF-16 as “Unicode text”, and the encoding of Windows as plain CSV.
-  const isUtf16 = bytes.toString('latin1', 0, 2) === '\xff\xfe'
-  const encoding = isUtf16 ? 'utf-16le' : isUtf8(bytes) ? 'utf-8' : 'windows-1252'
-  const text = new TextDecoder(encoding).decode(bytes)
-  return text.includes('\0') ? null : text
-}
-
 interface ReadingOptions {
   readonly storage: Db
   readonly account: number
@@ -84,36 +74,15 @@ interface ReadingOptions {
 
 /** Parses the text of a file, or a list of URLs. Returns a sentence for the user if that is impossible. */
 export async function parseFile(text: string, options: ReadingOptions): Promise<ImportFile | string> {
-  const lines = text.replace(/^\ufeff?(?:sep=.)?[\r\n]*/i, '')
-  const read = await readCsv(lines, separatorOf(lines), (cells) => !cells.some(isFilled))
-  if (typeof read === 'number')
-    return `In row ${read}, a quote isn’t closed, or text follows it. Double the quotes within a cell.`
-  const top = read.rows[0]?.cells ?? []
-  const isList = top.length === 1 && /^https?:\/\/\S+$/i.test(top.join())
-  const names = isList ? ['url'] : top
-  const rows = isList ? read.rows : read.rows.slice(1)
+  const read = await readRows(text)
+  if (typeof read === 'string') return read
+  const { names, rows } = read
   if (names.length > maxFields)
     return `There are more than ${maxFields} columns. Delete the columns that links don’t have.`
   const longRow = rows.find(({ cells }) => cells.length > maxFields)
-  if (longRow !== undefined)
-    return `Row ${longRow.number} has more than ${maxFields} cells. Delete the cells without a column.`
-  const count = rows.length + read.total - read.rows.length
+  if (longRow !== undefined) return `Row ${longRow.number}: ${findExcess(longRow.cells, names)?.at('csv').message}`
   const fields = names.map((name) => (name === numberColumn && !options.isUnpacked ? null : fieldNamed(name)))
-  return problemIn(names, fields, count, options) ?? fileOf({ names, fields }, rows, options)
-}
-
-/** Returns the separator that is most frequent in the first row. */
-function separatorOf(text: string): Separator {
-  const line = text
-    .slice(0, 10_000)
-    .split(/[\r\n]/, 1)
-    .join()
-  const count = (separator: Separator) => line.split(separator).length
-  return ([',', ';', '\t'] as const).reduce((best, each) => (count(each) > count(best) ? each : best))
-}
-
-function isFilled(cell: string): boolean {
-  return cell.trim() !== ''
+  return problemIn(names, fields, read.total, options) ?? fileOf({ names, fields }, rows, options)
 }
 
 function normalized(name: string): string {
@@ -220,7 +189,8 @@ export function controlName({ number }: ImportRow, field: string): string {
 
 /** Returns the cells of the first row of a CSV text. Any other text is one cell. */
 async function cellsIn(text: string): Promise<readonly string[]> {
-  const [row = [text]] = (await parseCsv(text)) ?? []
+  const rows = await parseCsv(text)
+  const [row = [text]] = typeof rows === 'string' ? [] : rows
   return row.length > maxFields ? [text] : row
 }
 
@@ -343,9 +313,8 @@ export async function checkRows(
   }
   const links = await checkNewLinks(storage, account, all, shortUrl)
   return rows.map((row, at) => {
-    const counts = { cells: row.cells.length, names: columns.length }
-    const excess = new Refusal('malformed_row.cells', counts).at('csv')
-    const link = counts.cells > counts.names ? { violations: [excess] } : (links[at] as CheckedLink)
+    const excess = findExcess(row.cells, columns)
+    const link = excess === null ? (links[at] as CheckedLink) : { violations: [excess.at('csv')] }
     return { row, fields: all[at] as Fields, link }
   })
 }

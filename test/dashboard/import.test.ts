@@ -77,6 +77,8 @@ test('reads what spreadsheets write', async () => {
   for (const file of [
     '\ufeffTitle,Destination\nÉté,https://acme.com\n',
     'sep=;\r\nTitle;Destination\r\nÉté;https://acme.com',
+    'Title,Destination\rÉté,https://acme.com\r',
+    'Title\tDestination\nÉté 27" wide\thttps://acme.com',
     Buffer.from('Title;long_url\nÉté;https://acme.com', 'latin1'),
     utf16,
     'ID,Title,Clicks (30 days),URL,created_at\n7,Été,5,https://acme.com,2026-11-20T12:00:00Z,\n',
@@ -87,6 +89,9 @@ test('reads what spreadsheets write', async () => {
     assert.match(page.text, /1 link will be created.*acme\.com.*Été/s)
   }
   assert.match((await check('https://acme.com/1\nhttps://acme.com/2')).text, /2 links will be created/)
+  const places = 'https://maps.example/@44.4,11.3,17z\n\n"https://acme.com/a;b"\rhttps://acme.com\n'
+  assert.match((await check(places)).text, /3 links will be created.*maps\.example\/@44\.4,11\.3,17z.*acme\.com\/a;b/s)
+  assert.match((await send({}, 'https://acme.com/a,b\nno URL')).text, /No column is named Destination/)
   const used = `url,alias\nhttps://acme.com,\n${' ,\n'.repeat(11_000)}https://acme.com/2,`
   assert.match((await check(used)).text, /2 links will be created/)
   const other = await check(`link,url\nhttps://other.example/abc,https://acme.com\n${domain.name}/d,https://acme.com`)
@@ -111,7 +116,7 @@ test('rejects other files, and keeps what was pasted', async () => {
   for (const [file, error] of [
     ['', /The file is empty\./],
     [Buffer.from([0x50, 0x4b, 3, 4, 0, 0]), /This is not a text file\. In your spreadsheet, save the table as CSV/],
-    ['url,title\n"https://acme.com,x', /In row 2, a quote isn’t closed/],
+    ['url,title\n"https://acme.com,x', /In row 2, column 1, the quote in line 2 is never closed\./],
     ['url', /There are no rows below the names/],
     [
       'summer,https://acme.com',
@@ -120,8 +125,8 @@ test('rejects other files, and keeps what was pasted', async () => {
     ['url,Owner,', /The columns “Owner”, without a name are unknown\. Rename or delete them.* Title/],
     ['url,Destination\nx,y', /Two columns have the field Destination/],
     ['x,'.repeat(1_000), /more than 100 columns/],
-    [`url\nhttps://acme.com\n${','.repeat(100)}x`, /Row 3 has more than 100 cells/],
-    [`url\n"${'""'.repeat(10_001)}"`, /In row 2, a quote isn’t closed/],
+    [`url\nhttps://acme.com\n${','.repeat(100)}x`, /Row 3: The row has 101 cells, but the first row has 1\./],
+    [`url\n"${'""'.repeat(10_001)}"`, /In row 2, column 1, the cell has more than 10,000 quotes/],
     [rows(1_734), /There are 1,734 rows, and one import takes up to 1,000\. Split the file into 2 files\./],
     [rows(20_000), /There are 20,000 rows, and one import takes up to 1,000\. Split the file into 20 files\./],
     [`url,notes\nhttps://acme.com,${'x'.repeat(1024 * 1024)}`, /The file is larger than 1 MB\. Split it/],
@@ -165,7 +170,7 @@ test('shows errors next to controls, and stores the corrected rows', async () =>
     ['row-5-alias', /A row above already has the alias Twice/],
     ['row-6-domain_id', /This domain does not exist/],
     ['row-6-space_id', /This space does not exist/],
-    ['row-7-csv', /The row has 7 cells, but the first row has only 5.*Columns: Destination, Alias, Domain/],
+    ['row-7-csv', /The row has 7 cells, but the first row has 5.*Columns: Destination, Alias, Domain/],
     ['row-8-domain_id', /This domain does not exist/],
     ['row-9-url', /must not be this short link itself/],
   ] as const) {

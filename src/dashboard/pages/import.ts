@@ -17,10 +17,10 @@ import {
   packFile,
   parseFile,
   type ReadyRow,
-  textOfFile,
   unpackFile,
   withCorrections,
 } from '../../links/import-file.ts'
+import { textOfFile } from '../../links/import-rows.ts'
 import { maxTargetLength } from '../../links/link.ts'
 import { findUnknownTags } from '../../links/link-tags.ts'
 import { type CheckedLink, storeNewLinks } from '../../links/new-links.ts'
