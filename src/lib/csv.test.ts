@@ -47,7 +47,7 @@ for (const [text, problem] of [
   ['"a"b,c', `In row 1, column 1, text follows the closing quote. ${quotes}`],
   [
     'a,b\rx,"27 inch\r\ny,z\nx,"27"',
-    `In row 2, column 2, text follows the quote in line 4 that closes the quote in line 2. ${quotes}`,
+    `In row 2, column 2, the quote in line 2 is closed in line 4, but text follows. ${quotes}`,
   ],
   [`a\n"${'""'.repeat(10_001)}"`, 'In row 2, column 1, the cell has more than 10,000 quotes. Shorten it.'],
 ] as const) {

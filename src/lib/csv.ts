@@ -108,8 +108,8 @@ function findProblem(text: string, at: number): string {
   if (end === text.length) return `the quote in line ${line} is never closed. ${advice}`
   if (text[end + 1] === '"') return `the cell has more than ${maxQuotes.toLocaleString('en-US')} quotes. Shorten it.`
   const last = lineAt(text, end)
-  const closing = last === line ? 'closing quote' : `quote in line ${last} that closes the quote in line ${line}`
-  return `text follows the ${closing}. ${advice}`
+  if (last === line) return `text follows the closing quote. ${advice}`
+  return `the quote in line ${line} is closed in line ${last}, but text follows. ${advice}`
 }
 
 /** Returns the number of the line with the character at `at`. */

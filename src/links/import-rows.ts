@@ -19,7 +19,7 @@ interface NamedRows extends CsvRows {
   readonly names: readonly string[]
 }
 
-/** Parses the text of a file: a table below the names of its columns, or a list of URLs. Returns a sentence if it can't be read. */
+/** Parses a table with column names in its first row, or a list of URLs. Returns a sentence for the user if that is impossible. */
 export async function readRows(text: string): Promise<NamedRows | string> {
   const start = preamble.exec(text)?.[0].length ?? 0
   const list = await readList(text, start)
