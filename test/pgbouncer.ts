@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { execute } from './postgres.ts'
 import { type Bench, eventually, freePort, newFolder, startProgram } from './processes.ts'
 
-/** Why the tests can't run here; false if they can. */
-export function missingPgBouncer(): string | false {
+/** Why a test that needs this version, 1.x, can't run here; false if it can. */
+export function missingPgBouncer(minMinor = 0): string | false {
   const { stdout, error } = spawnSync('pgbouncer', ['--version'], { encoding: 'utf8' })
   const [text, major, minor] = /PgBouncer (\d+)\.(\d+)/.exec(stdout ?? '') ?? []
   if (error !== undefined || text === undefined) return 'pgbouncer is not on the PATH'
-  return Number(major) === 1 && Number(minor) < 21 ? `${text} is older than 1.21` : false
+  return Number(major) === 1 && Number(minor) < minMinor ? `${text} is older than 1.${minMinor}` : false
 }
 
 /** Starts PgBouncer in front of the server of `url`, with three server connections for each database. Returns its URL. */

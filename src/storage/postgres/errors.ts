@@ -19,14 +19,18 @@ export function translated(error: unknown): unknown {
   const state = stateOf(error)
   if (/^23(001|503)$/.test(state)) return new ForeignKeyViolation((error as pg.DatabaseError).constraint ?? null, error)
   if (state === '23505') return new UniqueViolation(error)
-  if (/^(42P05|26000)$/.test(state)) {
+  if (isMixUp(error)) {
     return new Failure('database_unavailable', sharedConnections, { retryAfter: 1, cause: error })
   }
   return isOfConnection(error) || unavailable.test(state) ? databaseUnavailable(error, reasons[state]) : error
 }
 
 /** Connections prepare each name once, so 42P05 and 26000 mean that processes share server connections. */
-const sharedConnections =
+export function isMixUp(error: unknown): boolean {
+  return /^(42P05|26000)$/.test(stateOf(error))
+}
+
+export const sharedConnections =
   'The pooler in front of the database mixes up prepared statements of different clients. Transaction mode requires PgBouncer 1.21 or newer with max_prepared_statements = 200.'
 
 const reasons: Readonly<Record<string, DatabaseTrouble>> = {

@@ -5,6 +5,7 @@ import { migrationsOf } from '../migrations/all.ts'
 import { placeOfPostgres } from '../port.ts'
 import { insufficientPrivilege, stateOf } from './errors.ts'
 import { settingsOf, unlimited } from './pool.ts'
+import { checkPooler } from './pooler.ts'
 import { PostgresStorage } from './storage.ts'
 
 /** How long a start waits for a connection, because a server may be starting too. Milliseconds. */
@@ -14,7 +15,10 @@ const migrations = migrationsOf('postgres')
 
 /** Connects to the database and migrates it. Throws `StartupFailure` if it cannot be used. */
 export async function openPostgres(url: string, poolSize: number): Promise<PostgresStorage> {
-  await atDatabase(url, (db) => migratePostgres(db, migrations))
+  await atDatabase(url, async (db, client) => {
+    await checkPooler(client, url)
+    await migratePostgres(db, migrations)
+  })
   return new PostgresStorage(url, poolSize)
 }
 
@@ -24,7 +28,10 @@ export function migrationsOfPostgres(url: string): Promise<MigrationState[]> {
 }
 
 /** Runs `work` on a separate connection without a statement timeout, which then closes, and rolls back if `work` throws. */
-export async function atDatabase<T>(url: string, work: (db: MigrationDb) => Promise<T>): Promise<T> {
+export async function atDatabase<T>(
+  url: string,
+  work: (db: MigrationDb, client: pg.ClientBase) => Promise<T>,
+): Promise<T> {
   const patient = { connectionTimeoutMillis: startTimeoutMs, ...unlimited }
   const pool = new pg.Pool({ ...settingsOf(url), ...patient, max: 1 })
   let client: pg.PoolClient | undefined
@@ -38,7 +45,7 @@ export async function atDatabase<T>(url: string, work: (db: MigrationDb) => Prom
     )
     const fault = faultOf(server as Server)
     if (fault !== null) throw new StartupFailure(fault)
-    return await work(db)
+    return await work(db, client)
   } catch (error) {
     const cause = error instanceof StartupFailure ? error.cause : error
     const isSaid = error instanceof StartupFailure && stateOf(cause) !== insufficientPrivilege
