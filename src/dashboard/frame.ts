@@ -16,7 +16,7 @@ import type { Exchange, FailureResponse } from '../http/exchange.ts'
 import { failures } from '../http/failures.ts'
 import { type Html, html, type Part } from '../http/html.ts'
 import { assetFolder } from './assets.ts'
-import { attributes, hiddenFields, linkButton } from './parts/buttons.ts'
+import { hiddenFields, linkButton } from './parts/buttons.ts'
 import { formMessages } from './parts/fields.ts'
 import { capitalize } from './parts/format.ts'
 import { linkListReturnPath } from './return-path.ts'
@@ -27,6 +27,8 @@ export interface FrameContent {
   readonly title: string
   /** The `h1`, if it differs from the title. */
   readonly heading?: Part
+  /** A line under the heading. */
+  readonly subtitle?: Part
   readonly place: Place
   /** The primary action, to the right of the heading. */
   readonly action?: Html
@@ -37,35 +39,39 @@ interface FramedDocument extends FrameContent {
   readonly scheme: Scheme
   readonly notice: Html | null
   readonly account: string
+  /** The name of the session, or else of the account. */
+  readonly person: string
   /** The path of the page with its query. Changing the color scheme returns to it. */
   readonly path: string
 }
 
 /** The section of the navigation that a page belongs to. */
-export type Place = keyof typeof mainPlaces | keyof typeof otherPlaces | 'account'
+export type Place = keyof typeof contentPlaces | keyof typeof otherPlaces | 'sessions'
 
-const mainPlaces = {
+/** Phones show the first four as a bar. */
+const contentPlaces = {
   overview: ['Overview', '/app'],
   links: ['Links', '/app/links'],
-  domains: ['Domains', '/app/domains'],
+  tags: ['Tags', '/app/tags'],
   spaces: ['Spaces', '/app/spaces'],
+  domains: ['Domains', '/app/domains'],
 } as const
 
 const otherPlaces = {
-  tags: ['Tags', '/app/tags'],
   keys: ['API keys', '/app/keys'],
-  sessions: ['Sessions', '/app/sessions'],
-  docs: ['API docs', '/docs'],
+  account: ['Account', '/app/account'],
+  docs: ['Docs', '/docs/dashboard'],
   about: ['About', '/app/about'],
 } as const
 
 export function renderFramed(page: FramedDocument): Html {
-  const { title, scheme, heading = title, action = null, notice, body } = page
+  const { title, scheme, heading = title, subtitle, action = null, notice, body } = page
+  const h1 = html`<h1>${heading}</h1>`
   const content = html`${skipLink}
 ${navigation(page)}
 <main class="sheet" id="main" tabindex="-1">
 ${notice}
-<header class="head"><h1>${heading}</h1>${action}</header>
+<header class="head">${subtitle ? html`<hgroup>${h1}<p>${subtitle}</p></hgroup>` : h1}${action}</header>
 <div class="content">${body}</div>
 </main>`
   return renderDocument({ title, scheme, head, className: 'framed', body: content })
@@ -86,18 +92,31 @@ const head = html`<meta name="robots" content="noindex">
 <link rel="stylesheet" href="${assetFolder}/app.css">
 <script type="module" src="${assetFolder}/app.js"></script>`
 
-function navigation({ place, account, scheme, path }: FramedDocument): Html {
-  const linksTo = (places: typeof mainPlaces | typeof otherPlaces) =>
-    Object.entries(places).map(([name, [label, href]]) => navigationLink(name as IconName, label, href, name === place))
+function navigation(page: FramedDocument): Html {
+  const linksTo = (places: typeof contentPlaces | typeof otherPlaces) =>
+    Object.entries(places).map(([name, [label, href]]) =>
+      navigationLink(name as IconName, label, href, name === page.place),
+    )
+  const content = linksTo(contentPlaces)
   return navigationRail({
     label: 'Main',
-    places: linksTo(mainPlaces),
-    more: html`<ul class="others">${linksTo(otherPlaces)}</ul>
-<div class="account"><a class="name"${attributes({ href: '/app/account', title: `Account: ${account}`, 'aria-current': place === 'account' ? 'page' : null })}><bdi>${account}</bdi></a>
-<form method="post" action="/app/sign-out"><button class="link-like">Sign out</button></form>
-${schemeForm(scheme, path)}
-<button type="button" class="link-like needs-script" data-keys>Keyboard shortcuts</button></div>`,
+    places: content.slice(0, 4),
+    more: html`<ul class="continued">${content.slice(4)}</ul>
+<ul class="others">${linksTo(otherPlaces)}</ul>
+${personMenu(page)}`,
   })
+}
+
+/** Renders the menu at the foot of the navigation. On phones, it is a part of the menu with other places. */
+function personMenu({ place, person, account, scheme, path }: FramedDocument): Html {
+  const accountName =
+    person === account ? null : html`<p class="muted small"><bdi>${person}</bdi> in <bdi>${account}</bdi></p>`
+  return html`<div class="person"><button type="button" class="button bare-icon" popovertarget="person">${icon('person')}<bdi>${person}</bdi><span class="hidden-text">: menu</span></button>
+<div class="menu" id="person" popover>${accountName}<ul class="items">
+${navigationLink('sessions', 'Sessions', '/app/sessions', place === 'sessions')}
+<li class="needs-script"><button type="button" popovertarget="person" popovertargetaction="hide" data-keys>${icon('keyboard')}Keyboard shortcuts</button></li>
+<li>${schemeForm(scheme, path)}</li>
+<li><form method="post" action="/app/sign-out"><button>${icon('leave')}Sign out</button></form></li></ul></div></div>`
 }
 
 function schemeForm(chosen: Scheme, path: string): Html {
@@ -105,7 +124,7 @@ function schemeForm(chosen: Scheme, path: string): Html {
     const label = capitalize(scheme)
     return html`<button name="scheme" value="${scheme}" title="${label}" aria-label="${label}" aria-pressed="${String(scheme === chosen)}">${icon(scheme)}</button>`
   })
-  return html`<form method="post" action="/app/scheme" class="schemes">${hiddenFields({ next: path })}<div role="group" aria-label="Color scheme">${buttons}</div></form>`
+  return html`<form method="post" action="/app/scheme" class="schemes">${hiddenFields({ next: path })}<span aria-hidden="true">Theme</span><div role="group" aria-label="Theme">${buttons}</div></form>`
 }
 
 /** Allows only resources of this server: no inline scripts or styles, and no framing. */

@@ -121,7 +121,7 @@ async function arrived(page: Page, heading: string): Promise<void> {
   await page.waitForLoadState('domcontentloaded')
 }
 
-test('without scripts, pages show no button that needs them, and lists have a button that applies filters', {
+test('without scripts, pages show no button that needs them, lists have a button that applies filters, and menus work', {
   skip,
 }, async () => {
   const app = await startApp()
@@ -147,6 +147,16 @@ test('without scripts, pages show no button that needs them, and lists have a bu
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.waitForURL(/search=sale/)
   assert.equal(await page.getByRole('rowheader').count(), 1)
+  const navigation = page.getByRole('navigation', { name: 'Main' })
+  await navigation.getByRole('button', { name: /: menu$/ }).click()
+  assert.equal(await navigation.getByRole('button', { name: 'Keyboard shortcuts' }).isVisible(), false)
+  const { x = -1, y = -1, width = 0, height = 0 } = (await page.locator('#person').boundingBox()) ?? {}
+  assert.ok(x >= 0 && y >= 0 && x + width <= 1280 && y + height <= 800, `at ${x}, ${y}`)
+  await navigation.getByRole('button', { name: 'Dark' }).click()
+  await page.locator('html[data-scheme="dark"]').waitFor()
+  await navigation.getByRole('button', { name: /: menu$/ }).click()
+  await navigation.getByRole('link', { name: 'Sessions' }).click()
+  await arrived(page, 'Sessions')
   assert.deepEqual(complaints, [])
   assert.equal(requests.filter(({ pathname }) => pathname.endsWith('.js')).length, 0)
 })

@@ -238,7 +238,8 @@ export class Pages {
     // Notices wait for a successful page that is shown. The response to a form, such as a question, is about the form.
     const isShown = status < 400 && exchange.method === 'GET' && !isRefresh(exchange)
     const notice = isShown ? await consumeNotices(exchange, names, this.isSecure(exchange)) : null
-    const frame = { account: session.account.name, scheme: readScheme(exchange), path, notice }
+    const account = session.account.name
+    const frame = { account, person: session.name ?? account, scheme: readScheme(exchange), path, notice }
     const framed = renderFramed({ ...rest, ...frame })
     return isRefresh(exchange) && status === 200
       ? this.#sendIfChanged(exchange, framed)

@@ -13,6 +13,11 @@ const drawings = {
   qr: '<path d="M2.5 2.5h4v4h-4zM9.5 2.5h4v4h-4zM2.5 9.5h4v4h-4zM9.5 9.5h1.5v1.5M13.5 9.5v1.5M9.5 13.5h1.5M13.5 13.5h.1"/>',
   keys: '<circle cx="5" cy="11" r="3"/><path d="M7.2 8.8L13.5 2.5M11 5l2 2"/>',
   sessions: '<rect x="2" y="3" width="12" height="8" rx="1.5"/><path d="M6 14h4"/>',
+  account:
+    '<path d="M2.5 4.5h6.5M12.5 4.5h1M2.5 11.5h1M7 11.5h6.5"/><circle cx="10.75" cy="4.5" r="1.75"/><circle cx="5.25" cy="11.5" r="1.75"/>',
+  person: '<circle cx="8" cy="5.5" r="3"/><path d="M2.5 14a5.5 5.5 0 0 1 11 0"/>',
+  keyboard: '<rect x="1.5" y="4" width="13" height="8" rx="1.5"/><path d="M4.5 7v.1M8 7v.1M11.5 7v.1M5.5 9.5h5"/>',
+  leave: '<path d="M6.5 13.5h-3a1 1 0 0 1-1-1v-9a1 1 0 0 1 1-1h3M10.5 11L13.5 8l-3-3M13.5 8h-7"/>',
   docs: '<path d="M3.5 2.5h7a2 2 0 0 1 2 2v9h-7a2 2 0 0 1-2-2zM6 6h4M6 9h3"/>',
   operations: '<path d="M5.5 4.5L2 8l3.5 3.5M10.5 4.5L14 8l-3.5 3.5"/>',
   about: '<circle cx="8" cy="8" r="6"/><path d="M8 7.5V11M8 5v.1"/>',

@@ -33,8 +33,8 @@ test('renames the account and sets its time zone, which every page with statisti
   for (const path of paths) {
     const { root } = await browser.open(path)
     assert.match(textOf(root), /Days and hours are in Asia\/Kolkata, since \w{3} \d+, 20\d\d\./)
-    const [own] = allOf(root, 'a').filter(({ attributes }) => attributes.get('href') === '/app/account')
-    assert.equal(own && textOf(own), 'Ácme & Sons')
+    const [menu] = allOf(root, 'div', { class: 'person' }).flatMap((found) => allOf(found, 'button'))
+    assert.equal(menu && textOf(menu), 'Ácme & Sons: menu')
   }
   assert.match(textOf((await browser.open('/app?period=1d')).root), /Hour \(Asia\/Kolkata\)/)
   const { text } = await browser.get(`/app/links/${linkId}/clicks.csv?period=1d&compare=none`)

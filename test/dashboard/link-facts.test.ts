@@ -25,16 +25,14 @@ async function shown({ id }: Json) {
   return {
     facts: Object.fromEntries(allOf(facts, 'dt').map((label, at) => [textOf(label), values[at]])),
     sentence: sentence && textOf(sentence),
+    defaults: allOf(root, 'details', { class: 'defaults' }).map(textOf)[0],
   }
 }
 
 test('the page of a link shows every setting that decides where visitors go', async () => {
   const plain = await shown(await place.link())
-  assert.deepEqual(Object.keys(plain.facts), [
-    ...['Destination', 'Redirect status', 'Query string', 'Created', 'Last click'],
-  ])
-  assert.equal(plain.facts['Redirect status'], '302: temporary')
-  assert.equal(plain.facts['Query string'], 'Not passed on')
+  assert.deepEqual(Object.keys(plain.facts), ['Destination', 'Created', 'Last click'])
+  assert.equal(plain.defaults, 'Default settingsRedirect status302: temporaryQuery stringNot passed on')
   assert.equal(plain.sentence, undefined)
   const full = await shown(
     await place.link({
@@ -43,6 +41,7 @@ test('the page of a link shows every setting that decides where visitors go', as
       ...{ forward_query: true, redirect_status: 301 },
     }),
   )
+  assert.equal(full.defaults, undefined)
   const { Created: _, ...facts } = full.facts
   assert.deepEqual(facts, {
     Destination: 'https://acme.com',
@@ -56,6 +55,21 @@ test('the page of a link shows every setting that decides where visitors go', as
     'Last click': 'Never',
   })
   assert.equal(full.sentence, undefined)
+})
+
+test('the page of a link has its title under the heading, and its destination breaks between parameters', async () => {
+  const url =
+    'https://acme.com/spring/family?utm_source=instagram&utm_medium=qr&utm_campaign=a-campaign-with-a-long-name'
+  const { id } = await place.link({ url, title: '<Spring & family>' })
+  const { root, text } = await browser.open(`/app/links/${id}`)
+  const [group] = allOf(root, 'hgroup')
+  assert.ok(group)
+  assert.deepEqual(allOf(group, 'p').map(textOf), ['<Spring & family>'])
+  const words = 'https://<wbr>acme.com/<wbr>spring/<wbr>family?<wbr>utm_source=instagram&<wbr>utm_medium=qr&<wbr>'
+  const campaign = 'utm_<wbr>campaign=<wbr>a-<wbr>campaign-<wbr>with-<wbr>a-<wbr>long-<wbr>name'
+  const answer = await browser.get(`/app/links/${id}`)
+  assert.ok(answer.text.replaceAll('&amp;', '&').includes(`>${words}${campaign}<`), text)
+  assert.equal(allOf((await browser.open(`/app/links/${(await place.link()).id}`)).root, 'hgroup').length, 0)
 })
 
 test('the page of a link that can expire says where its visitors go then', async () => {

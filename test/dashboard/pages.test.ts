@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Failure, overloaded } from '../../src/errors.ts'
 import { Overload } from '../../src/http/overload.ts'
+import { insertLoginToken } from '../../src/sessions/store.ts'
 import { startApp } from '../app.ts'
 import { stopClock } from '../clock.ts'
 import { Browser, signedIn } from '../dashboard.ts'
@@ -81,6 +82,27 @@ describe('with a session', () => {
       toSee.push(...(await leadsFrom(browser, path)))
     }
     assert.ok(seen.size > 60, `${seen.size} pages`)
+  })
+
+  test('the navigation has content first, then settings, then a menu with the name of the person or the account', async () => {
+    const browser = await signedIn(app)
+    const navigationOf = async () => {
+      const [rail] = allOf((await browser.open('/app/tags')).root, 'nav')
+      assert.ok(rail)
+      const [places, continued, others, menu] = allOf(rail, 'ul').map((list) => allOf(list, 'li').map(textOf))
+      return { places, continued, others, menu, button: textOf(allOf(rail, 'button').at(1) ?? rail) }
+    }
+    const { button, ...lists } = await navigationOf()
+    assert.deepEqual(lists, {
+      places: ['Overview', 'Links', 'Tags', 'Spaces'],
+      continued: ['Domains'],
+      others: ['API keys', 'Account', 'Docs', 'About'],
+      menu: ['Sessions', 'Keyboard shortcuts', 'Theme', 'Sign out'],
+    })
+    assert.match(button, /: menu$/)
+    const { storage, account } = app
+    await browser.post('/app/sign-in', { token: await insertLoginToken(storage, account, { name: 'Ána' }) })
+    assert.equal((await navigationOf()).button, 'Ána: menu')
   })
 
   test('every file of a page is available, without a session too', async () => {

@@ -7,7 +7,7 @@ import type { Space } from '../../spaces/schema.ts'
 import type { Tag } from '../../tags/schema.ts'
 import { attributes } from '../parts/buttons.ts'
 import { dayElement, exactTimeElement, formatCount, quantity, timeAgo } from '../parts/format.ts'
-import { destination, spaceLabel, tagList, truncateMiddle } from '../parts/links.ts'
+import { breakableUrl, destination, spaceLabel, tagList, truncateMiddle } from '../parts/links.ts'
 
 /** What a link page shows about other records. */
 export interface LinkContext {
@@ -26,22 +26,30 @@ const redirects: Readonly<Record<(typeof redirectStatuses)[number], string>> = {
   308: '308: permanent, keeps the method',
 }
 
+type Fact = readonly [label: string, fact: Part]
+
 /** Renders the facts that are not null. */
-export function factList(id: string | null, facts: readonly (readonly [label: string, fact: Part])[]): Html {
+export function factList(id: string | null, facts: readonly Fact[]): Html {
   const shown = facts.filter(([, fact]) => fact !== null)
   return html`<dl${attributes({ id, class: 'facts' })}>${shown.map(([label, fact]) => html`<dt>${label}</dt><dd>${fact}</dd>`)}</dl>`
 }
 
+/** Renders the facts of a link. Settings that have their default are collapsed. */
 export function linkFacts(link: Link, context: LinkContext): Html {
-  const { url, title, active_period_start_at: start, active_period_end_at: end } = link
+  const { url, active_period_start_at: start, active_period_end_at: end, forward_query, redirect_status } = link
   const { space, tags } = context
   const now = Date.now()
-  return factList('facts', [
-    [linkLabels.url, externalLink(url, html`<bdi>${truncateMiddle(url, shownUrl)}</bdi>`)],
+  const settings: readonly (readonly [isDefault: boolean, ...Fact])[] = [
+    [redirect_status === 302, linkLabels.redirect_status, redirects[redirect_status]],
+    [!forward_query, 'Query string', forward_query ? 'Passed on to the destination' : 'Not passed on'],
+  ]
+  const settingsThat = (areDefault: boolean) =>
+    settings.flatMap(([isDefault, ...fact]) => (isDefault === areDefault ? [fact] : []))
+  const defaults = settingsThat(true)
+  const facts = factList('facts', [
+    [linkLabels.url, externalLink(url, html`<bdi>${breakableUrl(truncateMiddle(url, shownUrl))}</bdi>`)],
     ['After it expires', afterExpiry(link, context)],
-    [linkLabels.redirect_status, redirects[link.redirect_status]],
-    ['Query string', link.forward_query ? 'Passed on to the destination' : 'Not passed on'],
-    [linkLabels.title, title && html`<bdi>${title}</bdi>`],
+    ...settingsThat(false),
     [linkLabels.space_id, space ? html`<a href="/app/links?space_id=${space.id}">${spaceLabel(space)}</a>` : null],
     [linkLabels.tags, tags.length === 0 ? null : tagList(tags)],
     [linkLabels.notes, link.notes && html`<bdi class="lines">${link.notes}</bdi>`],
@@ -59,6 +67,8 @@ export function linkFacts(link: Link, context: LinkContext): Html {
     ['Created', timeAgo(link.created_at, now)],
     ['Last click', link.last_clicked_at === null ? 'Never' : timeAgo(link.last_clicked_at, now)],
   ])
+  if (defaults.length === 0) return facts
+  return html`<div>${facts}<details class="defaults"><summary>Default settings</summary>${factList(null, defaults)}</details></div>`
 }
 
 /** Returns "2 of 3 clicks used"; null without a limit. A limit may have been lowered below the clicks. */

@@ -11,7 +11,7 @@ import { findTagByName } from '../../tags/store.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyButton, hiddenFields, linkButton, type MenuItem, menu, menuForm, submitButton } from '../parts/buttons.ts'
 import { quantity } from '../parts/format.ts'
-import { destination, shortUrlParts, shortUrlText, statusBadge } from '../parts/links.ts'
+import { breakableUrl, destination, shortUrlParts, shortUrlText, statusBadge } from '../parts/links.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
 import { attempt } from '../record-forms.ts'
 import { linkListReturnPath, linkReturnPath, undoReturnPath } from '../return-path.ts'
@@ -102,11 +102,11 @@ ${hasStatistics ? row('Statistics', 'Resets the click count to 0. The link keeps
 ${row('Link', `Visitors can no longer open it. ${undoNote}`, 'Delete link', 'delete')}</ul></section>`
 }
 
-/** Returns the title of the document and the heading of the page, which allows a line break after the host. */
-function titleAndHeading({ short_url, status }: Link) {
+/** Returns the title of the document, the heading of the page, which allows a line break after the host, and the link's title. */
+function titleAndHeading({ short_url, status, title }: Link) {
   const { host, path } = shortUrlParts(short_url)
   const heading = html`<bdi class="short-url" dir="ltr">${host}/<wbr>${path.slice(1)}</bdi> ${statusBadge(status)}`
-  return { title: `${path} on ${host}`, heading }
+  return { title: `${path} on ${host}`, heading, subtitle: title && html`<bdi>${title}</bdi>` }
 }
 
 /** Renders the actions to the right of the heading. Without scripts, the short link to select replaces Copy. */
@@ -143,7 +143,7 @@ export function qrImage(shortUrl: string, path: string): Html {
 function qrSection({ short_url, domain_id }: Link, path: string): Html {
   return html`<details class="qr-fold"><summary>${icon('chevron', 'chevron')}QR code</summary>
 <section id="qr" class="qr">${qrImage(short_url, path)}
-<div class="stack"><h2>QR code</h2><p><code>${short_url}</code></p>
+<div class="stack"><h2>QR code</h2><p><code>${breakableUrl(short_url)}</code></p>
 <a class="button plain" href="${path}?format=svg&amp;size=1024&amp;download=1">Download SVG</a>
 <form method="get" action="${path}" class="actions">${hiddenFields({ format: 'png', download: '1' })}${submitButton({ label: 'Download PNG', weight: 'plain' })}<label for="qr-size" class="hidden-text">Size of the PNG</label>
 <select id="qr-size" name="size"><option value="256">256 px</option><option value="512" selected>512 px</option><option value="1024">1024 px</option><option value="2048">2048 px</option></select></form>

@@ -180,7 +180,7 @@ async function results(list: ListState, page: Page<Row>, labels: readonly string
   const everything = list.href({ search: null, ...noFilters })
   const clear = isWhole ? null : html`<a class="small" href="${everything}">Clear all</a>`
   const count = `${totalIsExact ? '' : 'More than '}${quantity(total, 'link')}`
-  const file = html`<a class="small" href="${linkFileHref(list)}"><span class="hidden-text">Download as </span>CSV</a>`
+  const file = html`<a class="small" href="${linkFileHref(list)}">Export CSV</a>`
   const found = html`<div class="found"><p data-count>${count}</p>${clear}${file}</div>`
   return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list), selectedActions(list), matchingBox(total, rows.length, totalIsExact))}
 ${menuForm({ next: list.currentHref })}${list.pagination(page)}`

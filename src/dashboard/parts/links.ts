@@ -99,6 +99,19 @@ export function destination(url: string, length = 36): Html {
   return html`<span class="target" title="${title}"><bdi dir="ltr">${start}</bdi><bdi dir="ltr">${end}</bdi></span>`
 }
 
+/** Parts of a URL with more characters may have line breaks inside. */
+const longPart = 32
+
+/**
+ * Renders a URL that can break after a path segment or a parameter, so that `utm_source=news` stays on one line. Long
+ * parts also break between words.
+ */
+export function breakableUrl(url: string): Html {
+  const parts = url.split(/(?<=[/?&#;,])/)
+  const words = parts.flatMap((part) => (part.length > longPart ? part.split(/(?<=[=.:_~+-]|%20)/) : part))
+  return html`${words.map((word, at) => html`${at > 0 && !/^[/?&]$/.test(word) ? html`<wbr>` : null}${word}`)}`
+}
+
 /** Returns the decoded parts of a URL, without scheme, user and a bare slash. */
 function urlParts(url: string) {
   const parsed = URL.parse(url)

@@ -2,14 +2,15 @@
 import { openDialog } from './dialogs.js'
 
 /** @type {Readonly<Record<string, string>>} */
-const places = { o: '/app', l: '/app/links', d: '/app/domains', s: '/app/spaces' }
+const places = { o: '/app', l: '/app/links', t: '/app/tags', s: '/app/spaces', d: '/app/domains' }
 const explained = [
   ['/', 'Search'],
   ['c', 'New link'],
   ['g o', 'Overview'],
   ['g l', 'Links'],
-  ['g d', 'Domains'],
+  ['g t', 'Tags'],
   ['g s', 'Spaces'],
+  ['g d', 'Domains'],
   ['?', 'Keyboard shortcuts'],
   ['Esc', 'Close'],
 ]

@@ -34,7 +34,7 @@ export function periodBar(bar: PeriodBar): Html {
   const chosen = html`<button type="button" class="button plain" popovertarget="dates" aria-label="Choose dates: ${span}">${span}</button>
 <div class="menu" id="dates" popover>${dates}</div>`
   const csv = linkButton({
-    label: html`<span class="hidden-text">Download as </span>CSV`,
+    label: 'Export CSV',
     href: `${file}?${queryOf(fixed, periodQuery(period))}`,
   })
   const own =
