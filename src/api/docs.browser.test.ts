@@ -62,8 +62,22 @@ test('axe reports no serious issue on light or dark pages, which follow the colo
   await page.locator('#storeDomain').getByText('Example of').click()
   await send(page.locator('#listDomains'))
   await assertSound(page)
-  await page.goto(`${app.origin}/problems/validation_failed`)
-  await assertSound(page)
+  for (const path of ['/problems/validation_failed', '/docs/dashboard']) {
+    await page.goto(app.origin + path)
+    await assertSound(page)
+  }
+  assert.deepEqual(complaints, [])
+})
+
+test('every page of the documentation fits a phone', { skip }, async () => {
+  const { page, complaints } = await visit('/docs/README')
+  await page.setViewportSize({ width: 390, height: 844 })
+  const names = await page.evaluate<string[]>('[...document.querySelectorAll(".contents a")].map(({ href }) => href)')
+  assert.ok(names.length > 15)
+  for (const name of names) {
+    await page.goto(name)
+    assert.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= 390, name)
+  }
   assert.deepEqual(complaints, [])
 })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
@@ -89,8 +90,35 @@ test('200 with the reference at /docs, which loads nothing from other hosts, and
   }
 })
 
+test('200 with each page of docs/ below /docs, whose links all work, and 404 for other names', async () => {
+  const read = async (path: string) => (await app.send('GET', path, { key: null })).text
+  const { status, headers, text } = await app.send('GET', '/docs/dashboard', { key: null })
+  assert.deepEqual([status, headers['content-type']], [200, html])
+  assert.match(text, /<h1>The dashboard<\/h1>[\s\S]*<h2 id="keyboard-shortcuts">/)
+  const pages = readdirSync(new URL('../../docs/', import.meta.url)).filter((name) => name.endsWith('.md'))
+  const texts = new Map(
+    ['/docs', ...pages.map((name) => `/docs/${name.slice(0, -3)}`)].map((path) => [path, read(path)]),
+  )
+  for (const [path, reading] of texts) {
+    const own = await reading
+    assert.ok(path === '/docs' || own.includes(`href="${path}" aria-current="page"`), `no page lists ${path}`)
+    for (const [, target = ''] of own.matchAll(/ href="([^"]*)"/g)) {
+      if (/^https?:|^\/(?:app|openapi|problems|docs\/static)/.test(target) || path === '/docs') continue
+      const [page = '', anchor] = target.split('#')
+      const linked = await (page === '' ? reading : texts.get(page))
+      assert.ok(
+        linked && (anchor === undefined || linked.includes(` id="${anchor}"`)),
+        `${path} has a link to ${target}`,
+      )
+    }
+    assert.doesNotMatch(own, /undefined|\[object|<!--|<img src="(?!\/docs\/static)/, path)
+  }
+  for (const name of ['nothing', 'adr/README', 'README.md', '..%2Fpackage', '__proto__', 'openapi'])
+    assert.equal((await app.send('GET', `/docs/${name}`, { key: null })).status, 404, name)
+})
+
 test('follows the color scheme of the dashboard', async () => {
-  for (const path of ['/docs', '/problems/not_found']) {
+  for (const path of ['/docs', '/docs/dashboard', '/problems/not_found']) {
     for (const scheme of ['light', 'dark']) {
       const cookie = `waymark_scheme=${scheme}`
       const { text } = await app.send('GET', path, { key: null, headers: { cookie } })

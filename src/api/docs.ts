@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import { readScheme } from '../frame/document.ts'
+import { readScheme, type Scheme } from '../frame/document.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { addHeader, send } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
@@ -17,7 +17,10 @@ const urlPlaceholder = 'https://address.invalid'
 
 const json = 'application/json; charset=utf-8'
 
-/** Adds the API documents: `/openapi.json` for programs, `/docs` for people. Their code is loaded at the first request. */
+/**
+ * Adds the documents: `/openapi.json` for programs, and for people `/docs` and the pages below it. Their code is loaded at
+ * the first request.
+ */
 export function documents(routes: Router, operations: readonly Operation[], address: PublicAddress): void {
   const texts = new Map<Bodies, Promise<string>>()
   const compressed = new Map<string, Promise<StaticContent>>()
@@ -50,9 +53,20 @@ export function documents(routes: Router, operations: readonly Operation[], addr
       return referenceFiles(await textOf('json'))
     })
 
+  const manuals = new Map<string, Promise<StaticContent>>()
+  /** Returns a page of `docs/`; undefined if there is none with this name. */
+  async function manualPage(name: string, scheme: Scheme): Promise<StaticContent | undefined> {
+    const { manualPages, renderManualPage } = await import('./manual.ts')
+    if (!manualPages.has(name)) return undefined
+    return cached(manuals, `${name} ${scheme}`, () =>
+      staticContent('text/html; charset=utf-8', renderManualPage(name, scheme)),
+    )
+  }
+
   /** Without a file, the failure is `route_not_found`. */
   function sendFile(exchange: Exchange, file: StaticContent | undefined): Outcome {
-    if (file === undefined) return new Failure('route_not_found', 'The reference has no such file. It begins at /docs.')
+    if (file === undefined)
+      return new Failure('route_not_found', 'The documentation has no such file. The API reference begins at /docs.')
     addHeader(exchange, 'content-security-policy', contentSecurityPolicy)
     return sendStatic(exchange, file)
   }
@@ -65,9 +79,11 @@ export function documents(routes: Router, operations: readonly Operation[], addr
   })
   routes.add('GET', '/docs/*', async (exchange) => {
     const { '*': path = '' } = exchange.params
-    return path === '' || path === 'static/'
-      ? redirect(exchange)
-      : sendFile(exchange, (await reference()).files.get(path))
+    if (path === '' || path === 'static/') return redirect(exchange)
+    const file = path.startsWith('static/')
+      ? (await reference()).files.get(path)
+      : await manualPage(path, readScheme(exchange))
+    return sendFile(exchange, file)
   })
 }
 
