@@ -25,6 +25,7 @@ export function documents(routes: Router, operations: readonly Operation[], addr
   const texts = new Map<Bodies, Promise<string>>()
   const compressed = new Map<string, Promise<StaticContent>>()
   const references = new Map<'reference', Promise<ReferenceFiles>>()
+  const manuals = new Map<string, Promise<StaticContent>>()
 
   const textOf = (bodies: Bodies) =>
     cached(texts, bodies, async () => {
@@ -53,16 +54,6 @@ export function documents(routes: Router, operations: readonly Operation[], addr
       return referenceFiles(await textOf('json'))
     })
 
-  const manuals = new Map<string, Promise<StaticContent>>()
-  /** Returns a page of `docs/`; undefined if there is none with this name. */
-  async function manualPage(name: string, scheme: Scheme): Promise<StaticContent | undefined> {
-    const { manualPages, renderManualPage } = await import('./manual.ts')
-    if (!manualPages.has(name)) return undefined
-    return cached(manuals, `${name} ${scheme}`, () =>
-      staticContent('text/html; charset=utf-8', renderManualPage(name, scheme)),
-    )
-  }
-
   /** Without a file, the failure is `route_not_found`. */
   function sendFile(exchange: Exchange, file: StaticContent | undefined): Outcome {
     if (file === undefined)
@@ -82,9 +73,22 @@ export function documents(routes: Router, operations: readonly Operation[], addr
     if (path === '' || path === 'static/') return redirect(exchange)
     const file = path.startsWith('static/')
       ? (await reference()).files.get(path)
-      : await manualPage(path, readScheme(exchange))
+      : await manualPage(manuals, path, readScheme(exchange))
     return sendFile(exchange, file)
   })
+}
+
+/** Returns a page of `docs/` from the cache; undefined if there is none with this name. */
+async function manualPage(
+  cache: Map<string, Promise<StaticContent>>,
+  name: string,
+  scheme: Scheme,
+): Promise<StaticContent | undefined> {
+  const { manualPages, renderManualPage } = await import('./manual.ts')
+  if (!manualPages.has(name)) return undefined
+  return cached(cache, `${name} ${scheme}`, () =>
+    staticContent('text/html; charset=utf-8', renderManualPage(name, scheme)),
+  )
 }
 
 /** Allows only this server, so that the page works offline and other servers do not see its visitors. */
