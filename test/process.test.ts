@@ -12,6 +12,7 @@ import { createAccount } from '../src/accounts/store.ts'
 import { generateKey } from '../src/keys/key.ts'
 import { createFirstAccess, findAccess } from '../src/process/access.ts'
 import { greeting } from '../src/process/greeting.ts'
+import { version } from '../src/version.ts'
 import { sendRequest } from './client.ts'
 import { runHere } from './command-line.ts'
 import { newStorage } from './engine.ts'
@@ -108,7 +109,8 @@ test('a start without an active key prints how to issue one', async (t) => {
   const storage = await newStorage((work) => t.after(work))
   await createAccount(storage, 'Acme')
   const access = await findAccess(storage, await createFirstAccess(storage), '')
-  const listener = { port: 3000, url: 'http://localhost:3000', isPublic: false }
+  const url = 'http://localhost:3000'
+  const listener = { port: 3000, url, boundUrl: url, isPublic: false }
   const text = greeting({ api: listener, redirect: undefined, dashboard: '', storage: storage.location, access })
   assert.match(text, /^No API key is active\. Create one: npx waymark keys create --name mine$/m)
 })
@@ -128,6 +130,25 @@ test('accepts localhost, 0.0.0.0 and :: as HOST, and a DATABASE_URL relative to 
   }
 })
 
+test('prints the version, the addresses and the database in the first line, at every level and before warnings', async (t) => {
+  const { path, variables } = newDatabase(t)
+  const ports = { PORT: '0', REDIRECT_PORT: String(await freePort()), OPS_PORT: String(await freePort()) }
+  const expected = {
+    version,
+    redirect: `http://127.0.0.1:${ports.REDIRECT_PORT}`,
+    ops: `http://127.0.0.1:${ports.OPS_PORT}`,
+    database: `sqlite:${path}`,
+    msg: 'listening',
+  }
+  for (const more of [{ LOG_LEVEL: 'silent' }, { BOOTSTRAP_KEY: generateKey(), UNKNOWN_PORT: '1' }]) {
+    const server = await startServer(t, { ...variables, ...ports, ...more })
+    const [first = ''] = (await server.end('SIGTERM')).stdout.split('\n')
+    const { level, time, pid, hostname, ...fields } = JSON.parse(first)
+    assert.deepEqual(fields, { ...expected, api: `http://127.0.0.1:${server.port}` })
+    assert.deepEqual([level, pid], [30, server.child.pid])
+  }
+})
+
 test('registers BOOTSTRAP_KEY only at the first start, without printing it', async (t) => {
   const key = generateKey()
   const variables = { ...newDatabase(t).variables, BOOTSTRAP_KEY: key }
@@ -139,7 +160,7 @@ test('registers BOOTSTRAP_KEY only at the first start, without printing it', asy
   const lines = stdout.trimEnd().split('\n')
   assert.deepEqual(
     lines.map((line) => JSON.parse(line).msg),
-    ['request', 'stopping', 'stopped'],
+    ['listening', 'request', 'stopping', 'stopped'],
   )
   assert.match(stderr, /^Open the dashboard: http:\/\/localhost:\d+\/app\/sign-in#wml_[\w-]{43} /m)
   const again = await startServer(t, variables)

@@ -58,8 +58,9 @@ test('exits with 0 on a signal while workers are starting', async (t) => {
     const server = await startServer(t, { ...variables, WORKERS: String(workers) })
     await new Promise((resolve) => setTimeout(resolve, afterMs))
     const greeting = server.stderr()
-    const { code, stderr } = await server.end('SIGTERM')
+    const { code, stdout, stderr } = await server.end('SIGTERM')
     assert.deepEqual([code, stderr], [0, greeting], `after ${afterMs} ms`)
+    assert.match(stdout, /^\{.*"msg":"listening"\}\n/)
   }
 })
 
@@ -135,6 +136,8 @@ test('loses no acknowledged write when a worker is killed, doubles the pause of 
   const { code, stdout, stderr } = await server.end('SIGTERM')
   assert.equal(code, 0)
   assert.equal(stderr.match(/is listening on/g)?.length, 1)
+  assert.equal(stdout.match(/"msg":"listening"/g)?.length, 1)
+  assert.equal(JSON.parse(stdout.split('\n')[0] ?? '').ops, `http://127.0.0.1:${firstPort}`)
   assert.equal(stderr.match(/^ +wm_\w+$/gm)?.length, 1)
   assert.equal(stdout.match(/"msg":"stopped"/g)?.length, workers)
   using database = new DatabaseSync(file)

@@ -138,8 +138,12 @@ function readListeners(read: Read) {
 
 /** Returns the URL of a listener for clients on this machine: with `localhost`, unless only another address is bound. */
 export function localUrlOf({ host, port }: Pick<ListenerConfig, 'host' | 'port'>): string {
-  const name = /^(0\.0\.0\.0|::|127\.0\.0\.1)$/.test(host) ? 'localhost' : host
-  return `http://${isIPv6(name) ? `[${name}]` : name}:${port}`
+  return urlOf({ host: /^(0\.0\.0\.0|::|127\.0\.0\.1)$/.test(host) ? 'localhost' : host, port })
+}
+
+/** Returns the URL with the address that is bound. */
+export function urlOf({ host, port }: Pick<ListenerConfig, 'host' | 'port'>): string {
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`
 }
 
 type Ports = Pick<ListenerConfig, 'host' | 'port' | 'isPerWorker'>

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { PassThrough, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { test } from 'node:test'
-import { greet, greeting } from './greeting.ts'
+import { version } from '../version.ts'
+import { greet, greeting, startupFields } from './greeting.ts'
 
-const api = { port: 3000, url: 'http://localhost:3000', isPublic: false }
+const api = { port: 3000, url: 'http://localhost:3000', boundUrl: 'http://127.0.0.1:3000', isPublic: false }
 
 const first = { secret: 'wm_secret', signInUrl: 'http://localhost:3000/app/sign-in#wml_token' }
 
@@ -16,6 +17,18 @@ test('prints where the data is stored', () => {
   assert.match(greeting(alone), /^Data is stored in \/var\/lib\/waymark\/waymark\.db$/m)
   const postgres = { engine: 'postgres', url: 'postgres://waymark:s3cret@db.internal/links', pool: 1 } as const
   assert.match(greeting({ ...alone, storage: postgres }), /^Data is stored in PostgreSQL at db\.internal\/links$/m)
+})
+
+test('logs which listeners are off, and the database without its user and password', () => {
+  const url = 'postgres://waymark:s3cret@db.internal:5433/links?sslpassword=s3cret'
+  const fields = startupFields({ api }, { engine: 'postgres', url, pool: 1 })
+  assert.deepEqual(fields, {
+    version,
+    api: 'http://127.0.0.1:3000',
+    redirect: null,
+    ops: null,
+    database: 'postgres://db.internal:5433/links',
+  })
 })
 
 test('prints nothing about short links if the redirect server is off', () => {

@@ -6,6 +6,12 @@ import { program, version } from '../version.ts'
 import type { Access } from './access.ts'
 import type { Listening } from './listen.ts'
 
+export interface Listeners {
+  readonly api: Listening
+  readonly redirect?: Listening
+  readonly ops?: Listening
+}
+
 /** What the server tells the operator when it listens. */
 interface Greeting {
   readonly api: Listening
@@ -39,6 +45,17 @@ Try it:
 
 ${examples(api, redirect, access.secret)}
 `
+}
+
+/** Returns the fields of the first log line, for programs. A listener is null if it is off. */
+export function startupFields({ api, redirect, ops }: Listeners, storage: StorageLocation) {
+  return {
+    version,
+    api: api.boundUrl,
+    redirect: redirect?.boundUrl ?? null,
+    ops: ops?.boundUrl ?? null,
+    database: `${storage.engine === 'postgres' ? 'postgres://' : 'sqlite:'}${placeOf(storage)}`,
+  }
 }
 
 const createKey = `${program} keys create --name mine`

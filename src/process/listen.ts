@@ -1,12 +1,14 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type ListenOptions, type Server } from 'node:net'
-import { type ListenerConfig, localUrlOf } from '../config/config.ts'
+import { type ListenerConfig, localUrlOf, urlOf } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
 
 export interface Listening {
   readonly port: number
   /** The URL for clients on this machine. It has `localhost` for 127.0.0.1 and for wildcard addresses. */
   readonly url: string
+  /** The URL with the bound address. */
+  readonly boundUrl: string
   /** Whether other machines can connect at every address of this machine. */
   readonly isPublic: boolean
 }
@@ -26,7 +28,8 @@ export async function listen(
     throw new StartupFailure(reason(error as NodeJS.ErrnoException, config))
   }
   const { address: host, port } = server.address() as AddressInfo
-  return { port, url: localUrlOf({ host, port }), isPublic: host === '0.0.0.0' || host === '::' }
+  const isPublic = host === '0.0.0.0' || host === '::'
+  return { port, url: localUrlOf({ host, port }), boundUrl: urlOf({ host, port }), isPublic }
 }
 
 /** Throws `StartupFailure` if a port is in use. Sockets that share a port would not notice. */

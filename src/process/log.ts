@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import { setTimeout as wait } from 'node:timers/promises'
 import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino'
 
 /** Bytes of one write, which wakes a thread. In the pipe that workers share, 4,096 bytes never mix (PIPE_BUF). */
@@ -16,13 +17,21 @@ const secrets = ['authorization', 'headers.authorization', 'req.headers.authoriz
 /** The log of the process on stdout: one JSON object per line, or readable text at a terminal. */
 export interface Log {
   readonly logger: Logger
+  /** Holds back all lines until `announce`, unless they go to a terminal. */
+  hold(): void
+  /**
+   * Writes a line with these fields, at every level, and then the held lines. Resolves when other processes may write.
+   * At a terminal, does nothing.
+   */
+  announce(fields: object): Promise<void>
   /** Writes the log and ends the process. If stdout is not read, only SIGKILL ends the process. */
   exit(code: number): void
 }
 
 export async function openLog(level: string): Promise<Log> {
   if (!process.stdout.isTTY) return openStream(level)
-  return { logger: logTo(await terminalStream(), level), exit: (code) => process.exit(code) }
+  const logger = logTo(await terminalStream(), level)
+  return { logger, hold: () => undefined, announce: async () => undefined, exit: (code) => process.exit(code) }
 }
 
 /** Returns a logger whose lines go to `stream`: JSON objects, each followed by a line feed. */
@@ -64,8 +73,9 @@ function openStream(level: string): Log {
     contentMode: 'buffer',
   })
   // In text mode, each line copies all waiting lines to measure them. The types allow only text.
-  const lines = { write: (line: string) => void stdout.write(Buffer.from(line) as unknown as string) }
-  const logger = logTo(lines, level)
+  const write = (line: string) => void stdout.write(Buffer.from(line) as unknown as string)
+  let held: string[] | undefined
+  const logger = logTo({ write: (line) => (held === undefined ? write(line) : void held.push(line)) }, level)
   let lost = 0
   stdout.on('drop', () => {
     lost += 1
@@ -77,7 +87,23 @@ function openStream(level: string): Log {
   // On an error such as a full disk, the lines wait for the next attempt.
   stdout.on('error', () => undefined)
 
+  const hold = () => {
+    held = []
+  }
+  const release = (writeFirst?: () => void) => {
+    const lines = held ?? []
+    held = undefined
+    writeFirst?.()
+    lines.forEach(write)
+  }
+  const announce = async (fields: object) => {
+    release(() => logger.child({}, { level: 'info' }).info(fields, 'listening'))
+    if (!cluster.isWorker) return
+    const written = new Promise((done) => stdout.flush(done))
+    await Promise.race([written, wait(patienceMs, undefined, { ref: false })])
+  }
   const exit = (code: number) => {
+    release()
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), patienceMs)
     // The first flush may end with a write that started before the last lines were added.
     stdout.flush(() => {
@@ -88,5 +114,5 @@ function openStream(level: string): Log {
       })
     })
   }
-  return { logger, exit }
+  return { logger, hold, announce, exit }
 }

@@ -9,7 +9,7 @@ import { type InstanceAddresses, storeAddresses } from '../instance/store.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { createFirstAccess, findAccess, registerKey } from './access.ts'
-import { greet, greeting } from './greeting.ts'
+import { greet, greeting, type Listeners, startupFields } from './greeting.ts'
 import { ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { stopOnSignals } from './shutdown.ts'
@@ -43,11 +43,15 @@ async function start(): Promise<void> {
   const app = buildApp({ ...config, opsHosts: ['localhost', ...opsHosts], storage, logger })
   stopOnSignals({ app, storage, log })
   try {
+    if (config.listeners.some(({ name }) => name === 'redirect')) await app.load()
+    if (isFirst) log.hold()
     // BOOTSTRAP_KEY must work from the first request on. A generated key is created when it can be printed.
     const registered = isFirst ? await registerKey(storage, config.bootstrapKey, logger) : undefined
-    if (config.listeners.some(({ name }) => name === 'redirect')) await app.load()
-    const { api, redirect } = await listenAll(config, app)
+    const listeners = await listenAll(config, app)
+    const { api, redirect } = listeners
     if (isFirst) {
+      // Other workers start when they know the ports, so their lines come later.
+      await log.announce(startupFields(listeners, config.storage))
       const baseUrl = config.baseUrl ?? api.url
       await recordAddresses(storage, { short_url: config.shortUrl, base_url: baseUrl }, logger)
       const first = registered ?? (await createFirstAccess(storage))
@@ -55,6 +59,7 @@ async function start(): Promise<void> {
       greet(greeting({ api, redirect, dashboard: `${baseUrl}/app`, storage: config.storage, access }), logger)
       for (const warning of config.warnings) logger.warn(warning)
     }
+    reportPorts(listeners)
     storage.start((error) => logger.warn({ err: error }, 'search index unusable; searches are slower'))
     // Node writes the compile cache only at a clean exit.
     flushCompileCache()
@@ -69,21 +74,23 @@ async function start(): Promise<void> {
   }
 }
 
-/** Starts the enabled listeners in order, and sends their ports to the supervisor, if there is one. */
-async function listenAll({ listeners }: Config, app: App) {
+/** Starts the enabled listeners in order. */
+async function listenAll({ listeners }: Config, app: App): Promise<Listeners> {
   const listening: Partial<Record<ListenerName, Listening>> = {}
-  const ports: Record<string, number> = {}
   // On Linux, each worker has its own socket on a shared port, so that the kernel distributes the connections. On other
   // systems the supervisor accepts connections, and loses the connections of a dead worker.
   const reusePort = cluster.isWorker && process.platform === 'linux'
   for (const config of listeners) {
     const sharing = config.isPerWorker ? { exclusive: true } : { reusePort }
-    const bound = await listen(app.listeners[config.name].server, config, sharing)
-    listening[config.name] = bound
-    ports[config.name] = bound.port
+    listening[config.name] = await listen(app.listeners[config.name].server, config, sharing)
   }
+  return listening as Listeners
+}
+
+/** Sends the ports to the supervisor, if there is one. */
+function reportPorts(listeners: Listeners): void {
+  const ports = Object.fromEntries(Object.entries(listeners).map(([name, { port }]) => [name, port]))
   if (cluster.isWorker) process.send?.(ports satisfies Ports)
-  return { api: listening.api as Listening, redirect: listening.redirect }
 }
 
 /** Stores the server's addresses for the command line. With a read-only database, logs a warning instead. */
