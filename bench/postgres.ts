@@ -5,6 +5,7 @@ import pg from 'pg'
 import { createAccount } from '../src/accounts/store.ts'
 import { createKey } from '../src/keys/store.ts'
 import { foldCase } from '../src/lib/text.ts'
+import { foldUrl } from '../src/lib/url-search.ts'
 import { openStorage } from '../src/storage/open.ts'
 import type { StorageLocation } from '../src/storage/port.ts'
 import { databaseUrl, execute, newName, startPostgres } from '../test/postgres.ts'
@@ -121,7 +122,7 @@ async function insertLinks(
       rows.map(({ alias }) => alias),
       rows.map(({ alias }) => foldCase(alias)),
       rows.map(({ url }) => url),
-      rows.map(({ url }) => foldCase(url)),
+      rows.map(({ url }) => foldUrl(url)),
       rows.map(({ title }) => title),
       rows.map(({ title }) => title && foldCase(title)),
       rows[0]?.created_at,

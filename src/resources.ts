@@ -56,6 +56,8 @@ export interface Resource {
   readonly sorts: Readonly<Record<string, string | SideColumn>>
   /** The searchable fields, each with the SQL expression for its case-folded text, which may be null. */
   readonly searched: Readonly<Record<string, string>>
+  /** The searchable fields that are URLs. Their texts are those of `foldUrl`. */
+  readonly searchedUrls?: readonly string[]
   /** Whether a search is split into words, which may match in any order. Otherwise it is one text. */
   readonly searchesWords?: boolean
   /** The filter columns of lists. Each has an index on (`account_id`, column, `id`) named `<resource>_by_<column>`. */
@@ -100,6 +102,7 @@ export const resources = {
       last_clicked_at: lastClick,
     },
     searched: { alias: 'alias_folded', title: 'coalesce(title_folded, title)', url: 'coalesce(url_folded, url)' },
+    searchedUrls: ['url'],
     searchesWords: true,
     filters: ['domain_id', 'space_id', 'status', 'archived'],
     groups: { tag_id: { table: 'link_tags', group: 'tag_id', key: 'link_id' } },

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { foldCase } from '../src/lib/text.ts'
+import { foldUrl, urlTerm } from '../src/lib/url-search.ts'
 import { resources } from '../src/resources.ts'
 import { searchIndexOf } from '../src/storage/migrations/all.ts'
 import { countedMatches, type Listable, type Listing, type Page, type ValueRange } from '../src/storage/port.ts'
@@ -31,6 +32,7 @@ export const listables = {
       plays: { table: 'card_plays', column: 'plays', key: 'card_id' },
     },
     searched: { name: 'name_folded', note: 'note_folded' },
+    searchedUrls: ['note'],
     filters: ['shelf_id', 'is_kept'],
     ranges: {
       weight: { column: 'weight', isIndexed: true },
@@ -57,7 +59,7 @@ export interface Card {
 /** Pieces of names: cases, combining characters, wildcards, and characters beyond the basic plane. */
 const pieces = [
   ...['a', 'b', 'ab', 'Shop', 'É', 'e\u0301', 'ß', '😀', '%', '_', '\\', '"', '*', "'", ' ', '.', '-', 'ΟΔΟΣ', 'Эю'],
-  ...['\u0308', '\ue02e', '\u{10fffd}', 'xn--'],
+  ...['\u0308', '\ue02e', '\u{10fffd}', 'xn--', '%C3%89', 'xn--bcher-kva.', 'bücher.'],
 ]
 export const text = fc.oneof(
   fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 7 }).map((parts) => parts.join('')),
@@ -210,7 +212,7 @@ export class Records {
 
   insertCard(account: number, name: string, { note, shelf_id, is_kept, weight, plays }: Card): void {
     const folded = foldCase(name)
-    const note_folded = note === null ? null : foldCase(note)
+    const note_folded = note === null ? null : foldUrl(note)
     const { id, created_at } = this.#add('cards', account, name, folded, {
       sortKeys: { name: Buffer.from(folded), weight, plays },
       searched: { name: folded, note: note_folded },
@@ -290,7 +292,9 @@ export class Records {
         !this.#isHidden(record) &&
         Object.entries(filter).every(([column, value]) => record.filters[column] === value) &&
         Object.entries(ranges).every(([name, range]) => isInRange(record, name, range)) &&
-        search.every((term) => searchIn.some((name) => record.searched[name]?.includes(term))),
+        search.every((term) =>
+          searchIn.some((name) => contains(record.searched[name], name === 'note' ? urlTerm(term) : term)),
+        ),
     )
     const sign = direction === 'asc' ? 1 : -1
     matches.sort((a, b) => sign * (compare(a.sortKeys[sortBy], b.sortKeys[sortBy]) || a.id - b.id))
@@ -302,6 +306,10 @@ export class Records {
     const totalIsExact = isPlain || matches.length <= countedMatches
     return { rows, total: totalIsExact ? matches.length : countedMatches, totalIsExact }
   }
+}
+
+function contains(text: string | null | undefined, term: string): boolean {
+  return text?.includes(term) === true
 }
 
 function isInRange({ sortKeys, filters }: Known, name: string, { from = 0, before = 1_000 }: ValueRange): boolean {

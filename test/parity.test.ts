@@ -63,14 +63,15 @@ const listQuery = fc.record(
 const reference = fc.constantFrom('1', '2', '3', '5', '9', '')
 const time = fc.constantFrom('2020-01-01 00:00', '2200-01-01T00:00:00+01:00', '2020-02-30 00:00', '')
 const tagNames = fc.constantFrom('Summer', 'summer', 'Über, Old', 'old,,a b', 'ß', 'x'.repeat(51), 'a,b,c', '')
+const spelled = ['https://bücher.example/R%C3%BCck', 'https://xn--bcher-kva.example/Rück']
 const linkFields = {
   // Required, because generated aliases differ.
   alias: fc.oneof(
     text.filter((each) => each.trim() !== ''),
-    fc.constantFrom('a/b', 'Sale', 'SALE', 'straße', 'STRASSE', 'robots.txt', '..', '/'),
+    fc.constantFrom('a/b', 'Sale', 'SALE', 'straße', 'STRASSE', 'robots.txt', '..', '/', '❤️', '❤'),
   ),
   url: fc.oneof(
-    { weight: 5, arbitrary: fc.constantFrom('https://a.com', 'https://SHOP.example/É?a=%25') },
+    { weight: 5, arbitrary: fc.constantFrom('https://a.com', 'https://SHOP.example/É?a=%25', ...spelled) },
     { weight: 1, arbitrary: url },
   ),
   title: text,
@@ -88,7 +89,10 @@ const link = fc.record({ ...linkFields, domain_id: reference }, { requiredKeys: 
 const linkChange = fc.record(linkFields, { requiredKeys: [] })
 const linkQuery = fc.record(
   {
-    search: text,
+    search: fc.oneof(
+      text,
+      fc.constantFrom(...'é %C3%89 É?a=%25 xn--bcher-kva. BÜCHER.example/ück %C3%BCck ❤️'.split(' ')),
+    ),
     search_by: fc.constantFrom('any', 'alias', 'title', 'url', 'name'),
     sort_by: fc.constantFrom('id', 'alias', 'clicks'),
     sort: fc.constantFrom('asc', 'desc'),

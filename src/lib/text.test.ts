@@ -34,7 +34,7 @@ test('folds every character of Unicode to the same NFC text, regardless of case 
   }
 })
 
-test('folds spellings that differ only in case to the same text', () => {
+test('folds spellings that differ only in case or in how emoji look to the same text', () => {
   equal(foldCase('Straße'), foldCase('STRASSE'))
   equal(foldCase('STRAẞE'), foldCase('strasse'))
   equal(foldCase('ΟΔΟΣ'), foldCase('οδος'))
@@ -42,4 +42,7 @@ test('folds spellings that differ only in case to the same text', () => {
   equal(foldCase('İstanbul'), foldCase('i\u0307stanbul'))
   equal(foldCase('ÉTÉ'), foldCase('e\u0301te\u0301'))
   equal(foldCase('MiXeD 123'), 'mixed 123')
+  equal(foldCase('❤\ufe0f'), foldCase('❤\ufe0e'))
+  equal(foldCase('❤\ufe0f'), '❤')
+  equal(foldCase(`e${'\ufe0f'.repeat(64)}\u0301`), 'é')
 })

@@ -1,8 +1,14 @@
 import { Refusal } from '../violations.ts'
-/** Folds the case of a text. Returns NFC. "ß" and "SS" fold to the same text, and "ς" and "σ". Idempotent. */
-export function foldCase(text: string): string {
+
+/**
+ * Folds the case of a text, and ignores whether emoji are colored (U+FE0E and U+FE0F). Returns NFC. "ß" and "SS" fold to the
+ * same text, and "ς" and "σ". Idempotent.
+ */
+export function foldCase(sent: string): string {
+  if (isAscii.test(sent)) return sent.toLowerCase()
+  const text = sent.replace(/[\ufe0e\ufe0f]/g, '')
   // Normalizing takes quadratic time in the marks on a letter. No language needs this many.
-  if (isAscii.test(text) || longMarks.test(text)) return text.toLowerCase()
+  if (longMarks.test(text)) return text.toLowerCase()
   // NFD: composed and decomposed text must have the same result. Lower case first: 'ẞ' becomes 'ß', and only that
   // becomes 'SS'. Final sigmas: whether a sigma ends its word depends on the surrounding text.
   const folded = text.normalize('NFD').toLowerCase().toUpperCase().toLowerCase().replaceAll('ς', 'σ')

@@ -8,7 +8,7 @@ import { query, type Row, scopes } from '../storage/schema.ts'
 import { type Edit, undoableSince } from '../storage/undo.ts'
 import { addTags } from './link-tags.ts'
 import type { LinkRow } from './schema.ts'
-import { findLink, findLinkForUpdate } from './store.ts'
+import { findLink, findLinkForUpdate, foldedOf } from './store.ts'
 
 const totalColumns = ['clicks', 'bots', 'previews', 'last_clicked_ms', 'forgotten_ms'] as const
 
@@ -102,7 +102,9 @@ export async function restoreLink(
       const [domain] = await tx.execute(owned('domains', account, link.domain_id).select('id').forUpdate())
       if (domain === undefined) return undefined
       const restored = await inExistingSpace(tx, link, now)
-      const insertion = query.insertInto('links').values(restored).returning('id')
+      // Another version may have folded them.
+      const row = { ...restored, ...foldedOf(restored) } as typeof restored
+      const insertion = query.insertInto('links').values(row).returning('id')
       const inserted = await tx.execute(
         insertion.onConflict((conflict) => conflict.columns(['domain_id', 'alias_folded']).doNothing()),
       )

@@ -121,7 +121,11 @@ describe('the search of GET /links', async () => {
     ['nothing', {}, []],
     ['rabatt 100% stra', {}, ['Straße']],
     ['rabatt under_', { search_by: 'title' }, []],
-    ['acme.com é o', {}, []],
+    ['acme.com é o', {}, ['emoji-💩']],
+    ['acme.com é q=%C3%89 o z', {}, []],
+    ['back?q=É', { search_by: 'url' }, ['emoji-💩']],
+    ['acme.com/%C3%A4b', {}, ['ODOS']],
+    ['é', { search_by: 'alias' }, []],
     ['0%  sTRASSE score', {}, ['Straße']],
   ]
   for (const [search, by, found] of cases) {

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/text.ts'
+import { foldUrl } from '../lib/url-search.ts'
 import { countedMatches, type Db, parts, type Storage } from '../storage/port.ts'
 import { firstRevision, newTimes, type Precondition, Records, type Times, type Versioned } from '../storage/records.ts'
 import { CachedQuery, query, type Row, sqlTemplate } from '../storage/schema.ts'
@@ -347,17 +348,16 @@ function columnsOf<Values extends object>(values: Values) {
 }
 
 /** Returns the folded forms of the texts that are searched. The form of a URL or title is null if it is the text itself. */
-function foldedOf({ alias, url, title }: Pick<ChangedLink, 'alias' | 'url' | 'title'>) {
+export function foldedOf({ alias, url, title }: Pick<ChangedLink, 'alias' | 'url' | 'title'>) {
   return {
     alias_folded: alias === undefined ? undefined : foldCase(alias),
-    url_folded: url === undefined ? undefined : folded(url),
-    title_folded: title === undefined ? undefined : title && folded(title),
+    url_folded: url === undefined ? undefined : unlessSame(foldUrl(url), url),
+    title_folded: title === undefined ? undefined : title && unlessSame(foldCase(title), title),
   }
 }
 
-function folded(text: string): string | null {
-  const form = foldCase(text)
-  return form === text ? null : form
+function unlessSame(folded: string, text: string): string | null {
+  return folded === text ? null : folded
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Where the records of a listing are read from: an index, with the conditions that matches meet. */
 import { type OperationNodeSource, type RawBuilder, sql } from 'kysely'
+import { urlTerm } from '../lib/url-search.ts'
 import type { Groups, RangeColumn, SideColumn } from '../resources.ts'
 import type { GroupIds, Listable, Listing } from './port.ts'
 
@@ -211,12 +212,30 @@ function grouped(engine: ListEngine, listing: AnyListing, { name, ids, ...group 
 }
 
 /** Returns the conditions that the searched texts contain each folded term. */
-export function searchOf(engine: ListEngine, { of, search, searchIn }: AnyListing): Sql[] {
-  const texts = searchIn.map((name) => sql.raw(of.searched[name] as string))
-  return search.map((term) => {
-    const matches = texts.map((text) => engine.contains(text, term))
+export function searchOf(engine: ListEngine, listing: AnyListing): Sql[] {
+  const { searched } = listing.of
+  return listing.search.map((term) => {
+    const matches = spellingsOf(listing, term).flatMap(({ text, fields }) =>
+      fields.map((name) => engine.contains(sql.raw(searched[name] as string), text)),
+    )
     return sql`(${sql.join(matches, sql` or `)})`
   })
+}
+
+/** The text that some of the searched fields have to contain for a term. */
+interface Spelling {
+  readonly text: string
+  readonly fields: readonly string[]
+}
+
+/** Returns the spellings of a folded term. URLs have their own: see `urlTerm`. */
+export function spellingsOf({ of, searchIn }: AnyListing, term: string): Spelling[] {
+  const isUrl = (name: string) => of.searchedUrls?.includes(name) === true
+  const inUrls = urlTerm(term)
+  if (inUrls === term || !searchIn.some(isUrl)) return [{ text: term, fields: searchIn }]
+  const others = searchIn.filter((name) => !isUrl(name))
+  const ofUrls = { text: inUrls, fields: searchIn.filter(isUrl) }
+  return others.length === 0 ? [ofUrls] : [{ text: term, fields: others }, ofUrls]
 }
 
 export function isAfter({ direction }: AnyListing, after: number, id: Sql = sql`id`): Sql {

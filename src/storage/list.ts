@@ -25,7 +25,7 @@ const deep = countedMatches
 
 /** See `Storage.list`. */
 export async function listPage<Row>(engine: ListEngine, asked: Listing<Row>): Promise<Page<Row>> {
-  const listing = { ...asked, search: asked.search.map(foldCase), hidden: 0 }
+  const listing = { ...asked, search: asked.search.map(foldCase).filter((term) => term !== ''), hidden: 0 }
   const first = await readPage(engine, listing)
   // Most accounts have no hidden or archived records, so the first query counts them, and only then a second leaves them out.
   const { rows, total, totalIsExact } = isReadAgain(listing, first)

@@ -1,7 +1,10 @@
 import { StartupFailure } from '../errors.ts'
 
-/** The statements of each migration. They are applied in the order of their names. */
-export type Migrations = Readonly<Record<string, readonly string[]>>
+/** The steps of each migration. They are applied in the order of their names. */
+export type Migrations = Readonly<Record<string, readonly MigrationStep[]>>
+
+/** A statement, or work that no statement can do. */
+export type MigrationStep = string | ((db: MigrationDb) => Promise<void>)
 
 export interface MigrationState {
   readonly name: string
@@ -23,7 +26,9 @@ export async function migrate(db: MigrationDb, migrations: Migrations): Promise<
   await db.run(`create table if not exists ${table} (${columns})`)
   for (const { name } of (await statesOf(db, migrations)).filter(({ isApplied }) => !isApplied)) {
     try {
-      for (const statement of migrations[name] as readonly string[]) await db.run(statement)
+      for (const step of migrations[name] as readonly MigrationStep[]) {
+        await (typeof step === 'string' ? db.run(step) : step(db))
+      }
       await db.run(`insert into ${table} values ('${name}', '${new Date().toISOString()}')`)
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)

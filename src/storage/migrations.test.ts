@@ -9,6 +9,7 @@ import { newFolder } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import { StartupFailure } from '../errors.ts'
 import type { Migrations } from './migrate.ts'
+import { migrationsOf } from './migrations/all.ts'
 import { openStorage } from './open.ts'
 import type { Storage, StorageLocation } from './port.ts'
 import { atDatabase, migratePostgres } from './postgres/open.ts'
@@ -95,5 +96,54 @@ for (const open of [onSqlite, onPostgres]) {
     const storages = await Promise.all([1, 2, 3].map(() => openStorage(location)))
     assert.equal((await createAccount(storages[0] as Storage, 'Acme')).id, 1)
     for (const storage of storages) await storage.close()
+  })
+}
+
+/** Records as 0001 stored them: [id, alias or name, its folded form]. */
+const storedLinks = [
+  [1, '❤', '❤'],
+  [2, '❤\ufe0f', '❤\ufe0f'],
+  [3, "☀\ufe0e's", "☀\ufe0e's"],
+  [4, "☀\ufe0f'S", "☀\ufe0f's"],
+  [5, '❤-2', '❤-2'],
+  [6, 'Plain', 'plain'],
+] as const
+
+for (const open of [onSqlite, onPostgres]) {
+  test(`folds stored emoji and URLs again, and renames records that are the same by now: ${open.name}`, async (t) => {
+    const database = await open(t)
+    const { '0001-foundation': first = [], ...others } = migrationsOf(database.location.engine)
+    await database.migrate({ '0001-foundation': first })
+    await database.query(`insert into accounts (id, name, created_at) values (1, 'Acme', '')`)
+    await database.query(`insert into domains (id, account_id, name, name_unicode, created_at, updated_at)
+      values (1, 1, 'go.example', 'go.example', '', '')`)
+    const quoted = (text: string) => text.replaceAll("'", "''")
+    for (const [id, name, folded] of storedLinks) {
+      const texts = `'${quoted(name)}', '${quoted(folded)}'`
+      await database.query(`insert into links (id, account_id, domain_id, alias, alias_folded, title, url, url_folded,
+        disabled, forward_query, redirect_status, status, created_at, updated_at) values (${id}, 1, 1, ${texts},
+        '${quoted(name)}', 'https://acme.com/%C3%9C${id}', 'https://acme.com/%c3%9c${id}', 0, 0, 302, 'active', '', '')`)
+      await database.query(`insert into tags (id, account_id, name, name_folded, color, created_at, updated_at)
+        values (${id}, 1, ${texts}, 1, '', '')`)
+      await database.query(`insert into spaces (id, account_id, name, name_folded, color, created_at, updated_at)
+        values (${id}, 1, ${texts}, 1, '', '')`)
+    }
+    await database.migrate({ '0001-foundation': first, ...others })
+    const read = async (columns: string, table: string) =>
+      (await database.query(`select ${columns} from ${table} order by id`)).map((row) => Object.values(Object(row)))
+    const folded = [
+      ['❤', '❤', 1],
+      ['❤\ufe0f-3', '❤-3', 2],
+      ["☀\ufe0e's", "☀'s", 1],
+      ["☀\ufe0f'S-2", "☀'s-2", 2],
+      ['❤-2', '❤-2', 1],
+      ['Plain', 'plain', 1],
+    ]
+    assert.deepEqual(await read('alias, alias_folded, revision', 'links'), folded)
+    assert.deepEqual(await read('name, name_folded, revision', 'tags'), folded)
+    const names = (await read('coalesce(title_folded, title)', 'links')).flat()
+    assert.deepEqual(names, ['❤', '❤', "☀'s", "☀'s", '❤-2', 'plain'])
+    assert.deepEqual((await read('name_folded', 'spaces')).flat(), names)
+    assert.equal((await read('url_folded', 'links'))[0]?.[0], 'https://acme.com/ü1\nhttps://acme.com/%c3%9c1')
   })
 }

@@ -166,7 +166,7 @@ export interface Database {
     alias: string
     alias_folded: string
     url: string
-    /** Null if the URL is its own folded form. */
+    /** See `foldUrl`. Null if it is the URL itself. */
     url_folded: string | null
     title: string | null
     /** Null if the title is its own folded form. */

@@ -1,19 +1,21 @@
-import type { Migrations } from '../migrate.ts'
+import type { MigrationStep, Migrations } from '../migrate.ts'
 import { accountTables } from './accounts.ts'
 import { clickTables } from './clicks.ts'
 import { type Dialect, postgres, sqlite } from './dialect.ts'
 import { recordTables } from './records.ts'
+import { foldAgain } from './spellings.ts'
 
-/** The SQL of each migration. Released migrations never change. */
-const all: Readonly<Record<string, (dialect: Dialect) => string[]>> = {
+/** The steps of each migration. Released migrations never change. */
+const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0001-foundation': (dialect) =>
     [accountTables, recordTables, clickTables, searchIndexes].flatMap((part) => part(dialect)),
+  '0002-spellings': foldAgain,
 }
 
 /** Returns the migrations for one engine, by name. */
 export function migrationsOf(engine: Dialect['engine']): Migrations {
   const dialect = engine === 'sqlite' ? sqlite : postgres
-  return Object.fromEntries(Object.entries(all).map(([name, statements]) => [name, statements(dialect)]))
+  return Object.fromEntries(Object.entries(all).map(([name, steps]) => [name, steps(dialect)]))
 }
 
 /** Returns the search indexes, on SQLite with the records that they lack. */

@@ -16,6 +16,7 @@ import {
   type Source,
   type Sql,
   searchOf,
+  spellingsOf,
 } from '../list-sources.ts'
 import { countedMatches } from '../port.ts'
 import { idBits, idOf, maxId } from './search-index.ts'
@@ -47,7 +48,7 @@ export class SqliteLists implements ListEngine {
   /** Uses the search index or the index of a filter, whichever has the fewest entries. */
   async plan(listing: AnyListing): Promise<Plan> {
     const { search } = listing
-    const isIndexed = search.some(hasTrigram)
+    const isIndexed = search.some((term) => isIndexable(listing, term))
     const indexes = [...indexesOf(this, listing), ...(isIndexed ? [this.#searchIndex(listing)] : [])]
     const [index] = indexes
     if (index === undefined) return { source: (each) => filtered(this, each), isSorted: true, cost: 'scan' }
@@ -55,7 +56,7 @@ export class SqliteLists implements ListEngine {
     // Counting candidates in an index that is behind would be a scan, too.
     if (cost === 'scan' && listing.withoutScan === true) return { ...index, cost }
     // If every candidate matches, the search reads no more texts than it counts.
-    const doAllMatch = search.length > 0 && areTrigrams(search)
+    const doAllMatch = search.length > 0 && areTrigrams(listing)
     if (indexes.length === 1 && doAllMatch) return { ...index, cost }
     const counts = indexes.map(({ entries }) => sql`(${countQuery(entries, countedMatches + 1)})`)
     const [row = []] = await this.select(sql`select ${sql.join(counts)}`, cost)
@@ -81,8 +82,8 @@ export class SqliteLists implements ListEngine {
   /** Returns the matches of an indexed search, by ascending id. */
   #searched(listing: AnyListing): Source {
     const candidates = this.#candidates(listing)
-    const { of, search } = listing
-    const compared = areTrigrams(search) ? [] : searchOf(this, listing)
+    const { of } = listing
+    const compared = areTrigrams(listing) ? [] : searchOf(this, listing)
     const where = [...filtersOf(listing), ...compared]
     if (where.length === 0) return candidates
     const from = sql`${candidates.from} cross join ${sql.table(of.table)} on id = ${sql.raw(idOf)}`
@@ -123,26 +124,46 @@ function isPending(table: string, range: Sql): Sql {
   return all([sql`resource = ${sql.lit(table)}`, sql`document ${range}`])
 }
 
-function hasTrigram(term: string): boolean {
-  return [...term].length >= trigramLength
+function isIndexable(listing: AnyListing, term: string): boolean {
+  return spellingsOf(listing, term).every(({ text }) => [...text].length >= trigramLength)
 }
 
-/** Whether the index alone finds the matches of these terms. */
-function areTrigrams(terms: readonly string[]): boolean {
-  return terms.length <= maxTrigrams && terms.every((term) => [...term].length === trigramLength)
+/** Whether the index alone finds the matches of the terms. */
+function areTrigrams(listing: AnyListing): boolean {
+  const { search } = listing
+  const isTrigram = (term: string) => {
+    const [spelling, ...others] = spellingsOf(listing, term)
+    return others.length === 0 && [...(spelling?.text ?? '')].length === trigramLength
+  }
+  return search.length <= maxTrigrams && search.every(isTrigram)
 }
 
 /**
  * Returns an FTS5 query for texts with the trigrams of the terms, in which every character is literal. The index does not
  * have the positions of trigrams, because reading them takes seconds for texts such as "aaaa…".
  */
-function matchOf({ of, search, searchIn }: AnyListing): string {
-  const longestFirst = search.filter(hasTrigram).sort((one, other) => other.length - one.length)
+function matchOf(listing: AnyListing): string {
+  const terms = listing.search.filter((term) => isIndexable(listing, term)).map((term) => spellingsOf(listing, term))
+  const [plain, spelled] = [terms.filter(({ length }) => length === 1), terms.find(({ length }) => length > 1)]
+  const inAny = plain.flatMap(([spelling]) => spelling?.text ?? [])
+  const queries = [
+    ...(inAny.length === 0 ? [] : [queryOf(listing, inAny, listing.searchIn)]),
+    // One of these terms is enough, because all are compared with the texts.
+    ...(spelled === undefined
+      ? []
+      : [`(${spelled.map(({ text, fields }) => queryOf(listing, [text], fields)).join(' OR ')})`]),
+  ]
+  return queries.join(' AND ')
+}
+
+/** Returns the FTS5 query for the trigrams of texts in some of the fields. */
+function queryOf({ of }: AnyListing, texts: readonly string[], fields: readonly string[]): string {
+  const longestFirst = texts.toSorted((one, other) => other.length - one.length)
   const query = [...new Set(longestFirst.flatMap(trigramsOf))]
     .slice(0, maxTrigrams)
     .map((trigram) => `"${trigram.replaceAll('"', '""')}"`)
     .join(' AND ')
-  return searchIn.length === Object.keys(of.searched).length ? query : `{${searchIn.join(' ')}} : (${query})`
+  return fields.length === Object.keys(of.searched).length ? query : `({${fields.join(' ')}} : (${query}))`
 }
 
 /** Returns trigrams of the term, at equal distances. */
