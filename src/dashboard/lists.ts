@@ -92,7 +92,8 @@ export class ListState {
     const pageWith = (size: number) => Math.floor(((page - 1) * perPage) / size) + 1
     const sizeHref = (size: number) =>
       this.href({ per_page: String(size), page: pageWith(size) === 1 ? null : String(pageWith(size)) })
-    return pagination({ page, perPage, rows: rows.length, total, totalIsExact, href, sizeHref })
+    // The first page may have more rows: see `listWithExactFirst`.
+    return pagination({ page, perPage, rows: Math.min(rows.length, perPage), total, totalIsExact, href, sizeHref })
   }
 
   emptyPageMessage(): Html {

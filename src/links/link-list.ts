@@ -10,7 +10,7 @@ import { query } from '../storage/schema.ts'
 import { type Status, statuses } from './link.ts'
 import { withMergingTags } from './link-tags.ts'
 import { type LinkRow, linkFilters } from './schema.ts'
-import { findLink, hasDomain, linkRecords, settleStatuses } from './store.ts'
+import { findLink, findLinksByAlias, hasDomain, linkRecords, settleStatuses } from './store.ts'
 
 /** After how many days without a click a link is idle, and how many days before its end it ends soon. */
 export const [idleDays, endingDays] = [90, 7]
@@ -66,6 +66,30 @@ export async function listLinks(storage: Storage, account: number, asked: PageRe
     served.push(...rows.filter(hasDomain))
   }
   return { rows: served.slice(0, page.limit), rowsBefore, ...counted }
+}
+
+/** Links with the same alias on several domains that are listed first. */
+const maxExact = 10
+
+/**
+ * Lists a page as `listLinks` does, but the first page starts with the links that have exactly the searched alias. It may
+ * therefore have more rows, and such a link is also at its own place on a later page.
+ */
+export async function listWithExactFirst(
+  storage: Storage,
+  account: number,
+  asked: PageRequest,
+): Promise<Page<LinkRow>> {
+  const page = await listLinks(storage, account, asked)
+  const [alias, ...words] = asked.search
+  const isAlias = alias !== undefined && words.length === 0 && asked.searchIn.includes('alias')
+  if (!isAlias || asked.offset > 0 || page.total < 2) return page
+  const filters = await withMergingTags(storage, account, asked)
+  if (filters === null) return page
+  const named = await findLinksByAlias(storage, account, alias, null, maxExact)
+  const listed = await Promise.all(named.map(({ id }) => linkRecords.isListed(storage, account, id, filters)))
+  const exact = named.filter((_, at) => listed[at])
+  return { ...page, rows: [...exact, ...page.rows.filter(({ id }) => !exact.some((each) => each.id === id))] }
 }
 
 /** The links that are read together: few enough for a short event-loop tick. */

@@ -223,6 +223,33 @@ describe('lists', () => {
     assert.match((await browser.open('/app/links?search=webnar&status=active')).text, /Did you mean/)
   })
 
+  test('a search shows the links with exactly this alias first, and names what it covers', async () => {
+    const { browser, ...own } = await newOwner(app)
+    const second = await own.stored('/domains', { name: `second-${own.domain.name}` })
+    const exact = [
+      await own.link({ alias: 'Sale' }),
+      await own.link({ alias: 'SALE', domain_id: second.id, tags: ['Hot'] }),
+    ].map(({ id }) => id)
+    const others: number[] = []
+    for (let n = 0; n < 26; n++) others.unshift((await own.link({ alias: `sale-${n}` })).id)
+    const ids = async (query: string) => {
+      const { links } = await browser.open(`/app/links?${query}`)
+      return [...new Set(links.flatMap((path) => /^\/app\/links\/(\d+)$/.exec(path)?.[1] ?? []).map(Number))]
+    }
+    assert.deepEqual(await ids('search=sale'), [...exact, ...others.slice(0, 25)])
+    assert.deepEqual(await ids('search=sale&page=2'), [...others.slice(25), ...exact.toReversed()])
+    assert.deepEqual(await ids('search=SALE&sort=asc'), [...exact, ...others.toReversed().slice(0, 23)])
+    assert.deepEqual((await ids(`search=sale&domain_id=${own.domain.id}`)).slice(0, 2), [exact[0], others[0]])
+    assert.deepEqual(await ids('search=sale&tags=hot'), exact.slice(1))
+    assert.equal((await ids('search=sale+-')).includes(exact[0] ?? 0), false)
+    assert.equal((await ids('search=sale&search_by=url')).length, 0)
+    assert.match((await browser.open('/app/links?search=sale')).text, /1–25 of 28/)
+    const covers = /The search covers aliases, titles and destinations/
+    for (const query of ['search=none', `search=none&domain_id=${second.id}`]) {
+      assert.match((await browser.open(`/app/links?${query}`)).text, covers, query)
+    }
+  })
+
   test('filter by the end of links and by idle links, and keep the page size', async () => {
     const { browser, ...own } = await newOwner(app)
     const { id } = await own.link({ active_period_end_at: new Date(Date.now() + 86_400_000).toISOString() })

@@ -6,7 +6,7 @@ import { icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { maxTags, statuses } from '../../links/link.ts'
-import { endingDays, idleDays, listLinks } from '../../links/link-list.ts'
+import { endingDays, idleDays, listWithExactFirst } from '../../links/link-list.ts'
 import { findNearestLink } from '../../links/nearest-alias.ts'
 import { type Link, type LinkRow, linkOf } from '../../links/schema.ts'
 import { resources } from '../../resources.ts'
@@ -48,7 +48,7 @@ export function addLinkListPages(pages: Pages, services: Services): void {
     const today = calendarOf(session.account.time_zones).today()
     const list = linkListState(home, query)
     const isKnown = tagFilter.unknown === null
-    const { rows, ...counts } = isKnown ? await listLinks(storage, account, list.request) : nothing
+    const { rows, ...counts } = isKnown ? await listWithExactFirst(storage, account, list.request) : nothing
     const ids = rows.map(({ id }) => id)
     const chosen = { domains: [query.domain_id], spaces: [query.space_id, ...rows.map(({ space_id }) => space_id)] }
     const [choices, tagNames, daily] = await Promise.all([
@@ -210,8 +210,9 @@ ${linkButton({ label: 'View tags', href: '/app/tags' })}</div>`,
 function noMatch(list: ListState, labels: readonly string[], near: Link | undefined): Html {
   const { search } = list.query
   const filters = labels.join(', ')
-  const among = search === null ? `${filters}.` : `Only links that match these filters were searched: ${filters}.`
-  const scope = labels.length > 0 ? among : 'The search covers aliases, titles and destinations.'
+  const searched = 'The search covers aliases, titles and destinations'
+  const among = search === null ? `${filters}.` : `${searched} of links that match these filters: ${filters}.`
+  const scope = labels.length > 0 ? among : `${searched}.`
   const suggestion =
     near && html`Did you mean <a href="${home}/${near.id}"><bdi>${shortUrlText(near.short_url)}</bdi></a>? `
   const why = html`${suggestion ?? null}${scope}`
