@@ -270,11 +270,11 @@ export interface Violation {
 /** The result of a rule for an invalid value: a key of the catalog, and the parameters of the message. */
 export class Refusal<Key extends MessageKey = MessageKey> {
   readonly key: MessageKey
-  readonly #params: Values
+  readonly params: Values
 
   constructor(key: Key, ...[params]: ParamsOf<Key>) {
     this.key = key
-    this.#params = params ?? {}
+    this.params = params ?? {}
   }
 
   get code(): ViolationCode {
@@ -284,14 +284,14 @@ export class Refusal<Key extends MessageKey = MessageKey> {
   /** Returns the violation of the field with this name in the API. */
   at(field: string): Violation {
     const [text = ''] = [messages[this.key]].flat()
-    return { field, code: this.code, message: fill(text, { ...this.#params, field }, String), refusal: this }
+    return { field, code: this.code, message: fill(text, { ...this.params, field }, String), refusal: this }
   }
 
   /** Returns the sentence for the form control with this label, or for a value that no control shows. */
   forForm(label: string | null): string {
     const text = [messages[this.key]].flat().at(-1) ?? ''
     const unnamed = text.startsWith('{label}') ? 'This entry' : 'this entry'
-    return fill(text, { ...this.#params, label: label === null ? unnamed : `“${label}”` }, formatValue)
+    return fill(text, { ...this.params, label: label === null ? unnamed : `“${label}”` }, formatValue)
   }
 }
 

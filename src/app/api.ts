@@ -23,6 +23,7 @@ import { type RequestCounts, RequestLog } from '../http/request-log.ts'
 import { Router } from '../http/router.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
 import { Keyring } from '../keys/keyring.ts'
+import { BatchWorker } from '../links/batch-worker.ts'
 import { bulkRoutes } from '../links/bulk-requests.ts'
 import { bulkOperations } from '../links/bulk-schema.ts'
 import { exportLinks, linkExportRoute } from '../links/export.ts'
@@ -91,6 +92,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const cors = new Cors(options.corsOrigins)
   const shortUrl = shortUrls(options.shortUrl)
   const actions = buildActions(storage, removals, shortUrl, shared)
+  const batches = new BatchWorker(storage.location, options.shortUrl)
   const router = new Router(apiFallback(rateLimits, cors))
   const dashboardUrl = publicAddress(options.baseUrl)
   const api = apiRoutes({ routes: router, keyring, rateLimits, address: dashboardUrl })
@@ -98,23 +100,14 @@ export function buildApi(options: AppOptions, shared: Shared) {
   problemPages(router)
   documents(router, operations, dashboardUrl)
   const deleteClicks = clickDeletion(shared)
-  addDashboard({
-    router,
-    storage,
-    keyring,
-    dashboardUrl,
-    rateLimits,
-    shortUrl,
-    clicksRetention: options.clicksRetention,
-    deleteClicks,
-    actions,
-  })
+  const pageParts = { clicksRetention: options.clicksRetention, deleteClicks, runBatch: batches.run.bind(batches) }
+  addDashboard({ router, storage, keyring, dashboardUrl, rateLimits, shortUrl, actions, ...pageParts })
   resourceRoutes(api, idempotentRequests, actions.domains)
   resourceRoutes(api, idempotentRequests, actions.spaces)
   resourceRoutes(api, idempotentRequests, actions.tags)
   tagMergeRoute(api, actions.tags)
   resourceRoutes(api, idempotentRequests, linkHandlers(storage, actions.links, shortUrl))
-  bulkRoutes({ api, storage, idempotentRequests, actions: actions.links, shortUrl })
+  bulkRoutes({ api, storage, idempotentRequests, actions: actions.links, batches })
   linkExportRoute(api, storage, shortUrl)
   linkQrRoute(api, storage, shortUrl)
   statsRoutes(api, storage, deleteClicks)
@@ -135,7 +128,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
     rateLimits.start()
     removals.start()
   }
-  return { listener, router, actions, begin, services: [removals, rateLimits, keyring, idempotentRequests] }
+  return { listener, router, actions, begin, services: [removals, batches, rateLimits, keyring, idempotentRequests] }
 }
 
 /** Builds the actions of the API and the dashboard. This process redirects by the new values immediately. */

@@ -6,6 +6,7 @@ import { quantity } from '../dashboard/parts/format.ts'
 import { withHttps } from '../dashboard/scripts/destination.js'
 import { Failure, StartupFailure } from '../errors.ts'
 import { writeWhole } from '../lib/whole-file.ts'
+import { runBatch } from '../links/batch.ts'
 import { maxBulkLinks } from '../links/bulk.ts'
 import { maxRows } from '../links/bulk-schema.ts'
 import { exportQuery, linkFile } from '../links/export.ts'
@@ -19,7 +20,7 @@ import {
   type ReadyRow,
 } from '../links/import-file.ts'
 import { textOfFile } from '../links/import-rows.ts'
-import { storeNewLinks } from '../links/new-links.ts'
+import { type RunBatch, storeNewLinks } from '../links/new-links.ts'
 import { drawQr, qrQuery } from '../links/qr.ts'
 import { type Link, linkLabels, linkOf, storeLink } from '../links/schema.ts'
 import { findLinkDomain } from '../links/store.ts'
@@ -164,20 +165,21 @@ type StoredLink = Link & { readonly row: number }
 /** Stores the links. Throws `StartupFailure` with the stored rows if one can't be stored after all. */
 async function store(db: Storage, account: number, ready: readonly ReadyRow[], shortUrl: ShortUrl, { err }: Terminal) {
   const actions = linkActions(db, shortUrl)
+  const run: RunBatch = (request) => runBatch(db, request, shortUrl)
   return withProgress(err, async (progress) => {
     const stored: StoredLink[] = []
     for (let at = 0; at < ready.length; at += maxRows) {
       progress.show(() => `${stored.length} of ${quantity(ready.length, 'link')} created`)
       const some = ready.slice(at, at + maxRows)
       const fields = some.map((row) => row.fields)
-      const { links } = await storeNewLinks(db, actions, account, fields).catch((error) => {
+      const { links } = await storeNewLinks(run, actions, account, fields).catch((error) => {
         if (!(error instanceof Failure)) throw error
         const row = some[error.facts.row ?? -1]?.row.number
         const last = stored.length === 0 ? 'No link was' : `The links up to row ${stored.at(-1)?.row} were`
         const place = row === undefined ? '' : `Row ${row}: `
         throw new StartupFailure(`${place}${error.message} ${last} created. Import the other rows again.`)
       })
-      stored.push(...links.map((link, n) => ({ row: (some[n] as ReadyRow).row.number, ...linkOf(link, shortUrl) })))
+      stored.push(...links.map((link, n) => ({ row: (some[n] as ReadyRow).row.number, ...link })))
     }
     return stored
   })

@@ -16,6 +16,7 @@ import { addHeaders, send, sendNotModified, sendText } from '../http/response.ts
 import type { Router } from '../http/router.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import { Semaphore } from '../lib/semaphore.ts'
+import type { RunBatch } from '../links/new-links.ts'
 import type { UndoableLinkActions } from '../links/undoable-actions.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { findSession, type Session } from '../sessions/store.ts'
@@ -100,6 +101,7 @@ export interface Services {
   readonly clicksRetention: number
   /** Deletes all of a link's clicks. Returns false if the account has no such link. */
   readonly deleteClicks: (account: number, link: number) => Promise<boolean>
+  readonly runBatch: RunBatch
   readonly actions: {
     readonly domains: DomainActions
     readonly spaces: ResourceHandlers<Space>

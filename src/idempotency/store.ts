@@ -59,18 +59,17 @@ export class IdempotentRequests {
    */
   async run(claim: Claim | null, work: (db: Db) => Promise<StoredResponse>): Promise<OnceResult> {
     if (claim === null) return { ...(await work(this.#db)), isReplayed: false }
+    return this.exclusively(claim, () => runOnce(this.#db, claim, work))
+  }
+
+  /** Runs `work`, which carries out a claim. Throws `idempotency_in_progress` while the same claim is being carried out. */
+  async exclusively<T>(claim: Claim | null, work: () => Promise<T>): Promise<T> {
+    if (claim === null) return work()
     const name = `${claim.key_id} ${claim.idempotency_key}`
     if (this.#running.has(name)) throw idempotencyInProgress()
     this.#running.add(name)
     try {
-      return await this.#db.write(async (tx) => {
-        // An overlapping transaction on another process waits here for this one.
-        const id = await claimKey(tx, claim, Date.now())
-        if (id === undefined) return findResponse(tx, claim)
-        const response = await work(tx)
-        await tx.execute(query.updateTable('stored_responses').set(response).where('id', '=', id))
-        return { ...response, isReplayed: false }
-      })
+      return await work()
     } finally {
       this.#running.delete(name)
     }
@@ -87,6 +86,23 @@ export class IdempotentRequests {
     let deleted = purgeBatchSize
     while (deleted === purgeBatchSize && !this.#isClosed) deleted = await purgeExpired(this.#db)
   }
+}
+
+/** Runs `work` in a transaction as `IdempotentRequests.run` does, on any connection. */
+export function runOnce(
+  db: Pick<Db, 'write'>,
+  claim: Claim | null,
+  work: (tx: Db) => Promise<StoredResponse>,
+): Promise<OnceResult> {
+  return db.write(async (tx) => {
+    if (claim === null) return { ...(await work(tx)), isReplayed: false }
+    // An overlapping transaction on another process waits here for this one.
+    const id = await claimKey(tx, claim, Date.now())
+    if (id === undefined) return findResponse(tx, claim)
+    const response = await work(tx)
+    await tx.execute(query.updateTable('stored_responses').set(response).where('id', '=', id))
+    return { ...response, isReplayed: false }
+  })
 }
 
 /** Increase it if the fingerprint of the same request changes. Responses with another version are ignored. */

@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, type ResourceLimits, Worker } from 'node:worker_threads'
 import { databaseUnavailable, Failure } from '../errors.ts'
+import { Refusal, type Violation } from '../violations.ts'
 
 /** A message to the worker. Null asks it to finish its work and to exit. */
 type ToWorker<Request> = { readonly id: number; readonly request: Request } | null
@@ -9,11 +10,17 @@ type FromWorker<Response, Notice> =
   | { readonly id: number; readonly error: SentError }
   | { readonly notice: Notice }
 
-/** An error as the worker sends it. A clone of a failure or an `AggregateError` would lack its own fields. */
-type SentError =
-  | { readonly failure: Pick<Failure, 'code' | 'message' | 'facts'> }
+/** An error as threads send it. A clone of a failure or an `AggregateError` would lack its own fields. */
+export type SentError =
+  | {
+      readonly failure: Pick<Failure, 'code' | 'message' | 'facts'>
+      readonly violations: readonly SentViolation[] | undefined
+    }
   | { readonly errors: readonly SentError[]; readonly message: string }
   | { readonly error: unknown }
+
+/** A clone of a refusal would lack its methods. */
+type SentViolation = Omit<Violation, 'refusal'> & Pick<Refusal, 'key' | 'params'>
 
 interface WorkerClientOptions<Notice> {
   /** The module of the worker, which calls `serveRequests`. */
@@ -116,13 +123,26 @@ export class WorkerClient<Request, Response, Notice> {
   }
 }
 
-function fromSent(sent: SentError): unknown {
-  if ('failure' in sent) return new Failure(sent.failure.code, sent.failure.message, sent.failure.facts)
+/** Returns the error that another thread has sent. */
+export function fromSent(sent: SentError): unknown {
+  if ('failure' in sent) {
+    const { code, message, facts } = sent.failure
+    const violations = sent.violations?.map(({ key, params, ...violation }) => ({
+      ...violation,
+      refusal: new Refusal(key, params as never),
+    }))
+    return new Failure(code, message, violations === undefined ? facts : { ...facts, violations })
+  }
   return 'errors' in sent ? new AggregateError(sent.errors.map(fromSent), sent.message) : sent.error
 }
 
-function toSent(error: unknown): SentError {
-  if (error instanceof Failure) return { failure: { code: error.code, message: error.message, facts: error.facts } }
+/** Returns an error as threads can send it. */
+export function toSent(error: unknown): SentError {
+  if (error instanceof Failure) {
+    const { violations: all, ...facts } = error.facts
+    const violations = all?.map(({ refusal: { key, params }, ...violation }) => ({ ...violation, key, params }))
+    return { failure: { code: error.code, message: error.message, facts }, violations }
+  }
   if (!(error instanceof AggregateError)) return { error }
   return { errors: error.errors.map(toSent), message: error.message }
 }

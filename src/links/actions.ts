@@ -1,14 +1,17 @@
 import { found, notFound, validationFailed } from '../errors.ts'
 import type { Reading } from '../forms/form.ts'
 import type { Fields } from '../http/form-encoding.ts'
+import { Ticks } from '../lib/periodic.ts'
 import { foldCase } from '../lib/text.ts'
 import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import { Refusal, type Violation } from '../violations.ts'
+import type { RowResult } from './batch-results.ts'
 import type { TagChange, UnknownTags } from './link-tags.ts'
 import { hashPassword } from './password.ts'
 import {
+  type Link,
   type LinkChange,
   type LinkRow,
   type LinkValues,
@@ -51,16 +54,27 @@ export class LinkActions {
     fields: Fields,
     unknownTags: UnknownTags = 'create',
   ): Promise<(db: Db) => Promise<Versioned<LinkRow>>> {
-    const { shortUrl } = this.#parts
-    const reading = storeLink.read(fields)
-    if (reading.violations.length > 0) await checkedValues(this.storage, account, reading, shortUrl)
-    // Outside the transaction, because hashing takes long.
-    const redirect_password = await hashed(account, reading.values.redirect_password ?? null)
+    const link = await this.prepare(account, fields)
     // The domain is checked only here, because a repeated request gets its response even if the domain is gone by now.
     return async (db) => {
-      const { domain, values } = await checkedValues(db, account, reading, shortUrl)
+      const { domain, values } = await checkedValues(
+        db,
+        account,
+        { values: link, violations: [] },
+        this.#parts.shortUrl,
+      )
+      const { redirect_password } = link
       return insertLink(db, account, domain, { ...values, redirect_password }, undefined, unknownTags)
     }
+  }
+
+  /** Returns the fields of a new link, with the hash of its password. Throws `validation_failed` if a field is invalid by itself. */
+  async prepare(account: number, fields: Fields): Promise<NewLink> {
+    const reading = storeLink.read(fields)
+    if (reading.violations.length > 0) await checkedValues(this.storage, account, reading, this.#parts.shortUrl)
+    // Outside the transaction, because hashing takes long.
+    const redirect_password = await hashed(account, reading.values.redirect_password ?? null)
+    return { ...(reading.values as NewLink), redirect_password }
   }
 
   /** See `ResourceHandlers.change`. The precondition gets the version of the editable fields. Throws `alias_taken`. */
@@ -78,21 +92,17 @@ export class LinkActions {
   }
 
   /**
-   * Returns a function that changes one of several links of the account, and their tags, in the same way, in a transaction.
-   * Throws `validation_failed` if a field is invalid for every link.
+   * Returns the values of a change of several links, with the hash of the password. Throws `validation_failed` if a field is
+   * invalid for every link.
    */
-  async changeOfMany(
-    account: number,
-    reading: Reading<LinkChange>,
-    unknownTags: UnknownTags,
-    tags: TagChange | undefined,
-  ): Promise<(tx: Db, id: number) => Promise<Versioned<LinkRow>>> {
-    const { values } = reading
-    const violations = [...reading.violations, ...(await spaceViolations(this.storage, account, values.space_id))]
-    if (values.active_period_start_at && values.active_period_end_at) violations.push(...periodViolations(values))
-    if (violations.length > 0) throw validationFailed(violations)
-    const change = await this.checkedChange(account, reading, unknownTags, tags)
-    return async (tx, id) => (await change(tx, id, null)).link
+  async prepareChange(account: number, { values, violations }: Reading<LinkChange>): Promise<LinkChange> {
+    const all = [...violations, ...(await spaceViolations(this.storage, account, values.space_id))]
+    if (values.active_period_start_at && values.active_period_end_at) all.push(...periodViolations(values))
+    if (all.length > 0) throw validationFailed(all)
+    const { redirect_password } = values
+    return redirect_password === undefined
+      ? values
+      : { ...values, redirect_password: await hashed(account, redirect_password) }
   }
 
   /** Returns a function that checks and changes a link in a transaction. The password is hashed outside, because that takes long. */
@@ -125,8 +135,18 @@ export class LinkActions {
     this.#parts.onChange(id, 0, '')
   }
 
+  /** Reports the applied rows of a batch to the redirect server. */
+  async onApplied(rows: readonly Pick<RowResult, 'id' | 'data'>[]): Promise<void> {
+    const ticks = new Ticks()
+    for (const { id = 0, data } of rows) {
+      if (data === undefined) this.onRemoved(id)
+      else this.onStored(data)
+      await ticks.next()
+    }
+  }
+
   /** Reports a new or changed link to the redirect server. */
-  onStored({ id, domain_id, alias }: Pick<LinkRow, 'id' | 'domain_id' | 'alias'>): void {
+  onStored({ id, domain_id, alias }: Pick<Link, 'id' | 'domain_id' | 'alias'>): void {
     this.#parts.onChange(id, domain_id, foldCase(alias))
   }
 }
@@ -145,13 +165,29 @@ export async function checkedValues(
 ): Promise<CheckedLink> {
   const all = [...violations]
   const isKnown = !violations.some(({ field }) => field === 'domain_id')
-  const domain = isKnown ? await findLinkDomain(db, account, values.domain_id ?? null) : undefined
-  if (isKnown && domain === undefined) all.push(values.domain_id ? unknownDomain(values.domain_id) : missingDomain)
-  all.push(...(await spaceViolations(db, account, values.space_id)), ...periodViolations(values))
-  if (domain && values.alias) all.push(...loopViolations(values.url, shortUrl(domain.name, values.alias)))
-  if (all.length > 0 || domain === undefined) throw validationFailed(all)
+  const domain = isKnown ? await findLinkDomain(db, account, values.domain_id ?? null) : null
+  const hasSpace = (await spaceViolations(db, account, values.space_id)).length === 0
+  all.push(...newLinkViolations(values, { domain, hasSpace }, shortUrl))
+  if (all.length > 0 || !domain) throw validationFailed(all)
   const { domain_id: _, redirect_password: __, ...rest } = values as NewLink
   return { domain, values: rest }
+}
+
+/**
+ * Returns the violations that depend on other records. `domain` is undefined if it does not exist, and null if the field is
+ * invalid by itself. `hasSpace` is false if the space does not exist.
+ */
+export function newLinkViolations(
+  values: Partial<NewLink>,
+  { domain, hasSpace }: { readonly domain: LinkDomain | undefined | null; readonly hasSpace: boolean },
+  shortUrl: ShortUrl,
+): Violation[] {
+  const all: Violation[] = []
+  if (domain === undefined) all.push(values.domain_id ? unknownDomain(values.domain_id) : missingDomain)
+  if (!hasSpace) all.push(unknownSpace(values.space_id ?? 0))
+  all.push(...periodViolations(values))
+  if (domain && values.alias) all.push(...loopViolations(values.url, shortUrl(domain.name, values.alias)))
+  return all
 }
 
 const missingDomain = new Refusal('required.any_domain').at('domain_id')
@@ -169,7 +205,14 @@ async function checkedChange(
 ): Promise<LinkChange> {
   const { domain_id, redirect_password: _, ...change } = values
   const all = [...violations, ...domainViolations(old, domain_id)]
-  all.push(...(await spaceViolations(tx, account, change.space_id)))
+  all.push(...(await spaceViolations(tx, account, change.space_id)), ...changeViolations(old, change, shortUrl))
+  if (all.length > 0) throw validationFailed(all)
+  return change
+}
+
+/** Returns the violations of a change that depend on the link's other values. */
+export function changeViolations(old: LinkRow, change: LinkChange, shortUrl: ShortUrl): Violation[] {
+  const all: Violation[] = []
   const { active_period_start_at = old.active_period_start_at, active_period_end_at = old.active_period_end_at } =
     change
   if (change.active_period_start_at !== undefined || change.active_period_end_at !== undefined) {
@@ -178,8 +221,7 @@ async function checkedChange(
   if (change.url !== undefined || change.alias !== undefined) {
     all.push(...loopViolations(change.url ?? old.url, shortUrl(old.domain_name ?? '', change.alias ?? old.alias)))
   }
-  if (all.length > 0) throw validationFailed(all)
-  return change
+  return all
 }
 
 /** Hashes a password for the account. Returns null and undefined unchanged. */

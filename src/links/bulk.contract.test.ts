@@ -3,8 +3,11 @@ import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Json, Request } from '../../test/client.ts'
 import { stopClock } from '../../test/clock.ts'
-import { withMethods } from '../../test/failing-storage.ts'
 import { assertRefused, newPlace, type Place } from '../../test/links-api.ts'
+import type { Db } from '../storage/port.ts'
+import { newEdit } from '../storage/undo.ts'
+import { runBatch } from './batch.ts'
+import { type NewLink, storeLink } from './schema.ts'
 
 const app = await startApp()
 const place = await newPlace(app)
@@ -350,30 +353,34 @@ describe('bulk requests', () => {
     assert.equal((await store(rows(600), { key: whole }, '', at)).status, 200)
   })
 
-  test('a failure of the database stores no row', async () => {
-    let left = Number.POSITIVE_INFINITY
-    const broken = await startApp({
-      expectsBugs: true,
-      storage: (real) =>
-        withMethods(real, {
-          write: (work, isolation) =>
-            real.write(
-              (tx) =>
-                work({
-                  ...tx,
-                  attempt: (row) => {
-                    left -= 1
-                    if (left < 0) throw new Error('cut off')
-                    return tx.attempt(row)
-                  },
-                }),
-              isolation,
-            ),
-        }),
-    })
-    const at = await newPlace(broken)
-    left = 2
-    assert.equal((await store([{ url }, { url }, { url }], {}, '', at)).status, 500)
-    assert.equal(await total(at), 0)
+  test('a failure of any statement stores nothing', async () => {
+    const at = await newPlace(app)
+    const { data: space } = (await at.send('POST', '/spaces', { json: { name: 'Print' } })).body
+    const links = [
+      { url, alias: 'a', tags: 'New', space_id: String(space.id) },
+      { url, tags: 'Other' },
+    ]
+    const rows = links.map((link) => storeLink.check(link) as NewLink)
+    const change = { kind: 'store', rows, unknownTags: 'create', edit: newEdit() } as const
+    let left = 0
+    const orFail = async <T>(run: () => Promise<T>) => {
+      left -= 1
+      if (left < 0) throw new Error('cut off')
+      return run()
+    }
+    const failing: Pick<Db, 'write'> = {
+      write: (work) => app.storage.write((tx) => work({ ...tx, execute: (query) => orFail(() => tx.execute(query)) })),
+    }
+    const request = { account: at.account, change, isAtomic: false, claim: null }
+    const attempt = () => runBatch(failing, request, (domain, alias) => `https://${domain}/${alias}`)
+    const isCutOff = (error: Error) => error.message === 'cut off' || Promise.reject(error)
+    let statements = 0
+    for (; await attempt().then(() => false, isCutOff); left = statements) {
+      statements += 1
+      assert.equal(await total(at), 0)
+      assert.equal((await at.send('GET', '/tags')).body.meta.total, 0)
+    }
+    assert.ok(statements > 6, `${statements} statements`)
+    assert.equal(await total(at), 2)
   })
 })

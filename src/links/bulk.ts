@@ -5,6 +5,7 @@ import type { ShortUrl } from '../names/short-url.ts'
 import { type Db, type PageRequest, parts, type Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { loopViolations } from './actions.ts'
+import { takenAliases } from './batch-store.ts'
 import { linkBatches } from './link-list.ts'
 import type { LinkDomain } from './store.ts'
 
@@ -102,24 +103,4 @@ export async function planMove(
     await ticks.next()
   }
   return { moving: [...moving.values()], conflicts, there: links.length - leaving.length }
-}
-
-/** Returns which of these folded aliases the account's links on a domain have. */
-export async function takenAliases(
-  db: Db,
-  account: number,
-  aliases: readonly string[],
-  domain: number,
-): Promise<ReadonlySet<string>> {
-  const onDomain = query
-    .selectFrom('links')
-    .select('alias_folded')
-    .where('account_id', '=', account)
-    .where('domain_id', '=', domain)
-  const taken = new Set<string>()
-  for (const some of parts(aliases, batchSize)) {
-    await nextTick()
-    for (const { alias_folded } of await db.execute(onDomain.where('alias_folded', 'in', some))) taken.add(alias_folded)
-  }
-  return taken
 }

@@ -7,7 +7,7 @@ import { keptDays, keptTotals, openClicks, sumsOf } from '../../test/clicks.ts'
 import { newDomain, newSpace, plainLink, setSpace, takeDomainAway, twoNodes } from '../../test/links.ts'
 import { runs } from '../../test/runs.ts'
 import { removeSpace } from '../spaces/store.ts'
-import type { Db, Transaction } from '../storage/port.ts'
+import type { Db } from '../storage/port.ts'
 import { query, scopes } from '../storage/schema.ts'
 import { deleteExpired } from '../storage/undo.ts'
 import { removeLinkWithUndo, restoreLink } from './deleted-links.ts'
@@ -253,13 +253,12 @@ function failingAt(real: Db, number: number): Db {
     ran += 1
     if (ran === number) throw new Error('cut off')
   }
-  const failing = (tx: Db): Transaction => ({
+  const failing = (tx: Db): Db => ({
     execute: async (...args) => {
       count()
       return tx.execute(...args)
     },
     write: (work) => work(failing(tx)),
-    attempt: (work) => work(failing(tx)),
   })
   return { ...failing(real), write: (work) => real.write((tx) => work(failing(tx))) }
 }

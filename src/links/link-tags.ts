@@ -1,12 +1,12 @@
 /** Link tags. A link has the tags in `link_tags`, except tags that are being deleted. A tag counts as its merge target. */
 
-import { validationFailed } from '../errors.ts'
+import { type Failure, validationFailed } from '../errors.ts'
 import { Ticks } from '../lib/periodic.ts'
 import { foldCase } from '../lib/text.ts'
 import { type Db, type GroupIds, type PageRequest, parts } from '../storage/port.ts'
 import { firstRevision } from '../storage/records.ts'
-import { query } from '../storage/schema.ts'
-import { Refusal } from '../violations.ts'
+import { CachedQuery, query } from '../storage/schema.ts'
+import { Refusal, type Violation } from '../violations.ts'
 import { maxTags } from './link.ts'
 
 /** What happens to names without a tag: tags are created, `unknown_tag` is thrown, or the names are ignored. */
@@ -40,26 +40,93 @@ export async function setTags(
   names: readonly string[] | TagChange,
   unknown: UnknownTags,
 ): Promise<boolean> {
+  const { changed, failed } = await setTagsOfLinks(tx, account, [link], names, unknown)
+  if (failed.has(link)) throw tooManyTags()
+  return changed.has(link)
+}
+
+/** Returns the failure of a link that would have more than `maxTags`. */
+export function tooManyTags(): Failure {
+  return validationFailed([new Refusal('too_many', { most: maxTags }).at('tags')])
+}
+
+/**
+ * Replaces or changes the tags of the account's links in the same way, as `setTags` does. Returns the links whose tags have
+ * changed, and the links that failed because they would have more than `maxTags`.
+ */
+export async function setTagsOfLinks(
+  tx: Db,
+  account: number,
+  links: readonly number[],
+  names: readonly string[] | TagChange,
+  unknown: UnknownTags,
+): Promise<{ readonly changed: ReadonlySet<number>; readonly failed: ReadonlySet<number> }> {
   const isChange = 'add' in names
   const named = await tagsNamed(tx, account, isChange ? names.add : names, unknown)
+  const unwanted = isChange ? await tagIdsOf(tx, account, names.remove) : new Set<number>()
+  const wantedOf = (shown: ReadonlySet<number>) => (isChange ? shown.difference(unwanted).union(named) : named)
+  const [changed, failed] = [new Set<number>(), new Set<number>()]
+  for (const some of parts(links, 256)) {
+    const byLink = await storedTags(tx, account, some)
+    const plans = some.map((link) => planTags(link, byLink.get(link) ?? [], wantedOf))
+    for (const { link } of plans.filter(({ isPossible }) => !isPossible)) failed.add(link)
+    const possible = plans.filter(({ isPossible }) => isPossible)
+    for (const { link } of possible.filter(({ isChanged }) => isChanged)) changed.add(link)
+    const own = possible.map(({ link }) => link)
+    // Whether a tag is removed is the same for all of these links.
+    const removed = new Set(possible.flatMap((plan) => plan.removed))
+    for (const tags of parts([...removed], 256)) {
+      await tx.execute(query.deleteFrom('link_tags').where('link_id', 'in', own).where('tag_id', 'in', tags))
+    }
+    const added = possible.flatMap((plan) => plan.added)
+    await insertLinkTags(tx, account, added)
+  }
+  return { changed, failed }
+}
+
+/** Returns how the tags of a link change. `wantedOf` returns the tags that it should have, from those that it shows. */
+function planTags(
+  link: number,
+  stored: readonly StoredTag[],
+  wantedOf: (shown: ReadonlySet<number>) => ReadonlySet<number>,
+) {
+  const shown = new Set(stored.flatMap(({ shownAs }) => shownAs ?? []))
+  const wanted = wantedOf(shown)
+  return {
+    link,
+    isPossible: wanted.size <= maxTags,
+    isChanged: shown.symmetricDifference(wanted).size > 0,
+    removed: stored.flatMap(({ tag, shownAs }) => (shownAs !== null && wanted.has(shownAs) ? [] : tag)),
+    added: [...wanted.difference(shown)].map((tag) => ({ link, tag })),
+  }
+}
+
+/** A tag as a link has it. `shownAs` is the id of its merge target or of itself; null while it is being deleted. */
+interface StoredTag extends LinkTag {
+  readonly shownAs: number | null
+}
+
+/** Returns the tags of links, by link. */
+async function storedTags(tx: Db, account: number, links: readonly number[]): Promise<Map<number, StoredTag[]>> {
   const rows = await tx.execute(
     query
       .selectFrom('link_tags')
       .innerJoin('tags', 'tags.id', 'tag_id')
-      .select(['tag_id', 'merged_into', 'tags.account_id'])
-      .where('link_id', '=', link),
+      .select(['link_id as link', 'tag_id as tag', 'merged_into', 'tags.account_id as owner'])
+      .where('link_id', 'in', links),
   )
-  // Tags in account 0 without a target are being deleted.
-  const shownAs = (row: (typeof rows)[number]) => row.merged_into ?? (row.account_id === account ? row.tag_id : 0)
-  const shown = new Set(rows.map(shownAs).filter((tag) => tag !== 0))
-  const wanted = isChange ? shown.difference(await tagIdsOf(tx, account, names.remove)).union(named) : named
-  if (wanted.size > maxTags) throw validationFailed([new Refusal('too_many', { most: maxTags }).at('tags')])
-  const removed = rows.filter((row) => !wanted.has(shownAs(row))).map(({ tag_id }) => tag_id)
-  if (removed.length > 0) {
-    await tx.execute(query.deleteFrom('link_tags').where('link_id', '=', link).where('tag_id', 'in', removed))
-  }
-  await insertTags(tx, account, link, [...wanted.difference(shown)])
-  return shown.symmetricDifference(wanted).size > 0
+  const tags = rows.map(({ merged_into, owner, ...tag }) => ({
+    ...tag,
+    // Tags in account 0 without a target are being deleted.
+    shownAs: merged_into ?? (owner === account ? tag.tag : null),
+  }))
+  return Map.groupBy(tags, ({ link }) => link)
+}
+
+/** A tag of a link. */
+interface LinkTag {
+  readonly link: number
+  readonly tag: number
 }
 
 /**
@@ -97,19 +164,22 @@ export async function addTags(tx: Db, account: number, link: number, tags: reado
   if (tags.length === 0) return
   const own = currentTags(account, tags).select('tags.id')
   const existing = await tx.execute(own.orderBy('tags.name_folded').forKeyShare('tags'))
-  await insertTags(
-    tx,
-    account,
-    link,
-    existing.map(({ id }) => id),
-  )
+  const rows = existing.map(({ id }) => ({ link, tag: id }))
+  await insertLinkTags(tx, account, rows)
 }
 
-async function insertTags(tx: Db, account: number, link: number, tags: readonly number[]): Promise<void> {
-  if (tags.length === 0) return
-  const rows = tags.map((tag_id) => ({ account_id: account, tag_id, link_id: link }))
-  const insertion = query.insertInto('link_tags').values(rows)
-  await tx.execute(insertion.onConflict((conflict) => conflict.doNothing()))
+/** Gives links of the account tags that are locked. */
+export async function insertLinkTags(tx: Db, account: number, tags: readonly LinkTag[]): Promise<void> {
+  for (const some of parts(tags, 256)) {
+    const parameters = some.flatMap(({ link, tag }) => [account, tag, link])
+    const rows = some.map(({ link, tag }) => ({ account_id: account, tag_id: tag, link_id: link }))
+    const build = () =>
+      query
+        .insertInto('link_tags')
+        .values(rows)
+        .onConflict((conflict) => conflict.doNothing())
+    await tx.execute(new CachedQuery(`insert ${rows.length} link tags`, parameters, build))
+  }
 }
 
 /** Returns the current names of these tags, as `addTags` finds them. */
@@ -153,21 +223,65 @@ async function tagsNamed(
   names: readonly string[],
   unknown: UnknownTags,
 ): Promise<ReadonlySet<number>> {
-  if (names.length === 0) return new Set()
+  const known = await lockTags(tx, account, names)
+  const violations = unknown === 'reject' ? unknownTagViolations(names, known) : []
+  if (violations.length > 0) throw validationFailed(violations)
+  const all = unknown === 'create' ? await createTags(tx, account, names, known) : known
+  return new Set([...all.values()].map(({ id }) => id))
+}
+
+/** A tag of the account. */
+interface NamedTag {
+  readonly id: number
+  readonly name: string
+}
+
+/** Returns a violation for the first of these names without a tag; none if all are known. */
+export function unknownTagViolations(
+  names: readonly string[],
+  known: ReadonlyMap<string, NamedTag>,
+): readonly Violation[] {
+  const [name] = names.filter((each) => !known.has(foldCase(each))).sort(byFolded)
+  return name === undefined ? [] : [new Refusal('unknown_tag.name', { name }).at('tags')]
+}
+
+function byFolded(a: string, b: string): number {
+  return foldCase(a) < foldCase(b) ? -1 : 1
+}
+
+/** Finds the account's tags with these names, by folded name, and locks them, so that they are not deleted meanwhile. */
+export async function lockTags(
+  tx: Db,
+  account: number,
+  names: Iterable<string>,
+): Promise<ReadonlyMap<string, NamedTag>> {
+  const found = new Map<string, NamedTag>()
   // In one order, so that two transactions do not wait for each other.
-  const byName = new Map(names.map((name) => [foldCase(name), name] as const).sort(([a], [b]) => (a < b ? -1 : 1)))
-  const find = async () => {
-    const tags = query.selectFrom('tags').select(['id', 'name_folded']).where('account_id', '=', account)
-    const named = tags.where('name_folded', 'in', [...byName.keys()])
-    return tx.execute(named.orderBy('name_folded').forKeyShare())
+  const folded = [...new Set([...names].map(foldCase))].sort()
+  const tags = query.selectFrom('tags').select(['id', 'name', 'name_folded']).where('account_id', '=', account)
+  for (const some of parts(folded, 256)) {
+    const named = tags.where('name_folded', 'in', some).orderBy('name_folded').forKeyShare()
+    for (const tag of await tx.execute(named)) found.set(tag.name_folded, tag)
   }
-  const known = await find()
-  const missing = [...byName].filter(([folded]) => !known.some(({ name_folded }) => name_folded === folded))
-  if (missing.length === 0 || unknown === 'ignore') return new Set(known.map(({ id }) => id))
-  const [[, first]] = missing as [(typeof missing)[number]]
-  if (unknown === 'reject') throw validationFailed([new Refusal('unknown_tag.name', { name: first }).at('tags')])
+  return found
+}
+
+/** Creates the tags that are not in `known`. Returns the tags with all of these names as `lockTags` does. */
+export async function createTags(
+  tx: Db,
+  account: number,
+  names: Iterable<string>,
+  known: ReadonlyMap<string, NamedTag>,
+): Promise<ReadonlyMap<string, NamedTag>> {
+  const missing = new Map<string, string>()
+  for (const name of names) {
+    const folded = foldCase(name)
+    if (!known.has(folded) && !missing.has(folded)) missing.set(folded, name)
+  }
+  if (missing.size === 0) return known
   const now = new Date().toISOString()
-  const created = missing.map(([name_folded, name]) => ({
+  const sorted = [...missing].sort(([a], [b]) => (a < b ? -1 : 1))
+  const created = sorted.map(([name_folded, name]) => ({
     account_id: account,
     name,
     name_folded,
@@ -176,7 +290,9 @@ async function tagsNamed(
     updated_at: now,
     revision: firstRevision,
   }))
-  const insertion = query.insertInto('tags').values(created)
-  await tx.execute(insertion.onConflict((conflict) => conflict.columns(['account_id', 'name_folded']).doNothing()))
-  return new Set((await find()).map(({ id }) => id))
+  for (const some of parts(created, 256)) {
+    const insertion = query.insertInto('tags').values(some)
+    await tx.execute(insertion.onConflict((conflict) => conflict.columns(['account_id', 'name_folded']).doNothing()))
+  }
+  return new Map([...known, ...(await lockTags(tx, account, missing.keys()))])
 }

@@ -5,14 +5,15 @@ import type { Fields } from '../http/form-encoding.ts'
 import { Ticks } from '../lib/periodic.ts'
 import { foldCase } from '../lib/text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import type { Db, Storage } from '../storage/port.ts'
+import type { Db } from '../storage/port.ts'
 import { newEdit } from '../storage/undo.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { checkedValues, type LinkActions } from './actions.ts'
-import { takenAliases } from './bulk.ts'
-import { requirePassword, transactions } from './bulk-requests.ts'
-import { recordCreations } from './link-edits.ts'
-import { type LinkRow, storeLink } from './schema.ts'
+import type { BatchRequest, BatchResponse } from './batch.ts'
+import { notApplied, type RowResult } from './batch-results.ts'
+import { takenAliases } from './batch-store.ts'
+import { requirePassword } from './bulk-requests.ts'
+import { type Link, type NewLink, storeLink } from './schema.ts'
 
 /** A new link with its domain, or the violations in its fields. */
 export type CheckedLink = Awaited<ReturnType<typeof checkedValues>> | { readonly violations: readonly Violation[] }
@@ -71,42 +72,44 @@ async function aliasViolations(
   return found
 }
 
+/** Runs a batch, in the thread or on the connection of a command. */
+export type RunBatch = (request: BatchRequest) => Promise<BatchResponse>
+
 /**
  * Stores the account's new links in one transaction. Returns them, and the edit that `undoEdit` can undo for a minute. If a
  * link can't be stored, throws its failure with the index of its `row`, and stores none.
  */
 export async function storeNewLinks(
-  storage: Storage,
+  run: RunBatch,
   actions: LinkActions,
   account: number,
   all: readonly Fields[],
-): Promise<{ readonly links: readonly LinkRow[]; readonly edit: number }> {
+): Promise<{ readonly links: readonly Link[]; readonly edit: number }> {
   const ticks = new Ticks()
-  const insertions: Awaited<ReturnType<LinkActions['insertion']>>[] = []
+  const rows: NewLink[] = []
   // Passwords are hashed here, one after another, so that other accounts get their turn.
   for (const [row, fields] of all.entries()) {
-    insertions.push(await namingRow(row, () => actions.insertion(account, fields)))
+    rows.push(await namingRow(row, () => actions.prepare(account, fields)))
     await ticks.next()
   }
-  const { stored, edit } = await transactions.run(
-    () =>
-      storage.write(async (tx) => {
-        const edit = newEdit()
-        const stored: Awaited<ReturnType<(typeof insertions)[number]>>[] = []
-        for (const [row, insert] of insertions.entries()) {
-          stored.push(await namingRow(row, () => insert(tx)))
-          await ticks.next()
-        }
-        await recordCreations(tx, account, edit, stored)
-        return { stored, edit: edit.id }
-      }),
-    String(account),
-  )
-  for (const { record } of stored) {
-    actions.onStored(record)
-    await ticks.next()
-  }
-  return { links: stored.map(({ record }) => record), edit }
+  const edit = newEdit()
+  const change = { kind: 'store', rows, unknownTags: 'create', edit } as const
+  const { applied } = await run({ account, change, isAtomic: true, claim: null }).catch((error) => {
+    throw failureOfRow(error)
+  })
+  await actions.onApplied(applied)
+  return { links: applied.flatMap(({ data = [] }) => data), edit: edit.id }
+}
+
+/** Returns the failure of the first row that failed in a rejected batch; any other error unchanged. */
+function failureOfRow(error: unknown): unknown {
+  if (!(error instanceof Failure)) return error
+  const { results, violations = [] } = error.facts
+  const rows = (results?.data ?? []) as readonly RowResult[]
+  const failed = rows.find(({ status }) => status !== notApplied)
+  return failed?.code === undefined
+    ? error
+    : new Failure(failed.code, failed.message ?? '', { violations, row: failed.index })
 }
 
 async function namingRow<T>(row: number, work: () => Promise<T>): Promise<T> {

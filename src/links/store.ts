@@ -207,7 +207,7 @@ export function unknownSpace(id: number): Violation {
 }
 
 /** Generated aliases of one length that may be taken before longer aliases are tried. */
-const clashesPerLength = 3
+export const clashesPerLength = 3
 
 /**
  * Stores a link on a domain of the account, with a generated alias if `alias` is null; an imported link keeps its history.
@@ -242,23 +242,13 @@ async function tryInsert(
   { tags, ...values }: LinkValues & { readonly alias: string },
   { history, unknownTags }: { readonly history: LinkHistory | undefined; readonly unknownTags: UnknownTags },
 ): Promise<Versioned<LinkRow> | undefined> {
-  const now = new Date().toISOString()
   const { created_at, updated_at, ...totals } = history ?? { ...noClicks, ...newTimes() }
-  const lifetime: Lifetime = { ...values, clicks: totals.clicks }
-  const stored = { ...columnsOf(values), domain_id: domain.id, created_at, updated_at }
-  const folded = foldedOf(values)
-  const row = {
-    ...stored,
-    ...folded,
-    account_id: account,
-    status: statusOf(lifetime, now),
-    status_due_at: dueAt(lifetime, now),
-  }
+  const row = newRow(account, domain, values, { created_at, updated_at }, totals.clicks)
   const condition = sqlTemplate<boolean>`
     exists (select 1 from domains where id = ${domain.id} and account_id = ${account})
     and (cast(${values.space_id} as bigint) is null
       or exists (select 1 from spaces where id = ${values.space_id} and account_id = ${account}))
-    and not exists (select 1 from links where domain_id = ${domain.id} and alias_folded = ${folded.alias_folded})`
+    and not exists (select 1 from links where domain_id = ${domain.id} and alias_folded = ${row.alias_folded})`
   try {
     const id = await (history === undefined && tags.length === 0
       ? linkRecords.insertIf(db, row, condition)
@@ -274,20 +264,47 @@ async function tryInsert(
     if (id === undefined) return undefined
     // The names have the spelling of the tags.
     if (tags.length > 0) return findLink(db, account, id)
-    return linkRecords.toVersioned({
-      id,
-      ...stored,
-      ...totals,
-      tags: null,
-      domain_name: domain.name,
-      revision: firstRevision,
-    })
+    return newLinkRecord(id, row, domain, null, totals)
   } catch (error) {
     // The domain or the space was deleted during the insertion.
     if (!(error instanceof ForeignKeyViolation)) throw error
     const isSpace = values.space_id !== null && error.constraint?.includes('space_id')
     throw validationFailed([isSpace ? unknownSpace(values.space_id ?? 0) : unknownDomain(domain.id)])
   }
+}
+
+/** Returns the columns of a new link. `tags` are stored separately. */
+export function newRow(
+  account: number,
+  domain: LinkDomain,
+  values: Omit<LinkValues, 'tags'> & { readonly alias: string },
+  times: Times,
+  clicks = 0,
+) {
+  const now = new Date().toISOString()
+  const lifetime: Lifetime = { ...values, clicks }
+  return {
+    ...columnsOf(values),
+    domain_id: domain.id,
+    ...times,
+    ...foldedOf(values),
+    alias_folded: foldCase(values.alias),
+    account_id: account,
+    status: statusOf(lifetime, now),
+    status_due_at: dueAt(lifetime, now),
+  }
+}
+
+/** Returns the record of a link that has just been stored. `tags` has the names with commas between them. */
+export function newLinkRecord(
+  id: number,
+  row: ReturnType<typeof newRow>,
+  domain: LinkDomain,
+  tags: string | null,
+  totals = noClicks,
+): Versioned<LinkRow> {
+  const record = { id, ...row, ...totals, tags, domain_name: domain.name, revision: firstRevision }
+  return linkRecords.toVersioned(record)
 }
 
 const noClicks: Totals = { clicks: 0, bots: 0, previews: 0, last_clicked_ms: null }
@@ -318,20 +335,25 @@ export async function changeLink(
   { tags, ...change }: ChangedLink,
   unknownTags: UnknownTags = 'create',
 ): Promise<Versioned<LinkRow> | undefined> {
-  const affectsStatus = lifetimeFields.some((field) => change[field] !== undefined)
-  // Sorts before every time, so that the status is updated before it is next used as a filter.
-  const due = affectsStatus ? { status_due_at: '' } : {}
+  const { columns, unversioned } = changedColumns(change)
   try {
-    const columns = { ...columnsOf(change), ...foldedOf(change) }
     return await db.write(async (tx) => {
-      const isTagged = tags !== undefined && (await setTags(tx, account, id, tags, unknownTags))
-      return served(await linkRecords.change(tx, account, id, columns, null, { unversioned: due, isChanged: isTagged }))
+      const isChanged = tags !== undefined && (await setTags(tx, account, id, tags, unknownTags))
+      return served(await linkRecords.change(tx, account, id, columns, null, { unversioned, isChanged }))
     })
   } catch (error) {
     if (error instanceof UniqueViolation) throw aliasTaken(change.alias ?? '')
     if (error instanceof ForeignKeyViolation) throw validationFailed([unknownSpace(change.space_id ?? 0)])
     throw error
   }
+}
+
+/** Returns the columns of a change, and the columns that are set without a new version. */
+export function changedColumns(change: Omit<ChangedLink, 'tags'>) {
+  const affectsStatus = lifetimeFields.some((field) => change[field] !== undefined)
+  // Sorts before every time, so that the status is updated before it is next used as a filter.
+  const unversioned = affectsStatus ? { status_due_at: '' } : {}
+  return { columns: { ...columnsOf(change), ...foldedOf(change) }, unversioned }
 }
 
 const lifetimeFields = ['disabled', 'active_period_start_at', 'active_period_end_at', 'clicks_limit'] as const

@@ -16,37 +16,18 @@ export interface Db {
    * rolled back. Inside a transaction, `work` joins it. Rules for `work`:
    *
    * - It awaits only the `Db` that it gets, or the next event-loop tick, because pending transactions share one commit.
-   * - It does not catch the error of a statement outside `attempt`, because the transaction on PostgreSQL has failed with it.
+   * - It does not catch the error of a statement, because the transaction on PostgreSQL has failed with it.
    * - It may run again after a conflict. Before it changes a record, it reads it with `.forUpdate()`.
    */
-  write<T>(work: (db: Transaction) => Promise<T>, isolation?: Isolation): Promise<T>
-}
-
-export interface Transaction extends Db {
-  /** Runs a part of the transaction. If `work` throws, only its changes are rolled back, and the transaction can continue. */
-  attempt<T>(work: (db: Transaction) => Promise<T>): Promise<T>
+  write<T>(work: (db: Db) => Promise<T>, isolation?: Isolation): Promise<T>
 }
 
 /** `serializable` is for decisions that depend on missing records. By default, commits of others become visible. */
 export type Isolation = 'default' | 'serializable'
 
-/** Returns a transaction: its writes join it. `execute` runs a query in the transaction, and `run` a command. */
-export function transactionOf(execute: Db['execute'], run: (command: string) => Promise<unknown>): Transaction {
-  const attempt: Transaction['attempt'] = async (work) => {
-    await run('savepoint attempt')
-    try {
-      const result = await work(transaction)
-      await run('release savepoint attempt')
-      return result
-    } catch (error) {
-      // This fails too if the error has ended the transaction.
-      await run('rollback to savepoint attempt')
-        .then(() => run('release savepoint attempt'))
-        .catch(() => undefined)
-      throw error
-    }
-  }
-  const transaction: Transaction = { execute, write: (work) => work(transaction), attempt }
+/** Returns a transaction, which writes join. `execute` runs a query in it. */
+export function transactionOf(execute: Db['execute']): Db {
+  const transaction: Db = { execute, write: (work) => work(transaction) }
   return transaction
 }
 
@@ -84,7 +65,7 @@ export interface Storage extends Db {
 /** A separate connection, for a worker thread that writes batches. */
 export interface BatchWriter {
   /** See `Db.write`. After `database_unavailable` it is unknown whether the transaction was committed. */
-  write<T>(work: (db: Transaction) => Promise<T>): Promise<T>
+  write<T>(work: (db: Db) => Promise<T>): Promise<T>
   /** Overwrites deleted rows of a table in the file. Throws `database_unavailable` if readers prevent it. */
   scrub(table: 'click_salts' | 'click_days'): Promise<void>
   /** Waits for the transactions under way, then closes. Idempotent. */

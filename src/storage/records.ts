@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { resources } from '../resources.ts'
 import { all, filtersOf } from './list-sources.ts'
-import type { Db, Listable, Page, PageRequest, Storage } from './port.ts'
+import { type Db, type Listable, type Page, type PageRequest, parts, type Storage } from './port.ts'
 import { CachedQuery, type OwnedTable, type Query, query, type SqlTemplate } from './schema.ts'
 
 /** The columns that every record shows. */
@@ -14,6 +14,16 @@ type Stored<Row> = Row & { readonly revision: number }
 
 /** Values of columns. In a change, an undefined value leaves its column unchanged. */
 type Values = Readonly<Record<string, unknown>>
+
+interface ChangeOptions {
+  /** Columns that are set without a new version. */
+  readonly unversioned?: Values
+  /** Whether the version changes even if no column does. */
+  readonly isChanged?: boolean
+}
+
+/** Records that one statement reads or changes. */
+const batchSize = 256
 
 export class Records<Row extends AnyRecord> {
   readonly columns: readonly (keyof Row & string)[]
@@ -56,6 +66,16 @@ export class Records<Row extends AnyRecord> {
     const build = () => this.#select.where('id', '=', id).where('account_id', '=', account)
     const [row] = await db.execute(new CachedQuery<Stored<Row>>(this.#shape, [id, account], build))
     return row && this.toVersioned(row)
+  }
+
+  /** Finds the account's records with these ids, by id. */
+  async findAll(db: Db, account: number, ids: readonly number[]): Promise<Map<number, Versioned<Row>>> {
+    const found = new Map<number, Versioned<Row>>()
+    for (const some of parts(ids, batchSize)) {
+      const rows = await db.execute(this.#select.where('account_id', '=', account).where('id', 'in', some))
+      for (const row of rows) found.set(row.id, this.toVersioned(row))
+    }
+    return found
   }
 
   /** Finds a record as `find` does, and locks it until the end of the transaction. */
@@ -102,7 +122,7 @@ export class Records<Row extends AnyRecord> {
     id: number,
     change: Values,
     precondition: Precondition | null,
-    { unversioned = {}, isChanged = false }: { readonly unversioned?: Values; readonly isChanged?: boolean } = {},
+    { unversioned = {}, isChanged = false }: ChangeOptions = {},
   ): Promise<Versioned<Row> | undefined> {
     const changed = Object.entries(change).filter(([, value]) => value !== undefined)
     if (changed.length === 0 && !isChanged) {
@@ -113,27 +133,49 @@ export class Records<Row extends AnyRecord> {
     const now = new Date().toISOString()
     const set = { ...Object.fromEntries(changed), ...unversioned }
     const values = isChanged ? [] : changed.map(([, value]) => value)
-    const build = () => {
-      const differing = changed.map(([column, value]) => sql`${sql.ref(column)} is distinct from ${value}`)
-      const differs = isChanged ? sql`1 = 1` : sql.join(differing, sql` or `)
-      return query
-        .updateTable(this.#table)
-        .set({
-          ...set,
-          // `now` may be earlier than a change that this one waited for. `updated_at` never moves back.
-          updated_at: sql`case when (${differs}) and updated_at < ${now} then ${now} else updated_at end`,
-          revision: sql`case when ${differs} then revision + 1 else revision end`,
-        })
+    const build = () =>
+      this.#update(changed, unversioned, isChanged, now)
         .where('id', '=', id)
         .where('account_id', '=', account)
         .returning(this.#selection)
-    }
     const shape = `update ${this.#shape} set ${Object.keys(set)} if ${isChanged || changed.map(([column]) => column)}`
     // In the order of the text: see `build`.
     const parameters = [...Object.values(set), ...values, now, now, ...values, id, account]
     const update = new CachedQuery<Stored<Row>>(shape, parameters, build)
     const [row] = await this.executeIf(db, account, id, precondition, update)
     return row && this.toVersioned(row)
+  }
+
+  /** Changes columns of several records of the account as `change` does. Returns those that exist, by id. */
+  async changeAll(
+    db: Db,
+    account: number,
+    ids: readonly number[],
+    change: Values,
+    { unversioned = {}, isChanged = false }: ChangeOptions = {},
+  ): Promise<Map<number, Versioned<Row>>> {
+    const changed = Object.entries(change).filter(([, value]) => value !== undefined)
+    if (changed.length === 0 && !isChanged) return this.findAll(db, account, ids)
+    const update = this.#update(changed, unversioned, isChanged, new Date().toISOString())
+    const found = new Map<number, Versioned<Row>>()
+    for (const some of parts(ids, batchSize)) {
+      const own = update.where('account_id', '=', account).where('id', 'in', some).returning(this.#selection)
+      const rows: Stored<Row>[] = await db.execute(own.$castTo<Stored<Row>>())
+      for (const row of rows) found.set(row.id, this.toVersioned(row))
+    }
+    return found
+  }
+
+  #update(changed: readonly [string, unknown][], unversioned: Values, isChanged: boolean, now: string) {
+    const differing = changed.map(([column, value]) => sql`${sql.ref(column)} is distinct from ${value}`)
+    const differs = isChanged ? sql`1 = 1` : sql.join(differing, sql` or `)
+    return query.updateTable(this.#table).set({
+      ...Object.fromEntries(changed),
+      ...unversioned,
+      // `now` may be earlier than a change that this one waited for. `updated_at` never moves back.
+      updated_at: sql`case when (${differs}) and updated_at < ${now} then ${now} else updated_at end`,
+      revision: sql`case when ${differs} then revision + 1 else revision end`,
+    })
   }
 
   /** Deletes the account's record. Returns false if it does not exist. Throws what `precondition` throws for its version. */

@@ -294,13 +294,13 @@ test('stores nothing if an alias is taken after the check, and shows that', asyn
   const { page, status } = await press(two, 'create')
   assert.equal(status, 200)
   assert.match(page.errorOf('row-2-alias'), /already been taken/)
-  const storage = app.actions.links
-  const insertion = storage.insertion.bind(storage)
+  const { links: actions } = app.actions
+  const prepare = actions.prepare.bind(actions)
   // Someone takes the alias between the check and the transaction.
-  storage.insertion = async (account, fields) => {
-    storage.insertion = insertion
-    await (await insertion(account, { url: 'https://acme.com', alias: 'z' }))(app.storage)
-    return insertion(account, fields)
+  actions.prepare = async (account, fields) => {
+    actions.prepare = prepare
+    await (await actions.insertion(account, { url: 'https://acme.com', alias: 'z' }))(app.storage)
+    return prepare(account, fields)
   }
   const late = await press(page, 'create')
   assert.deepEqual(late.page.refused, ['row-2-alias', 'row-3-alias'])
@@ -310,22 +310,22 @@ test('stores nothing if an alias is taken after the check, and shows that', asyn
 test('checks files while other accounts store links with passwords', async () => {
   const [one, two, other] = [await newImporter(), await newImporter(), await newImporter()]
   const csv = `url,redirect_password\n${'https://acme.com,secret\n'.repeat(10)}`
-  const storage = app.actions.links
-  const insertion = storage.insertion.bind(storage)
+  const { links: actions } = app.actions
+  const prepare = actions.prepare.bind(actions)
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const { promise: waiting, resolve: bothWait } = Promise.withResolvers<void>()
   let storers = 0
-  storage.insertion = async (...given) => {
+  actions.prepare = async (...given) => {
     storers += 1
     if (storers === 2) bothWait()
     await released
-    return insertion(...given)
+    return prepare(...given)
   }
   const pages = [await one.check(csv), await two.check(csv)] as const
   const imports = [one.create(pages[0]), two.create(pages[1])]
   await waiting
   assert.match((await other.check('https://acme.com')).text, /1 link will be created/)
-  storage.insertion = insertion
+  actions.prepare = prepare
   release()
   for (const list of await Promise.all(imports)) assert.match(list.said.join(), /10 links created/)
 })

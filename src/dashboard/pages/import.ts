@@ -93,11 +93,11 @@ export function addImportPages(pages: Pages, services: Services): void {
 /** Checks the rows of a form, and stores the links if the user has seen the result of the same check. */
 async function importPage(request: PageRequest, services: Services): Promise<PageContent | Redirect> {
   const { account, fields } = request
-  const { storage, actions } = services
+  const { runBatch, actions } = services
   const checked = await checking.run(() => checkForm(request, services), String(account))
   if (!('ready' in checked)) return checked
   const { ready, failed } = checked
-  const store = () => storeNewLinks(storage, actions.links, account, ready)
+  const store = () => storeNewLinks(runBatch, actions.links, account, ready)
   const stored = await attempt(() => storing.run(store, String(account)))
   if (!(stored instanceof Failure))
     return new Redirect('/app/links', { code: 'links-imported', count: ready.length, failed, undo: stored.edit })

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type CompiledQuery, PostgresQueryCompiler } from 'kysely'
 import type { ClientBase, PoolClient, QueryConfig, QueryResult } from 'pg'
 import type { Values } from '../list-sources.ts'
-import { type Isolation, type Transaction, transactionOf } from '../port.ts'
+import { type Db, type Isolation, transactionOf } from '../port.ts'
 import { compilerOf } from '../schema.ts'
 import { isSerializationFailure, translated } from './errors.ts'
 import type { Pool } from './pool.ts'
@@ -57,19 +57,14 @@ const begin: Readonly<Record<Isolation, string>> = {
 }
 
 /** See `Db.write`. */
-export function transact<T>(pool: Pool, isolation: Isolation, work: (db: Transaction) => Promise<T>): Promise<T> {
+export function transact<T>(pool: Pool, isolation: Isolation, work: (db: Db) => Promise<T>): Promise<T> {
   return retry(() => pool.with((client) => transactOn(client, isolation, work)))
 }
 
-async function transactOn<T>(
-  client: PoolClient,
-  isolation: Isolation,
-  work: (db: Transaction) => Promise<T>,
-): Promise<T> {
+async function transactOn<T>(client: PoolClient, isolation: Isolation, work: (db: Db) => Promise<T>): Promise<T> {
   await send(client, { text: begin[isolation] })
   try {
-    const run = (text: string) => send(client, { text })
-    const result = await work(transactionOf((query) => execute(client, compiledForPostgres(query)), run))
+    const result = await work(transactionOf((query) => execute(client, compiledForPostgres(query))))
     // If a statement failed, the server rolls back, even if `work` caught the error.
     const { command } = await send(client, { text: 'commit' })
     if (command !== 'COMMIT') throw new Error('A statement of the transaction had failed.')

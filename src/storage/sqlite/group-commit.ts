@@ -2,7 +2,7 @@ import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promis
 import { type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
 import { databaseUnavailable, overloaded } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
-import { type Meter, type Transaction, transactionOf } from '../port.ts'
+import { type Db, type Meter, transactionOf } from '../port.ts'
 import { compilerOf } from '../schema.ts'
 import { type Connection, isBusy } from './connection.ts'
 
@@ -31,7 +31,7 @@ interface QueuedWrite {
  */
 export class GroupCommit {
   readonly #connection: Connection
-  readonly #transaction: Transaction
+  readonly #transaction: Db
   readonly #lockTimeoutMs: number
   readonly #seconds = new Histogram(durations)
   readonly #sizes = new Histogram(groupSizes)
@@ -49,15 +49,12 @@ export class GroupCommit {
 
   constructor(connection: Connection, lockTimeoutMs = maxLockMs) {
     this.#connection = connection
-    this.#transaction = transactionOf(
-      async (query) => connection.execute(compiledForSqlite(query)),
-      async (command) => connection.run((database) => database.exec(command)),
-    )
+    this.#transaction = transactionOf(async (query) => connection.execute(compiledForSqlite(query)))
     this.#lockTimeoutMs = lockTimeoutMs
   }
 
   /** See `Db.write`. Throws `overloaded` if too many transactions wait. */
-  write<T>(work: (db: Transaction) => Promise<T>): Promise<T> {
+  write<T>(work: (db: Db) => Promise<T>): Promise<T> {
     return this.#enqueue(() => work(this.#transaction), false)
   }
 

@@ -1,0 +1,141 @@
+/** The part of the batch engine that stores new links. */
+import { aliasTaken, Failure, validationFailed } from '../errors.ts'
+import { foldCase } from '../lib/text.ts'
+import type { ShortUrl } from '../names/short-url.ts'
+import type { Db } from '../storage/port.ts'
+import type { Versioned } from '../storage/records.ts'
+import type { Edit } from '../storage/undo.ts'
+import { newLinkViolations } from './actions.ts'
+import type { Outcome } from './batch-results.ts'
+import { insertLinks, lockDomains, lockSpaces, type NewLinkOnDomain, takenAliases } from './batch-store.ts'
+import { generateAlias, generatedLength } from './link.ts'
+import { recordCreations } from './link-edits.ts'
+import { createTags, insertLinkTags, lockTags, type UnknownTags, unknownTagViolations } from './link-tags.ts'
+import type { LinkRow, NewLink } from './schema.ts'
+import { clashesPerLength, type LinkDomain } from './store.ts'
+
+/** New links of an account. */
+export interface Insertion {
+  readonly kind: 'store'
+  /** A new link with the hash of its password, or the failure of its row. */
+  readonly rows: readonly (NewLink | Failure)[]
+  readonly unknownTags: UnknownTags
+  /** Records the new links, so that people can undo the batch. */
+  readonly edit: Edit | null
+}
+
+/** A row without violations. */
+interface Candidate {
+  readonly row: number
+  readonly domain: LinkDomain
+  readonly link: NewLink
+}
+
+/** The tags of the rows, by folded name. */
+type Tags = Awaited<ReturnType<typeof lockTags>>
+
+/** A stored link, which lacks its tags. */
+interface StoredRow extends Candidate {
+  readonly recordWith: (tags: string | null) => Versioned<LinkRow>
+}
+
+/** Stores the links of the rows in order. Returns the outcome of each row. */
+export async function storeRows(
+  tx: Db,
+  account: number,
+  { rows, unknownTags, edit }: Insertion,
+  shortUrl: ShortUrl,
+): Promise<Outcome[]> {
+  const outcomes: (Outcome | undefined)[] = rows.map((row) => (row instanceof Failure ? row : undefined))
+  const links = rows.flatMap((row) => (row instanceof Failure ? [] : row))
+  const domains = await lockDomains(tx, account, new Set(links.map(({ domain_id }) => domain_id)))
+  const spaceIds = links.flatMap(({ space_id }) => space_id ?? [])
+  const spaces = await lockSpaces(tx, account, spaceIds)
+  const names = links.flatMap(({ tags }) => tags)
+  const known = await lockTags(tx, account, names)
+  const candidates: Candidate[] = []
+  for (const [row, link] of rows.entries()) {
+    if (link instanceof Failure) continue
+    const domain = domains.get(link.domain_id)
+    const hasSpace = link.space_id === null || spaces.has(link.space_id)
+    const violations = newLinkViolations(link, { domain, hasSpace }, shortUrl)
+    if (unknownTags === 'reject') violations.push(...unknownTagViolations(link.tags, known))
+    if (violations.length > 0 || domain === undefined) outcomes[row] = validationFailed(violations)
+    else candidates.push({ row, domain, link })
+  }
+  const { stored, clashing } = await insertCandidates(tx, account, candidates)
+  for (const { row, link } of clashing) outcomes[row] = aliasTaken(link.alias ?? '')
+  const records = await tagLinks(tx, account, stored, known)
+  for (const [at, { row }] of stored.entries()) outcomes[row] = records[at]
+  if (edit !== null) await recordCreations(tx, account, edit, records)
+  return outcomes as Outcome[]
+}
+
+/**
+ * Stores the links of candidates whose alias is free. Returns them, and the candidates whose alias is taken. Aliases are
+ * generated again until they are free.
+ */
+async function insertCandidates(tx: Db, account: number, candidates: readonly Candidate[]) {
+  const stored: StoredRow[] = []
+  const clashing: Candidate[] = []
+  let pending = candidates
+  for (let clashes = 0; pending.length > 0; clashes++) {
+    const length = generatedLength + Math.floor(clashes / clashesPerLength)
+    const named = pending.map((candidate) => linkOnDomain(candidate, candidate.link.alias ?? generateAlias(length)))
+    const taken = await takenKeys(tx, account, named)
+    const free = named.filter((link) => {
+      const key = keyOf(link)
+      return !taken.has(key) && taken.add(key)
+    })
+    const inserted = await insertLinks(tx, account, free)
+    const missing: Candidate[] = []
+    for (const [at, candidate] of pending.entries()) {
+      const recordWith = inserted.get(named[at] as NewLinkOnDomain)
+      if (recordWith === undefined) missing.push(candidate)
+      else stored.push({ ...candidate, recordWith })
+    }
+    clashing.push(...missing.filter(({ link }) => link.alias !== null))
+    pending = missing.filter(({ link }) => link.alias === null)
+  }
+  return { stored, clashing }
+}
+
+function linkOnDomain({ domain, link }: Candidate, alias: string): NewLinkOnDomain {
+  const { domain_id: _, tags: __, ...values } = link
+  return { domain, values: { ...values, alias } }
+}
+
+function keyOf({ domain, values }: NewLinkOnDomain): string {
+  return `${domain.id} ${foldCase(values.alias)}`
+}
+
+/** Returns the keys of these links that stored links have. */
+async function takenKeys(tx: Db, account: number, links: readonly NewLinkOnDomain[]): Promise<Set<string>> {
+  const keys = new Set<string>()
+  for (const [id, onDomain] of Map.groupBy(links, ({ domain }) => domain.id)) {
+    const aliases = onDomain.map(({ values }) => foldCase(values.alias))
+    for (const alias of await takenAliases(tx, account, aliases, id)) keys.add(`${id} ${alias}`)
+  }
+  return keys
+}
+
+/** Gives the stored links their tags, which are created if they are unknown. Returns the records of the links. */
+async function tagLinks(
+  tx: Db,
+  account: number,
+  stored: readonly StoredRow[],
+  known: Tags,
+): Promise<Versioned<LinkRow>[]> {
+  const names = stored.flatMap(({ link }) => link.tags)
+  const tags = await createTags(tx, account, names, known)
+  const added: { link: number; tag: number }[] = []
+  const records = stored.map(({ link, recordWith }) => {
+    const folded = [...new Set(link.tags.map(foldCase))].sort()
+    const own = folded.flatMap((name) => tags.get(name) ?? [])
+    const record = recordWith(own.length === 0 ? null : own.map(({ name }) => name).join(','))
+    added.push(...own.map(({ id }) => ({ link: record.record.id, tag: id })))
+    return record
+  })
+  await insertLinkTags(tx, account, added)
+  return records
+}

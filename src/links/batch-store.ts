@@ -1,0 +1,124 @@
+/** Queries of batches: each statement finds, stores, changes or deletes many records of an account. */
+import { type Db, parts } from '../storage/port.ts'
+import { newTimes, type Versioned } from '../storage/records.ts'
+import { CachedQuery, query } from '../storage/schema.ts'
+import type { LinkChange, LinkRow, LinkValues } from './schema.ts'
+import { changedColumns, hasDomain, type LinkDomain, linkRecords, newLinkRecord, newRow } from './store.ts'
+
+/** Rows that one statement reads, changes or deletes. */
+const batchSize = 256
+/** Rows that one statement stores. More take longer for each row. */
+const insertedRows = 64
+
+/**
+ * Finds the account's domains with these ids, and its oldest domain if one of them is null. They can't be removed until the
+ * end of the transaction. Returns them by the given id.
+ */
+export async function lockDomains(
+  tx: Db,
+  account: number,
+  ids: ReadonlySet<number | null>,
+): Promise<ReadonlyMap<number | null, LinkDomain>> {
+  const domains = query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account).forKeyShare()
+  const found = new Map<number | null, LinkDomain>()
+  const numbers = [...ids].filter((id) => id !== null).sort((a, b) => a - b)
+  for (const some of parts(numbers, batchSize)) {
+    for (const domain of await tx.execute(domains.where('id', 'in', some).orderBy('id'))) found.set(domain.id, domain)
+  }
+  const [oldest] = ids.has(null) ? await tx.execute(domains.orderBy('id').limit(1)) : []
+  return oldest === undefined ? found : found.set(null, oldest)
+}
+
+/** Returns which of these spaces the account has. They can't be removed until the end of the transaction. */
+export async function lockSpaces(tx: Db, account: number, ids: Iterable<number>): Promise<ReadonlySet<number>> {
+  const spaces = query.selectFrom('spaces').select('id').where('account_id', '=', account).orderBy('id').forKeyShare()
+  const found = new Set<number>()
+  const distinct = [...new Set(ids)].sort((a, b) => a - b)
+  for (const some of parts(distinct, batchSize)) {
+    for (const { id } of await tx.execute(spaces.where('id', 'in', some))) found.add(id)
+  }
+  return found
+}
+
+/** Returns which of these folded aliases the account's links on a domain have. */
+export async function takenAliases(
+  db: Db,
+  account: number,
+  aliases: readonly string[],
+  domain: number,
+): Promise<ReadonlySet<string>> {
+  const links = query.selectFrom('links').select('alias_folded').where('account_id', '=', account)
+  const onDomain = links.where('domain_id', '=', domain)
+  const taken = new Set<string>()
+  for (const some of parts(aliases, batchSize)) {
+    for (const { alias_folded } of await db.execute(onDomain.where('alias_folded', 'in', some))) taken.add(alias_folded)
+  }
+  return taken
+}
+
+/** A new link with its alias. */
+export interface NewLinkOnDomain {
+  readonly domain: LinkDomain
+  readonly values: Omit<LinkValues, 'tags'> & { readonly alias: string }
+}
+
+/**
+ * Stores links of the account, without tags. Returns a function that returns the record of a link with its tags; undefined for
+ * a link whose alias another link has. The domains and spaces are locked.
+ */
+export async function insertLinks(
+  tx: Db,
+  account: number,
+  links: readonly NewLinkOnDomain[],
+): Promise<ReadonlyMap<NewLinkOnDomain, (tags: string | null) => Versioned<LinkRow>>> {
+  const times = newTimes()
+  const stored = new Map<NewLinkOnDomain, (tags: string | null) => Versioned<LinkRow>>()
+  for (const some of parts(links, insertedRows)) {
+    const rows = some.map(({ domain, values }) => newRow(account, domain, values, times))
+    const ids = new Map<string, number>()
+    for (const { id, domain_id, alias_folded } of await tx.execute(insertion(rows))) {
+      ids.set(`${domain_id} ${alias_folded}`, id)
+    }
+    for (const [at, link] of some.entries()) {
+      const row = rows[at] as (typeof rows)[number]
+      const id = ids.get(`${row.domain_id} ${row.alias_folded}`)
+      if (id !== undefined) stored.set(link, (tags) => newLinkRecord(id, row, link.domain, tags))
+    }
+  }
+  return stored
+}
+
+function insertion(rows: readonly ReturnType<typeof newRow>[]) {
+  const columns = Object.keys(rows[0] ?? {}) as (keyof ReturnType<typeof newRow>)[]
+  const parameters = rows.flatMap((row) => columns.map((column) => row[column]))
+  const build = () =>
+    query
+      .insertInto('links')
+      .values(rows)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning(['id', 'domain_id', 'alias_folded'])
+  type Inserted = { readonly id: number; readonly domain_id: number; readonly alias_folded: string }
+  return new CachedQuery<Inserted>(`insert ${rows.length} links ${columns}`, parameters, build)
+}
+
+/** Changes links of the account in the same way. `isChanged`: their tags have changed. Returns the links by their ids. */
+export function changeLinks(
+  tx: Db,
+  account: number,
+  ids: readonly number[],
+  change: Omit<LinkChange, 'tags'>,
+  isChanged: boolean,
+): Promise<ReadonlyMap<number, Versioned<LinkRow>>> {
+  const { columns, unversioned } = changedColumns(change)
+  return linkRecords.changeAll(tx, account, ids, columns, { unversioned, isChanged })
+}
+
+/** Deletes the account's links with these ids, except those whose domain is being removed. Returns the ids of deleted links. */
+export async function removeLinks(tx: Db, account: number, ids: readonly number[]): Promise<ReadonlySet<number>> {
+  const links = query.deleteFrom('links').where('account_id', '=', account).where(hasDomain).returning('id')
+  const removed = new Set<number>()
+  for (const some of parts(ids, batchSize)) {
+    for (const { id } of await tx.execute(links.where('id', 'in', some))) removed.add(id)
+  }
+  return removed
+}

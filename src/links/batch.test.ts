@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startApp } from '../../test/app.ts'
+import { newPlace } from '../../test/links-api.ts'
+import type { Db } from '../storage/port.ts'
+import { type BatchChange, runBatch } from './batch.ts'
+import { maxRows } from './bulk-schema.ts'
+import { type NewLink, storeLink } from './schema.ts'
+
+const app = await startApp({ engine: 'sqlite' })
+const shortUrl = (domain: string, alias: string) => `https://${domain}/${alias}`
+const many = <T>(of: (n: number) => T) => Array.from({ length: maxRows }, (_, n) => of(n))
+
+test('applies 1,000 rows with few statements, and never waits for the event loop while it holds the lock', async () => {
+  const { account } = await newPlace(app)
+  const run = async (change: BatchChange) => {
+    let statements = 0
+    const counting: Pick<Db, 'write'> = {
+      write: (work) =>
+        app.storage.write(async (tx) => {
+          let hasWaited = false
+          const timer = setImmediate(() => {
+            hasWaited = true
+          })
+          const execute: Db['execute'] = (query) => {
+            statements += 1
+            return tx.execute(query)
+          }
+          const result = await work({ ...tx, execute })
+          clearImmediate(timer)
+          assert.equal(hasWaited, false)
+          return result
+        }),
+    }
+    const { applied } = await runBatch(counting, { account, change, isAtomic: true, claim: null }, shortUrl)
+    assert.equal(applied.length, maxRows)
+    assert.ok(statements <= 60, `${change.kind}: ${statements} statements`)
+    return applied
+  }
+  const row = (n: number) => storeLink.check({ url: `https://acme.com/${n}`, tags: `all,${n % 10}` }) as NewLink
+  const stored = await run({ kind: 'store', rows: many(row), unknownTags: 'create', edit: null })
+  const ids = stored.map(({ data }) => data?.id ?? 0)
+  const tags = { add: ['some'], remove: ['all', '1'] }
+  const values = { title: 'Summer', clicks_limit: 5 }
+  const updated = await run({ kind: 'update', ids, values, tags, unknownTags: 'create' })
+  assert.deepEqual(new Set(updated.map(({ data }) => data?.tags.join())).size, 10)
+  await run({ kind: 'delete', ids })
+})

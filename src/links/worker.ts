@@ -1,0 +1,16 @@
+/** The thread that runs batches, with its own connection to the database. */
+import { workerData } from 'node:worker_threads'
+import { serveRequests } from '../lib/worker-client.ts'
+import { shortUrls } from '../names/short-url.ts'
+import { openBatchWriter } from '../storage/open.ts'
+import { type BatchResponse, runBatch } from './batch.ts'
+import { type BatchWorkerData, receivedBatch, type SentBatch } from './batch-worker.ts'
+
+const { location, shortUrl } = workerData as BatchWorkerData
+const database = await openBatchWriter(location)
+const urls = shortUrls(shortUrl)
+
+serveRequests<SentBatch, BatchResponse>({
+  handle: (sent) => runBatch(database, receivedBatch(sent), urls),
+  close: () => database.close(),
+})
