@@ -101,12 +101,13 @@ export async function findSession(db: Db, secret: string, now = Date.now()) {
     openAt(now)
       .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
       .select(['sessions.account_id', 'accounts.name as account_name', 'accounts.time_zones'])
+      .select('accounts.created_at as account_created_at')
       .where('sessions.hash', '=', hashToken(secret)),
   )
   if (row === undefined) return undefined
-  const { account_id, account_name, time_zones, ...session } = row
+  const { account_id, account_name, account_created_at, time_zones, ...session } = row
   if (now - Date.parse(session.last_used_at) >= recordUseEveryMs) await recordUse(db, account_id, session.id, now)
-  return { ...session, account: { id: account_id, name: account_name, time_zones } }
+  return { ...session, account: { id: account_id, name: account_name, time_zones, created_at: account_created_at } }
 }
 
 /** Lists the account's open sessions, most recently used first. Times are RFC 3339 in UTC. */

@@ -55,6 +55,21 @@ describe('figures', () => {
     assert.match(ofTag.text, /Clicks on links with the tag Counted by referrer\..*www\.google\.com/)
   })
 
+  test('begin their chart with the link, the space, the domain, the tag and the account', async () => {
+    const own = await newPlace(app)
+    const browser = await signedIn(app, own.key)
+    const space = await own.stored('/spaces', { name: 'New' })
+    const { id } = await own.link({ space_id: space.id, tags: ['New'] })
+    const [tag] = (await own.send('GET', '/tags')).body.data
+    await addClicks(app.storage, id, Math.floor(Date.now() / 86_400_000), manyPeople(3, 'devices', 'mobile'))
+    const subjects = ['', `/links/${id}`, `/spaces/${space.id}`, `/domains/${own.domain.id}`, `/tags/${tag.id}`]
+    for (const path of [...subjects, `/links/compare?ids=${id}`]) {
+      const { root } = await browser.open(`/app${path}`)
+      const chart = allOf(root, 'table').find((table) => textOf(table).startsWith('Hour (UTC)'))
+      assert.ok(chart && allOf(chart, 'tr').length <= 26, path)
+    }
+  })
+
   test('compare up to five selected links', async () => {
     const own = await furnish(app)
     const browser = await signedIn(app, own.key)

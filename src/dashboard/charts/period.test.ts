@@ -14,6 +14,7 @@ import {
   namedPeriod,
   type Period,
   periodQuery,
+  periodSince,
   periods,
   readPeriod,
 } from './period.ts'
@@ -23,6 +24,21 @@ const today = dayOf('2026-11-22')
 const datesOf = (range: DayRange | null) => range && `${dayText(range.from)} ${dayText(range.to)}`
 const shown = ({ name, range, interval, before }: Period) => [name, datesOf(range), interval, datesOf(before)]
 const queryOf = (period: Period): Fields => Object.fromEntries(new URLSearchParams(periodQuery(period)))
+
+test('without the days before a record, a period is shown by day or by hour if few remain', () => {
+  for (const [name, first, ...expected] of [
+    ['30d', '2026-01-01', '2026-10-24 2026-11-22', 'day'],
+    ['30d', '2026-11-20', '2026-11-20 2026-11-22', 'day'],
+    ['30d', '2026-11-21', '2026-11-21 2026-11-22', 'hour'],
+    ['30d', '2026-11-23', '2026-10-24 2026-11-22', 'day'],
+    ['12m', '2026-07-01', '2026-07-01 2026-11-22', 'month'],
+    ['12m', '2026-09-01', '2026-09-01 2026-11-22', 'day'],
+    ['1d', '2026-11-22', '2026-11-22 2026-11-22', 'hour'],
+  ] as const) {
+    const { range, interval } = periodSince(namedPeriod(name, today), dayOf(first))
+    assert.deepEqual([datesOf(range), interval], expected, `${name} since ${first}`)
+  }
+})
 
 for (const [query, ...expected] of [
   ['', '30d', '2026-10-24 2026-11-22', 'day', '2026-09-24 2026-10-23'],

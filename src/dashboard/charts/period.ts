@@ -92,6 +92,14 @@ export function currentHourOf({ range: { from, to } }: Period, localNow: number)
   return day >= from && day <= to ? Math.round((localNow - day * dayMs) / hourMs) : null
 }
 
+/** Returns the period without its days before `first`, by hour or by day if few days remain. */
+export function periodSince(period: Period, first: number): Period {
+  const { from, to } = period.range
+  if (first <= from || first > to) return period
+  const range = { from: first, to }
+  return { ...period, name: null, range, interval: intervalOf(range) }
+}
+
 /** Returns the query that shows the period and its comparison. */
 export function periodQuery({ name, range, comparison }: Period): string {
   const compare = comparison === defaultComparison ? '' : `&compare=${comparison}`

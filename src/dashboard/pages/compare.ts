@@ -8,6 +8,7 @@ import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
 import type { Earlier } from '../charts/area-chart.ts'
 import { lineChart, lineSample, maxLines } from '../charts/line-chart.ts'
+import type { Period } from '../charts/period.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { formatCount, formatPercent, quantity, timeAgo } from '../parts/format.ts'
@@ -53,7 +54,7 @@ async function comparePage(request: PageRequest, services: Services): Promise<Pa
   }
   const compared = await Promise.all(links.map((link) => clicksOf(link, request, services)))
   const [{ statistics }] = compared as [Compared]
-  const body = html`${leftOutText(ids.length - links.length)}<section id="clicks">${clicks(compared)}</section>`
+  const body = html`${leftOutText(ids.length - links.length)}<section id="clicks">${await clicks(compared)}</section>`
   return { title: `Compare ${quantity(links.length, 'link')}`, place: 'links', body, status: statistics.status }
 }
 
@@ -112,18 +113,24 @@ async function clicksOf(link: Link, request: PageRequest, services: Services): P
   return { link, statistics, series, earlier: await earlierClicks(statistics, series, Date.now()) }
 }
 
-function clicks(compared: readonly Compared[]): Html {
-  const [{ statistics, series }] = compared as [Compared]
+/** The chart begins with the oldest link. */
+async function clicks(compared: readonly Compared[]): Promise<Html> {
+  const [{ statistics }] = compared as [Compared]
+  const periods = await Promise.all(
+    compared.map(async ({ link, ...each }) => (await each.statistics.seriesSince(link.created_at, each.series))[1]),
+  )
+  const [period] = periods.sort((one, other) => one.range.from - other.range.from) as [Period]
+  const drawn = await Promise.all(compared.map((each) => each.statistics.seriesOf(period.range, period.interval)))
   const { reading, calendar } = statistics
   const time = Date.now()
   const ids = compared.map(({ link }) => link.id).join(',')
   const bar = periodBar({ reading, path: home, fixed: { ids }, file: `${home}/clicks.csv` })
   const chart = lineChart({
     title: 'Clicks over time',
-    ...statistics.axisOf(series, time, `${home}?ids=${ids}&`),
-    lines: compared.map(({ link, series: { buckets } }) => ({
+    ...statistics.axisOf(drawn[0] as Series, time, period, `${home}?ids=${ids}&`),
+    lines: compared.map(({ link }, at) => ({
       label: shortUrlText(link.short_url),
-      clicks: buckets.map((bucket) => bucket.clicks),
+      clicks: (drawn[at] as Series).buckets.map((bucket) => bucket.clicks),
     })),
   })
   const hasEarlier = compared.some(({ earlier }) => earlier !== null)

@@ -199,15 +199,15 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const hasClicks = await statistics.areWorthShowing()
     const [above, clicks] = await Promise.all([
       details?.(request, row, hasClicks) ?? null,
-      this.#clicksSection(statistics, hasClicks),
+      this.#clicksSection(statistics, row, hasClicks),
     ])
     const body = html`${above}${clicks}`
     return { ...shown, body, status: statistics.status }
   }
 
-  async #clicksSection(statistics: Statistics, hasClicks: boolean): Promise<Html> {
+  async #clicksSection(statistics: Statistics, { created_at }: Row, hasClicks: boolean): Promise<Html> {
     const parts = hasClicks
-      ? await Promise.all([clicksOverTime(statistics), topLinks(statistics), breakdownBars(statistics)])
+      ? await Promise.all([clicksOverTime(statistics, created_at), topLinks(statistics), breakdownBars(statistics)])
       : html`<p class="muted">No clicks in the last 12 months.</p>`
     return html`<section id="clicks"${attributes({ 'data-refresh': !hasClicks && this.#group.what !== 'tag', 'data-arrived': 'First click received' })}><h2>${this.#group.words.statistics}</h2>${parts}</section>`
   }

@@ -57,7 +57,9 @@ async function showLink(request: PageRequest, services: Services): Promise<PageC
   const isVisited = link.clicks > 0 || (await statistics.areWorthShowing())
   const [context, shown] = await Promise.all([
     contextOf(link, request.account, services),
-    isVisited ? Promise.all([clicksOverTime(statistics, link.clicks), breakdownBars(statistics)]) : null,
+    isVisited
+      ? Promise.all([clicksOverTime(statistics, link.created_at, link.clicks), breakdownBars(statistics)])
+      : null,
   ])
   const body = html`${detourSentence(link, context)}
 <div class="identity">${statistics.live('facts', linkFacts(link, context))}${qrSection(link, `${path}/qr`)}</div>

@@ -38,7 +38,7 @@ async function showOverview(request: PageRequest, services: Services): Promise<P
   const shown = { title: 'Overview', place: 'overview' } as const
   if (await statistics.areWorthShowing()) {
     const warning = await endingNotice(request, services)
-    const body = html`${warning}${await clicksSections(statistics)}`
+    const body = html`${warning}${await clicksSections(statistics, request.session.account.created_at)}`
     return { ...shown, action: newLink, body, status: statistics.status }
   }
   const [newest] = (await firstLinks(storage, account, { sort_by: 'id', sort: 'desc' })).rows
@@ -76,9 +76,9 @@ function waitingForFirstClick({ id, short_url: shortUrl, status }: Link): Html {
 <p>${shortUrlLink(shortUrl, `/app/links/${id}`)}</p>${next}</div></div></section>`
 }
 
-async function clicksSections(statistics: Statistics): Promise<Html> {
+async function clicksSections(statistics: Statistics, createdAt: string): Promise<Html> {
   const [overTime, top, groups, bars] = await Promise.all([
-    clicksOverTime(statistics),
+    clicksOverTime(statistics, createdAt),
     topLinks(statistics),
     groupBars(statistics),
     breakdownBars(statistics, ['countries', 'referrers']),

@@ -1,4 +1,4 @@
-import type { Calendar } from '../../analytics/calendar.ts'
+import { type Calendar, hourMs } from '../../analytics/calendar.ts'
 import type { Counts } from '../../analytics/statistics/series.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
@@ -8,18 +8,39 @@ import { comparisonText, earlierClicks } from './comparison.ts'
 import { periodBar } from './period-bar.ts'
 import type { Statistics } from './statistics.ts'
 
-/** Renders the period menu, the figures and the chart. `allTime` is the number of clicks in all periods, if known. */
-export async function clicksOverTime(statistics: Statistics, allTime?: number): Promise<Html> {
+/**
+ * Renders the period menu, the figures and the chart, which begins at the creation of the record. `createdAt` is RFC 3339,
+ * and `allTime` is the number of clicks in all periods, if known.
+ */
+export async function clicksOverTime(statistics: Statistics, createdAt: string, allTime?: number): Promise<Html> {
   const { reading, calendar, path } = statistics
+  const { period } = reading
   const time = Date.now()
-  const now = await statistics.seriesOf(reading.period.range, reading.period.interval)
+  const now = await statistics.seriesOf(period.range, period.interval)
   const earlier = await earlierClicks(statistics, now, time)
-  const axis = { ...statistics.axisOf(now, time), buckets: now.buckets }
-  const chart = areaChart({ ...axis, title: 'Clicks over time', before: earlier })
+  const [series, shown] = earlier === null ? await statistics.seriesSince(createdAt, now) : [now, period]
+  const axis = statistics.axisOf(series, time, shown)
+  const since = earlier === null && axis.interval === 'hour' ? hoursBefore(axis, Date.parse(createdAt)) : 0
+  const chart = areaChart({
+    ...axis,
+    title: 'Clicks over time',
+    before: earlier,
+    buckets: axis.buckets.slice(since),
+    localStarts: axis.localStarts.slice(since),
+    started: axis.started - since,
+  })
   const bar = periodBar({ reading, path, file: `${path}/clicks.csv` })
   const compared = comparisonText(statistics, earlier !== null)
   const totals = html`${figures(now.totals, earlier, allTime)}${compared}${uncounted(now.totals, earlier)}`
   return html`${statistics.live('period', bar)}${statistics.live('figures', totals)}${statistics.live('chart', chart)}<p class="muted small">Unique visitors are counted per link and day, and added up. ${timeZoneText(calendar)} <a href="/app/account">Change<span class="hidden-text"> the time zone</span></a></p>`
+}
+
+/** Returns the number of empty hours before a time in Unix milliseconds. At least two hours remain, which make a line. */
+function hoursBefore({ buckets, started }: ReturnType<Statistics['axisOf']>, ms: number): number {
+  const first = buckets.findIndex(
+    ({ start_at, clicks, bots, previews }) => clicks + bots + previews > 0 || Date.parse(start_at) + hourMs > ms,
+  )
+  return Math.max(0, Math.min(first, started - 2))
 }
 
 /** "Days and hours are in Europe/Berlin, since Nov 24, 2026." */

@@ -19,6 +19,7 @@ test('offers to open an active link without clicks, and explains the status of o
   }
 })
 
+const created = '2020-01-01T00:00:00.000Z'
 const [subject, facts] = [{ scope: 'account', id: 1 } as const, emptyDay()]
 for (let hour = 0; hour < 24; hour++) Object.assign(hourOf(facts, hour), { people: hour + 1, unique: 1 })
 const { hours } = encodeDay(facts)
@@ -52,7 +53,7 @@ test('the table adds up to the figures above it', async (t) => {
         ['30d', 'year'],
         ['12m', 'year'],
       ] as const) {
-        const shown = await clicksOverTime(statisticsOf({ period, compare }))
+        const shown = await clicksOverTime(statisticsOf({ period, compare }), created)
         assert.match(shown.text, /Unique visitors are counted per link and day, and added up\./)
         const [, figure] = shown.text.match(/title="([\d,]+) in the (?:previous period|same period last year)"/) ?? []
         const last = [...shown.text.matchAll(/<td>([\d,]*)<\/td><\/tr>/g)].map(([, clicks = '']) => clicks)
@@ -69,7 +70,7 @@ test('the table adds up to the figures above it', async (t) => {
 
 test('compares days by date: Feb 29 has no counterpart, and joins Feb 28 of the next year', async () => {
   const columnOf = async (from: string, to: string) => {
-    const shown = await clicksOverTime(statisticsOf({ from, to, compare: 'year' }))
+    const shown = await clicksOverTime(statisticsOf({ from, to, compare: 'year' }), created)
     return textsOf(shown, 'td').filter((_, place) => place % 5 === 4)
   }
   assert.deepEqual(await columnOf('2024-02-28', '2024-03-01'), ['300', '', '300', '600'])
@@ -103,10 +104,26 @@ for (const [title, query, options, expected] of [
 ] as const) {
   test(`says what the figures are compared with: ${title}`, async (t) => {
     t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-11-23T15:00:00Z') })
-    const shown = await clicksOverTime(statisticsOf(query, options))
+    const shown = await clicksOverTime(statisticsOf(query, options), created)
     const [sentence] = textsOf(shown, 'p').filter((text) => text.startsWith('vs.'))
     assert.equal(sentence?.replaceAll('\u2009', ' '), expected)
     assert.equal(shown.text.includes('class="change"'), expected?.includes('no comparison') === false)
+  })
+}
+
+for (const [title, period, firstDay, createdAt, rows, first] of [
+  ['with the record', '30d', today - 2, '2026-11-20T10:00:00Z', 4, 'Fri, Nov 20, 2026'],
+  ['with visits from before the record', '30d', today - 3, '2026-11-22T10:00:00Z', 4, 'Fri, Nov 20, 2026'],
+  ['by day in the first months', '12m', today - 9, '2026-11-14T10:00:00Z', 10, 'Sat, Nov 14, 2026'],
+  ['by hour in the first days', '30d', today, '2026-11-22T22:10:00Z', 18, 'Nov 22, 2026, 22:00'],
+  ['with the hour of the record', '1d', today + 1, '2026-11-23T12:10:00Z', 4, 'Nov 23, 2026, 12:00'],
+  ['with two hours at least', '1d', today + 1, '2026-11-23T14:50:00Z', 2, 'Nov 23, 2026, 14:00'],
+] as const) {
+  test(`begins a chart ${title}`, async (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-11-23T15:00:00Z') })
+    const shown = await clicksOverTime(statisticsOf({ period }, { firstDay }), createdAt)
+    const [, ...names] = textsOf(shown, 'tr').slice(0, -1)
+    assert.deepEqual([names.length, names[0]?.slice(0, first.length)], [rows, first])
   })
 }
 

@@ -1,5 +1,5 @@
 /** Statistics of a link, a domain, a space, a tag or the account over a period, as part of a page. */
-import { type Calendar, calendarOf } from '../../analytics/calendar.ts'
+import { type Calendar, calendarOf, dayOf } from '../../analytics/calendar.ts'
 import type { DayRange, Interval } from '../../analytics/statistics/day-range.ts'
 import type { Series } from '../../analytics/statistics/series.ts'
 import { seriesOf } from '../../analytics/statistics/statistics.ts'
@@ -19,6 +19,7 @@ import {
   namedPeriod,
   type Period,
   type PeriodReading,
+  periodSince,
   readPeriod,
 } from '../charts/period.ts'
 import { livePart, type Place } from '../frame.ts'
@@ -95,9 +96,22 @@ export class Statistics {
     return period
   }
 
+  /**
+   * Returns the clicks over time for a chart, and its period. It begins with the record or with its first visit, if there
+   * are visits from before. `series` has the whole period, and `createdAt` is RFC 3339.
+   */
+  async seriesSince(createdAt: string, series: Series, period = this.reading.period): Promise<[Series, Period]> {
+    const { buckets, localStarts } = series
+    const visited = localStarts[buckets.findIndex(({ clicks, bots, previews }) => clicks + bots + previews > 0)]
+    const created = this.calendar.dayOf(Date.parse(createdAt))
+    const shorter = periodSince(period, visited === undefined ? created : Math.min(created, dayOf(visited)))
+    if (shorter === period) return [series, period]
+    // The days of a month show which of them is the first.
+    return this.seriesSince(createdAt, await this.seriesOf(shorter.range, shorter.interval), shorter)
+  }
+
   /** Returns the axis of a chart. `page` is the URL of the page about a bucket, without the query of the bucket. */
-  axisOf(series: Series, now: number, page = `${this.path}?`) {
-    const { period } = this.reading
+  axisOf(series: Series, now: number, period: Period, page = `${this.path}?`) {
     const { interval } = period
     return {
       buckets: series.buckets,
