@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { stableLifeMs } from '../src/process/workers.ts'
 import { sendRequest } from './client.ts'
 import {
@@ -142,4 +143,37 @@ test('loses no acknowledged write when a worker is killed, doubles the pause of 
   assert.equal(stdout.match(/"msg":"stopped"/g)?.length, workers)
   using database = new DatabaseSync(file)
   assert.equal(database.prepare('select base_url from instance').get()?.base_url, server.url)
+})
+
+describe('suspended processes', { concurrency: true, skip: process.platform === 'win32' }, () => {
+  const startWorkers = async (t: TestContext) => {
+    const server = await startServer(t, { ...newDatabase(t).variables, WORKERS: String(workers) })
+    return { server, pids: (await untilAnswered(server, workers)) as [number, number] }
+  }
+
+  test('kills and replaces a worker that does not respond', async (t) => {
+    const { server, pids } = await startWorkers(t)
+    const [stopped] = pids
+    process.kill(stopped, 'SIGSTOP')
+    await server.said(new RegExp(`"worker":${stopped},"msg":"worker does not respond; killing it"`))
+    await server.said(new RegExp(`"worker":${stopped},"code":null,"signal":"SIGKILL"`))
+    assert.equal((await untilAnswered(server, workers + 1)).length, workers + 1)
+    const { code, stdout } = await server.end('SIGTERM')
+    assert.equal(code, 0)
+    assert.equal(stdout.match(/does not respond/g)?.length, 1)
+  })
+
+  test('spares the workers after the supervisor was suspended for longer than they may be', async (t) => {
+    const { server, pids } = await startWorkers(t)
+    server.child.kill('SIGSTOP')
+    await wait(12_000)
+    server.child.kill('SIGCONT')
+    process.kill(pids[0], 'SIGKILL')
+    await server.said(new RegExp(`"worker":${pids[0]},.*"msg":"worker died; replacing it"`))
+    await untilAnswered(server, workers + 1)
+    const { code, stdout } = await server.end('SIGTERM')
+    assert.equal(code, 0)
+    assert.doesNotMatch(stdout, /does not respond/)
+    assert.match(stdout, new RegExp(`"pid":${pids[1]},.*"msg":"stopped"`))
+  })
 })

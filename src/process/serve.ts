@@ -13,7 +13,7 @@ import { greet, greeting, type Listeners, startupFields } from './greeting.ts'
 import { ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { stopOnSignals } from './shutdown.ts'
-import { listenersOfWorkers, type Ports, superviseWorkers } from './workers.ts'
+import { answerPings, listenersOfWorkers, type Ports, superviseWorkers } from './workers.ts'
 
 /** Whether this is the only process that serves requests, or the first worker. */
 const isFirst = cluster.isPrimary || cluster.worker?.id === 1
@@ -87,10 +87,12 @@ async function listenAll({ listeners }: Config, app: App): Promise<Listeners> {
   return listening as Listeners
 }
 
-/** Sends the ports to the supervisor, if there is one. */
+/** Sends the ports to the supervisor, if there is one. It then expects answers to its pings. */
 function reportPorts(listeners: Listeners): void {
+  if (!cluster.isWorker) return
+  answerPings()
   const ports = Object.fromEntries(Object.entries(listeners).map(([name, { port }]) => [name, port]))
-  if (cluster.isWorker) process.send?.(ports satisfies Ports)
+  process.send?.(ports satisfies Ports)
 }
 
 /** Stores the server's addresses for the command line. With a read-only database, logs a warning instead. */

@@ -8,6 +8,11 @@ const minPauseMs = 100
 const maxPauseMs = 30_000
 export const stableLifeMs = 10_000
 
+/** The time between two pings of a worker. Milliseconds. */
+const pingEveryMs = 1_000
+/** A worker that leaves this many pings without an answer is killed. */
+const maxUnanswered = 10
+
 /** The ports that a worker sends to the supervisor when it listens. */
 export type Ports = Readonly<Partial<Record<ListenerName, number>>>
 
@@ -32,11 +37,19 @@ export async function superviseWorkers(listeners: readonly ListenerConfig[], wor
   for (let slot = 1; slot < workers; slot++) supervisor.start(slot)
 }
 
+/** Answers the pings of the supervisor as long as the event loop of this worker runs. */
+export function answerPings(): void {
+  // The supervisor may have ended.
+  process.on('message', () => process.send?.('pong', undefined, undefined, () => undefined))
+}
+
 interface WorkerState {
   /** The slot, from 0. A replacement gets the same slot. */
   readonly slot: number
   readonly startedAt: number
   isListening: boolean
+  /** The pings since the last message of the worker. */
+  unanswered: number
 }
 
 class Supervisor {
@@ -55,8 +68,9 @@ class Supervisor {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#stop(signal))
     cluster.on('message', ({ id }) => {
       const state = this.#running.get(id)
-      if (state !== undefined) state.isListening = true
+      if (state !== undefined) Object.assign(state, { isListening: true, unanswered: 0 })
     })
+    setInterval(() => this.#pingAll(), pingEveryMs).unref()
     cluster.on('exit', (worker, code, signal) => this.#ended(worker, code, signal))
   }
 
@@ -81,8 +95,27 @@ class Supervisor {
       return variable(`${listener.prefix}PORT`, port ?? portOf(listener, slot))
     })
     const worker = cluster.fork(Object.assign({}, ...ports, variable('WORKERS', 1)))
-    this.#running.set(worker.id, { slot, startedAt: performance.now(), isListening: false })
+    this.#running.set(worker.id, { slot, startedAt: performance.now(), isListening: false, unanswered: 0 })
     return worker
+  }
+
+  /**
+   * Pings the listening workers, because a migration may block those that start. Kills workers that don't respond. Counting
+   * pings, not time, spares the workers when this process or the machine was suspended.
+   */
+  #pingAll(): void {
+    for (const worker of Object.values(cluster.workers ?? {})) {
+      if (worker === undefined) continue
+      const state = this.#running.get(worker.id)
+      if (!state?.isListening) continue
+      if (state.unanswered === maxUnanswered) {
+        this.#log.logger.error({ worker: worker.process.pid }, 'worker does not respond; killing it')
+        worker.process.kill('SIGKILL')
+      } else {
+        worker.send('ping', () => undefined)
+      }
+      state.unanswered += 1
+    }
   }
 
   #ended(worker: Worker, code: number | null, signal: string | null): void {
