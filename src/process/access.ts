@@ -7,7 +7,7 @@ import { signInUrl } from '../sessions/token.ts'
 import type { Db } from '../storage/port.ts'
 import { program } from '../version.ts'
 
-interface FirstAccess {
+export interface FirstAccess {
   readonly account: number
   /** The API key with every scope; null if the operator chose the key. */
   readonly secret: string | null

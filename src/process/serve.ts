@@ -8,7 +8,7 @@ import { Failure, StartupFailure } from '../errors.ts'
 import { type InstanceAddresses, storeAddresses } from '../instance/store.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
-import { createFirstAccess, findAccess, registerKey } from './access.ts'
+import { createFirstAccess, type FirstAccess, findAccess, registerKey } from './access.ts'
 import { greet, greeting, type Listeners, startupFields } from './greeting.ts'
 import { ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
@@ -48,16 +48,10 @@ async function start(): Promise<void> {
     // BOOTSTRAP_KEY must work from the first request on. A generated key is created when it can be printed.
     const registered = isFirst ? await registerKey(storage, config.bootstrapKey, logger) : undefined
     const listeners = await listenAll(config, app)
-    const { api, redirect } = listeners
     if (isFirst) {
       // Other workers start when they know the ports, so their lines come later.
       await log.announce(startupFields(listeners, config.storage))
-      const baseUrl = config.baseUrl ?? api.url
-      await recordAddresses(storage, { short_url: config.shortUrl, base_url: baseUrl }, logger)
-      const first = registered ?? (await createFirstAccess(storage))
-      const access = await findAccess(storage, first, baseUrl)
-      greet(greeting({ api, redirect, dashboard: `${baseUrl}/app`, storage: config.storage, access }), logger)
-      for (const warning of config.warnings) logger.warn(warning)
+      await greetOperator(config, storage, { listeners, registered, logger })
     }
     reportPorts(listeners)
     storage.start((error) => logger.warn({ err: error }, 'search index unusable; searches are slower'))
@@ -72,6 +66,24 @@ async function start(): Promise<void> {
     await storage.close()
     throw error
   }
+}
+
+interface Started {
+  readonly listeners: Listeners
+  /** The access that `BOOTSTRAP_KEY` has created. */
+  readonly registered: FirstAccess | undefined
+  readonly logger: Logger
+}
+
+/** Stores the addresses, creates the first access, and prints both and the warnings. */
+async function greetOperator(config: Config, storage: Storage, { listeners, registered, logger }: Started) {
+  const baseUrl = config.baseUrl ?? listeners.api.url
+  await recordAddresses(storage, { short_url: config.shortUrl, base_url: baseUrl }, logger)
+  const access = await findAccess(storage, registered ?? (await createFirstAccess(storage)), baseUrl)
+  const dashboard = `${baseUrl}/app`
+  const { api, redirect } = listeners
+  greet(greeting({ api, redirect, dashboard, storage: config.storage, access }), logger)
+  for (const warning of config.warnings) logger.warn(warning)
 }
 
 /** Starts the enabled listeners in order. */
