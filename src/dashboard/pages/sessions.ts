@@ -69,7 +69,7 @@ function newLinkPage(state: FormState): PageContent {
     help: 'The person who gets the link, such as Ana. Their session and the API keys that they create show this name.',
     hasFocus: true,
   })
-  const access = html`<p>A sign-in link gives full access to this account: to all links, statistics, API keys and sessions. To take the access away, end the session.</p>`
+  const access = html`<p>A sign-in link gives full access to this account: to all links, statistics, API keys and sessions. To take it away, end all sessions of this person, and revoke the API keys that they created or know.</p>`
   const body = newRecordForm(home, 'Create sign-in link', html`${access}${state.withErrors(name)}`)
   return { title: 'New sign-in link', place: 'sessions', body }
 }
