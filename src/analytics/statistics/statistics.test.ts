@@ -58,7 +58,7 @@ test('accepts no links, many links and any range', async () => {
   assert.equal((await dailyClicksOf(db, account, [], range)).size, 0)
 })
 
-test('adds up the clicks of each domain and space over the days of a range, without those of other accounts', async () => {
+test('adds up the clicks on each domain and space within a range, and ignores other accounts', async () => {
   const [own, other] = [await newPlace(app), await newPlace(app)]
   const spaces = [await own.stored('/spaces', { name: 'Print' }), await own.stored('/spaces', { name: 'Idle' })]
   const id = spaces[0].id as number
