@@ -1,6 +1,6 @@
 /** Clients that code generators write from the served document compile, and work against the real server. */
 import assert from 'node:assert/strict'
-import { cpSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startApp } from './app.ts'
@@ -9,8 +9,8 @@ import { newFolder, startProgram } from './processes.ts'
 import { repository, typeChecker } from './scripts.ts'
 
 const compilerOptions = {
-  ...{ target: 'esnext', module: 'nodenext', lib: ['esnext', 'dom'], types: ['node'], noEmit: true },
-  ...{ strict: true, exactOptionalPropertyTypes: true, allowImportingTsExtensions: true, skipLibCheck: true },
+  ...{ target: 'esnext', module: 'nodenext', lib: ['esnext', 'dom'], types: ['node'], rootDir: '.', outDir: 'out' },
+  ...{ strict: true, exactOptionalPropertyTypes: true, rewriteRelativeImportExtensions: true, skipLibCheck: true },
 }
 
 /** Keeps the generators from asking the network for anything but the document. */
@@ -18,33 +18,31 @@ const quiet = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true'
 
 const { origin, key } = await startApp()
 
-test('clients of openapi-typescript, with its default options, and orval, from JSON bodies, store, list, update and delete', async (t) => {
+test('clients of openapi-fetch, orval and swagger-typescript-api store, list, update and delete', async (t) => {
   const folder = newProject(t)
-  await node(t, folder, [
-    join(repository, 'node_modules/openapi-typescript/bin/cli.js'),
-    `${origin}/openapi.json`,
-    ...['--output', 'openapi-typescript.ts'],
-  ])
-  const config = {
-    input: `${origin}/openapi.json?bodies=json`,
-    output: { target: 'orval.ts', client: 'fetch', baseUrl: { getBaseUrlFromSpecification: true } },
-  }
-  writeFileSync(join(folder, 'orval.config.mjs'), `export default ${JSON.stringify({ waymark: config })}`)
-  await node(t, folder, [join(repository, 'node_modules/orval/dist/bin/orval.mjs'), '--config', 'orval.config.mjs'])
-  assert.deepEqual(
-    readdirSync(folder).filter((name) => name.endsWith('.ts')),
-    ['openapi-fetch.ts', 'openapi-typescript.ts', 'orval-fetch.ts', 'orval.ts'],
-  )
+  const document = `${origin}/openapi.json`
+  const generate = (tool: string, ...options: string[]) =>
+    node(t, folder, [join(repository, 'node_modules', tool), ...options])
+  await generate('openapi-typescript/bin/cli.js', document, '--output', 'openapi-typescript.ts')
+  await generate('swagger-typescript-api/dist/cli.mjs', 'generate', '--path', document)
+  await generate('orval/dist/bin/orval.mjs', '--input', document, '--output', 'orval-client.ts')
+  // The configuration in docs/api.md.
+  const fetchClient = { target: 'orval-fetch-client.ts', client: 'fetch', baseUrl: origin }
+  const config = `export default ${JSON.stringify({ waymark: { input: document, output: fetchClient } })}`
+  writeFileSync(join(folder, 'orval.config.mjs'), config)
+  await generate('orval/dist/bin/orval.mjs', '--config', 'orval.config.mjs')
   await node(t, folder, [typeChecker, '--project', folder, '--singleThreaded'])
   for (const [program, domain] of Object.entries({
-    'openapi-fetch.ts': 'fetch.example',
-    'orval-fetch.ts': 'orval.example',
+    'openapi-fetch.js': 'fetch.example',
+    'orval.js': 'axios.example',
+    'orval-fetch.js': 'orval.example',
+    'swagger-typescript-api.js': 'swagger.example',
   })) {
-    assertWorks(JSON.parse(await node(t, folder, [program], { URL: origin, KEY: key })), domain)
+    assertWorks(JSON.parse(await node(t, folder, [join('out', program)], { URL: origin, KEY: key })), domain)
   }
 })
 
-/** A folder with both programs, where packages are found and the compiler checks every file. */
+/** Returns a new folder with the programs, where packages are found and the compiler checks every file. */
 function newProject(t: TestContext): string {
   const folder = newFolder(t)
   cpSync(join(repository, 'test/generated-clients'), folder, { recursive: true })
@@ -66,20 +64,27 @@ function assertWorks(answers: Json, name: string): void {
   const statusOf = ([answer, { status }]: [string, Json]) => [answer, status]
   assert.deepEqual(Object.fromEntries(Object.entries<Json>(answers).map(statusOf)), {
     ...{ domain: 201, stored: 201, listed: 200, updated: 200, refused: 422, deleted: 204, missing: 404 },
-    ...{ updatedDomain: 200, deletedDomain: 204, listedDomains: 200 },
+    ...{ bulk: 200, bulkDeleted: 200, updatedDomain: 200, deletedDomain: 204 },
   })
-  const { domain, stored, listed, updated, refused, missing, updatedDomain, listedDomains } = answers
+  const { domain, stored, listed, updated, refused, missing, bulk, bulkDeleted, updatedDomain } = answers
   assert.equal(domain.body.data.name, name)
   const link = stored.body.data
-  const { alias, url, disabled, forward_query, redirect_status } = link
-  assert.deepEqual([alias, url], ['summer', 'https://acme.com/summer'])
-  assert.deepEqual([disabled, forward_query, redirect_status], [false, false, 302])
+  const { alias, url, disabled, redirect_status, clicks_limit, tags } = link
+  assert.deepEqual([alias, url, clicks_limit, tags], ['summer', 'https://acme.com/summer', 5, ['Summer']])
+  assert.deepEqual([disabled, redirect_status], [false, 302])
   assert.deepEqual(listed.body.data, [link])
   const { updated_at } = updated.body.data
-  const changes = { title: 'Sale', disabled: true, status: 'disabled', redirect_status: 301, updated_at }
-  assert.deepEqual(updated.body.data, { ...link, ...changes })
+  const changes = {
+    title: 'Sale',
+    disabled: true,
+    status: 'disabled',
+    redirect_status: 301,
+    clicks_limit: null,
+    tags: [],
+  }
+  assert.deepEqual(updated.body.data, { ...link, ...changes, updated_at })
   assert.deepEqual(Object.keys(refused.body.errors), ['url'])
   assert.equal(missing.body.code, 'not_found')
+  assert.deepEqual([bulk.body.data[0].status, bulkDeleted.body.data[0].status], [201, 204])
   assert.equal(updatedDomain.body.data.homepage_url, 'https://acme.com')
-  assert.deepEqual(listedDomains.body.data, [])
 }

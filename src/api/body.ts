@@ -50,7 +50,8 @@ const parsers = {
   'text/csv': parseTable,
 } as const satisfies Readonly<Record<MediaType, Parse>>
 
-const usualMedia: readonly MediaType[] = ['application/x-www-form-urlencoded', 'application/json']
+/** The media types of a body, unless it names others. */
+export const usualMedia: readonly MediaType[] = ['application/x-www-form-urlencoded', 'application/json']
 
 export function unsupported(reason: string, media = usualMedia): Failure {
   return new Failure('unsupported_media_type', `${reason} Send ${media.join(' or ')}, in UTF-8.`)

@@ -5,7 +5,6 @@ import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:ht
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { startApp, type TestApp } from '../../test/app.ts'
-import type { Json } from '../../test/client.ts'
 import { operations } from '../app/api.ts'
 import { failures } from '../http/failures.ts'
 import { openApiDocument } from './openapi/document.ts'
@@ -28,41 +27,8 @@ test('200 with the document for the requested address, without a key', async () 
   const elsewhere = await app.send('GET', '/openapi.json', { key: null, headers: { host: 'links.example.com' } })
   assert.equal(elsewhere.body.servers[0].url, 'http://links.example.com')
   assert.notEqual(elsewhere.headers.etag, headers.etag)
-})
-
-test('200 with JSON bodies only for bodies=json, and with every body for bodies=all', async () => {
-  const { status, body } = await app.send('GET', '/openapi.json?bodies=json', { key: null })
-  assert.equal(status, 200)
-  assert.deepEqual(body, JSON.parse(JSON.stringify(openApiDocument(operations, app.origin, 'json'))))
-  const requestBodies = Object.values<Json>(body.paths).flatMap((path) =>
-    Object.values<Json>(path).flatMap(({ requestBody }) => requestBody ?? []),
-  )
-  assert.ok(requestBodies.length > 0)
-  for (const { content } of requestBodies) assert.deepEqual(Object.keys(content), ['application/json'])
-  assert.deepEqual(
-    Object.keys(body.components.schemas).filter((name) => name.endsWith('Form')),
-    [],
-  )
-  const all = await app.send('GET', '/openapi.json', { key: null })
-  for (const path of ['/openapi.json?bodies=all', '/openapi.json?bodies=', '/openapi.json?v=1']) {
-    const { headers, text } = await app.send('GET', path, { key: null })
-    assert.deepEqual([headers.etag, text], [all.headers.etag, all.text], path)
-  }
-})
-
-test('422 for an unknown value of bodies, and for two values', async () => {
-  for (const [query, code] of [
-    ['bodies=form', 'not_allowed'],
-    ['bodies=JSON', 'not_allowed'],
-    ['bodies=json&bodies=json', 'not_single'],
-  ] as const) {
-    const { status, body } = await app.send('GET', `/openapi.json?${query}`, { key: null })
-    assert.equal(status, 422, query)
-    assert.deepEqual(
-      body.violations.map((violation: Json) => [violation.field, violation.code]),
-      [['bodies', code]],
-    )
-  }
+  // Unknown parameters are ignored, as everywhere outside the API.
+  assert.equal((await app.send('GET', '/openapi.json?bodies=json', { key: null })).headers.etag, headers.etag)
 })
 
 test('200 with the document for any number of addresses, compressed only for the first few', async () => {
@@ -159,7 +125,7 @@ test('shows every operation, parameter and field of the document in the referenc
     assert.ok(ids.includes(target), `#${target} is not on the page`)
 })
 
-for (const path of ['/docs', '/docs/static/reference.js', '/openapi.json', '/openapi.json?bodies=json']) {
+for (const path of ['/docs', '/docs/static/reference.js', '/openapi.json']) {
   test(`200 with ${path}, then 304 while it is the same, and 412 for any other`, async () => {
     const first = await get(app, path, { 'x-request-id': 'mine' })
     assert.equal(first.status, 200)

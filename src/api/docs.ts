@@ -4,7 +4,6 @@ import type { Exchange, Outcome } from '../http/exchange.ts'
 import { addHeader, send } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import { plainContent, type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
-import { type Bodies, documentQuery } from './openapi/schemas.ts'
 import type { Operation } from './operations.ts'
 import type { ReferenceFiles } from './reference/page.ts'
 import type { PublicAddress } from './routes.ts'
@@ -22,36 +21,28 @@ const json = 'application/json; charset=utf-8'
  * the first request.
  */
 export function documents(routes: Router, operations: readonly Operation[], address: PublicAddress): void {
-  const texts = new Map<Bodies, Promise<string>>()
+  const texts = new Map<'document', Promise<string>>()
   const compressed = new Map<string, Promise<StaticContent>>()
   const references = new Map<'reference', Promise<ReferenceFiles>>()
   const manuals = new Map<string, Promise<StaticContent>>()
 
-  const textOf = (bodies: Bodies) =>
-    cached(texts, bodies, async () => {
+  const documentText = () =>
+    cached(texts, 'document', async () => {
       const { openApiDocument } = await import('./openapi/document.ts')
-      return JSON.stringify(openApiDocument(operations, urlPlaceholder, bodies))
+      return JSON.stringify(openApiDocument(operations, urlPlaceholder))
     })
 
   /** `url` is part of the document, because generated clients need an absolute URL. */
-  async function documentFor(url: string, bodies: Bodies): Promise<StaticContent> {
-    const text = (await textOf(bodies)).replace(urlPlaceholder, url)
-    const name = `${bodies} ${url}`
-    if (!compressed.has(name) && compressed.size >= maxDocuments) return plainContent(json, text)
-    return cached(compressed, name, () => staticContent(json, text))
-  }
-
-  async function sendDocument(exchange: Exchange): Promise<Outcome> {
-    // Unknown parameters are ignored, as everywhere outside the API.
-    const { bodies } = exchange.query
-    const query = documentQuery.check({ bodies })
-    return query instanceof Failure ? query : sendStatic(exchange, await documentFor(address(exchange), query.bodies))
+  async function documentFor(url: string): Promise<StaticContent> {
+    const text = (await documentText()).replace(urlPlaceholder, url)
+    if (!compressed.has(url) && compressed.size >= maxDocuments) return plainContent(json, text)
+    return cached(compressed, url, () => staticContent(json, text))
   }
 
   const reference = () =>
     cached(references, 'reference', async () => {
       const { referenceFiles } = await import('./reference/page.ts')
-      return referenceFiles(await textOf('json'))
+      return referenceFiles(await documentText())
     })
 
   /** Without a file, the failure is `route_not_found`. */
@@ -62,7 +53,7 @@ export function documents(routes: Router, operations: readonly Operation[], addr
     return sendStatic(exchange, file)
   }
 
-  routes.add('GET', '/openapi.json', sendDocument)
+  routes.add('GET', '/openapi.json', async (exchange) => sendStatic(exchange, await documentFor(address(exchange))))
   routes.add('GET', '/docs', async (exchange) => {
     // The page has a single URL, so that an API key in a query does not stay in the address bar.
     if (exchange.target.includes('?')) return redirect(exchange)

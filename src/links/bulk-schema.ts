@@ -235,7 +235,7 @@ export const deleteLinks = operationOf({
   path: '/links/bulk/delete',
   summary: 'Delete many links',
   description: 'Deletes up to 1,000 links permanently.',
-  body: { name: 'DeleteLinks', form: deletionForm, example: { ids: '1,2' } },
+  body: { name: 'DeleteLinks', form: deletionForm, example: { ids: [1, 2] } },
   refused: { ids: '' },
   row: { index: 0, id: 1, status: 204 },
 })

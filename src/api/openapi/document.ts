@@ -8,14 +8,14 @@ import { idempotencyKeyPattern } from '../idempotency.ts'
 import { apiPrefix, type Operation, type Success } from '../operations.ts'
 import { headerReferences, headers, notModified, onApiAnswers, optionalHeaders } from './headers.ts'
 import { failuresAnywhere, problemExamples, problemReferences, problemResponses, problemSchemas } from './problems.ts'
-import { type Bodies, queryParameters, reference, requestBody, type Schema, Schemas } from './schemas.ts'
+import { queryParameters, reference, requestBody, type Schema, Schemas } from './schemas.ts'
 import { servicePaths, serviceSchemas, serviceTag } from './service.ts'
 
 /** Returns the OpenAPI 3.1 document. `url` is the absolute URL of the instance, without a trailing slash. */
-export function openApiDocument(operations: readonly Operation[], url: string, bodies: Bodies = 'all'): object {
+export function openApiDocument(operations: readonly Operation[], url: string): object {
   const schemas = new Schemas({ ...problemSchemas, ...serviceSchemas })
   const examples = problemExamples(operations)
-  const paths = { ...pathItems(operations, schemas, bodies), ...servicePaths }
+  const paths = { ...pathItems(operations, schemas), ...servicePaths }
   const tags = [...new Map(operations.map(({ tag }) => [tag.name, tag])).values()]
   return {
     openapi: '3.1.0',
@@ -36,7 +36,7 @@ export function openApiDocument(operations: readonly Operation[], url: string, b
       headers,
       examples,
       responses: problemResponses(examples),
-      schemas: schemas.components(),
+      ...schemas.components(),
     },
   }
 }
@@ -101,17 +101,17 @@ const failuresBehindKeys: readonly ApiErrorCode[] = [
   'database_unavailable',
 ]
 
-function pathItems(operations: readonly Operation[], schemas: Schemas, bodies: Bodies): Record<string, object> {
+function pathItems(operations: readonly Operation[], schemas: Schemas): Record<string, object> {
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations) {
     const path = apiPrefix + operation.path.replace(/:(\w+)/g, '{$1}')
     paths[path] ??= {}
-    paths[path][operation.method.toLowerCase()] = operationObject(operation, schemas, bodies)
+    paths[path][operation.method.toLowerCase()] = operationObject(operation, schemas)
   }
   return paths
 }
 
-function operationObject(operation: Operation, schemas: Schemas, bodies: Bodies): object {
+function operationObject(operation: Operation, schemas: Schemas): object {
   const { id, tag, summary, description, scope, query, body, headers = [], method, success, failures } = operation
   const hasId = operation.path.includes('/:id')
   const isConditional = method === 'GET' && headers.includes('If-None-Match')
@@ -127,7 +127,8 @@ function operationObject(operation: Operation, schemas: Schemas, bodies: Bodies)
       ...headers.map((name) => reference('parameters', name)),
       reference('parameters', 'RequestId'),
     ],
-    ...(body && { requestBody: requestBody(operation, body, schemas, bodies) }),
+    // swagger-typescript-api sends no Content-Type with a body that is a component, unless it has this extension.
+    ...(body && { requestBody: requestBody(body, schemas), 'x-contentType': 'application/json' }),
     responses: {
       [success.status]: successResponse(success, schemas),
       ...(isConditional && { 304: notModified([...onApiAnswers, 'ETag']) }),
@@ -245,7 +246,6 @@ Pages of other origins may use the API if the operator lists their origin in \`C
 
 ## Code generators
 
-\`/openapi.json\` describes request bodies as forms and as JSON, with every accepted spelling. openapi-typescript and most other generators
-read it with their default options. Some generators, such as orval, can't handle two media types in one body. Give them
-\`/openapi.json?bodies=json\`, which describes the same operations with JSON bodies only, and each field with its JSON type.
+\`/openapi.json\` describes every operation in OpenAPI 3.1. Each body is described first as JSON, with the JSON type of each field, and then
+as a form. For TypeScript, openapi-typescript, orval, swagger-typescript-api and others read it with their default options.
 `.trim()

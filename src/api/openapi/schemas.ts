@@ -1,31 +1,20 @@
-import { type Field, type Form, form, optional } from '../../forms/form.ts'
+import type { Field, Form } from '../../forms/form.ts'
 import type { TSchema } from '../../forms/json-schema.ts'
-import { oneOf } from '../../forms/rules.ts'
-import type { Body, MediaType, Operation } from '../operations.ts'
+import { usualMedia } from '../body.ts'
+import type { Body, MediaType } from '../operations.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
 
-export function reference(kind: 'headers' | 'examples' | 'parameters' | 'responses' | 'schemas', name: string): Schema {
+type Component = 'headers' | 'examples' | 'parameters' | 'requestBodies' | 'responses' | 'schemas'
+
+export function reference(kind: Component, name: string): Schema {
   return { $ref: `#/components/${kind}/${name}` }
 }
 
-/** How the document describes request bodies: forms and JSON, or only JSON with native values. */
-export type Bodies = 'all' | 'json'
-
-/** The query of `/openapi.json`. */
-export const documentQuery = form<{ readonly bodies: Bodies }>({
-  bodies: optional(
-    oneOf(
-      ['all', 'json'],
-      'The description of request bodies. `all`: forms and JSON, with every accepted spelling. `json`: JSON only, with native values, for code generators that cannot handle two media types in one body.',
-    ),
-    'all',
-  ),
-})
-
-/** Collects the named schemas of the document while the rest is built. */
+/** Collects the named schemas and request bodies of the document while the rest is built. */
 export class Schemas {
   readonly #named: Map<string, Schema>
+  readonly #bodies = new Map<string, Schema>()
 
   constructor(named: Readonly<Record<string, Schema>>) {
     this.#named = new Map(Object.entries(named))
@@ -50,8 +39,14 @@ export class Schemas {
     return reference('schemas', name)
   }
 
-  components(): Schema {
-    return Object.fromEntries([...this.#named].sort(([a], [b]) => (a < b ? -1 : 1)))
+  body(name: string, body: Schema): Schema {
+    this.#bodies.set(name, body)
+    return reference('requestBodies', name)
+  }
+
+  components() {
+    const sorted = (map: Map<string, Schema>) => Object.fromEntries([...map].sort(([a], [b]) => (a < b ? -1 : 1)))
+    return { requestBodies: sorted(this.#bodies), schemas: sorted(this.#named) }
   }
 }
 
@@ -72,66 +67,54 @@ export function queryParameters(query: Form<unknown>, schemas: Schemas): object[
   })
 }
 
-/** Describes a request body. JSON and forms have different schemas, because forms have no null and no numbers. */
-export function requestBody({ method }: Operation, body: Body, schemas: Schemas, bodies: Bodies): object {
-  const { name, example, media } = body
-  const inMedia = (schemaName: string, alternatives: Alternatives) => ({
-    schema: schemas.named(schemaName, bodySchema(body, schemas, alternatives)),
-    example,
-  })
-  const accepts = (type: MediaType) => media === undefined || media.includes(type)
-  const content =
-    bodies === 'json'
-      ? { 'application/json': inMedia(name, inNativeJson) }
-      : {
-          ...(accepts('application/x-www-form-urlencoded') && {
-            'application/x-www-form-urlencoded': inMedia(`${name}Form`, inForms),
-          }),
-          'application/json': inMedia(name, inJson),
-          ...(media?.includes('text/csv') && { 'text/csv': { schema: { type: 'string' } } }),
-        }
-  return { required: method === 'POST', content }
+/**
+ * Describes a request body as a component, and returns a reference to it. JSON is first, because code generators read the
+ * first media type. Without the component, orval sends no Content-Type if there are two media types.
+ */
+export function requestBody(body: Body, schemas: Schemas): Schema {
+  const { name, form, example, media = usualMedia } = body
+  const ofForm = { form, example: mapValues(example, textOf) }
+  const contents: readonly (readonly [MediaType, () => object])[] = [
+    ['application/json', () => ({ schema: schemas.named(name, bodySchema(body, schemas, inJson)), example })],
+    [
+      'application/x-www-form-urlencoded',
+      () => ({ schema: schemas.named(`${name}Form`, bodySchema(ofForm, schemas, inForms)), example: ofForm.example }),
+    ],
+    ['text/csv', () => ({ schema: { type: 'string' } })],
+  ]
+  const accepted = contents.filter(([type]) => media.includes(type))
+  const required = Object.values<Field<unknown>>(form.fields).some((field) => field.required)
+  const content = Object.fromEntries(accepted.map(([type, describe]) => [type, describe()]))
+  return schemas.body(name, { required, content })
 }
 
-/** Returns the alternatives to the value of a field in a media type. */
-type Alternatives = (field: Field<unknown>, value: Schema) => readonly Schema[]
+/** Returns the schema of a field's values in a media type. `value` is the schema without their spellings. */
+type Spelling = (field: Field<unknown>, value: Schema) => Schema
+
+/** The API also accepts the text of a form in JSON, but orval fails if a field accepts both `301` and `"301"`. */
+const inJson: Spelling = ({ acceptsEmpty }, value) => withAlternatives(value, acceptsEmpty ? [{ type: 'null' }] : [])
 
 const oneOfTexts = (...values: readonly string[]): Schema => ({ type: 'string', enum: values })
-const none: Schema = { type: 'null' }
 
-const inForms: Alternatives = ({ boolean, list, acceptsEmpty }) => [
-  ...(boolean ? [oneOfTexts('1', '0')] : []),
-  ...(acceptsEmpty && !list ? [oneOfTexts('')] : []),
-]
-
-/** A list as text, with commas between the values. */
-const commaSeparated: Schema = { type: 'string' }
-
-const inJson: Alternatives = ({ boolean, list, number, acceptsEmpty }, value) => [
-  ...(list ? [commaSeparated] : []),
-  ...(boolean ? booleanSpellings : number ? [asText(value)] : []),
-  ...(list ? [none] : acceptsEmpty ? [oneOfTexts(''), none] : []),
-]
-
-/** Some code generators fail if a field accepts both `301` and `"301"`. */
-const inNativeJson: Alternatives = ({ acceptsEmpty }) => (acceptsEmpty ? [none] : [])
-
-const booleanSpellings = [{ type: 'integer', enum: [1, 0] }, oneOfTexts('true', 'false', '1', '0')]
-
-/** An integer in canonical decimal form. A pattern limits its number of digits instead of its value. */
-function asText({ enum: values, maximum }: Schema): Schema {
-  if (Array.isArray(values)) return oneOfTexts(...values.map(String))
-  return { type: 'string', pattern: `^[1-9][0-9]{0,${String(maximum).length - 1}}$` }
+/** Lists in forms have commas between the values. */
+const inForms: Spelling = ({ boolean, list, acceptsEmpty }, value) => {
+  if (list) return withAlternatives({ type: 'string', description: value.description }, [])
+  return withAlternatives(value, [
+    ...(boolean ? [oneOfTexts('1', '0')] : []),
+    ...(acceptsEmpty ? [oneOfTexts('')] : []),
+  ])
 }
 
-function bodySchema({ form, example }: Body, schemas: Schemas, alternatives: Alternatives): Schema {
+/** Returns the value in a form. */
+function textOf(value: unknown): unknown {
+  return Array.isArray(value) ? value.join(',') : value
+}
+
+function bodySchema({ form, example }: Pick<Body, 'form' | 'example'>, schemas: Schemas, spelling: Spelling): Schema {
   const fields = Object.entries<Field<unknown>>(form.fields)
   const own = fields.map(([name, field]) => {
-    const published = schemas.published(field.schema)
-    const isText = field.list === true && alternatives === inForms
-    const value = isText ? { ...commaSeparated, description: published.description } : published
     const examples = name in example ? { examples: [example[name]] } : {}
-    return [name, { ...withAlternatives(value, alternatives(field, value)), ...examples }]
+    return [name, { ...spelling(field, schemas.published(field.schema)), ...examples }]
   })
   const assigned = { readOnly: true, description: 'Ignored: the server assigns it.' }
   const required = fields.filter(([, field]) => field.required).map(([name]) => name)

@@ -4,7 +4,7 @@ import { failures } from '../../http/failures.ts'
 import type { Operation } from '../operations.ts'
 import { headerReferences, notModified, onEveryAnswer, optionalHeaders } from './headers.ts'
 import { failuresAnywhere, problemReferences } from './problems.ts'
-import { documentQuery, queryParameters, reference, type Schema, Schemas } from './schemas.ts'
+import { reference, type Schema } from './schemas.ts'
 
 export const serviceTag = {
   name: 'Service',
@@ -71,16 +71,12 @@ export const servicePaths = {
     id: 'showDocument',
     summary: 'Get this document',
     description: 'The content of the reference at `/docs`, for programs.',
-    parameters: [
-      ...queryParameters(documentQuery, new Schemas({})),
-      reference('parameters', 'If-Match'),
-      reference('parameters', 'If-None-Match'),
-    ],
+    parameters: [reference('parameters', 'If-Match'), reference('parameters', 'If-None-Match')],
     answer: 'The document.',
     content: { 'application/json': { schema: { type: 'object' } } },
     headers: ['ETag', 'Cache-Control', 'Vary', 'Content-Encoding'],
     others: { 304: notModified([...onEveryAnswer, 'ETag', 'Cache-Control', 'Vary']) },
-    failures: ['validation_failed', 'precondition_failed', 'overloaded'],
+    failures: ['precondition_failed', 'overloaded'],
   }),
   '/problems/{code}': open({
     id: 'showProblem',

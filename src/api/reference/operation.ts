@@ -118,13 +118,12 @@ function exampleOf(value: unknown): Html {
 /** Renders the code of the request, and the form from which the page's script builds and sends it. */
 function tryForm(operation: DocumentedOperation, parameters: readonly Parameter[]): Html {
   const { method, path, operationId, security, requestBody } = operation
-  const content = requestBody?.content['application/json']
   return html`<form class="try" data-method="${method.toUpperCase()}" data-path="${path}" data-key="${security.length > 0 ? 'needed' : ''}">
 <h4>Request</h4>
 ${examplesOf(operation)}
 <div class="needs-script">
 <div class="inputs">${parameters.map((parameter) => inputOf(parameter, `${operationId}-${parameter.name}`))}</div>
-${content === undefined ? null : bodyInput(content.example, `${operationId}-body`)}
+${requestBody === undefined ? null : bodyInput(requestBody.content, `${operationId}-body`)}
 <p class="actions"><button class="button primary send">Send</button></p>
 <div class="response" role="status"></div>
 </div>
@@ -175,9 +174,17 @@ function inputOf({ name, in: place, schema, required, example }: Parameter, id: 
   return html`<p class="field"><label for="${id}">${name}</label>${control}</p>`
 }
 
-function bodyInput(example: unknown, id: string): Html {
-  return html`<p class="field"><label for="${id}-type">Send as</label><select id="${id}-type" class="type"><option value="application/json">JSON</option><option value="application/x-www-form-urlencoded">Form</option></select></p>
-<p class="field"><label for="${id}">Body</label><textarea id="${id}" class="body" rows="6" spellcheck="false">${JSON.stringify(example, null, 2)}</textarea></p>`
+const sendable = [
+  ['application/json', 'JSON'],
+  ['application/x-www-form-urlencoded', 'Form'],
+] as const
+
+function bodyInput(content: Readonly<Record<string, Content>>, id: string): Html {
+  const options = sendable.filter(([type]) => type in content)
+  return html`<p class="field"><label for="${id}-type">Send as</label><select id="${id}-type" class="type">${options.map(
+    ([type, name]) => html`<option value="${type}">${name}</option>`,
+  )}</select></p>
+<p class="field"><label for="${id}">Body</label><textarea id="${id}" class="body" rows="6" spellcheck="false">${JSON.stringify(content['application/json']?.example, null, 2)}</textarea></p>`
 }
 
 /** The length of a line on a phone, without indentation. Characters. */
