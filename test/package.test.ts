@@ -1,11 +1,11 @@
 /** The npm package: packed, and installed from a registry on this machine. */
 import assert from 'node:assert/strict'
-import { existsSync, globSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { version } from '../src/version.ts'
 import { sendRequest } from './client.ts'
-import { type Ended, freePort, listening, newFolder, startProgram } from './processes.ts'
+import { type Ended, freePort, listening, newFolder, type RunningServer, startProgram } from './processes.ts'
 import { startRegistry } from './registry.ts'
 import { repository } from './scripts.ts'
 
@@ -69,10 +69,7 @@ test('the npm package installs as a global command that serves a link', { timeou
   const bin = await installGlobally(t, tarball)
   const cwd = realpathSync(newFolder(t))
   mkdirSync(join(cwd, 'home'))
-  const PATH = [
-    bin,
-    ...(process.env.PATH ?? '').split(delimiter).filter((path) => !path.includes('node_modules')),
-  ].join(delimiter)
+  const PATH = bin + delimiter + withoutPackages()
   const variables = { PATH, HOME: join(cwd, 'home'), PORT: '0', REDIRECT_PORT: String(await freePort()) }
   const help = await startProgram(t, ['waymark', 'help'], variables, { cwd }).ended
   assert.ok(help.stdout.startsWith(`Waymark ${version}\n\nUsage: waymark COMMAND\n`), help.stdout)
@@ -82,10 +79,44 @@ test('the npm package installs as a global command that serves a link', { timeou
   await server.said(new RegExp(`^Data is stored in ${join(cwd, 'data/waymark.db')}$`, 'm'))
   const send = (path: string, form: Record<string, string>) => server.send('POST', `/api/v1/${path}`, { form })
   assert.equal((await send('domains', { name: 'localhost' })).status, 201)
+  await assertServesLink(server, variables.REDIRECT_PORT)
+  assert.equal((await server.end('SIGTERM')).code, 0)
+})
+
+test("the README's first command installs no development packages, and starts a server that serves a link", async (t) => {
+  const cwd = realpathSync(newFolder(t))
+  for (const name of ['package.json', 'bin', 'src']) {
+    cpSync(join(repository, name), join(cwd, name), { recursive: true })
+  }
+  // The registry packs the packages again, so their hashes are different.
+  const lock = readFileSync(join(repository, 'package-lock.json'), 'utf8').replace(/^ *"integrity": ".*",?\n/gm, '')
+  writeFileSync(join(cwd, 'package-lock.json'), lock)
+  const [, command = ''] = /^(npm ci .*&& npm start)$/m.exec(readFileSync(join(repository, 'README.md'), 'utf8')) ?? []
+  const variables = {
+    PATH: withoutPackages(),
+    HOME: cwd,
+    PORT: '0',
+    REDIRECT_PORT: String(await freePort()),
+    npm_config_registry: await startRegistry(t),
+  }
+  const server = await listening(startProgram(t, ['sh', '-c', command], variables, { cwd }))
+  await assertServesLink(server, variables.REDIRECT_PORT)
+  const development = Object.keys(JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8')).devDependencies)
+  assert.ok(development.length > 10)
+  for (const name of development) assert.equal(existsSync(join(cwd, 'node_modules', name)), false, name)
+})
+
+/** Stores a link, visits it, and opens two pages. */
+async function assertServesLink(server: RunningServer, redirectPort: string): Promise<void> {
   assert.equal((await send('links', { alias: 'sale', url: 'https://acme.com/sale' })).status, 201)
-  const visit = { agent: undefined, port: Number(variables.REDIRECT_PORT), method: 'GET', path: '/sale' }
+  const visit = { agent: undefined, port: Number(redirectPort), method: 'GET', path: '/sale' }
   const { status, headers } = await sendRequest(visit, { key: null, headers: { host: 'localhost' } })
   assert.deepEqual([status, headers.location], [302, 'https://acme.com/sale'])
   for (const path of ['/docs', '/app/sign-in']) assert.equal((await server.send('GET', path)).status, 200)
-  assert.equal((await server.end('SIGTERM')).code, 0)
-})
+}
+
+/** Returns the PATH of the machine, without the programs in node_modules. */
+function withoutPackages(): string {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  return folders.filter((path) => !path.includes('node_modules')).join(delimiter)
+}
