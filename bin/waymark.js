@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `waymark …`, `npx waymark …` and `npm start`: starts Waymark with the Node that package.json pins, whichever Node runs
- * this file. So it is JavaScript that an older Node understands.
+ * `waymark …`, `npx waymark …` and `npm start`: starts Waymark with the Node that runs this file if it is new enough, and
+ * otherwise with the Node that package.json pins. So it is JavaScript that an older Node understands.
  */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -15,6 +15,7 @@ const serverOptions = ['--max-semi-space-size=8', '--heap-growing-percent=50']
 
 // The npm package has JavaScript in dist/ (scripts/build-package.ts). A clone has only src/.
 const source = new URL(existsSync(new URL('../src', import.meta.url)) ? '../src/' : '../dist/', import.meta.url)
+const { isNewEnough } = await import(new URL('process/node-version.js', source).href)
 const compileCache = new URL('process/compile-cache.js', source).href
 const args = process.argv.slice(2)
 const isServer = args.length === 1 && args[0] === 'start'
@@ -25,13 +26,13 @@ const words = [
   fileURLToPath(new URL(isServer ? 'main.js' : 'cli.js', source)),
   ...(isServer ? [] : args),
 ]
-const node = pinnedNode() ?? process.execPath
+const pinned = isNewEnough ? undefined : pinnedNode()
 const isNpx = /[\\/]_npx[\\/]/.test(process.argv[1] ?? '')
 
-// Under the right Node, the server replaces this process, so that one process is left and gets the signals.
-if (isServer && node === process.execPath && !isNpx && process.execve) process.execve(node, [node, ...words])
+// Waymark replaces this process, so that one process is left and gets the signals.
+if (isNewEnough && !isNpx && process.execve) process.execve(process.execPath, [process.execPath, ...words])
 
-const child = spawn(node, words, { stdio: 'inherit' })
+const child = spawn(pinned ?? process.execPath, words, { stdio: 'inherit' })
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
   process.on(signal, () => child.kill(signal))
 // The shell that npx puts in between does not pass signals on: when it has ended, so does the command.
@@ -39,13 +40,23 @@ if (isNpx) {
   const shell = process.ppid
   setInterval(() => process.ppid === shell || child.kill('SIGTERM'), 250).unref()
 }
-child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal ?? 'SIGKILL']))
-child.on('error', ({ message }) => {
+child.on('exit', (code, signal) => {
+  // Waymark never returns this code. The loader does, after naming the missing library.
+  if (code === 127 && pinned) explainLoaderFailure(`exit code ${code}`)
+  process.exit(code ?? 128 + constants.signals[signal ?? 'SIGKILL'])
+})
+if (pinned) child.on('error', ({ message }) => explainLoaderFailure(message))
+
+/**
+ * Ends the process if the pinned Node can't start: a library is missing, or the system has no glibc, or doesn't let it run.
+ * @param {string} reason
+ */
+function explainLoaderFailure(reason) {
   process.stderr.write(
-    `${node} can't run here: ${message}. Install Node 26, then reinstall Waymark with --omit=optional.\n`,
+    `Waymark's own Node 26 can't start here (${reason}), and Node ${process.versions.node} is too old: run "apt-get install libatomic1" on Debian or Ubuntu, "dnf install libatomic" on Fedora, or "apk add nodejs-current" on Alpine, and try again.\n`,
   )
   process.exit(1)
-})
+}
 
 /** Returns undefined if the package for this platform is not installed, as in the container image. */
 function pinnedNode() {

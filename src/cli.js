@@ -1,6 +1,7 @@
 /** The command line: `npx waymark …`, by way of bin/waymark.js, and `npm run -s waymark -- …`. */
-import './process/node-version.js'
+import { rejectOlderNode } from './process/node-version.js'
 
+rejectOlderNode()
 const { runCli } = await import('./cli/run.ts')
 process.stdout.on('error', onOutputError)
 process.exitCode = await runCli(process.argv.slice(2), {

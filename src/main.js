@@ -1,5 +1,6 @@
 /** `npm start`: the server process. */
-import './process/node-version.js'
+import { rejectOlderNode } from './process/node-version.js'
 
+rejectOlderNode()
 const { serve } = await import('./process/serve.ts')
 await serve()

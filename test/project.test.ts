@@ -68,7 +68,12 @@ interface Job {
   readonly 'timeout-minutes': number
   readonly strategy?: { readonly matrix: { readonly include: readonly Readonly<Record<string, unknown>>[] } }
   readonly needs?: string | readonly string[]
-  readonly steps: readonly { readonly uses?: string; readonly run?: string }[]
+  readonly container?: string
+  readonly steps: readonly {
+    readonly uses?: string
+    readonly with?: Readonly<Record<string, unknown>>
+    readonly run?: string
+  }[]
 }
 
 const workflows = globSync('.github/workflows/*.yml', { cwd: repository }).sort()
@@ -99,6 +104,31 @@ test('CI runs the gate on Linux with Node 20 and 26, and on macOS', () => {
   assert.deepEqual(machines, ['ubuntu 20', 'ubuntu 26', 'macos 26'])
   assert.equal(gate?.steps.at(-1)?.run, '.ci/run')
 })
+test('the gate runs the test command of the README', () => {
+  const [, command = ''] = /^```sh\n(.* && npm test)\n```$/m.exec(read('README.md')) ?? []
+  assert.deepEqual(read('.ci/run').match(/^npm .*$/gm), ['npm ci', 'npm run check', 'npm test'])
+  assert.equal(command, 'npm ci && npm test')
+})
+
+test('CI starts Waymark on a minimal Debian with Node 20, before and after it installs the missing library', () => {
+  const { minimal } = jobsOf('.github/workflows/ci.yml')
+  assert.equal(minimal?.container, 'debian:12-slim')
+  assert.equal(minimal?.steps.find(({ with: inputs }) => inputs?.['node-version'])?.with?.['node-version'], 20)
+  const [install = '', fails = '', starts = ''] = minimal?.steps.flatMap(({ run = [] }) => run) ?? []
+  assert.ok(read('README.md').includes(`\n${install} && npm start\n`))
+  const [, advice = ''] = /grep --quiet '(.*)' message/.exec(fails) ?? []
+  assert.ok(advice !== '' && read('bin/waymark.js').includes(advice))
+  assert.match(starts, /^apt-get .* libatomic1$/m)
+})
+
+test('the image and the steps for systemd install the library that Node needs', () => {
+  assert.match(read('Dockerfile'), /^FROM node:\S+$\n(?:#.*\n)*RUN apt-get update .* libatomic1 /m)
+  assert.match(
+    read('docs/install.md'),
+    /^```sh\napt-get install libatomic1 .*\ncd \/opt\/waymark && npm ci --omit=dev$/m,
+  )
+})
+
 
 test('a release runs the gate before it publishes the package and the image', () => {
   const jobs = jobsOf('.github/workflows/release.yml')

