@@ -61,6 +61,8 @@ test('the npm package installs as a global command that serves a link', { timeou
   assert.deepEqual(new Set(listed), new Set(['waymark', ...names]))
 
   assertLinksExist(content)
+  // An image can only be built in a clone.
+  for (const name of ['Dockerfile', 'compose.yaml']) assert.equal(existsSync(join(content, name)), false, name)
 
   // The hashes are of the packages of the public registry. npm packs the same files differently here.
   rmSync(join(content, 'npm-shrinkwrap.json'))
@@ -77,8 +79,6 @@ test('the npm package installs as a global command that serves a link', { timeou
 
   const server = await listening(startProgram(t, ['waymark', 'start'], variables, { cwd }))
   await server.said(new RegExp(`^Data is stored in ${join(cwd, 'data/waymark.db')}$`, 'm'))
-  const send = (path: string, form: Record<string, string>) => server.send('POST', `/api/v1/${path}`, { form })
-  assert.equal((await send('domains', { name: 'localhost' })).status, 201)
   await assertServesLink(server, variables.REDIRECT_PORT)
   assert.equal((await server.end('SIGTERM')).code, 0)
 })
@@ -108,6 +108,8 @@ test("the README's first command installs no development packages, and starts a 
 
 /** Stores a link, visits it, and opens two pages. */
 async function assertServesLink(server: RunningServer, redirectPort: string): Promise<void> {
+  const send = (path: string, form: Record<string, string>) => server.send('POST', `/api/v1/${path}`, { form })
+  assert.equal((await send('domains', { name: 'localhost' })).status, 201)
   assert.equal((await send('links', { alias: 'sale', url: 'https://acme.com/sale' })).status, 201)
   const visit = { agent: undefined, port: Number(redirectPort), method: 'GET', path: '/sale' }
   const { status, headers } = await sendRequest(visit, { key: null, headers: { host: 'localhost' } })
