@@ -39,7 +39,7 @@ const dashboard = JSON.parse(read('deploy/grafana-dashboard.json')) as {
 }
 
 interface Exported {
-  /** Of each server. */
+  /** The metrics of each server. */
   readonly texts: readonly string[]
   readonly text: string
   /** Types by name. */

@@ -43,7 +43,8 @@ const idOf = (description: string) => Type.Integer({ minimum: 1, maximum: Number
 const orNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
   Type.Union([schema, Type.Null()])
 
-const target = 'The destination: an absolute http or https URL with at most 8,192 characters, also in percent-encoding.'
+const target =
+  'The destination: an absolute http or https URL with at most 8,192 characters, counted in percent-encoding.'
 const expiration =
   'The destination after the link has expired. Without it, visitors are redirected to the not-found URL of the domain, or see the expired page.'
 const start = 'The link works from this time.'
@@ -72,7 +73,9 @@ const notesSchema = Type.String({ maxLength: maxNotesLength, description: 'Plain
 const flag = (description: string) => Type.Boolean({ description })
 const disabledSchema = flag('If true, visitors get the same response as for an unknown alias.')
 const archivedSchema = flag('If true, lists omit the link by default. It keeps redirecting and counting.')
-const forwardSchema = flag("If true, the visitor's query is appended to the destination.")
+const forwardSchema = flag(
+  "If true, the visitor's query is appended to the destination, unless the result would be longer than 16 KiB.",
+)
 
 /** A link in a response. */
 export const linkSchema = Type.Object(

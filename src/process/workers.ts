@@ -100,7 +100,7 @@ class Supervisor {
   }
 
   /**
-   * Pings the listening workers, because a migration may block those that start. Kills workers that don't respond. Counting
+   * Pings the listening workers, because a migration may block new ones. Kills workers that don't respond. Counting
    * pings, not time, spares the workers when this process or the machine was suspended.
    */
   #pingAll(): void {

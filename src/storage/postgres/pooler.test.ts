@@ -16,8 +16,8 @@ interface Upstream {
 }
 
 /**
- * Starts a pooler in transaction mode, which knows nothing about prepared statements. Each client brings a connection to
- * the server. Later, `take` removes a connection from the free ones for each transaction. Returns the pooler's URL.
+ * Starts a pooler in transaction mode without support for prepared statements. Each client adds a connection to the
+ * server. Later, `take` removes a connection from the free ones for each transaction. Returns the pooler's URL.
  */
 async function startPooler(t: TestContext, url: string, take: (free: Upstream[], own: Upstream) => Upstream) {
   const { hostname, port } = new URL(url)

@@ -12,7 +12,7 @@ import { settingsOf } from './pool.ts'
  */
 export async function checkPooler(client: ClientBase, url: string): Promise<void> {
   if (!(await isPooled(client))) return
-  // A name that is used once, because the pooler may reuse the server's connections after a failed start.
+  // A unique name, because the pooler may reuse the server's connections after a failed start.
   const name = `waymark_${randomUUID()}`
   const probes = [1, 2].map((value) => new Probe(url, name, value))
   try {
