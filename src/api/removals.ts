@@ -3,8 +3,8 @@ import { Periodic } from '../lib/periodic.ts'
 
 /** The time that a request waits for its removal. By then, the removed records are invisible. Milliseconds. */
 const maxWaitMs = 10_000
-/** The interval at which interrupted removals are resumed. Milliseconds. */
-const resumeEveryMs = 60_000
+/** The interval at which interrupted removals are resumed, and the pause after an error. Milliseconds. */
+const [resumeEveryMs, retryMs] = [60_000, 1_000]
 
 interface RemovalsOptions {
   /** Finishes interrupted removals. */
@@ -18,14 +18,13 @@ export class Removals {
   readonly #running = new Set<Promise<void>>()
   readonly #resume: Periodic
   #isClosed = false
+  #isInterrupted = false
   readonly #isStopped = () => this.#isClosed
 
   constructor(options: RemovalsOptions) {
     this.#options = options
-    this.#resume = new Periodic(() => this.#running.size === 0 && options.finish(this.#isStopped), {
-      everyMs: resumeEveryMs,
-      onError: options.onProblem,
-    })
+    const onError = (error: unknown) => this.#interrupted(error)
+    this.#resume = new Periodic(() => this.#resumeAll(), { everyMs: resumeEveryMs, onError })
   }
 
   /** Resumes interrupted removals, now and at intervals. */
@@ -37,8 +36,21 @@ export class Removals {
   async run(removal: (isStopped: () => boolean) => Promise<void>): Promise<void> {
     const work = removal(this.#isStopped)
     this.#running.add(work)
-    work.catch(this.#options.onProblem).finally(() => this.#running.delete(work))
+    work.catch((error) => this.#interrupted(error)).finally(() => this.#running.delete(work))
     await Promise.race([work, wait(maxWaitMs, undefined, { ref: false })])
+  }
+
+  async #resumeAll(): Promise<void> {
+    if (this.#running.size > 0) return
+    await this.#options.finish(this.#isStopped)
+    this.#isInterrupted = false
+  }
+
+  /** Reports the first error of an outage, and resumes soon. */
+  #interrupted(error: unknown): void {
+    if (!this.#isInterrupted) this.#options.onProblem(error)
+    this.#isInterrupted = true
+    this.#resume.runIn(retryMs)
   }
 
   /** Stops removals after the current step. They continue after the next start. */

@@ -58,7 +58,7 @@ test('restores all values in a new version, once, and on every node', async (t) 
   assert.notDeepEqual((await findLink(storage, account, id))?.record.url, before.record.url)
   const undone = await Promise.all([storage, other].map((db) => undoEdit(db, account, edit, id, Date.now())))
   const [back, ...others] = undone.filter((each) => each !== undefined)
-  assert.ok(back)
+  assert.ok(back?.record)
   assert.deepEqual(others, [])
   assert.deepEqual(valuesOf(back.record), valuesOf(before.record))
   assert.notEqual(back.version, before.version)
@@ -72,7 +72,7 @@ test('restores tags that have been renamed since', async (t) => {
   const edit = await change(id, { tags: 'Kept' })
   const tag = (await findTagByName(storage, account, 'before')) ?? assert.fail()
   await changeTag(storage, account, tag.id, { name: 'After' }, null)
-  assert.equal((await undoEdit(storage, account, edit, id, Date.now()))?.record.tags, 'After,Kept')
+  assert.equal((await undoEdit(storage, account, edit, id, Date.now()))?.record?.tags, 'After,Kept')
 
   // An edit is undone without the tags that it has not changed, even if they are merged by then.
   const adding = await change(id, { tags: 'After,Kept,More' })
@@ -81,7 +81,7 @@ test('restores tags that have been renamed since', async (t) => {
   const other = (await findTagByName(storage, account, 'other')) ?? assert.fail()
   const tags = tagActions(storage, { run: (removal) => removal(() => false) })
   await tags.merge(account, kept.id, { into: other.id }, null)
-  assert.equal((await undoEdit(storage, account, adding, id, Date.now()))?.record.tags, 'After,Other')
+  assert.equal((await undoEdit(storage, account, adding, id, Date.now()))?.record?.tags, 'After,Other')
 })
 
 test('restores tags as the tags that they were merged into since, even after the merges are finished', async (t) => {
@@ -94,7 +94,7 @@ test('restores tags as the tags that they were merged into since, even after the
   await actions.removeWithUndo(account, deleted)
   await tags.merge(account, await idOf('first'), { into: await idOf('second') }, null)
   await tags.merge(account, await idOf('second'), { into: await idOf('third') }, null)
-  assert.equal((await undoEdit(storage, account, edit, id, Date.now()))?.record.tags, 'Kept,Third')
+  assert.equal((await undoEdit(storage, account, edit, id, Date.now()))?.record?.tags, 'Kept,Third')
   assert.equal((await actions.restore(account, deleted))?.record.tags, 'Third')
 
   const merged = query.updateTable('tags').where('account_id', '=', 0)
@@ -119,7 +119,7 @@ test('an edit is stored only if it changes something in the dashboard, for a min
   assert.equal(await undo(editedAt + minuteMs), undefined)
   assert.equal((await findLink(storage, account, id))?.record.title, 'Sale')
   await deleteExpired(storage, 'link_edits', editedAt + minuteMs - 1)
-  assert.equal((await undo(editedAt + minuteMs - 1))?.record.title, 'By the API')
+  assert.equal((await undo(editedAt + minuteMs - 1))?.record?.title, 'By the API')
   await change(id, { title: 'Sale' })
   const [again] = await storage.execute(edits)
   await deleteExpired(storage, 'link_edits', Date.parse(again?.edited_at ?? '') + minuteMs)
@@ -135,7 +135,7 @@ test('changes nothing if the link was changed or deleted, or its alias or space 
   const second = await change(id, { title: 'Second' })
   await assert.rejects(undo(first), { code: 'precondition_failed' })
   assert.equal((await findLink(storage, account, id))?.record.title, 'Second')
-  assert.equal((await undo(second))?.record.title, 'First')
+  assert.equal((await undo(second))?.record?.title, 'First')
 
   const renamed = await change(id, { alias: 'renamed' })
   await link('SALE')
@@ -192,7 +192,7 @@ test('a link moves to another domain of its account with its clicks, and back', 
   assert.deepEqual(await clicksOn(), [[domain, 2]])
   await database.write((tx) => moveSomeClicks(tx, id))
   assert.deepEqual(await clicksOn(), [[other, 2]])
-  assert.equal((await undoEdit(storage, account, edit, id, Date.now()))?.record.domain_id, domain)
+  assert.equal((await undoEdit(storage, account, edit, id, Date.now()))?.record?.domain_id, domain)
   await maintenance.moveClicks()
   assert.deepEqual(await clicksOn(), [[domain, 2]])
 })

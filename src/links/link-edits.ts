@@ -71,12 +71,14 @@ export async function linksChangedBy(db: Db, account: number, edit: number, now:
   return links.map(({ link_id }) => link_id)
 }
 
-/** A link after an undone edit, or as it was before its deletion, if the edit had created it. */
-type UndoneLink = Versioned<LinkRow> & { readonly isDeleted?: boolean }
+/** A link after an undone edit. `isDeleted`: the edit had created the link, which is deleted now. */
+export type UndoneLink =
+  | (Versioned<LinkRow> & { readonly isDeleted?: false })
+  | { readonly isDeleted: true; readonly record?: undefined }
 
 /**
  * Restores the values that the account's link had before the edit, in a new version, or deletes a link that the edit created.
- * `now` is in Unix milliseconds. Returns the link, or undefined if the edit can't be undone any more or the link is gone.
+ * `now` is in Unix milliseconds. Returns undefined if the edit can't be undone any more, or if the changed link is gone.
  * Throws `precondition_failed` if anyone has changed the link since, `alias_taken` if another link has its previous alias by
  * now, and `validation_failed` if its previous space or domain is gone.
  */
@@ -91,11 +93,13 @@ export function undoEdit(
     const found = undoableEdits(account, edit, now).selectAll().where('link_id', '=', id)
     const [recorded] = await tx.execute(found.forUpdate())
     const link = recorded && (await findLinkForUpdate(tx, account, id))
+    // A repetition of an interrupted undo finds links that are deleted already.
+    if (recorded?.before === notStored && link === undefined) return { isDeleted: true }
     if (recorded === undefined || link === undefined) return undefined
     if (link.version !== recorded.version) throw preconditionFailed(link.version)
     if (recorded.before === notStored) {
       await removeLink(tx, account, id, null)
-      return { ...link, isDeleted: true }
+      return { isDeleted: true }
     }
     const { tags, ...values }: ColumnsBefore = JSON.parse(recorded.before)
     const { space_id: space = null, domain_id: domain = null } = values

@@ -5,7 +5,7 @@ import type { Precondition, Versioned } from '../storage/records.ts'
 import { type Edit, newEdit } from '../storage/undo.ts'
 import { LinkActions, type LinkParts, loopViolations } from './actions.ts'
 import { removeLinkWithUndo, restoreLink } from './deleted-links.ts'
-import { recordEdit, undoEdit } from './link-edits.ts'
+import { recordEdit, type UndoneLink, undoEdit } from './link-edits.ts'
 import type { TagChange } from './link-tags.ts'
 import { type LinkRow, updateLink } from './schema.ts'
 import { changeLink, findLinkForUpdate, lockDomain, unknownDomain } from './store.ts'
@@ -78,7 +78,7 @@ export class UndoableLinkActions extends LinkActions {
   }
 
   /** Undoes the change of a link by the account's edit as `undoEdit` of `link-edits.ts` does. */
-  async undoEdit(account: number, edit: number, id: number, now = Date.now()): Promise<Versioned<LinkRow> | undefined> {
+  async undoEdit(account: number, edit: number, id: number, now = Date.now()): Promise<UndoneLink | undefined> {
     const link = await undoEdit(this.storage, account, edit, id, now)
     if (link?.isDeleted) this.onRemoved(id)
     else if (link !== undefined) this.onStored(link.record)

@@ -15,10 +15,13 @@ import {
   beginTagRemoval,
   changeTag,
   changeTagWithUndo,
+  findTag,
   insertTag,
+  listTags,
   tagRecords,
   tagRemoval,
   undoTagEdit,
+  withExactLinks,
 } from './store.ts'
 
 /** The handlers of the API, merging, and changes in the dashboard. */
@@ -27,7 +30,7 @@ export type TagActions = ReturnType<typeof tagActions>
 /** Returns the functions that validate and store changes of tags, for the API and the dashboard. */
 export function tagActions(storage: Storage, removals: Pick<Removals, 'run'>) {
   const find = async (account: number, id: number) => {
-    const tag = await tagRecords.find(storage, account, id)
+    const tag = await findTag(storage, account, id)
     return tag && shownTag(tag)
   }
   const withVersion = <T>(account: number, id: number, change: () => Promise<T>) =>
@@ -41,7 +44,7 @@ export function tagActions(storage: Storage, removals: Pick<Removals, 'run'>) {
   return {
     name: 'tags' as const,
     operations: tagOperations,
-    list: (account, page) => tagRecords.list(storage, account, page),
+    list: (account, page) => listTags(storage, account, page),
     find,
     insertion: (account, fields) => {
       const values = storeTag.check(fields)
@@ -51,7 +54,8 @@ export function tagActions(storage: Storage, removals: Pick<Removals, 'run'>) {
     change: (account, id, fields, precondition) =>
       withVersion(account, id, async () => {
         const change = await checked(updateTag.check(fields), account, id, precondition)
-        return shownTag(found(await changeTag(storage, account, id, change, precondition), 'tag'))
+        const changed = found(await changeTag(storage, account, id, change, precondition), 'tag')
+        return shownTag(await withExactLinks(storage, account, changed))
       }),
     /** Changes a tag as `change` does, but so that `undoEdit` can undo that for a minute: see `changeTagWithUndo`. */
     changeWithUndo: async (

@@ -37,8 +37,49 @@ export async function listTagsByFigure(
     .orderBy(sql`coalesce(figures.clicks, 0)`, page.direction)
     .orderBy('tags.id', page.direction)
   const ids = await storage.scan(account, found.limit(page.limit).offset(page.offset))
-  const tags = await Promise.all(ids.map(([id]) => tagRecords.find(storage, account, Number(id))))
+  const tags = await Promise.all(ids.map(([id]) => findTag(storage, account, Number(id))))
   return { rows: tags.flatMap((tag) => tag?.record ?? []), total, totalIsExact }
+}
+
+/**
+ * Returns tags with the number of their links while other tags are being merged into them. A link may have several of these
+ * tags, so links are counted, outside of the event loop.
+ */
+export async function withMergingLinks<T extends Tag>(
+  storage: Storage,
+  account: number,
+  tags: readonly T[],
+): Promise<T[]> {
+  const isDetaching = sql<boolean>`exists (select 1 from link_tags where tag_id = tags.id)`
+  const ids = tags.map(({ id }) => id)
+  const merging = query.selectFrom('tags').select(['id', 'merged_into']).where('merged_into', 'in', ids)
+  const targets = ids.length === 0 ? [] : await storage.execute(merging.where(isDetaching))
+  const counts = new Map<number, number>()
+  for (const [target, sources] of Map.groupBy(targets, ({ merged_into }) => merged_into ?? 0)) {
+    const all = [target, ...sources.map(({ id }) => id)]
+    const links = query.selectFrom('link_tags').where('tag_id', 'in', all).where('account_id', '=', account)
+    const [[count] = []] = await storage.scan(account, links.select(sql`count(distinct link_id)`.as('links')))
+    counts.set(target, Number(count))
+  }
+  return tags.map((tag) => ({ ...tag, links: counts.get(tag.id) ?? tag.links }))
+}
+
+/** Lists a page of the account's tags. */
+export async function listTags(storage: Storage, account: number, page: PageRequest): Promise<Page<Tag>> {
+  const tags = await tagRecords.list(storage, account, page)
+  return { ...tags, rows: await withMergingLinks(storage, account, tags.rows) }
+}
+
+/** Finds the account's tag with this id. */
+export async function findTag(storage: Storage, account: number, id: number): Promise<Versioned<Tag> | undefined> {
+  const found = await tagRecords.find(storage, account, id)
+  return found && withExactLinks(storage, account, found)
+}
+
+/** Returns the tag as `withMergingLinks` does. */
+export async function withExactLinks(storage: Storage, account: number, tag: Versioned<Tag>): Promise<Versioned<Tag>> {
+  const [record = tag.record] = await withMergingLinks(storage, account, [tag.record])
+  return { ...tag, record }
 }
 
 /** Finds the account's tag with this name, case-insensitively. */

@@ -144,6 +144,8 @@ describe('POST /tags/{id}/merge', () => {
     const tags = [{ account_id: account, link_id: link.id, tag_id: into.id }]
     await app.storage.execute(query.insertInto('link_tags').values(tags))
     assert.deepEqual([...(await recentClicksOfTags(app.storage, account, [into.id]))], [[into.id, 3]])
+    assert.equal((await shown(`/tags/${into.id}`)).links, 2)
+    assert.equal((await ask('GET', '/tags?search=after')).body.data[0].links, 2)
     for (const { id } of [from, gone]) assert.deepEqual(await idsIn(`tag_id=${id}`), [])
     const { id } = await newLink('gone')
     const [again] = (await ask('GET', '/tags?search=gone')).body.data

@@ -6,7 +6,7 @@ import { html } from '../../http/html.ts'
 import { resources } from '../../resources.ts'
 import { newEdit } from '../../storage/undo.ts'
 import { type Tag, tagLabels, tagOperations } from '../../tags/schema.ts'
-import { findTagByName, listTagsByFigure, tagRecords } from '../../tags/store.ts'
+import { findTag, findTagByName, listTagsByFigure } from '../../tags/store.ts'
 import type { Notice } from '../notices.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { FormState, textField } from '../parts/fields.ts'
@@ -65,7 +65,7 @@ export function addTagPages(pages: Pages, services: Services): void {
         page.sortBy === 'links' || page.sortBy === 'clicks_30d'
           ? listTagsByFigure(services.storage, account, page.sortBy, page)
           : tags.list(account, page),
-      find: (account, id) => tagRecords.find(services.storage, account, id),
+      find: (account, id) => findTag(services.storage, account, id),
       change: (account, id, fields, precondition) => tags.changeWithUndo(account, id, fields, precondition, newEdit()),
     },
     ...nameAndColor(tagLabels),
