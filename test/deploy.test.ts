@@ -77,6 +77,7 @@ test('the image has only the files that the server needs', () => {
     '!NOTICE',
     '!bin',
     '!src',
+    '!docs/*.md',
     'src/**/*.test.*',
   ])
 })

@@ -85,7 +85,7 @@ test('the npm package installs as a global command that serves a link', { timeou
 
 test("the README's first command installs no development packages, and starts a server that serves a link", async (t) => {
   const cwd = realpathSync(newFolder(t))
-  for (const name of ['package.json', 'bin', 'src']) {
+  for (const name of ['package.json', 'bin', 'src', 'docs']) {
     cpSync(join(repository, name), join(cwd, name), { recursive: true })
   }
   // The registry packs the packages again, so their hashes are different.
@@ -106,7 +106,7 @@ test("the README's first command installs no development packages, and starts a 
   for (const name of development) assert.equal(existsSync(join(cwd, 'node_modules', name)), false, name)
 })
 
-/** Stores a link, visits it, and opens two pages. */
+/** Stores a link, visits it, and opens pages of the API listener. */
 async function assertServesLink(server: RunningServer, redirectPort: string): Promise<void> {
   const send = (path: string, form: Record<string, string>) => server.send('POST', `/api/v1/${path}`, { form })
   assert.equal((await send('domains', { name: 'localhost' })).status, 201)
@@ -114,7 +114,8 @@ async function assertServesLink(server: RunningServer, redirectPort: string): Pr
   const visit = { agent: undefined, port: Number(redirectPort), method: 'GET', path: '/sale' }
   const { status, headers } = await sendRequest(visit, { key: null, headers: { host: 'localhost' } })
   assert.deepEqual([status, headers.location], [302, 'https://acme.com/sale'])
-  for (const path of ['/docs', '/app/sign-in']) assert.equal((await server.send('GET', path)).status, 200)
+  for (const path of ['/docs', '/docs/dashboard', '/app/sign-in'])
+    assert.equal((await server.send('GET', path)).status, 200)
 }
 
 /** Returns the PATH of the machine, without the programs in node_modules. */
