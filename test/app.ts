@@ -27,6 +27,7 @@ export interface StartOptions
       | 'baseUrl'
       | 'shortUrl'
       | 'staleFor'
+      | 'urlSchemes'
       | 'rateLimit'
       | 'trustProxy'
       | 'maxConnections'
@@ -114,6 +115,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     maxConnections,
     shortUrl: options.shortUrl ?? 'http://{domain}:3080',
     staleFor: options.staleFor ?? 3_600,
+    urlSchemes: options.urlSchemes ?? [],
     corsOrigins: options.corsOrigins ?? [],
     opsHosts: ['localhost'],
     geoipDb: null,

@@ -23,6 +23,7 @@ import { type RequestCounts, RequestLog } from '../http/request-log.ts'
 import { Router } from '../http/router.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
 import { Keyring } from '../keys/keyring.ts'
+import type { LinkRules } from '../links/actions.ts'
 import { BatchWorker } from '../links/batch-worker.ts'
 import { bulkRoutes } from '../links/bulk-requests.ts'
 import { bulkOperations } from '../links/bulk-schema.ts'
@@ -31,7 +32,7 @@ import { linkQrRoute, showLinkQr } from '../links/qr.ts'
 import { linkHandlers } from '../links/routes.ts'
 import { linkOperations } from '../links/schema.ts'
 import { UndoableLinkActions } from '../links/undoable-actions.ts'
-import { type ShortUrl, shortUrls } from '../names/short-url.ts'
+import { shortUrls } from '../names/short-url.ts'
 import { healthRoute } from '../ops/listener.ts'
 import type { Directory } from '../redirect/directory.ts'
 import { spaceActions } from '../spaces/actions.ts'
@@ -91,7 +92,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const removals = buildRemovals(storage, options.logger)
   const cors = new Cors(options.corsOrigins)
   const shortUrl = shortUrls(options.shortUrl)
-  const actions = buildActions(storage, removals, shortUrl, shared)
+  const actions = buildActions(storage, removals, { shortUrl, urlSchemes: options.urlSchemes }, shared)
   const batches = new BatchWorker(storage.location, options.shortUrl)
   const router = new Router(apiFallback(rateLimits, cors))
   const dashboardUrl = publicAddress(options.baseUrl)
@@ -132,7 +133,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
 }
 
 /** Builds the actions of the API and the dashboard. This process redirects by the new values immediately. */
-function buildActions(storage: Storage, removals: Removals, shortUrl: ShortUrl, { directory, clicks }: Shared) {
+function buildActions(storage: Storage, removals: Removals, rules: LinkRules, { directory, clicks }: Shared) {
   const onLinkChange = (id: number, domain: number, alias: string) => {
     directory.linkChanged(id, domain, alias)
     clicks.linkChanged()
@@ -142,7 +143,7 @@ function buildActions(storage: Storage, removals: Removals, shortUrl: ShortUrl, 
     spaces: spaceActions(storage, removals),
     tags: tagActions(storage, removals),
     links: new UndoableLinkActions(storage, {
-      shortUrl,
+      ...rules,
       onChange: onLinkChange,
       flush: () => clicks.flush(),
     }),

@@ -17,6 +17,7 @@ test('writes pending clicks even if other services fail to close', async (t) => 
     maxConnections: 10,
     shortUrl: 'http://{domain}:3080',
     staleFor: 3_600,
+    urlSchemes: [],
     corsOrigins: [],
     opsHosts: [],
     geoipDb: null,

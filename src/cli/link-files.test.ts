@@ -72,7 +72,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       'url,alias,domain_id,Space,Click limit\nx y,,,,\nhttps://c.example,TAKEN,,Winter,0\nhttps://c.example,c,,,\nhttps://c.example,C,a.example,,\nhttps://c.example,d,,,,,x',
     )
     const sentences = [
-      'Row 2, column url: Leave out white space, or encode it as %20: write a URL such as https://go.acme.com/path.',
+      'Row 2, column url: Leave out white space, or encode it as %20: write a URL such as https://acme.com/summer.',
       'Row 3, column Click limit: “Click limit” must be a whole number from 1 to 1,000,000,000.',
       'Row 3, column Space: The account has no space "Winter".',
       'Row 5, column domain_id: The account has no domain "a.example".',

@@ -60,7 +60,11 @@ export const linkFileCommands = {
       const place = await withIds(db, account, { domain_id: domain, space_id: space })
       const parsed = await parse(db, account, await readBytes(file, terminal), options['skip-unknown'])
       const defaults = { account, domain_id: place.domain_id, space_id: place.space_id }
-      const all = await checkRows(parsed, defaults, { storage: db, shortUrl, completeUrl: withHttps })
+      const all = await checkRows(parsed, defaults, {
+        storage: db,
+        rules: linkActions(db, shortUrl).rules,
+        completeUrl: withHttps,
+      })
       const rows = options['skip-existing'] ? all.filter((row) => !isStored(row)) : all
       const existing = all.length - rows.length
       const ready = rows.filter(isReady)

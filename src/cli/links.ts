@@ -1,5 +1,6 @@
 /** The commands on single links and the list. They use the forms, checks and store of the API. */
 import { insertRecord } from '../api/operations.ts'
+import { readUrlSchemes } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
 import { LinkActions } from '../links/actions.ts'
 import { type DestinationWarning, destinationWarnings } from '../links/destination-warnings.ts'
@@ -19,9 +20,12 @@ import { listCommand } from './resources.ts'
 const yes = flag('delete without asking (required without a terminal)')
 const asJson = flag('print the full record as JSON')
 
-/** Returns the actions of the API. Running servers read changes from the database. */
+/**
+ * Returns the actions of the API. Running servers read changes from the database. Throws `StartupFailure` if `URL_SCHEMES` is
+ * invalid.
+ */
 export function linkActions(db: Storage, shortUrl: ShortUrl): LinkActions {
-  return new LinkActions(db, { shortUrl, onChange: () => undefined })
+  return new LinkActions(db, { shortUrl, urlSchemes: readUrlSchemes(), onChange: () => undefined })
 }
 
 async function openLinks(db: Storage) {

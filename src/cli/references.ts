@@ -5,6 +5,7 @@ import { StartupFailure } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { findAddresses } from '../instance/store.ts'
+import { trimText } from '../lib/text.ts'
 import { findLinkByShortUrl } from '../links/link-list.ts'
 import type { LinkRow } from '../links/schema.ts'
 import { findLinksByAlias } from '../links/store.ts'
@@ -46,7 +47,7 @@ export async function chooseRecord(
   reference: string,
   label = `--${kind}`,
 ): Promise<NamedRecord> {
-  const [name, id] = [reference.trim(), positiveInteger(reference.trim())]
+  const [name, id] = [trimText(reference), positiveInteger(trimText(reference))]
   const byId = id === undefined ? undefined : await recordsOf[kind].find(db, account, id)
   if (byId !== undefined) return byId.record
   const [record, ...others] = await findNamed(db, account, kind, name, label)
@@ -103,7 +104,7 @@ export const aliasNote = 'Put "--" before an alias that starts with a hyphen.'
  * links, `WrongUse`.
  */
 export async function chooseLink(db: Db, account: number, alias: string, domain: string | undefined): Promise<LinkRow> {
-  const pasted = domain === undefined ? await findLinkByShortUrl(db, account, alias.trim()) : undefined
+  const pasted = domain === undefined ? await findLinkByShortUrl(db, account, trimText(alias)) : undefined
   if (pasted !== undefined) return pasted
   const domainId = domain === undefined ? null : (await chooseRecord(db, account, 'domain', domain)).id
   const [link, ...others] = await findLinksByAlias(db, account, alias, domainId, maxNamed + 1)

@@ -32,6 +32,7 @@ test('requires no variable', () => {
     baseUrl: null,
     shortUrl: 'http://{domain}:3080',
     clicksSink: null,
+    urlSchemes: [],
     staleFor: 3600,
     corsOrigins: [],
     bootstrapKey: null,
@@ -70,6 +71,7 @@ const good: [name: string, text: string, field: keyof Config, value: unknown][] 
   ['BASE_URL', 'HTTPS://Bücher.example', 'baseUrl', 'https://xn--bcher-kva.example'],
   ['BASE_URL', 'http://10.0.0.1:8080', 'baseUrl', 'http://10.0.0.1:8080'],
   ['CORS_ORIGINS', '*', 'corsOrigins', '*'],
+  ['URL_SCHEMES', 'whatsapp, Web+Slack', 'urlSchemes', ['whatsapp', 'web+slack']],
   ['CORS_ORIGINS', 'https://a.example, http://b:81', 'corsOrigins', ['https://a.example', 'http://b:81']],
   ['BOOTSTRAP_KEY', key, 'bootstrapKey', key],
   ['RATE_LIMIT', '0', 'rateLimit', 0],
@@ -206,6 +208,16 @@ const bad: [name: string, texts: string[], sentence: RegExp][] = [
     'CORS_ORIGINS',
     ['https://a.example/', 'a.example', 'https://A.example', 'null', 'https://a.example,*'],
     /^CORS_ORIGINS must be "\*", or a comma-separated list of origins such as /,
+  ],
+  [
+    'URL_SCHEMES',
+    ['a,,b', 'whatsapp:', '1a', 'ä'],
+    /^URL_SCHEMES must be a comma-separated list of URL schemes, such as /,
+  ],
+  [
+    'URL_SCHEMES',
+    'javascript data vbscript file blob about whatsapp,JavaScript'.split(' '),
+    /^URL_SCHEMES must not contain [a-z]+, which is not safe as a destination\.$/,
   ],
   [
     'SHORT_URL',

@@ -22,6 +22,8 @@ export function readConfig(env: Environment = process.env, checkGeoipDb: (path: 
       baseUrl: read('BASE_URL'),
       /** Template of short URLs, such as `https://{domain}`. */
       shortUrl: read('SHORT_URL') ?? directShortUrl(listeners),
+      /** Further schemes of destinations, in lower case. */
+      urlSchemes: read('URL_SCHEMES'),
       clicksSink: readClicksSink(read, storage, workers),
       /** Seconds for which cached links are served while the database is down. */
       staleFor: read('STALE_FOR'),
@@ -56,6 +58,11 @@ export function readShortUrlTemplate(stored: string | null): string {
     process.env,
     (read) => read('SHORT_URL') ?? stored ?? directShortUrl(readListeners(read).listeners),
   )
+}
+
+/** Reads the further schemes of destinations for commands. Throws `StartupFailure`. */
+export function readUrlSchemes(): readonly string[] {
+  return readVariables(process.env, (read) => read('URL_SCHEMES'))
 }
 
 /** Reads the dashboard's URL for commands: `BASE_URL`, the server's `stored` URL, or its own; null if the port is 0. */

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import { isWellFormedKey } from '../keys/key.ts'
 import { domainMark } from '../names/short-url.ts'
+import { unsafeSchemes } from '../names/web-url.ts'
 
 /** A percent sign that is not followed by two hexadecimal digits. */
 export const brokenEncoding = /%(?![\da-f]{2})/i
@@ -68,6 +69,19 @@ export function corsOrigins(text: string): '*' | readonly string[] {
   if (invalid === undefined) return origins
   throw new Error(
     `must be "*", or a comma-separated list of origins such as https://app.example.com. "${invalid.slice(0, 100)}" is not an origin: write scheme, host and port in lowercase, without a path.`,
+  )
+}
+
+/** Parses schemes of URLs (RFC 3986 §3.1) with commas between them. Returns them in lower case. */
+export function urlSchemes(text: string): readonly string[] {
+  if (text === '') return []
+  const schemes = text.split(',').map((scheme) => scheme.trim().toLowerCase())
+  const invalid = schemes.find((scheme) => !/^[a-z][a-z\d+.-]{0,62}$/.test(scheme))
+  const unsafe = schemes.find((scheme) => unsafeSchemes.includes(scheme))
+  if (unsafe !== undefined) throw new Error(`must not contain ${unsafe}, which is not safe as a destination.`)
+  if (invalid === undefined) return schemes
+  throw new Error(
+    `must be a comma-separated list of URL schemes, such as whatsapp,slack. "${invalid.slice(0, 40)}" is not a scheme: leave out the colon.`,
   )
 }
 

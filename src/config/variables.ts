@@ -19,6 +19,7 @@ export const variables = {
   MAX_CONNECTIONS: ['10000', parse.integer(1, 1_000_000)],
   BASE_URL: ['', parse.optional(parse.baseUrl)],
   SHORT_URL: ['', parse.optional(parse.shortUrl)],
+  URL_SCHEMES: ['', parse.urlSchemes],
   STALE_FOR: ['3600', parse.integer(0, 31_536_000)],
   TRUST_PROXY: ['off', parse.trustProxy],
   CORS_ORIGINS: ['', parse.corsOrigins],

@@ -80,3 +80,12 @@ test('accepts one spelling of each integer', () => {
     assert.equal(positiveInteger(text), undefined)
   assert.equal(positiveInteger('9007199254740991'), Number.MAX_SAFE_INTEGER)
 })
+
+test('trims white space and invisible characters at the ends of every text', () => {
+  const around = [' ', '\u00ad', '\u200b', '\u200e', '\u200f', '\u2060', '\ufeff', '\u00a0', '\u200d \t']
+  for (const each of around) {
+    const { values, violations } = storeSpace.read({ name: `${each}a-b${each}`, color: `${each}3` })
+    assert.deepEqual([values.name, values.color, violations], ['a-b', 3, []], JSON.stringify(each))
+    assert.equal(storeSpace.read({ name: each }).violations[0]?.code, 'required')
+  }
+})

@@ -2,7 +2,7 @@
 import { distance } from 'fastest-levenshtein'
 import { type Failure, validationFailed } from '../errors.ts'
 import { type Fields, repeated } from '../http/form-encoding.ts'
-import { foldCase } from '../lib/text.ts'
+import { foldCase, trimText } from '../lib/text.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { type TSchema, Type } from './json-schema.ts'
 
@@ -114,7 +114,7 @@ function textsOf(raw: unknown, most: number): string[] | Refusal {
     if (Array.isArray(raw) && text.includes(',')) return new Refusal('invalid_character.comma')
     const parts = text.split(',', maxTexts + 1)
     if (parts.length > maxTexts) return new Refusal('too_many', { most })
-    texts.push(...parts.map((part) => part.trim()))
+    texts.push(...parts.map(trimText))
   }
   return texts.filter((text) => text !== '')
 }
@@ -184,7 +184,7 @@ function textOf(raw: unknown, { number, boolean, multiline }: Partial<Rule<unkno
     // Converting an object would run its own toString. The name of its type is text that no rule accepts.
     return isAccepted ? String(raw) : typeof raw
   }
-  const text = (multiline ? raw.replaceAll('\r\n', '\n') : raw).trim()
+  const text = trimText(multiline ? raw.replaceAll('\r\n', '\n') : raw)
   const controls = multiline ? /[^\P{Cc}\t\n]/u : /\p{Cc}/u
   return !controls.test(text) && text.isWellFormed() ? text : new Refusal('control_characters')
 }

@@ -1,6 +1,6 @@
 import type { TBoolean } from 'typebox'
 import { parseBoundedText } from '../lib/text.ts'
-import { maxUrlLength, parseWebUrl } from '../names/web-url.ts'
+import { maxUrlLength, parseDestination, parseWebUrl } from '../names/web-url.ts'
 import { Refusal } from '../violations.ts'
 import type { Rule } from './form.ts'
 import { Type } from './json-schema.ts'
@@ -108,24 +108,32 @@ export const tagName: Rule<string> = {
   parse: (text) => (text.includes(',') ? new Refusal('invalid_character.comma') : parseBoundedText(text, maxTagName)),
 }
 
+const webPattern = '^[Hh][Tt][Tt][Pp][Ss]?://([\\w-]|[^\\u0000-\\u007f])'
+const anyPattern = '^[A-Za-z][A-Za-z0-9+.-]*:.'
+
 /** URLs are stored unchanged. The URL Standard allows letters of any script, unlike RFC 3986 and so `uri`. */
-const schemasOf = (maxLength: number) =>
-  [
-    Type.String({ format: 'uri', maxLength }),
-    Type.String({ pattern: '^[Hh][Tt][Tt][Pp][Ss]?://(\\w|[^\\u0000-\\u007f])', maxLength }),
-  ] as const
+const schemasOf = (maxLength: number, pattern: string) =>
+  [Type.String({ format: 'uri', maxLength }), Type.String({ pattern, maxLength })] as const
 
 /** A rule for an absolute http or https URL, which is stored unchanged; see `parseWebUrl`. */
-export function webUrl(description: string, maxLength = maxUrlLength): Rule<string> {
-  return { schema: urlSchema(description, maxLength), parse: (text) => parseWebUrl(text, maxLength) }
+export function webUrl(description: string): Rule<string> {
+  return {
+    schema: Type.Union([...schemasOf(maxUrlLength, webPattern)], { description }),
+    parse: (text) => parseWebUrl(text),
+  }
 }
 
-/** The schema of a URL in a record. */
-export function urlSchema(description: string, maxLength = maxUrlLength) {
-  return Type.Union([...schemasOf(maxLength)], { description })
+/** A rule for the destination of a link, which is stored unchanged; see `parseDestination`. */
+export function destinationUrl(description: string, maxLength: number): Rule<string> {
+  return { schema: destinationSchema(description, maxLength), parse: (text) => parseDestination(text, maxLength) }
 }
 
-/** The schema of an optional URL in a record. */
+/** The schema of a destination in a record. */
+export function destinationSchema(description: string, maxLength: number) {
+  return Type.Union([...schemasOf(maxLength, anyPattern)], { description })
+}
+
+/** The schema of an optional http or https URL in a record. */
 export function urlOrNull(description: string) {
-  return Type.Union([...schemasOf(maxUrlLength), Type.Null()], { description })
+  return Type.Union([...schemasOf(maxUrlLength, webPattern), Type.Null()], { description })
 }

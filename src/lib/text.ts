@@ -18,6 +18,17 @@ export function foldCase(sent: string): string {
 const longMarks = /\p{M}{64}/u
 const isAscii = /^\p{ASCII}*$/u
 
+/** White space and the invisible characters that people paste with a text. */
+const blank = /[\s\u00ad\u200b-\u200f\u2060\ufeff]/
+
+/** Returns the text without white space and invisible characters at its ends. */
+export function trimText(text: string): string {
+  let [start, end] = [0, text.length]
+  while (start < end && blank.test(text.charAt(start))) start += 1
+  while (start < end && blank.test(text.charAt(end - 1))) end -= 1
+  return text.slice(start, end)
+}
+
 /** Decodes percent-encoded UTF-8. Returns null if it is invalid. */
 export function decodePercent(encoded: string): string | null {
   try {

@@ -4,6 +4,7 @@ import type { Fields } from '../http/form-encoding.ts'
 import { Ticks } from '../lib/periodic.ts'
 import { foldCase } from '../lib/text.ts'
 import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
+import { schemeRefusal } from '../names/web-url.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import { Refusal, type Violation } from '../violations.ts'
@@ -32,8 +33,14 @@ import {
   unknownSpace,
 } from './store.ts'
 
-export interface LinkParts {
+/** The rules of links that depend on the configuration. */
+export interface LinkRules {
   readonly shortUrl: ShortUrl
+  /** The schemes of destinations in addition to the standard ones. */
+  readonly urlSchemes: readonly string[]
+}
+
+export interface LinkParts extends LinkRules {
   /** Called after each commit and before the response, so that this process redirects correctly straight away. */
   readonly onChange: (id: number, domain: number, aliasFolded: string) => void
 }
@@ -46,6 +53,10 @@ export class LinkActions {
   constructor(storage: Storage, parts: LinkParts) {
     this.storage = storage
     this.#parts = parts
+  }
+
+  get rules(): LinkRules {
+    return this.#parts
   }
 
   /** See `ResourceHandlers.insertion`. Throws `validation_failed` first if fields are invalid by themselves. */
@@ -70,7 +81,7 @@ export class LinkActions {
 
   /** Returns the fields of a new link, with the hash of its password. Throws `validation_failed` if a field is invalid by itself. */
   async prepare(account: number, fields: Fields): Promise<NewLink> {
-    const reading = storeLink.read(fields)
+    const reading = withScheme(storeLink.read(fields), this.rules)
     if (reading.violations.length > 0) await checkedValues(this.storage, account, reading, this.#parts.shortUrl)
     // Outside the transaction, because hashing takes long.
     const redirect_password = await hashed(account, reading.values.redirect_password ?? null)
@@ -95,7 +106,8 @@ export class LinkActions {
    * Returns the values of a change of several links, with the hash of the password. Throws `validation_failed` if a field is
    * invalid for every link.
    */
-  async prepareChange(account: number, { values, violations }: Reading<LinkChange>): Promise<LinkChange> {
+  async prepareChange(account: number, reading: Reading<LinkChange>): Promise<LinkChange> {
+    const { values, violations } = withScheme(reading, this.rules)
     const all = [...violations, ...(await spaceViolations(this.storage, account, values.space_id))]
     if (values.active_period_start_at && values.active_period_end_at) all.push(...periodViolations(values))
     if (all.length > 0) throw validationFailed(all)
@@ -108,10 +120,11 @@ export class LinkActions {
   /** Returns a function that checks and changes a link in a transaction. The password is hashed outside, because that takes long. */
   protected async checkedChange(
     account: number,
-    reading: ReturnType<typeof updateLink.read>,
+    sent: ReturnType<typeof updateLink.read>,
     unknownTags?: UnknownTags,
     tags?: TagChange,
   ) {
+    const reading = withScheme(sent, this.rules)
     const password = reading.violations.length > 0 ? null : reading.values.redirect_password
     const redirect_password = await hashed(account, password)
     return async (tx: Db, id: number, precondition: Precondition | null) => {
@@ -149,6 +162,15 @@ export class LinkActions {
   onStored({ id, domain_id, alias }: Pick<Link, 'id' | 'domain_id' | 'alias'>): void {
     this.#parts.onChange(id, domain_id, foldCase(alias))
   }
+}
+
+/** Adds a violation if the instance does not allow the scheme of a new destination. Stored destinations keep working. */
+export function withScheme<T extends { readonly url?: string | undefined }>(
+  { values, violations }: Reading<T>,
+  { urlSchemes }: LinkRules,
+): Reading<T> {
+  const refusal = values.url === undefined ? null : schemeRefusal(values.url, urlSchemes)
+  return { values, violations: refusal === null ? violations : [...violations, refusal.at('url')] }
 }
 
 interface CheckedLink {

@@ -14,6 +14,7 @@ import type { Fields } from '../http/form-encoding.ts'
 import { addHeader, sendJson } from '../http/response.ts'
 import type { IdempotentRequests } from '../idempotency/store.ts'
 import { Ticks } from '../lib/periodic.ts'
+import { trimText } from '../lib/text.ts'
 import type { Storage } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import type { LinkActions } from './actions.ts'
@@ -121,7 +122,7 @@ const hasPassword = optional(boolean(Type.Boolean()), false)
 
 /** Throws `validation_failed` for a stored link without its password, which no response has. */
 export function requirePassword({ has_redirect_password: has, redirect_password: password }: Fields): void {
-  if (hasPassword.read(has) !== true || (typeof password === 'string' && password.trim() !== '')) return
+  if (hasPassword.read(has) !== true || (typeof password === 'string' && trimText(password) !== '')) return
   throw validationFailed([new Refusal('required').at('redirect_password')])
 }
 

@@ -1,6 +1,7 @@
 /** Likely mistakes in the destinations of a stored link. The link is valid, because the destination may exist later. */
 import { mistypedTopLevel } from '../names/host-name.ts'
 import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
+import { isWebUrl } from '../names/web-url.ts'
 import type { Db } from '../storage/port.ts'
 import { findLinkByShortUrl } from './link-list.ts'
 import type { LinkRow } from './schema.ts'
@@ -28,6 +29,7 @@ async function warningFor(
   url: string,
   shortUrl: ShortUrl,
 ): Promise<DestinationWarning | null> {
+  if (!isWebUrl(url)) return null
   const host = URL.parse(url)?.hostname ?? ''
   const last = mistypedTopLevel(host)
   const link = await findLinkByShortUrl(db, account, url)

@@ -8,8 +8,8 @@ import { positiveInteger } from '../forms/rules.ts'
 import { type Fields, maxFields } from '../http/form-encoding.ts'
 import { csvRow, parseCsv } from '../lib/csv.ts'
 import { Ticks } from '../lib/periodic.ts'
-import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
+import type { LinkRules } from './actions.ts'
 import { findExcess, maxBytes, maxRows } from './bulk-schema.ts'
 import { isFilled, readRows } from './import-rows.ts'
 import { type CheckedLink, checkNewLinks } from './new-links.ts'
@@ -294,11 +294,7 @@ interface ImportPlace {
 export async function checkRows(
   { columns, rows }: Pick<ImportFile, 'columns' | 'rows'>,
   { account, domain_id, space_id }: ImportPlace,
-  {
-    storage,
-    shortUrl,
-    completeUrl,
-  }: Pick<Writing, 'completeUrl'> & { readonly storage: Db; readonly shortUrl: ShortUrl },
+  { storage, rules, completeUrl }: Pick<Writing, 'completeUrl'> & { readonly storage: Db; readonly rules: LinkRules },
 ): Promise<CheckedRow[]> {
   const timeZone = currentTimeZone(parseTimeZones(await findTimeZones(storage, account)))
   const finders = { domain_id: domainFinder(account, storage), space_id: spaceFinder(account, storage) }
@@ -311,7 +307,7 @@ export async function checkRows(
     all.push({ ...fields, domain_id: domain, space_id: space })
     await ticks.next()
   }
-  const links = await checkNewLinks(storage, account, all, shortUrl)
+  const links = await checkNewLinks(storage, account, all, rules)
   return rows.map((row, at) => {
     const excess = findExcess(row.cells, columns)
     const link = excess === null ? (links[at] as CheckedLink) : { violations: [excess.at('csv')] }

@@ -29,6 +29,7 @@ async function place(t: TestContext) {
   const shortUrl = (name: string, alias: string) => `http://${name}/${alias}`
   const actions = new UndoableLinkActions(storage, {
     shortUrl,
+    urlSchemes: [],
     onChange: () => undefined,
     flush: async () => undefined,
   })

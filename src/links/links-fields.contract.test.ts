@@ -17,7 +17,9 @@ const refused: Readonly<Record<string, Readonly<Record<string, readonly Json[]>>
   url: {
     required: ['', null],
     not_absolute: ['acme.com'],
-    unsupported_scheme: ['javascript:alert(1)'],
+    unsupported_scheme: ['javascript:alert(1)', 'ftp://acme.com', 'whatsapp://send'],
+    doubled_scheme: ['https://https://acme.com'],
+    scheme_alone: ['mailto:'],
     has_credentials: ['https://user@acme.com'],
     control_characters: ['https://acme.com/\0'],
     too_long: [`https://acme.com/${'a'.repeat(8192 - 16)}`, `https://acme.com/${'例'.repeat(909)}`],
@@ -48,7 +50,11 @@ const refused: Readonly<Record<string, Readonly<Record<string, readonly Json[]>>
   disabled: { not_a_boolean: ['yes', 2, {}], not_single: [[true]] },
   forward_query: { not_a_boolean: ['00'] },
   clicks_limit: { out_of_range: [0, -1, 1_000_000_001, '1e3', '03', 2.5, true] },
-  expiration_url: { not_absolute: ['acme.com'], too_long: [`https://acme.com/${'a'.repeat(2032)}`] },
+  expiration_url: {
+    not_absolute: ['acme.com'],
+    unsupported_scheme: ['mailto:a@acme.com'],
+    too_long: [`https://acme.com/${'a'.repeat(2032)}`],
+  },
   redirect_password: {
     too_long: ['a'.repeat(129), '💩'.repeat(129)],
     control_characters: ['a\0'],

@@ -324,3 +324,20 @@ describe('the status of a link', () => {
 async function elapsed(time: string): Promise<void> {
   while (new Date().toISOString() <= time) await new Promise(setImmediate)
 }
+
+test('201 for mailto, tel, sms and the schemes of URL_SCHEMES, which a search, pages and exports show', async () => {
+  const allowing = await startApp({ urlSchemes: ['whatsapp'] })
+  const own = await newPlace(allowing)
+  const urls = ['mailto:ü@acme.com', 'tel:112', 'sms:+15550100', 'whatsapp://send?text=x', 'https://foo-.example.com/']
+  for (const url of urls) {
+    const { id } = await own.link({ url: `\u200b${url}\ufeff` })
+    assert.equal((await own.send('GET', `/links/${id}`)).body.data.url, url)
+    assert.equal((await own.send('PATCH', `/links/${id}`, { json: { url } })).status, 200)
+    assert.equal((await own.send('GET', `/links?search=${encodeURIComponent(url)}`)).body.meta.total, 1, url)
+  }
+  const refused = await own.send('POST', '/links', { json: { url: 'slack:x' } })
+  assertRefused(refused, ['url', 'unsupported_scheme'])
+  assert.match(refused.body.violations[0].message, /http, https, mailto, tel, sms and whatsapp are supported/)
+  const bulk = await own.send('PATCH', '/links/bulk', { json: { ids: [1], set: { url: 'slack:x' } } })
+  assertRefused(bulk, ['set.url', 'unsupported_scheme'])
+})

@@ -4,11 +4,10 @@ import { Failure } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { Ticks } from '../lib/periodic.ts'
 import { foldCase } from '../lib/text.ts'
-import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import { newEdit } from '../storage/undo.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { checkedValues, type LinkActions } from './actions.ts'
+import { checkedValues, type LinkActions, type LinkRules, withScheme } from './actions.ts'
 import type { BatchRequest, BatchResponse } from './batch.ts'
 import { notApplied, type RowResult } from './batch-results.ts'
 import { takenAliases } from './batch-store.ts'
@@ -23,12 +22,12 @@ export async function checkNewLinks(
   db: Db,
   account: number,
   all: readonly Fields[],
-  shortUrl: ShortUrl,
+  rules: LinkRules,
 ): Promise<CheckedLink[]> {
   const ticks = new Ticks()
   const checked: CheckedLink[] = []
   for (const fields of all) {
-    checked.push(await checkNewLink(db, account, fields, shortUrl))
+    checked.push(await checkNewLink(db, account, fields, rules))
     await ticks.next()
   }
   const taken = await aliasViolations(db, account, checked)
@@ -38,10 +37,10 @@ export async function checkNewLinks(
   })
 }
 
-async function checkNewLink(db: Db, account: number, fields: Fields, shortUrl: ShortUrl): Promise<CheckedLink> {
+async function checkNewLink(db: Db, account: number, fields: Fields, rules: LinkRules): Promise<CheckedLink> {
   try {
     requirePassword(fields)
-    return await checkedValues(db, account, storeLink.read(fields), shortUrl)
+    return await checkedValues(db, account, withScheme(storeLink.read(fields), rules), rules.shortUrl)
   } catch (error) {
     if (error instanceof Failure && error.facts.violations !== undefined) return { violations: error.facts.violations }
     throw error

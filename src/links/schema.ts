@@ -15,7 +15,17 @@ import {
 } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
-import { boolean, integer, oneOf, parseInteger, tagName, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
+import {
+  boolean,
+  destinationSchema,
+  destinationUrl,
+  integer,
+  oneOf,
+  parseInteger,
+  tagName,
+  urlOrNull,
+  webUrl,
+} from '../forms/rules.ts'
 import { shownVersion } from '../lib/record-version.ts'
 import { parseBoundedText } from '../lib/text.ts'
 import { maxAliasLength, parseAlias } from '../names/alias.ts'
@@ -85,7 +95,7 @@ export const linkSchema = Type.Object(
     space_id: orNull(idOf('The space of the link.')),
     alias: aliasSchema,
     short_url: Type.String({ format: 'uri', description: 'The short URL that visitors open.' }),
-    url: urlSchema(target, maxTargetLength),
+    url: destinationSchema(target, maxTargetLength),
     title: orNull(titleSchema),
     status: Type.Enum([...statuses], {
       description:
@@ -226,7 +236,7 @@ const noTags: readonly string[] = []
 
 export const storeLink = form(
   {
-    url: required(webUrl(target, maxTargetLength)),
+    url: required(destinationUrl(target, maxTargetLength)),
     domain_id: optional(reference('The domain of the link. Default: your oldest domain.'), null),
     alias: optional(alias, null),
     space_id: optional(reference('The space of the link.'), null),
@@ -249,7 +259,7 @@ export const storeLink = form(
 /** Separate from `storeLink`, because omitted fields stay unchanged and have no default. */
 export const updateLink = form(
   {
-    url: change(webUrl(target, maxTargetLength)),
+    url: change(destinationUrl(target, maxTargetLength)),
     domain_id: fixed({ ...idOf('Cannot be changed. The current id may be sent.'), readOnly: true }, { number: true }),
     alias: change(alias),
     space_id: clearable(reference('The space of the link.')),

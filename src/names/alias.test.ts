@@ -62,6 +62,38 @@ test('rejects 10,000 characters of any kind', () => {
   }
 })
 
+test('accepts every hint that it gives for an alias, which fixes all of its problems', () => {
+  const hintFor = (sent: string) => {
+    const found = parseAlias(sent)
+    if (!(found instanceof Refusal)) return null
+    return / write (?:an alias such as )?(.*)\.$/su.exec(found.at('alias').message)?.[1] ?? null
+  }
+  for (const [sent, hint] of [
+    ['a b/', 'a-b'],
+    ['/a', 'a'],
+    ['a//b', 'a/b'],
+    ['../a/./b', 'a/b'],
+    ['50% off!', '50-off'],
+    ['a\u200bb', 'ab'],
+    ['❤️ & co', '❤️-co'],
+    ['/', 'summer-sale'],
+    ['?/robots.txt', 'summer-sale'],
+  ] as const) {
+    assert.equal(hintFor(sent), hint, sent)
+  }
+  fc.assert(
+    fc.property(text, (sent) => {
+      const hint = hintFor(sent)
+      if (hint !== null) assert.equal(parseAlias(hint), hint)
+    }),
+    { numRuns: runs(3_000) },
+  )
+})
+
+test('rejects an alias of variation selectors', () => {
+  for (const sent of ['\ufe0f', '\ufe0e\ufe0f']) assert.equal((parseAlias(sent) as Refusal).code, 'invisible_character')
+})
+
 describe('an alias in text with noise', () => {
   const noise = [...' "\'()<>[]{},;:!?«»„“”…%&=*#@\\|^`', '\u00a0', '\u200b', '\ufeff', '\u00ad', '\u202e', '\0']
 

@@ -17,12 +17,33 @@ export function parseAlias(text: string): string | Refusal {
   if (alias instanceof Refusal) return alias
   if (alias.endsWith('+')) return new Refusal('reserved.plus')
   if (reserved.test(foldCase(alias))) return new Refusal('reserved.alias', { alias })
+  const problem = findProblem(alias)
+  return problem === null ? alias : new Refusal(problem, { hint: hint(alias) })
+}
+
+function findProblem(alias: string) {
   const segments = alias.split('/')
-  if (segments.includes('')) return new Refusal('empty_segment')
-  if (segments.some((each) => each === '.' || each === '..')) return new Refusal('dot_segment')
+  if (segments.includes('')) return 'empty_segment'
+  if (segments.some((each) => each === '.' || each === '..')) return 'dot_segment'
   const plain = withoutEmoji(alias)
-  if (invisible.test(plain)) return new Refusal('invisible_character.alias')
-  return hasOnlyCharacters.test(plain) ? alias : new Refusal('invalid_character.alias')
+  if (invisible.test(plain)) return 'invisible_character.alias'
+  return hasOnlyCharacters.test(plain) ? null : 'invalid_character.alias'
+}
+
+/** Suggests an alias that the text probably means: with hyphens for characters that no alias has. */
+function hint(text: string): string {
+  const plain = withoutEmoji(text)
+  let at = 0
+  let meant = ''
+  for (const character of text) {
+    const replaced = plain.slice(at, at + character.length)
+    at += character.length
+    if (!invisible.test(replaced)) meant += hasOnlyCharacters.test(replaced) ? character : ' '
+  }
+  const segments = meant.split('/').map((segment) => segment.trim().replace(/ +/g, '-'))
+  const alias = segments.filter((segment) => !['', '.', '..'].includes(segment)).join('/')
+  const isAlias = alias !== '' && !reserved.test(foldCase(alias)) && findProblem(alias) === null
+  return isAlias ? alias : 'an alias such as summer-sale'
 }
 
 /**

@@ -107,13 +107,13 @@ function isOverlong(folded: string): boolean {
   return /[^.]{64}|^.{255}/su.test(mapped)
 }
 
-function malformedLabel(name: string): HostProblem | null {
+function malformedLabel(name: string, mayHaveHyphens = false): HostProblem | null {
   for (const label of name.split('.')) {
     if (label === '') return 'empty_label'
     if (label.length > maxLabelLength) return 'label_too_long'
     const written = label.startsWith('xn--') ? domainToUnicode(label) : label
     if (label.startsWith('xn--') && !isUnicodeLabelOf(label, written)) return 'invalid_punycode'
-    if (written.startsWith('-') || written.endsWith('-')) return 'hyphen_at_edge'
+    if (!mayHaveHyphens && (written.startsWith('-') || written.endsWith('-'))) return 'hyphen_at_edge'
   }
   return null
 }
@@ -123,14 +123,17 @@ function isUnicodeLabelOf(aLabel: string, written: string): boolean {
   return /[^\0-\x7f]/.test(written) && domainToASCII(written) === aLabel
 }
 
-/** Returns the problem of a parsed URL's host, or null. It may be an IP address or public suffix, or have underscores. */
+/**
+ * Returns the problem of a parsed URL's host, or null. It may be an IP address or public suffix, and have underscores and
+ * hyphens at the edges of labels, as some hosts on the web do.
+ */
 export function findHostProblem(hostname: string): HostProblem | null {
   const name = withoutRootDot(hostname)
   if (name.length > maxNameLength) return 'too_long'
   if (name.startsWith('[') || (plainName.test(hostname) && !acePrefix.test(name))) return null
   if (name.includes('*')) return 'has_wildcard'
   if (/[^a-z\d._-]/.test(name)) return 'invalid_character'
-  return malformedLabel(name) ?? findSpoof(domainToUnicode(name))
+  return malformedLabel(name, true) ?? findSpoof(domainToUnicode(name))
 }
 
 /** Rejects long names, numbers (by the URL Standard) and public suffixes. */

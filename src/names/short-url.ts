@@ -2,6 +2,7 @@ import { decodePercent, foldCase } from '../lib/text.ts'
 import { Refusal } from '../violations.ts'
 import { findAlias } from './alias.ts'
 import { parseHostName } from './host-name.ts'
+import { isWebUrl } from './web-url.ts'
 
 /** Returns the short URL of an alias on a domain with this ASCII name. */
 export type ShortUrl = (domain: string, alias: string) => string
@@ -14,10 +15,10 @@ export function shortUrls(template: string): ShortUrl {
   return (domain, alias) => `${template.replace(domainMark, domain)}/${encodeURI(alias).replaceAll('#', '%23')}`
 }
 
-/** Returns whether a URL reaches the short URL, in any scheme. A default port matches any port, as with a proxy. */
+/** Returns whether an http or https URL reaches the short URL. A default port matches any port, as with a proxy. */
 export function matchesShortUrl(url: string, shortUrl: string): boolean {
   const [from, to] = [URL.parse(url), URL.parse(shortUrl)]
-  if (from === null || to === null || from.hostname.replace(/\.$/, '') !== to.hostname) return false
+  if (from === null || to === null || !isWebUrl(url) || from.hostname.replace(/\.$/, '') !== to.hostname) return false
   if (from.port !== '' && from.port !== to.port) return false
   return pathKey(from.pathname) === pathKey(to.pathname)
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { anyCharacter, anyWebUrl } from '../../test/characters.ts'
 import { runs } from '../../test/runs.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { parseWebUrl } from './web-url.ts'
+import { parseDestination, parseWebUrl, schemeRefusal, unsafeSchemes } from './web-url.ts'
 
 const accepted = [
   ...['https://go.acme.com', 'http://go.acme.com/x?y=z#w', 'HTTP://GO.ACME.COM/', 'HttpS://x'],
@@ -17,6 +17,7 @@ const accepted = [
   ...'http://пример.example/пример http://例え.jp/ノ http://x/a⁄b http://x/а⠀b'.split(' '),
   ...['https://fa.wikipedia.org/wiki/می\u200cخواهم', 'http://x/👩\u200d👧', 'http://x#\u200d'],
   ...[
+    ...'https://foo-.example.com/ http://-a.com http://a.- http://ü-.de https://https.example/ http://httpx'.split(' '),
     'http://x/%20%',
     'http://x//a//../b',
     `http://x/${'a'.repeat(2039)}`,
@@ -63,7 +64,13 @@ const refused: Readonly<Record<string, readonly string[]>> = {
   empty_label: ['http://a..b', 'http://.a', 'http://a..', 'https://a。。b/', 'http://a..b:80/x'],
   label_too_long: [`http://${'a'.repeat(64)}.com`, `https://${'ü'.repeat(63)}.de`],
   too_long_host: [`http://${'a.'.repeat(128)}`, `http://${'ü.'.repeat(40)}de/`],
-  hyphen_at_edge: ['http://-a.com', 'http://a-.com/', 'http://a.-', 'http://ü-.de'],
+  doubled_scheme: [
+    'https://https://x.example/a',
+    'http://http',
+    'HTTPS://HTTP:/x',
+    'https://https//x',
+    'https://http.:80/',
+  ],
   invalid_character: `http://a!b http://a,b.de http://a(b) http://"a" http://a~b http://a=b http://a'b`.split(' '),
   invalid_punycode: ['http://xn--a', 'https://xn--/', 'http://xn--a.xn--kln-sna.de'],
   lookalike_character: ['http://example.com⁄path', 'https://a∕b.de/', 'http://½.com', 'http://xn--ab-6bv.de'],
@@ -98,16 +105,20 @@ describe('parseWebUrl', () => {
     ['ftp://go.acme.com', 'https://go.acme.com'],
     ['https://user:secret@go.acme.com/x', 'https://go.acme.com/x'],
     ['https://go.acme.com/a b', 'https://go.acme.com/a%20b'],
-    ['https://go.acme.com/a\u202eb', 'https://go.acme.com/a%E2%80%AEb'],
-    ['https://go.acme.com/?\u200b', 'https://go.acme.com/?%E2%80%8B'],
+    ['https://go.acme.com/a\u202eb', 'https://go.acme.com/ab'],
+    ['https://go.acme.com/?\u200b', 'https://go.acme.com/?'],
+    ['https://https://x.example/a', 'https://x.example/a'],
+    ['https://http//x.example/a', 'https://x.example/a'],
+    ['https://a.example, https://b.example', 'a URL such as https://acme.com/summer'],
+    ['a.example;http://b.example', 'a URL such as https://acme.com/summer'],
     ['https://go.acme.com/\tx', 'https://go.acme.com/x'],
-    ['https://go\u200b.acme.com/', 'a URL such as https://go.acme.com/path'],
-    ['https://*.acme.com/', 'a URL such as https://go.acme.com/path'],
-    ['mailto:a@b.c', 'a URL such as https://go.acme.com/path'],
-    ['javascript:alert(1)', 'a URL such as https://go.acme.com/path'],
-    ['2130706433', 'a URL such as https://go.acme.com/path'],
-    ['ftp://[::ffff:192.0.2.1]/x', 'a URL such as https://go.acme.com/path'],
-    [`go.acme.com/${'x'.repeat(50)}`, 'a URL such as https://go.acme.com/path'],
+    ['https://go\u200b.acme.com/', 'https://go.acme.com/'],
+    ['https://*.acme.com/', 'a URL such as https://acme.com/summer'],
+    ['mailto:a@b.c', 'a URL such as https://acme.com/summer'],
+    ['javascript:alert(1)', 'a URL such as https://acme.com/summer'],
+    ['2130706433', 'a URL such as https://acme.com/summer'],
+    ['ftp://[::ffff:192.0.2.1]/x', 'a URL such as https://acme.com/summer'],
+    [`go.acme.com/${'x'.repeat(50)}`, 'a URL such as https://acme.com/summer'],
   ]
   for (const [text, url] of hints) {
     test(`suggests a replacement for ${shown(text)}`, () => {
@@ -174,6 +185,99 @@ const urlLike = fc
   )
   .map(([start, parts]) => start + parts.join(''))
 
+describe('parseDestination', () => {
+  const parsed = (text: string) => parseDestination(text, 8192)
+  const codeOf = (found: string | Refusal | null) => (found instanceof Refusal ? found.code : found)
+
+  test('accepts other schemes, which the instance may not allow', () => {
+    const standard = [
+      'mailto:a@acme.com?subject=A%20b',
+      'MAILTO:ü@acme.com',
+      'mailto:?subject=x',
+      'tel:112',
+      'sms:+15550100',
+    ]
+    for (const text of [...standard, 'https://acme.com', 'HTTP://acme.com']) {
+      assert.equal(parsed(text), text)
+      assert.equal(schemeRefusal(text, []), null)
+    }
+    for (const text of ['whatsapp://send?text=ü', 'slack:x', 'fax:4930123456']) {
+      assert.equal(parsed(text), text)
+      const { message } = schemeRefusal(text, ['skype'])?.at('url') ?? {}
+      assert.match(message ?? '', /^Only the schemes http, https, mailto, tel, sms and skype are supported: write /)
+      assert.equal(schemeRefusal(text, ['whatsapp', 'slack', 'fax']), null)
+    }
+    assert.match(schemeRefusal('ftp://acme.com/x', [])?.at('url').message ?? '', / write https:\/\/acme\.com\/x\.$/)
+  })
+
+  test('rejects unsafe schemes, spaces, hidden characters, and schemes alone', () => {
+    for (const scheme of unsafeSchemes) assert.equal(codeOf(parsed(`${scheme}:x`)), 'unsupported_scheme')
+    assert.equal(codeOf(parsed('JavaScript:alert(1)')), 'unsupported_scheme')
+    assert.equal(codeOf(parsed('java\nscript:alert(1)')), 'control_characters')
+    assert.equal(codeOf(parsed('\u200bjavascript:alert(1)')), 'not_absolute')
+    for (const text of ['mailto:', 'tel:', 'x-y:']) assert.equal(codeOf(parsed(text)), 'scheme_alone', text)
+    for (const text of ['localhost:3000', 'acme.com', 'acme.com:80/x'])
+      assert.equal(codeOf(parsed(text)), 'not_absolute')
+    assert.equal(codeOf(parsed('mailto:a\u202eb@acme.com')), 'bidi_control')
+    const hinted = parsed('mailto:a@acme.com?subject=a b')
+    assert.ok(hinted instanceof Refusal)
+    assert.match(hinted.at('url').message, / write mailto:a@acme\.com\?subject=a%20b\.$/)
+  })
+})
+
+test('accepts every hint that it gives', () => {
+  const junk = fc.array(
+    fc.oneof(
+      fc.constantFrom(
+        'https://',
+        'http:',
+        'mailto:',
+        'tel:',
+        'ftp://',
+        'javascript:',
+        'https//',
+        ' ',
+        ', ',
+        '\t',
+        '\u200b',
+      ),
+      fc.constantFrom(
+        'acme.com',
+        'a@b.example',
+        '/x',
+        '\u00a0',
+        '\ufeff',
+        '\u202e',
+        '"',
+        '<',
+        '(',
+        '%',
+        '\\',
+        'ü',
+        '.',
+        '-',
+        ':1',
+      ),
+      fc.string({ maxLength: 3 }),
+    ),
+    { maxLength: 8 },
+  )
+  const rules = [parseWebUrl, (text: string) => parseDestination(text, 8192)]
+  fc.assert(
+    fc.property(junk, fc.constantFrom(...rules), (parts, parse) => {
+      const text = parts.join('')
+      const found = parse(text)
+      const refusal = found instanceof Refusal ? found : schemeRefusal(text, [])
+      const [, hint] = / write (?:a (?:URL|name) such as )?(\S+)\.$/.exec(refusal?.at('url').message ?? '') ?? []
+      if (hint === undefined) return
+      assert.equal(parse(hint), hint, `for ${JSON.stringify(text)}`)
+      assert.equal(schemeRefusal(hint, []), null)
+      assert.doesNotMatch(hint, /%E2%80|%C2%A0|%EF%BB/i)
+    }),
+    { numRuns: 4 * numRuns },
+  )
+})
+
 function assertSound(found: string, text: string): void {
   assert.equal(found, text)
   assert.doesNotMatch(text, /[\s\p{Cc}\p{Cs}\p{Bidi_Control}\u200b-\u200d\u2060\\]/u)
@@ -181,7 +285,7 @@ function assertSound(found: string, text: string): void {
   const url = new URL(text)
   assert.match(url.protocol, /^https?:$/)
   assert.equal(url.username + url.password, '')
-  assert.match(url.hostname, /^(?:\[[\da-f:]+\]|(?!-)[a-z\d_-]{1,63}(?<!-)(?:\.(?!-)[a-z\d_-]{1,63}(?<!-))*\.?)$/)
+  assert.match(url.hostname, /^(?:\[[\da-f:]+\]|[a-z\d_-]{1,63}(?:\.[a-z\d_-]{1,63})*\.?)$/)
   const written = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
   assert.equal(new URL(`http://${written}`).hostname, url.hostname)
   assert.ok(!written?.includes('@'))

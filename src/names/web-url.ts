@@ -5,9 +5,52 @@ import { findHostProblem, type HostProblem, maxNameLength } from './host-name.ts
 
 /** Returns an absolute http or https URL unchanged. Refuses any that the parser of the URL Standard would repair. */
 export function parseWebUrl(text: string, maxLength = maxUrlLength): string | Refusal {
-  if (isLonger(text, maxLength)) return new Refusal('too_long.url', { most: maxLength, hint: hint(text) })
-  const found = examine(text)
-  if (found !== null) return new Refusal(found, { hint: hint(text) })
+  return parse(text, maxLength, examine)
+}
+
+/** The schemes of destinations that every instance allows. */
+export const standardSchemes: readonly string[] = ['http', 'https', 'mailto', 'tel', 'sms']
+/** Schemes that run a script, or show something on the visitor's device. No destination has one. */
+export const unsafeSchemes: readonly string[] = ['javascript', 'data', 'vbscript', 'file', 'blob', 'about']
+
+/**
+ * Returns the destination of a link unchanged: a URL as `parseWebUrl` accepts, or a URL of any other scheme that is not
+ * unsafe. Whether the instance allows the scheme is another question: see `schemeRefusal`.
+ */
+export function parseDestination(text: string, maxLength: number): string | Refusal {
+  return parse(text, maxLength, examineDestination)
+}
+
+/** Returns why an instance with these further schemes does not allow a parsed destination; null if it does. */
+export function schemeRefusal(url: string, further: readonly string[]): Refusal | null {
+  const allowed = [...standardSchemes, ...further]
+  if (allowed.includes(schemeOf(url) ?? '')) return null
+  return new Refusal('unsupported_scheme.destination', { schemes: listed(allowed), hint: hint(url, examineStandard) })
+}
+
+/** Returns the scheme of a text in lower case (RFC 3986 §3.1); null if it has none. */
+export function schemeOf(text: string): string | null {
+  const [, name = null] = /^([a-z][a-z\d+.-]*):/i.exec(text) ?? []
+  const scheme = name?.toLowerCase() ?? null
+  // A name before a port, as in `localhost:3000/path`, is not meant as a scheme.
+  const isHost = !standardSchemes.includes(scheme ?? '') && /^[^:]*:\d{1,5}(?:[/?#]|$)/.test(text)
+  return isHost ? null : scheme
+}
+
+/** Returns whether a page may link to a stored URL. */
+export function isLinkable(url: string): boolean {
+  return !unsafeSchemes.includes(schemeOf(url) ?? '')
+}
+
+/** Returns whether a URL has the scheme http or https. */
+export function isWebUrl(text: string): boolean {
+  return /^https?:/i.test(text)
+}
+
+function parse(text: string, maxLength: number, find: (text: string) => Finding | null): string | Refusal {
+  if (isLonger(text, maxLength)) return new Refusal('too_long.url', { most: maxLength, hint: hint(text, find) })
+  const found = find(text)
+  if (found !== null) return new Refusal(found, { hint: hint(text, find) })
   const { length } = new URL(text).href
   return length > maxSerializedLength ? new Refusal('too_long.encoded', { most: maxSerializedLength, length }) : text
 }
@@ -29,16 +72,34 @@ type UrlProblem = Exclude<CodeWith<'url'>, 'too_long'>
 /** The message about a problem of the URL, or of its host. */
 type Finding = `${UrlProblem}.url` | `${HostProblem}.host`
 
+function examineDestination(text: string): Finding | null {
+  const scheme = schemeOf(text)
+  if (scheme === null || isWebUrl(text) || unsafeSchemes.includes(scheme)) return examine(text)
+  const problem = findCharacterProblem(text)
+  if (problem !== null) return inUrl(problem)
+  if (text.length === scheme.length + ':'.length) return inUrl('scheme_alone')
+  if (!URL.canParse(text)) return inUrl('invalid_url')
+  const hidden = findHidden('', text)
+  return hidden === null ? null : inUrl(hidden)
+}
+
+/** Examines a destination that every instance must allow, as hints are. */
+function examineStandard(text: string): Finding | null {
+  return standardSchemes.includes(schemeOf(text) ?? '') ? examineDestination(text) : 'unsupported_scheme.url'
+}
+
 function examine(text: string): Finding | null {
   const problem = findCharacterProblem(text)
   if (problem !== null) return inUrl(problem)
   const authority = /^https?:\/\/([^/?#]*)/i.exec(text)?.[1]
-  if (authority === undefined) return inUrl(hasOtherScheme(text) ? 'unsupported_scheme' : 'not_absolute')
+  const hasOtherScheme = schemeOf(text) !== null && !isWebUrl(text)
+  if (authority === undefined) return inUrl(hasOtherScheme ? 'unsupported_scheme' : 'not_absolute')
   if (authority.includes('@')) return inUrl('has_credentials')
   if (/^(?::\d*)?$/.test(authority)) return inUrl('host_missing')
   const host = isParsable(authority) ? URL.parse(text)?.hostname : undefined
   if (host === undefined || authority.includes('%')) return inUrl('invalid_url')
   if (/^\.*$/.test(host)) return inUrl('host_missing')
+  if (/^https?\.?$/.test(host)) return inUrl('doubled_scheme')
   const hidden = findHidden(authority, text)
   if (hidden !== null) return inUrl(hidden)
   const hostProblem = findHostProblem(host)
@@ -72,28 +133,44 @@ function isLonger(text: string, max: number): boolean {
   return text.length > 2 * max || [...text].length > max
 }
 
-/** RFC 3986 §3.1. A name before a port, as in `localhost:3000/path`, is not meant as a scheme. */
-function hasOtherScheme(text: string): boolean {
-  return /^[a-z][a-z\d+.-]*:(?!\d+(?:[/?#]|$))/i.test(text) && !/^https?:/i.test(text)
+const example = 'a URL such as https://acme.com/summer'
+/** Hints for the schemes whose URLs have no host. */
+const opaqueExamples: Readonly<Record<string, string>> = {
+  mailto: 'a URL such as mailto:name@acme.com',
+  tel: 'a URL such as tel:+15550100',
+  sms: 'a URL such as sms:+15550100',
 }
 
-/** Suggests a short URL that the text probably means. */
-function hint(text: string): string {
-  // `mailto:a@acme.com` contains no host.
-  const isOpaque = hasOtherScheme(text) && !text.includes('://')
-  const meant = isOpaque || text.length > maxHintLength ? '' : withoutMistakes(text)
+/** Suggests a short URL that the text probably means, and that `find` accepts. */
+function hint(text: string, find: (text: string) => Finding | null): string {
+  const scheme = schemeOf(text) ?? ''
+  const isOpaque = scheme in opaqueExamples && find(`${scheme}:1`) === null
+  const general = isOpaque ? (opaqueExamples[scheme] ?? example) : example
+  const isSeveral = /[\s,;]\s*[a-z][a-z\d+.-]*:\/\//i.test(text)
+  if (text.length > maxHintLength || isSeveral) return general
+  const meant = isOpaque ? encodeSpaces(text) : withoutMistakes(text)
   const isPlain = meant.length <= maxHintLength && /^[\w.~:/?#[\]@!$&'()*+,;=%-]+$/.test(meant)
-  const isMeant = isPlain && examine(meant) === null && /^https?:\/\/[^/?#[]*[^/?#.[]\.[^/?#.]/i.test(meant)
-  return isMeant ? meant : 'a URL such as https://go.acme.com/path'
+  const isNamed = isOpaque || /^https?:\/\/[^/?#[]*[^/?#.[]\.[^/?#.]/i.test(meant)
+  return isPlain && isNamed && find(meant) === null ? meant : general
 }
 
+/** Returns an http or https URL; an empty text for a URL that can't become one, such as `mailto:a@acme.com`. */
 function withoutMistakes(text: string): string {
+  if (schemeOf(text) !== null && !isWebUrl(text) && !text.includes('://')) return ''
   const scheme = /^http:/i.test(text) ? 'http' : 'https'
   const rest = text
-    .replace(/\p{Cc}/gu, '')
     .replaceAll('\\', '/')
-    .replace(/^(?:[a-z][a-z\d+.-]*:\/\/|https?:|\/\/)\/*/i, '')
+    .replace(/^(?:(?:[a-z][a-z\d+.-]*:\/\/|https?:|https?(?=\/\/)|\/\/)\/*)+/i, '')
     .replace(/^[^/?#]*@/, '')
-    .replace(/[\s\p{Default_Ignorable_Code_Point}]/gu, encodeURIComponent)
-  return `${scheme}://${rest}`
+  return encodeSpaces(`${scheme}://${rest}`)
+}
+
+/** Removes what does not show, and encodes white space within a text. */
+function encodeSpaces(text: string): string {
+  const shown = text.replace(/[[\p{Cc}\p{Default_Ignorable_Code_Point}]--[\s]]/gv, '').replace(/[\t\r\n]/g, '')
+  return shown.trim().replace(/\s/g, '%20')
+}
+
+function listed(schemes: readonly string[]): string {
+  return `${schemes.slice(0, -1).join(', ')} and ${schemes.at(-1)}`
 }

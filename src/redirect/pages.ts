@@ -4,6 +4,7 @@ import { Failure, linkExpired } from '../errors.ts'
 import type { FailureFormatter } from '../http/exchange.ts'
 import { failures, headersOf, problemOf } from '../http/failures.ts'
 import { Html, html } from '../http/html.ts'
+import { isLinkable } from '../names/web-url.ts'
 import { noStoreHeaders } from './redirects.ts'
 import type { ServedLink } from './store.ts'
 
@@ -138,7 +139,7 @@ export function previewPage(
     'Link preview',
     html`<dl>
 ${fact('Short link', html`<span class="code">${shortUrl}</span>`)}
-${fact('Destination', html`<a href="${location}" rel="nofollow noreferrer">${location}</a>`)}
+${fact('Destination', isLinkable(location) ? html`<a href="${location}" rel="nofollow noreferrer">${location}</a>` : html`${location}`)}
 ${end === null ? null : fact('Stops working on', time(end))}
 </dl>`,
   )

@@ -1,6 +1,7 @@
 import { Failure, overloaded } from '../errors.ts'
 import { networkOf } from '../lib/ip-address.ts'
 import { Semaphore } from '../lib/semaphore.ts'
+import { trimText } from '../lib/text.ts'
 import { windowMs } from '../limits/rate-counter.ts'
 import { verifyPassword } from '../links/password.ts'
 
@@ -38,7 +39,7 @@ export class Passwords {
       const key = this.#wrong.has(subject) || this.#wrong.size < this.#maxSubjects ? subject : 'shared'
       const oldest = this.#recent(key).at(-wrongPerMinute)
       if (oldest !== undefined) return tooMany(oldest + windowMs - performance.now())
-      const sent = password.trim()
+      const sent = trimText(password)
       const isRight = isPossible(sent) && (await verifyPassword(sent, stored, `network ${network}`))
       if (!isRight) this.#addWrong(key)
       return isRight

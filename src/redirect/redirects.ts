@@ -2,6 +2,7 @@
 import type { Exchange } from '../http/exchange.ts'
 import { escaped } from '../http/html.ts'
 import { sendReady } from '../http/response.ts'
+import { isLinkable, isWebUrl } from '../names/web-url.ts'
 import { hostNameOf } from './visited-url.ts'
 
 /** The headers of responses that caches and search engines must not store. */
@@ -25,7 +26,7 @@ interface Redirect {
 
 /** The redirect to a stored URL, with the parts that show whether this instance serves it. */
 export interface PreparedRedirect extends Redirect {
-  /** The host name, as domains are stored; null if the host is not a host name. */
+  /** The host name, as domains are stored; null if the host is not a host name, or the scheme is not http or https. */
   readonly name: string | null
   /** Empty for the default port of the scheme. */
   readonly port: string
@@ -35,7 +36,7 @@ export interface PreparedRedirect extends Redirect {
 /** Builds the redirect to a stored URL, which the URL Standard serializes as absolute and in ASCII. */
 export function prepareRedirect(url: string, status: number): PreparedRedirect {
   const { href, host, port, pathname } = new URL(url)
-  return { ...redirectTo(href, status), name: hostNameOf(host), port, pathname }
+  return { ...redirectTo(href, status), name: isWebUrl(url) ? hostNameOf(host) : null, port, pathname }
 }
 
 /** Builds the redirect to a location, which is not changed. */
@@ -55,7 +56,8 @@ export function redirectTo(location: string, status: number): Redirect {
 /** Returns the body of a redirect, for clients that do not follow it. */
 function redirectPage(location: string): string {
   const text = escaped(location)
-  return `<!doctype html><meta charset="utf-8"><title>Redirect</title><a href="${text}">${text}</a>\n`
+  const link = isLinkable(location) ? `<a href="${text}">${text}</a>` : text
+  return `<!doctype html><meta charset="utf-8"><title>Redirect</title>${link}\n`
 }
 
 /** Returns the redirect to a URL that a domain has for visits without a link, or a link for visits after its end. */

@@ -1,6 +1,7 @@
 /** The fields of the link form that write the campaign (UTM) parameters of the destination. */
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
+import { trimText } from '../../lib/text.ts'
 import { maxTargetLength } from '../../links/link.ts'
 import { parseWebUrl } from '../../names/web-url.ts'
 import { resources } from '../../resources.ts'
@@ -63,7 +64,7 @@ export function mergeCampaign(form: Fields): Fields {
     delete fields[name]
     delete fields[shownName(name)]
   }
-  const url = typeof fields.url === 'string' ? fields.url.trim() : ''
+  const url = typeof fields.url === 'string' ? trimText(fields.url) : ''
   // The error about an invalid destination names what people typed.
   const isValid = typeof parseWebUrl(url, maxTargetLength) === 'string'
   return isValid && Object.keys(edited).length > 0 ? { ...fields, url: writeCampaign(url, edited) } : fields

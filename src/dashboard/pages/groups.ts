@@ -1,8 +1,10 @@
 /** Pages for domains, spaces and tags, which group links: lists, statistics and deletion. */
+
 import { maxSummedLinks, recentClicksOf, recentClicksOfTags, recentDays } from '../../analytics/recent.ts'
 import type { ResourceHandlers } from '../../api/operations.ts'
 import { found, validationFailed } from '../../errors.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
+import { trimText } from '../../lib/text.ts'
 import { countLinksIn } from '../../links/store.ts'
 import { resources } from '../../resources.ts'
 import { Refusal } from '../../violations.ts'
@@ -96,7 +98,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const { what, nameOf, isNamed, remove, actions } = this.#group
     const row = await this.#requested(request)
     const sent = request.fields[nameField]
-    if (isNamed !== undefined && !isNamed(row, typeof sent === 'string' ? sent.trim() : '')) {
+    if (isNamed !== undefined && !isNamed(row, typeof sent === 'string' ? trimText(sent) : '')) {
       throw validationFailed([new Refusal('not_allowed.confirmation', { name: nameOf(row) }).at(nameField)])
     }
     if (remove !== undefined) await remove(request.account, row.id)

@@ -116,7 +116,7 @@ async function checkForm(
   const file = await fileIn(fields, account, services)
   if (file instanceof FormState) return { ...formPage(file, choices), status: 422 }
   const { domain_id, space_id } = fields
-  const parts = { storage, shortUrl, completeUrl: withHttps }
+  const parts = { storage, rules: services.actions.links.rules, completeUrl: withHttps }
   const all = await checkRows(file, { account, domain_id, space_id }, parts)
   const rows = fields.what === 'skip_existing' ? all.filter((row) => !isStored(row)) : all
   const ready = rows.filter(isReady)

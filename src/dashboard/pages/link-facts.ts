@@ -1,8 +1,10 @@
 /** The settings and dates of a link, and the sentence that says where its visitors go instead of the destination. */
+
 import type { Domain } from '../../domains/schema.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import type { redirectStatuses } from '../../links/link.ts'
 import { type Link, linkLabels } from '../../links/schema.ts'
+import { isLinkable } from '../../names/web-url.ts'
 import type { Space } from '../../spaces/schema.ts'
 import type { Tag } from '../../tags/schema.ts'
 import { attributes } from '../parts/buttons.ts'
@@ -121,5 +123,5 @@ function shortLink(url: string): Html {
 }
 
 function externalLink(url: string, text: Html): Html {
-  return html`<a href="${url}" title="${url}" rel="noreferrer">${text}</a>`
+  return isLinkable(url) ? html`<a href="${url}" title="${url}" rel="noreferrer">${text}</a>` : text
 }

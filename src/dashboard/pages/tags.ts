@@ -3,6 +3,7 @@ import { Failure, found } from '../../errors.ts'
 import { listQueryOf } from '../../forms/list-query.ts'
 import { colors, positiveInteger } from '../../forms/rules.ts'
 import { html } from '../../http/html.ts'
+import { trimText } from '../../lib/text.ts'
 import { resources } from '../../resources.ts'
 import { newEdit } from '../../storage/undo.ts'
 import { type Tag, tagLabels, tagOperations } from '../../tags/schema.ts'
@@ -121,7 +122,7 @@ async function askToMerge(state: FormState, request: PageRequest, services: Serv
 
 async function merge(request: PageRequest, services: Services): Promise<Redirect> {
   const { account, fields } = request
-  const name = typeof fields.into === 'string' ? fields.into.trim() : ''
+  const name = typeof fields.into === 'string' ? trimText(fields.into) : ''
   const target = await findTagByName(services.storage, account, name)
   // The API takes an id.
   const into = name === '' ? '' : (target?.id ?? Number.MAX_SAFE_INTEGER)

@@ -14,6 +14,10 @@ test('shows the decoded host and path of a destination, with the URL as the titl
   assert.equal(words('https://acme.com/%C3%A9t%C3%A9?a=1#top'), 'acme.com/été?a=1')
   assert.equal(words('https://acme.com/%ff'), 'acme.com/%ff')
   assert.equal(words('no URL'), 'no URL')
+  assert.equal(words('mailto:%C3%BC@acme.com?subject=A'), 'mailto:ü@acme.com?subject=A')
+  assert.equal(words('tel:+15550100'), 'tel:+15550100')
+  assert.equal(words('whatsapp://send?text=a'), 'whatsapp://send?text=a')
+  assert.equal(words(`mailto:${'x'.repeat(60)}@acme.com`), `mailto:…${'x'.repeat(18)}@acme.com`)
   const long = destination(`https://acme.com/a?${'x'.repeat(99)}&y`, 20).text
   assert.match(
     long,

@@ -4,6 +4,7 @@ import { colors } from '../../forms/rules.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { Status } from '../../links/link.ts'
+import { isWebUrl } from '../../names/web-url.ts'
 import { spaceLabels } from '../../spaces/schema.ts'
 import { countedMatches } from '../../storage/port.ts'
 import type { Tag } from '../../tags/schema.ts'
@@ -92,7 +93,8 @@ export function destination(url: string, length = 36): Html {
   const rest = length - charactersOf(shownHost).length
   const pathEnd = charactersOf(path.slice(-maxRead))
   const isLong = pathEnd.length > rest
-  const start = isLong ? `${shownHost}/…` : shownHost
+  const cut = shownHost.endsWith(':') ? '…' : '/…'
+  const start = isLong ? shownHost + cut : shownHost
   const end = isLong ? pathEnd.slice(2 - rest).join('') : truncateMiddle(path + query.slice(0, maxRead), rest, 0)
   const title = url.length > maxTitle ? `${url.slice(0, maxTitle - 1).toWellFormed()}…` : url
   // Each part has its own direction, so that no right-to-left path moves before the ellipsis.
@@ -112,11 +114,13 @@ export function breakableUrl(url: string): Html {
   return html`${words.map((word, at) => html`${at > 0 && !/^[/?&]$/.test(word) ? html`<wbr>` : null}${word}`)}`
 }
 
-/** Returns the decoded parts of a URL, without scheme, user and a bare slash. */
+/** Returns the decoded parts of a URL, without http or https, user and a bare slash. */
 function urlParts(url: string) {
   const parsed = URL.parse(url)
   if (parsed === null) return { host: '', path: url, query: '' }
-  return { host: parsed.host, path: decoded(parsed.pathname.replace(/^\/$/, '')), query: decoded(parsed.search) }
+  // Without the scheme, an address or a number would not tell what it opens.
+  const host = isWebUrl(url) ? parsed.host : parsed.protocol + (parsed.host === '' ? '' : `//${parsed.host}`)
+  return { host, path: decoded(parsed.pathname.replace(/^\/$/, '')), query: decoded(parsed.search) }
 }
 
 const states = {
