@@ -57,7 +57,9 @@ test('writes visits in order within a second, and the rest before a stop', async
   await queue.close()
   assert.equal(writer.clicksOf(3), 1)
   assert.deepEqual(
-    ['people', 'bots', 'previews', 'unwritten', 'batches', 'reduced', 'lost'].map((name) => meterOf(queue, name)),
+    ['people_total', 'bots_total', 'previews_total', 'unwritten', 'batches_total', 'reduced_total', 'lost_total'].map(
+      (name) => meterOf(queue, name),
+    ),
     [3, 1, 0, 0, 2, 0, 0],
   )
 })
@@ -110,7 +112,7 @@ test('changes at most 1,000 days with a batch, including merged visits', async (
   // The same link on two days, and 1,600 links; the oldest 400 visits are merged.
   for (let n = 0; n < 2_400; n++) queue.add(visit(Math.max(0, n - 800), { atMs: n % 2 === 0 ? hourMs : 25 * hourMs }))
   await queue.close()
-  assert.equal(meterOf(queue, 'lost'), 0)
+  assert.equal(meterOf(queue, 'lost_total'), 0)
   assert.equal(writer.clicksOf(0), 801)
   assert.equal(
     writer.kept.reduce((sum, { count }) => sum + count, 0),
@@ -186,7 +188,7 @@ test('isolates and reports the visit that a batch always fails of, and writes th
   for (let n = 0; n < 8; n++) await queue.flush()
   queue.add(visit(20))
   await queue.close()
-  assert.equal(meterOf(queue, 'lost'), 1)
+  assert.equal(meterOf(queue, 'lost_total'), 1)
   assert.deepEqual(
     writer.kept.map(({ link }) => link),
     Array.from({ length: 21 }, (_, n) => n).filter((n) => n !== 13),
@@ -218,7 +220,7 @@ test('merges the oldest visits to counts without visitor data, and then drops cl
   const queue = new ClickQueue(writer, ignore, { maxVisits: 10, maxCounts: 2 })
   const links = [1, 1, 2, 3, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]
   for (const [at, link] of links.entries()) queue.add(visit(link, { atMs: hourMs + at }))
-  assert.deepEqual([meterOf(queue, 'reduced'), meterOf(queue, 'lost')], [4, 1])
+  assert.deepEqual([meterOf(queue, 'reduced_total'), meterOf(queue, 'lost_total')], [4, 1])
   await queue.close()
   assert.equal(writer.clicksOf(1), 3)
   assert.equal(writer.clicksOf(3), 0)
@@ -240,7 +242,7 @@ test('merges the oldest visits to counts without visitor data, and then drops cl
 test('merges 1,000 visits of a full queue at a time', async () => {
   const writer = writing()
   const queue = new ClickQueue(writer, assert.ifError)
-  const reduced = () => meterOf(queue, 'reduced')
+  const reduced = () => meterOf(queue, 'reduced_total')
   for (let n = 0; n < 100_000; n++) queue.add(visit(1))
   assert.equal(reduced(), 0)
   for (let n = 0; n < 1_001; n++) queue.add(visit(1))
@@ -316,6 +318,6 @@ test('counts only taken clicks', async () => {
   const queue = new ClickQueue({ ...writing(), take: async () => outcomes.shift() ?? false }, assert.ifError)
   assert.equal(await queue.take(visit(1)), true)
   assert.equal(await queue.take(visit(1)), false)
-  assert.equal(meterOf(queue, 'people'), 1)
+  assert.equal(meterOf(queue, 'people_total'), 1)
   await queue.close()
 })

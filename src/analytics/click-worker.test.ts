@@ -202,7 +202,7 @@ test('sends raw clicks without the exact time to the sink, and reports its meter
   await worker.write(1, visits(link, { atMs: 3_599_999 }, { class: 'preview', count: 2 }, { link: link + 99 }))
   await eventually(() => problems.length === 1)
   await rmdir(path)
-  const sent = worker.sinkMeters.find(({ name }) => name === 'sent_rows')?.value as () => number
+  const sent = worker.sinkMeters.find(({ name }) => name === 'sent_rows_total')?.value as () => number
   await eventually(() => sent() === 3)
   const rows = (await readFile(path, 'utf8'))
     .trim()

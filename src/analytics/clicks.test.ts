@@ -100,7 +100,7 @@ test('counts clicks and logs the folder, the variable and the reason if the spoo
   clicks.count({ link, atMs: Date.now(), class: 'person', isPrivate: true, ...sent, count: 1 })
   await clicks.flush()
   assert.equal((await keptTotals(storage))[0]?.clicks, 1)
-  const droppedRows = clicks.sinkMeters.find(({ name }) => name === 'given_up_rows')?.value as () => number
+  const droppedRows = clicks.sinkMeters.find(({ name }) => name === 'dropped_rows_total')?.value as () => number
   await eventually(() => droppedRows() === 1)
   const fix = 'Make the folder writable, or name another one in CLICKS_SPOOL.'
   const why = `ENOTDIR: not a directory, mkdir '${spool}'`

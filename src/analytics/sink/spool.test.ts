@@ -44,7 +44,12 @@ test('sends clicks within two seconds in batches with unique ids, and deletes th
   )
   assert.equal(new Set(sink.batches.map(({ id }) => id)).size, 2)
   await opened.spool.close()
-  assert.deepEqual(metersOf(opened), { sent_rows: 4, waiting_batches: 0, waiting_bytes: 0, given_up_rows: 0 })
+  assert.deepEqual(metersOf(opened), {
+    sent_rows_total: 4,
+    waiting_batches: 0,
+    waiting_bytes: 0,
+    dropped_rows_total: 0,
+  })
   assert.deepEqual(readdirSync(opened.folder), [])
   assert.deepEqual(opened.problems, [])
 })
@@ -114,7 +119,7 @@ test('drops and counts the oldest batches at the size limit', async (t) => {
     opened.spool.put([clickOf(link)])
     assert.ok((metersOf(opened).waiting_bytes ?? 0) <= 8_000)
   }
-  const { given_up_rows: givenUp = 0 } = metersOf(opened)
+  const { dropped_rows_total: givenUp = 0 } = metersOf(opened)
   assert.ok(givenUp > 50 && givenUp < 90, `${givenUp}`)
   await opened.spool.close()
   assert.deepEqual(sink.links, numbers(givenUp + 1, 100))
@@ -154,7 +159,7 @@ test('drops the oldest batches at the start if the limit was lowered', async (t)
   }
   sink.failure = null
   const opened = open(root, sink, 6_000)
-  assert.equal(metersOf(opened).given_up_rows, 10)
+  assert.equal(metersOf(opened).dropped_rows_total, 10)
   await opened.spool.close()
   assert.deepEqual(sink.links, numbers(11, 30))
 })
@@ -227,7 +232,7 @@ test('drops damaged rows and deleted batches, and sends the others', async (t) =
   opened.spool.put(clicksOf(11, 11))
   await opened.spool.close()
   assert.deepEqual(sink.links, [6, 8, 9, 10, 11])
-  assert.partialDeepStrictEqual(metersOf(opened), { sent_rows: 5, given_up_rows: 6, waiting_bytes: 0 })
+  assert.partialDeepStrictEqual(metersOf(opened), { sent_rows_total: 5, dropped_rows_total: 6, waiting_bytes: 0 })
 })
 
 test('reports a failing disk once, and stores later clicks', async (t) => {
@@ -240,7 +245,7 @@ test('reports a failing disk once, and stores later clicks', async (t) => {
   opened.spool.put(clicksOf(5, 5))
   assert.match(opened.problems.join(), /^Error: Clicks cannot be spooled: EEXIST[^\n]*\.$/)
   assert.ok(opened.problems[0] instanceof SpoolUnusable, 'the clicks are dropped')
-  assert.equal(metersOf(opened).given_up_rows, 3)
+  assert.equal(metersOf(opened).dropped_rows_total, 3)
   rmSync(opened.folder)
   renameSync(`${opened.folder}.kept`, opened.folder)
   // A failed append can leave a part of its rows.
