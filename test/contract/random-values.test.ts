@@ -1,0 +1,195 @@
+/** Random values in every field and parameter of every documented operation never cause a failure of the server. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { startApp } from '../app.ts'
+import { anyCharacter } from '../characters.ts'
+import type { Json, Request } from '../client.ts'
+import { fresh, newPlace } from '../links-api.ts'
+import { runs } from '../runs.ts'
+
+const { paths, components }: Json = JSON.parse(
+  readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'),
+)
+
+/** A field of a body, or of a row or object within it. */
+type Place = readonly [field: string, ...path: string[]]
+
+interface DocumentedOperation {
+  readonly method: string
+  /** The path after `/api/v1`. */
+  readonly path: string
+  readonly parameters: readonly Json[]
+  readonly media: readonly string[]
+  readonly required: readonly string[]
+  readonly places: readonly Place[]
+}
+
+const operations = Object.entries<Json>(paths).flatMap(([path, item]) =>
+  Object.entries<Json>(item)
+    .filter(() => path.startsWith('/api/v1'))
+    .map(([method, operation]): DocumentedOperation => {
+      const content = operation.requestBody ? resolved(operation.requestBody).content : {}
+      const { required = [], properties = {} }: Json = resolved(content['application/json']?.schema ?? {})
+      return {
+        method: method.toUpperCase(),
+        path: path.slice('/api/v1'.length),
+        parameters: operation.parameters.map(resolved),
+        media: Object.keys(content),
+        required,
+        places: Object.keys(properties).flatMap(placesIn),
+      }
+    }),
+)
+
+function resolved(value: Json): Json {
+  const [, kind, name] = /^#\/components\/(\w+)\/(.+)$/.exec(value.$ref ?? '') ?? []
+  return kind === undefined ? value : components[kind][name as string]
+}
+
+/** Rows of bulk requests are documented as objects with the fields of a link. */
+function placesIn(field: string): Place[] {
+  const rows: Readonly<Record<string, [schema: string, ...path: string[]]>> = {
+    links: ['StoreLink', '0'],
+    set: ['UpdateLink'],
+  }
+  const [schema, ...path] = rows[field] ?? []
+  const names = schema === undefined ? [] : [...Object.keys(components.schemas[schema].properties), 'unknown']
+  return [[field], ...names.map((name): Place => [field, ...path, name])]
+}
+
+const characters = fc.string({
+  unit: fc.oneof(anyCharacter, fc.constantFrom(...'0123,.:/@%"\\\u0000\ud800\udfff\u200b ')),
+})
+const names = fc.constantFrom('', ...'__proto__ constructor toString valueOf toJSON length then url'.split(' '))
+const scalars = fc.oneof(
+  characters.map((text) => JSON.stringify(text)),
+  fc.constantFrom(...'null true false 0 -0 1e999 -1e999 1e21 1.5 -1 9007199254740993 1e-7'.split(' ')),
+  fc.constantFrom('""', '"1"', '"true"', '"\\u0000"', '"\\ud800"', '"https://acme.com"', '"2026-12-31 23:59"'),
+  fc.constantFrom(2_100, 70_000).map((length) => JSON.stringify('x'.repeat(length))),
+  fc.integer().map(String),
+)
+/** The text of a JSON value. */
+const { json: jsonText } = fc.letrec<{ json: string }>((tie) => ({
+  json: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    { weight: 3, arbitrary: scalars },
+    { weight: 2, arbitrary: fc.array(tie('json'), { maxLength: 3 }).map((items) => `[${items}]`) },
+    {
+      weight: 2,
+      arbitrary: fc
+        .array(fc.tuple(fc.oneof(names, characters), tie('json')), { maxLength: 3 })
+        .map((members) => `{${members.map(([name, value]) => `${JSON.stringify(name)}:${value}`)}}`),
+    },
+  ),
+}))
+/** An encoded value of a query or form. Longer URLs have their own tests. */
+const encoded = fc
+  .oneof(
+    fc.oneof(characters, jsonText).map((text) => encodeURIComponent(text.toWellFormed())),
+    fc.constantFrom('', '1', '0', '-1', '100', '1e3', '01', '1,2', 'true', 'csv', 'png', 'clicks', '2026-02-30'),
+    fc.constantFrom('%ff', '%zz', '%', '%00', '+', '%ed%a0%80', 'a&b=c', '9'.repeat(400)),
+  )
+  .filter((value) => value.length < 7_000)
+const header = fc.string({ unit: fc.constantFrom(...'"*,W/-\\ a0~'), minLength: 1, maxLength: 20 })
+
+const hole = 'replaced by the value'
+
+/** Returns JSON in which the place has the value. */
+function withValue(body: Json, place: Place, value: string): string {
+  const copy = structuredClone(body)
+  const [last = '', ...outer] = place.toReversed()
+  let parent = copy
+  for (const name of outer.reverse()) parent = parent[name] ??= {}
+  parent[last] = hole
+  return JSON.stringify(copy).replace(JSON.stringify(hole), () => value)
+}
+
+const app = await startApp()
+const at = await newPlace(app)
+const linked = await at.link()
+const url = 'https://acme.com'
+
+interface Target {
+  /** With the id of a record of this account. */
+  readonly path: string
+  /** The question mark and the required parameters, each with a `&`. */
+  readonly query: string
+  /** A valid body with the required fields. */
+  readonly body: Json
+}
+
+/** Stores what an operation needs, and returns a valid request. */
+async function prepare({ path, parameters, required }: DocumentedOperation): Promise<Target> {
+  const needsId = path.includes('{id}') || required.includes('ids')
+  const resource = path.split('/')[1] as string
+  const fields = () => (resource === 'links' ? { url } : { name: `${fresh('random')}.example` })
+  const { id } = needsId ? await at.stored(`/${resource}`, fields()) : linked
+  const into = required.includes('into') ? (await at.stored('/tags', fields())).id : 0
+  const valid: Json = { ...fields(), url, ids: [id], into, links: [{ url }] }
+  const given = parameters.filter((parameter) => parameter.in === 'query' && parameter.required)
+  return {
+    path: path.replace('{id}', id),
+    query: `?${given.map(({ name, schema }) => `${name}=${schema.enum[0]}&`).join('')}`,
+    body: required.length === 0 ? undefined : Object.fromEntries(required.map((field) => [field, valid[field]])),
+  }
+}
+
+/** A random value, and where it is sent. */
+type Sent =
+  | { readonly in: 'json'; readonly place: Place; readonly value: string }
+  | { readonly in: 'form' | 'query' | 'header' | 'path' | 'csv'; readonly name: string; readonly value: string }
+
+/** Returns a value for each place in a request of the operation. */
+function valuesFor({ parameters, media, places }: DocumentedOperation): fc.Arbitrary<Sent>[] {
+  const jsons = media.includes('application/json') ? places : []
+  const forms = media.includes('application/x-www-form-urlencoded') ? places : []
+  const csv = media.includes('text/csv') ? ['rows'] : []
+  const others = [...forms.map(([name]) => ({ in: 'form', name })), ...parameters]
+  return [
+    ...jsons.map((place) => jsonText.map((value): Sent => ({ in: 'json', place, value }))),
+    ...others.map(({ in: where, name }) =>
+      (where === 'header' ? header : encoded).map((value): Sent => ({ in: where, name, value })),
+    ),
+    ...csv.map((name) => characters.map((value): Sent => ({ in: 'csv', name, value }))),
+  ]
+}
+
+/** Returns a request in which only this value may be invalid. */
+function requestWith(sent: Sent, { path, query, body }: Target): [path: string, request: Request] {
+  const { value } = sent
+  const valid: Request = body === undefined ? {} : { json: body }
+  const typed = (text: string, type: string) => ({ body: text, headers: { 'content-type': type } })
+  if (sent.in === 'json') return [path + query, typed(withValue(body ?? {}, sent.place, value), 'application/json')]
+  const { name } = sent
+  const { [name]: _, ...others } = body ?? {}
+  return {
+    form: (): [string, Request] => [path + query, { form: `${new URLSearchParams(others)}&${name}=${value}` }],
+    query: (): [string, Request] => [`${path}${query}${name}=${value}`, valid],
+    header: (): [string, Request] => [path + query, { ...valid, headers: { [name]: value } }],
+    path: (): [string, Request] => [path.replace(/[1-9]\d*/, value) + query, valid],
+    csv: (): [string, Request] => [path + query, typed(`url,alias\n${value}`, 'text/csv')],
+  }[sent.in]()
+}
+
+for (const operation of operations) {
+  test(`${operation.method} ${operation.path} has no 5xx for any value, and the documented response`, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.tuple(...valuesFor(operation)), async (values) => {
+        for (const sent of values) {
+          const [path, request] = requestWith(sent, await prepare(operation))
+          // This also compares the response with the document.
+          const { status, text } = await at.send(operation.method, path, request)
+          assert.ok(status < 500, `${path} ${JSON.stringify(request)}: ${text}`)
+        }
+      }),
+      { numRuns: runs(100, 4) },
+    )
+  })
+}
+
+test('every operation with a body has fields', () => {
+  assert.ok(operations.length >= 33, String(operations.length))
+  for (const { path, media, places } of operations) assert.equal(media.length > 0, places.length > 0, path)
+})
