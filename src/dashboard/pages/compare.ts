@@ -149,7 +149,7 @@ function comparisonTable(compared: readonly Compared[], now: number): Html {
         label: 'Link',
         kind: 'lead',
         cell: ({ link, place }) =>
-          html`<span class="compared-link">${lineSample(place)}${shortUrlLink(link.short_url, `/app/links/${link.id}`, { className: 'short-url cover' })}</span>`,
+          html`<span class="compared-link">${lineSample(place)}${shortUrlLink(link.short_url, `/app/links/${link.id}`, 'short-url cover')}</span>`,
       },
       { label: 'Clicks', kind: 'number', cell: ({ series }) => formatCount(series.totals.clicks) },
       {

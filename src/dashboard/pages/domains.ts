@@ -101,7 +101,7 @@ async function listColumns(db: Db, account: number, rows: readonly Domain[]): Pr
     {
       label: 'Links',
       width: 'small',
-      leaves: 3,
+      leaves: 4,
       cell: ({ row, links }) => linkCount(`domain_id=${row.id}`, links),
       isPlain: true,
     },

@@ -182,7 +182,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
         clicks,
         {
           label: words.created,
-          leaves: columns.length > 1 ? 1 : 3,
+          leaves: columns.length > 1 ? 2 : 4,
           sortBy: 'id',
           cell: ({ row }) => timeAgo(row.created_at, now),
         },

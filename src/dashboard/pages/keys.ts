@@ -63,8 +63,8 @@ function keyTable(keys: readonly Key[]): Html {
     columns: [
       { label: 'Name', kind: 'lead', cell: nameCell },
       { label: 'Scopes', width: 'rest', cell: ({ scopes }) => scopes.map(describeScope).join(', ') },
-      { label: 'Created', leaves: 1, cell: ({ created_at }) => timeAgo(created_at, now) },
-      { label: 'Last used', leaves: 1, cell: ({ last_used_at: at }) => (at ? timeAgo(at, now) : 'Never') },
+      { label: 'Created', leaves: 2, cell: ({ created_at }) => timeAgo(created_at, now) },
+      { label: 'Last used', leaves: 2, cell: ({ last_used_at: at }) => (at ? timeAgo(at, now) : 'Never') },
       { label: 'Status', cell: (key) => statusCell(key, now) },
       {
         label: 'Actions',

@@ -105,10 +105,10 @@ ${row('Link', `Visitors can no longer open it. ${undoNote}`, 'Delete link', 'del
 }
 
 /** Returns the title of the document, the heading of the page, which allows a line break after the host, and the link's title. */
-function titleAndHeading({ short_url, status, title }: Link) {
-  const { host, path } = shortUrlParts(short_url)
-  const heading = html`<bdi class="short-url" dir="ltr">${host}/<wbr>${path.slice(1)}</bdi> ${statusBadge(status)}`
-  return { title: `${path} on ${host}`, heading, subtitle: title && html`<bdi>${title}</bdi>` }
+function titleAndHeading(link: Link) {
+  const { host, path } = shortUrlParts(link.short_url)
+  const heading = html`<bdi class="short-url" dir="ltr">${host}/<wbr>${path.slice(1)}</bdi> ${statusBadge(link, Date.now())}`
+  return { title: `${path} on ${host}`, heading, subtitle: link.title && html`<bdi>${link.title}</bdi>` }
 }
 
 /** Renders the actions to the right of the heading. Without scripts, the short link to select replaces Copy. */

@@ -227,19 +227,27 @@ ${linkButton({ label: 'New link', href: `${home}/new` })}</div>`
 function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
   const now = Date.now()
   const isAboutLastClick = list.query.sort_by === 'last_clicked_at' || list.filterValue('status') === 'idle'
+  const hasStatus = rows.some(({ link }) => statusCell(link, now) !== null)
+  const hasSpace = rows.some(({ space }) => space !== null)
   return longTable({
     caption: 'Links',
     isFitted: true,
     rows,
     columns: [
       { label: 'Select', kind: 'select', cell: ({ link }: Row) => selectRow(link.id, shortUrlText(link.short_url)) },
-      { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => linkCell(link, now) },
+      { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => linkCell(link) },
+      {
+        label: 'Status',
+        width: hasStatus ? 'large' : undefined,
+        isPlain: true,
+        cell: ({ link }) => statusCell(link, now),
+      },
       {
         label: 'Space',
         width: spaceWidth(rows),
-        leaves: 1,
+        leaves: 3,
         isPlain: true,
-        cell: ({ space }) => space && spaceLabel(space),
+        cell: ({ space }) => space && spaceLabel({ ...space, name: truncateMiddle(space.name, 40) }),
       },
       {
         label: `Clicks (${recentDays} days)`,
@@ -251,7 +259,7 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
       {
         label: 'Total clicks',
         kind: 'number',
-        leaves: 2,
+        leaves: 1,
         sortBy: 'clicks',
         cell: ({ link }) => formatCount(link.clicks),
       },
@@ -265,7 +273,7 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
       {
         label: 'Created',
         width: 'medium',
-        leaves: isAboutLastClick ? 0 : 3,
+        leaves: isAboutLastClick ? 0 : hasStatus && hasSpace ? 1 : 2,
         sortBy: 'id',
         cell: ({ link }) => timeAgo(link.created_at, now),
       },
@@ -283,41 +291,42 @@ function spaceWidth(rows: readonly Row[]) {
   return longest <= 8 ? 'medium' : 'large'
 }
 
-/** The characters of a short link that fit into the list on a screen of 1280 pixels. */
-const roomInList = 38
+/** The length of a title in a row, and of a destination after a title or without one. */
+const [titleLength, afterTitle, withoutTitle] = [80, 40, 80]
 
-function linkCell(link: Link, now: number): Html {
+function linkCell(link: Link): Html {
   const { id, short_url, title, url } = link
-  const heading = title === null ? null : html`<bdi class="title">${title}</bdi> `
-  const address = shortUrlLink(short_url, `${home}/${id}`, { className: 'short-url cover', room: roomInList })
-  return html`<span class="row-head">${address}${rowStatus(link, now)}${archivedBadge(link)}${rowTags(link)}</span>
-<span class="leads">${heading}${destination(url, 60)}</span>`
+  const heading = title === null ? null : html`<bdi class="title">${truncateMiddle(title, titleLength, 0)}</bdi> `
+  const leads = html`<span class="leads">${heading}${destination(url, title === null ? withoutTitle : afterTitle)}</span>`
+  return html`${shortUrlLink(short_url, `${home}/${id}`, 'short-url cover')}<div class="second-line">${leads}${rowTags(link)}</div>`
 }
 
-function archivedBadge({ archived }: Link): Html | null {
-  return archived ? html`<span class="state">${icon('archive')}Archived</span>` : null
-}
+/** The total length of the tags in a row. Each chip takes four characters more. */
+const tagsLength = 240
 
-/** The tags of a link that a row names. */
-const tagsInRow = 3
-
+/** Renders the tags of a link as chips. If they are too long, the last ones are only counted, and are on the page of the link. */
 function rowTags({ tags }: Link): Html | null {
   if (tags.length === 0) return null
-  const more = tags.length > tagsInRow ? html` <span>+${tags.length - tagsInRow}</span>` : null
-  const names = tags.slice(0, tagsInRow).map((name, index) => html`${index === 0 ? null : ', '}<bdi>${name}</bdi>`)
-  return html`<span class="row-tags" title="${tags.join(', ')}"><span class="hidden-text">Tags: </span><span class="names">${names}</span>${more}</span>`
+  let length = 0
+  const shown = tags.filter((tag) => {
+    length += tag.length + 4
+    return length <= tagsLength
+  })
+  const more = tags.length - shown.length
+  const chips = [...shown, ...(more > 0 ? [`+${more}`] : [])].map((words) => html`<li>${words}</li>`)
+  return html`<ul class="chips" aria-label="Tags">${chips}</ul>`
 }
 
-/** Returns null for an active link that does not end soon. */
-function rowStatus({ status, active_period_end_at: end }: Link, now: number): Html | null {
-  const endsSoon = end !== null && Date.parse(end) - now < endingDays * 86_400_000
-  if (status !== 'active' || !endsSoon) return statusBadge(status)
-  return html`<span class="state">${icon('clock')}Ends ${timeAgo(end, now)}</span>`
+function statusCell(link: Link, now: number): Html | null {
+  const archived = link.archived ? html`<span class="state">${icon('archive')}Archived</span>` : null
+  const status = statusBadge(link, now)
+  return (archived ?? status) && html`${status}${archived}`
 }
 
+/** A line without clicks would look like progress. */
 function recentClicks({ daily }: Row): Html {
   const clicks = daily.reduce((sum, each) => sum + each, 0)
-  return html`<span class="trend">${sparkline(daily)}<span>${recentClickCount(clicks)}</span></span>`
+  return html`<span class="trend">${clicks > 0 ? sparkline(daily) : null}<span>${recentClickCount(clicks)}</span></span>`
 }
 
 function lastClick({ last_clicked_at: at }: Link, now: number): Part {

@@ -103,7 +103,7 @@ function listPage(sessions: readonly Listed[], own: number, query: Fields): Page
       },
       { label: 'Signed in', width: 'large', cell: (each) => signedIn(each, now) },
       { label: 'Last used', cell: ({ last_used_at }) => timeAgo(last_used_at, now) },
-      { label: 'Ends', leaves: 1, cell: ({ expires_at }) => timeAgo(expires_at, now) },
+      { label: 'Ends', leaves: 2, cell: ({ expires_at }) => timeAgo(expires_at, now) },
       {
         label: 'Actions',
         kind: 'menu',

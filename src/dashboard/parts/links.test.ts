@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { destination, shortUrlLink, shortUrlText, truncateMiddle } from './links.ts'
+import { destination, shortUrlLink, shortUrlText, statusBadge, truncateMiddle } from './links.ts'
 
 test('truncates text in the middle, between graphemes', () => {
   assert.equal(truncateMiddle('abcdefghij', 10), 'abcdefghij')
@@ -39,13 +39,34 @@ test('shows a decoded short link without a scheme, and copies its encoded form',
   assert.equal(shortUrlText(`https://go.acme.com/${'x'.repeat(60)}`), `go.acme.com/${'x'.repeat(18)}…${'x'.repeat(29)}`)
 })
 
-test('a line shortens a long host for its path, which stays whole', () => {
-  const partsOf = (shortUrl: string) => {
-    const { text } = shortUrlLink(shortUrl, '/app/links/1', { room: 38 })
-    return /<span class="host">(.*?)<\/span><span class="path">(.*?)<\/span>/.exec(text)?.slice(1)
-  }
+test('shows a path of 128 characters whole, and a long host in 48 characters', () => {
   const path = `/${'p'.repeat(128)}`
-  assert.deepEqual(partsOf(`https://go.acme.com${path}`), ['go.acme.com', path])
-  assert.deepEqual(partsOf(`https://${'h'.repeat(60)}.com${path}`), [`${'h'.repeat(10)}…${'h'.repeat(5)}.com`, path])
-  assert.deepEqual(partsOf(`https://${'h'.repeat(30)}.com/sale`), [`${'h'.repeat(16)}…${'h'.repeat(12)}.com`, '/sale'])
+  const { text } = shortUrlLink(`https://${'h'.repeat(60)}.com${path}`, '/app/links/1')
+  const parts = /<span class="host">(.*?)<\/span><span class="path">(.*?)<\/span>/.exec(text)?.slice(1)
+  assert.deepEqual(parts, [`${'h'.repeat(24)}…${'h'.repeat(19)}.com`, path])
+})
+
+test('shows at most eight code units for each character of a truncated text', () => {
+  const marks = '\u0301'.repeat(8_000)
+  for (const text of [`a${marks}`, marks, `a${marks}z`, '👩‍👩‍👧'.repeat(1_000)]) {
+    for (const tail of [0, 9]) assert.ok(truncateMiddle(text, 20, tail).length <= 161, text.slice(0, 9))
+  }
+  assert.ok(destination(`https://acme.com/a${encodeURIComponent(marks).slice(0, 8_000)}`).text.length < 600)
+})
+
+test('names the reason of a status', () => {
+  const now = Date.parse('2026-11-20T12:00:00Z')
+  const at = (days: number) => new Date(now + days * 86_400_000).toISOString()
+  const never = { active_period_start_at: null, active_period_end_at: null, clicks_limit: null }
+  const words = (change: Partial<Parameters<typeof statusBadge>[0]>) =>
+    statusBadge({ status: 'active', ...never, ...change }, now)?.text.replace(/<.*?>/g, '') ?? null
+  assert.equal(words({}), null)
+  assert.equal(words({ active_period_end_at: at(8) }), null)
+  assert.equal(words({ active_period_end_at: at(2) }), 'Ends in 2 days')
+  assert.equal(words({ status: 'scheduled', active_period_start_at: at(3) }), 'Starts in 3 days')
+  assert.equal(words({ status: 'expired', active_period_end_at: at(-30) }), 'Expired Oct 21, 2026')
+  const limit = { clicks_limit: 1_000 }
+  assert.equal(words({ status: 'expired', ...limit }), 'Used up, 1,000 of 1,000')
+  assert.equal(words({ status: 'expired', ...limit, active_period_end_at: at(2) }), 'Used up, 1,000 of 1,000')
+  assert.equal(words({ status: 'disabled', ...limit }), 'Disabled')
 })

@@ -1,32 +1,28 @@
 import { domainToUnicode } from 'node:url'
 import { recentDays } from '../../analytics/recent.ts'
 import { colors } from '../../forms/rules.ts'
-import { icon } from '../../frame/icons.ts'
-import { type Html, html } from '../../http/html.ts'
-import type { Status } from '../../links/link.ts'
+import { type IconName, icon } from '../../frame/icons.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
+import { endingDays } from '../../links/link-list.ts'
+import type { Link } from '../../links/schema.ts'
 import { isWebUrl } from '../../names/web-url.ts'
 import { spaceLabels } from '../../spaces/schema.ts'
 import { countedMatches } from '../../storage/port.ts'
 import type { Tag } from '../../tags/schema.ts'
 import { copyButton } from './buttons.ts'
 import { type FormState, radioGroup } from './fields.ts'
-import { capitalize, formatCount, quantity } from './format.ts'
+import { capitalize, formatCount, quantity, timeAgo } from './format.ts'
 
-/** The maximum length of a host or a path. */
-const shownPart = 48
-/** The minimum length of a truncated host. */
-const minHost = 20
+const dayMs = 86_400_000
+/** The maximum length of a host. */
+const maxHost = 48
 
-interface ShortUrlLink {
-  readonly className?: string
-  /** The number of characters in a line, where the page truncates the end of the path. */
-  readonly room?: number
-}
-
-/** Renders a short link to `href`, with a button that copies its encoded form. */
-export function shortUrlLink(shortUrl: string, href: string, options: ShortUrlLink = {}): Html {
-  const { className = 'short-url', room } = options
-  const { host, path } = room === undefined ? shortUrlParts(shortUrl) : partsInLine(shortUrl, room)
+/**
+ * Renders a short link to `href`, with a button that copies its encoded form. In a narrow place, the page truncates the
+ * host and wraps the path.
+ */
+export function shortUrlLink(shortUrl: string, href: string, className = 'short-url'): Html {
+  const { host, path } = shortUrlParts(shortUrl)
   // Screen readers would otherwise pause between the host and the path.
   const link = html`<a class="${className}" href="${href}" aria-label="${host}${path}"><bdi dir="ltr"><span class="host">${host}</span><span class="path">${path}</span></bdi></a>`
   return html`<span class="short">${link}${copyButton(shortUrl, 'the short link')}</span>`
@@ -38,17 +34,10 @@ export function shortUrlText(shortUrl: string): string {
   return truncateMiddle(host + path, 60)
 }
 
-/** Returns the decoded host and path in at most 48 characters each. The path includes its slash. */
+/** Returns the decoded host in at most 48 characters, and the whole decoded path with its slash. */
 export function shortUrlParts(shortUrl: string) {
   const { host, path } = partsOf(shortUrl)
-  return { host: truncateMiddle(host, shownPart), path: truncateMiddle(path, shownPart) }
-}
-
-/** Returns the decoded host and the whole path. A host that would take the place of the path is truncated. */
-function partsInLine(shortUrl: string, room: number) {
-  const { host, path } = partsOf(shortUrl)
-  const left = Math.max(minHost, room - charactersOf(path).length)
-  return { host: truncateMiddle(host, Math.min(shownPart, left)), path }
+  return { host: truncateMiddle(host, maxHost), path }
 }
 
 function partsOf(shortUrl: string) {
@@ -66,36 +55,36 @@ function decoded(text: string): string {
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** UTF-16 code units at each end of a text that are split into characters. */
-const maxRead = 1_000
-
 /** Characters as people count them: an emoji or an accented letter is one. */
 function charactersOf(text: string): string[] {
   return /^[ -~]*$/.test(text) ? text.split('') : Array.from(segmenter.segment(text), ({ segment }) => segment)
 }
 
-/** Truncates text to `length` characters, of which `tail` are its last ones. */
+/**
+ * Truncates text to `length` characters, of which `tail` are its last ones. The result has at most eight UTF-16 code units
+ * for each of them, because a single character may have thousands.
+ */
 export function truncateMiddle(text: string, length: number, tail = Math.floor((length - 1) / 2)): string {
   if (text.length <= length) return text
-  const read = text.length > 2 * maxRead ? `${text.slice(0, maxRead)}${text.slice(-maxRead)}`.toWellFormed() : text
-  const characters = charactersOf(read)
-  if (characters.length <= length) return text
-  return `${characters.slice(0, length - 1 - tail).join('')}…${characters.slice(characters.length - tail).join('')}`
+  const isLong = text.length > 8 * length
+  const start = charactersOf(isLong ? text.slice(0, 4 * length) : text)
+  if (!isLong && start.length <= length) return text
+  const end = isLong ? charactersOf(text.slice(-4 * length)) : start
+  return `${start.slice(0, length - 1 - tail).join('')}…${end.slice(end.length - tail).join('')}`.toWellFormed()
 }
 
 /** UTF-16 code units of a URL in a `title`, because a list may have 100 long URLs. */
-const maxTitle = 300
+const maxTitle = 160
 
 /** Renders a destination in at most `length` characters: the host, the path or its end, and what fits of the query. */
 export function destination(url: string, length = 36): Html {
   const { host, path, query } = urlParts(url)
   const shownHost = truncateMiddle(host, Math.floor(length * 0.7))
   const rest = length - charactersOf(shownHost).length
-  const pathEnd = charactersOf(path.slice(-maxRead))
-  const isLong = pathEnd.length > rest
+  const isCut = truncateMiddle(path, rest) !== path
   const cut = shownHost.endsWith(':') ? '…' : '/…'
-  const start = isLong ? shownHost + cut : shownHost
-  const end = isLong ? pathEnd.slice(2 - rest).join('') : truncateMiddle(path + query.slice(0, maxRead), rest, 0)
+  const start = isCut ? shownHost + cut : shownHost
+  const end = isCut ? truncateMiddle(path, rest - 1, rest - 2).slice(1) : truncateMiddle(path + query, rest, 0)
   const title = url.length > maxTitle ? `${url.slice(0, maxTitle - 1).toWellFormed()}…` : url
   // Each part has its own direction, so that no right-to-left path moves before the ellipsis.
   return html`<span class="target" title="${title}"><bdi dir="ltr">${start}</bdi><bdi dir="ltr">${end}</bdi></span>`
@@ -123,16 +112,26 @@ function urlParts(url: string) {
   return { host, path: decoded(parsed.pathname.replace(/^\/$/, '')), query: decoded(parsed.search) }
 }
 
-const states = {
-  disabled: ['Disabled', 'off'],
-  scheduled: ['Scheduled', 'clock'],
-  expired: ['Expired', 'warning'],
-} as const
+type LinkState = Pick<Link, 'status' | 'active_period_start_at' | 'active_period_end_at' | 'clicks_limit'>
 
-export function statusBadge(status: Status): Html | null {
-  if (status === 'active') return null
-  const [word, name] = states[status]
-  return html`<span class="state ${status}">${icon(name)}${word}</span>`
+/** Renders the status of a link with its reason. Returns null for an active link that does not end soon. */
+export function statusBadge(link: LinkState, now: number): Html | null {
+  const { status, active_period_start_at: start, active_period_end_at: end } = link
+  const limit = formatCount(link.clicks_limit ?? 0)
+  const badge = (name: IconName, words: Part) =>
+    html`<span class="state ${status}">${icon(name)}<span>${words}</span></span>`
+  const endsIn = end === null ? Number.POSITIVE_INFINITY : Date.parse(end) - now
+  switch (status) {
+    case 'disabled':
+      return badge('off', 'Disabled')
+    case 'scheduled':
+      return badge('clock', html`Starts ${timeAgo(start ?? now, now)}`)
+    case 'expired':
+      if (end !== null && endsIn <= 0) return badge('warning', html`Expired ${timeAgo(end, now)}`)
+      return badge('warning', `Used up, ${limit} of ${limit}`)
+    case 'active':
+      return end !== null && endsIn < endingDays * dayMs ? badge('clock', html`Ends ${timeAgo(end, now)}`) : null
+  }
 }
 
 export function spaceLabel(space: { readonly name: string; readonly color: number }): Html {

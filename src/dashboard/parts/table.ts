@@ -14,8 +14,11 @@ export interface Column<Row> {
   readonly isPlain?: boolean
   /** `rest` shares the remaining width. A lead column has `rest`, other columns the width of their kind. */
   readonly width?: 'small' | 'medium' | 'large' | 'rest' | undefined
-  /** The order in which columns are hidden in narrow tables. Only plain columns return where rows are blocks. */
-  readonly leaves?: 0 | 1 | 2 | 3 | undefined
+  /**
+   * The order in which columns are hidden in narrow tables. 0 is always hidden, but in the menu that sorts the list. Only
+   * plain columns return where rows are blocks.
+   */
+  readonly leaves?: 0 | 1 | 2 | 3 | 4 | undefined
 }
 
 export interface Sorting {

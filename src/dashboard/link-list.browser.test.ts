@@ -1,0 +1,95 @@
+/** The list of links in a real browser: its rows, filters and selection bar. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { today } from '../../src/analytics/calendar.ts'
+import { startApp } from '../../test/app.ts'
+import { browserForTests, findings, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
+import { addClicks, manyPeople } from '../../test/days.ts'
+
+const openWindow = browserForTests()
+const app = await startApp()
+const stored = storedIn(app)
+await stored('/domains', { name: 'go.acme.com' })
+await stored('/spaces', { name: 'Summer campaign', color: 3 })
+
+/** Returns the time in so many hours. */
+const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString()
+const longTags = Array.from({ length: 20 }, (_, n) => `${n} ${'W'.repeat(47)}`)
+for (const link of [
+  { alias: 'plain', tags: ['print'] },
+  { alias: 'expired-autumn-newsletter', active_period_end_at: inHours(-60), tags: ['newsletter', 'q4'] },
+  {
+    alias: 'expired-last-year-with-a-longer-name',
+    active_period_end_at: '2025-11-01T00:00:00Z',
+    tags: ['legal-approved'],
+  },
+  {
+    alias: 'london-kit-guide-autumn-edition',
+    active_period_end_at: inHours(23.5),
+    tags: ['franchise', 'London', 'kit', 'guide'],
+  },
+  { alias: 'flyer-store-trial', active_period_end_at: inHours(50) },
+  { alias: 'voucher', clicks_limit: 3, tags: Array.from({ length: 20 }, (_, n) => `tag ${n}`) },
+  { alias: 'x'.repeat(128), tags: longTags },
+  { alias: 'קיץ'.repeat(20), tags: ['מבצע קיץ 2026!', '🏖️'] },
+]) {
+  const title = `A longer title of ${link.alias.slice(0, 20)}`
+  await stored('/links', { url: `https://www.acme.com/${'path/'.repeat(20)}`, title, space_id: 1, ...link })
+}
+await addClicks(app.storage, 6, today(), manyPeople(3, 'devices', 'desktop'))
+
+async function visit(path: string, options: BrowserContextOptions = {}) {
+  const opened = await openWindow(options)
+  await signIn(app, opened.page, path)
+  return opened
+}
+
+/** Returns the aliases, tags and statuses that are cut or are outside of their cell. */
+function cutTexts(page: Page): Promise<string[]> {
+  return page.evaluate(`[...document.querySelectorAll('a.short-url, .path, .chips li, tbody .state')].flatMap((element) => {
+    const range = document.createRange()
+    range.selectNodeContents(element)
+    const text = range.getBoundingClientRect()
+    const cell = element.closest('th, td').getBoundingClientRect()
+    const isOutside = text.left < cell.left - 1 || text.right > cell.right + 1 || text.top < cell.top - 1 || text.bottom > cell.bottom + 1
+    return isOutside || element.scrollWidth > element.clientWidth ? [element.className + ' ' + element.textContent] : []
+  })`)
+}
+
+test('shows aliases, tags and statuses whole in expired, ending, used-up and tagged rows at any width', {
+  skip,
+}, async () => {
+  const { page, complaints } = await visit('/app/links')
+  for (const width of [1920, 1280, 1024, 768, 390, 320]) {
+    await page.setViewportSize({ width, height: 900 })
+    assert.deepEqual(await cutTexts(page), [], `at ${width}`)
+    assert.equal(await page.locator('.path').locator('visible=true').count(), 8)
+    assert.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= width, `at ${width}`)
+  }
+  await page.setViewportSize({ width: 1280, height: 900 })
+  const row = (alias: string) => page.getByRole('row', { name: `go.acme.com:3080/${alias}` })
+  const { height = 0 } = (await row('plain').boundingBox()) ?? {}
+  assert.ok(height <= 53, `a row is ${height} high`)
+  for (const [alias, status] of [
+    ['voucher', 'Used up, 3 of 3'],
+    ['expired-autumn', 'Expired 2 days ago'],
+    ['expired-last-year', 'Expired Nov 1, 2025'],
+    ['london', 'Ends in 23 hours'],
+  ] as const) {
+    assert.equal((await row(alias).locator('.state').innerText()).replace('\n', ' '), status)
+  }
+  assert.equal(await row('voucher').locator('.chips li').count(), 20)
+  assert.equal(await page.locator('tbody .sparkline').count(), 1)
+  assert.deepEqual(await findings(page), [])
+  assert.deepEqual(complaints, [])
+})
+
+test('a link with 20 tags of 50 characters fits a phone', { skip }, async () => {
+  const { page } = await visit('/app/links/7', { viewport: { width: 390, height: 844 } })
+  assert.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= 390)
+  const cut = await page.evaluate(
+    `[...document.querySelectorAll('.tags bdi')].filter((tag) => tag.scrollWidth > tag.clientWidth + 1).length`,
+  )
+  assert.equal(cut, 0)
+})
