@@ -93,3 +93,38 @@ test('a link with 20 tags of 50 characters fits a phone', { skip }, async () => 
   )
   assert.equal(cut, 0)
 })
+
+test('highlights a filter as soon as it is chosen, and shows its whole text', { skip }, async () => {
+  const { page } = await visit('/app/links')
+  const status = page.getByLabel('Status')
+  const colorOf = (name = 'status') =>
+    page.evaluate<string>(`getComputedStyle(document.querySelector('.filters [name=${name}]')).backgroundColor`)
+  /** Returns how much wider the text is than its control. */
+  const excess = () =>
+    page.evaluate<number>(`(() => {
+      const select = document.querySelector('.filters [name=status]')
+      const copy = select.parentElement.appendChild(select.cloneNode(true))
+      copy.value = select.value
+      copy.style = 'position: absolute; field-sizing: content; inline-size: max-content; max-inline-size: none'
+      const { width } = copy.getBoundingClientRect()
+      copy.remove()
+      return width - select.getBoundingClientRect().width
+    })()`)
+  const plain = await colorOf()
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 900 })
+    for (const label of ['No clicks in 90 days', 'Ends within 7 days']) {
+      await status.selectOption(label)
+      const chosen = await colorOf()
+      assert.notEqual(chosen, plain)
+      assert.ok((await excess()) < 1, `${label} is cut at ${width}`)
+      await page.waitForURL(/status=/)
+      await page.reload()
+      assert.equal(await colorOf(), chosen)
+    }
+  }
+  await status.selectOption('Any status')
+  assert.equal(await colorOf(), plain)
+  await page.getByRole('combobox', { name: 'Tags' }).fill('print')
+  assert.notEqual(await colorOf('tags'), plain)
+})

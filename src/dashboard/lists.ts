@@ -179,7 +179,7 @@ export interface Filter {
 /** Returns a filter by one of the options. The first option means "any". */
 export function selectFilter(list: ListState, name: string, label: string, options: readonly Choice[]): Filter {
   const value = list.filterValue(name)
-  const all = attributes({ id: `filter-${name}`, name, 'data-set': value !== options[0]?.value })
+  const all = attributes({ id: `filter-${name}`, name })
   const chosen = options.find((option) => option.value === value)?.label ?? `${label} ${value}`
   return {
     control: html`<div class="select"><label class="hidden-text" for="filter-${name}">${label}</label><select${all}>${optionsOf(options, value)}</select></div>`,
@@ -193,7 +193,7 @@ export function tagsFilter(value: string, suggestions: readonly string[]): Filte
   const all = { id, name: 'tags', value, placeholder: 'All tags', list: `${id}-suggestions`, autocomplete: 'off' }
   const options = suggestions.map((each) => html`<option value="${each}"></option>`)
   return {
-    control: html`<div class="select"><label class="hidden-text" for="${id}">Tags</label><input${attributes({ ...all, 'data-list': true, 'data-set': value !== '' })}>
+    control: html`<div class="select"><label class="hidden-text" for="${id}">Tags</label><input${attributes({ ...all, 'data-list': true })}>
 <datalist id="${id}-suggestions">${options}</datalist></div>`,
     label: value === '' ? null : value,
   }
