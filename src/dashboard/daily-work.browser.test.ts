@@ -87,7 +87,7 @@ async function imports(page: Page, shot: (step: string) => Promise<void>): Promi
 }
 
 async function selectsAll(page: Page, total: number): Promise<void> {
-  const all = page.locator('thead').getByLabel('Select all on this page')
+  const all = page.getByLabel('All on this page')
   await ((await all.isVisible()) ? all : page.locator('tbody').getByRole('checkbox').first()).click()
   await page.getByRole('checkbox', { name: `All ${total} that match` }).click()
   await opensActions(page, (button) => button.click())
@@ -112,7 +112,7 @@ async function movesAll(page: Page, mostClicks: number): Promise<void> {
     clicks += 1
     await target.click()
   }
-  const all = page.locator('thead').getByLabel('Select all on this page')
+  const all = page.getByLabel('All on this page')
   await click((await all.isVisible()) ? all : page.locator('tbody').getByRole('checkbox').first())
   await click(page.getByRole('checkbox', { name: `All ${total} that match` }))
   await page.getByText(`${total} selected`).waitFor()

@@ -4,7 +4,15 @@ import { test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { today } from '../../src/analytics/calendar.ts'
 import { startApp } from '../../test/app.ts'
-import { browserForTests, findings, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
+import {
+  browserForTests,
+  findings,
+  hasFocus,
+  signIn,
+  signInByKey,
+  skip,
+  storedIn,
+} from '../../test/dashboard-browser.ts'
 import { addClicks, manyPeople } from '../../test/days.ts'
 
 const openWindow = browserForTests()
@@ -127,4 +135,32 @@ test('highlights a filter as soon as it is chosen, and shows its whole text', { 
   assert.equal(await colorOf(), plain)
   await page.getByRole('combobox', { name: 'Tags' }).fill('print')
   assert.notEqual(await colorOf('tags'), plain)
+})
+
+test('the actions follow the box for all rows in tab order, and appear without moving a row', { skip }, async () => {
+  const { page, complaints } = await visit('/app/links')
+  const firstRow = page.getByRole('row').nth(1)
+  const before = await firstRow.boundingBox()
+  await page.getByLabel('All on this page').focus()
+  await page.keyboard.press('Space')
+  await page.getByText('8 selected').waitFor()
+  assert.deepEqual(await firstRow.boundingBox(), before)
+  await page.keyboard.press('Tab')
+  assert.equal(await hasFocus(page.getByRole('button', { name: 'Move…' })), true)
+  // The bar covers the links of the header.
+  assert.equal(await page.locator('thead a').locator('visible=true').count(), 0)
+  assert.equal(await page.getByRole('columnheader', { name: 'Clicks (30 days)' }).count(), 1)
+  assert.deepEqual(await findings(page), [])
+  assert.deepEqual(complaints, [])
+})
+
+test('without scripts, the actions precede the first row in tab order', { skip }, async () => {
+  const { page } = await openWindow({ javaScriptEnabled: false })
+  await signInByKey(app, page, '/app/links')
+  const box = page.getByRole('checkbox', { name: /^Select / }).first()
+  await box.check()
+  await box.press('Shift+Tab')
+  assert.equal(await hasFocus(page.getByRole('button', { name: /^Sort by/ })), true)
+  await page.keyboard.press('Shift+Tab')
+  assert.equal(await hasFocus(page.getByRole('button', { name: 'Delete', exact: true })), true)
 })

@@ -95,7 +95,7 @@ test('selects rows, ranges with Shift, and all rows; row menus have their own fo
   const box = (alias: string) => page.getByLabel(`Select go.acme.com:3080/${alias}`)
   await box('summer').check()
   await page.getByText('1 selected').waitFor()
-  const all = page.locator('thead').getByLabel('Select all on this page')
+  const all = page.getByLabel('All on this page')
   await all.check()
   await page.getByText('3 selected').waitFor()
   await all.uncheck()

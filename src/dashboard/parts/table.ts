@@ -113,8 +113,7 @@ function head<Row>(column: Column<Row>, sorting: Sorting | undefined): Html {
   const isSorted = sorting !== undefined && sortBy === sorting.by
   const order = isSorted ? (sorting.isDescending ? 'descending' : 'ascending') : null
   const all = attributes({ scope: 'col', role: 'columnheader', class: classesOf(column), 'aria-sort': order })
-  if (kind === 'menu') return html`<th${all}><span class="hidden-text">${label}</span></th>`
-  if (kind === 'select') return html`<th${all}>${selectPage(label)}</th>`
+  if (kind === 'menu' || kind === 'select') return html`<th${all}><span class="hidden-text">${label}</span></th>`
   if (sorting === undefined || sortBy === undefined) return html`<th${all}>${label}</th>`
   // Numbers are sorted from the highest first, times from the newest.
   const isDescendingNext = isSorted ? !sorting.isDescending : kind !== 'lead'
@@ -133,11 +132,6 @@ function classesOf<Row>({ kind = 'text', width, leaves }: Column<Row>): string |
 const formId = 'selection'
 const actionsId = 'selection-actions'
 
-/** Renders the header of the column with checkboxes: a checkbox that needs scripts, for all rows of the page. */
-function selectPage(label: string): Html {
-  return html`<span class="hidden-text">${label}</span><label class="needs-script"><input type="checkbox" data-select-all><span class="hidden-text">Select all on this page</span></label>`
-}
-
 /** Renders the checkbox of a row. `what` names the row. A checked row 12 sends `row-12`. */
 export function selectRow(id: number, what: string): Html {
   return html`<label><input type="checkbox" form="${formId}" name="row-${id}"><span class="hidden-text">Select ${what}</span></label>`
@@ -147,11 +141,15 @@ export function selectedRows(ids: readonly number[]): Readonly<Record<string, st
   return Object.fromEntries(ids.map((id) => [`row-${id}`, 'on']))
 }
 
-/** Renders a list with selectable rows, one on a page. Actions appear with the first selected row. `more` selects others. */
+/**
+ * Renders a list with selectable rows, one on a page. Actions appear over the header of the table with the first selected
+ * row. Before that, there is only the box for all rows of the page, which needs scripts. `more` selects others.
+ */
 export function selectable(action: string, list: Part, actions: Part, more: Html | null = null): Html {
-  return html`<div class="results" data-select>${list}
-<form method="post" action="${action}" class="selection" id="${formId}"><span class="number-of" data-number-of>Selected</span>
-<label class="needs-script on-page"><input type="checkbox" data-select-all> All on this page</label>${more}
+  return html`<div class="selectable" data-select>
+<form method="post" action="${action}" class="selection" id="${formId}"><label class="needs-script on-page"><input type="checkbox" data-select-all><span>All on this page</span></label>
+<span class="number-of" data-number-of>Selected</span>${more}
 <button type="button" class="button plain" popovertarget="${actionsId}">Actions</button>
-<div class="actions" id="${actionsId}" popover>${actions}</div></form></div>`
+<div class="actions" id="${actionsId}" popover>${actions}</div></form>
+${list}</div>`
 }
