@@ -54,11 +54,13 @@ test('a sign-in link starts a session for 30 days', async (t) => {
   const now = Date.now()
   const secret = await signInByToken(storage, token, firefox, now)
   const session = await findSession(storage, String(secret), now)
+  const { created_at } =
+    (await storage.execute(query.selectFrom('accounts').select('created_at').where('id', '=', 2)))[0] ?? {}
   const times = [now, now, now + 30 * 24 * 60 * minute].map((time) => new Date(time).toISOString())
   assert.deepEqual(session, {
     ...{
       id: 1,
-      account: { id: 2, name: 'Other', time_zones: '[["UTC",0]]' },
+      account: { id: 2, name: 'Other', time_zones: '[["UTC",0]]', created_at },
       name: null,
       key_name: null,
       browser: firefox,
