@@ -5,7 +5,7 @@ import { foldCase } from './text.ts'
 /** The escapes of one character in UTF-8 (RFC 3629 §4). Some overlong sequences match, too. */
 const escapedCharacter =
   /%[0-7][\da-f]|%[cd][\da-f]%[89ab][\da-f]|%e[\da-f](?:%[89ab][\da-f]){2}|%f[0-7](?:%[89ab][\da-f]){3}/gi
-/** A whole A-label (RFC 5890 §2.3.2.1). At the end of a term, it may be the start of a longer one. */
+/** A whole A-label (RFC 5890 §2.3.2.1). At the end of a term, it may be cut from a longer label. */
 const aLabel = /(?<![a-z\d-])xn--[a-z\d-]{1,59}(?=[^a-z\d-])/gi
 /** Non-ASCII characters, escapes, A-labels, and the ASCII that the URL Standard escapes. */
 const hasSpellings = /[^\0-\x7f]|["%'<>^`{}]|xn--/i

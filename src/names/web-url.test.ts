@@ -210,7 +210,7 @@ describe('parseDestination', () => {
     assert.match(schemeRefusal('ftp://acme.com/x', [])?.at('url').message ?? '', / write https:\/\/acme\.com\/x\.$/)
   })
 
-  test('rejects unsafe schemes, spaces, hidden characters, and schemes alone', () => {
+  test('rejects unsafe schemes, spaces, hidden characters, and schemes without more', () => {
     for (const scheme of unsafeSchemes) assert.equal(codeOf(parsed(`${scheme}:x`)), 'unsupported_scheme')
     assert.equal(codeOf(parsed('JavaScript:alert(1)')), 'unsupported_scheme')
     assert.equal(codeOf(parsed('java\nscript:alert(1)')), 'control_characters')

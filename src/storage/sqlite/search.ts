@@ -128,7 +128,7 @@ function isIndexable(listing: AnyListing, term: string): boolean {
   return spellingsOf(listing, term).every(({ text }) => [...text].length >= trigramLength)
 }
 
-/** Whether the index alone finds the matches of the terms. */
+/** Whether the index finds exactly the matches of the terms. */
 function areTrigrams(listing: AnyListing): boolean {
   const { search } = listing
   const isTrigram = (term: string) => {
