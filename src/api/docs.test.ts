@@ -105,9 +105,24 @@ test('shows the JSON type of each field, and whether it is optional or nullable'
   assert.equal(fieldIn('storeLink', 'url'), 'URL, up to 8,192 characters required')
   assert.equal(fieldIn('updateLink', 'disabled'), 'boolean optional')
   assert.equal(fieldIn('updateLink', 'redirect_status'), '301, 302, 307 or 308 optional')
+  assert.equal(fieldIn('updateLink', 'tags'), 'list of string, up to 50 characters optional nullable')
+  assert.equal(fieldIn('updateLinks', 'set'), 'object optional')
   assert.equal(fieldIn('Link', 'space_id'), 'integer, 1 or more nullable')
   assert.equal(fieldIn('Link', 'id'), 'integer, 1 or more')
   assert.equal(fieldIn('Problem', 'reason'), 'database_corrupt, disk_full or read_only optional')
+})
+
+test('offers the media types of each body', async () => {
+  const { text } = await app.send('GET', '/docs', { key: null })
+  const offered = (id: string) =>
+    text
+      .match(new RegExp(`<select id="${id}-body-type" class="type">(.*?)</select>`))?.[1]
+      ?.replace(/<.*?>/g, ' ')
+      .trim()
+  assert.deepEqual(
+    [offered('storeLink'), offered('deleteLinks'), offered('storeLinks')],
+    ['JSON  Form', 'JSON  Form', 'JSON'],
+  )
 })
 
 test('shows every operation, parameter and field of the document in the reference, with unique ids', async () => {

@@ -114,7 +114,7 @@ const setField: Field<Fields> = {
     {},
     {
       additionalProperties: true,
-      description: 'Fields of an update and their values, except `alias` and `domain_id`.',
+      description: 'The fields of an update and their values, except the alias and the domain.',
     },
   ),
   required: false,

@@ -117,7 +117,7 @@ export function fieldsOf(document: OpenApi, schema: Schema, prefix = ''): Row[] 
   const { allOf = [], properties = {}, required = [] } = schema
   const inherited = allOf.flatMap((each) => fieldsOf(document, schemaOf(document, each), prefix))
   const own = Object.entries(properties).flatMap(([name, property]): Row[] =>
-    property.properties === undefined
+    Object.keys(property.properties ?? {}).length === 0
       ? [
           {
             name: prefix + name,
@@ -137,6 +137,8 @@ export function typeOf(schema: Schema): Part {
   if (schema.items !== undefined) return html`list of ${typeOf(schema.items)}`
   // The first of two text types is more specific.
   const kinds = [...Map.groupBy(schema.anyOf ?? [schema], ({ type }) => String(type)).values()].map(([first]) => first)
+  const list = kinds.find((kind) => kind?.items !== undefined)
+  if (list !== undefined) return typeOf(list)
   const names = kinds.flatMap((kind) => (kind === undefined ? [] : describeType(kind)))
   return [names.join(' or '), boundsOf(kinds[0] ?? schema), defaultOf(schema)]
 }
