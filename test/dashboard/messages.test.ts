@@ -32,6 +32,9 @@ const others = {
   ratio: 1.9,
   cells: 9,
   names: 8,
+  length: 9_000,
+  cell: 2,
+  schemes: 'http, https and mailto',
 }
 const params = { ...samples, ...others, startLabel: linkLabels.active_period_start_at }
 
