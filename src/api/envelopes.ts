@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { ListQuery } from '../forms/list-query.ts'
 import { addEntityTag, type Condition } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
-import { addHeader, sendJson, sendNotModified } from '../http/response.ts'
+import { addHeader, type Sent, sendJson, sendNotModified } from '../http/response.ts'
 import type { Page } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 
@@ -11,7 +11,7 @@ export function sendRecord<Row>(
   exchange: Exchange,
   { record, version }: Versioned<Row>,
   condition: Condition | null = null,
-): undefined {
+): Sent {
   if (addEntityTag(exchange, version, condition)) return sendNotModified(exchange)
   return sendJson(exchange, 200, JSON.stringify({ data: record }))
 }
@@ -25,7 +25,7 @@ export function sendPage<Row>(
   query: PageQuery,
   page: Page<Row>,
   { path, condition, meta }: { readonly path: string; readonly condition: Condition | null; readonly meta?: object },
-): undefined {
+): Sent {
   const pageOf = query.after === null ? numberedPage : pageAfter
   const { data, links, position } = pageOf(exchange, query, page, path)
   const counts = { total: page.total, total_is_exact: page.totalIsExact }
@@ -37,7 +37,7 @@ export function sendContent(
   exchange: Exchange,
   content: { readonly data: unknown; readonly meta: object; readonly links?: Links },
   condition: Condition | null,
-): undefined {
+): Sent {
   const text = JSON.stringify(content)
   const isKnown = addEntityTag(exchange, hash('sha1', text, 'base64url'), condition)
   if (content.links) addHeader(exchange, 'link', linkHeader(content.links))

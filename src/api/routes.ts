@@ -1,13 +1,14 @@
-import { Failure, found } from '../errors.ts'
+import { Failure, found, overloaded } from '../errors.ts'
 import { pageRequestOf } from '../forms/list-query.ts'
 import { conditionOf, entityTagOf } from '../http/conditions.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { noFields } from '../http/form-encoding.ts'
-import { addHeader, send, sendJson } from '../http/response.ts'
+import { addHeader, type Sent, send, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import type { IdempotentRequests, OnceResult } from '../idempotency/store.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import { allows, type Caller } from '../keys/scope.ts'
+import { Semaphore } from '../lib/semaphore.ts'
 import { resources } from '../resources.ts'
 import { readBody } from './body.ts'
 import { sendPage, sendRecord } from './envelopes.ts'
@@ -23,6 +24,8 @@ export interface Api {
   add(operations: Operation | readonly Operation[], handler: OperationHandler): void
   /** Counts bulk rows, after the first unit is counted. Returns `rate_limited` if too few units are left. */
   countRows(exchange: Exchange, caller: Caller, rows: number): Failure | undefined
+  /** Runs work that builds a large response. Each account has few at a time. Throws `overloaded` if too many wait. */
+  inTurn<T>(caller: Caller, work: () => Promise<T>): Promise<T>
   /** Returns the absolute URL of an operation without path parameters. */
   urlOf(exchange: Exchange, operation: Operation): string
 }
@@ -53,6 +56,10 @@ export function apiRoutes({ routes, keyring, rateLimits, address }: ApiParts): A
     return handler(exchange, { caller, fields })
   }
 
+  const largeResponses = new Semaphore({
+    ...largeResponseLimits,
+    rejection: () => overloaded('Too many large lists are loading. Try again in a second.'),
+  })
   return {
     add: (operations, handler) => {
       for (const operation of [operations].flat()) {
@@ -61,9 +68,15 @@ export function apiRoutes({ routes, keyring, rateLimits, address }: ApiParts): A
       }
     },
     countRows: (exchange, { key }, rows) => rateLimits.countUnits('key', key, Math.ceil(rows / rowsPerUnit), exchange),
+    inTurn: ({ account }, work) => largeResponses.run(work, String(account)),
     urlOf: (exchange, { path }) => address(exchange) + apiPrefix + path,
   }
 }
+
+/** A page with more records takes its turn: 100 links have up to 1.2 MB. */
+const maxSmallPage = 10
+/** The limits of large responses that are being read, rendered or compressed at the same time, and that wait. */
+const largeResponseLimits = { concurrency: 8, concurrencyPerKey: 2, maxQueue: 2_048, maxQueuePerKey: 512 }
 
 /** How many bulk rows count as one request. */
 const rowsPerUnit = 100
@@ -110,8 +123,12 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
     const condition = conditionOf(exchange)
     const query = list.query.check(exchange.query)
     if (query instanceof Failure) return query
-    const page = await handlers.list(caller.account, pageRequestOf(query, resource))
-    return sendPage(exchange, query, page, { path: api.urlOf(exchange, list), condition })
+    const respond = async () => {
+      if (exchange.response.destroyed) return send(exchange, 503)
+      const page = await handlers.list(caller.account, pageRequestOf(query, resource))
+      return sendPage(exchange, query, page, { path: api.urlOf(exchange, list), condition })
+    }
+    return query.per_page <= maxSmallPage ? respond() : api.inTurn(caller, respond)
   })
 
   api.add(show, async (exchange, { caller }) => {
@@ -150,7 +167,7 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
   })
 }
 
-function sendStored(exchange: Exchange, { status, location, etag, body, isReplayed }: OnceResult): undefined {
+function sendStored(exchange: Exchange, { status, location, etag, body, isReplayed }: OnceResult): Sent {
   if (isReplayed) addHeader(exchange, 'idempotency-replayed', 'true')
   addHeader(exchange, 'location', location)
   addHeader(exchange, 'etag', etag)

@@ -12,7 +12,7 @@ import type { Exchange, Outcome } from '../http/exchange.ts'
 import { type Fields, noFields, parseForm } from '../http/form-encoding.ts'
 import type { Html } from '../http/html.ts'
 import { isMultipart, parseMultipart } from '../http/multipart.ts'
-import { addHeaders, send, sendNotModified, sendText } from '../http/response.ts'
+import { addHeaders, type Sent, send, sendNotModified, sendText } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import { Semaphore } from '../lib/semaphore.ts'
@@ -225,7 +225,7 @@ export class Pages {
     return send(exchange, 303)
   }
 
-  send(exchange: Exchange, status: number, page: Html): undefined {
+  send(exchange: Exchange, status: number, page: Html): Sent {
     addHeaders(exchange, pageHeaders)
     return sendText(exchange, status, page.text)
   }
@@ -249,7 +249,7 @@ export class Pages {
   }
 
   /** Sends a page to its script. The response for an unchanged page is 304. */
-  #sendIfChanged(exchange: Exchange, page: Html): undefined {
+  #sendIfChanged(exchange: Exchange, page: Html): Sent {
     if (!addEntityTag(exchange, fingerprintOfParts(page), conditionOf(exchange))) return this.send(exchange, 200, page)
     addHeaders(exchange, responseHeaders)
     return sendNotModified(exchange)

@@ -140,13 +140,16 @@ export function sendNotModified(exchange: Exchange): undefined {
 }
 
 /** Sends JSON text, compressed if it is long and the client accepts that. */
-export function sendJson(exchange: Exchange, status: number, text: string): undefined {
+export function sendJson(exchange: Exchange, status: number, text: string): Sent {
   addHeader(exchange, 'content-type', 'application/json; charset=utf-8')
   return sendText(exchange, status, text)
 }
 
+/** A response that has been sent, or that is sent when the promise resolves, because a thread compresses it. */
+export type Sent = undefined | Promise<undefined>
+
 /** Sends text, compressed if it is long and the client accepts that. */
-export function sendText(exchange: Exchange, status: number, text: string): undefined {
+export function sendText(exchange: Exchange, status: number, text: string): Sent {
   if (text.length < minCompressed) return send(exchange, status, text)
   addHeader(exchange, 'vary', 'Accept-Encoding')
   if (codingFor(exchange.headers['accept-encoding'], ['gzip']) !== 'gzip') return send(exchange, status, text)
@@ -158,7 +161,11 @@ export function sendText(exchange: Exchange, status: number, text: string): unde
     return send(exchange, status, bytes)
   }
   if (text.length <= maxCompressedInTick) return sendCompressed(gzipSync(text, gzipOptions))
-  gzip(text, gzipOptions, (error, bytes) => (error === null ? sendCompressed(bytes) : send(exchange, status, text)))
+  return new Promise((resolve) => {
+    gzip(text, gzipOptions, (error, bytes) =>
+      resolve(error === null ? sendCompressed(bytes) : send(exchange, status, text)),
+    )
+  })
 }
 
 export type Coding = 'br' | 'gzip' | 'identity'

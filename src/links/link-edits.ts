@@ -97,23 +97,30 @@ export function undoEdit(
     if (recorded?.before === notStored && link === undefined) return { isDeleted: true }
     if (recorded === undefined || link === undefined) return undefined
     if (link.version !== recorded.version) throw preconditionFailed(link.version)
-    if (recorded.before === notStored) {
-      await removeLink(tx, account, id, null)
-      return { isDeleted: true }
-    }
-    const { tags, ...values }: ColumnsBefore = JSON.parse(recorded.before)
-    const { space_id: space = null, domain_id: domain = null } = values
-    if (space !== null && (await findLinkSpace(tx, account, space)) === undefined)
-      throw validationFailed([unknownSpace(space)])
-    if (domain !== null && !(await lockDomain(tx, account, domain))) throw validationFailed([unknownDomain(domain)])
-    const own = query.deleteFrom('link_edits').where('edit_id', '=', edit).where('link_id', '=', id)
-    await tx.execute(own.where('account_id', '=', account))
-    const change = tags && {
-      add: await tagNamesOf(tx, account, tags.add),
-      remove: await tagNamesOf(tx, account, tags.remove),
-    }
-    return changeLink(tx, account, id, { ...values, tags: change }, 'ignore')
+    if (recorded.before !== notStored) return restoreValues(tx, account, edit, id, JSON.parse(recorded.before))
+    await removeLink(tx, account, id, null)
+    return { isDeleted: true }
   })
+}
+
+async function restoreValues(
+  tx: Db,
+  account: number,
+  edit: number,
+  id: number,
+  { tags, ...values }: ColumnsBefore,
+): Promise<Versioned<LinkRow> | undefined> {
+  const { space_id: space = null, domain_id: domain = null } = values
+  if (space !== null && (await findLinkSpace(tx, account, space)) === undefined)
+    throw validationFailed([unknownSpace(space)])
+  if (domain !== null && !(await lockDomain(tx, account, domain))) throw validationFailed([unknownDomain(domain)])
+  const own = query.deleteFrom('link_edits').where('edit_id', '=', edit).where('link_id', '=', id)
+  await tx.execute(own.where('account_id', '=', account))
+  const change = tags && {
+    add: await tagNamesOf(tx, account, tags.add),
+    remove: await tagNamesOf(tx, account, tags.remove),
+  }
+  return changeLink(tx, account, id, { ...values, tags: change }, 'ignore')
 }
 
 /** The changed columns that a link had before an edit, and the ids of the tags that it lost and got. */
