@@ -36,7 +36,7 @@ async function crowd(t: TestContext, maxConnections = limit): Promise<Crowd> {
   app.router.add('GET', '/slow', async (exchange) => {
     underWay += 1
     await finished
-    sendJson(exchange, 200, '{}')
+    return sendJson(exchange, 200, '{}')
   })
   const dial = async (localAddress = '127.0.0.1') => {
     const { client } = await dialTo(t, app.listener.server, { localAddress })
@@ -106,13 +106,13 @@ test('serves pipelined requests one after another', async (t) => {
   const served: string[] = []
   app.router.add('GET', '/second', (exchange) => {
     served.push('second')
-    sendJson(exchange, 200, '{}')
+    return sendJson(exchange, 200, '{}')
   })
   app.router.add('GET', '/first', (exchange) => {
     served.push('first')
     setImmediate(() => {
       served.push('first answered')
-      sendJson(exchange, 200, '{}')
+      void sendJson(exchange, 200, '{}')
     })
   })
   const last = request('/second').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
@@ -151,7 +151,7 @@ test('skips pipelined requests after the client has left', async (t) => {
   })
   app.router.add('GET', '/next', (exchange) => {
     served += 1
-    sendJson(exchange, 200, '{}')
+    return sendJson(exchange, 200, '{}')
   })
   const socket = await dial()
   socket.write(request('/held') + request('/next'))

@@ -8,7 +8,6 @@ import { schemeRefusal } from '../names/web-url.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import type { RowResult } from './batch-results.ts'
 import type { TagChange, UnknownTags } from './link-tags.ts'
 import { hashPassword } from './password.ts'
 import {
@@ -149,7 +148,7 @@ export class LinkActions {
   }
 
   /** Reports the applied rows of a batch to the redirect server. */
-  async onApplied(rows: readonly Pick<RowResult, 'id' | 'data'>[]): Promise<void> {
+  async onApplied(rows: readonly { readonly id?: number; readonly data?: Link }[]): Promise<void> {
     const ticks = new Ticks()
     for (const { id = 0, data } of rows) {
       if (data === undefined) this.onRemoved(id)
