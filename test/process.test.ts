@@ -73,10 +73,12 @@ test('the first npm start prints one key, a sign-in link and commands that store
   assert.ok(Number(stopped) - Number(stopping) < 10_000)
 })
 
-test('npm start runs the same command in shells with and without exec', () => {
+test('npm start runs the same command under the pinned Node, the running Node, and in shells without exec', () => {
   const { scripts } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
-  const [posix, windows, ...more] = scripts.start.split(' || ')
-  assert.deepEqual([posix, more], [`exec ${windows}`, []])
+  const command = 'node bin/waymark.js start'
+  const running = `"\${npm_node_execpath:-node}" bin/waymark.js start`
+  const start = [`node --check bin/waymark.js && exec ${command}`, `exec ${running}`, command]
+  assert.equal(scripts.start, start.join(' || '))
 })
 
 test('two servers that start together on one empty database create one key; a later start keeps the data, and creates and registers none', async (t) => {
