@@ -119,6 +119,8 @@ describe('parseWebUrl', () => {
     ['2130706433', 'a URL such as https://acme.com/summer'],
     ['ftp://[::ffff:192.0.2.1]/x', 'a URL such as https://acme.com/summer'],
     [`go.acme.com/${'x'.repeat(50)}`, 'a URL such as https://acme.com/summer'],
+    // In quadratic time, this would take minutes.
+    [`a${' '.repeat(500_000)}1`, 'a URL such as https://acme.com/summer'],
   ]
   for (const [text, url] of hints) {
     test(`suggests a replacement for ${shown(text)}`, () => {

@@ -146,8 +146,8 @@ function hint(text: string, find: (text: string) => Finding | null): string {
   const scheme = schemeOf(text) ?? ''
   const isOpaque = scheme in opaqueExamples && find(`${scheme}:1`) === null
   const general = isOpaque ? (opaqueExamples[scheme] ?? example) : example
-  const isSeveral = /[\s,;]\s*[a-z][a-z\d+.-]*:\/\//i.test(text)
-  if (text.length > maxHintLength || isSeveral) return general
+  // The length first, because the expression takes quadratic time.
+  if (text.length > maxHintLength || /[\s,;]\s*[a-z][a-z\d+.-]*:\/\//i.test(text)) return general
   const meant = isOpaque ? encodeSpaces(text) : withoutMistakes(text)
   const isPlain = meant.length <= maxHintLength && /^[\w.~:/?#[\]@!$&'()*+,;=%-]+$/.test(meant)
   const isNamed = isOpaque || /^https?:\/\/[^/?#[]*[^/?#.[]\.[^/?#.]/i.test(meant)
