@@ -8,7 +8,7 @@ import { schemeRefusal } from '../names/web-url.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import type { TagChange, UnknownTags } from './link-tags.ts'
+import { type TagChange, tagViolations, type UnknownTags } from './link-tags.ts'
 import { hashPassword } from './password.ts'
 import {
   type Link,
@@ -67,12 +67,8 @@ export class LinkActions {
     const link = await this.prepare(account, fields)
     // The domain is checked only here, because a repeated request gets its response even if the domain is gone by now.
     return async (db) => {
-      const { domain, values } = await checkedValues(
-        db,
-        account,
-        { values: link, violations: [] },
-        this.#parts.shortUrl,
-      )
+      const violations = await tagViolations(db, account, link.tags, unknownTags)
+      const { domain, values } = await checkedValues(db, account, { values: link, violations }, this.#parts.shortUrl)
       const { redirect_password } = link
       return insertLink(db, account, domain, { ...values, redirect_password }, undefined, unknownTags)
     }
@@ -120,7 +116,7 @@ export class LinkActions {
   protected async checkedChange(
     account: number,
     sent: ReturnType<typeof updateLink.read>,
-    unknownTags?: UnknownTags,
+    unknownTags: UnknownTags = 'create',
     tags?: TagChange,
   ) {
     const reading = withScheme(sent, this.rules)
@@ -129,7 +125,9 @@ export class LinkActions {
     return async (tx: Db, id: number, precondition: Precondition | null) => {
       const before = found(await findLinkForUpdate(tx, account, id), 'link')
       precondition?.check(before.version)
-      const change = await checkedChange(tx, account, before.record, reading, this.#parts.shortUrl)
+      const unknown = await tagViolations(tx, account, reading.values.tags ?? [], unknownTags)
+      const all = { values: reading.values, violations: [...reading.violations, ...unknown] }
+      const change = await checkedChange(tx, account, before.record, all, this.#parts.shortUrl)
       const values = { ...change, tags: tags ?? change.tags, redirect_password }
       const changed = await changeLink(tx, account, id, values, unknownTags)
       return { before, link: found(changed, 'link') }

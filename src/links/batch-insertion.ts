@@ -58,8 +58,8 @@ export async function storeRows(
     if (link instanceof Failure) continue
     const domain = domains.get(link.domain_id)
     const hasSpace = link.space_id === null || spaces.has(link.space_id)
-    const violations = newLinkViolations(link, { domain, hasSpace }, shortUrl)
-    if (unknownTags === 'reject') violations.push(...unknownTagViolations(link.tags, known))
+    const violations = unknownTags === 'reject' ? [...unknownTagViolations(link.tags, known)] : []
+    violations.push(...newLinkViolations(link, { domain, hasSpace }, shortUrl))
     if (violations.length > 0 || domain === undefined) outcomes[row] = validationFailed(violations)
     else candidates.push({ row, domain, link })
   }

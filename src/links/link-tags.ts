@@ -230,6 +230,17 @@ async function tagsNamed(
   return new Set([...all.values()].map(({ id }) => id))
 }
 
+/** Returns a violation for the first of these names without a tag, if `unknown` is `reject`. */
+export async function tagViolations(
+  db: Db,
+  account: number,
+  names: readonly string[],
+  unknown: UnknownTags,
+): Promise<readonly Violation[]> {
+  if (unknown !== 'reject') return []
+  return unknownTagViolations(names, await tagIdsByName(db, account, names.map(foldCase)))
+}
+
 /** A tag of the account. */
 interface NamedTag {
   readonly id: number
@@ -239,7 +250,7 @@ interface NamedTag {
 /** Returns a violation for the first of these names without a tag; none if all are known. */
 export function unknownTagViolations(
   names: readonly string[],
-  known: ReadonlyMap<string, NamedTag>,
+  known: ReadonlyMap<string, unknown>,
 ): readonly Violation[] {
   const [name] = names.filter((each) => !known.has(foldCase(each))).sort(byFolded)
   return name === undefined ? [] : [new Refusal('unknown_tag.name', { name }).at('tags')]

@@ -226,6 +226,24 @@ describe('the tags, notes and archived fields of links', () => {
     assert.equal(await total(), before + 1)
   })
 
+  test('unknown_tag is in one response with the other invalid fields, also of each row of a bulk request', async () => {
+    const key = await app.createKey({ account: app.account, scopes: ['links:read', 'links:write'] })
+    const { id, alias } = await stored('/links', { url }, { key })
+    const both = [
+      ['tags', 'unknown_tag'],
+      ['space_id', 'unknown_space'],
+    ]
+    const found = ({ violations }: Json) => violations.map(({ field, code }: Json) => [field, code])
+    const fields = { url, tags: ['Unknown'], space_id: 999_999 }
+    assert.deepEqual(found((await ask('POST', '/links', fields, { key })).body), both)
+    assert.deepEqual(found((await ask('PATCH', `/links/${id}`, fields, { key })).body), both)
+    const taken = { url, tags: ['Unknown'], alias }
+    const rows = (await ask('POST', '/links/bulk', { links: [fields, taken] }, { key })).body.data
+    assert.deepEqual(found(rows[0]), both)
+    const { status, body } = await ask('POST', '/links', taken, { key })
+    assert.deepEqual([status, found(body)], [rows[1].status, found(rows[1])])
+  })
+
   test('an update changes the version only if the set of tags changes', async () => {
     const link = await newLink(['one', 'two'])
     const version = async (tags: unknown) => {
