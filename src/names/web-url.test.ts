@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { anyCharacter, anyWebUrl } from '../../test/characters.ts'
 import { runs } from '../../test/runs.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { parseDestination, parseWebUrl, schemeRefusal, unsafeSchemes } from './web-url.ts'
+import { isLinkable, parseDestination, parseWebUrl, schemeRefusal, unsafeSchemes } from './web-url.ts'
 
 const accepted = [
   ...['https://go.acme.com', 'http://go.acme.com/x?y=z#w', 'HTTP://GO.ACME.COM/', 'HttpS://x'],
@@ -213,7 +213,13 @@ describe('parseDestination', () => {
   })
 
   test('rejects unsafe schemes, spaces, hidden characters, and schemes without more', () => {
-    for (const scheme of unsafeSchemes) assert.equal(codeOf(parsed(`${scheme}:x`)), 'unsupported_scheme')
+    for (const scheme of unsafeSchemes) {
+      // A number at the start could be the port of a host.
+      for (const text of [`${scheme}:x`, `${scheme}:1/alert(1)`]) {
+        assert.equal(codeOf(parsed(text)), 'unsupported_scheme')
+        assert.equal(isLinkable(text), false)
+      }
+    }
     assert.equal(codeOf(parsed('JavaScript:alert(1)')), 'unsupported_scheme')
     assert.equal(codeOf(parsed('java\nscript:alert(1)')), 'control_characters')
     assert.equal(codeOf(parsed('\u200bjavascript:alert(1)')), 'not_absolute')

@@ -33,7 +33,8 @@ export function schemeOf(text: string): string | null {
   const [, name = null] = /^([a-z][a-z\d+.-]*):/i.exec(text) ?? []
   const scheme = name?.toLowerCase() ?? null
   // A name before a port, as in `localhost:3000/path`, is not meant as a scheme.
-  const isHost = !standardSchemes.includes(scheme ?? '') && /^[^:]*:\d{1,5}(?:[/?#]|$)/.test(text)
+  const isKnown = [...standardSchemes, ...unsafeSchemes].includes(scheme ?? '')
+  const isHost = !isKnown && /^[^:]*:\d{1,5}(?:[/?#]|$)/.test(text)
   return isHost ? null : scheme
 }
 
