@@ -1,8 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Periodic } from '../lib/periodic.ts'
 
-/** The time that a request waits for its removal. By then, the removed records are invisible. Milliseconds. */
-const maxWaitMs = 10_000
+/**
+ * The time that a request waits for its removal. By then, the removed records are invisible. Much shorter than the 10 s after
+ * which a proxy counts this server as failed. Milliseconds.
+ */
+export const maxWaitMs = 5_000
 /** The interval at which interrupted removals are resumed, and the pause after an error. Milliseconds. */
 const [resumeEveryMs, retryMs] = [60_000, 1_000]
 
@@ -32,7 +35,7 @@ export class Removals {
     this.#resume.start(0)
   }
 
-  /** Runs a removal. Resolves when it ends, or after ten seconds. Rejects if it fails before. */
+  /** Runs a removal. Resolves when it ends, or after `maxWaitMs`. Rejects if it fails before. */
   async run(removal: (isStopped: () => boolean) => Promise<void>): Promise<void> {
     const work = removal(this.#isStopped)
     this.#running.add(work)
