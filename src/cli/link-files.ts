@@ -183,7 +183,7 @@ async function store(db: Storage, account: number, ready: readonly ReadyRow[], s
         const place = row === undefined ? '' : `Row ${row}: `
         throw new StartupFailure(`${place}${error.message} ${last} created. Import the other rows again.`)
       })
-      stored.push(...links.map((link, n) => ({ row: (some[n] as ReadyRow).row.number, ...link })))
+      stored.push(...links().map((link, n) => ({ row: (some[n] as ReadyRow).row.number, ...link })))
     }
     return stored
   })

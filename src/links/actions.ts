@@ -44,6 +44,12 @@ export interface LinkParts extends LinkRules {
   readonly onChange: (id: number, domain: number, aliasFolded: string) => void
 }
 
+/** A link that a batch has stored or changed; `stored` is null if it has deleted the link. */
+export interface AppliedRow {
+  readonly id: number
+  readonly stored: Pick<Link, 'id' | 'domain_id' | 'alias'> | null
+}
+
 /** Validates and stores changes of links, for the API and the command line. */
 export class LinkActions {
   protected readonly storage: Storage
@@ -146,11 +152,11 @@ export class LinkActions {
   }
 
   /** Reports the applied rows of a batch to the redirect server. */
-  async onApplied(rows: readonly { readonly id?: number; readonly data?: Link }[]): Promise<void> {
+  async onApplied(rows: readonly AppliedRow[]): Promise<void> {
     const ticks = new Ticks()
-    for (const { id = 0, data } of rows) {
-      if (data === undefined) this.onRemoved(id)
-      else this.onStored(data)
+    for (const { id, stored } of rows) {
+      if (stored === null) this.onRemoved(id)
+      else this.onStored(stored)
       await ticks.next()
     }
   }

@@ -4,8 +4,9 @@ import { startApp } from '../../test/app.ts'
 import { newPlace } from '../../test/links-api.ts'
 import type { Db } from '../storage/port.ts'
 import { type BatchChange, runBatch } from './batch.ts'
+import type { RowResult } from './batch-results.ts'
 import { maxRows } from './bulk-schema.ts'
-import { type NewLink, storeLink } from './schema.ts'
+import { type Link, type NewLink, storeLink } from './schema.ts'
 
 const app = await startApp({ engine: 'sqlite' })
 const shortUrl = (domain: string, alias: string) => `https://${domain}/${alias}`
@@ -32,17 +33,17 @@ test('applies 1,000 rows with few statements, and never waits for the event loop
           return result
         }),
     }
-    const { applied } = await runBatch(counting, { account, change, isAtomic: true, claim: null }, shortUrl)
+    const { applied, response } = await runBatch(counting, { account, change, isAtomic: true, claim: null }, shortUrl)
     assert.equal(applied.length, maxRows)
     assert.ok(statements <= 60, `${change.kind}: ${statements} statements`)
-    return applied
+    return JSON.parse(response.body).data.map(({ id, data }: RowResult) => data ?? { id })
   }
   const row = (n: number) => storeLink.check({ url: `https://acme.com/${n}`, tags: `all,${n % 10}` }) as NewLink
-  const stored = await run({ kind: 'store', rows: many(row), unknownTags: 'create', edit: null })
-  const ids = stored.map(({ data }) => data?.id ?? 0)
+  const stored: Link[] = await run({ kind: 'store', rows: many(row), unknownTags: 'create', edit: null })
+  const ids = stored.map(({ id }) => id)
   const tags = { add: ['some'], remove: ['all', '1'] }
   const values = { title: 'Summer', clicks_limit: 5 }
-  const updated = await run({ kind: 'update', ids, values, tags, unknownTags: 'create' })
-  assert.deepEqual(new Set(updated.map(({ data }) => data?.tags.join())).size, 10)
+  const updated: Link[] = await run({ kind: 'update', ids, values, tags, unknownTags: 'create' })
+  assert.deepEqual(new Set(updated.map((link) => link.tags.join())).size, 10)
   await run({ kind: 'delete', ids })
 })

@@ -6,7 +6,7 @@ import { type Failure, notFound, validationFailed } from '../errors.ts'
 import { type Claim, type OnceResult, runOnce } from '../idempotency/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
-import { changeViolations } from './actions.ts'
+import { type AppliedRow, changeViolations } from './actions.ts'
 import { type Insertion, storeRows } from './batch-insertion.ts'
 import { type Outcome, type RowResult, rejected, resultsOf } from './batch-results.ts'
 import { changeLinks, lockSpaces, removeLinks } from './batch-store.ts'
@@ -42,7 +42,7 @@ export interface BatchRequest {
 export interface BatchResponse {
   readonly response: OnceResult
   /** The rows that were applied. Empty if the response is a replay. */
-  readonly applied: readonly RowResult[]
+  readonly applied: readonly AppliedRow[]
 }
 
 /**
@@ -55,17 +55,23 @@ export async function runBatch(
   shortUrl: ShortUrl,
 ): Promise<BatchResponse> {
   const { account, change, isAtomic, claim } = request
-  let applied: readonly RowResult[] = []
+  let applied: readonly AppliedRow[] = []
   const response = await runOnce(db, claim, async (tx) => {
     const outcomes = await apply(tx, account, change, shortUrl)
     const rows = { ids: change.kind === 'store' ? null : change.ids, status: statuses[change.kind] }
     const { results, violations } = resultsOf(outcomes, rows, shortUrl)
     if (isAtomic && violations.length > 0) throw rejected(results, violations)
-    applied = results.filter(({ code }) => code === undefined)
+    applied = results.filter(({ code }) => code === undefined).map(appliedRow)
     const meta = { succeeded: applied.length, failed: results.length - applied.length }
     return { status: 200, location: '', etag: '', body: JSON.stringify({ data: results, meta }) }
   })
   return { response, applied: response.isReplayed ? [] : applied }
+}
+
+/** Returns only what the event loop needs, because threads copy their messages, and a record may have 17 KB. */
+function appliedRow({ id, data }: RowResult): AppliedRow {
+  if (data === undefined) return { id: id ?? 0, stored: null }
+  return { id: data.id, stored: { id: data.id, domain_id: data.domain_id, alias: data.alias } }
 }
 
 async function apply(tx: Db, account: number, change: BatchChange, shortUrl: ShortUrl): Promise<Outcome[]> {

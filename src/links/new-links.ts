@@ -75,7 +75,7 @@ async function aliasViolations(
 export type RunBatch = (request: BatchRequest) => Promise<BatchResponse>
 
 /**
- * Stores the account's new links in one transaction. Returns them, and the edit that `undoEdit` can undo for a minute. If a
+ * Stores the account's new links in one transaction. Returns a function that returns them, and the edit that `undoEdit` can undo for a minute. If a
  * link can't be stored, throws its failure with the index of its `row`, and stores none.
  */
 export async function storeNewLinks(
@@ -83,7 +83,7 @@ export async function storeNewLinks(
   actions: LinkActions,
   account: number,
   all: readonly Fields[],
-): Promise<{ readonly links: readonly Link[]; readonly edit: number }> {
+): Promise<{ readonly links: () => readonly Link[]; readonly edit: number }> {
   const ticks = new Ticks()
   const rows: NewLink[] = []
   // Passwords are hashed here, one after another, so that other accounts get their turn.
@@ -93,11 +93,11 @@ export async function storeNewLinks(
   }
   const edit = newEdit()
   const change = { kind: 'store', rows, unknownTags: 'create', edit } as const
-  const { applied } = await run({ account, change, isAtomic: true, claim: null }).catch((error) => {
+  const { applied, response } = await run({ account, change, isAtomic: true, claim: null }).catch((error) => {
     throw failureOfRow(error)
   })
   await actions.onApplied(applied)
-  return { links: applied.flatMap(({ data = [] }) => data), edit: edit.id }
+  return { links: () => JSON.parse(response.body).data.map(({ data }: RowResult) => data), edit: edit.id }
 }
 
 /** Returns the failure of the first row that failed in a rejected batch; any other error unchanged. */
