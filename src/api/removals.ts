@@ -44,7 +44,10 @@ export class Removals {
   }
 
   async #resumeAll(): Promise<void> {
-    if (this.#running.size > 0) return
+    if (this.#running.size > 0) {
+      if (this.#isInterrupted) this.#resume.runIn(retryMs)
+      return
+    }
     await this.#options.finish(this.#isStopped)
     this.#isInterrupted = false
   }
