@@ -9,10 +9,10 @@ import type { Db } from '../storage/port.ts'
 import { type AppliedRow, changeViolations } from './actions.ts'
 import { type Insertion, storeRows } from './batch-insertion.ts'
 import { type Outcome, type RowResult, rejected, resultsOf } from './batch-results.ts'
-import { changeLinks, lockSpaces, removeLinks } from './batch-store.ts'
+import { changeLinks, lockLinks, lockSpaces, removeLinks } from './batch-store.ts'
 import { setTagsOfLinks, type TagChange, tooManyTags, type UnknownTags } from './link-tags.ts'
 import type { LinkChange } from './schema.ts'
-import { linkRecords, lockLinks, unknownSpace } from './store.ts'
+import { linkRecords, unknownSpace } from './store.ts'
 
 /** A change of many links. */
 interface Update {
