@@ -14,7 +14,7 @@ import {
   shareOf,
   type Value,
 } from '../src/analytics/day.ts'
-import { type Day, Days, groupKeys, lockAccounts, lockLinksOfAnyAccount, saveTotals } from '../src/analytics/tables.ts'
+import { type Day, Days, groupKeys, lockAccounts, lockTotalsOfAnyAccount, saveTotals } from '../src/analytics/tables.ts'
 import type { Db } from '../src/storage/port.ts'
 import { query, type Row, scopes } from '../src/storage/schema.ts'
 
@@ -61,7 +61,7 @@ export function manyPeople(people: number, dimension: Exclude<Dimension, 'links'
 /** Adds a day's clicks to a link and its groups. */
 export async function addClicks(db: Db, link: number, day: number, facts: DayFacts): Promise<void> {
   await db.write(async (tx) => {
-    const own = (await lockLinksOfAnyAccount(tx, [link])).get(link)
+    const own = (await lockTotalsOfAnyAccount(tx, [link])).get(link)
     assert.ok(own)
     const places = await lockAccounts(tx, [own.account_id])
     const people = peopleOf(facts)

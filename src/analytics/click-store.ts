@@ -19,7 +19,7 @@ import {
   groupKeys,
   type LinkTotals,
   lockAccounts,
-  lockLinksOfAnyAccount,
+  lockTotalsOfAnyAccount,
   makeStatusDue,
   saveTotals,
 } from './tables.ts'
@@ -104,7 +104,7 @@ async function count(
   mayCount: (click: Click, link: LinkTotals) => boolean,
 ): Promise<CountedClick[]> {
   const ids = clicks.map(({ link }) => link)
-  const links = await lockLinksOfAnyAccount(tx, ids)
+  const links = await lockTotalsOfAnyAccount(tx, ids)
   const counted: CountedClick[] = []
   for (const click of clicks) {
     const link = links.get(click.link)

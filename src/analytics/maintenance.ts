@@ -15,8 +15,8 @@ import {
   groupKeys,
   type LinkTotals,
   lockAccounts,
-  lockLinks,
-  lockLinksOfAnyAccount,
+  lockTotals,
+  lockTotalsOfAnyAccount,
   makeStatusDue,
   movableKeys,
   saveTotals,
@@ -213,7 +213,7 @@ export class ClickMaintenance {
 
 /** Locks the account's link. Links of a domain that is being removed are gone. */
 async function lockOwnLink(tx: Db, account: number, link: number): Promise<LinkTotals | undefined> {
-  const totals = (await lockLinks(tx, account, [link])).get(link)
+  const totals = (await lockTotals(tx, account, [link])).get(link)
   // Isolation must not depend on one condition of a query.
   if (totals?.account_id !== account) return undefined
   const domain = query.selectFrom('domains').select('id').where('id', '=', totals.domain_id)
@@ -255,7 +255,7 @@ async function clearTotals(tx: Db, link: number): Promise<void> {
 
 /** Moves some of the clicks that are on another domain or in another space than their link. Returns whether there are more. */
 export async function moveSomeClicks(tx: Db, link: number): Promise<boolean> {
-  const totals = (await lockLinksOfAnyAccount(tx, [link])).get(link)
+  const totals = (await lockTotalsOfAnyAccount(tx, [link])).get(link)
   const isMore = totals !== undefined && (await moveNewestDays(tx, totals))
   if (!isMore) await tx.execute(query.deleteFrom('click_moves').where('link_id', '=', link))
   return isMore

@@ -15,7 +15,7 @@ import {
   isRecent,
   type LinkTotals,
   lockAccounts,
-  lockLinks,
+  lockTotals,
   type Place,
   saveTotals,
 } from './tables.ts'
@@ -130,7 +130,7 @@ async function subtractSome(
   const ids = (await tx.execute(records.where('id', '>', last).orderBy('id').limit(batchSize))).map(({ id }) => id)
   // Links are locked before their account.
   const links =
-    scope === scopes.link ? await lockLinks(tx, account, (await peopleOn(tx, scope, day, ids)).keys()) : undefined
+    scope === scopes.link ? await lockTotals(tx, account, (await peopleOn(tx, scope, day, ids)).keys()) : undefined
   const place = (await lockAccounts(tx, [account])).get(account)
   if (place === undefined || !isDeepStrictEqual(place, due.place)) return
   const people = await peopleOn(tx, scope as Scope, day, ids)

@@ -42,13 +42,13 @@ const linkTotals = query
   )
 
 /** Locks the account's links with these ids. */
-export function lockLinks(tx: Db, account: number, ids: Iterable<number>): Promise<Map<number, LinkTotals>> {
+export function lockTotals(tx: Db, account: number, ids: Iterable<number>): Promise<Map<number, LinkTotals>> {
   const limited = linksWithLimit.where('account_id', '=', account)
   return lockThese(tx, ids, limited, linkTotals.where('account_id', '=', account))
 }
 
-/** Locks the links with these ids, for visits and maintenance. Use `lockLinks` if a caller provides the ids. */
-export function lockLinksOfAnyAccount(tx: Db, ids: Iterable<number>): Promise<Map<number, LinkTotals>> {
+/** Locks the links with these ids, for visits and maintenance. Use `lockTotals` if a caller provides the ids. */
+export function lockTotalsOfAnyAccount(tx: Db, ids: Iterable<number>): Promise<Map<number, LinkTotals>> {
   return lockThese(tx, ids, linksWithLimit, linkTotals)
 }
 

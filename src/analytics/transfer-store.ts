@@ -12,13 +12,13 @@ import {
   groupKeys,
   type LinkTotals,
   lockAccounts,
-  lockLinks,
+  lockTotals,
   makeStatusDue,
   saveTotals,
 } from './tables.ts'
 
 /** The days and links to export. Days are included on both ends. */
-export interface DayRange {
+export interface ExportedDays {
   readonly from: number
   readonly to: number
   /** The highest link id. */
@@ -44,9 +44,13 @@ const dayBatchSize = 8
 export const linkBatchSize = 100
 
 /** Returns the account's link days by day and link, in pages. Leaves out domains that are being removed. */
-export async function* daysOfLinks(db: Db, account: number, range: DayRange): AsyncGenerator<readonly NamedLinkDay[]> {
+export async function* daysOfLinks(
+  db: Db,
+  account: number,
+  exported: ExportedDays,
+): AsyncGenerator<readonly NamedLinkDay[]> {
   const days = await daysOfScope(db, scopes.link)
-  for (const day of days.filter((each) => each >= range.from && each <= range.to)) {
+  for (const day of days.filter((each) => each >= exported.from && each <= exported.to)) {
     for (let after = 0; ; ) {
       const rows = await db.execute(
         query
@@ -58,7 +62,7 @@ export async function* daysOfLinks(db: Db, account: number, range: DayRange): As
           .where('click_days.scope', '=', scopes.link)
           .where('click_days.day', '=', day)
           .where('click_days.id', '>', after)
-          .where('click_days.id', '<=', range.lastLink)
+          .where('click_days.id', '<=', exported.lastLink)
           .where('link_clicks.account_id', '=', account)
           .where('domains.account_id', '=', account)
           .orderBy('click_days.id')
@@ -96,7 +100,7 @@ export type DayStored = 'stored' | 'known' | 'other' | 'gone'
  */
 export async function storeDays(tx: Db, account: number, days: readonly LinkDay[]): Promise<DayStored[]> {
   const ids = days.map(({ link }) => link)
-  const links = await lockLinks(tx, account, ids)
+  const links = await lockTotals(tx, account, ids)
   const places = await lockAccounts(tx, [account])
   const before = await new Days(tx).read(days.map((day) => keyOf(account, day)))
   const added = new Days(tx)
@@ -137,7 +141,7 @@ async function addToDays(days: Days, totals: LinkTotals, day: LinkDay): Promise<
  * days. Call this in a serializable transaction, with at most `linkBatchSize` links.
  */
 export async function raiseTotals(tx: Db, account: number, ids: readonly number[]): Promise<void> {
-  const links = await lockLinks(tx, account, ids)
+  const links = await lockTotals(tx, account, ids)
   const sums = new Sums()
   for (const some of parts(await daysOfScope(tx, scopes.link), dayBatchSize)) {
     const days = query

@@ -97,7 +97,7 @@ export class LinkActions {
     precondition: Precondition | null,
     unknownTags: UnknownTags = 'create',
   ): Promise<Versioned<LinkRow>> {
-    const change = await this.checkedChange(account, updateLink.read(fields), unknownTags)
+    const change = await this.changer(account, updateLink.read(fields), unknownTags)
     const { link } = await this.storage.write((tx) => change(tx, id, precondition))
     this.onStored(link.record)
     return link
@@ -119,7 +119,7 @@ export class LinkActions {
   }
 
   /** Returns a function that checks and changes a link in a transaction. The password is hashed outside, because that takes long. */
-  protected async checkedChange(
+  protected async changer(
     account: number,
     sent: ReturnType<typeof updateLink.read>,
     unknownTags: UnknownTags = 'create',
@@ -133,7 +133,7 @@ export class LinkActions {
       precondition?.check(before.version)
       const unknown = await tagViolations(tx, account, reading.values.tags ?? [], unknownTags)
       const all = { values: reading.values, violations: [...reading.violations, ...unknown] }
-      const change = await checkedChange(tx, account, before.record, all, this.#parts.shortUrl)
+      const change = await validChange(tx, account, before.record, all, this.#parts.shortUrl)
       const values = { ...change, tags: tags ?? change.tags, redirect_password }
       const changed = await changeLink(tx, account, id, values, unknownTags)
       return { before, link: found(changed, 'link') }
@@ -176,7 +176,7 @@ export function withScheme<T extends { readonly url?: string | undefined }>(
   return { values, violations: refusal === null ? violations : [...violations, refusal.at('url')] }
 }
 
-interface CheckedLink {
+interface ValidLink {
   readonly domain: LinkDomain
   readonly values: Omit<LinkValues, 'redirect_password'> & Pick<NewLink, 'alias'>
 }
@@ -187,7 +187,7 @@ export async function checkedValues(
   account: number,
   { values, violations }: Reading<NewLink>,
   shortUrl: ShortUrl,
-): Promise<CheckedLink> {
+): Promise<ValidLink> {
   const all = [...violations]
   const isKnown = !violations.some(({ field }) => field === 'domain_id')
   const domain = isKnown ? await findLinkDomain(db, account, values.domain_id ?? null) : null
@@ -221,7 +221,7 @@ const missingDomain = new Refusal('required.any_domain').at('domain_id')
  * Returns what to change, without the password. Throws `validation_failed` with all violations. `tx` is the transaction of
  * the change, because two changes could otherwise leave a period that ends before it starts.
  */
-async function checkedChange(
+async function validChange(
   tx: Db,
   account: number,
   old: LinkRow,

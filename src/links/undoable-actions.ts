@@ -42,7 +42,7 @@ export class UndoableLinkActions extends LinkActions {
     edit = newEdit(),
     tags?: TagChange,
   ): Promise<EditedLink> {
-    const change = await this.checkedChange(account, updateLink.read(fields), undefined, tags)
+    const change = await this.changer(account, updateLink.read(fields), undefined, tags)
     return this.#storeEdit(account, edit, (tx) => change(tx, id, precondition))
   }
 
