@@ -57,7 +57,7 @@ export function newClick(link: number, atMs: number, more: Partial<Click> = {}):
 }
 
 export interface KeptDay {
-  readonly scope: number
+  readonly level: number
   readonly day: number
   readonly id: number
   readonly facts: DayFacts
@@ -66,7 +66,12 @@ export interface KeptDay {
 /** Returns all stored days. */
 export async function keptDays(db: Db): Promise<KeptDay[]> {
   const days = query.selectFrom('click_days').selectAll().orderBy('scope').orderBy('day').orderBy('id')
-  return (await db.execute(days)).map(({ scope, day, id, ...json }) => ({ scope, day, id, facts: decodeDay(json) }))
+  return (await db.execute(days)).map(({ scope: level, day, id, ...json }) => ({
+    level,
+    day,
+    id,
+    facts: decodeDay(json),
+  }))
 }
 
 export async function keptTotals(db: Db) {

@@ -16,7 +16,7 @@ import {
 } from '../src/analytics/day.ts'
 import { type Day, Days, groupKeys, lockAccounts, lockTotalsOfAnyAccount, saveTotals } from '../src/analytics/tables.ts'
 import type { Db } from '../src/storage/port.ts'
-import { query, type Row, scopes } from '../src/storage/schema.ts'
+import { clickLevels, query, type Row } from '../src/storage/schema.ts'
 
 /** The number of a date such as `2026-11-22`. */
 export function dayOf(date: string): number {
@@ -66,7 +66,7 @@ export async function addClicks(db: Db, link: number, day: number, facts: DayFac
     const places = await lockAccounts(tx, [own.account_id])
     const people = peopleOf(facts)
     const days = new Days(tx)
-    const [ofLink] = (await days.read([{ account: own.account_id, scope: scopes.link, day, id: link }])) as [Day]
+    const [ofLink] = (await days.read([{ account: own.account_id, level: clickLevels.link, day, id: link }])) as [Day]
     Object.assign(ofLink, { domain: own.domain_id, space: own.space_id })
     addDay(ofLink.facts, facts)
     const share = shareOf(facts, link)
@@ -91,24 +91,24 @@ export async function totalsOf(db: Db, link: number) {
 }
 
 /** Returns the clicks of a day; undefined if there are none. */
-export async function factsOf(db: Db, scope: number, day: number, id: number): Promise<DayFacts | undefined> {
-  const days = query.selectFrom('click_days').select(['hours', 'breakdowns']).where('scope', '=', scope)
+export async function factsOf(db: Db, level: number, day: number, id: number): Promise<DayFacts | undefined> {
+  const days = query.selectFrom('click_days').select(['hours', 'breakdowns']).where('scope', '=', level)
   const [row] = await db.execute(days.where('day', '=', day).where('id', '=', id))
   return row && decodeDay(row)
 }
 
 /** Stores a day unchanged. */
-export function storeDay(db: Db, scope: number, day: number, id: number, facts: DayFacts): Promise<void> {
-  return storeDays(db, [{ scope, day, id, space: null, facts }])
+export function storeDay(db: Db, level: number, day: number, id: number, facts: DayFacts): Promise<void> {
+  return storeDays(db, [{ level, day, id, space: null, facts }])
 }
 
 /** Stores days unchanged. */
 export async function storeDays(
   db: Db,
-  days: readonly { scope: number; day: number; id: number; space: number | null; facts: DayFacts }[],
+  days: readonly { level: number; day: number; id: number; space: number | null; facts: DayFacts }[],
 ): Promise<void> {
-  const rows = days.map(({ scope, day, id, space, facts }) => ({
-    scope,
+  const rows = days.map(({ level, day, id, space, facts }) => ({
+    scope: level,
     day,
     id,
     space_id: space,
@@ -127,8 +127,8 @@ export async function storeDays(
 
 export const allDays = query.selectFrom('click_days').select(['scope', 'day', 'id'])
 
-export function removeDay(db: Db, scope: number, day: number, id: number): Promise<unknown> {
-  const all = query.deleteFrom('click_days').where('scope', '=', scope)
+export function removeDay(db: Db, level: number, day: number, id: number): Promise<unknown> {
+  const all = query.deleteFrom('click_days').where('scope', '=', level)
   return db.execute(all.where('day', '=', day).where('id', '=', id))
 }
 

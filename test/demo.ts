@@ -141,7 +141,7 @@ interface Owners {
 /** Days of links, and what they come to for their owners, written once. */
 class Book {
   #account = 0
-  readonly #days = new Map<string, { scope: number; day: number; id: number; space: number | null; facts: DayFacts }>()
+  readonly #days = new Map<string, { level: number; day: number; id: number; space: number | null; facts: DayFacts }>()
   readonly #totals = new Map<
     number,
     { clicks: number; bots: number; previews: number; last_clicked_ms: number | null }
@@ -169,16 +169,16 @@ class Book {
   async write(db: Db): Promise<void> {
     await storeDays(db, [...this.#days.values()])
     await Promise.all([...this.#totals].map(([link, total]) => setTotals(db, link, total)))
-    const records = [...this.#days.values()].flatMap(({ scope, id }) => (scope < 3 ? [`${scope}/${id}`] : []))
+    const records = [...this.#days.values()].flatMap(({ level, id }) => (level < 3 ? [`${level}/${id}`] : []))
     for (const record of new Set(records)) {
-      const [scope, id] = record.split('/').map(Number) as [0 | 1 | 2, number]
-      await db.write((tx) => recountRecent(tx, this.#account, scope, id))
+      const [level, id] = record.split('/').map(Number) as [0 | 1 | 2, number]
+      await db.write((tx) => recountRecent(tx, this.#account, level, id))
     }
   }
 
-  #add(scope: number, day: number, id: number, facts: DayFacts, space: number | null = null): void {
-    const key = `${scope}/${day}/${id}`
-    const known = this.#days.get(key) ?? { scope, day, id, space, facts: emptyDay() }
+  #add(level: number, day: number, id: number, facts: DayFacts, space: number | null = null): void {
+    const key = `${level}/${day}/${id}`
+    const known = this.#days.get(key) ?? { level, day, id, space, facts: emptyDay() }
     this.#days.set(key, known)
     addDay(known.facts, facts)
   }

@@ -7,7 +7,7 @@ import type { Click } from '../src/analytics/click-store.ts'
 import { clickTexts } from '../src/analytics/transfer.ts'
 import { shortUrls } from '../src/names/short-url.ts'
 import type { Db } from '../src/storage/port.ts'
-import { scopes } from '../src/storage/schema.ts'
+import { clickLevels } from '../src/storage/schema.ts'
 import { startApp } from './app.ts'
 import { keptDays, keptTotals, openClicks, sumsOf } from './clicks.ts'
 import { newDomain, newLink, twoNodes } from './links.ts'
@@ -97,16 +97,16 @@ for (const [zone, minutes] of [
         await store.write(1, clicks)
         const expected = hoursOf(some.map(({ atMs }) => [new Date(atMs).toISOString().slice(0, 13), 1]))
         const days = await keptDays(storage)
-        for (const scope of [scopes.link, scopes.domain, scopes.account]) {
-          const kept = days.filter((each) => each.scope === scope)
+        for (const level of [clickLevels.link, clickLevels.domain, clickLevels.account]) {
+          const kept = days.filter((each) => each.level === level)
           const hours = kept.flatMap(({ day, facts }) =>
             [...facts.hours].map(([hour, { people, bots }]) => [textOf(dayText(day), hour), people + bots] as const),
           )
-          assert.deepEqual(hoursOf(hours), expected, `scope ${scope}`)
+          assert.deepEqual(hoursOf(hours), expected, `level ${level}`)
         }
         assert.deepEqual(await exportedHours(storage), expected)
         for (const { link_id, clicks: people, bots } of await keptTotals(storage)) {
-          const own = days.filter(({ scope, id }) => scope === scopes.link && id === link_id)
+          const own = days.filter(({ level, id }) => level === clickLevels.link && id === link_id)
           const sum = (name: 'people' | 'bots') => own.reduce((all, { facts }) => all + sumsOf(facts)[name], 0)
           assert.deepEqual([people, bots], [sum('people'), sum('bots')])
         }

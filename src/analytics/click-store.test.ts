@@ -14,7 +14,7 @@ import {
 } from '../../test/clicks.ts'
 import type { Later } from '../../test/engine.ts'
 import { deleteLink, dueOf, newLink } from '../../test/links.ts'
-import { scopes } from '../storage/schema.ts'
+import { clickLevels } from '../storage/schema.ts'
 import { dayOf } from './calendar.ts'
 import type { Click, ClickStore, CountedClick } from './click-store.ts'
 import { dimensions } from './day.ts'
@@ -52,16 +52,16 @@ test('stores totals and days for the link, domain, space and account', async (t)
   ])
   const days = await keptDays(storage)
   assert.deepEqual(
-    days.map(({ scope, day, id }) => [scope, day, id]),
+    days.map(({ level, day, id }) => [level, day, id]),
     [
-      [scopes.link, dayOf(noon), one],
-      [scopes.link, dayOf(noon), two],
-      [scopes.domain, dayOf(noon), domain],
-      [scopes.account, dayOf(noon), account],
+      [clickLevels.link, dayOf(noon), one],
+      [clickLevels.link, dayOf(noon), two],
+      [clickLevels.domain, dayOf(noon), domain],
+      [clickLevels.account, dayOf(noon), account],
     ],
   )
-  for (const { scope, facts } of days.slice(2)) {
-    assert.deepEqual(sumsOf(facts), { people: 3, unique: 2, bots: 1, previews: 3, addUp: dimensions }, String(scope))
+  for (const { level, facts } of days.slice(2)) {
+    assert.deepEqual(sumsOf(facts), { people: 3, unique: 2, bots: 1, previews: 3, addUp: dimensions }, String(level))
     assert.deepEqual(Object.fromEntries(facts.breakdowns.links), { [one]: 2, [two]: 1 })
   }
 })
@@ -93,7 +93,7 @@ test('takes exactly the remaining clicks for concurrent visitors on two nodes', 
   assert.equal(await first.take(click(sale + 100)), false)
   const { clicks } = (await keptTotals(storage)).find(({ link_id }) => link_id === sale) as { clicks: number }
   assert.equal(clicks, 5)
-  const day = (await keptDays(storage)).find(({ scope }) => scope === scopes.account)
+  const day = (await keptDays(storage)).find(({ level }) => level === clickLevels.account)
   assert.equal(day && sumsOf(day.facts).people, 5)
 })
 
@@ -141,10 +141,12 @@ test('leaves out pending clicks of another node when clicks are deleted', async 
     [1, 0, later],
     [1, 0, before],
   ])
-  const days = (await keptDays(storage)).filter(({ scope }) => scope === scopes.link || scope === scopes.account)
-  const people = (scope: number) =>
-    days.filter((each) => each.scope === scope).reduce((sum, { facts }) => sum + sumsOf(facts).people, 0)
-  assert.deepEqual([people(scopes.link), people(scopes.account)], [2, 2])
+  const days = (await keptDays(storage)).filter(
+    ({ level }) => level === clickLevels.link || level === clickLevels.account,
+  )
+  const people = (level: number) =>
+    days.filter((each) => each.level === level).reduce((sum, { facts }) => sum + sumsOf(facts).people, 0)
+  assert.deepEqual([people(clickLevels.link), people(clickLevels.account)], [2, 2])
 })
 
 test('uses one salt per day on all nodes', async (t) => {
@@ -185,16 +187,16 @@ function modelOf(all: readonly Click[]) {
   }
 }
 
-/** Checks the sums of all days of a scope, and that each dimension adds up. */
-function assertKept(days: readonly KeptDay[], scope: number, expected: ReturnType<typeof modelOf>): void {
+/** Checks the sums of all days of a level, and that each dimension adds up. */
+function assertKept(days: readonly KeptDay[], level: number, expected: ReturnType<typeof modelOf>): void {
   const sums = { people: 0, unique: 0, bots: 0, previews: 0 }
-  for (const { facts } of days.filter((day) => day.scope === scope)) {
+  for (const { facts } of days.filter((day) => day.level === level)) {
     const { addUp, ...own } = sumsOf(facts)
-    const isOwn = scope === scopes.link && own.people > 0
+    const isOwn = level === clickLevels.link && own.people > 0
     assert.deepEqual(addUp, isOwn ? dimensions.slice(0, -1) : dimensions)
     for (const name of ['people', 'unique', 'bots', 'previews'] as const) sums[name] += own[name]
   }
-  assert.deepEqual(sums, expected, `scope ${scope}`)
+  assert.deepEqual(sums, expected, `level ${level}`)
 }
 
 const visits = fc.array(
@@ -233,7 +235,7 @@ test('matches a model for any batches and repeated batches of two nodes', async 
       }
       const expected = modelOf(all)
       const days = await keptDays(storage)
-      for (const scope of [scopes.link, scopes.domain, scopes.account]) assertKept(days, scope, expected)
+      for (const level of [clickLevels.link, clickLevels.domain, clickLevels.account]) assertKept(days, level, expected)
       const totals = await keptTotals(storage)
       const sum = (name: 'clicks' | 'bots' | 'previews') => totals.reduce((of, row) => of + row[name], 0)
       assert.deepEqual(

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
-import { CachedQuery, query, type Row, scopes } from '../storage/schema.ts'
+import { CachedQuery, clickLevels, query, type Row } from '../storage/schema.ts'
 import { type ClickHour, calendarOf, today } from './calendar.ts'
 import {
   addDay,
@@ -235,7 +235,7 @@ async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void>
     addDay(day.facts, facts)
     const share = shareOf(facts, link.link_id)
     for (const key of groupKeys(link, day)) {
-      const name = `${key.scope} ${key.day} ${key.id}`
+      const name = `${key.level} ${key.day} ${key.id}`
       const group = groups.get(name) ?? { key, facts: emptyDay() }
       groups.set(name, group)
       addDay(group.facts, share)
@@ -263,7 +263,7 @@ function linkDaysOf(clicks: readonly CountedClick[]): LinkDay[] {
     Array.from(
       Map.groupBy(ofDay, ({ link }) => link),
       ([link, own]) => {
-        return { key: { account: link.account_id, scope: scopes.link, day, id: link.link_id }, link, clicks: own }
+        return { key: { account: link.account_id, level: clickLevels.link, day, id: link.link_id }, link, clicks: own }
       },
     ),
   )
@@ -276,7 +276,7 @@ async function changeDays<Added extends { readonly key: DayKey }>(
   changed: readonly Added[],
   change: (day: Day, added: Added) => void,
 ): Promise<void> {
-  const sorted = changed.toSorted(({ key: a }, { key: b }) => a.scope - b.scope || a.day - b.day || a.id - b.id)
+  const sorted = changed.toSorted(({ key: a }, { key: b }) => a.level - b.level || a.day - b.day || a.id - b.id)
   for (const some of parts(sorted, daysInMemory)) {
     const days = new Days(tx)
     const read = await days.read(some.map(({ key }) => key))

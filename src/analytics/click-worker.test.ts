@@ -10,7 +10,7 @@ import { eventually } from '../../test/processes.ts'
 import { person } from '../../test/visitors.ts'
 import { Failure } from '../errors.ts'
 import { parts, type StorageLocation } from '../storage/port.ts'
-import { query, scopes } from '../storage/schema.ts'
+import { clickLevels, query } from '../storage/schema.ts'
 import type { Visit } from './capture/visit.ts'
 import { ClickWorker } from './click-worker.ts'
 import { type DayFacts, dimensions, emptyDay, encodeDay, hourOf, maxValues } from './day.ts'
@@ -85,7 +85,7 @@ test('uses the same memory for a batch that changes many days', async (t) => {
   await storage.execute(fillLinks({ account, domain }, link + 1, count))
   const full = encodeDay(fullDay())
   const ids = Array.from({ length: count }, (_, n) => link + 1 + n)
-  const rows = ids.map((id) => ({ scope: scopes.link, day: 0, id, domain_id: null, space_id: null, ...full }))
+  const rows = ids.map((id) => ({ scope: clickLevels.link, day: 0, id, domain_id: null, space_id: null, ...full }))
   for (const some of parts(rows)) await storage.execute(query.insertInto('click_days').values(some))
   await worker.write(1, ids.map(visit))
   assert.equal(

@@ -14,11 +14,11 @@ import {
 import { deleteLink, setDomain, setSpace } from '../../test/links.ts'
 import { databaseUnavailable } from '../errors.ts'
 import { removeSpace } from '../spaces/store.ts'
-import { query, scopes } from '../storage/schema.ts'
+import { clickLevels, query } from '../storage/schema.ts'
 import type { Click } from './click-store.ts'
 import { dimensions } from './day.ts'
 import { moveSomeClicks } from './maintenance.ts'
-import { daysOfLink, daysOfScope } from './tables.ts'
+import { daysOfLevel, daysOfLink } from './tables.ts'
 
 const dayMs = 86_400_000
 
@@ -34,7 +34,10 @@ test('deletes the days of deleted links, domains and spaces, but not of the acco
   for (const id of [one, two]) await storage.execute(deleteLink({ id }))
   await maintenance.deleteRemoved()
   const kept = await keptDays(storage)
-  assert.deepEqual([...new Set(kept.map(({ scope }) => scope))], [scopes.domain, scopes.space, scopes.account])
+  assert.deepEqual(
+    [...new Set(kept.map(({ level }) => level))],
+    [clickLevels.domain, clickLevels.space, clickLevels.account],
+  )
   assert.equal((await keptTotals(storage)).length, 1)
 })
 
@@ -44,7 +47,7 @@ test('moves many days in steps, the newest first, while clicks are counted', asy
   const [red = 0, blue = 0] = spaces
   const look = async () => {
     const kept = await keptDays(storage)
-    return spaces.map((id) => peopleIn(kept, scopes.space, id))
+    return spaces.map((id) => peopleIn(kept, clickLevels.space, id))
   }
   const days = Array.from({ length: 20 }, (_, n) => 100 + n)
   for (const id of [one, two]) await storage.execute(setSpace({ id, space: red }))
@@ -64,15 +67,15 @@ test('moves many days in steps, the newest first, while clicks are counted', asy
   await maintenance.deleteRemoved()
   assert.deepEqual(await look(), [0, 0])
   assert.equal((await storage.execute(removalsLeft())).length, 0)
-  assert.equal(peopleIn(await keptDays(storage), scopes.account, account), 23)
+  assert.equal(peopleIn(await keptDays(storage), clickLevels.account, account), 23)
 })
 
 test('finds only days with clicks, even if they are far apart', async (t) => {
   const { storage, links, store } = await here(t)
   const [one = 0, two = 0] = links
-  assert.deepEqual(await daysOfScope(storage, scopes.link), [])
+  assert.deepEqual(await daysOfLevel(storage, clickLevels.link), [])
   await store.write(1, [click(one, 20_000), click(two, 0), click(one, 300), click(two, 300)])
-  assert.deepEqual(await daysOfScope(storage, scopes.link), [0, 300, 20_000])
+  assert.deepEqual(await daysOfLevel(storage, clickLevels.link), [0, 300, 20_000])
   assert.deepEqual(
     (await daysOfLink(storage, one)).map(({ day }) => day),
     [300, 20_000],
@@ -87,14 +90,14 @@ test('moves the clicks of other links if one link fails', async (t) => {
   for (const id of [one, two]) await storage.execute(setSpace({ id, space: red }))
   const setHours = (hours: string) =>
     storage.execute(
-      query.updateTable('click_days').set({ hours }).where('scope', '=', scopes.link).where('id', '=', one),
+      query.updateTable('click_days').set({ hours }).where('scope', '=', clickLevels.link).where('id', '=', one),
     )
   await setHours('null')
   await assert.rejects(maintenance.moveClicks(), TypeError)
   await setHours('{"0":[1,1]}')
-  assert.equal(peopleIn(await keptDays(storage), scopes.space, red), 1)
+  assert.equal(peopleIn(await keptDays(storage), clickLevels.space, red), 1)
   await maintenance.moveClicks()
-  assert.equal(peopleIn(await keptDays(storage), scopes.space, red), 2)
+  assert.equal(peopleIn(await keptDays(storage), clickLevels.space, red), 2)
 })
 
 test("deletes a deleted space's days even if its links are clicked before the move", async (t) => {
@@ -111,10 +114,10 @@ test("deletes a deleted space's days even if its links are clicked before the mo
   await maintenance.deleteRemoved()
   const days = await keptDays(storage)
   assert.deepEqual(
-    days.filter(({ scope }) => scope === scopes.space),
+    days.filter(({ level }) => level === clickLevels.space),
     [],
   )
-  assert.equal(peopleIn(days, scopes.account, account), 4)
+  assert.equal(peopleIn(days, clickLevels.account, account), 4)
   assert.equal((await storage.execute(removalsLeft())).length, 0)
 })
 
@@ -179,8 +182,8 @@ test('reports a failing step of the maintenance, and runs the others', async (t)
   assert.deepEqual(await storage.execute(removalsLeft()), [])
 })
 
-function peopleIn(days: readonly KeptDay[], scope: number, id: number): number {
-  const own = days.filter((each) => each.scope === scope && each.id === id)
+function peopleIn(days: readonly KeptDay[], level: number, id: number): number {
+  const own = days.filter((each) => each.level === level && each.id === id)
   return own.reduce((sum, { facts }) => sum + sumsOf(facts).people, 0)
 }
 
@@ -260,17 +263,17 @@ test('keeps groups equal to the sums of their links after any clicks, deletions 
       await maintenance.moveClicks()
       const totals = await keptTotals(storage)
       const days = await keptDays(storage)
-      for (const { link_id, clicks } of totals) assert.equal(peopleIn(days, scopes.link, link_id), clicks)
+      for (const { link_id, clicks } of totals) assert.equal(peopleIn(days, clickLevels.link, link_id), clicks)
       for (const space of spaces) {
         const own = totals.filter(({ space_id }) => space_id === space)
-        assert.equal(peopleIn(days, scopes.space, space), clicksOf(own))
+        assert.equal(peopleIn(days, clickLevels.space, space), clicksOf(own))
       }
       for (const domain of domains) {
         const own = totals.filter(({ domain_id }) => domain_id === domain)
-        assert.equal(peopleIn(days, scopes.domain, domain), clicksOf(own))
+        assert.equal(peopleIn(days, clickLevels.domain, domain), clicksOf(own))
       }
-      assert.equal(peopleIn(days, scopes.account, account), clicksOf(totals))
-      for (const { facts } of days.filter(({ scope }) => scope !== scopes.link)) {
+      assert.equal(peopleIn(days, clickLevels.account, account), clicksOf(totals))
+      for (const { facts } of days.filter(({ level }) => level !== clickLevels.link)) {
         assert.deepEqual(sumsOf(facts).addUp, dimensions)
       }
     }),

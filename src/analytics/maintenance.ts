@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Failure } from '../errors.ts'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
-import { query, type Scope, scopes } from '../storage/schema.ts'
+import { type ClickLevel, clickLevels, query } from '../storage/schema.ts'
 import { dayOf } from './calendar.ts'
 import { addDay, type DayFacts, emptyDay, shareOf, subtractDay } from './day.ts'
 import { accountsDue, subtractOldDays } from './recent.ts'
@@ -9,8 +9,8 @@ import {
   type Day,
   type DayKey,
   Days,
+  daysOfLevel,
   daysOfLink,
-  daysOfScope,
   deleteDays,
   groupKeys,
   type LinkTotals,
@@ -47,7 +47,7 @@ export async function isMaintenanceDue(db: Db, { visitorsUntilMs, daysBefore, no
       or([
         exists(query.selectFrom('click_salts').select('day_start_ms').where('day_start_ms', '<=', visitorsUntilMs)),
         exists(query.selectFrom('click_visitors').select('day_start_ms').where('day_start_ms', '<=', visitorsUntilMs)),
-        ...Object.values(scopes).map((scope) => exists(oldDays(scope, daysBefore))),
+        ...Object.values(clickLevels).map((level) => exists(oldDays(level, daysBefore))),
         exists(accountsDue({ nowMs, daysBefore })),
         exists(query.selectFrom('click_moves').select('link_id')),
         exists(query.selectFrom('click_removals').select('id')),
@@ -58,8 +58,8 @@ export async function isMaintenanceDue(db: Db, { visitorsUntilMs, daysBefore, no
   return Boolean(row?.isDue)
 }
 
-function oldDays(scope: Scope, before: number) {
-  return query.selectFrom('click_days').select(['day', 'id']).where('scope', '=', scope).where('day', '<', before)
+function oldDays(level: ClickLevel, before: number) {
+  return query.selectFrom('click_days').select(['day', 'id']).where('scope', '=', level).where('day', '<', before)
 }
 
 /** Runs all steps in order, even if some fail, until the database fails. Throws an `AggregateError` if several fail. */
@@ -128,26 +128,26 @@ export class ClickMaintenance {
 
   /** Deletes the days of deleted links, domains and spaces. */
   async deleteRemoved(): Promise<void> {
-    for (const scope of Object.values(scopes)) {
-      const next = query.selectFrom('click_removals').select('id').where('scope', '=', scope).limit(recordBatchSize)
+    for (const level of Object.values(clickLevels)) {
+      const next = query.selectFrom('click_removals').select('id').where('scope', '=', level).limit(recordBatchSize)
       for (;;) {
         const ids = (await this.#database.write((tx) => tx.execute(next))).map(({ id }) => id)
         if (ids.length === 0) break
         // All links have left a deleted domain or space, but some of their clicks may not have followed yet.
-        if (scope !== scopes.link) await this.moveClicks()
-        await this.#deleteAllDays(scope, ids)
+        if (level !== clickLevels.link) await this.moveClicks()
+        await this.#deleteAllDays(level, ids)
       }
     }
   }
 
   /** Deletes the daily aggregates of days before `day`. Totals stay. */
   async deleteDaysBefore(day: number): Promise<void> {
-    for (const scope of Object.values(scopes)) {
+    for (const level of Object.values(clickLevels)) {
       await this.#repeat(async (tx) => {
-        const rows = await tx.execute(oldDays(scope, day).orderBy('day').orderBy('id').limit(rowBatchSize))
+        const rows = await tx.execute(oldDays(level, day).orderBy('day').orderBy('id').limit(rowBatchSize))
         for (const each of new Set(rows.map((row) => row.day))) {
           const ids = rows.filter((row) => row.day === each).map(({ id }) => id)
-          for (const some of parts(ids)) await deleteDays(tx, scope, [each], some)
+          for (const some of parts(ids)) await deleteDays(tx, level, [each], some)
         }
         return rows.length === rowBatchSize
       })
@@ -194,14 +194,14 @@ export class ClickMaintenance {
   }
 
   /** Deletes all days of removed records, and then the list of their ids. */
-  async #deleteAllDays(scope: Scope, ids: readonly number[]): Promise<void> {
-    const days = await this.#database.write((tx) => daysOfScope(tx, scope))
+  async #deleteAllDays(level: ClickLevel, ids: readonly number[]): Promise<void> {
+    const days = await this.#database.write((tx) => daysOfLevel(tx, level))
     for (const some of parts(days, removedDays)) {
-      await this.#database.write((tx) => deleteDays(tx, scope, some, ids))
+      await this.#database.write((tx) => deleteDays(tx, level, some, ids))
       await wait(pauseMs)
     }
     await this.#database.write((tx) =>
-      tx.execute(query.deleteFrom('click_removals').where('scope', '=', scope).where('id', 'in', ids)),
+      tx.execute(query.deleteFrom('click_removals').where('scope', '=', level).where('id', 'in', ids)),
     )
   }
 
@@ -275,7 +275,7 @@ async function moveNewestDays(tx: Db, totals: LinkTotals): Promise<boolean> {
 
 /** Returns the keys that are not among the others. */
 function without(others: readonly DayKey[], keys: readonly DayKey[]): DayKey[] {
-  return keys.filter(({ scope, id }) => !others.some((other) => other.scope === scope && other.id === id))
+  return keys.filter(({ level, id }) => !others.some((other) => other.level === level && other.id === id))
 }
 
 /** A day of a link whose clicks move from the days of some groups to the days of others. */
@@ -291,7 +291,7 @@ async function regroup(tx: Db, totals: LinkTotals, moves: readonly Move[]): Prom
   const { account_id: account, link_id: id } = totals
   const places = await lockAccounts(tx, [account])
   const days = new Days(tx)
-  const own = await days.read(moves.map(({ day }): DayKey => ({ account, scope: scopes.link, day, id })))
+  const own = await days.read(moves.map(({ day }): DayKey => ({ account, level: clickLevels.link, day, id })))
   const moved = own.map(({ facts }) => facts)
   for (const [at, { from, to }] of moves.entries()) {
     const day = own[at] as Day

@@ -8,7 +8,7 @@ import { createAccount, findTimeZones, updateAccount } from '../accounts/store.t
 import { removeDomainWithUndo, restoreDomain } from '../domains/deleted-domains.ts'
 import { removeLinkWithUndo, restoreLink } from '../links/deleted-links.ts'
 import type { Db } from '../storage/port.ts'
-import { query, scopes } from '../storage/schema.ts'
+import { clickLevels, query } from '../storage/schema.ts'
 import { calendarOf, dayMs, hourMs } from './calendar.ts'
 import { peopleOf } from './day.ts'
 import { moveSomeClicks } from './maintenance.ts'
@@ -176,7 +176,7 @@ class Run {
 }
 
 interface Sum {
-  readonly scope: number
+  readonly level: number
   readonly id: number
   readonly clicks: number
 }
@@ -187,29 +187,29 @@ async function sumsOf(db: Db): Promise<Sum[]> {
   const groups = (table: 'domain_clicks' | 'space_clicks') =>
     query.selectFrom(table).select(['id', 'account_id', 'clicks_30d as clicks']).where('account_id', '>', 0)
   const all = [
-    [scopes.link, await db.execute(links.orderBy('link_id'))],
-    [scopes.domain, await db.execute(groups('domain_clicks').orderBy('id'))],
-    [scopes.space, await db.execute(groups('space_clicks').orderBy('id'))],
+    [clickLevels.link, await db.execute(links.orderBy('link_id'))],
+    [clickLevels.domain, await db.execute(groups('domain_clicks').orderBy('id'))],
+    [clickLevels.space, await db.execute(groups('space_clicks').orderBy('id'))],
   ] as const
-  return all.flatMap(([scope, rows]) => rows.map(({ id, clicks }) => ({ scope, id, clicks })))
+  return all.flatMap(([level, rows]) => rows.map(({ id, clicks }) => ({ level, id, clicks })))
 }
 
 async function expectedSums(db: Db, places: RecentPlaces): Promise<Sum[]> {
   const days = await keptDays(db)
   const accounts = new Map<string, number>()
-  for (const [scope, table] of [
-    [scopes.link, 'links'],
-    [scopes.domain, 'domains'],
-    [scopes.space, 'spaces'],
+  for (const [level, table] of [
+    [clickLevels.link, 'links'],
+    [clickLevels.domain, 'domains'],
+    [clickLevels.space, 'spaces'],
   ] as const) {
     const rows = await db.execute(query.selectFrom(table).select(['id', 'account_id']))
-    for (const { id, account_id } of rows) accounts.set(`${scope} ${id}`, account_id)
+    for (const { id, account_id } of rows) accounts.set(`${level} ${id}`, account_id)
   }
-  return (await sumsOf(db)).map(({ scope, id }) => {
-    const account = accounts.get(`${scope} ${id}`) as number
-    const own = days.filter((day) => day.scope === scope && day.id === id)
-    const recent = own.filter(({ day }) => isRecent({ account, scope: scope as 0, day, id }, places))
-    return { scope, id, clicks: recent.reduce((sum, { facts }) => sum + peopleOf(facts), 0) }
+  return (await sumsOf(db)).map(({ level, id }) => {
+    const account = accounts.get(`${level} ${id}`) as number
+    const own = days.filter((day) => day.level === level && day.id === id)
+    const recent = own.filter(({ day }) => isRecent({ account, level: level as 0, day, id }, places))
+    return { level, id, clicks: recent.reduce((sum, { facts }) => sum + peopleOf(facts), 0) }
   })
 }
 

@@ -5,12 +5,12 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type Db, parts, type Storage } from '../storage/port.ts'
-import { query, type Scope, scopes } from '../storage/schema.ts'
+import { type ClickLevel, clickLevels, query } from '../storage/schema.ts'
 import { calendarOf, hourMs } from './calendar.ts'
 import { decodeHours, peopleOf } from './day.ts'
 import {
   addToRecent,
-  daysOfScope,
+  daysOfLevel,
   groupTables,
   isRecent,
   type LinkTotals,
@@ -27,7 +27,7 @@ export const recentDays = 30
 const maxBatch = 500
 
 /** The tables of records with clicks in the last 30 days. */
-const tables = { [scopes.link]: 'links', [scopes.domain]: 'domains', [scopes.space]: 'spaces' } as const
+const tables = { [clickLevels.link]: 'links', [clickLevels.domain]: 'domains', [clickLevels.space]: 'spaces' } as const
 
 /** The time, and the first day that is retained. */
 interface RecentBounds {
@@ -59,11 +59,11 @@ async function findDueAccount(db: Db, bounds: RecentBounds, after: number): Prom
   const due = accountsDue(bounds).select(columns).where('id', '>', after)
   const [found] = await db.execute(due.orderBy('id').limit(1))
   if (found === undefined) return undefined
-  const { id: account, time_zones, recent_day: day, recent_scope: scope, recent_id: id } = found
+  const { id: account, time_zones, recent_day: day, recent_scope: level, recent_id: id } = found
   const today = calendarOf(time_zones).dayOf(bounds.nowMs)
   const firstDay = Math.max(today - recentDays + 1, bounds.daysBefore)
   const oldDay = await nextDayWithClicks(db, account, day, firstDay)
-  return { account, time_zones, place: { day, scope, id }, firstDay, oldDay }
+  return { account, time_zones, place: { day, level, id }, firstDay, oldDay }
 }
 
 /** Returns the account's first day with clicks from `from` on and before `until`. */
@@ -74,7 +74,7 @@ async function nextDayWithClicks(db: Db, account: number, from: number, until: n
     const days = query
       .selectFrom('click_days')
       .select('day')
-      .where('scope', '=', scopes.account)
+      .where('scope', '=', clickLevels.account)
       .where('day', 'in', some)
     const [next] = await db.execute(days.where('id', '=', account).orderBy('day').limit(1))
     if (next !== undefined) return next.day
@@ -104,7 +104,7 @@ export async function subtractOldDays(tx: Db, bounds: RecentBounds, batchSize = 
 
 /** Returns the place before all records of a day. */
 function startOf(day: number): Place {
-  return { day, scope: scopes.link, id: 0 }
+  return { day, level: clickLevels.link, id: 0 }
 }
 
 /** Moves the place of an account without days to subtract. It is due again when its next day starts. */
@@ -119,40 +119,40 @@ async function finish(db: Db, due: DueAccount, nowMs: number): Promise<void> {
 async function subtractSome(
   tx: Db,
   due: DueAccount,
-  { day, scope, id: last }: Place,
+  { day, level, id: last }: Place,
   batchSize: number,
 ): Promise<void> {
   const { account } = due
   const records = query
-    .selectFrom(tables[scope as keyof typeof tables])
+    .selectFrom(tables[level as keyof typeof tables])
     .select('id')
     .where('account_id', '=', account)
   const ids = (await tx.execute(records.where('id', '>', last).orderBy('id').limit(batchSize))).map(({ id }) => id)
   // Links are locked before their account.
   const links =
-    scope === scopes.link ? await lockTotals(tx, account, (await peopleOn(tx, scope, day, ids)).keys()) : undefined
+    level === clickLevels.link ? await lockTotals(tx, account, (await peopleOn(tx, level, day, ids)).keys()) : undefined
   const place = (await lockAccounts(tx, [account])).get(account)
   if (place === undefined || !isDeepStrictEqual(place, due.place)) return
-  const people = await peopleOn(tx, scope as Scope, day, ids)
-  if (links === undefined) await addToRecent(tx, scope as 1 | 2, new Map(people.entries().map(([id, n]) => [id, -n])))
+  const people = await peopleOn(tx, level as ClickLevel, day, ids)
+  if (links === undefined) await addToRecent(tx, level as 1 | 2, new Map(people.entries().map(([id, n]) => [id, -n])))
   // A link was deleted, or an import has stored its day. The next attempt locks the right links.
   else if (people.keys().some((id) => !links.has(id))) return
   else {
     for (const [id, clicks] of people) (links.get(id) as LinkTotals).clicks_30d -= clicks
     await saveTotals(tx, [...links.values()])
   }
-  if (ids.length === batchSize) await move(tx, due, { day, scope, id: ids.at(-1) as number })
-  else await move(tx, due, scope === scopes.space ? startOf(day + 1) : { day, scope: scope + 1, id: 0 })
+  if (ids.length === batchSize) await move(tx, due, { day, level, id: ids.at(-1) as number })
+  else await move(tx, due, level === clickLevels.space ? startOf(day + 1) : { day, level: level + 1, id: 0 })
 }
 
 /** Returns the stored human clicks on a day, by record id. Records without a stored day are missing. */
-async function peopleOn(tx: Db, scope: Scope, day: number, ids: readonly number[]): Promise<Map<number, number>> {
+async function peopleOn(tx: Db, level: ClickLevel, day: number, ids: readonly number[]): Promise<Map<number, number>> {
   const people = new Map<number, number>()
   for (const some of parts(ids)) {
     const days = query
       .selectFrom('click_days')
       .select(['id', 'hours'])
-      .where('scope', '=', scope)
+      .where('scope', '=', level)
       .where('day', '=', day)
     for (const { id, hours } of await tx.execute(days.where('id', 'in', some))) {
       people.set(id, peopleOf({ hours: new Map(decodeHours(hours)) }))
@@ -167,11 +167,11 @@ async function move(db: Db, { account, time_zones, place }: DueAccount, to: Plac
   await db.execute(
     query
       .updateTable('accounts')
-      .set({ recent_day: to.day, recent_scope: to.scope, recent_id: to.id, ...until })
+      .set({ recent_day: to.day, recent_scope: to.level, recent_id: to.id, ...until })
       .where('id', '=', account)
       .where('time_zones', '=', time_zones)
       .where('recent_day', '=', place.day)
-      .where('recent_scope', '=', place.scope)
+      .where('recent_scope', '=', place.level)
       .where('recent_id', '=', place.id),
   )
 }
@@ -185,7 +185,7 @@ export async function recentClicksOf(
 ): Promise<ReadonlyMap<number, number>> {
   if (ids.length === 0) return new Map()
   const sums = query
-    .selectFrom(groupTables[table === 'domains' ? scopes.domain : scopes.space])
+    .selectFrom(groupTables[table === 'domains' ? clickLevels.domain : clickLevels.space])
     .select(['id', 'clicks_30d'])
   const rows = await db.execute(sums.where('id', 'in', ids).where('account_id', '=', account))
   return new Map(rows.map(({ id, clicks_30d }) => [id, Number(clicks_30d)]))
@@ -238,21 +238,21 @@ export function clicksByTag(account: number, tags?: readonly number[]) {
 }
 
 /** Recounts the recent clicks of a restored record, because days may have ended while it was deleted. */
-export async function recountRecent(tx: Db, account: number, scope: 0 | 1 | 2, id: number): Promise<void> {
+export async function recountRecent(tx: Db, account: number, level: 0 | 1 | 2, id: number): Promise<void> {
   const places = await lockAccounts(tx, [account])
   let sum = 0
-  for (const day of await daysOfScope(tx, scope)) {
-    if (!isRecent({ account, scope, day, id }, places)) continue
-    sum += (await peopleOn(tx, scope, day, [id])).get(id) ?? 0
+  for (const day of await daysOfLevel(tx, level)) {
+    if (!isRecent({ account, level, day, id }, places)) continue
+    sum += (await peopleOn(tx, level, day, [id])).get(id) ?? 0
   }
   const set =
-    scope === scopes.link
+    level === clickLevels.link
       ? query.updateTable('link_clicks').set({ clicks_30d: sum }).where('link_id', '=', id)
-      : query.updateTable(groupTables[scope]).set({ clicks_30d: sum }).where('id', '=', id)
+      : query.updateTable(groupTables[level]).set({ clicks_30d: sum }).where('id', '=', id)
   await tx.execute(set)
 }
 
 /** Recounts a link's recent clicks, as `recountRecent` does. */
 export function recountLink(tx: Db, account: number, link: number): Promise<void> {
-  return recountRecent(tx, account, scopes.link, link)
+  return recountRecent(tx, account, clickLevels.link, link)
 }

@@ -4,18 +4,18 @@
  * order. Then one of them is repeated.
  */
 import { type Db, parts } from '../storage/port.ts'
-import { CachedQuery, query, type Row, type Scope, scopes } from '../storage/schema.ts'
+import { CachedQuery, type ClickLevel, clickLevels, query, type Row } from '../storage/schema.ts'
 import { type DayFacts, decodeDay, emptyDay, encodeDay, limitValues, peopleOf } from './day.ts'
 
 export interface DayKey {
   readonly account: number
-  readonly scope: Scope
+  readonly level: ClickLevel
   readonly day: number
   readonly id: number
 }
 
 export interface Day extends DayKey {
-  /** For a link's day, the domain and the space that count its clicks. Null for other scopes. */
+  /** For a link's day, the domain and the space that count its clicks. Null for other clickLevels. */
   domain: number | null
   space: number | null
   facts: DayFacts
@@ -115,10 +115,10 @@ export async function makeStatusDue(tx: Db, links: readonly number[]): Promise<v
   }
 }
 
-/** A place in an account's days, which are sorted by day, scope and id. */
+/** A place in an account's days, which are sorted by day, level and id. */
 export interface Place {
   readonly day: number
-  readonly scope: number
+  readonly level: number
   readonly id: number
 }
 
@@ -131,7 +131,7 @@ export async function lockAccounts(tx: Db, ids: Iterable<number>): Promise<Recen
   for (const some of parts([...new Set(ids)].sort((a, b) => a - b))) {
     const accounts = query
       .selectFrom('accounts')
-      .select(['id as account', 'recent_day as day', 'recent_scope as scope', 'recent_id as id'])
+      .select(['id as account', 'recent_day as day', 'recent_scope as level', 'recent_id as id'])
       .where('id', 'in', some)
     for (const { account, ...place } of await tx.execute(accounts.orderBy('id').forNoKeyUpdate())) {
       places.set(account, place)
@@ -141,19 +141,19 @@ export async function lockAccounts(tx: Db, ids: Iterable<number>): Promise<Recen
 }
 
 /** Returns whether the clicks of the last 30 days include the day. */
-export function isRecent({ account, day, scope, id }: DayKey, places: RecentPlaces): boolean {
+export function isRecent({ account, day, level, id }: DayKey, places: RecentPlaces): boolean {
   const place = places.get(account)
   if (place === undefined) return false
   if (day !== place.day) return day > place.day
-  return scope > place.scope || (scope === place.scope && id > place.id)
+  return level > place.level || (level === place.level && id > place.id)
 }
 
 /** The tables for recent clicks on domains and spaces. */
-export const groupTables = { [scopes.domain]: 'domain_clicks', [scopes.space]: 'space_clicks' } as const
+export const groupTables = { [clickLevels.domain]: 'domain_clicks', [clickLevels.space]: 'space_clicks' } as const
 
 /** Adds recent clicks to domains or spaces, by id. */
-export async function addToRecent(tx: Db, scope: 1 | 2, changes: ReadonlyMap<number, number>): Promise<void> {
-  const table = groupTables[scope]
+export async function addToRecent(tx: Db, level: 1 | 2, changes: ReadonlyMap<number, number>): Promise<void> {
+  const table = groupTables[level]
   for (const [change, ids] of Map.groupBy(changes.keys(), (id) => changes.get(id) as number)) {
     for (const some of parts(ids.sort((a, b) => a - b))) {
       const clicks = query.updateTable(table).set(({ eb }) => ({ clicks_30d: eb('clicks_30d', '+', change) }))
@@ -181,7 +181,7 @@ export class Days {
     // Days without a row stay as they are created here: empty.
     const unread = keys.filter((key) => !this.#days.has(nameOf(key)))
     for (const key of unread) this.#days.set(nameOf(key), { ...key, domain: null, space: null, facts: emptyDay() })
-    for (const group of Map.groupBy(unread, ({ scope, day }) => `${scope} ${day}`).values()) {
+    for (const group of Map.groupBy(unread, ({ level, day }) => `${level} ${day}`).values()) {
       const ids = [...new Set(group.map(({ id }) => id))].sort((a, b) => a - b)
       for (const some of parts(ids)) await this.#readSome(group[0] as DayKey, some)
     }
@@ -200,14 +200,14 @@ export class Days {
       storedTogether,
     )) {
       const rows: Row<'click_days'>[] = []
-      for (const { scope, day, id, domain, space, facts } of some) {
+      for (const { level, day, id, domain, space, facts } of some) {
         limitValues(facts)
-        rows.push({ scope, day, id, domain_id: domain, space_id: space, ...encodeDay(facts) })
+        rows.push({ scope: level, day, id, domain_id: domain, space_id: space, ...encodeDay(facts) })
       }
       await this.#tx.execute(daysSaved(rows))
     }
-    for (const { scope, day, id, facts } of days) {
-      if (facts.hours.size === 0) await deleteDays(this.#tx, scope, [day], [id])
+    for (const { level, day, id, facts } of days) {
+      if (facts.hours.size === 0) await deleteDays(this.#tx, level, [day], [id])
     }
   }
 
@@ -216,29 +216,29 @@ export class Days {
     places: RecentPlaces,
     links: Pick<ReadonlyMap<number, LinkTotals>, 'get'>,
   ): Promise<void> {
-    const groups = { [scopes.domain]: new Map<number, number>(), [scopes.space]: new Map<number, number>() }
+    const groups = { [clickLevels.domain]: new Map<number, number>(), [clickLevels.space]: new Map<number, number>() }
     for (const day of days) {
-      if (day.scope === scopes.account || !isRecent(day, places)) continue
+      if (day.level === clickLevels.account || !isRecent(day, places)) continue
       const change = peopleOf(day.facts) - (this.#people.get(nameOf(day)) ?? 0)
       if (change === 0) continue
-      if (day.scope === scopes.link) {
+      if (day.level === clickLevels.link) {
         const link = links.get(day.id)
         if (link !== undefined) link.clicks_30d += change
-      } else groups[day.scope].set(day.id, (groups[day.scope].get(day.id) ?? 0) + change)
+      } else groups[day.level].set(day.id, (groups[day.level].get(day.id) ?? 0) + change)
     }
-    await addToRecent(this.#tx, scopes.domain, groups[scopes.domain])
-    await addToRecent(this.#tx, scopes.space, groups[scopes.space])
+    await addToRecent(this.#tx, clickLevels.domain, groups[clickLevels.domain])
+    await addToRecent(this.#tx, clickLevels.space, groups[clickLevels.space])
   }
 
-  async #readSome({ scope, day }: DayKey, ids: readonly number[]): Promise<void> {
+  async #readSome({ level, day }: DayKey, ids: readonly number[]): Promise<void> {
     const stored = query
       .selectFrom('click_days')
       .selectAll()
-      .where('scope', '=', scope)
+      .where('scope', '=', level)
       .where('day', '=', day)
       .where('id', 'in', ids)
     for (const row of await this.#tx.execute(stored.orderBy('id').forUpdate())) {
-      const name = nameOf({ scope, day, id: row.id })
+      const name = nameOf({ level, day, id: row.id })
       const found = this.#days.get(name) as Day
       found.domain = row.domain_id
       found.space = row.space_id
@@ -264,37 +264,42 @@ function daysSaved(rows: readonly Row<'click_days'>[]): CachedQuery<never> {
   )
 }
 
-function nameOf({ scope, day, id }: Omit<DayKey, 'account'>): string {
-  return `${scope} ${day} ${id}`
+function nameOf({ level, day, id }: Omit<DayKey, 'account'>): string {
+  return `${level} ${day} ${id}`
 }
 
-export async function deleteDays(tx: Db, scope: Scope, days: readonly number[], ids: readonly number[]): Promise<void> {
+export async function deleteDays(
+  tx: Db,
+  level: ClickLevel,
+  days: readonly number[],
+  ids: readonly number[],
+): Promise<void> {
   await tx.execute(
-    query.deleteFrom('click_days').where('scope', '=', scope).where('day', 'in', days).where('id', 'in', ids),
+    query.deleteFrom('click_days').where('scope', '=', level).where('day', 'in', days).where('id', 'in', ids),
   )
 }
 
 /** Returns the keys of the group days that count the clicks of a link's day. */
 export function groupKeys({ account_id: account }: LinkTotals, day: Pick<Day, 'day' | 'domain' | 'space'>): DayKey[] {
-  return [...movableKeys(account, day), { account, scope: scopes.account, day: day.day, id: account }]
+  return [...movableKeys(account, day), { account, level: clickLevels.account, day: day.day, id: account }]
 }
 
 /** Returns the keys of the domain and space days that count the clicks on a link's day. */
 export function movableKeys(account: number, { day, domain, space }: Pick<Day, 'day' | 'domain' | 'space'>): DayKey[] {
   const keys = [
-    { account, scope: scopes.domain, day, id: domain },
-    { account, scope: scopes.space, day, id: space },
+    { account, level: clickLevels.domain, day, id: domain },
+    { account, level: clickLevels.space, day, id: space },
   ]
   return keys.flatMap(({ id, ...key }) => (id === null ? [] : [{ ...key, id }]))
 }
 
-/** Returns the stored days of a scope, the oldest first. Searches once per day, regardless of the number of rows. */
-export async function daysOfScope(tx: Db, scope: Scope): Promise<number[]> {
+/** Returns the stored days of a level, the oldest first. Searches once per day, regardless of the number of rows. */
+export async function daysOfLevel(tx: Db, level: ClickLevel): Promise<number[]> {
   const steps = query
     .withRecursive('step(day)', (db) =>
       db
         .selectFrom('click_days')
-        .where('scope', '=', scope)
+        .where('scope', '=', level)
         .select(({ fn }) => fn.min<number | null>('day').as('day'))
         .unionAll(
           db
@@ -302,7 +307,7 @@ export async function daysOfScope(tx: Db, scope: Scope): Promise<number[]> {
             .where('step.day', 'is not', null)
             .select(({ selectFrom }) =>
               selectFrom('click_days')
-                .where('scope', '=', scope)
+                .where('scope', '=', level)
                 .whereRef('click_days.day', '>', 'step.day')
                 .select(({ fn }) => fn.min('click_days.day').as('day'))
                 .as('day'),
@@ -319,11 +324,11 @@ export async function daysOfScope(tx: Db, scope: Scope): Promise<number[]> {
 /** Returns a link's stored days, the oldest first, without their clicks. */
 export async function daysOfLink(tx: Db, link: number): Promise<Pick<Day, 'day' | 'domain' | 'space'>[]> {
   const found: Pick<Day, 'day' | 'domain' | 'space'>[] = []
-  for (const some of parts(await daysOfScope(tx, scopes.link))) {
+  for (const some of parts(await daysOfLevel(tx, clickLevels.link))) {
     const days = query
       .selectFrom('click_days')
       .select(['day', 'domain_id as domain', 'space_id as space'])
-      .where('scope', '=', scopes.link)
+      .where('scope', '=', clickLevels.link)
       .where('day', 'in', some)
       .where('id', '=', link)
     found.push(...(await tx.execute(days.orderBy('day'))))

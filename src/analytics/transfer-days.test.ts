@@ -11,7 +11,7 @@ import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
 import { shortUrls } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
-import { scopes } from '../storage/schema.ts'
+import { clickLevels } from '../storage/schema.ts'
 import { dayText } from './calendar.ts'
 import { clickTexts } from './transfer.ts'
 import { raiseTotals, storeDays } from './transfer-store.ts'
@@ -66,7 +66,7 @@ test('imports days by the domain and alias of their links', async (t) => {
   assert.deepEqual(await importText(storage, text), { ...whole, stored: 3, known: 0 })
   const shape = (days: readonly KeptDay[], of: readonly number[]) =>
     days
-      .filter(({ scope }) => scope === scopes.link)
+      .filter(({ level }) => level === clickLevels.link)
       .map(({ day, id, facts: { hours, breakdowns } }) => ({ day, link: of.indexOf(id), hours, breakdowns }))
       .sort((a, b) => a.day - b.day)
   assert.deepEqual(shape(await keptDays(storage), links.toReversed()), shape(await keptDays(here.storage), here.links))
@@ -131,7 +131,7 @@ function fileOf(days: Days): string {
 
 /** The sums of a link's days, as its totals have them. */
 function sumOf(days: readonly KeptDay[], of: number): number[] {
-  const sums = days.filter(({ scope, id }) => scope === scopes.link && id === of).map(({ facts }) => sumsOf(facts))
+  const sums = days.filter(({ level, id }) => level === clickLevels.link && id === of).map(({ facts }) => sumsOf(facts))
   return (['people', 'bots', 'previews'] as const).map((name) => sums.reduce((sum, each) => sum + each[name], 0))
 }
 
@@ -160,11 +160,12 @@ test('keeps totals equal to the sums of days after any imports', async () => {
       const expected = (['clicks', 'bots', 'previews'] as const).map((name) =>
         hours.reduce((sum, hour) => sum + hour[name], 0),
       )
-      const ofAll = (scope: number) => {
-        const days = kept.filter((each) => each.scope === scope).map(({ facts }) => sumsOf(facts))
+      const ofAll = (level: number) => {
+        const days = kept.filter((each) => each.level === level).map(({ facts }) => sumsOf(facts))
         return (['people', 'bots', 'previews'] as const).map((name) => days.reduce((sum, each) => sum + each[name], 0))
       }
-      for (const scope of [scopes.link, scopes.domain, scopes.account]) assert.deepEqual(ofAll(scope), expected)
+      for (const level of [clickLevels.link, clickLevels.domain, clickLevels.account])
+        assert.deepEqual(ofAll(level), expected)
     }),
     { numRuns: 12 },
   )
@@ -184,12 +185,12 @@ test('moves and deletes days of links after an interrupted import', async (t) =>
   const { maintenance } = await openClicks(storage.location, (work) => t.after(work))
   await maintenance.moveClicks()
   await maintenance.deleteRemoved()
-  const kept = (await keptDays(storage)).map(({ scope, id }) => [scope, id])
+  const kept = (await keptDays(storage)).map(({ level, id }) => [level, id])
   assert.deepEqual(kept, [
-    [scopes.link, sale],
-    [scopes.domain, 1],
-    [scopes.space, space],
-    [scopes.account, 1],
+    [clickLevels.link, sale],
+    [clickLevels.domain, 1],
+    [clickLevels.space, space],
+    [clickLevels.account, 1],
   ])
 })
 
@@ -222,7 +223,7 @@ test("changes nothing for another account's link", async (t) => {
   const [link = 0] = links
   const { id: other } = await createAccount(storage, 'Other')
   // The sums of the link's days are higher than its totals.
-  await storeDay(storage, scopes.link, day, link, people)
+  await storeDay(storage, clickLevels.link, day, link, people)
   const stored = async () => [await keptDays(storage), await keptTotals(storage)]
   const before = await stored()
   const outcomes = await storage.write((tx) => storeDays(tx, other, [{ link, day: day - 1, facts: people }]))

@@ -2,13 +2,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { foldCase } from '../lib/text.ts'
 import { type Db, parts } from '../storage/port.ts'
-import { query, scopes } from '../storage/schema.ts'
+import { clickLevels, query } from '../storage/schema.ts'
 import { addDay, type DayFacts, decodeDay, decodeHours, type HourCounts, shareOf } from './day.ts'
 import {
   type Day,
   type DayKey,
   Days,
-  daysOfScope,
+  daysOfLevel,
   groupKeys,
   type LinkTotals,
   lockAccounts,
@@ -49,7 +49,7 @@ export async function* daysOfLinks(
   account: number,
   exported: ExportedDays,
 ): AsyncGenerator<readonly NamedLinkDay[]> {
-  const days = await daysOfScope(db, scopes.link)
+  const days = await daysOfLevel(db, clickLevels.link)
   for (const day of days.filter((each) => each >= exported.from && each <= exported.to)) {
     for (let after = 0; ; ) {
       const rows = await db.execute(
@@ -59,7 +59,7 @@ export async function* daysOfLinks(
           .innerJoin('links', 'links.id', 'click_days.id')
           .innerJoin('domains', 'domains.id', 'link_clicks.domain_id')
           .select(['click_days.id', 'domains.name', 'links.alias', 'click_days.hours', 'click_days.breakdowns'])
-          .where('click_days.scope', '=', scopes.link)
+          .where('click_days.scope', '=', clickLevels.link)
           .where('click_days.day', '=', day)
           .where('click_days.id', '>', after)
           .where('click_days.id', '<=', exported.lastLink)
@@ -125,7 +125,7 @@ export async function storeDays(tx: Db, account: number, days: readonly LinkDay[
 }
 
 function keyOf(account: number, { link, day }: LinkDay): DayKey {
-  return { account, scope: scopes.link, day, id: link }
+  return { account, level: clickLevels.link, day, id: link }
 }
 
 async function addToDays(days: Days, totals: LinkTotals, day: LinkDay): Promise<void> {
@@ -143,11 +143,11 @@ async function addToDays(days: Days, totals: LinkTotals, day: LinkDay): Promise<
 export async function raiseTotals(tx: Db, account: number, ids: readonly number[]): Promise<void> {
   const links = await lockTotals(tx, account, ids)
   const sums = new Sums()
-  for (const some of parts(await daysOfScope(tx, scopes.link), dayBatchSize)) {
+  for (const some of parts(await daysOfLevel(tx, clickLevels.link), dayBatchSize)) {
     const days = query
       .selectFrom('click_days')
       .select(['id', 'hours'])
-      .where('scope', '=', scopes.link)
+      .where('scope', '=', clickLevels.link)
       .where('day', 'in', some)
       .where('id', 'in', ids)
     for (const { id, hours } of await tx.execute(days)) sums.add(id, decodeHours(hours))

@@ -10,7 +10,7 @@ import { transferables } from '../cli/transfer.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage, StorageLocation } from '../storage/port.ts'
-import { scopes } from '../storage/schema.ts'
+import { clickLevels } from '../storage/schema.ts'
 import { exportRecords } from '../transfer/export.ts'
 import type { Click } from './click-store.ts'
 import { type Dimension, dimensions } from './day.ts'
@@ -56,8 +56,8 @@ const dayOfLine = (line: string | undefined) => JSON.parse(line ?? '').click_day
 
 /** What is kept of days, the links by their places among all. */
 function shapeOf(days: readonly KeptDay[], links: readonly number[]) {
-  return days.map(({ scope, day, id, facts }) => ({
-    ...{ scope, day, id: scope === scopes.link ? links.indexOf(id) : id, hours: facts.hours, sums: sumsOf(facts) },
+  return days.map(({ level, day, id, facts }) => ({
+    ...{ level, day, id: level === clickLevels.link ? links.indexOf(id) : id, hours: facts.hours, sums: sumsOf(facts) },
     breakdowns: Object.fromEntries(
       dimensions.map((dimension) => [
         dimension,
@@ -153,7 +153,7 @@ for (const [from, to] of [
           shapeOf(await keptDays(storage), ids).map((day) => ({
             ...day,
             // Spaces have other ids there.
-            ...(day.scope === scopes.space && { id: day.id > 2 ? day.id - 2 : day.id }),
+            ...(day.level === clickLevels.space && { id: day.id > 2 ? day.id - 2 : day.id }),
           }))
         assert.deepEqual(await shape(there.storage, links), await shape(here.storage, here.links))
         const totals = async (storage: Storage) =>
@@ -283,7 +283,9 @@ test('loses no clicks of an import and simultaneous visits', async (t) => {
   }
   const [{ reasons }] = await Promise.all([importText(storage, `${header}${text}\n`), visiting()])
   assert.deepEqual(reasons, [])
-  const sums = (await keptDays(storage)).filter(({ scope }) => scope !== scopes.link).map(({ facts }) => sumsOf(facts))
+  const sums = (await keptDays(storage))
+    .filter(({ level }) => level !== clickLevels.link)
+    .map(({ facts }) => sumsOf(facts))
   assert.deepEqual(
     sums.map(({ people, previews, addUp }) => [people, previews, addUp.length]),
     Array(2).fill([1_030, 1_500, dimensions.length]),

@@ -7,7 +7,7 @@ import { recountRecent } from '../analytics/recent.ts'
 import { nameTaken, UniqueViolation } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
-import { query, scopes } from '../storage/schema.ts'
+import { clickLevels, query } from '../storage/schema.ts'
 import { undoableSince } from '../storage/undo.ts'
 import type { Domain } from './schema.ts'
 import { beginDomainRemoval, countLinks, domainRecords } from './store.ts'
@@ -69,7 +69,7 @@ export async function restoreDomain(
             .where('id', '=', id)
             .where('account_id', '=', 0),
         )
-        await recountRecent(tx, account, scopes.domain, id)
+        await recountRecent(tx, account, clickLevels.domain, id)
         await tx.execute(query.deleteFrom('deleted_domains').where('id', '=', id).where('account_id', '=', account))
       }
       return domainRecords.find(tx, account, id)

@@ -8,7 +8,7 @@ import { newDomain, newSpace, plainLink, setSpace, takeDomainAway, twoNodes } fr
 import { runs } from '../../test/runs.ts'
 import { removeSpace } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
-import { query, scopes } from '../storage/schema.ts'
+import { clickLevels, query } from '../storage/schema.ts'
 import { deleteExpired } from '../storage/undo.ts'
 import { removeLinkWithUndo, restoreLink } from './deleted-links.ts'
 import type { LinkValues } from './schema.ts'
@@ -76,7 +76,7 @@ async function place(t: TestContext) {
 
 /** Returns a link's stored days. */
 async function daysOf(db: Db, link: number): Promise<number[]> {
-  return (await keptDays(db)).filter(({ scope, id }) => scope === scopes.link && id === link).map(({ day }) => day)
+  return (await keptDays(db)).filter(({ level, id }) => level === clickLevels.link && id === link).map(({ day }) => day)
 }
 
 const text = (maxLength: number) => fc.string({ unit: 'grapheme', minLength: 1, maxLength }).map(storable)
@@ -189,7 +189,7 @@ test('restores a link whose space is deleted meanwhile without the space, in a n
     [[1, null]],
   )
   assert.deepEqual(
-    (await keptDays(storage)).filter(({ scope, id }) => scope === scopes.space && id === spaces[0]),
+    (await keptDays(storage)).filter(({ level, id }) => level === clickLevels.space && id === spaces[0]),
     [],
   )
 })
@@ -204,7 +204,7 @@ test('clicks that were not moved to the new space of their link before are moved
   await maintain(now)
   await restore(sale)
   await maintenance.moveClicks()
-  const ofSpaces = (await keptDays(storage)).filter(({ scope }) => scope === scopes.space)
+  const ofSpaces = (await keptDays(storage)).filter(({ level }) => level === clickLevels.space)
   assert.deepEqual(
     ofSpaces.map(({ id, day }) => [id, day]),
     [[blue, 100]],
@@ -241,7 +241,9 @@ test('totals equal the days after concurrent clicks, deletions and restores', as
   }
   await Promise.all([clicking(), deleting()])
   await click(sale, 102)
-  const days = (await keptDays(storage)).filter(({ scope }) => scope === scopes.link).map(({ facts }) => sumsOf(facts))
+  const days = (await keptDays(storage))
+    .filter(({ level }) => level === clickLevels.link)
+    .map(({ facts }) => sumsOf(facts))
   const sum = days.reduce((people, day) => people + day.people, 0)
   assert.equal((await keptTotals(storage))[0]?.clicks, sum)
 })

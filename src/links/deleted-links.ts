@@ -4,7 +4,7 @@ import { recountLink } from '../analytics/recent.ts'
 import { aliasTaken, found } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
-import { query, type Row, scopes } from '../storage/schema.ts'
+import { clickLevels, query, type Row } from '../storage/schema.ts'
 import { type Edit, undoableSince } from '../storage/undo.ts'
 import { addTags } from './link-tags.ts'
 import type { LinkRow } from './schema.ts'
@@ -46,7 +46,7 @@ export async function removeLinkWithUndo(db: Db, account: number, id: number, ed
     )
     await tx.execute(query.deleteFrom('links').where('id', '=', id).where('account_id', '=', account))
     // Its days are deleted when it can't be restored any more.
-    await tx.execute(query.deleteFrom('click_removals').where('scope', '=', scopes.link).where('id', '=', id))
+    await tx.execute(query.deleteFrom('click_removals').where('scope', '=', clickLevels.link).where('id', '=', id))
   })
 }
 
@@ -143,7 +143,7 @@ async function inExistingSpace(tx: Db, link: Row<'links'>, now: number): Promise
   await tx.execute(
     query
       .insertInto('click_removals')
-      .values({ scope: scopes.space, id: link.space_id })
+      .values({ scope: clickLevels.space, id: link.space_id })
       .onConflict((conflict) => conflict.doNothing()),
   )
   const time = new Date(now).toISOString()

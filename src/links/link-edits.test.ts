@@ -10,7 +10,7 @@ import { moveSomeClicks } from '../analytics/maintenance.ts'
 import { removeDomainWithUndo } from '../domains/deleted-domains.ts'
 import { removeSpace } from '../spaces/store.ts'
 import { finishRemovals } from '../storage/removal.ts'
-import { query, scopes } from '../storage/schema.ts'
+import { clickLevels, query } from '../storage/schema.ts'
 import { deleteExpired, newEdit } from '../storage/undo.ts'
 import { tagActions } from '../tags/actions.ts'
 import { changeTag, findTagByName, tagRemoval } from '../tags/store.ts'
@@ -166,7 +166,7 @@ test('clicks follow a link to another space and back, and totals stay exact', as
   await undoEdit(storage, account, edit, id, Date.now())
   await click(3)
   await maintenance.moveClicks()
-  const ofSpaces = (await keptDays(storage)).filter(({ scope }) => scope === scopes.space)
+  const ofSpaces = (await keptDays(storage)).filter(({ level }) => level === clickLevels.space)
   assert.deepEqual(
     ofSpaces.map((day) => [day.id, [...day.facts.hours.values()].map(({ people }) => people)]),
     [[red, [3]]],
@@ -181,7 +181,7 @@ test('a link moves to another domain of its account with its clicks, and back', 
   const { id } = (await link('sale')).record
   const move = async (to: number) => (await actions.moveToDomainWithUndo(account, id, to, newEdit())).edit
   const clicksOn = async () => {
-    const days = (await keptDays(storage)).filter(({ scope }) => scope === scopes.domain)
+    const days = (await keptDays(storage)).filter(({ level }) => level === clickLevels.domain)
     return days.map((day) => [day.id, peopleOf(day.facts)])
   }
   await store.write(1, [newClick(id, 100 * 86_400_000)])

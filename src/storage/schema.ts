@@ -44,7 +44,7 @@ export interface Database {
     name: string
     /** JSON: see `accounts/time-zones.ts`. */
     time_zones: Generated<string>
-    /** `clicks_30d` includes the days after this place, in the order of day, scope and id: see `analytics/recent.ts`. */
+    /** `clicks_30d` includes the days after this place, in the order of day, level and id: see `analytics/recent.ts`. */
     recent_day: Generated<number>
     recent_scope: Generated<number>
     recent_id: Generated<number>
@@ -266,8 +266,8 @@ export interface Database {
 }
 
 /** The values of `click_days.scope`. */
-export const scopes = { link: 0, domain: 1, space: 2, account: 3 } as const
-export type Scope = (typeof scopes)[keyof typeof scopes]
+export const clickLevels = { link: 0, domain: 1, space: 2, account: 3 } as const
+export type ClickLevel = (typeof clickLevels)[keyof typeof clickLevels]
 
 export type Row<Table extends keyof Database> = Selectable<Database[Table]>
 

@@ -176,10 +176,10 @@ describe('DELETE /links/{id}/clicks', () => {
   })
 })
 
-/** Returns the stored days of an id of a scope. */
-async function daysOf(scope: number, id: number): Promise<number[]> {
+/** Returns the stored days of an id of a level. */
+async function daysOf(level: number, id: number): Promise<number[]> {
   const rows = await storage.execute(allDays)
-  return rows.filter((row) => row.scope === scope && row.id === id).map(({ day }) => day)
+  return rows.filter((row) => row.scope === level && row.id === id).map(({ day }) => day)
 }
 
 interface Step {

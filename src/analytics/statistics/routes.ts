@@ -62,13 +62,13 @@ const records = ['link', 'domain', 'space', 'tag'] as const
 async function readQuery(db: Db, account: number, input: Fields): Promise<StatsQuery & { readonly subject: Subject }> {
   const { values, violations } = statsQuery.read(input)
   const all = [...violations]
-  let subject: Subject = { scope: 'account', id: account }
-  for (const scope of records) {
-    const id = values[`${scope}_id`]
+  let subject: Subject = { level: 'account', id: account }
+  for (const level of records) {
+    const id = values[`${level}_id`]
     if (typeof id !== 'number') continue
-    subject = { scope, id }
+    subject = { level, id }
     // The response is the same for a record of another account.
-    if (!(await hasRecord(db, account, subject))) all.push(new Refusal(`unknown_${scope}`, { id }).at(`${scope}_id`))
+    if (!(await hasRecord(db, account, subject))) all.push(new Refusal(`unknown_${level}`, { id }).at(`${level}_id`))
   }
   if (all.length > 0) throw validationFailed(all)
   return { ...(values as StatsQuery), subject }

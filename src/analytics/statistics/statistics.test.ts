@@ -66,8 +66,8 @@ test('adds up the clicks on each domain and space within a range, and ignores ot
     for (const day of [range.from - 1, range.from, last, last + 1]) await addClicks(db, link.id, day, dayWith([person]))
     await addClicks(db, link.id, last, dayWith([{ hour: 1, kind: 'bots' }]))
   }
-  const ranked = async (scope: 'domain' | 'space') => {
-    const { ranking, isWhole } = await rankGroups(db, own.account, scope, range)
+  const ranked = async (level: 'domain' | 'space') => {
+    const { ranking, isWhole } = await rankGroups(db, own.account, level, range)
     assert.equal(isWhole, true)
     return ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: 9 })
   }

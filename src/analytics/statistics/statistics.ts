@@ -10,13 +10,13 @@ import { rankingsOf, readHours, readTagHours, type Subject } from './store.ts'
 export async function seriesOf(
   db: Storage,
   account: number,
-  { scope, id }: Subject,
+  { level, id }: Subject,
   calendar: Calendar,
   range: DayRange,
   interval: Interval,
 ): Promise<Series> {
   const series = new Series(range, interval, calendar)
-  const days = scope === 'tag' ? readTagHours(db, account, id, range) : readHours(db, account, scope, [id], range)
+  const days = level === 'tag' ? readTagHours(db, account, id, range) : readHours(db, account, level, [id], range)
   for await (const { day, hours } of days) series.add(day, hours)
   return series
 }
@@ -35,7 +35,7 @@ export async function rankingOf(
   range: DayRange,
   name: Exclude<StatsQuery['name'], 'clicks'>,
 ): Promise<Ranking> {
-  if (name !== 'classes' && !(name === 'links' && subject.scope === 'link')) {
+  if (name !== 'classes' && !(name === 'links' && subject.level === 'link')) {
     return (await rankingsOf(db, account, subject, range, [name]))[name]
   }
   const ranking = new Ranking()

@@ -1,7 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
 import { type Db, parts, type Storage } from '../../storage/port.ts'
-import { query, scopes } from '../../storage/schema.ts'
+import { clickLevels, query } from '../../storage/schema.ts'
 import {
   type Dimension,
   decodeBreakdown,
@@ -18,7 +18,7 @@ import { Ranking, type ValueClicks } from './ranking.ts'
 
 /** A link, a domain, a space or a tag of the account, or the whole account, whose id is not read. */
 export interface Subject {
-  readonly scope: keyof typeof scopes | 'tag'
+  readonly level: keyof typeof clickLevels | 'tag'
   readonly id: number
 }
 
@@ -28,14 +28,14 @@ const [dayBatchSize, tagDayBatchSize] = [32, 16]
 const idBatchSize = 16
 
 /** Returns whether the account has this link, domain, space or tag. */
-export async function hasRecord(db: Db, account: number, { scope, id }: Subject): Promise<boolean> {
-  return scope === 'account' || (await db.execute(ownedRecord(account, scope, id))).length > 0
+export async function hasRecord(db: Db, account: number, { level, id }: Subject): Promise<boolean> {
+  return level === 'account' || (await db.execute(ownedRecord(account, level, id))).length > 0
 }
 
 /** Selects the account's record. A link is gone as soon as its domain is being removed. */
-function ownedRecord(account: number, scope: Exclude<Subject['scope'], 'account'>, id: number | RawBuilder<number>) {
-  if (scope !== 'link') {
-    return query.selectFrom(`${scope}s`).select('id').where('id', '=', id).where('account_id', '=', account)
+function ownedRecord(account: number, level: Exclude<Subject['level'], 'account'>, id: number | RawBuilder<number>) {
+  if (level !== 'link') {
+    return query.selectFrom(`${level}s`).select('id').where('id', '=', id).where('account_id', '=', account)
   }
   return query
     .selectFrom('links')
@@ -46,18 +46,18 @@ function ownedRecord(account: number, scope: Exclude<Subject['scope'], 'account'
     .where('domains.account_id', '=', account)
 }
 
-type StoredScope = Exclude<Subject['scope'], 'tag'>
+type StoredLevel = Exclude<Subject['level'], 'tag'>
 
-/** Selects stored days of a scope. The key has the day before the id, so the query names each day. */
-function storedDays(scope: StoredScope, days: readonly number[]) {
-  return query.selectFrom('click_days').where('scope', '=', scopes[scope]).where('day', 'in', days)
+/** Selects stored days of a level. The key has the day before the id, so the query names each day. */
+function storedDays(level: StoredLevel, days: readonly number[]) {
+  return query.selectFrom('click_days').where('scope', '=', clickLevels[level]).where('day', 'in', days)
 }
 
 /** The days of the account, or of its records among `ids`. */
-function daysAmong(account: number, scope: StoredScope, ids: readonly number[], days: readonly number[]) {
-  const rows = storedDays(scope, days)
-  if (scope === 'account') return rows.where('click_days.id', '=', account)
-  const isOwned = ownedRecord(account, scope, sql.ref<number>('click_days.id'))
+function daysAmong(account: number, level: StoredLevel, ids: readonly number[], days: readonly number[]) {
+  const rows = storedDays(level, days)
+  if (level === 'account') return rows.where('click_days.id', '=', account)
+  const isOwned = ownedRecord(account, level, sql.ref<number>('click_days.id'))
   return rows.where('click_days.id', 'in', ids).where(({ exists }) => exists(isOwned))
 }
 
@@ -65,13 +65,13 @@ function daysAmong(account: number, scope: StoredScope, ids: readonly number[], 
 export async function* readHours(
   db: Db,
   account: number,
-  scope: StoredScope,
+  level: StoredLevel,
   ids: readonly number[],
   range: DayRange,
 ): AsyncGenerator<{ readonly id: number; readonly day: number; readonly hours: Iterable<[number, HourCounts]> }> {
   for (const some of parts(ids, idBatchSize)) {
     for await (const days of batchesOf(range)) {
-      const rows = await db.execute(daysAmong(account, scope, some, days).select(['id', 'day', 'hours']))
+      const rows = await db.execute(daysAmong(account, level, some, days).select(['id', 'day', 'hours']))
       for (const { hours, ...key } of rows) yield { ...key, hours: decodeHours(hours) }
     }
   }
@@ -81,15 +81,15 @@ export async function* readHours(
 export async function rankingsOf<Name extends Dimension>(
   db: Storage,
   account: number,
-  { scope, id }: Subject,
+  { level, id }: Subject,
   range: DayRange,
   names: readonly Name[],
 ): Promise<Record<Name, Ranking>> {
-  if (scope === 'tag') return rankingsOfTag(db, account, id, range, names)
+  if (level === 'tag') return rankingsOfTag(db, account, id, range, names)
   const rankings = emptyRankings(names)
   const columns = names.map((name) => sql<string | null>`breakdowns ->> ${sql.lit(dimensions.indexOf(name))}`.as(name))
   for await (const days of batchesOf(range)) {
-    const stored = daysAmong(account, scope, [id], days).select(columns)
+    const stored = daysAmong(account, level, [id], days).select(columns)
     const rows = await db.execute<Readonly<Record<string, string | null>>>(stored)
     for (const name of names) {
       if (names.length > 1) await nextTick()
@@ -259,7 +259,7 @@ async function addTagValues<Name extends Dimension>(
 }
 
 /** The kinds of records that group the links of an account. */
-export type GroupScope = 'domain' | 'space'
+export type GroupLevel = 'domain' | 'space'
 
 /** The number of groups whose days are read, and the number of their days. Adding them up takes up to a second. */
 const [maxGroups, maxGroupDays] = [1_000, 11_000]
@@ -268,16 +268,16 @@ const [maxGroups, maxGroupDays] = [1_000, 11_000]
  * Returns the clicks by the id of the domain or space. `isWhole` is false if the account has too many: then only the most
  * clicked ones of the last 30 days are read. The days are added up outside of the event loop.
  */
-export async function rankGroups(storage: Storage, account: number, scope: GroupScope, range: DayRange) {
+export async function rankGroups(storage: Storage, account: number, level: GroupLevel, range: DayRange) {
   const limit = Math.min(maxGroups, Math.floor(maxGroupDays / (range.to - range.from + 1)))
-  const recent = query.selectFrom(groupTables[scopes[scope]]).select('id').where('account_id', '=', account)
+  const recent = query.selectFrom(groupTables[clickLevels[level]]).select('id').where('account_id', '=', account)
   const groups = recent.orderBy('clicks_30d', 'desc').orderBy('id', 'desc').limit(limit)
   const clicks = sumOf(sql`hour.value ->> 0`)
   const ranking = new Ranking()
   for (const days of parts(daysOf(range), dayBatchSize)) {
-    const sums = storedDays(scope, days)
+    const sums = storedDays(level, days)
       .where('click_days.id', 'in', groups)
-      .where(({ exists }) => exists(ownedRecord(account, scope, sql.ref<number>('click_days.id'))))
+      .where(({ exists }) => exists(ownedRecord(account, level, sql.ref<number>('click_days.id'))))
       .innerJoin(sql`json_each(hours)`.as('hour'), (join) => join.onTrue())
       .select(['click_days.id', clicks.as('clicks')])
       .groupBy('click_days.id')
@@ -289,11 +289,11 @@ export async function rankGroups(storage: Storage, account: number, scope: Group
 }
 
 /** Returns the names of the account's domains or spaces with these ids, and the colors of spaces. */
-export async function findGroupNames(db: Db, account: number, scope: GroupScope, ids: readonly number[]) {
+export async function findGroupNames(db: Db, account: number, level: GroupLevel, ids: readonly number[]) {
   const found = new Map<number, { readonly name: string; readonly color: number | null }>()
   for (const some of parts(ids)) {
     const rows =
-      scope === 'space'
+      level === 'space'
         ? await db.execute(
             query
               .selectFrom('spaces')

@@ -63,7 +63,7 @@ async function sendComparison(request: PageRequest, services: Services): Promise
   const ids = idsIn(request.query.ids)
   if (ids === null || ids.length > maxLines)
     return new Failure('validation_failed', `The ids must be 1 to ${maxLines} link ids, such as 1,2,3.`)
-  const statistics = new Statistics(services, request, { scope: 'link', id: 0 }, home)
+  const statistics = new Statistics(services, request, { level: 'link', id: 0 }, home)
   const { range, interval } = statistics.validPeriod()
   const compared = await Promise.all(
     (await findLinks(ids, request, services)).map((link) => clicksOf(link, request, services)),
@@ -107,7 +107,7 @@ function leftOutText(count: number): Html | null {
 }
 
 async function clicksOf(link: Link, request: PageRequest, services: Services): Promise<Compared> {
-  const statistics = new Statistics(services, request, { scope: 'link', id: link.id }, home)
+  const statistics = new Statistics(services, request, { level: 'link', id: link.id }, home)
   const { range, interval } = statistics.reading.period
   const series = await statistics.seriesOf(range, interval)
   return { link, statistics, series, earlier: await earlierClicks(statistics, series, Date.now()) }

@@ -166,7 +166,7 @@ const maxClickedLinks = 500
 
 /** Describes the domain's human clicks in the last 30 days. */
 async function recentClicks(db: Storage, account: number, id: number): Promise<Part> {
-  const subject = { scope: 'domain', id } as const
+  const subject = { level: 'domain', id } as const
   const calendar = calendarOf(await findTimeZones(db, account))
   const today = calendar.today()
   const range = { from: today - recentDays + 1, to: today }

@@ -196,7 +196,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const { what, nameOf, heading, details } = this.#group
     const row = await this.#requested(request)
     const shown = { title: nameOf(row), heading: heading(row), place: this.#place, action: this.#headActions(row) }
-    const statistics = new Statistics(this.#services, request, { scope: what, id: row.id }, this.#pathOf(row))
+    const statistics = new Statistics(this.#services, request, { level: what, id: row.id }, this.#pathOf(row))
     // Once there have been visits, an empty period is worth showing.
     const hasClicks = await statistics.areWorthShowing()
     const [above, clicks] = await Promise.all([

@@ -53,7 +53,7 @@ async function requestedLink(request: PageRequest, { storage, shortUrl }: Servic
 async function showLink(request: PageRequest, services: Services): Promise<PageContent> {
   const link = await requestedLink(request, services)
   const path = `${home}/${link.id}`
-  const statistics = new Statistics(services, request, { scope: 'link', id: link.id }, path)
+  const statistics = new Statistics(services, request, { level: 'link', id: link.id }, path)
   const isVisited = link.clicks > 0 || (await statistics.areWorthShowing())
   const [context, shown] = await Promise.all([
     contextOf(link, request.account, services),

@@ -34,7 +34,7 @@ export function addOverviewPage(pages: Pages, services: Services): void {
 async function showOverview(request: PageRequest, services: Services): Promise<PageContent> {
   const { storage, shortUrl } = services
   const { account } = request
-  const statistics = new Statistics(services, request, { scope: 'account', id: account }, '/app')
+  const statistics = new Statistics(services, request, { level: 'account', id: account }, '/app')
   const shown = { title: 'Overview', place: 'overview' } as const
   if (await statistics.areWorthShowing()) {
     const warning = await endingNotice(request, services)

@@ -37,26 +37,26 @@ import {
   valueText,
 } from './values.ts'
 
-const scopes = Object.keys(homes) as Subject['scope'][]
+const levels = Object.keys(homes) as Subject['level'][]
 const names = Object.keys(breakdowns) as BreakdownName[]
 
 /** The links among which a search finds links, and the links of a file. */
 const [searchedLinks, linksInFile] = [1_000, 10_000]
 
 export function addBreakdownPages(pages: Pages, services: Services): void {
-  for (const scope of scopes) {
-    const home = homes[scope]
-    const requested = (request: PageRequest) => requestedStatistics(request, services, scope)
+  for (const level of levels) {
+    const home = homes[level]
+    const requested = (request: PageRequest) => requestedStatistics(request, services, level)
     pages.getFile(`${home}/clicks.csv`, async (request) => {
       const { statistics, fileName } = await requested(request)
       return sendClicksCsv(statistics, request.exchange, `${fileName}clicks.csv`)
     })
-    for (const name of names.filter((name) => isShownFor(name, scope))) {
+    for (const name of names.filter((name) => isShownFor(name, level))) {
       const path = `${home}/${breakdowns[name].path}`
       pages.get(path, async (request) => valuesPage(await requested(request), name, request.query))
       pages.getFile(`${path}.csv`, async (request) => sendValues(await requested(request), name, request.exchange))
     }
-    if (scope === 'link') continue
+    if (level === 'link') continue
     const path = `${home}/referrers/:host/links`
     pages.get(path, async (request) => linksPage(await requested(request), requestedReferrer(request)))
     pages.getFile(`${path}.csv`, async (request) =>
@@ -66,8 +66,8 @@ export function addBreakdownPages(pages: Pages, services: Services): void {
 }
 
 /** A link has no breakdown by link, and only the account has breakdowns by group. */
-function isShownFor(name: BreakdownName, scope: Subject['scope']): boolean {
-  return isProperty(name) || scope === 'account' || (name === 'links' && scope !== 'link')
+function isShownFor(name: BreakdownName, level: Subject['level']): boolean {
+  return isProperty(name) || level === 'account' || (name === 'links' && level !== 'link')
 }
 
 const valuesForm = form<Omit<ListQuery, 'search_by' | 'after'>>(
@@ -130,7 +130,7 @@ async function matchesOf(statistics: Statistics, all: Ranking, name: BreakdownNa
     const found = new Set(values.filter((_, at) => foldCase(texts[at] ?? '').includes(text)).map(({ value }) => value))
     return all.filter((value) => found.has(value))
   }
-  const [db, account] = statistics.scope
+  const [db, account] = statistics.source
   const top = await all.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: searchedLinks })
   const links = await findLinkNames(db, account, idsIn(top))
   return all.filter((value) => {
@@ -209,11 +209,11 @@ async function sendValues(named: NamedStatistics, name: BreakdownName, exchange:
 
 /** Returns a file row for each link, and one with the clicks of all other links. */
 async function fileOfLinks(
-  { scope, shortUrl }: Statistics,
+  { source, shortUrl }: Statistics,
   values: readonly ValueClicks[],
   others: number,
 ): Promise<CsvRow[]> {
-  const [db, account] = scope
+  const [db, account] = source
   const links = await findLinkNames(db, account, idsIn(values))
   const total = values.reduce((sum, { clicks }) => sum + clicks, others)
   const rows: CsvRow[] = values.map(({ value, clicks }) => {
@@ -225,13 +225,13 @@ async function fileOfLinks(
   return [['Link', 'Title', 'Clicks', 'Share'], ...rows, ...rest]
 }
 
-const prepositions: Readonly<Partial<Record<Subject['scope'], string>>> = { space: 'in', tag: 'on links with the tag' }
+const prepositions: Readonly<Partial<Record<Subject['level'], string>>> = { space: 'in', tag: 'on links with the tag' }
 
 /** Renders "Clicks on go.acme.com", followed by `detail`. The subject is a link to its page in the same period. */
 function introduction({ statistics: { subject, path, reading }, name }: NamedStatistics, detail: Part): Html {
   const where = name === null ? 'all links' : html`<bdi>${name}</bdi>`
   const link = html`<a href="${path}?${periodQuery(reading.period)}">${where}</a>`
-  return html`<p class="muted">Clicks ${prepositions[subject.scope] ?? 'on'} ${link}${detail}.</p>`
+  return html`<p class="muted">Clicks ${prepositions[subject.level] ?? 'on'} ${link}${detail}.</p>`
 }
 
 /** The number of links whose days are read, most clicked first, and the number of their days. Reading takes up to a second. */
@@ -245,11 +245,14 @@ function requestedReferrer({ exchange }: PageRequest): string | null {
 }
 
 /** Searches the most clicked links for clicks from the referrer. Returns these links, and the clicks of all others. */
-async function clicksFrom(host: string | null, { scope }: Statistics, { range }: Period) {
-  const [links, referrers] = [await rankingOf(...scope, range, 'links'), await rankingOf(...scope, range, 'referrers')]
+async function clicksFrom(host: string | null, { source }: Statistics, { range }: Period) {
+  const [links, referrers] = [
+    await rankingOf(...source, range, 'links'),
+    await rankingOf(...source, range, 'referrers'),
+  ]
   const limit = Math.min(maxLinks, Math.floor(maxLinkDays / (range.to - range.from + 1)))
   const top = await links.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit })
-  const [db, account] = scope
+  const [db, account] = source
   const values = await linksOfReferrer(db, account, idsIn(top), range, host)
   const found = values.reduce((sum, { clicks }) => sum + clicks, 0)
   // The days of a group can name fewer values than the days of its links.

@@ -28,11 +28,11 @@ const [shownValues, shownLinks] = [8, 10]
 
 /** Renders breakdowns as bars, and a sentence about their limits. Reads the days only once. */
 export async function breakdownBars(statistics: Statistics, names = propertyNames): Promise<Html> {
-  const { scope, reading, subject } = statistics
-  const rankings = await rankingsOf(...scope, reading.period.range, names)
+  const { source, reading, subject } = statistics
+  const rankings = await rankingsOf(...source, reading.period.range, names)
   const bars = await Promise.all(names.map((name) => topBars(statistics, name, rankings[name], shownValues)))
   const shown = statistics.live('breakdowns', html`<div class="breakdowns">${bars}</div>`)
-  const opened = subject.scope === 'link' ? null : ' A referrer opens the links that it sent visitors to.'
+  const opened = subject.level === 'link' ? null : ' A referrer opens the links that it sent visitors to.'
   return html`${shown}<p class="muted small">${unanswered}${opened}</p>`
 }
 
@@ -42,11 +42,11 @@ export const unanswered =
 
 /** Returns the clicks by value in the period of the page. Clicks outside of any group have the value null. */
 export async function rankValues(statistics: Statistics, name: BreakdownName): Promise<Ranking> {
-  const { scope, reading } = statistics
+  const { source, reading } = statistics
   const { range } = reading.period
-  if (!isGroup(name)) return rankingOf(...scope, range, name)
-  const [storage, account] = scope
-  const { ranking, isWhole } = await rankGroups(storage, account, groups[name].scope, range)
+  if (!isGroup(name)) return rankingOf(...source, range, name)
+  const [storage, account] = source
+  const { ranking, isWhole } = await rankGroups(storage, account, groups[name].level, range)
   // Read last, so that new clicks can't make it less than the sum.
   const rest = (await statistics.seriesOf(range, 'month')).totals.clicks - ranking.total
   if (rest > 0) ranking.add(isWhole ? null : other, rest)
@@ -69,7 +69,7 @@ async function topBars(statistics: Statistics, name: BreakdownName, ranking: Ran
 
 /** Returns a row for each value. A link, a space and a domain open their page, and a referrer the links visited from it. */
 export async function rowsOf(
-  { scope: [db, account, subject], shortUrl, path, reading }: Statistics,
+  { source: [db, account, subject], shortUrl, path, reading }: Statistics,
   name: BreakdownName,
   values: readonly ValueClicks[],
 ): Promise<BarRow[]> {
@@ -81,20 +81,20 @@ export async function rowsOf(
     })
   }
   if (isGroup(name)) {
-    const { scope, without } = groups[name]
-    const found = await findGroupNames(db, account, scope, idsIn(values))
+    const { level, without } = groups[name]
+    const found = await findGroupNames(db, account, level, idsIn(values))
     return values.map(({ value, clicks }) => {
       const group = found.get(value as number)
       if (group === undefined) return { label: groupText(value, without), clicks }
       const { color } = group
       const label = color === null ? html`<bdi>${group.name}</bdi>` : spaceLabel({ ...group, color })
-      const page = `/app/${scope}s/${value}?${periodQuery(reading.period)}`
+      const page = `/app/${level}s/${value}?${periodQuery(reading.period)}`
       return { label: html`<a class="cover" href="${page}">${label}</a>`, clicks }
     })
   }
   return values.map(({ value, clicks }) => {
     const label = valueLabel(name, value)
-    const page = name === 'referrers' && subject.scope !== 'link' ? referrerPath(path, value) : null
+    const page = name === 'referrers' && subject.level !== 'link' ? referrerPath(path, value) : null
     const link = page && html`<a class="cover" href="${page}?${periodQuery(reading.period)}">${label}</a>`
     return { label: link ?? label, clicks }
   })
@@ -115,13 +115,13 @@ function clicksIn(values: readonly ValueClicks[]): number {
 
 /** Returns the texts of properties or of groups. */
 export async function textsOf(
-  { scope: [db, account] }: Statistics,
+  { source: [db, account] }: Statistics,
   name: PropertyName | GroupName,
   values: readonly ValueClicks[],
 ): Promise<string[]> {
   if (!isGroup(name)) return values.map(({ value }) => valueText(name, value))
-  const { scope, without } = groups[name]
-  const found = await findGroupNames(db, account, scope, idsIn(values))
+  const { level, without } = groups[name]
+  const found = await findGroupNames(db, account, level, idsIn(values))
   return values.map(({ value }) => found.get(value as number)?.name ?? groupText(value, without))
 }
 
@@ -145,7 +145,7 @@ function linkLabel(link: LinkName | undefined, shortUrl: ShortUrl): Part {
 
 /** Renders the clicks by space and by domain as bars. Leaves out a single domain, and spaces without clicks. */
 export async function groupBars(statistics: Statistics): Promise<Html | null> {
-  const [db, account] = statistics.scope
+  const [db, account] = statistics.source
   const isSeveral = (await domainRecords.listAfter(db, account, 0, 2)).length > 1
   const names: readonly GroupName[] = isSeveral ? ['spaces', 'domains'] : ['spaces']
   const bars = await Promise.all(names.map((name) => barsOfGroups(statistics, name)))

@@ -20,7 +20,7 @@ test('offers to open an active link without clicks, and explains the status of o
 })
 
 const created = '2020-01-01T00:00:00.000Z'
-const [subject, facts] = [{ scope: 'account', id: 1 } as const, emptyDay()]
+const [subject, facts] = [{ level: 'account', id: 1 } as const, emptyDay()]
 for (let hour = 0; hour < 24; hour++) Object.assign(hourOf(facts, hour), { people: hour + 1, unique: 1 })
 const { hours } = encodeDay(facts)
 

@@ -35,7 +35,7 @@ type StatisticsRequest = Pick<PageRequest, 'account' | 'query'> & {
 /** The subject of a page with statistics, and its period. */
 export class Statistics {
   readonly shortUrl: ShortUrl
-  readonly scope: readonly [db: Storage, account: number, subject: Subject]
+  readonly source: readonly [db: Storage, account: number, subject: Subject]
   readonly subject: Subject
   readonly calendar: Calendar
   /** The path of the page, without its query. */
@@ -51,7 +51,7 @@ export class Statistics {
     path: string,
   ) {
     this.shortUrl = shortUrl
-    this.scope = [storage, account, subject]
+    this.source = [storage, account, subject]
     this.subject = subject
     this.path = path
     this.retentionDays = clicksRetention
@@ -67,10 +67,10 @@ export class Statistics {
   /** Returns whether there were visits in the period or in the last twelve months, or the period is invalid. */
   async areWorthShowing(): Promise<boolean> {
     if (this.reading.violations.length > 0) return true
-    const { id, scope } = this.subject
+    const { id, level } = this.subject
     for (const { range } of [this.reading.period, namedPeriod('12m', this.calendar.today())]) {
-      if (scope === 'tag') {
-        const [storage, account] = this.scope
+      if (level === 'tag') {
+        const [storage, account] = this.source
         if (await hasTagDays(storage, account, id, range)) return true
         continue
       }
@@ -86,7 +86,7 @@ export class Statistics {
    */
   live(id: string, content: Html): Html {
     const isOver = this.reading.period.range.to < this.calendar.today()
-    return isOver || this.subject.scope === 'tag' ? content : livePart(id, content)
+    return isOver || this.subject.level === 'tag' ? content : livePart(id, content)
   }
 
   /** Returns the period. Throws `validation_failed` if it is invalid. */
@@ -126,7 +126,7 @@ export class Statistics {
 
   /** Returns the clicks over time. */
   seriesOf(range: DayRange, interval: Interval) {
-    return seriesOf(...this.scope, this.calendar, range, interval)
+    return seriesOf(...this.source, this.calendar, range, interval)
   }
 }
 
@@ -153,7 +153,7 @@ export const homes = {
   space: '/app/spaces/:id',
   tag: '/app/tags/:id',
   link: '/app/links/:id',
-} as const satisfies Record<Subject['scope'], string>
+} as const satisfies Record<Subject['level'], string>
 
 /** The statistics of a link, a domain, a space, a tag or the account, and its name on pages about its clicks. */
 export interface NamedStatistics {
@@ -169,25 +169,25 @@ export interface NamedStatistics {
 export async function requestedStatistics(
   request: PageRequest,
   services: Services,
-  scope: Subject['scope'],
+  level: Subject['level'],
 ): Promise<NamedStatistics> {
   const { storage, shortUrl } = services
   const { account } = request
-  if (scope === 'account') {
-    const statistics = new Statistics(services, request, { scope, id: account }, '/app')
+  if (level === 'account') {
+    const statistics = new Statistics(services, request, { level, id: account }, '/app')
     return { statistics, place: 'overview', name: null, fileName: '' }
   }
-  const id = idParam(request, scope)
-  const place = `${scope}s` as const
-  const statistics = new Statistics(services, request, { scope, id }, `/app/${place}/${id}`)
-  if (scope === 'link') {
-    const { record } = found(await findLink(storage, account, id), scope)
+  const id = idParam(request, level)
+  const place = `${level}s` as const
+  const statistics = new Statistics(services, request, { level, id }, `/app/${place}/${id}`)
+  if (level === 'link') {
+    const { record } = found(await findLink(storage, account, id), level)
     const name = shortUrlText(linkOf(record, shortUrl).short_url)
     return { statistics, place, name, fileName: `${record.alias}-` }
   }
   const name =
-    scope === 'domain'
-      ? found(await domainRecords.find(storage, account, id), scope).record.name_unicode
-      : found(await (scope === 'space' ? spaceRecords : tagRecords).find(storage, account, id), scope).record.name
+    level === 'domain'
+      ? found(await domainRecords.find(storage, account, id), level).record.name_unicode
+      : found(await (level === 'space' ? spaceRecords : tagRecords).find(storage, account, id), level).record.name
   return { statistics, place, name, fileName: `${name}-` }
 }

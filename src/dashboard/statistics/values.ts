@@ -21,8 +21,8 @@ export type GroupName = keyof typeof groups
 
 /** The breakdowns of the account by the groups of its links, and the text for clicks outside of any group. */
 export const groups = {
-  spaces: { scope: 'space', without: 'No space' },
-  domains: { scope: 'domain', without: 'Deleted domains' },
+  spaces: { level: 'space', without: 'No space' },
+  domains: { level: 'domain', without: 'Deleted domains' },
 } as const
 
 export function isGroup(name: BreakdownName): name is GroupName {
