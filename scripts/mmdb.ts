@@ -19,10 +19,10 @@ export interface DatabaseFacts {
  */
 export function encodeDatabase(ranges: readonly AddressRange[], facts: DatabaseFacts): Buffer {
   const { nodes, records } = buildTree(ranges, facts.ipVersion === 4 ? 32n : 128n)
-  const placeOf = placesAfter(nodes.length, records)
+  const describeLocation = placesAfter(nodes.length, records)
   const tree = Buffer.alloc(nodes.length * 6)
   // The root is the node added last, and readers start at node 0.
-  const encoded = (child: number) => (child >= 0 ? nodes.length - 1 - child : (placeOf[-child - 1] as number))
+  const encoded = (child: number) => (child >= 0 ? nodes.length - 1 - child : (describeLocation[-child - 1] as number))
   for (const [at, [left, right]] of nodes.toReversed().entries()) {
     tree.writeUIntBE(encoded(left), at * 6, 3)
     tree.writeUIntBE(encoded(right), at * 6 + 3, 3)

@@ -194,9 +194,9 @@ export function referenceConflict(): Failure {
 export class StartupFailure extends Error {}
 
 /** A command needs a database that does not exist yet. */
-export function noDatabaseAt(place: string): StartupFailure {
+export function noDatabaseAt(location: string): StartupFailure {
   return new StartupFailure(
-    `There is no Waymark database at ${place}. Check DATABASE_URL, or start the server once to create it.`,
+    `There is no Waymark database at ${location}. Check DATABASE_URL, or start the server once to create it.`,
   )
 }
 

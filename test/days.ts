@@ -63,7 +63,7 @@ export async function addClicks(db: Db, link: number, day: number, facts: DayFac
   await db.write(async (tx) => {
     const own = (await lockTotalsOfAnyAccount(tx, [link])).get(link)
     assert.ok(own)
-    const places = await lockAccounts(tx, [own.account_id])
+    const cursors = await lockAccounts(tx, [own.account_id])
     const people = peopleOf(facts)
     const days = new Days(tx)
     const [ofLink] = (await days.read([{ account: own.account_id, level: clickLevels.link, day, id: link }])) as [Day]
@@ -71,7 +71,7 @@ export async function addClicks(db: Db, link: number, day: number, facts: DayFac
     addDay(ofLink.facts, facts)
     const share = shareOf(facts, link)
     for (const group of await days.read(groupKeys(own, ofLink))) addDay(group.facts, share)
-    await days.save(places, new Map([[link, own]]))
+    await days.save(cursors, new Map([[link, own]]))
     own.clicks += people
     own.bots += sumOf(facts, 'bots')
     own.previews += sumOf(facts, 'previews')

@@ -222,12 +222,12 @@ async function saltsOf(tx: Db, all: readonly number[]): Promise<ReadonlyMap<numb
 async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
   const links = linkDaysOf(clicks)
   const totals = new Map(links.map(({ link }) => [link.link_id, link]))
-  const places = await lockAccounts(
+  const cursors = await lockAccounts(
     tx,
     [...totals.values()].map(({ account_id }) => account_id),
   )
   const groups = new Map<string, GroupDay>()
-  const save = (days: Days) => days.save(places, totals)
+  const save = (days: Days) => days.save(cursors, totals)
   await changeDays(tx, save, links, (day, { link, clicks: own }) => {
     if (day.facts.hours.size === 0) Object.assign(day, { domain: link.domain_id, space: link.space_id })
     const facts = emptyDay()

@@ -289,7 +289,7 @@ interface Move {
 /** Moves a link's clicks between groups, and its days to its domain and space, or deletes them. Returns these days. */
 async function regroup(tx: Db, totals: LinkTotals, moves: readonly Move[]): Promise<DayFacts[]> {
   const { account_id: account, link_id: id } = totals
-  const places = await lockAccounts(tx, [account])
+  const cursors = await lockAccounts(tx, [account])
   const days = new Days(tx)
   const own = await days.read(moves.map(({ day }): DayKey => ({ account, level: clickLevels.link, day, id })))
   const moved = own.map(({ facts }) => facts)
@@ -301,6 +301,6 @@ async function regroup(tx: Db, totals: LinkTotals, moves: readonly Move[]): Prom
     if (to === 'nowhere') day.facts = emptyDay()
     else for (const { facts } of await days.read(to)) addDay(facts, share)
   }
-  await days.save(places, new Map([[id, totals]]))
+  await days.save(cursors, new Map([[id, totals]]))
   return moved
 }

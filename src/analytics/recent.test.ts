@@ -13,7 +13,7 @@ import { calendarOf, dayMs, hourMs } from './calendar.ts'
 import { peopleOf } from './day.ts'
 import { moveSomeClicks } from './maintenance.ts'
 import { recentDays, skipDaysWithoutClicks, subtractOldDays } from './recent.ts'
-import { isRecent, lockAccounts, type RecentPlaces } from './tables.ts'
+import { isRecent, lockAccounts, type RecentCursors } from './tables.ts'
 import { storeDays } from './transfer-store.ts'
 
 const zones = ['UTC', 'Asia/Kathmandu', 'America/Los_Angeles', 'Pacific/Kiritimati'] as const
@@ -153,12 +153,12 @@ class Run {
     }
   }
 
-  /** Compares all sums with the days after the place of each account. */
+  /** Compares all sums with the days after the cursor of each account. */
   async check(): Promise<void> {
     const { storage } = this.#place
     const accounts = [...new Set(this.#links.map(({ account }) => account))]
-    const places = await storage.write((tx) => lockAccounts(tx, accounts))
-    assert.deepEqual(await sumsOf(storage), await expectedSums(storage, places))
+    const cursors = await storage.write((tx) => lockAccounts(tx, accounts))
+    assert.deepEqual(await sumsOf(storage), await expectedSums(storage, cursors))
   }
 
   /** Finishes the maintenance, and checks that exactly the days of the last 30 days are included. */
@@ -169,8 +169,8 @@ class Run {
     await this.check()
     for (const { account } of this.#domains) {
       const calendar = calendarOf(await findTimeZones(storage, account))
-      const place = (await storage.write((tx) => lockAccounts(tx, [account]))).get(account)
-      assert.ok(place !== undefined && place.day >= calendar.dayOf(this.#now) - recentDays + 1)
+      const cursor = (await storage.write((tx) => lockAccounts(tx, [account]))).get(account)
+      assert.ok(cursor !== undefined && cursor.day >= calendar.dayOf(this.#now) - recentDays + 1)
     }
   }
 }
@@ -194,7 +194,7 @@ async function sumsOf(db: Db): Promise<Sum[]> {
   return all.flatMap(([level, rows]) => rows.map(({ id, clicks }) => ({ level, id, clicks })))
 }
 
-async function expectedSums(db: Db, places: RecentPlaces): Promise<Sum[]> {
+async function expectedSums(db: Db, cursors: RecentCursors): Promise<Sum[]> {
   const days = await keptDays(db)
   const accounts = new Map<string, number>()
   for (const [level, table] of [
@@ -208,7 +208,7 @@ async function expectedSums(db: Db, places: RecentPlaces): Promise<Sum[]> {
   return (await sumsOf(db)).map(({ level, id }) => {
     const account = accounts.get(`${level} ${id}`) as number
     const own = days.filter((day) => day.level === level && day.id === id)
-    const recent = own.filter(({ day }) => isRecent({ account, level: level as 0, day, id }, places))
+    const recent = own.filter(({ day }) => isRecent({ account, level: level as 0, day, id }, cursors))
     return { level, id, clicks: recent.reduce((sum, { facts }) => sum + peopleOf(facts), 0) }
   })
 }

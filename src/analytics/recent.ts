@@ -1,7 +1,7 @@
 /**
  * Human clicks in the last 30 days: the columns `clicks_30d`, by which lists are sorted. They are sums of stored days, and
  * change in the transactions that change these days. When a day ends in an account's time zone, the oldest day is
- * subtracted, some records at a time. An account's place says how far that is: days after it are included.
+ * subtracted, some records at a time. An account's cursor says how far that is: days after it are included.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type Db, parts, type Storage } from '../storage/port.ts'
@@ -16,7 +16,7 @@ import {
   type LinkTotals,
   lockAccounts,
   lockTotals,
-  type Place,
+  type RecentCursor,
   saveTotals,
 } from './tables.ts'
 
@@ -46,7 +46,7 @@ export function accountsDue({ nowMs, daysBefore }: RecentBounds) {
 interface DueAccount {
   readonly account: number
   readonly time_zones: string
-  readonly place: Place
+  readonly cursor: RecentCursor
   /** The first day to include. */
   readonly firstDay: number
   /** The next day with clicks to subtract. */
@@ -63,7 +63,7 @@ async function findDueAccount(db: Db, bounds: RecentBounds, after: number): Prom
   const today = calendarOf(time_zones).dayOf(bounds.nowMs)
   const firstDay = Math.max(today - recentDays + 1, bounds.daysBefore)
   const oldDay = await nextDayWithClicks(db, account, day, firstDay)
-  return { account, time_zones, place: { day, level, id }, firstDay, oldDay }
+  return { account, time_zones, cursor: { day, level, id }, firstDay, oldDay }
 }
 
 /** Returns the account's first day with clicks from `from` on and before `until`. */
@@ -96,30 +96,30 @@ export async function skipDaysWithoutClicks(db: Db, bounds: RecentBounds): Promi
 export async function subtractOldDays(tx: Db, bounds: RecentBounds, batchSize = maxBatch): Promise<boolean> {
   const due = await findDueAccount(tx, bounds, -1)
   if (due === undefined) return false
-  const { place, oldDay } = due
+  const { cursor, oldDay } = due
   if (oldDay === undefined) await finish(tx, due, bounds.nowMs)
-  else await subtractSome(tx, due, oldDay === place.day ? place : startOf(oldDay), batchSize)
+  else await subtractSome(tx, due, oldDay === cursor.day ? cursor : startOf(oldDay), batchSize)
   return true
 }
 
-/** Returns the place before all records of a day. */
-function startOf(day: number): Place {
+/** Returns the cursor before all records of a day. */
+function startOf(day: number): RecentCursor {
   return { day, level: clickLevels.link, id: 0 }
 }
 
-/** Moves the place of an account without days to subtract. It is due again when its next day starts. */
+/** Moves the cursor of an account without days to subtract. It is due again when its next day starts. */
 async function finish(db: Db, due: DueAccount, nowMs: number): Promise<void> {
-  const place = due.firstDay > due.place.day ? startOf(due.firstDay) : due.place
-  const nextMs = calendarOf(due.time_zones).startOf(place.day + recentDays)
+  const cursor = due.firstDay > due.cursor.day ? startOf(due.firstDay) : due.cursor
+  const nextMs = calendarOf(due.time_zones).startOf(cursor.day + recentDays)
   // After a change to a zone in the west, a day that has started is there again.
-  await move(db, due, place, nextMs > nowMs ? nextMs : nowMs + hourMs / 4)
+  await move(db, due, cursor, nextMs > nowMs ? nextMs : nowMs + hourMs / 4)
 }
 
-/** Subtracts a day from the next records after a place of that day, unless another process has done that. */
+/** Subtracts a day from the next records after a cursor of that day, unless another process has done that. */
 async function subtractSome(
   tx: Db,
   due: DueAccount,
-  { day, level, id: last }: Place,
+  { day, level, id: last }: RecentCursor,
   batchSize: number,
 ): Promise<void> {
   const { account } = due
@@ -131,8 +131,8 @@ async function subtractSome(
   // Links are locked before their account.
   const links =
     level === clickLevels.link ? await lockTotals(tx, account, (await peopleOn(tx, level, day, ids)).keys()) : undefined
-  const place = (await lockAccounts(tx, [account])).get(account)
-  if (place === undefined || !isDeepStrictEqual(place, due.place)) return
+  const cursor = (await lockAccounts(tx, [account])).get(account)
+  if (cursor === undefined || !isDeepStrictEqual(cursor, due.cursor)) return
   const people = await peopleOn(tx, level as ClickLevel, day, ids)
   if (links === undefined) await addToRecent(tx, level as 1 | 2, new Map(people.entries().map(([id, n]) => [id, -n])))
   // A link was deleted, or an import has stored its day. The next attempt locks the right links.
@@ -161,8 +161,13 @@ async function peopleOn(tx: Db, level: ClickLevel, day: number, ids: readonly nu
   return people
 }
 
-/** Moves the place of an account, unless that or the time zone has changed. It is due again at `untilMs`. */
-async function move(db: Db, { account, time_zones, place }: DueAccount, to: Place, untilMs?: number): Promise<void> {
+/** Moves the cursor of an account, unless that or the time zone has changed. It is due again at `untilMs`. */
+async function move(
+  db: Db,
+  { account, time_zones, cursor }: DueAccount,
+  to: RecentCursor,
+  untilMs?: number,
+): Promise<void> {
   const until = untilMs === undefined ? {} : { recent_until_ms: untilMs }
   await db.execute(
     query
@@ -170,9 +175,9 @@ async function move(db: Db, { account, time_zones, place }: DueAccount, to: Plac
       .set({ recent_day: to.day, recent_scope: to.level, recent_id: to.id, ...until })
       .where('id', '=', account)
       .where('time_zones', '=', time_zones)
-      .where('recent_day', '=', place.day)
-      .where('recent_scope', '=', place.level)
-      .where('recent_id', '=', place.id),
+      .where('recent_day', '=', cursor.day)
+      .where('recent_scope', '=', cursor.level)
+      .where('recent_id', '=', cursor.id),
   )
 }
 
@@ -239,10 +244,10 @@ export function clicksByTag(account: number, tags?: readonly number[]) {
 
 /** Recounts the recent clicks of a restored record, because days may have ended while it was deleted. */
 export async function recountRecent(tx: Db, account: number, level: 0 | 1 | 2, id: number): Promise<void> {
-  const places = await lockAccounts(tx, [account])
+  const cursors = await lockAccounts(tx, [account])
   let sum = 0
   for (const day of await daysOfLevel(tx, level)) {
-    if (!isRecent({ account, level, day, id }, places)) continue
+    if (!isRecent({ account, level, day, id }, cursors)) continue
     sum += (await peopleOn(tx, level, day, [id])).get(id) ?? 0
   }
   const set =

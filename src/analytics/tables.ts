@@ -115,37 +115,37 @@ export async function makeStatusDue(tx: Db, links: readonly number[]): Promise<v
   }
 }
 
-/** A place in an account's days, which are sorted by day, level and id. */
-export interface Place {
+/** A position in an account's days, which are sorted by day, level and id. */
+export interface RecentCursor {
   readonly day: number
   readonly level: number
   readonly id: number
 }
 
-/** By account, the place after which days are included in the clicks of the last 30 days: see `recent.ts`. */
-export type RecentPlaces = ReadonlyMap<number, Place>
+/** By account, the cursor after which days are included in the clicks of the last 30 days: see `recent.ts`. */
+export type RecentCursors = ReadonlyMap<number, RecentCursor>
 
 /** Locks all days of accounts. */
-export async function lockAccounts(tx: Db, ids: Iterable<number>): Promise<RecentPlaces> {
-  const places = new Map<number, Place>()
+export async function lockAccounts(tx: Db, ids: Iterable<number>): Promise<RecentCursors> {
+  const cursors = new Map<number, RecentCursor>()
   for (const some of parts([...new Set(ids)].sort((a, b) => a - b))) {
     const accounts = query
       .selectFrom('accounts')
       .select(['id as account', 'recent_day as day', 'recent_scope as level', 'recent_id as id'])
       .where('id', 'in', some)
-    for (const { account, ...place } of await tx.execute(accounts.orderBy('id').forNoKeyUpdate())) {
-      places.set(account, place)
+    for (const { account, ...cursor } of await tx.execute(accounts.orderBy('id').forNoKeyUpdate())) {
+      cursors.set(account, cursor)
     }
   }
-  return places
+  return cursors
 }
 
 /** Returns whether the clicks of the last 30 days include the day. */
-export function isRecent({ account, day, level, id }: DayKey, places: RecentPlaces): boolean {
-  const place = places.get(account)
-  if (place === undefined) return false
-  if (day !== place.day) return day > place.day
-  return level > place.level || (level === place.level && id > place.id)
+export function isRecent({ account, day, level, id }: DayKey, cursors: RecentCursors): boolean {
+  const cursor = cursors.get(account)
+  if (cursor === undefined) return false
+  if (day !== cursor.day) return day > cursor.day
+  return level > cursor.level || (level === cursor.level && id > cursor.id)
 }
 
 /** The tables for recent clicks on domains and spaces. */
@@ -192,9 +192,9 @@ export class Days {
    * Stores all days. Deletes the empty ones. Adds the differences to the recent clicks on domains and spaces, and on
    * `links`, which the caller stores.
    */
-  async save(places: RecentPlaces, links: Pick<ReadonlyMap<number, LinkTotals>, 'get'>): Promise<void> {
+  async save(cursors: RecentCursors, links: Pick<ReadonlyMap<number, LinkTotals>, 'get'>): Promise<void> {
     const days = [...this.#days.values()]
-    await this.#addToRecent(days, places, links)
+    await this.#addToRecent(days, cursors, links)
     for (const some of parts(
       days.filter(({ facts }) => facts.hours.size > 0),
       storedTogether,
@@ -213,12 +213,12 @@ export class Days {
 
   async #addToRecent(
     days: readonly Day[],
-    places: RecentPlaces,
+    cursors: RecentCursors,
     links: Pick<ReadonlyMap<number, LinkTotals>, 'get'>,
   ): Promise<void> {
     const groups = { [clickLevels.domain]: new Map<number, number>(), [clickLevels.space]: new Map<number, number>() }
     for (const day of days) {
-      if (day.level === clickLevels.account || !isRecent(day, places)) continue
+      if (day.level === clickLevels.account || !isRecent(day, cursors)) continue
       const change = peopleOf(day.facts) - (this.#people.get(nameOf(day)) ?? 0)
       if (change === 0) continue
       if (day.level === clickLevels.link) {

@@ -101,7 +101,7 @@ export type DayStored = 'stored' | 'known' | 'other' | 'gone'
 export async function storeDays(tx: Db, account: number, days: readonly LinkDay[]): Promise<DayStored[]> {
   const ids = days.map(({ link }) => link)
   const links = await lockTotals(tx, account, ids)
-  const places = await lockAccounts(tx, [account])
+  const cursors = await lockAccounts(tx, [account])
   const before = await new Days(tx).read(days.map((day) => keyOf(account, day)))
   const added = new Days(tx)
   const sums = new Sums()
@@ -119,7 +119,7 @@ export async function storeDays(tx: Db, account: number, days: readonly LinkDay[
       outcomes.push('stored')
     }
   }
-  await added.save(places, links)
+  await added.save(cursors, links)
   await raise(tx, links, sums)
   return outcomes
 }

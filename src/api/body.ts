@@ -146,7 +146,7 @@ class JsonReader {
   readonly #text: string
   readonly #open: Container[] = []
   #at = 0
-  /** The place of the last token. */
+  /** The position of the last token. */
   #last = 0
 
   constructor(text: string) {

@@ -24,7 +24,7 @@ export function renderManualPage(name: string, scheme: Scheme): string {
       html`<li><a href="/docs/${page}"${page === name ? html` aria-current="page"` : null}>${label}</a></li>`,
   )
   const body = html`${skipLink}
-${navigationRail({ label: 'Documentation', places: placesFor(name), more: html`<div class="contents"><p>Pages</p><ul class="items">${items}</ul></div>` })}
+${navigationRail({ label: 'Documentation', sections: sectionsFor(name), more: html`<div class="contents"><p>Pages</p><ul class="items">${items}</ul></div>` })}
 <main class="sheet" id="main" tabindex="-1">
 <header class="head"><h1>${title}</h1></header>
 <section>${content}</section>
@@ -32,7 +32,7 @@ ${navigationRail({ label: 'Documentation', places: placesFor(name), more: html`<
   return renderDocument({ title, scheme, head: stylesheet(), className: 'framed reference', body }).text
 }
 
-function placesFor(name: string): Html[] {
+function sectionsFor(name: string): Html[] {
   return [
     navigationLink('overview', 'Dashboard', '/app'),
     navigationLink('docs', 'Contents', `/docs/${contents}`, name === contents),

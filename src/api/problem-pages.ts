@@ -39,7 +39,7 @@ function pageOf(code: ErrorCode, scheme: Scheme): string {
   const body = html`${skipLink}
 ${navigationRail({
   label: 'Error codes',
-  places,
+  sections,
   more: html`<div class="contents"><p>Error codes</p>
 <ul class="items">${codes.map((each) => html`<li><a href="/problems/${each}"${each === code ? html` aria-current="page"` : null}>${failures[each].title}</a></li>`)}</ul></div>`,
 })}
@@ -54,7 +54,7 @@ ${code === 'validation_failed' ? violationTable() : null}
   return renderDocument({ title, scheme, head: stylesheet(), className: 'framed reference', body }).text
 }
 
-const places = [
+const sections = [
   navigationLink('overview', 'Dashboard', '/app'),
   navigationLink('docs', 'Guide', '/docs#guide'),
   navigationLink('operations', 'Operations', '/docs#operations'),

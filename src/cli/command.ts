@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { distance } from 'fastest-levenshtein'
 import { readStorageLocation } from '../config/config.ts'
 import { noDatabaseAt } from '../errors.ts'
-import { isDatabaseFile, isThere, openStorage, placeOf } from '../storage/open.ts'
+import { describeLocation, isDatabaseFile, isThere, openStorage } from '../storage/open.ts'
 import type { Storage, StorageLocation } from '../storage/port.ts'
 import { type Argument, WrongUse } from './arguments.ts'
 
@@ -89,7 +89,7 @@ export function recordCommand<const A extends Arguments>(
   const run = async (values: Values<A>, terminal: Terminal) => {
     const [, file] = Object.entries<unknown>(values).find(([name]) => known[name]?.isFile) ?? []
     const location = locationFor(file as string | undefined)
-    if (!(createsDatabase || (await isThere(location)))) throw noDatabaseAt(placeOf(location))
+    if (!(createsDatabase || (await isThere(location)))) throw noDatabaseAt(describeLocation(location))
     const storage = await openStorage(location)
     try {
       return await declared.run(storage, values, terminal)

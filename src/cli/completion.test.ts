@@ -34,8 +34,8 @@ test('completes every option of the help in zsh and fish, with its description i
   const [zsh, fish] = [await say('completion zsh'), await say('completion fish')]
   assert.match(zsh, /^ {4}' tags merge'\) list='--help --into --yes --json --account' ;;$/m)
   assert.match(zsh, /\ncompdef _waymark waymark$/)
-  const place = `complete -c waymark -n 'test "$(__waymark_place)" = " links`
-  assert.ok(fish.includes(`${place} export"' -l format -x -a 'csv jsonl' -d 'the format: `), fish)
-  assert.ok(fish.includes(`${place} export"' -F\n`))
-  assert.ok(fish.includes(`${place} update"' -l forward-query -x -a 'true false' -d 'if true, the visitor\\'s query `))
+  const state = `complete -c waymark -n 'test "$(__waymark_state)" = " links`
+  assert.ok(fish.includes(`${state} export"' -l format -x -a 'csv jsonl' -d 'the format: `), fish)
+  assert.ok(fish.includes(`${state} export"' -F\n`))
+  assert.ok(fish.includes(`${state} update"' -l forward-query -x -a 'true false' -d 'if true, the visitor\\'s query `))
 })

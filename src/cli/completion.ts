@@ -16,7 +16,7 @@ export function completionCommand(commands: () => Commands): Command {
   ~/.bashrc                    source <(waymark completion bash)
   ~/.zshrc, after compinit     source <(waymark completion zsh)
   ~/.config/fish/config.fish   waymark completion fish | source`,
-    run: async ({ operand: shell }) => scripts[shell](placesOf(commands())),
+    run: async ({ operand: shell }) => scripts[shell](statesOf(commands())),
   })
 }
 
@@ -24,7 +24,7 @@ export function completionCommand(commands: () => Commands): Command {
  * Returns the completions after the first words of a command line. `path` has the words that name a command or a group, each
  * with a space before it, such as ` links create`.
  */
-function placesOf(commands: Commands) {
+function statesOf(commands: Commands) {
   const names = Object.keys(commands)
   const paths = [...new Set(names.flatMap((name) => ['', ` ${name.replace(/ .*/, '')}`, ` ${name}`]))]
   return paths.map((path) => {
@@ -36,7 +36,7 @@ function placesOf(commands: Commands) {
   })
 }
 
-type Place = ReturnType<typeof placesOf>[number]
+type State = ReturnType<typeof statesOf>[number]
 
 /** Returns the values that an argument may have; empty if it may have others. */
 function valuesOf(argument: Argument<unknown> | undefined): readonly string[] {
@@ -44,45 +44,45 @@ function valuesOf(argument: Argument<unknown> | undefined): readonly string[] {
 }
 
 /** Returns a function that sets `list` and `files` to the completions after its arguments, for bash and zsh. */
-function listFunction(places: readonly Place[]): string {
-  const values = places.flatMap(({ path, options }) =>
+function listFunction(states: readonly State[]): string {
+  const values = states.flatMap(({ path, options }) =>
     options
       .filter(([, { placeholder }]) => placeholder !== '')
       .map(([name, argument]) => `    '${path} --${name}') ${assignment(valuesOf(argument), argument)}; return ;;`),
   )
-  const words = places.map(({ path, words, operand, options }) => {
+  const words = states.map(({ path, words, operand, options }) => {
     const flags = ['--help', ...options.map(([name]) => `--${name}`)]
     return `    '${path}') ${assignment([...words, ...flags], operand)} ;;`
   })
   return `_waymark_list() {
-  local word place=
+  local word state=
   for word in "$@"; do
-    case "$place $word" in
+    case "$state $word" in
       ' help') ;;
-      ${pathsOf(places).join('|')}) place="$place $word" ;;
+      ${pathsOf(states).join('|')}) state="$state $word" ;;
       *) break ;;
     esac
   done
-  case "$place $previous" in
+  case "$state $previous" in
 ${values.join('\n')}
   esac
-  case "$place" in
+  case "$state" in
 ${words.join('\n')}
   esac
 }
 `
 }
 
-function pathsOf(places: readonly Place[]): string[] {
-  return places.flatMap(({ path }) => (path === '' ? [] : [`'${path}'`]))
+function pathsOf(states: readonly State[]): string[] {
+  return states.flatMap(({ path }) => (path === '' ? [] : [`'${path}'`]))
 }
 
 function assignment(words: readonly string[], argument: Argument<unknown> | undefined): string {
   return `list='${words.join(' ')}'${argument?.isFile ? ' files=1' : ''}`
 }
 
-const scripts: Readonly<Record<(typeof shells)[number], (places: readonly Place[]) => string>> = {
-  bash: (places) => `${listFunction(places)}
+const scripts: Readonly<Record<(typeof shells)[number], (states: readonly State[]) => string>> = {
+  bash: (states) => `${listFunction(states)}
 _waymark() {
   local list= files= current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
   _waymark_list "\${COMP_WORDS[@]:1:COMP_CWORD-1}"
@@ -95,7 +95,7 @@ _waymark() {
 }
 complete -F _waymark waymark`,
 
-  zsh: (places) => `${listFunction(places)}
+  zsh: (states) => `${listFunction(states)}
 _waymark() {
   local list= files= previous="$words[CURRENT-1]"
   _waymark_list "\${(@)words[2,CURRENT-1]}"
@@ -107,25 +107,25 @@ _waymark() {
 }
 compdef _waymark waymark`,
 
-  fish: (places) => `function __waymark_place
-    set -l place ''
+  fish: (states) => `function __waymark_state
+    set -l state ''
     for word in (commandline -opc)[2..]
-        switch "$place $word"
+        switch "$state $word"
             case ' help'
-            case ${pathsOf(places).join(' ')}
-                set place "$place $word"
+            case ${pathsOf(states).join(' ')}
+                set state "$state $word"
             case '*'
                 break
         end
     end
-    echo "$place"
+    echo "$state"
 end
 complete -c waymark -f
-${places.flatMap(fishLines).join('\n')}`,
+${states.flatMap(fishLines).join('\n')}`,
 }
 
-function fishLines({ path, words, operand, options }: Place): string[] {
-  const line = `complete -c waymark -n 'test "$(__waymark_place)" = "${path}"'`
+function fishLines({ path, words, operand, options }: State): string[] {
+  const line = `complete -c waymark -n 'test "$(__waymark_state)" = "${path}"'`
   return [
     ...(words.length === 0 ? [] : [`${line} -a '${words.join(' ')}'`]),
     ...(operand?.isFile ? [`${line} -F`] : []),

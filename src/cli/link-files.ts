@@ -57,9 +57,9 @@ export const linkFileCommands = {
     ),
     run: async (db, { operand: file, domain, space, account, ...options }, terminal) => {
       const shortUrl = await ownShortUrls(db)
-      const place = await withIds(db, account, { domain_id: domain, space_id: space })
+      const ids = await withIds(db, account, { domain_id: domain, space_id: space })
       const parsed = await parse(db, account, await readBytes(file, terminal), options['skip-unknown'])
-      const defaults = { account, domain_id: place.domain_id, space_id: place.space_id }
+      const defaults = { account, domain_id: ids.domain_id, space_id: ids.space_id }
       const all = await checkRows(parsed, defaults, {
         storage: db,
         rules: linkActions(db, shortUrl).rules,
@@ -180,8 +180,8 @@ async function store(db: Storage, account: number, ready: readonly ReadyRow[], s
         if (!(error instanceof Failure)) throw error
         const row = some[error.facts.row ?? -1]?.row.number
         const last = stored.length === 0 ? 'No link was' : `The links up to row ${stored.at(-1)?.row} were`
-        const place = row === undefined ? '' : `Row ${row}: `
-        throw new StartupFailure(`${place}${error.message} ${last} created. Import the other rows again.`)
+        const prefix = row === undefined ? '' : `Row ${row}: `
+        throw new StartupFailure(`${prefix}${error.message} ${last} created. Import the other rows again.`)
       })
       stored.push(...links().map((link, n) => ({ row: (some[n] as ReadyRow).row.number, ...link })))
     }

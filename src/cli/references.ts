@@ -113,8 +113,8 @@ export async function chooseLink(db: Db, account: number, alias: string, domain:
     throw new WrongUse(`Several domains have a link with the alias ${alias}. Choose one with --domain: ${domains}.`)
   }
   if (link !== undefined) return link
-  const place = domain === undefined ? '' : ` on ${domain.trim()}`
-  throw new StartupFailure(`No link${place} has the alias ${alias}. To see all links, run "${program} links list".`)
+  const where = domain === undefined ? '' : ` on ${domain.trim()}`
+  throw new StartupFailure(`No link${where} has the alias ${alias}. To see all links, run "${program} links list".`)
 }
 
 function formatSome(names: readonly string[]): string {

@@ -67,7 +67,7 @@ function addAboutPage(pages: Pages): void {
   pages.get('/app/about', async ({ session }) => ({
     title: 'About',
     heading: 'About Waymark',
-    place: 'about',
+    section: 'about',
     body: html`<dl class="facts">
 <dt>Version</dt><dd>${version}</dd>
 <dt>Account</dt><dd><bdi>${session.account.name}</bdi> <span class="muted">(ID ${session.account.id})</span></dd>

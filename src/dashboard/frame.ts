@@ -29,7 +29,7 @@ export interface FrameContent {
   readonly heading?: Part
   /** A line under the heading. */
   readonly subtitle?: Part
-  readonly place: Place
+  readonly section: Section
   /** The primary action, to the right of the heading. */
   readonly action?: Html
   readonly body: Part
@@ -46,10 +46,10 @@ interface FramedDocument extends FrameContent {
 }
 
 /** The section of the navigation that a page belongs to. */
-export type Place = keyof typeof contentPlaces | keyof typeof otherPlaces | 'sessions'
+export type Section = keyof typeof contentSections | keyof typeof otherSections | 'sessions'
 
 /** Phones show the first four as a bar. */
-const contentPlaces = {
+const contentSections = {
   overview: ['Overview', '/app'],
   links: ['Links', '/app/links'],
   tags: ['Tags', '/app/tags'],
@@ -57,7 +57,7 @@ const contentPlaces = {
   domains: ['Domains', '/app/domains'],
 } as const
 
-const otherPlaces = {
+const otherSections = {
   keys: ['API keys', '/app/keys'],
   account: ['Account', '/app/account'],
   docs: ['Docs', '/docs/dashboard'],
@@ -93,27 +93,27 @@ const head = html`<meta name="robots" content="noindex">
 <script type="module" src="${assetFolder}/app.js"></script>`
 
 function navigation(page: FramedDocument): Html {
-  const linksTo = (places: typeof contentPlaces | typeof otherPlaces) =>
-    Object.entries(places).map(([name, [label, href]]) =>
-      navigationLink(name as IconName, label, href, name === page.place),
+  const linksTo = (sections: typeof contentSections | typeof otherSections) =>
+    Object.entries(sections).map(([name, [label, href]]) =>
+      navigationLink(name as IconName, label, href, name === page.section),
     )
-  const content = linksTo(contentPlaces)
+  const content = linksTo(contentSections)
   return navigationRail({
     label: 'Main',
-    places: content.slice(0, 4),
+    sections: content.slice(0, 4),
     more: html`<ul class="continued">${content.slice(4)}</ul>
-<ul class="others">${linksTo(otherPlaces)}</ul>
+<ul class="others">${linksTo(otherSections)}</ul>
 ${personMenu(page)}`,
   })
 }
 
-/** Renders the menu at the foot of the navigation. On phones, it is a part of the menu with other places. */
-function personMenu({ place, person, account, scheme, path }: FramedDocument): Html {
+/** Renders the menu at the foot of the navigation. On phones, it is a part of the menu with other sections. */
+function personMenu({ section, person, account, scheme, path }: FramedDocument): Html {
   const accountName =
     person === account ? null : html`<p class="muted small"><bdi>${person}</bdi> in <bdi>${account}</bdi></p>`
   return html`<div class="person"><button type="button" class="button bare-icon" popovertarget="person">${icon('person')}<bdi>${person}</bdi><span class="hidden-text">: menu</span></button>
 <div class="menu" id="person" popover>${accountName}<ul class="items">
-${navigationLink('sessions', 'Sessions', '/app/sessions', place === 'sessions')}
+${navigationLink('sessions', 'Sessions', '/app/sessions', section === 'sessions')}
 <li class="needs-script"><button type="button" popovertarget="person" popovertargetaction="hide" data-keys>${icon('keyboard')}Keyboard shortcuts</button></li>
 <li>${schemeForm(scheme, path)}</li>
 <li><form method="post" action="/app/sign-out"><button>${icon('leave')}Sign out</button></form></li></ul></div></div>`
@@ -187,12 +187,12 @@ export function failureContent(failure: Failure, { method, target }: Exchange, n
   const { status } = failures[failure.code]
   if (status >= 500) return null
   const [, , name] = target.split(/[/?]/)
-  const place: Place = lists.find((list) => list === name) ?? 'overview'
-  const href = place === 'links' ? linkListReturnPath(next) : place === 'overview' ? '/app' : `/app/${place}`
-  const back = linkButton({ label: place === 'overview' ? 'Go to the overview' : `Go to ${place}`, href })
+  const section: Section = lists.find((list) => list === name) ?? 'overview'
+  const href = section === 'links' ? linkListReturnPath(next) : section === 'overview' ? '/app' : `/app/${section}`
+  const back = linkButton({ label: section === 'overview' ? 'Go to the overview' : `Go to ${section}`, href })
   const { title, sentences } = textFor(failure, method)
   const body = html`${sentences.map((sentence) => html`<p>${sentence}</p>`)}<div class="actions">${back}</div>`
-  return { title, place, body, status }
+  return { title, section, body, status }
 }
 
 const lists = ['links', 'domains', 'spaces', 'tags', 'keys', 'sessions'] as const

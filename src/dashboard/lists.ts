@@ -146,13 +146,13 @@ export function pagination(list: Pagination): Html {
   if (isWhole) return html`<div class="pages">${range}${sizes}</div>`
   const last = totalIsExact ? Math.ceil(total / perPage) : null
   const hasNext = last === null ? rows === perPage : page < last
-  const place = last === null ? `Page ${formatCount(page)}` : `Page ${formatCount(page)} of ${formatCount(last)}`
+  const position = last === null ? `Page ${formatCount(page)}` : `Page ${formatCount(page)} of ${formatCount(last)}`
   const toFirst = step('First page', 'first', page > 1 ? href(1) : null)
   const toPrevious = step('Previous page', 'before', page > 1 ? href(page - 1) : null, 'prev')
   const toNext = step('Next page', 'chevron', hasNext ? href(page + 1) : null, 'next')
   const toLast = last === null ? null : step('Last page', 'last', page < last ? href(last) : null)
   return html`<div class="pages">${range}${sizes}<nav class="actions" aria-label="Pages">
-${toFirst}${toPrevious}<span class="place">${place}</span>${toNext}${toLast}</nav></div>`
+${toFirst}${toPrevious}<span class="position">${position}</span>${toNext}${toLast}</nav></div>`
 }
 
 /** A disabled link stays in place, so that the others do not move. */

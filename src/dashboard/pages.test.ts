@@ -29,10 +29,10 @@ function slowPage({ router, storage }: TestApp) {
     rendering.most = Math.max(rendering.most, rendering.now)
     await promise
     rendering.now -= 1
-    return { title: 'Slow', place: 'overview', body: '' }
+    return { title: 'Slow', section: 'overview', body: '' }
   }
   pages.get('/app/slow', page)
-  pages.post('/app/slow', async () => ({ title: 'Done', place: 'overview', body: '' }))
+  pages.post('/app/slow', async () => ({ title: 'Done', section: 'overview', body: '' }))
   return rendering
 }
 

@@ -62,8 +62,8 @@ export function addRecordForms<Row extends { readonly id: number }>(
   forms: RecordForms<Row>,
 ): void {
   const { what, actions, newPage, editForm, valuesOf = (record) => ({ ...record }), fieldsIn = (form) => form } = forms
-  const place = `${what}s` as const
-  const home = `/app/${place}`
+  const section = `${what}s` as const
+  const home = `/app/${section}`
   const find = async ({ account }: PageRequest, id: number) => found(await actions.find(account, id), what)
 
   pages.get(`${home}/new`, async (request) => newPage(new FormState(await forms.initialValues(request)), request))
@@ -78,7 +78,7 @@ export function addRecordForms<Row extends { readonly id: number }>(
     const id = idParam(request, what)
     const { record, version } = await find(request, id)
     const state = new FormState({ ...valuesOf(record), version })
-    return { ...editPage(`${home}/${id}`, await editForm(record, request), state), place }
+    return { ...editPage(`${home}/${id}`, await editForm(record, request), state), section }
   })
 
   pages.post(`${home}/:id`, async (request) => {
@@ -91,9 +91,9 @@ export function addRecordForms<Row extends { readonly id: number }>(
     const now = await find(request, id)
     const shown = await editForm(now.record, request)
     const state = new FormState({ ...form, version: now.version }, saved.facts.violations)
-    if (saved.code !== conflict) return { ...editPage(path, shown, state), place, status: 422 }
+    if (saved.code !== conflict) return { ...editPage(path, shown, state), section, status: 422 }
     const differences = differencesOf(sent, fieldsIn(valuesOf(now.record)), forms.labels, shown.format)
-    return { ...editPage(path, shown, state, conflictMessage(differences)), place, status: 409 }
+    return { ...editPage(path, shown, state, conflictMessage(differences)), section, status: 409 }
   })
 }
 

@@ -44,17 +44,17 @@ export const skipLink = html`<a class="skip" href="#main">Skip to content</a>`
 
 interface Rail {
   readonly label: string
-  /** Up to four places, which phones show as a bar. */
-  readonly places: Part
+  /** Up to four sections, which phones show as a bar. */
+  readonly sections: Part
   /** The rest of the column, which phones show as a menu. */
   readonly more: Part
 }
 
 /** Renders the navigation column. */
-export function navigationRail({ label, places, more }: Rail): Html {
+export function navigationRail({ label, sections, more }: Rail): Html {
   return html`<nav class="rail" aria-label="${label}">
 ${brand}
-<ul class="places">${places}</ul>
+<ul class="sections">${sections}</ul>
 <button type="button" class="button plain more-button" popovertarget="more">${icon('bars')}Menu</button>
 <div class="more" id="more" popover>
 ${more}

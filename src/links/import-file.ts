@@ -284,7 +284,7 @@ export function isReady(row: CheckedRow): row is ReadyRow {
 }
 
 /** The account, and the values of rows without a domain or a space. */
-interface ImportPlace {
+interface ImportDefaults {
   readonly account: number
   readonly domain_id: unknown
   readonly space_id: unknown
@@ -293,7 +293,7 @@ interface ImportPlace {
 /** Checks the rows of a file as `checkNewLinks` does. A domain or a space may have a name instead of an id. */
 export async function checkRows(
   { columns, rows }: Pick<ImportFile, 'columns' | 'rows'>,
-  { account, domain_id, space_id }: ImportPlace,
+  { account, domain_id, space_id }: ImportDefaults,
   { storage, rules, completeUrl }: Pick<Writing, 'completeUrl'> & { readonly storage: Db; readonly rules: LinkRules },
 ): Promise<CheckedRow[]> {
   const timeZone = currentTimeZone(parseTimeZones(await findTimeZones(storage, account)))

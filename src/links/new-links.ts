@@ -47,7 +47,7 @@ async function checkNewLink(db: Db, account: number, fields: Fields, rules: Link
   }
 }
 
-/** Returns a violation for each alias that a stored link or an earlier new link on the domain has, by its place. */
+/** Returns a violation for each alias that a stored link or an earlier new link on the domain has, by its index. */
 async function aliasViolations(
   db: Db,
   account: number,

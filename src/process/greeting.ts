@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import type { Logger } from 'pino'
-import { placeOf } from '../storage/open.ts'
+import { describeLocation } from '../storage/open.ts'
 import type { StorageLocation } from '../storage/port.ts'
 import { program, version } from '../version.ts'
 import type { Access } from './access.ts'
@@ -27,7 +27,7 @@ interface Greeting {
 export function greeting({ api, redirect, dashboard, storage, access }: Greeting): string {
   const redirectLine = redirect === undefined ? '' : `Short links are served on ${urlsOf(redirect)}\n`
   const banner = `Waymark ${version} is listening on ${urlsOf(api)} (documentation: /docs)
-${redirectLine}Data is stored in ${storage.engine === 'postgres' ? 'PostgreSQL at ' : ''}${placeOf(storage)}
+${redirectLine}Data is stored in ${storage.engine === 'postgres' ? 'PostgreSQL at ' : ''}${describeLocation(storage)}
 `
   const signIn = `Dashboard: ${dashboard}  (sign in with an API key, or run: ${program} login-link)\n`
   if (access === 'none') return `${banner}${signIn}No API key is active. Create one: ${createKey}\n`
@@ -54,7 +54,7 @@ export function startupFields({ api, redirect, ops }: Listeners, storage: Storag
     api: api.boundUrl,
     redirect: redirect?.boundUrl ?? null,
     ops: ops?.boundUrl ?? null,
-    database: `${storage.engine === 'postgres' ? 'postgres://' : 'sqlite:'}${placeOf(storage)}`,
+    database: `${storage.engine === 'postgres' ? 'postgres://' : 'sqlite:'}${describeLocation(storage)}`,
   }
 }
 

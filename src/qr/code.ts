@@ -92,8 +92,8 @@ function shortColor(color: string): string {
 
 function drawLogo(logo: Buffer, side: number, hole: number): string {
   const start = (side - hole) / 2 + logoMargin
-  const place = `x="${start}" y="${start}" width="${hole - 2 * logoMargin}" height="${hole - 2 * logoMargin}"`
-  return `<image ${place} xlink:href="data:image/png;base64,${logo.toString('base64')}"/>`
+  const position = `x="${start}" y="${start}" width="${hole - 2 * logoMargin}" height="${hole - 2 * logoMargin}"`
+  return `<image ${position} xlink:href="data:image/png;base64,${logo.toString('base64')}"/>`
 }
 
 /** Returns an SVG path with one rectangle per run of dark modules. */

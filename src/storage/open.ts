@@ -2,7 +2,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { UseOwnTool } from '../errors.ts'
 import type { MigrationState } from './migrate.ts'
-import { type BatchWriter, placeOfPostgres, type Storage, type StorageLocation } from './port.ts'
+import { type BatchWriter, describePostgres, type Storage, type StorageLocation } from './port.ts'
 import type { BackupOptions } from './sqlite/backup.ts'
 import type { Restored, RestoreOptions } from './sqlite/restore.ts'
 
@@ -65,8 +65,8 @@ function realPath(path: string): string {
 }
 
 /** Returns the location for messages to the operator, with an absolute path. */
-export function placeOf(location: StorageLocation): string {
-  return location.engine === 'sqlite' ? resolve(location.path) : placeOfPostgres(location.url)
+export function describeLocation(location: StorageLocation): string {
+  return location.engine === 'sqlite' ? resolve(location.path) : describePostgres(location.url)
 }
 
 // Loaded on demand, because an engine is a third of the code that a process loads.

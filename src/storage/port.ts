@@ -185,7 +185,7 @@ export interface PostgresLocation {
 }
 
 /** Returns the host and database name of a URL, for messages. */
-export function placeOfPostgres(url: string): string {
+export function describePostgres(url: string): string {
   const { host, pathname } = new URL(url)
   return `${host || 'localhost'}${pathname}`
 }

@@ -38,7 +38,7 @@ export class Series {
 
   /** Adds the hours of a day of the range. */
   add(day: number, hours: Iterable<readonly [hour: number, HourCounts]>): void {
-    for (const [hour, counts] of hours) addCounts(this.#counts[this.#placeOf(day, hour)] as HourCounts, counts)
+    for (const [hour, counts] of hours) addCounts(this.#counts[this.#indexOf(day, hour)] as HourCounts, counts)
   }
 
   /** Returns the number of buckets that have started at a time in Unix milliseconds. */
@@ -60,18 +60,18 @@ export class Series {
     return shownCounts(totals)
   }
 
-  #placeOf(day: number, hour: number): number {
+  #indexOf(day: number, hour: number): number {
     const { from } = this.#range
     if (this.#interval === 'month') return monthOf(day) - monthOf(from)
-    return this.#interval === 'day' ? day - from : placeAmong(this.#starts, timeOfHour(day, hour))
+    return this.#interval === 'day' ? day - from : indexAmong(this.#starts, timeOfHour(day, hour))
   }
 }
 
 /**
- * Returns the place of the last start up to a time, or the first. Imported hours can be of another zone, and even start
+ * Returns the index of the last start up to a time, or the first. Imported hours can be of another zone, and even start
  * before the range. A binary search, because a month has 744 hours and as many starts.
  */
-function placeAmong(starts: readonly number[], ms: number): number {
+function indexAmong(starts: readonly number[], ms: number): number {
   let [low, high] = [0, starts.length - 1]
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)

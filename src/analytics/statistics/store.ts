@@ -188,7 +188,7 @@ export async function* readTagHours(
   range: DayRange,
 ): AsyncGenerator<{ readonly day: number; readonly hours: Iterable<[number, HourCounts]> }> {
   for (const days of await tagDays(storage, account, tag, range)) {
-    const sums = [0, 1, 2, 3].map((place) => sumOf(sql`hour.value ->> ${sql.lit(place)}`).as(`sum${place}`))
+    const sums = [0, 1, 2, 3].map((index) => sumOf(sql`hour.value ->> ${sql.lit(index)}`).as(`sum${index}`))
     const rows = await storage.scan(
       account,
       days
@@ -232,25 +232,27 @@ async function addTagValues<Name extends Dimension>(
   rankings: Record<Name, Ranking>,
 ): Promise<void> {
   const isOfLinks = names[0] === 'links'
-  const places = names.map((name) => sql`select ${sql.lit(dimensions.indexOf(name))} as number`)
-  const entries = isOfLinks ? sql`hours` : sql`breakdowns -> place.number`
+  const chosen = names.map((name) => sql`select ${sql.lit(dimensions.indexOf(name))} as number`)
+  const entries = isOfLinks ? sql`hours` : sql`breakdowns -> dimension.number`
   const key = isOfLinks ? sql.ref('click_days.id') : sql.ref('entry.key')
   const clicks = sumOf(isOfLinks ? sql`entry.value ->> 0` : sql`cast(entry.value as text)`)
   const limit = Math.min(maxStepValues, Math.ceil(maxTagValues / steps.length) * names.length)
   for (const days of steps) {
     const sums = days
-      .innerJoin(sql<{ number: number }>`(${sql.join(places, sql` union all `)})`.as('place'), (join) => join.onTrue())
+      .innerJoin(sql<{ number: number }>`(${sql.join(chosen, sql` union all `)})`.as('dimension'), (join) =>
+        join.onTrue(),
+      )
       .innerJoin(sql`json_each(${entries})`.as('entry'), (join) => join.onTrue())
-      .select(['place.number', key.as('value'), clicks.as('clicks')])
-      .select(sql`sum(${clicks}) over (partition by place.number)`.as('total'))
-      .groupBy(['place.number', key])
+      .select(['dimension.number', key.as('value'), clicks.as('clicks')])
+      .select(sql`sum(${clicks}) over (partition by dimension.number)`.as('total'))
+      .groupBy(['dimension.number', key])
       .having(clicks, '>', 0)
       // The most frequent value of each dimension is first, then the second of each, so that each has its total.
-      .orderBy(sql`row_number() over (partition by place.number order by ${clicks} desc)`)
+      .orderBy(sql`row_number() over (partition by dimension.number order by ${clicks} desc)`)
       .limit(limit)
     const rests = new Map<Name, number>()
-    for (const [place, value, found, total] of await storage.scan(account, sums)) {
-      const name = dimensions[Number(place)] as Name
+    for (const [number, value, found, total] of await storage.scan(account, sums)) {
+      const name = dimensions[Number(number)] as Name
       rankings[name].add(decodeValue(name, String(value)), Number(found))
       rests.set(name, (rests.get(name) ?? Number(total)) - Number(found))
     }

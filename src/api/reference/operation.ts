@@ -17,7 +17,7 @@ import {
   typeOf,
 } from './schema.ts'
 
-/** An operation with its place in the document. */
+/** An operation with its position in the document. */
 export interface DocumentedOperation extends OperationObject {
   readonly document: OpenApi
   readonly method: string
@@ -165,10 +165,10 @@ function exampleValue(parameter: Parameter | undefined): string {
   return String(parameter?.example ?? parameter?.schema.enum?.[0] ?? '')
 }
 
-function inputOf({ name, in: place, schema, required, example }: Parameter, id: string): Html {
-  const attributes = html`id="${id}" name="${name}" data-in="${place}"`
+function inputOf({ name, in: location, schema, required, example }: Parameter, id: string): Html {
+  const attributes = html`id="${id}" name="${name}" data-in="${location}"`
   const control =
-    schema.enum === undefined || place === 'path'
+    schema.enum === undefined || location === 'path'
       ? html`<input ${attributes} value="${String(example ?? '')}" autocomplete="off" spellcheck="false"${required ? html` required` : null}>`
       : html`<select ${attributes}>${required ? null : html`<option></option>`}${schema.enum.map((each) => html`<option>${String(each)}</option>`)}</select>`
   return html`<p class="field"><label for="${id}">${name}</label>${control}</p>`

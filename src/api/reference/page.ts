@@ -24,7 +24,7 @@ function referencePage(document: OpenApi, scheme: Scheme): string {
   const body = html`${skipLink}
 ${navigationRail({
   label: 'API reference',
-  places,
+  sections,
   more: html`<div class="contents">
 ${navGroup('Guide', topics.map(navTopic))}
 ${tags.map(({ name }) => navGroup(name, ofTag(name).map(navOperation)))}
@@ -49,7 +49,7 @@ ${objectsSection(document, operations)}
 const assets = html`${stylesheet()}
 <script type="module" src="/docs/static/reference.js"></script>`
 
-const places = [
+const sections = [
   navigationLink('overview', 'Dashboard', '/app'),
   navigationLink('docs', 'Guide', '#guide'),
   navigationLink('operations', 'Operations', '#operations'),

@@ -47,7 +47,7 @@ export function areaChart(chart: ClicksChart): Html {
     marks: onlyDot(chart, axis),
     legend: legend(chart),
     reading: readingOf(chart),
-    clicksOf: (place) => [(buckets[place] as Bucket).clicks],
+    clicksOf: (index) => [(buckets[index] as Bucket).clicks],
     table: clicksTable(chart),
   })
 }
@@ -70,7 +70,7 @@ function legend({ before, started, currentHour }: ClicksChart): Html | null {
 function lines({ buckets, started, currentHour, before }: ClicksChart, { y }: Axis): Html {
   const clicks = buckets.slice(0, started).map((bucket) => bucket.clicks)
   const over = currentHour === null ? started : started - 1
-  const from = (first: number) => (_: unknown, place: number) => xPosition(first + place, buckets.length)
+  const from = (first: number) => (_: unknown, index: number) => xPosition(first + index, buckets.length)
   const path = (className: string, first: number, figures: readonly (number | null)[]) => {
     const pathOf = line<number | null>(from(first), (figure) => y(figure ?? 0)).defined((figure) => figure !== null)
     return html`<path class="${className}" d="${pathOf(figures)}"/>`
@@ -90,12 +90,12 @@ function onlyDot({ buckets, started }: ClicksChart, axis: Axis): Html | null {
 }
 
 /** Returns a function that describes a bucket: "Wed, Nov 18, 2026: 3 clicks (previous period: 20)". */
-function readingOf(chart: ClicksChart): (place: number) => string {
+function readingOf(chart: ClicksChart): (index: number) => string {
   const before = clicksBefore(chart)
-  return (place) => {
-    const earlier = before?.[place] ?? null
+  return (index) => {
+    const earlier = before?.[index] ?? null
     const compared = earlier === null ? '' : ` (${chart.before?.phrase}: ${formatCount(earlier)})`
-    return `${bucketTitle(chart, place)}: ${quantity((chart.buckets[place] as Bucket).clicks, 'click')}${compared}`
+    return `${bucketTitle(chart, index)}: ${quantity((chart.buckets[index] as Bucket).clicks, 'click')}${compared}`
   }
 }
 
@@ -124,9 +124,9 @@ export function clicksTable(chart: Pick<ClicksChart, 'buckets' | 'before' | 'sta
   const before = clicksBefore(chart)
   return {
     columns: [...Object.values(countLabels), ...(before ? [`Clicks in the ${chart.before?.phrase}`] : [])],
-    figuresOf: (place) => {
-      const bucket = chart.buckets[place] as Bucket
-      return [...names.map((name) => bucket[name]), ...(before ? [before[place] ?? null] : [])]
+    figuresOf: (index) => {
+      const bucket = chart.buckets[index] as Bucket
+      return [...names.map((name) => bucket[name]), ...(before ? [before[index] ?? null] : [])]
     },
   }
 }

@@ -38,14 +38,14 @@ export function lineChart(chart: LineChart): Html {
   const { lines, title } = chart
   const axis = createAxis(lines.flatMap(({ clicks }) => clicks))
   const clicksOf = (bucket: number) => lines.map(({ clicks }) => clicks[bucket] as number)
-  const keys = lines.map(({ label }, place) => html`<span>${lineSample(place)} ${label}</span>`)
+  const keys = lines.map(({ label }, index) => html`<span>${lineSample(index)} ${label}</span>`)
   return renderChart({
     time: chart,
     title,
     summary: summaryOf(chart),
     axis,
-    lines: lines.map((each, place) => path(each, place, chart, axis)),
-    marks: lines.map((each, place) => marks(each, place, chart, axis)),
+    lines: lines.map((each, index) => path(each, index, chart, axis)),
+    marks: lines.map((each, index) => marks(each, index, chart, axis)),
     legend: html`<p class="chart-key" aria-hidden="true">${keys}</p>`,
     reading: (bucket) => readingOf(chart, bucket),
     clicksOf,
@@ -53,28 +53,28 @@ export function lineChart(chart: LineChart): Html {
   })
 }
 
-function path({ clicks }: Line, place: number, { buckets, started }: LineChart, { y }: Axis): Html {
+function path({ clicks }: Line, index: number, { buckets, started }: LineChart, { y }: Axis): Html {
   const d = line<number>((_, bucket) => xPosition(bucket, buckets.length), y)(clicks.slice(0, started))
-  return html`<path class="chart-line line-${place + 1}" d="${d}"/>`
+  return html`<path class="chart-line line-${index + 1}" d="${d}"/>`
 }
 
 /** Renders markers at the labels of the axis and at the end of the line. */
-function marks({ clicks }: Line, place: number, { buckets, started, interval }: LineChart, axis: Axis): Html {
+function marks({ clicks }: Line, index: number, { buckets, started, interval }: LineChart, axis: Axis): Html {
   const labeled = labelIndexes(buckets.length, interval).filter((bucket) => bucket < started)
   const shown = [...new Set([...labeled, started - 1])].filter((bucket) => bucket >= 0)
   return html`${shown.map((bucket) => {
     const [x, y] = [xPercent(bucket, buckets.length), yPixels(axis, clicks[bucket] as number)]
-    return html`<svg class="line-${place + 1}" x="${x}%" y="${y}">${marker(place)}</svg>`
+    return html`<svg class="line-${index + 1}" x="${x}%" y="${y}">${marker(index)}</svg>`
   })}`
 }
 
-function marker(place: number): Html {
-  return html`<path class="chart-marker" d="${symbol(markers[place], 48).digits(1)()}"/>`
+function marker(index: number): Html {
+  return html`<path class="chart-marker" d="${symbol(markers[index], 48).digits(1)()}"/>`
 }
 
 /** Renders the line and the marker of a link, for legends and tables. */
-export function lineSample(place: number): Html {
-  return html`<svg class="line-sample line-${place + 1}" width="32" height="12" aria-hidden="true"><path class="chart-line line-${place + 1}" d="M0,6H32"/><svg x="16" y="6">${marker(place)}</svg></svg>`
+export function lineSample(index: number): Html {
+  return html`<svg class="line-sample line-${index + 1}" width="32" height="12" aria-hidden="true"><path class="chart-line line-${index + 1}" d="M0,6H32"/><svg x="16" y="6">${marker(index)}</svg></svg>`
 }
 
 function readingOf(chart: LineChart, bucket: number): string {

@@ -107,11 +107,11 @@ export function periodQuery({ name, range, comparison }: Period): string {
 }
 
 /** Returns the query that shows a bucket of the period: a day by hour, or a month by day. Hours have no such query. */
-export function bucketQuery(period: Period, place: number): string {
+export function bucketQuery(period: Period, index: number): string {
   const { from, to } = period.range
   if (period.interval === 'day')
-    return periodQuery({ ...period, name: null, range: { from: from + place, to: from + place } })
-  const month = monthOf(from) + place
+    return periodQuery({ ...period, name: null, range: { from: from + index, to: from + index } })
+  const month = monthOf(from) + index
   const range = { from: Math.max(from, firstDayOf(month)), to: Math.min(to, firstDayOf(month + 1) - 1) }
   return periodQuery({ ...period, name: null, range })
 }

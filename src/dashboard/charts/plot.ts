@@ -40,9 +40,9 @@ export interface Chart {
   readonly marks: Part
   readonly legend: Html | null
   /** Describes a bucket. */
-  readonly reading: (place: number) => string
+  readonly reading: (index: number) => string
   /** Returns the clicks of a bucket in each line. */
-  readonly clicksOf: (place: number) => readonly number[]
+  readonly clicksOf: (index: number) => readonly number[]
   readonly table: BucketTable
 }
 
@@ -51,13 +51,13 @@ export interface BucketTable {
   /** The headers of the figures. */
   readonly columns: readonly string[]
   /** Returns the figures of a bucket; null for an empty cell. */
-  readonly figuresOf: (place: number) => readonly (number | null)[]
+  readonly figuresOf: (index: number) => readonly (number | null)[]
 }
 
 /** Renders a chart with its table. `scripts/chart.js` shows the values under the pointer in an `output`. */
 export function renderChart(chart: Chart): Html {
   const { time, title, clicksOf } = chart
-  const isEmpty = time.buckets.every((_, place) => clicksOf(place).every((clicks) => clicks === 0))
+  const isEmpty = time.buckets.every((_, index) => clicksOf(index).every((clicks) => clicks === 0))
   const state = time.started === 0 ? 'This period hasn’t started yet' : isEmpty ? 'No clicks in this period' : null
   return html`<figure class="chart">
 <figcaption class="hidden-text">${title}</figcaption>
@@ -94,10 +94,10 @@ ${pointed}
 
 function timeLabels(time: TimeAxis): Html[] {
   const { length } = time.buckets
-  return labelIndexes(length, time.interval).map((place) => {
-    const x = xPercent(place, length)
+  return labelIndexes(length, time.interval).map((index) => {
+    const x = xPercent(index, length)
     const anchor = x < 5 ? 'start' : x > 95 ? 'end' : 'middle'
-    return html`<text x="${x}%" y="${height - 6}" text-anchor="${anchor}">${axisLabel(time, place)}</text>`
+    return html`<text x="${x}%" y="${height - 6}" text-anchor="${anchor}">${axisLabel(time, index)}</text>`
   })
 }
 
@@ -108,23 +108,23 @@ function timeLabels(time: TimeAxis): Html[] {
 function columns({ time, axis, reading, clicksOf }: Chart): Html[] {
   const { buckets, started } = time
   const width = rounded(plotWidth / Math.max(1, buckets.length - 1))
-  const href = (place: number) => attributes({ 'data-href': time.hrefOf?.(place) ?? null })
-  return Array.from({ length: started }, (_, place) => {
-    const left = Math.max(0, xPosition(place, buckets.length) - width / 2)
-    const right = Math.min(plotWidth, xPosition(place, buckets.length) + width / 2)
-    const ys = clicksOf(place).map((clicks) => yPixels(axis, clicks))
-    return html`<rect class="chart-column" x="${rounded(left)}" width="${rounded(right - left)}" height="${plotHeight}" data-x="${xPercent(place, buckets.length)}%" data-y="${ys.join(' ')}"${href(place)}><title>${reading(place)}</title></rect>`
+  const href = (index: number) => attributes({ 'data-href': time.hrefOf?.(index) ?? null })
+  return Array.from({ length: started }, (_, index) => {
+    const left = Math.max(0, xPosition(index, buckets.length) - width / 2)
+    const right = Math.min(plotWidth, xPosition(index, buckets.length) + width / 2)
+    const ys = clicksOf(index).map((clicks) => yPixels(axis, clicks))
+    return html`<rect class="chart-column" x="${rounded(left)}" width="${rounded(right - left)}" height="${plotHeight}" data-x="${xPercent(index, buckets.length)}%" data-y="${ys.join(' ')}"${href(index)}><title>${reading(index)}</title></rect>`
   })
 }
 
 /** Returns the position in the plot. */
-export function xPosition(place: number, count: number): number {
-  return rounded(count > 1 ? (place / (count - 1)) * plotWidth : plotWidth / 2)
+export function xPosition(index: number, count: number): number {
+  return rounded(count > 1 ? (index / (count - 1)) * plotWidth : plotWidth / 2)
 }
 
 /** Returns the position in percent of the available width. */
-export function xPercent(place: number, count: number): number {
-  return rounded((xPosition(place, count) / plotWidth) * 100)
+export function xPercent(index: number, count: number): number {
+  return rounded((xPosition(index, count) / plotWidth) * 100)
 }
 
 /** Returns the distance from the top of the drawing in pixels. */
@@ -147,7 +147,7 @@ export interface TimeAxis {
   readonly currentHour: number | null
   readonly interval: Interval
   /** Returns the URL of a page about a bucket, if there is one. */
-  readonly hrefOf?: ((place: number) => string) | undefined
+  readonly hrefOf?: ((index: number) => string) | undefined
 }
 
 const utc = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-US', { timeZone: 'UTC', ...options })
@@ -163,11 +163,11 @@ const long = {
 const short = { hour: utc(time), day: utc({ day, month }), month: utc({ month, year }) }
 
 /** Returns the name of a bucket. When clocks go back, two hours have the same name and get their offsets. */
-export function bucketName({ buckets, localStarts, interval }: TimeAxis, place: number): string {
-  const local = localStarts[place] as number
+export function bucketName({ buckets, localStarts, interval }: TimeAxis, index: number): string {
+  const local = localStarts[index] as number
   const name = long[interval].format(local)
   if (localStarts.indexOf(local) === localStarts.lastIndexOf(local)) return name
-  const offset = local - Date.parse((buckets[place] as TimeAxis['buckets'][number]).start_at)
+  const offset = local - Date.parse((buckets[index] as TimeAxis['buckets'][number]).start_at)
   return `${name} (${offsetText(offset / 60_000)})`
 }
 
@@ -179,16 +179,16 @@ function offsetText(minutes: number): string {
 }
 
 /** Returns the name of a bucket, and whether it is still running. */
-export function bucketTitle(axis: TimeAxis, place: number): string {
+export function bucketTitle(axis: TimeAxis, index: number): string {
   const { started, currentHour } = axis
-  const name = bucketName(axis, place)
-  return currentHour !== null && place === started - 1 ? `${name}, so far` : name
+  const name = bucketName(axis, index)
+  return currentHour !== null && index === started - 1 ? `${name}, so far` : name
 }
 
 /** Renders the title of a bucket as a link to its page. */
-function bucketLink(axis: TimeAxis, place: number): Part {
-  const title = bucketTitle(axis, place)
-  return axis.hrefOf === undefined ? title : html`<a href="${axis.hrefOf(place)}">${title}</a>`
+function bucketLink(axis: TimeAxis, index: number): Part {
+  const title = bucketTitle(axis, index)
+  return axis.hrefOf === undefined ? title : html`<a href="${axis.hrefOf(index)}">${title}</a>`
 }
 
 /** Returns "Wed, Nov 18, 2026 to Sun, Nov 22, 2026, so far": all buckets that have started. */
@@ -198,8 +198,8 @@ export function startedRange(axis: TimeAxis): string {
 }
 
 /** Returns the label of a bucket on the axis. Midnight shows the day. */
-function axisLabel({ localStarts, interval }: TimeAxis, place: number): string {
-  const local = localStarts[place] as number
+function axisLabel({ localStarts, interval }: TimeAxis, index: number): string {
+  const local = localStarts[index] as number
   return short[interval === 'hour' && local % dayMs === 0 ? 'day' : interval].format(local)
 }
 
@@ -214,8 +214,8 @@ export function labelIndexes(count: number, interval: Interval): number[] {
   if (interval === 'hour') {
     const days = Math.ceil(count / 24)
     const step = days > 2 ? 24 * Math.ceil(days / 3) : 12 * days
-    const places = Array.from({ length: Math.ceil(count / step) }, (_, n) => n * step)
-    return [...new Set([0, ...places.filter((place) => place <= last - step / 2), last])]
+    const indexes = Array.from({ length: Math.ceil(count / step) }, (_, n) => n * step)
+    return [...new Set([0, ...indexes.filter((index) => index <= last - step / 2), last])]
   }
   const steps = Math.min(3, last)
   return steps === 0 ? [0] : Array.from({ length: steps + 1 }, (_, n) => Math.round((n * last) / steps))
@@ -225,11 +225,11 @@ export function labelIndexes(count: number, interval: Interval): number[] {
 function tableOf({ time, title, table: { columns, figuresOf } }: Chart): Html {
   const row = (name: Part, figures: readonly (number | null)[]) =>
     html`<tr><th scope="row">${name}</th>${figures.map((figure) => html`<td>${figure === null ? null : formatCount(figure)}</td>`)}</tr>`
-  const figures = Array.from({ length: time.started }, (_, place) => figuresOf(place))
+  const figures = Array.from({ length: time.started }, (_, index) => figuresOf(index))
   const totals = columns.map((_, column) => sum(figures.map((all) => all[column] ?? 0)))
   return html`<details class="chart-table"><summary>Show as table</summary><div class="chart-scroll" tabindex="0" role="group" aria-label="${title}"><table>
 <thead><tr>${[axisHeading(time), ...columns].map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
-<tbody>${figures.map((each, place) => row(bucketLink(time, place), each))}</tbody>
+<tbody>${figures.map((each, index) => row(bucketLink(time, index), each))}</tbody>
 <tfoot>${row('Total', totals)}</tfoot>
 </table></div></details>`
 }

@@ -50,5 +50,5 @@ function accountPage(state: FormState, { session }: PageRequest): PageContent {
   })
   const controls = html`${state.withErrors(html`${name}${zone}`)}<p class="muted">${timeZoneText(calendar)}</p>`
   const body = guardedForm(home, 'Save account', controls, null)
-  return { title: 'Account', place: 'account', body }
+  return { title: 'Account', section: 'account', body }
 }

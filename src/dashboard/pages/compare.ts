@@ -55,7 +55,7 @@ async function comparePage(request: PageRequest, services: Services): Promise<Pa
   const compared = await Promise.all(links.map((link) => clicksOf(link, request, services)))
   const [{ statistics }] = compared as [Compared]
   const body = html`${leftOutText(ids.length - links.length)}<section id="clicks">${await clicks(compared)}</section>`
-  return { title: `Compare ${quantity(links.length, 'link')}`, place: 'links', body, status: statistics.status }
+  return { title: `Compare ${quantity(links.length, 'link')}`, section: 'links', body, status: statistics.status }
 }
 
 /** Sends the clicks of each link as CSV, or returns `validation_failed`. */
@@ -97,7 +97,7 @@ function tooMany(count: number, listPath = '/app/links'): PageContent {
 
 function emptyPage(title: string, why: string, listPath = '/app/links'): PageContent {
   const action = linkButton({ label: 'Select links', href: listPath })
-  return { title: 'Compare links', place: 'links', body: emptyState({ title, why, action }) }
+  return { title: 'Compare links', section: 'links', body: emptyState({ title, why, action }) }
 }
 
 function leftOutText(count: number): Html | null {
@@ -143,13 +143,13 @@ function comparisonTable(compared: readonly Compared[], now: number): Html {
   return table({
     caption: 'Compared links',
     isFitted: true,
-    rows: compared.map((each, place) => ({ ...each, place })),
+    rows: compared.map((each, index) => ({ ...each, index })),
     columns: [
       {
         label: 'Link',
         kind: 'lead',
-        cell: ({ link, place }) =>
-          html`<span class="compared-link">${lineSample(place)}${shortUrlLink(link.short_url, `/app/links/${link.id}`, 'short-url cover')}</span>`,
+        cell: ({ link, index }) =>
+          html`<span class="compared-link">${lineSample(index)}${shortUrlLink(link.short_url, `/app/links/${link.id}`, 'short-url cover')}</span>`,
       },
       { label: 'Clicks', kind: 'number', cell: ({ series }) => formatCount(series.totals.clicks) },
       {

@@ -115,7 +115,7 @@ ${state.withErrors(controls(state, stored?.logo != null))}
 <div class="actions">${submitButton({ label: 'Save' })}${linkButton({ label: 'Cancel', href: `/app/domains/${domain.id}` })}</div></form>
 ${stored === undefined ? null : html`<div class="actions">${reset}</div>`}</div></div>`
   const heading = html`QR codes of <bdi>${domain.name_unicode}</bdi>`
-  return { title: `QR codes of ${domain.name_unicode}`, heading, place: 'domains', body }
+  return { title: `QR codes of ${domain.name_unicode}`, heading, section: 'domains', body }
 }
 
 function controls(state: FormState, hasLogo: boolean): Html {
@@ -148,7 +148,7 @@ function resetPage(domain: Domain, hasLogo: boolean): PageContent {
   const loss = hasLogo ? 'This deletes the logo. ' : ''
   return confirmation({
     title: `Reset the QR codes of ${name}?`,
-    place: 'domains',
+    section: 'domains',
     action: `${pathOf(domain)}/reset`,
     consequences: [
       `${loss}Codes on link pages and in downloads become black on white. Printed codes keep working. You can’t undo this.`,

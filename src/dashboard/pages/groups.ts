@@ -68,21 +68,21 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
 export class GroupPages<Row extends { readonly id: number; readonly created_at: string }> {
   readonly #services: Services
   readonly #group: Group<Row>
-  readonly #place: `${Kind}s`
+  readonly #section: `${Kind}s`
   readonly #home: string
 
   constructor(services: Services, group: Group<Row>) {
     this.#services = services
     this.#group = group
-    this.#place = `${group.what}s`
-    this.#home = `/app/${this.#place}`
+    this.#section = `${group.what}s`
+    this.#home = `/app/${this.#section}`
   }
 
   addTo(pages: Pages): void {
     const { words, newControls } = this.#group
     const newPage = (state: FormState) => {
       const body = newRecordForm(this.#home, words.create, state.withErrors(newControls(state)))
-      return { title: words.add, place: this.#place, body }
+      return { title: words.add, section: this.#section, body }
     }
     addRecordForms<Row>(pages, this.#services.storage, { ...this.#group, newPage })
     pages.get(this.#home, (request) => this.#list(request))
@@ -117,25 +117,25 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
 
   async #list({ account, query }: PageRequest): Promise<PageContent> {
     const { words, actions } = this.#group
-    const place = this.#place
-    const list = new ListState(this.#home, query, actions.operations.list.query, resources[place])
+    const section = this.#section
+    const list = new ListState(this.#home, query, actions.operations.list.query, resources[section])
     const page = await actions.list(account, list.request)
     const { rows, total } = page
     const action = linkButton({ label: words.add, href: `${this.#home}/new`, weight: 'primary', icon: 'plus' })
-    const title = capitalize(place)
+    const title = capitalize(section)
     if (total === 0 && list.query.search === null) {
-      return { title, place, body: emptyState({ title: `No ${place} yet`, why: words.why, action }) }
+      return { title, section, body: emptyState({ title: `No ${section} yet`, why: words.why, action }) }
     }
     const listed = await this.#withFigures(account, rows)
     const nothing =
       list.page > 1
         ? list.emptyPageMessage()
-        : html`<p data-count>No ${place} match “${truncateMiddle(list.query.search ?? '', 60)}”.</p>`
+        : html`<p data-count>No ${section} match “${truncateMiddle(list.query.search ?? '', 60)}”.</p>`
     const columns = await this.#group.columns(account, rows)
     const results = html`${this.#table(listed, columns, list)}${list.pagination(page)}`
-    const body = html`${filterBar(list, `Search ${place}`, [])}
+    const body = html`${filterBar(list, `Search ${section}`, [])}
 <div id="results" class="results">${rows.length === 0 ? nothing : results}</div>`
-    return { title, place, action, body }
+    return { title, section, action, body }
   }
 
   async #withFigures(account: number, rows: readonly Row[]): Promise<Listed<Row>[]> {
@@ -168,7 +168,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
       isPlain: true,
     }
     return table({
-      caption: capitalize(this.#place),
+      caption: capitalize(this.#section),
       isFitted: true,
       columns: [
         {
@@ -195,7 +195,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
   async #show(request: PageRequest): Promise<PageContent> {
     const { what, nameOf, heading, details } = this.#group
     const row = await this.#requested(request)
-    const shown = { title: nameOf(row), heading: heading(row), place: this.#place, action: this.#headActions(row) }
+    const shown = { title: nameOf(row), heading: heading(row), section: this.#section, action: this.#headActions(row) }
     const statistics = new Statistics(this.#services, request, { level: what, id: row.id }, this.#pathOf(row))
     // Once there have been visits, an empty period is worth showing.
     const hasClicks = await statistics.areWorthShowing()
@@ -247,7 +247,7 @@ ${menu(
     const path = this.#pathOf(row)
     return confirmation({
       title,
-      place: this.#place,
+      section: this.#section,
       action: `${path}/delete`,
       consequences,
       controls: isNamed === undefined ? null : state.withErrors(textField(state, field)),

@@ -58,7 +58,7 @@ const formLimits = {
   maxFields: 1_000,
   tooLarge: 'The file is larger than 1 MB. Split it into several files.',
 }
-const place = 'links'
+const section = 'links'
 
 const rejection = () => overloaded('Too many imports are under way. Try again in a few seconds.')
 const perAccount = { concurrencyPerKey: 1, maxQueue: 32, maxQueuePerKey: 4, rejection }
@@ -153,7 +153,7 @@ async function fileIn(fields: Fields, account: number, { storage }: Services): P
 
 function formPage(state: FormState, { domains, spaces }: Choices): PageContent {
   const title = 'Import links from CSV'
-  if (domains.length === 0) return { title, place, body: addDomainFirst }
+  if (domains.length === 0) return { title, section, body: addDomainFirst }
   const file = fileField(state, {
     name: 'file',
     label: 'CSV file',
@@ -183,7 +183,7 @@ function formPage(state: FormState, { domains, spaces }: Choices): PageContent {
   const body = html`<form method="post" action="${home}" enctype="multipart/form-data" class="form" data-guard novalidate>
 <p>Each row becomes a link. The next page shows what will be created before anything is stored. <a href="${home}/template.csv">Download a template</a> for your spreadsheet.</p>
 ${state.withErrors(controls)}${columnHelp}<div class="actions">${submitButton({ label: 'Check rows' })}<a class="button plain" href="/app/links">Cancel</a></div></form>`
-  return { title, place, body }
+  return { title, section, body }
 }
 
 const columnHelp = collapsibleSection(
@@ -237,7 +237,7 @@ async function checkPage(
 ${onceField()}${hidden}${summary}${await errorTable(columns, rows, state.choices)}${tagSentence(newTags)}${passwordSentence(ready)}
 <div class="actions">${buttons}<a class="button plain" href="${home}">Start over</a></div>
 ${await readySection(ready, state, failed > 0)}</form>`
-  return { title: `Check ${quantity(rows.length, 'row')}`, place, body }
+  return { title: `Check ${quantity(rows.length, 'row')}`, section, body }
 }
 
 /** Returns the rows with errors for a hidden field, so that "Create" stores no other rows than the page has shown. */

@@ -52,7 +52,7 @@ function listPage(keys: readonly Key[], query: Fields): PageContent {
     keys.length === 0
       ? emptyState({ title: 'No API keys yet', why, action })
       : html`<p>${why}</p>${keyTable(rows)}${pages}`
-  return { title: 'API keys', place: 'keys', body, ...(keys.length > 0 && { action }) }
+  return { title: 'API keys', section: 'keys', body, ...(keys.length > 0 && { action }) }
 }
 
 function keyTable(keys: readonly Key[]): Html {
@@ -127,20 +127,20 @@ function newPage(state: FormState): PageContent {
   const controls = html`${name}
 <fieldset class="field"><legend>Scopes</legend>${boxes.slice(0, 1)}<div class="narrower">${boxes.slice(1)}</div></fieldset>
 ${selectField(state, { name: 'expires', label: 'Expiration', options: lifetimeOptions })}`
-  return { title: 'New API key', place: 'keys', body: newRecordForm(home, 'Create key', state.withErrors(controls)) }
+  return { title: 'New API key', section: 'keys', body: newRecordForm(home, 'Create key', state.withErrors(controls)) }
 }
 
 function issuedPage({ key, secret }: IssuedKey): PageContent {
   const body = html`<p>Copy this key now, because it’s shown only once. Store it where only the program that uses it can read it.</p>
 ${copyable(secret, 'the key', 'Copy key')}
 <div class="actions">${linkButton({ label: 'Done', href: home, weight: 'primary' })}</div>`
-  return { title: `Key ${key.name}`, heading: html`<bdi>${key.name}</bdi>`, place: 'keys', body }
+  return { title: `Key ${key.name}`, heading: html`<bdi>${key.name}</bdi>`, section: 'keys', body }
 }
 
 function revokePage(key: Pick<Key, 'id' | 'name'>): PageContent {
   return confirmation({
     title: `Revoke ${key.name}?`,
-    place: 'keys',
+    section: 'keys',
     action: `${home}/${key.id}/revoke`,
     consequences: [
       'Programs can’t use this key anymore, and browsers signed in with it are signed out within seconds. You can’t undo this.',

@@ -92,7 +92,7 @@ async function loadOffered(storage: Storage, account: number, chosen: Parameters
 
 /** `original` is the link to duplicate. */
 function newLinkPage(state: FormState, choices: Offered, shortUrl: ShortUrl, original: Link | undefined): PageContent {
-  const shown = { title: 'New link', place: 'links' } as const
+  const shown = { title: 'New link', section: 'links' } as const
   if (choices.domains.length === 0) return { ...shown, body: addDomainFirst }
   const url = textField(state, {
     name: 'url',

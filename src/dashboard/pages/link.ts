@@ -67,7 +67,7 @@ ${clicksSection(link, shown)}
 ${deletionSection(link, isVisited)}`
   return {
     ...titleAndHeading(link),
-    place: 'links',
+    section: 'links',
     action: headActions(link, isVisited),
     body,
     status: statistics.status,
@@ -198,7 +198,7 @@ function deleteStatisticsPage({ id, clicks, short_url }: Link): PageContent {
   const figures = quantity(clicks, 'click')
   return confirmation({
     title: `Delete the statistics for ${shortUrlText(short_url)}?`,
-    place: 'links',
+    section: 'links',
     action: `${home}/${id}/delete-statistics`,
     consequences: [
       `This permanently deletes the link’s statistics, including ${figures}, and removes them from all totals. The link keeps working. You can’t undo this.`,
@@ -217,7 +217,7 @@ async function deletePage(services: Services, account: number, link: Link, next:
   const counts = `The link has ${quantity(clicks, 'click')}.`
   return confirmation({
     title: `Delete ${name}?`,
-    place: 'links',
+    section: 'links',
     action: `${home}/${id}/delete`,
     consequences: [html`${await describeEffect(services, account, [link.domain_id])} ${counts}`, undoNote],
     verb: `Delete ${name}`,

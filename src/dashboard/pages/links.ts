@@ -135,7 +135,7 @@ async function listPage(
   choices: ListChoices,
   near: Link | undefined,
 ): Promise<PageContent> {
-  const shown = { title: 'Links', place: 'links' } as const
+  const shown = { title: 'Links', section: 'links' } as const
   const newLink = linkButton({ label: 'New link', href: `${home}/new`, weight: 'primary', icon: 'plus' })
   const action = html`<div class="actions">${importButton}${newLink}</div>`
   const filters = filtersFor(list, choices)

@@ -35,7 +35,7 @@ async function showOverview(request: PageRequest, services: Services): Promise<P
   const { storage, shortUrl } = services
   const { account } = request
   const statistics = new Statistics(services, request, { level: 'account', id: account }, '/app')
-  const shown = { title: 'Overview', place: 'overview' } as const
+  const shown = { title: 'Overview', section: 'overview' } as const
   if (await statistics.areWorthShowing()) {
     const warning = await endingNotice(request, services)
     const body = html`${warning}${await clicksSections(statistics, request.session.account.created_at)}`

@@ -87,7 +87,7 @@ export async function askWhereTo(selection: Selection, currentDomain?: unknown):
   const body = html`<form method="post" action="${action}" class="form">${hiddenFields(unconfirmed)}
 <h2>To a space</h2><div class="destinations">${inSpace}</div>${toDomain}
 <div class="actions"><a class="button plain" href="${cancel}" data-close>Cancel</a></div></form>`
-  return { title: `Move ${quantity(selection.ids.length, 'link')}`, place: 'links', body }
+  return { title: `Move ${quantity(selection.ids.length, 'link')}`, section: 'links', body }
 }
 
 async function askToDelete(selection: Selection, links: readonly BulkLink[]): Promise<PageContent> {
@@ -187,7 +187,7 @@ async function askToChangeDomain(
     const action = linkButton({ label: 'Back to the list', href: selection.next })
     return {
       title: `Nothing to move to ${name}`,
-      place: 'links',
+      section: 'links',
       body: html`<div class="stack">${notes}</div><div class="actions">${action}</div>`,
     }
   }
@@ -252,7 +252,7 @@ function common({ ids, isMatching, next, fields }: Selection) {
   const selected = isMatching ? { matching: '1' } : selectedRows(ids)
   const action = { what: String(what), ...(to !== undefined && { to: String(to) }), confirmed: 'true' }
   return {
-    place: 'links',
+    section: 'links',
     action: '/app/links/selected',
     cancel: next,
     fields: { ...action, next, ...selected },

@@ -102,7 +102,7 @@ async function movePage({ account, query }: PageRequest, services: Services): Pr
 
 const noLinksPage: PageContent = {
   title: 'Move links',
-  place: 'links',
+  section: 'links',
   body: emptyState({
     title: 'No links to move',
     why: 'Nothing matches any more.',
@@ -115,7 +115,7 @@ function tooManyPage(list: string): PageContent {
   const action = linkButton({ label: 'Back to the list', href: list })
   return {
     title: 'Too many links',
-    place: 'links',
+    section: 'links',
     body: emptyState({ title: 'Too many links match', why, action }),
     status: 422,
   }
@@ -184,15 +184,15 @@ function changeTags({ fields: { add_tags, remove_tags }, account, services }: Se
 }
 
 function moveTo(to: Destination, selection: Selection): LinkAction {
-  const { kind, id: place } = to
+  const { kind, id: targetId } = to
   if (kind === 'space') {
-    const several = place === 0 ? 'links-without-space' : 'links-moved'
-    const apply = changeOf({ space_id: place === 0 ? '' : String(place) }, selection)
+    const several = targetId === 0 ? 'links-without-space' : 'links-moved'
+    const apply = changeOf({ space_id: targetId === 0 ? '' : String(targetId) }, selection)
     return { what: 'move', asks: false, apply, several, to }
   }
   const { account, services } = selection
   const apply = async (id: number, edit: Edit) => {
-    const moved = await attempt(() => services.actions.links.moveToDomainWithUndo(account, id, place, edit))
+    const moved = await attempt(() => services.actions.links.moveToDomainWithUndo(account, id, targetId, edit))
     return moved instanceof Failure ? 'impossible' : resultOf(moved)
   }
   return { what: 'move', asks: true, apply, several: 'links-on-domain', to }
@@ -206,8 +206,8 @@ function resultOf({ edit }: { readonly edit: number | null }) {
 function destinationFrom(text: unknown): Destination {
   const [, kind, id = ''] = /^(space|domain)-(\d{1,16})$/.exec(String(text)) ?? []
   if (kind === 'space' && id === noSpace) return { kind, id: 0 }
-  const place = positiveInteger(id)
-  if ((kind === 'space' || kind === 'domain') && place !== undefined) return { kind, id: place }
+  const targetId = positiveInteger(id)
+  if ((kind === 'space' || kind === 'domain') && targetId !== undefined) return { kind, id: targetId }
   throw validationFailed([new Refusal('required.new_space').at('space_id')])
 }
 

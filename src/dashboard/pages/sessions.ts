@@ -71,7 +71,7 @@ function newLinkPage(state: FormState): PageContent {
   })
   const access = html`<p>A sign-in link gives full access to this account: to all links, statistics, API keys and sessions. To take it away, end all sessions of this person, and revoke the API keys that they created or know.</p>`
   const body = newRecordForm(home, 'Create sign-in link', html`${access}${state.withErrors(name)}`)
-  return { title: 'New sign-in link', place: 'sessions', body }
+  return { title: 'New sign-in link', section: 'sessions', body }
 }
 
 function createdLinkPage(url: string, name: string | null): PageContent {
@@ -86,7 +86,7 @@ ${copyable(url, 'the sign-in link', 'Copy link')}${localHint}
 <div class="actions">${linkButton({ label: 'Done', href: home, weight: 'primary' })}</div>`
   const title = name === null ? 'Sign-in link' : `Sign-in link for ${name}`
   const heading = name === null ? title : html`Sign-in link for <bdi>${name}</bdi>`
-  return { title, heading, place: 'sessions', body }
+  return { title, heading, section: 'sessions', body }
 }
 
 function listPage(sessions: readonly Listed[], own: number, query: Fields): PageContent {
@@ -119,7 +119,7 @@ function listPage(sessions: readonly Listed[], own: number, query: Fields): Page
   const body = html`<p>Browsers signed in to this account. Sessions end after 30 days.</p>${list}${pages}
 <div class="actions">${others}${all}</div>`
   const action = linkButton({ label: 'New sign-in link', href: `${home}/new`, weight: 'primary', icon: 'plus' })
-  return { title: 'Sessions', place: 'sessions', action, body }
+  return { title: 'Sessions', section: 'sessions', action, body }
 }
 
 const shownName = 40

@@ -108,7 +108,7 @@ async function askToMerge(state: FormState, request: PageRequest, services: Serv
   const into = textField(state, { name: 'into', label: 'Into', isRequired: true, hasFocus: true, suggestions })
   return confirmation({
     title: `Merge ${tag.name} into another tag`,
-    place: 'tags',
+    section: 'tags',
     action: `${home}/${tag.id}/merge`,
     consequences: [
       await linksAndClicks(services, account, tag),

@@ -1,6 +1,6 @@
 import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import type { Place } from '../frame.ts'
+import type { Section } from '../frame.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from './buttons.ts'
 import { table } from './table.ts'
 
@@ -28,7 +28,7 @@ export const addDomainFirst = emptyState({
 interface Confirmation {
   /** The question, which names the thing. */
   readonly title: string
-  readonly place: Place
+  readonly section: Section
   readonly action: string
   /** The consequences with figures, one sentence each. */
   readonly consequences: readonly Part[]
@@ -45,14 +45,14 @@ interface Confirmation {
 }
 
 /** Returns a page that asks for confirmation, usually of a destructive action. */
-export function confirmation({ title, place, things = [], ...question }: Confirmation) {
+export function confirmation({ title, section, things = [], ...question }: Confirmation) {
   const { action, consequences, verb, cancel, fields = {}, notes = null, controls = null, weight = 'danger' } = question
   const sentences = consequences.map((each) => html`<p>${each}</p>`)
   const list =
     things.length === 0 ? null : html`<ul class="things">${things.map((each) => html`<li>${each}</li>`)}</ul>`
   const body = html`<form method="post" action="${action}" class="form" novalidate>${onceField()}${hiddenFields(fields)}<div class="stack">${list}${notes}${sentences}</div>${controls}
 <div class="actions">${submitButton({ label: verb, weight })}<a class="button plain" href="${cancel}" data-close>Cancel</a></div></form>`
-  return { title, place, body }
+  return { title, section, body }
 }
 
 /** Renders a link to a confirmation page, which scripts open in a dialog. */

@@ -20,8 +20,8 @@ function makeReadable(plot, output) {
   const last = points.length - 1
   let at = last
 
-  const show = (/** @type {number} */ place) => {
-    at = Math.min(last, Math.max(0, place))
+  const show = (/** @type {number} */ index) => {
+    at = Math.min(last, Math.max(0, index))
     const point = /** @type {Point} */ (points[at])
     output.textContent = point.text
     set(plot, { 'aria-valuenow': at, 'aria-valuetext': point.text })
@@ -62,10 +62,10 @@ function makeReadable(plot, output) {
   plot.addEventListener('blur', rest)
   plot.addEventListener('keydown', (event) => {
     if (event.key === 'Enter') open(event.ctrlKey || event.metaKey)
-    const place = placeAfter(event, at, last)
-    if (place === undefined) return
+    const index = indexAfter(event, at, last)
+    if (index === undefined) return
     event.preventDefault()
-    show(place)
+    show(index)
   })
 }
 
@@ -93,7 +93,7 @@ function follow(output, plot, { x, ys }) {
 }
 
 /** @type {(event: KeyboardEvent, at: number, last: number) => number | undefined} */
-function placeAfter({ key, altKey, ctrlKey, metaKey }, at, last) {
+function indexAfter({ key, altKey, ctrlKey, metaKey }, at, last) {
   if (altKey || ctrlKey || metaKey) return undefined
   const page = Math.max(1, Math.round(last / 4))
   const left = { ArrowLeft: at - 1, ArrowDown: at - 1, PageDown: at - page, Home: 0 }

@@ -102,12 +102,12 @@ function replace(part, fresh) {
   const tables = [...part.querySelectorAll('.chart-scroll')]
   const scrolled = tables.map(({ scrollTop: top, scrollLeft: left }) => ({ top, left }))
   const focused = [...part.querySelectorAll(focusable)].indexOf(document.activeElement ?? part)
-  for (const [place, details] of fresh.querySelectorAll('details').entries()) details.open = opened[place] ?? false
+  for (const [index, details] of fresh.querySelectorAll('details').entries()) details.open = opened[index] ?? false
   document.adoptNode(fresh)
   watchCharts(fresh)
   showLocalTimes(fresh)
   part.replaceWith(fresh)
-  for (const [place, table] of fresh.querySelectorAll('.chart-scroll').entries()) table.scrollTo(scrolled[place] ?? {})
+  for (const [index, table] of fresh.querySelectorAll('.chart-scroll').entries()) table.scrollTo(scrolled[index] ?? {})
   const target = fresh.querySelectorAll(focusable)[focused]
   if (target instanceof HTMLElement || target instanceof SVGElement) target.focus({ preventScroll: true })
 }

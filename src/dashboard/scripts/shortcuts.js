@@ -2,7 +2,7 @@
 import { openDialog } from './dialogs.js'
 
 /** @type {Readonly<Record<string, string>>} */
-const places = { o: '/app', l: '/app/links', t: '/app/tags', s: '/app/spaces', d: '/app/domains' }
+const paths = { o: '/app', l: '/app/links', t: '/app/tags', s: '/app/spaces', d: '/app/domains' }
 const explained = [
   ['/', 'Search'],
   ['c', 'New link'],
@@ -16,13 +16,13 @@ const explained = [
 ]
 const switchName = 'keys-off'
 
-let isPlaceNext = false
+let isPathNext = false
 document.addEventListener('keydown', (event) => {
   if (!isShortcut(event) || isOff()) return
   const { key } = event
-  const place = isPlaceNext ? places[key] : undefined
-  isPlaceNext = key === 'g'
-  if (place !== undefined) location.assign(place)
+  const path = isPathNext ? paths[key] : undefined
+  isPathNext = key === 'g'
+  if (path !== undefined) location.assign(path)
   else if (key === 'c') newLink()
   else if (key === '?') explain()
   else if (key !== '/' || !focusSearch()) return

@@ -101,7 +101,7 @@ ${filterBar(list, `Search ${nounOf(name)}`, [])}
 <div id="results" class="results">${await results(statistics, name, list, all)}</div>
 <p class="muted small">${noteOn(all, name)} ${timeZoneText(statistics.calendar)}</p>`
   const where = named.name === null ? title : `${title} of ${named.name}`
-  return { title: where, heading: title, place: named.place, body, status: statistics.status }
+  return { title: where, heading: title, section: named.section, body, status: statistics.status }
 }
 
 /** Returns the noun for several values: "countries", "links". */
@@ -262,7 +262,7 @@ async function clicksFrom(host: string | null, { source }: Statistics, { range }
 
 /** Shows the links visited from a referrer. */
 async function linksPage(named: NamedStatistics, host: string | null): Promise<PageContent> {
-  const { statistics, place } = named
+  const { statistics, section } = named
   const { reading, calendar, status } = statistics
   const path = String(referrerPath(statistics.path, host))
   const { values, others, total, limit } = await clicksFrom(host, statistics, reading.period)
@@ -279,7 +279,7 @@ ${periodBar({ reading, path, file: `${path}.csv`, isCompared: false })}
 ${shown}
 <p class="muted small">${limited}${timeZoneText(calendar)}</p>`
   const title = host === null ? 'Links visited directly or from unknown pages' : `Links visited from ${host}`
-  return { title, place, body, status }
+  return { title, section, body, status }
 }
 
 async function sendLinks(named: NamedStatistics, host: string | null, exchange: Exchange): Promise<Outcome> {

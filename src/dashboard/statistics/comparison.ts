@@ -55,8 +55,10 @@ function clicksByBucket(period: Period, now: Series, earlier: Series): (number |
     const start = earlier.localStarts[at] as number
     const day = dayOf(start)
     const local = counterpartOf(period, day) * dayMs + start - day * dayMs
-    const place = now.localStarts.findLastIndex((each) => each <= local)
-    const index = Math.max(0, place)
+    const index = Math.max(
+      0,
+      now.localStarts.findLastIndex((each) => each <= local),
+    )
     sums[index] = (sums[index] ?? 0) + clicks
   }
   return sums

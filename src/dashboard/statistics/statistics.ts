@@ -22,7 +22,7 @@ import {
   periodSince,
   readPeriod,
 } from '../charts/period.ts'
-import { livePart, type Place } from '../frame.ts'
+import { livePart, type Section } from '../frame.ts'
 import { idParam, type PageRequest, type Services } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { shortUrlText } from '../parts/links.ts'
@@ -120,7 +120,7 @@ export class Statistics {
       started: series.startedAt(now),
       currentHour: currentHourOf(period, this.calendar.localTimeOf(now)),
       interval,
-      hrefOf: interval === 'hour' ? undefined : (place: number) => page + bucketQuery(period, place),
+      hrefOf: interval === 'hour' ? undefined : (index: number) => page + bucketQuery(period, index),
     }
   }
 
@@ -158,7 +158,7 @@ export const homes = {
 /** The statistics of a link, a domain, a space, a tag or the account, and its name on pages about its clicks. */
 export interface NamedStatistics {
   readonly statistics: Statistics
-  readonly place: Place
+  readonly section: Section
   /** Null for the account. */
   readonly name: string | null
   /** The start of the names of its files. */
@@ -175,19 +175,19 @@ export async function requestedStatistics(
   const { account } = request
   if (level === 'account') {
     const statistics = new Statistics(services, request, { level, id: account }, '/app')
-    return { statistics, place: 'overview', name: null, fileName: '' }
+    return { statistics, section: 'overview', name: null, fileName: '' }
   }
   const id = idParam(request, level)
-  const place = `${level}s` as const
-  const statistics = new Statistics(services, request, { level, id }, `/app/${place}/${id}`)
+  const section = `${level}s` as const
+  const statistics = new Statistics(services, request, { level, id }, `/app/${section}/${id}`)
   if (level === 'link') {
     const { record } = found(await findLink(storage, account, id), level)
     const name = shortUrlText(linkOf(record, shortUrl).short_url)
-    return { statistics, place, name, fileName: `${record.alias}-` }
+    return { statistics, section, name, fileName: `${record.alias}-` }
   }
   const name =
     level === 'domain'
       ? found(await domainRecords.find(storage, account, id), level).record.name_unicode
       : found(await (level === 'space' ? spaceRecords : tagRecords).find(storage, account, id), level).record.name
-  return { statistics, place, name, fileName: `${name}-` }
+  return { statistics, section, name, fileName: `${name}-` }
 }

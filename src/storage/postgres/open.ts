@@ -2,7 +2,7 @@ import pg from 'pg'
 import { StartupFailure } from '../../errors.ts'
 import { type MigrationDb, type MigrationState, type Migrations, migrate, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
-import { placeOfPostgres } from '../port.ts'
+import { describePostgres } from '../port.ts'
 import { insufficientPrivilege, stateOf } from './errors.ts'
 import { settingsOf, unlimited } from './pool.ts'
 import { checkPooler } from './pooler.ts'
@@ -95,29 +95,29 @@ export function faultOf({ version, encoding }: Server): string | null {
 }
 
 function reason(url: string, error: unknown): string {
-  const place = placeOfPostgres(url)
+  const database = describePostgres(url)
   const { message, code, syscall, path } = error as NodeJS.ErrnoException
   if (untrusted.test(code ?? '')) {
-    return `The database ${place} has a TLS certificate that this machine doesn't trust (${code}). Add sslrootcert=FILE with its CA certificate to DATABASE_URL.`
+    return `The database ${database} has a TLS certificate that this machine doesn't trust (${code}). Add sslrootcert=FILE with its CA certificate to DATABASE_URL.`
   }
   if (syscall === 'open') return `DATABASE_URL names a file that can't be read: ${path} (${code}).`
   const [, rejected] = /^unsupported startup parameter(?: in options)?: ([\w.]+)$/.exec(message) ?? []
-  if (rejected !== undefined) return formatRejectedParameter(place, rejected)
+  if (rejected !== undefined) return formatRejectedParameter(database, rejected)
   if (/client password must be/.test(message)) {
-    return `The database ${place} requires a password. Add it to DATABASE_URL, or set PGPASSWORD.`
+    return `The database ${database} requires a password. Add it to DATABASE_URL, or set PGPASSWORD.`
   }
   return (
-    explanations[stateOf(error)]?.(place) ??
-    `Can't connect to the database ${place}: ${message || code}. Check DATABASE_URL, and that the database is running.`
+    explanations[stateOf(error)]?.(database) ??
+    `Can't connect to the database ${database}: ${message || code}. Check DATABASE_URL, and that the database is running.`
   )
 }
 
 /** Formats the error of PgBouncer, which rejects parameters of a connection that it can't keep track of. */
-function formatRejectedParameter(place: string, name: string): string {
+function formatRejectedParameter(database: string, name: string): string {
   if (ownLimits.includes(name)) {
-    return `The pooler at ${place} rejects Waymark's timeouts. Add this line to pgbouncer.ini: ignore_startup_parameters = ${ownLimits.join()}`
+    return `The pooler at ${database} rejects Waymark's timeouts. Add this line to pgbouncer.ini: ignore_startup_parameters = ${ownLimits.join()}`
   }
-  return `The pooler at ${place} rejects the parameter ${name}. Remove it from DATABASE_URL, or add it to ignore_startup_parameters in pgbouncer.ini.`
+  return `The pooler at ${database} rejects the parameter ${name}. Remove it from DATABASE_URL, or add it to ignore_startup_parameters in pgbouncer.ini.`
 }
 
 const ownLimits = ['statement_timeout', 'idle_in_transaction_session_timeout']
@@ -125,12 +125,13 @@ const ownLimits = ['statement_timeout', 'idle_in_transaction_session_timeout']
 /** OpenSSL's codes for untrusted certificate chains. */
 const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF).*)$/
 
-const explanations: Readonly<Record<string, (place: string) => string>> = {
-  '28P01': (place) => `The database ${place} rejects the user or the password. Check DATABASE_URL.`,
-  '28000': (place) => `The database ${place} rejects the user. Check DATABASE_URL, and pg_hba.conf on the server.`,
-  '3D000': (place) => `The database ${place} doesn't exist. Create it with createdb, or check DATABASE_URL.`,
-  '25006': (place) =>
-    `The database ${place} is read-only, probably a standby. Migrations require the primary: set DATABASE_URL to its address.`,
-  [insufficientPrivilege]: (place) =>
-    `The user isn't allowed to create tables in the database ${place}. Make the user its owner (createdb --owner=USER), or grant it CREATE on a schema.`,
+const explanations: Readonly<Record<string, (database: string) => string>> = {
+  '28P01': (database) => `The database ${database} rejects the user or the password. Check DATABASE_URL.`,
+  '28000': (database) =>
+    `The database ${database} rejects the user. Check DATABASE_URL, and pg_hba.conf on the server.`,
+  '3D000': (database) => `The database ${database} doesn't exist. Create it with createdb, or check DATABASE_URL.`,
+  '25006': (database) =>
+    `The database ${database} is read-only, probably a standby. Migrations require the primary: set DATABASE_URL to its address.`,
+  [insufficientPrivilege]: (database) =>
+    `The user isn't allowed to create tables in the database ${database}. Make the user its owner (createdb --owner=USER), or grant it CREATE on a schema.`,
 }

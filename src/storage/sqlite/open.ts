@@ -83,11 +83,11 @@ function isFolder(path: string): boolean {
 
 /** SQLite would open a read-only file, and only the first write would fail. */
 function refuseReadOnly(path: string): void {
-  for (const place of [dirname(path), path].filter(existsSync)) {
+  for (const each of [dirname(path), path].filter(existsSync)) {
     try {
-      accessSync(place, constants.R_OK | constants.W_OK)
+      accessSync(each, constants.R_OK | constants.W_OK)
     } catch {
-      throw new StartupFailure(`Can't write to the database: ${place} is read-only for this user. ${wayOut}`)
+      throw new StartupFailure(`Can't write to the database: ${each} is read-only for this user. ${wayOut}`)
     }
   }
   refuseDatabaseFolder(path)
