@@ -18,14 +18,6 @@ export interface RangeColumn {
   readonly isIndexed: boolean
 }
 
-/** Records that exist, but not for clients: those whose `column`, which is NOT NULL, is the id of a row of `table` in the account. */
-export interface Hidden {
-  readonly column: string
-  readonly table: string
-  /** The column of `table` with the number of the records that a row hides. */
-  readonly total: string
-}
-
 /** A table with a row for each record and each group that has it. Its primary key is (group, `account_id`, key). */
 export interface Groups {
   readonly table: string
@@ -39,8 +31,6 @@ export interface Archived {
   readonly column: string
   /** The key of their number in `record_counts`. */
   readonly count: string
-  /** The column of the table of `Hidden` with the number of these records that a row hides. */
-  readonly hidden: string
 }
 
 /** The properties of a resource that other folders use. */
@@ -66,8 +56,6 @@ export interface Resource {
   readonly ranges?: Readonly<Record<string, RangeColumn>>
   /** The groups by which lists are filtered. */
   readonly groups?: Readonly<Record<string, Groups>>
-  /** The records that lists leave out; absent if they list all. */
-  readonly hidden?: Hidden
   readonly archived?: Archived
 }
 
@@ -111,8 +99,7 @@ export const resources = {
       last_clicked_at: { column: lastClick, isIndexed: true },
       created_at: { column: 'created_at', isIndexed: false },
     },
-    hidden: { column: 'domain_id', table: 'deleted_domains', total: 'links' },
-    archived: { column: 'archived', count: 'archived_links', hidden: 'archived_links' },
+    archived: { column: 'archived', count: 'archived_links' },
   },
 } as const satisfies Record<string, Resource>
 

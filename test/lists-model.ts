@@ -40,7 +40,7 @@ export const listables = {
       plays: { column: { table: 'card_plays', column: 'plays', key: 'card_id' }, isIndexed: true },
       shelf: { column: 'shelf_id', isIndexed: false },
     },
-    hidden: { column: 'weight', table: 'hidden_weights', total: 'cards' },
+    archived: { column: 'is_kept', count: 'kept_cards' },
   },
 } as const satisfies Record<string, Listable<Row>>
 
@@ -108,6 +108,7 @@ export function listingOf(table: Table): fc.Arbitrary<Listing<Row>> {
     searchIn: fc.subarray(Object.keys(of.searched), { minLength: 1 }),
     filter: table === 'cards' ? filter : fc.constant({}),
     ranges: table === 'cards' ? fc.oneof(fc.constant({}), ranges) : fc.constant({}),
+    withoutArchived: fc.boolean(),
     direction: fc.constantFrom('asc' as const, 'desc' as const),
     limit: fc.integer({ min: 1, max: 100 }),
   })
@@ -129,9 +130,14 @@ const cards = `
     card_id integer primary key, account_id integer not null, shelf_id integer, plays integer not null
   ) strict;
   create index card_plays_by_plays on card_plays (account_id, plays, card_id);
-  create table hidden_weights (id integer not null, account_id integer not null, cards integer not null) strict;
   create trigger cards_stored after insert on cards begin
     insert into record_counts values (new.account_id, 'cards', 1) on conflict do update set total = total + 1;
+  end;
+  create trigger kept_card_stored after insert on cards when new.is_kept = 1 begin
+    insert into record_counts values (new.account_id, 'kept_cards', 1) on conflict do update set total = total + 1;
+  end;
+  create trigger kept_card_deleted after delete on cards when old.is_kept = 1 begin
+    update record_counts set total = total - 1 where account_id = old.account_id and resource = 'kept_cards';
   end;
   create trigger cards_deleted after delete on cards begin
     delete from card_plays where card_id = old.id;
@@ -181,8 +187,6 @@ export function damage(path: string, text: string): void {
 export class Records {
   readonly db: DatabaseSync
   readonly all: Known[] = []
-  /** The rows of `hidden_weights`. */
-  #hidden: readonly { readonly account: number; readonly weight: number }[] = []
   #lastId = { domains: 0, spaces: 0, cards: 0 }
 
   /** `template` is a database file without records, which is copied. */
@@ -239,22 +243,6 @@ export class Records {
     return record
   }
 
-  /** Hides the cards of these weights until the next call, and returns the rows of `hidden_weights`. */
-  hide(hidden: readonly { readonly account: number; readonly weight: number }[]): (readonly number[])[] {
-    this.#hidden = hidden
-    const rows = hidden.map(({ account, weight }) => {
-      const cards = this.all.filter((record) => record.account === account && record.sortKeys.weight === weight)
-      return [weight, account, cards.length]
-    })
-    this.db.exec('delete from hidden_weights')
-    for (const row of rows) this.db.prepare('insert into hidden_weights values (?, ?, ?)').run(...row)
-    return rows
-  }
-
-  #isHidden({ account, sortKeys }: Known): boolean {
-    return this.#hidden.some((each) => each.account === account && each.weight === sortKeys.weight)
-  }
-
   /** Deletes the record at a place, modulo the number of records. */
   delete(place: number): void {
     const [record] = this.all.splice(place % Math.max(1, this.all.length), 1)
@@ -285,11 +273,12 @@ export class Records {
   /** Returns the expected page. */
   page(listing: Listing<Row>): Page<Row> {
     const { of, account, search, searchIn, filter, ranges = {}, sortBy, direction, limit, offset, after } = listing
+    const { withoutArchived = false } = listing
     const matches = this.all.filter(
       (record) =>
         record.table === of.table &&
         record.account === account &&
-        !this.#isHidden(record) &&
+        !(withoutArchived && record.filters.is_kept === 1) &&
         Object.entries(filter).every(([column, value]) => record.filters[column] === value) &&
         Object.entries(ranges).every(([name, range]) => isInRange(record, name, range)) &&
         search.every((term) =>

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { keptDays, keptTotals, openClicks } from '../../test/clicks.ts'
 import { firstPage } from '../../test/first-page.ts'
-import { fillLinks, newDomain, newSpace, plainLink, twoNodes } from '../../test/links.ts'
+import { newDomain, newSpace, plainLink, twoNodes } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { removeLinkWithUndo, restoreLink } from '../links/deleted-links.ts'
 import { listLinks } from '../links/link-list.ts'
-import { countLinksIn, findLink, insertLink, removeLink } from '../links/store.ts'
+import { findLink, insertLink, removeLink } from '../links/store.ts'
 import type { Db } from '../storage/port.ts'
 import { finishRemoval, finishRemovals } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
@@ -63,8 +63,8 @@ async function stateOf(db: Db): Promise<unknown> {
 }
 
 async function linksOf({ storage, account }: Awaited<ReturnType<typeof place>>) {
-  const { rows, total } = await listLinks(storage, account, { ...firstPage, direction: 'desc' })
-  return [total, ...rows.map(({ alias }) => alias)]
+  const { rows } = await listLinks(storage, account, { ...firstPage, direction: 'desc' })
+  return rows.map(({ alias }) => alias)
 }
 
 test('hides the domain and its links immediately, even from changes, and restores every column', async (t) => {
@@ -79,7 +79,7 @@ test('hides the domain and its links immediately, even from changes, and restore
   assert.equal(await removeDomainWithUndo(storage, account, domain, now), true)
   assert.equal(await domainRecords.find(other, account, domain), undefined)
   assert.equal(await findLink(other, account, sale), undefined)
-  assert.deepEqual(await linksOf(all), [1, 'stays'])
+  assert.deepEqual(await linksOf(all), ['stays'])
   assert.equal(await removeDomainWithUndo(storage, account, domain, now), false)
   await assert.rejects(link('new'), { code: 'validation_failed' })
   assert.equal(await removeLink(storage, account, sale, null), false)
@@ -87,35 +87,7 @@ test('hides the domain and its links immediately, even from changes, and restore
   assert.equal((await findRemovedDomain(other, account, domain, now))?.name_unicode, 'go.acme.com')
   assert.deepEqual(await restoreDomain(other, account, domain, now + minuteMs - 1), domainBefore)
   assert.deepEqual(await stateOf(storage), before)
-  assert.deepEqual(await linksOf(all), [3, 'stays', 'winter', 'sale'])
-})
-
-test('lists, exact totals and the counts of spaces leave out its links, with the usual query', async (t) => {
-  const { storage, account, domain, space } = await place(t)
-  const second = await newDomain(storage, account, 'second.acme.com')
-  await storage.execute(fillLinks({ account, domain }, 1, 3))
-  // Small statements end before the timeout of PostgreSQL on a busy machine, too.
-  for (let first = 1; first < 10_050; first += 2_010)
-    await storage.execute(fillLinks({ account, domain: second }, first, 2_010))
-  await storage.execute(fillLinks({ account, domain }, 4, 2))
-  await storage.execute(query.updateTable('links').set({ space_id: space }).where('alias', 'in', ['l1', 'l4']))
-  const list = t.mock.method(storage, 'list')
-  const execute = t.mock.method(storage, 'execute')
-  const seen = async () => {
-    const { rows, total, totalIsExact } = await listLinks(storage, account, { ...firstPage, limit: 2 })
-    assert.deepEqual([list.mock.callCount(), execute.mock.callCount()], [1, 0])
-    const inSpaces = await countLinksIn(storage, account, 'space_id', [space])
-    list.mock.resetCalls()
-    execute.mock.resetCalls()
-    return [rows.map(({ domain_id }) => domain_id), total, totalIsExact, inSpaces.get(space)]
-  }
-  assert.deepEqual(await seen(), [[domain, domain], 10_055, true, 4])
-  await removeDomainWithUndo(storage, account, domain, now)
-  execute.mock.resetCalls()
-  assert.deepEqual(await seen(), [[second, second], 10_050, true, 2])
-  await restoreDomain(storage, account, domain, now)
-  execute.mock.resetCalls()
-  assert.deepEqual(await seen(), [[domain, domain], 10_055, true, 4])
+  assert.deepEqual(await linksOf(all), ['stays', 'winter', 'sale'])
 })
 
 test('nodes that sweep, stop or restart do not remove it for a minute; afterwards they remove it with its links', async (t) => {

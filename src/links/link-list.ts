@@ -258,11 +258,9 @@ export interface LinkName {
   readonly alias: string
   readonly domain: string
   readonly title: string | null
-  /** False while the domain is deleted but can be restored: the link has no page. */
-  readonly hasPage: boolean
 }
 
-/** Returns the names of the account's links among these ids, by id. Deleted links are missing. */
+/** Returns the names of the account's links among these ids, by id. Links that were deleted, or whose domain was, are missing. */
 export async function findLinkNames(
   db: Db,
   account: number,
@@ -272,19 +270,13 @@ export async function findLinkNames(
   for (const some of parts(ids, 128)) {
     const found = query
       .selectFrom('links')
-      .leftJoin('domains', (join) =>
-        join.onRef('domains.id', '=', 'links.domain_id').on('domains.account_id', '=', account),
+      .innerJoin('domains', (join) =>
+        join.onRef('domains.id', '=', 'links.domain_id').onRef('domains.account_id', '=', 'links.account_id'),
       )
-      .leftJoin('deleted_domains', (join) =>
-        join.onRef('deleted_domains.id', '=', 'links.domain_id').on('deleted_domains.account_id', '=', account),
-      )
-      .select(['links.id', 'alias', 'title', 'domains.name as domain', 'deleted_domains.name as deletedDomain'])
+      .select(['links.id', 'alias', 'title', 'domains.name as domain'])
       .where('links.account_id', '=', account)
       .where('links.id', 'in', some)
-    for (const { deletedDomain, ...link } of await db.execute(found)) {
-      const domain = link.domain ?? deletedDomain
-      if (domain !== null) names.set(link.id, { ...link, domain, hasPage: link.domain !== null })
-    }
+    for (const link of await db.execute(found)) names.set(link.id, link)
   }
   return names
 }

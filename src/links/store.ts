@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/text.ts'
 import { foldUrl } from '../lib/url-search.ts'
@@ -104,13 +104,9 @@ export async function findLinksByAlias(
   return links.flatMap((link) => (link === undefined ? [] : [link.record]))
 }
 
-/** With more hidden links, spaces count them too, because reading past them would take longer. */
-const maxHiddenLinks = countedMatches
-
 /**
  * Counts the links of each of these domains or spaces of the account, by its id. As in the list of links, a number above
- * `countedMatches` stands for any higher one. Spaces leave out the links of domains that were deleted in the dashboard, if
- * those have up to `maxHiddenLinks`. Counts for a whole page would block the event loop, so another thread counts.
+ * `countedMatches` stands for any higher one. Counts for a whole page would block the event loop, so another thread counts.
  */
 export async function countLinksIn(
   storage: Storage,
@@ -120,27 +116,17 @@ export async function countLinksIn(
 ): Promise<ReadonlyMap<number, number>> {
   if (ids.length === 0) return new Map()
   const owners = by === 'domain_id' ? 'domains' : 'spaces'
-  const deleted = query.selectFrom('deleted_domains').where('account_id', '=', account)
-  const hidden = deleted.select(({ fn }) => fn.sum<number>('links').as('links'))
-  const count = async (condition: RawBuilder<unknown>) => {
-    const counted = sql`select 1 from links where account_id = ${sql.ref(`${owners}.account_id`)}
-      and ${sql.ref(by)} = ${sql.ref(`${owners}.id`)} ${condition} limit ${sql.lit(countedMatches + 1)}`
-    const rows = await storage.scan(
-      account,
-      query
-        .selectFrom(owners)
-        .select(['id', sql<number>`(select count(*) from (${counted}) as counted)`.as('links'), hidden.as('hidden')])
-        .where('account_id', '=', account)
-        .where('id', 'in', ids),
-    )
-    return rows.map((row) => row.map(Number))
-  }
-  const all = await count(sql``)
-  const hiddenLinks = all[0]?.[2] ?? 0
-  const isVisible = sql`and domain_id not in (${deleted.select('id')})`
-  const hasHidden = by === 'space_id' && hiddenLinks > 0 && hiddenLinks <= maxHiddenLinks
-  const rows = hasHidden ? await count(isVisible) : all
-  return new Map(rows.map(([id = 0, links = 0]) => [id, links]))
+  const counted = sql`select 1 from links where account_id = ${sql.ref(`${owners}.account_id`)}
+    and ${sql.ref(by)} = ${sql.ref(`${owners}.id`)} limit ${sql.lit(countedMatches + 1)}`
+  const rows = await storage.scan(
+    account,
+    query
+      .selectFrom(owners)
+      .select(['id', sql<number>`(select count(*) from (${counted}) as counted)`.as('links')])
+      .where('account_id', '=', account)
+      .where('id', 'in', ids),
+  )
+  return new Map(rows.map(([id, links]) => [Number(id), Number(links)]))
 }
 
 /** Returns the time of the last human click on any of these links of the account, in Unix milliseconds; null for never. */

@@ -18,8 +18,8 @@ export type Cost = 'page' | 'count' | 'search' | 'scan'
 /** A listing whose search is folded, without the type of its rows. */
 export type AnyListing = Omit<Listing<unknown>, 'of'> & {
   readonly of: AnyListable
-  /** The number of hidden and archived records to leave out. It is 0 in the first query, which counts them. */
-  readonly hidden: number
+  /** The number of archived records to leave out. It is 0 in the first query, which counts them. */
+  readonly archived: number
 }
 export type AnyListable = Omit<Listable<unknown>, 'columns'> & { readonly columns: readonly string[] }
 
@@ -126,7 +126,7 @@ function conditionsOf(engine: ListEngine, listing: AnyListing): Sql[] {
 }
 
 export function filtersOf(listing: AnyListing): Sql[] {
-  const { of, account, filter, hidden, ranges = {}, withoutArchived } = listing
+  const { of, account, filter, archived, ranges = {}, withoutArchived } = listing
   const conditions = Object.entries(filter).map(([column, value]) =>
     value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`,
   )
@@ -136,11 +136,7 @@ export function filtersOf(listing: AnyListing): Sql[] {
     const isOwn = sql`${sql.ref(group.key)} = ${sql.table(of.table)}.id`
     conditions.push(sql`exists (select 1 from ${from} where ${where} and ${isOwn})`)
   }
-  if (hidden > 0 && of.archived && withoutArchived) conditions.push(sql`${sql.ref(of.archived.column)} = 0`)
-  if (hidden === 0 || of.hidden === undefined) return conditions
-  const { column, table } = of.hidden
-  // A subquery, because records may have become visible since the first query.
-  conditions.push(sql`${sql.ref(column)} not in (select id from ${sql.table(table)} where account_id = ${account})`)
+  if (archived > 0 && of.archived && withoutArchived) conditions.push(sql`${sql.ref(of.archived.column)} = 0`)
   return conditions
 }
 

@@ -25,23 +25,23 @@ const deep = countedMatches
 
 /** See `Storage.list`. */
 export async function listPage<Row>(engine: ListEngine, asked: Listing<Row>): Promise<Page<Row>> {
-  const listing = { ...asked, search: asked.search.map(foldCase).filter((term) => term !== ''), hidden: 0 }
+  const listing = { ...asked, search: asked.search.map(foldCase).filter((term) => term !== ''), archived: 0 }
   const first = await readPage(engine, listing)
-  // Most accounts have no hidden or archived records, so the first query counts them, and only then a second leaves them out.
+  // Most accounts have no archived records, so the first query counts them, and only then a second leaves them out.
   const { rows, total, totalIsExact } = isReadAgain(listing, first)
-    ? await readPage(engine, { ...listing, hidden: first.hidden })
+    ? await readPage(engine, { ...listing, archived: first.archived })
     : first
   return { rows: rows.map((values) => toRow(asked.of, values)), total, totalIsExact }
 }
 
-/** Returns whether a query has found hidden records that the listing does not leave out. */
-function isReadAgain(listing: AnyListing, { hidden }: Pick<FoundPage, 'hidden'>): boolean {
-  return hidden > 0 && listing.hidden === 0
+/** Returns whether a query has found archived records that the listing does not leave out. */
+function isReadAgain(listing: AnyListing, { archived }: Pick<FoundPage, 'archived'>): boolean {
+  return archived > 0 && listing.archived === 0
 }
 
-/** Rows that start with the total, the number of the account's hidden records, and the listed columns. */
+/** Rows that start with the total, the number of archived records to leave out, and the listed columns. */
 interface FoundPage extends Page<Values> {
-  readonly hidden: number
+  readonly archived: number
 }
 
 function readPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
@@ -84,14 +84,14 @@ async function deepPage(engine: ListEngine, listing: AnyListing): Promise<FoundP
 
 /** Selects a page near the start of all records. */
 function firstPages(engine: ListEngine, listing: AnyListing): OperationNodeSource {
-  const { of, account, sortBy, direction, limit, offset, after, hidden, withoutArchived = false } = listing
+  const { of, account, sortBy, direction, limit, offset, after, archived, withoutArchived = false } = listing
   const isFirst = offset === 0 && sortColumn(listing).table === of.table
   const build = isFirst ? firstPageQuery : pageQuery
-  if (hidden > 0) return build(listing, sorted(engine, listing), recordCount(listing))
+  if (archived > 0) return build(listing, sorted(engine, listing), recordCount(listing))
   const shape = `page ${of.table} ${of.columns} ${sortBy} ${direction} ${limit} ${after !== null} ${isFirst} ${withoutArchived}`
   const skipped = isFirst ? [] : [offset]
   // The accounts of `countsIn`.
-  const counted = [account, ...(of.hidden ? [account] : []), ...(of.archived && withoutArchived ? [account] : [])]
+  const counted = [account, ...(of.archived && withoutArchived ? [account] : [])]
   const parameters = after === null ? [...counted, account, ...skipped] : [...counted, account, after, ...skipped]
   return new CachedQuery(shape, parameters, () => build(listing, sorted(engine, listing), recordCount(listing)))
 }
@@ -103,7 +103,7 @@ async function filteredPage(
   source: (listing: AnyListing) => Source,
 ): Promise<FoundPage> {
   const total = sql`(${countQuery(source({ ...listing, after: null }), countedMatches + 1)})`
-  const cost = hidesMany(listing) ? 'scan' : 'count'
+  const cost = archivesMany(listing) ? 'scan' : 'count'
   const query = pageQuery(listing, source(listing), total)
   const rows = await engine.select(query, listing.offset > deep ? 'scan' : cost)
   const counted = rows.length > 0 ? rows : await engine.select(sql`select ${countsIn(listing, total)}`, cost)
@@ -112,11 +112,11 @@ async function filteredPage(
 
 /** Reads a page of a search or filter. With more than `countedMatches` matches, walks the sort index instead. */
 async function matchingPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
-  const { sortBy, offset, withoutScan, hidden } = listing
-  // Candidates are counted with hidden records, because those are read too.
-  const { source, isSorted, cost: planned } = await engine.plan({ ...listing, hidden: 0 })
-  const cost = hidesMany(listing) ? 'scan' : planned
-  if (withoutScan === true && cost === 'scan') return { rows: [], total: 0, totalIsExact: false, hidden }
+  const { sortBy, offset, withoutScan, archived } = listing
+  // Candidates are counted with archived records, because those are read too.
+  const { source, isSorted, cost: planned } = await engine.plan({ ...listing, archived: 0 })
+  const cost = archivesMany(listing) ? 'scan' : planned
+  if (withoutScan === true && cost === 'scan') return { rows: [], total: 0, totalIsExact: false, archived }
   const found = await engine.select(foundQuery(listing, source({ ...listing, after: null })), cost)
   const counts = boundedCounts(found)
   if (counts.totalIsExact) return { rows: found.filter((values) => values.at(-1) !== null), ...counts }
@@ -127,25 +127,25 @@ async function matchingPage(engine: ListEngine, listing: AnyListing): Promise<Fo
 }
 
 /** Returns the numbers with which each row starts: see `countsIn`. */
-function countsOf(rows: readonly Values[]): Pick<FoundPage, 'total' | 'hidden'> {
-  const [total, hidden] = rows[0] ?? []
-  return { total: Number(total), hidden: Number(hidden) }
+function countsOf(rows: readonly Values[]): Pick<FoundPage, 'total' | 'archived'> {
+  const [total, archived] = rows[0] ?? []
+  return { total: Number(total), archived: Number(archived) }
 }
 
 function boundedCounts(rows: readonly Values[]): Omit<FoundPage, 'rows'> {
-  const { total, hidden } = countsOf(rows)
-  return { total: Math.min(total, countedMatches), totalIsExact: total <= countedMatches, hidden }
+  const { total, archived } = countsOf(rows)
+  return { total: Math.min(total, countedMatches), totalIsExact: total <= countedMatches, archived }
 }
 
 function costOf(listing: AnyListing, skipped: number): Cost {
-  const read = skipped + listing.hidden
+  const read = skipped + listing.archived
   if (read <= shallow) return 'page'
-  return skipped <= deep && !hidesMany(listing) ? 'count' : 'scan'
+  return skipped <= deep && !archivesMany(listing) ? 'count' : 'scan'
 }
 
-/** Returns whether reading past the hidden records takes long. They may be next to each other. */
-function hidesMany({ hidden }: AnyListing): boolean {
-  return hidden > deep
+/** Returns whether reading past the archived records takes long. They may be next to each other. */
+function archivesMany({ archived }: AnyListing): boolean {
+  return archived > deep
 }
 
 interface Range {
@@ -204,25 +204,19 @@ export function countQuery({ from, where }: Pick<Source, 'from' | 'where'>, max:
 
 /** Returns the expression for the number of the account's records. */
 function recordCount(listing: AnyListing): Sql {
-  const { of, account, hidden } = listing
+  const { of, account, archived } = listing
   const stored = storedCount(account, of.table)
-  return hidden === 0 ? stored : sql`${stored} - ${hiddenCount(listing)}`
+  return archived === 0 ? stored : sql`${stored} - ${archivedCount(listing)}`
 }
 
-/** Returns the expressions for a total and for the number of the account's hidden records. */
+/** Returns the expressions for a total and for the number of archived records to leave out. */
 function countsIn(listing: AnyListing, total: Sql): Sql {
-  return sql`${total} as total, ${hiddenCount(listing)} as hidden`
+  return sql`${total} as total, ${archivedCount(listing)} as archived`
 }
 
-function hiddenCount({ of: { hidden, archived }, account, withoutArchived }: AnyListing): Sql {
-  if (hidden === undefined) return sql`0`
-  const { total, table } = hidden
-  const isArchived = archived !== undefined && withoutArchived === true
-  // Hidden records that are archived are in both numbers.
-  const each = isArchived ? sql`${sql.ref(total)} - ${sql.ref(archived.hidden)}` : sql.ref(total)
-  const count = sql`(select cast(coalesce(sum(${each}), 0) as bigint) from ${sql.table(table)}
-    where account_id = ${account})`
-  return isArchived ? sql`(${count} + ${storedCount(account, archived.count)})` : count
+/** Returns the expression for the number of the account's archived records, if the listing leaves them out. */
+function archivedCount({ of: { archived }, account, withoutArchived }: AnyListing): Sql {
+  return archived && withoutArchived ? storedCount(account, archived.count) : sql`0`
 }
 
 /** Returns the expression for a number in `record_counts`, which PostgreSQL stores in several parts. */

@@ -139,7 +139,6 @@ function linkLabel(link: LinkName | undefined, shortUrl: ShortUrl): Part {
   if (link === undefined) return 'Deleted link'
   const text = html`<bdi>${shortUrlText(shortUrl(link.domain, link.alias))}</bdi>`
   const title = link.title === null ? null : html`<bdi class="bar-title">${link.title}</bdi>`
-  if (!link.hasPage) return html`<span class="short-url">${text}</span>${title}`
   return html`<a class="short-url cover" href="/app/links/${link.id}">${text}</a>${title}`
 }
 
