@@ -34,6 +34,7 @@ export const listables = {
     searched: { name: 'name_folded', note: 'note_folded' },
     searchedUrls: ['note'],
     filters: ['shelf_id', 'is_kept'],
+    unindexedFilters: ['weight'],
     ranges: {
       weight: { column: 'weight', isIndexed: true },
       kept: { column: 'weight', where: 'is_kept = 1', isIndexed: true },
@@ -90,7 +91,10 @@ export function listingOf(table: Table): fc.Arbitrary<Listing<Row>> {
       after: fc.option(fc.oneof(fc.nat(60), fc.nat(13_000), fc.constant(Number.MAX_SAFE_INTEGER))),
     }),
   )
-  const filter = fc.record({ shelf_id: card.map((each) => each.shelf_id), is_kept: fc.nat(1) }, { requiredKeys: [] })
+  const filter = fc.record(
+    { shelf_id: card.map((each) => each.shelf_id), is_kept: fc.nat(1), weight: fc.nat(3) },
+    { requiredKeys: [] },
+  )
   const bounds = { from: fc.nat(4), before: fc.nat(4) }
   const bounded = fc.oneof(
     ...[['from'], ['before'], ['from', 'before']].map((requiredKeys) =>
@@ -100,7 +104,7 @@ export function listingOf(table: Table): fc.Arbitrary<Listing<Row>> {
   const names = Object.keys(listables.cards.ranges)
   const ranges = fc.record(Object.fromEntries(names.map((name) => [name, bounded])), { requiredKeys: [] })
   const criteria = fc.record({
-    of: fc.constant(of),
+    of: fc.constantFrom<Listable<Row>[]>(of, of, { ...of, isUncounted: true }),
     account,
     search: fc.array(fc.oneof(text, fc.constantFrom('card', 'card 99', 'ote 1', 'none')).map(foldCase), {
       maxLength: 3,
@@ -109,6 +113,7 @@ export function listingOf(table: Table): fc.Arbitrary<Listing<Row>> {
     filter: table === 'cards' ? filter : fc.constant({}),
     ranges: table === 'cards' ? fc.oneof(fc.constant({}), ranges) : fc.constant({}),
     withoutArchived: fc.boolean(),
+    upTo: fc.option(fc.oneof(fc.nat(60), fc.nat(13_000)), { freq: 1 }),
     direction: fc.constantFrom('asc' as const, 'desc' as const),
     limit: fc.integer({ min: 1, max: 100 }),
   })
@@ -220,7 +225,7 @@ export class Records {
     const { id, created_at } = this.#add('cards', account, name, folded, {
       sortKeys: { name: Buffer.from(folded), weight, plays },
       searched: { name: folded, note: note_folded },
-      filters: { shelf_id, is_kept },
+      filters: { shelf_id, is_kept, weight },
     })
     this.db
       .prepare('insert into cards values (?, ?, ?, ?, ?, ?, ?, ?, ?)')
@@ -273,11 +278,12 @@ export class Records {
   /** Returns the expected page. */
   page(listing: Listing<Row>): Page<Row> {
     const { of, account, search, searchIn, filter, ranges = {}, sortBy, direction, limit, offset, after } = listing
-    const { withoutArchived = false } = listing
+    const { withoutArchived = false, upTo = null } = listing
     const matches = this.all.filter(
       (record) =>
         record.table === of.table &&
         record.account === account &&
+        (upTo === null || record.id <= upTo) &&
         !(withoutArchived && record.filters.is_kept === 1) &&
         Object.entries(filter).every(([column, value]) => record.filters[column] === value) &&
         Object.entries(ranges).every(([name, range]) => isInRange(record, name, range)) &&
@@ -292,7 +298,8 @@ export class Records {
       .slice(offset, offset + limit)
       .map(({ id, name, created_at }) => ({ id, name, created_at }))
     const isPlain = search.length + Object.keys(filter).length + Object.keys(ranges).length === 0
-    const totalIsExact = isPlain || matches.length <= countedMatches
+    const isTotalStored = isPlain && of.isUncounted !== true && upTo === null
+    const totalIsExact = isTotalStored || matches.length <= countedMatches
     return { rows, total: totalIsExact ? matches.length : countedMatches, totalIsExact }
   }
 }

@@ -62,17 +62,17 @@ export interface Index extends Omit<Plan, 'cost'> {
 
 /** Returns the indexes of the listing's filters, ranges and groups. */
 export function indexesOf(engine: ListEngine, listing: AnyListing): Index[] {
-  const { filter, ranges = {} } = listing
-  const none = { ...listing, after: null, search: [], filter: {}, ranges: {}, groups: {} }
+  const { of, filter, ranges = {} } = listing
+  const none = { ...listing, after: null, search: [], filter: {}, ranges: {}, groups: {}, upTo: null }
   const indexOf = (source: Plan['source'], part: Partial<AnyListing>, isSorted = true) => ({
     source,
     isSorted,
     entries: source({ ...none, ...part }),
   })
   return [
-    ...Object.entries(filter).map(([column, value]) =>
-      indexOf((each) => filtered(engine, each, column), { filter: { [column]: value } }),
-    ),
+    ...Object.entries(filter)
+      .filter(([column]) => of.unindexedFilters?.includes(column) !== true)
+      .map(([column, value]) => indexOf((each) => filtered(engine, each, column), { filter: { [column]: value } })),
     ...Object.entries(ranges)
       .filter(([name]) => rangeColumn(listing, name).isIndexed)
       .map(([name, range]) => indexOf((each) => ranged(engine, each, name), { ranges: { [name]: range } }, false)),
@@ -126,7 +126,7 @@ function conditionsOf(engine: ListEngine, listing: AnyListing): Sql[] {
 }
 
 export function filtersOf(listing: AnyListing): Sql[] {
-  const { of, account, filter, archived, ranges = {}, withoutArchived } = listing
+  const { of, account, filter, archived, ranges = {}, withoutArchived, upTo = null } = listing
   const conditions = Object.entries(filter).map(([column, value]) =>
     value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`,
   )
@@ -137,6 +137,7 @@ export function filtersOf(listing: AnyListing): Sql[] {
     conditions.push(sql`exists (select 1 from ${from} where ${where} and ${isOwn})`)
   }
   if (archived > 0 && of.archived && withoutArchived) conditions.push(sql`${sql.ref(of.archived.column)} = 0`)
+  if (upTo !== null) conditions.push(sql`id <= cast(${upTo} as bigint)`)
   return conditions
 }
 

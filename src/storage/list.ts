@@ -45,11 +45,14 @@ interface FoundPage extends Page<Values> {
 }
 
 function readPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
-  const { search, filter, ranges = {}, sortBy } = listing
+  const { of, search, filter, ranges = {}, sortBy, upTo = null } = listing
   const filters = Object.keys(filter).length + Object.keys(ranges).length + groupsOf(listing).length
-  if (search.length === 0 && filters === 0) return plainPage(engine, listing)
+  if (search.length === 0 && filters === 0) {
+    const isTotalStored = of.isUncounted !== true && upTo === null
+    return isTotalStored ? plainPage(engine, listing) : countedPage(engine, listing, (each) => sorted(engine, each))
+  }
   const [index] = search.length === 0 && filters === 1 && sortBy === 'id' ? indexesOf(engine, listing) : []
-  return index?.isSorted ? filteredPage(engine, listing, index.source) : matchingPage(engine, listing)
+  return index?.isSorted ? countedPage(engine, listing, index.source) : matchingPage(engine, listing)
 }
 
 /** Reads a page without a search or filter. Triggers maintain the total. A deep page is read from the nearer end. */
@@ -96,8 +99,8 @@ function firstPages(engine: ListEngine, listing: AnyListing): OperationNodeSourc
   return new CachedQuery(shape, parameters, () => build(listing, sorted(engine, listing), recordCount(listing)))
 }
 
-/** Reads a page that the index of one filter has in the right order. */
-async function filteredPage(
+/** Reads a page that an index has in the right order, and counts its records, up to `countedMatches`. */
+async function countedPage(
   engine: ListEngine,
   listing: AnyListing,
   source: (listing: AnyListing) => Source,

@@ -113,6 +113,10 @@ export interface Meter {
 export interface Listable<Row> extends Omit<Resource, 'singular' | 'searchesWords'> {
   /** Also its key in `record_counts`, and the prefix of its indexes. */
   readonly table: string
+  /** Whether no trigger maintains its number in `record_counts`. Totals of all records are then counted like those of a filter. */
+  readonly isUncounted?: boolean
+  /** More filter columns, which have no index. With only such filters, a list reads all records of the account. */
+  readonly unindexedFilters?: readonly string[]
   /** In the order of the response. */
   readonly columns: readonly (keyof Row & string)[]
   /** SQL expressions for columns that the table does not have. */
@@ -136,7 +140,7 @@ export interface Listing<Row> {
   readonly search: readonly string[]
   /** The columns to search, from `of.searched`. Each substring may match in any of them. */
   readonly searchIn: readonly string[]
-  /** Columns of `of.filters`, and the value that each must have. */
+  /** Columns of `of.filters` or `of.unindexedFilters`, and the value that each must have. */
   readonly filter: Readonly<Record<string, string | number | null>>
   /** Names of `of.ranges`, and the range that includes the value of each. */
   readonly ranges?: Readonly<Record<string, ValueRange>>
@@ -154,6 +158,8 @@ export interface Listing<Row> {
   readonly offset: number
   /** Only records that follow this id in the direction. Requires `sortBy: 'id'` and offset 0. */
   readonly after: number | null
+  /** Only records up to this id. Records above should be few, because lists read past them. Totals are those of a filter. */
+  readonly upTo?: number | null
   /** Returns no rows if a search or several filters would need a scan, for example while the search index is behind. */
   readonly withoutScan?: boolean
 }
@@ -163,15 +169,15 @@ export type PageRequest = Omit<Listing<never>, 'of' | 'account'>
 
 export interface Page<Row> {
   readonly rows: Row[]
-  /** The number of records that match, regardless of `after`; at most `countedMatches` with a search or a filter. */
+  /** The number of records that match, regardless of `after`; at most `countedMatches` if they are counted for the list. */
   readonly total: number
-  /** False if a search or a filter has more than `countedMatches` matches. */
+  /** False if the list counts, as for a search or a filter, and more than `countedMatches` records match. */
   readonly totalIsExact: boolean
   /** The number of rows before a store removed some; absent if it removed none. */
   readonly rowsBefore?: number
 }
 
-/** A search or filter counts no more matches than this. The page itself is always right. */
+/** A search or a filter counts no more matches than this. The page itself is always right. */
 export const countedMatches = 10_000
 
 /** A configured database. */

@@ -197,6 +197,26 @@ test('leaves out archived records, with an exact total, and scans only if they a
   }
 })
 
+test('counts the records of a table without a stored total, and those up to an id', async () => {
+  for (const changed of [{ of: { ...listables.domains, isUncounted: true } }, { upTo: 10_001 }]) {
+    for (const sortBy of ['id', 'name'] as const) {
+      for (const direction of ['asc', 'desc'] as const) {
+        deepEqual(await check({ ...base, ...changed, sortBy, direction }), ['count'])
+        deepEqual(await check({ ...base, ...changed, sortBy, direction, offset: 9_000 }), ['count'])
+      }
+    }
+    deepEqual(await check({ ...base, ...changed, direction: 'desc', after: 9_000 }), ['count'])
+    deepEqual(await check({ ...base, ...changed, account: 77 }), ['count', 'count'])
+  }
+  deepEqual((await listPage(lists, { ...base, upTo: 10_000 })).totalIsExact, true)
+})
+
+test('finds the matches of a filter without an index by the index of another, and otherwise scans', async () => {
+  const cards = { ...base, of: listables.cards, sortBy: 'id', direction: 'desc' } as const
+  deepEqual(await check({ ...cards, filter: { shelf_id: 1, weight: 3 } }), ['search', 'search'])
+  deepEqual(await check({ ...cards, filter: { weight: 3 } }), ['scan'])
+})
+
 test('counts at most ten thousand matches', async () => {
   const many = await listPage(lists, { ...base, search: ['many'] })
   deepEqual([many.total, many.totalIsExact], [10_000, true])
