@@ -23,6 +23,7 @@ export type ErrorCode =
   | 'alias_taken'
   | 'domain_in_use'
   | 'reference_conflict'
+  | 'not_undoable'
   | 'link_expired'
   | 'password_required'
   | 'cross_site'
@@ -133,6 +134,11 @@ export function aliasTaken(alias: string): Failure {
 export function domainInUse(links: number): Failure {
   const params = links === 1 ? { links: '1 link', them: 'it' } : { links: `${links} links`, them: 'them' }
   return failureOf('domain_in_use', new Refusal('in_use.domain', params).at('id'))
+}
+
+/** A change can't be undone, for the reason in the sentence. */
+export function notUndoable(reason: string): Failure {
+  return new Failure('not_undoable', reason)
 }
 
 export const linkExpired = new Failure('link_expired', 'This link has expired.')

@@ -11,7 +11,16 @@ export function withMethods(real: Storage, methods: Partial<Storage>): Storage {
   })
 }
 
-const fallible = ['execute', 'write', 'list', 'scan', 'condition', 'changesAfter', 'pruneChanges'] as const
+const fallible = [
+  'execute',
+  'write',
+  'list',
+  'scan',
+  'condition',
+  'changesAfter',
+  'eventHorizon',
+  'pruneChanges',
+] as const
 
 /** Returns storage that fails with the error that `fault` returns, unless it returns undefined. */
 export function failing(fault: () => unknown): (real: Storage) => Storage {

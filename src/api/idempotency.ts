@@ -30,7 +30,7 @@ export function parseIdempotencyKey(value: string): string | null {
 /** Returns the claim on the Idempotency-Key, or null. Omitted fields do not count, so that a release may add fields. */
 export function claimOf(
   exchange: Exchange,
-  { caller: { account, key }, fields }: Admitted,
+  { actor: { account, id: key }, fields }: Admitted,
   name: string | null,
   form: Form<unknown>,
 ): Claim | null {

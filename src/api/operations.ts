@@ -1,10 +1,12 @@
+import type { Actor } from '../access/actor.ts'
+import type { NeededScope } from '../access/scope.ts'
 import { type ApiErrorCode, Failure, found, preconditionFailed } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
 import { type TSchema, Type } from '../forms/json-schema.ts'
 import type { ListQuery } from '../forms/list-query.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import type { Caller, NeededScope, Scope } from '../keys/scope.ts'
+import type { KeyIdentity } from '../keys/keyring.ts'
 import { type ResourceName, resources } from '../resources.ts'
 import type { Db, Page, PageRequest } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
@@ -61,9 +63,12 @@ export interface Success {
   readonly optionalHeaders?: readonly string[]
 }
 
-/** An authenticated request: its API key and account, and the fields of its body. */
+/** An API key that sends a request. */
+export type KeyActor = Actor & KeyIdentity
+
+/** An authenticated request: who sends it, and the fields of its body. */
 export interface Admitted {
-  readonly caller: Caller
+  readonly actor: KeyActor
   readonly fields: Fields
 }
 
@@ -110,25 +115,18 @@ export interface ResourceHandlers<Shown> {
   list(account: number, page: PageRequest): Promise<Page<Shown>>
   find(account: number, id: number): Promise<Versioned<Shown> | undefined>
   /**
-   * Validates the fields, and returns a function that inserts the record in a transaction. `scopes` are the scopes of the
-   * caller, by default all. Throws `validation_failed`.
+   * Validates the fields, and returns a function that inserts the record in a transaction. Throws `validation_failed`.
    */
-  insertion(account: number, fields: Fields, scopes?: readonly Scope[]): Insertion<Shown> | Promise<Insertion<Shown>>
+  insertion(actor: Actor, fields: Fields): Insertion<Shown> | Promise<Insertion<Shown>>
   /** Called after the record is stored and before the response. */
   onStored?(record: Shown): unknown
   /**
    * Changes the record. Omitted fields stay unchanged. Throws `not_found`, `validation_failed` and the failure of the
    * precondition.
    */
-  change(
-    account: number,
-    id: number,
-    fields: Fields,
-    condition: Precondition | null,
-    scopes?: readonly Scope[],
-  ): Promise<Versioned<Shown>>
+  change(actor: Actor, id: number, fields: Fields, condition: Precondition | null): Promise<Versioned<Shown>>
   /** Deletes the record. Throws `not_found` and the failure of the precondition. */
-  remove(account: number, id: number, query: Fields, condition: Precondition | null): Promise<void>
+  remove(actor: Actor, id: number, query: Fields, condition: Precondition | null): Promise<void>
 }
 
 /**
@@ -167,10 +165,10 @@ type Insertion<Shown> = (db: Db) => Promise<Versioned<Shown>>
 export async function insertRecord<Shown>(
   { insertion, onStored }: Pick<ResourceHandlers<Shown>, 'insertion' | 'onStored'>,
   db: Db,
-  account: number,
+  actor: Actor,
   fields: Fields,
 ): Promise<Versioned<Shown>> {
-  const insert = await insertion(account, fields)
+  const insert = await insertion(actor, fields)
   const stored = await insert(db)
   await onStored?.(stored.record)
   return stored

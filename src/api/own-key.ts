@@ -1,9 +1,9 @@
 /** `GET /me` shows the caller's API key. */
 import type { Static } from 'typebox'
+import { scopes } from '../access/scope.ts'
 import { found } from '../errors.ts'
 import { idSchema, Type, timeSchema } from '../forms/json-schema.ts'
 import { sendJson } from '../http/response.ts'
-import { scopes } from '../keys/scope.ts'
 import { findKey } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
 import type { Operation } from './operations.ts'
@@ -53,8 +53,8 @@ export const showOwnKey: Operation = {
 
 /** Adds the operation. `rateLimit` is the number of requests per minute for each key, or null if there is no limit. */
 export function ownKeyRoute(api: Api, db: Db, rateLimit: number | null): void {
-  api.add(showOwnKey, async (exchange, { caller }) => {
-    const { account, ...key } = found(await findKey(db, caller.account, caller.key), 'key')
+  api.add(showOwnKey, async (exchange, { actor }) => {
+    const { account, ...key } = found(await findKey(db, actor.account, actor.id), 'key')
     return sendJson(exchange, 200, JSON.stringify({ data: { ...key, rate_limit: rateLimit, account } }))
   })
 }

@@ -1,3 +1,4 @@
+import { actorOf, requireScope } from '../access/actor.ts'
 import { Failure, found, overloaded } from '../errors.ts'
 import { pageRequestOf } from '../forms/list-query.ts'
 import { conditionOf, entityTagOf } from '../http/conditions.ts'
@@ -7,13 +8,12 @@ import { addHeader, type Sent, send, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import type { IdempotentRequests, OnceResult } from '../idempotency/store.ts'
 import type { Keyring } from '../keys/keyring.ts'
-import { allows, type Caller } from '../keys/scope.ts'
 import { Semaphore } from '../lib/semaphore.ts'
 import { resources } from '../resources.ts'
 import { readBody } from './body.ts'
 import { sendPage, sendRecord } from './envelopes.ts'
 import { claimOf, idempotencyKeyOf } from './idempotency.ts'
-import { type Admitted, apiPrefix, idOf, type Operation, type ResourceHandlers } from './operations.ts'
+import { type Admitted, apiPrefix, idOf, type KeyActor, type Operation, type ResourceHandlers } from './operations.ts'
 import type { RateLimits } from './rate-limit.ts'
 
 type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
@@ -23,9 +23,9 @@ export interface Api {
   /** Adds operations that share a handler. */
   add(operations: Operation | readonly Operation[], handler: OperationHandler): void
   /** Counts bulk rows, after the first unit is counted. Returns `rate_limited` if too few units are left. */
-  countRows(exchange: Exchange, caller: Caller, rows: number): Failure | undefined
+  countRows(exchange: Exchange, actor: KeyActor, rows: number): Failure | undefined
   /** Runs work that builds a large response. Each account has few at a time. Throws `overloaded` if too many wait. */
-  inTurn<T>(caller: Caller, work: () => Promise<T>): Promise<T>
+  inTurn<T>(actor: KeyActor, work: () => Promise<T>): Promise<T>
   /** Returns the absolute URL of an operation without path parameters. */
   urlOf(exchange: Exchange, operation: Operation): string
 }
@@ -43,17 +43,15 @@ export function apiRoutes({ routes, keyring, rateLimits, address }: ApiParts): A
   async function serve(exchange: Exchange, { scope, body }: Operation, handler: OperationHandler): Promise<Outcome> {
     addHeader(exchange, 'cache-control', 'private, no-cache')
     const token = bearerToken(exchange.headers.authorization)
-    const caller = token instanceof Failure ? token : await keyring.identify(token)
-    if (caller instanceof Failure) return rateLimits.countFailedAuthentication(exchange) ?? caller
-    exchange.logFields = { account: caller.account, key: caller.key }
-    const limited = rateLimits.countRequest('key', caller.key, exchange)
+    const key = token instanceof Failure ? token : await keyring.identify(token)
+    if (key instanceof Failure) return rateLimits.countFailedAuthentication(exchange) ?? key
+    exchange.logFields = { account: key.account, key: key.id }
+    const limited = rateLimits.countRequest('key', key.id, exchange)
     if (limited !== undefined) return limited
-    if (scope !== null && !allows(caller.scopes, scope)) {
-      return new Failure('insufficient_scope', `The API key lacks the scope ${scope}.`, { scope })
-    }
+    if (scope !== null) requireScope(key, scope)
     const fields = body === undefined ? noFields : await readBody(exchange, body)
     if (fields instanceof Failure) return fields
-    return handler(exchange, { caller, fields })
+    return handler(exchange, { actor: actorOf(key, exchange.id), fields })
   }
 
   const largeResponses = new Semaphore({
@@ -67,7 +65,7 @@ export function apiRoutes({ routes, keyring, rateLimits, address }: ApiParts): A
         routes.add(method, apiPrefix + path, (exchange) => serve(exchange, operation, handler))
       }
     },
-    countRows: (exchange, { key }, rows) => rateLimits.countUnits('key', key, Math.ceil(rows / rowsPerUnit), exchange),
+    countRows: (exchange, { id }, rows) => rateLimits.countUnits('key', id, Math.ceil(rows / rowsPerUnit), exchange),
     inTurn: ({ account }, work) => largeResponses.run(work, String(account)),
     urlOf: (exchange, { path }) => address(exchange) + apiPrefix + path,
   }
@@ -119,28 +117,27 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
   const resource = resources[handlers.name]
   const { list, show, store, put, patch, delete: remove } = handlers.operations
 
-  api.add(list, async (exchange, { caller }) => {
+  api.add(list, async (exchange, { actor }) => {
     const condition = conditionOf(exchange)
     const query = list.query.check(exchange.query)
     if (query instanceof Failure) return query
     const respond = async () => {
       if (exchange.response.destroyed) return send(exchange, 503)
-      const page = await handlers.list(caller.account, pageRequestOf(query, resource))
+      const page = await handlers.list(actor.account, pageRequestOf(query, resource))
       return sendPage(exchange, query, page, { path: api.urlOf(exchange, list), condition })
     }
-    return query.per_page <= maxSmallPage ? respond() : api.inTurn(caller, respond)
+    return query.per_page <= maxSmallPage ? respond() : api.inTurn(actor, respond)
   })
 
-  api.add(show, async (exchange, { caller }) => {
+  api.add(show, async (exchange, { actor }) => {
     const condition = conditionOf(exchange)
-    const record = await handlers.find(caller.account, idOf(exchange, resource.singular))
+    const record = await handlers.find(actor.account, idOf(exchange, resource.singular))
     return sendRecord(exchange, found(record, resource.singular), condition)
   })
 
   api.add(store, async (exchange, admitted) => {
     const key = idempotencyKeyOf(exchange)
-    const { account, scopes } = admitted.caller
-    const insert = await handlers.insertion(account, admitted.fields, scopes)
+    const insert = await handlers.insertion(admitted.actor, admitted.fields)
     const claim = claimOf(exchange, admitted, key, store.body.form)
     let stored: Shown | undefined
     const response = await idempotentRequests.run(claim, async (db) => {
@@ -153,16 +150,16 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
     return sendStored(exchange, response)
   })
 
-  api.add([put, patch], async (exchange, { caller, fields }) => {
+  api.add([put, patch], async (exchange, { actor, fields }) => {
     const condition = conditionOf(exchange)
     const id = idOf(exchange, resource.singular)
-    return sendRecord(exchange, await handlers.change(caller.account, id, fields, condition, caller.scopes))
+    return sendRecord(exchange, await handlers.change(actor, id, fields, condition))
   })
 
-  api.add(remove, async (exchange, { caller }) => {
+  api.add(remove, async (exchange, { actor }) => {
     const condition = conditionOf(exchange)
     const id = idOf(exchange, resource.singular)
-    await handlers.remove(caller.account, id, exchange.query, condition)
+    await handlers.remove(actor, id, exchange.query, condition)
     return send(exchange, 204)
   })
 }

@@ -1,3 +1,5 @@
+import { userInfo } from 'node:os'
+import { type Actor, commandActor } from '../access/actor.ts'
 import { createAccount, findAccount, listAccounts } from '../accounts/store.ts'
 import { StartupFailure } from '../errors.ts'
 import type { Db, Storage } from '../storage/port.ts'
@@ -42,10 +44,30 @@ export const accountCommands = {
   }),
 }
 
+/** The account of a command, and who runs it there. */
+export interface AccountValues {
+  readonly account: number
+  readonly actor: Actor
+}
+
+/** Returns the operator who runs this command on an account, by the name of their user on this machine. */
+export function operatorOf(account: number): Actor {
+  return commandActor(account, userName())
+}
+
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A container may run as a user without a name.
+    return 'Command line'
+  }
+}
+
 /** Declares a command on the records of an account, with an option for the account. */
 export function accountCommand<const A extends Arguments>(
   declared: Declared<A> & {
-    readonly run: (db: Storage, values: Values<A> & { readonly account: number }, terminal: Terminal) => Printed
+    readonly run: (db: Storage, values: Values<A> & AccountValues, terminal: Terminal) => Printed
   },
 ): Command {
   return recordCommand({
@@ -53,7 +75,8 @@ export function accountCommand<const A extends Arguments>(
     arguments: { ...declared.arguments, account },
     run: async (db, values, terminal) => {
       const given = values as Values<A> & { readonly account?: number }
-      return declared.run(db, { ...given, account: await chooseAccount(db, given.account) }, terminal)
+      const account = await chooseAccount(db, given.account)
+      return declared.run(db, { ...given, account, actor: operatorOf(account) }, terminal)
     },
   })
 }

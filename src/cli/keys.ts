@@ -1,6 +1,6 @@
+import { scopes } from '../access/scope.ts'
 import { StartupFailure } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
-import { scopes } from '../keys/scope.ts'
 import { createKey, type IssuedKey, type Key, listKeys, revokeKey, rotateKey, statusOf } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
 import { program } from '../version.ts'

@@ -55,7 +55,7 @@ export const linkFileCommands = {
       `The first row names the columns: ${columns}. The names of the dashboard work, too. Only "url" is required, and a list of URLs needs no names. A domain is a host name, a space its name, and tags have commas between them. Commas, semicolons or tabs separate the cells. Times such as 2026-12-31 18:00 are in UTC. A date without a time starts a link at the beginning of that day, and stops it at the end, in the time zone of the account. A file has up to ${quantity(maxBulkLinks, 'link')}. Each ${quantity(maxRows, 'link')} are one transaction.`,
       0,
     ),
-    run: async (db, { operand: file, domain, space, account, ...options }, terminal) => {
+    run: async (db, { operand: file, domain, space, account, actor: _, ...options }, terminal) => {
       const shortUrl = await ownShortUrls(db)
       const ids = await withIds(db, account, { domain_id: domain, space_id: space })
       const parsed = await parse(db, account, await readBytes(file, terminal), options['skip-unknown'])
@@ -93,7 +93,7 @@ export const linkFileCommands = {
   export: accountCommand({
     summary: 'Write links to a CSV or JSON Lines file, with the filters of a list.',
     arguments: { operand: exportFile, ...optionsOf(exportQuery), force },
-    run: async (db, { operand: file, account, force, ...options }, terminal) => {
+    run: async (db, { operand: file, account, actor: _, force, ...options }, terminal) => {
       const query = checkedFields(exportQuery, await withIds(db, account, givenFields(exportQuery, options)))
       return writeExport(linkFile(db, account, query, await ownShortUrls(db)), file, force, terminal)
     },
@@ -109,7 +109,7 @@ export const linkFileCommands = {
       force,
     },
     notes: aliasNote,
-    run: async (db, { operand: alias, output: file, domain, account, force, ...options }, { out, err }) => {
+    run: async (db, { operand: alias, output: file, domain, account, actor: _, force, ...options }, { out, err }) => {
       const row = await chooseLink(db, account, alias, domain)
       const { short_url } = linkOf(row, await ownShortUrls(db))
       const style = await findQrStyle(db, account, row.domain_id)

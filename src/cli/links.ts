@@ -41,10 +41,10 @@ export const linkCommands = {
       ...optionsOf(storeLink, ['url']),
       json: asJson,
     },
-    run: async (db, { operand: url, account, json: isJson, ...options }, terminal) => {
+    run: async (db, { operand: url, account, actor, json: isJson, ...options }, terminal) => {
       const fields = await withIds(db, account, givenFields(storeLink, { ...options, url }))
       const { handlers, shortUrl } = await openLinks(db)
-      const insert = () => insertRecord(handlers, db, account, fields)
+      const insert = () => insertRecord(handlers, db, actor, fields)
       const { record } = await submit(storeLink, fields, insert, 'url')
       await warn(db, account, record, shortUrl, terminal)
       return isJson ? json(record) : record.short_url
@@ -75,11 +75,11 @@ export const linkCommands = {
     notes: `Omitted options stay unchanged. An empty value, such as --title "", clears an optional field.
 ${aliasNote}`,
     check: ({ domain: _, ...options }) => requireChange(updateLink, options),
-    run: async (db, { operand: alias, domain, account, json: isJson, ...options }, terminal) => {
+    run: async (db, { operand: alias, domain, account, actor, json: isJson, ...options }, terminal) => {
       const row = await chooseLink(db, account, alias, domain)
       const fields = await withIds(db, account, givenFields(updateLink, options))
       const { handlers, shortUrl } = await openLinks(db)
-      const { record } = await submit(updateLink, fields, () => handlers.change(account, row.id, fields, null))
+      const { record } = await submit(updateLink, fields, () => handlers.change(actor, row.id, fields, null))
       await warn(db, account, record, shortUrl, terminal)
       return isJson ? json(record) : record.short_url
     },

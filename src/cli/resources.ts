@@ -94,12 +94,12 @@ function createCommand(kind: KindName): Command {
       ...others,
       json: asJson,
     },
-    run: async (db, { operand: name, account, json: isJson, ...options }) => {
+    run: async (db, { operand: name, account: _, actor, json: isJson, ...options }) => {
       const fields = { ...givenFields(form, options), name }
       const { record } = await submit(
         form,
         fields,
-        () => insertRecord(kinds[kind].actions(db), db, account, fields),
+        () => insertRecord(kinds[kind].actions(db), db, actor, fields),
         'name',
       )
       return isJson ? json(record) : String(record.id)
@@ -117,7 +117,7 @@ export function listCommand<R>(
   return accountCommand({
     summary: `List the ${name}, newest first.`,
     arguments: { ...listOptionsOf(query), json: flag('print the records as JSON') },
-    run: async (db, { limit, account, json: isJson, ...options }, { err }) => {
+    run: async (db, { limit, account, actor: _, json: isJson, ...options }, { err }) => {
       const checked = checkedFields(query, await withIds(db, account, givenFields(query, options)))
       const { list } = await open(db)
       const { rows, total, totalIsExact } = await list(account, { ...pageRequestOf(checked, resources[name]), limit })
@@ -148,10 +148,10 @@ function updateCommand(kind: KindName): Command {
     arguments: { operand: operandOf(kind), ...optionsOf(form, fixed), json: asJson },
     notes: 'Omitted options stay unchanged. An empty value, such as "", clears an optional field.',
     check: (values) => requireChange(form, values),
-    run: async (db, { operand, account, json: isJson, ...options }) => {
+    run: async (db, { operand, account, actor, json: isJson, ...options }) => {
       const { id: record } = await chooseRecord(db, account, kind, operand, kind.toUpperCase())
       const fields = givenFields(form, options)
-      const changed = await submit(form, fields, () => kinds[kind].actions(db).change(account, record, fields, null))
+      const changed = await submit(form, fields, () => kinds[kind].actions(db).change(actor, record, fields, null))
       return isJson ? json(changed.record) : `The ${kind} ${changed.record.name} was updated.`
     },
   })
@@ -162,7 +162,7 @@ function deleteCommand(kind: KindName): Command {
   return accountCommand({
     summary: `Delete a ${kind} permanently.`,
     arguments: { operand: operandOf(kind), ...(query && optionsOf(query)), yes },
-    run: async (db, { operand, yes, account, ...options }, terminal) => {
+    run: async (db, { operand, yes, account, actor, ...options }, terminal) => {
       const record = await chooseRecord(db, account, kind, operand, kind.toUpperCase())
       const fields = query === undefined ? {} : givenFields(query, options)
       const links = await kinds[kind].linksOf(db, account, record.id)
@@ -172,7 +172,7 @@ function deleteCommand(kind: KindName): Command {
       const effect = links === null ? '' : ` Its ${links} ${kinds[kind].effect}.`
       const question = `Delete the ${kind} ${record.name}?${effect}`
       if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing deleted.', code: 1 }
-      const remove = () => kinds[kind].actions(db).remove(account, record.id, fields, null)
+      const remove = () => kinds[kind].actions(db).remove(actor, record.id, fields, null)
       await (query === undefined ? remove() : submit(query, fields, remove))
       return `The ${kind} ${record.name} was deleted.`
     },
@@ -188,14 +188,14 @@ function mergeCommand(): Command {
       yes,
       json: flag('print the remaining tag as JSON'),
     },
-    run: async (db, { operand, into: other, yes, account, json: isJson }, terminal) => {
+    run: async (db, { operand, into: other, yes, account, actor, json: isJson }, terminal) => {
       const tag = await chooseRecord(db, account, 'tag', operand, 'TAG')
       const into = await chooseRecord(db, account, 'tag', other, '--into')
       const links = (await kinds.tag.linksOf(db, account, tag.id)) ?? 'no links'
       const question = `Merge the tag ${tag.name}, with ${links}, into ${into.name}, and delete ${tag.name}?`
       if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing changed.', code: 1 }
       const fields = { into: into.id }
-      const merge = () => tagActions(db, removals).merge(account, tag.id, fields, null)
+      const merge = () => tagActions(db, removals).merge(actor, tag.id, fields, null)
       const { record } = await submit(mergeTagForm, fields, merge)
       return isJson ? json(record) : `The tag ${tag.name} was merged into ${record.name}.`
     },

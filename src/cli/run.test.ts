@@ -7,8 +7,8 @@ import { test } from 'node:test'
 import { commandsWith, newPlace } from '../../test/command-line.ts'
 import { newDatabase, newFolder, runNpm, startProgram } from '../../test/processes.ts'
 import { commandArguments } from '../../test/scripts.ts'
+import { scopes } from '../access/scope.ts'
 import { isWellFormedKey } from '../keys/key.ts'
-import { scopes } from '../keys/scope.ts'
 import { version } from '../version.ts'
 
 const { run, say, fails } = commandsWith({})

@@ -1,5 +1,6 @@
 /** Routes for pages. Every page requires a session, and no other site can post its forms. */
 
+import { type Actor, actorOf, type Identity } from '../access/actor.ts'
 import type { ResourceHandlers } from '../api/operations.ts'
 import type { RateLimits } from '../api/rate-limit.ts'
 import type { DomainActions } from '../domains/actions.ts'
@@ -63,6 +64,7 @@ export interface PageRequest {
   readonly exchange: Exchange
   readonly session: Session
   readonly account: number
+  readonly actor: Actor
   readonly query: Fields
   /** The submitted fields; empty for GET. */
   readonly fields: Fields
@@ -275,7 +277,16 @@ function redirectForRepeat(result: PageContent | Redirect): Redirect | null {
 }
 
 function requestOf(exchange: Exchange, session: Session, fields: Fields): PageRequest {
-  return { exchange, session, account: session.account.id, query: exchange.query, fields }
+  const { account } = session
+  const actor = actorOf(identityOf(session), exchange.id)
+  return { exchange, session, account: account.id, actor, query: exchange.query, fields }
+}
+
+/** Returns who acts in a session: its key, or the person who has signed in. */
+function identityOf({ account, name, key_id: id, key_name }: Session): Identity {
+  const scopes = ['*'] as const
+  if (id !== null) return { account: account.id, kind: 'key', id, name: key_name ?? '', scopes }
+  return { account: account.id, kind: 'member', id: null, name: name ?? account.name, scopes }
 }
 
 /** Returns the `{id}` of the path. Throws `not_found` if it is not an id. */

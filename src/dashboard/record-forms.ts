@@ -68,8 +68,8 @@ export function addRecordForms<Row extends { readonly id: number }>(
 
   pages.get(`${home}/new`, async (request) => newPage(new FormState(await forms.initialValues(request)), request))
 
-  const insert: PageHandler = async ({ account, fields }) => {
-    const { id } = (await insertRecord(actions, db, account, fieldsIn(fields))).record
+  const insert: PageHandler = async ({ actor, fields }) => {
+    const { id } = (await insertRecord(actions, db, actor, fieldsIn(fields))).record
     return new Redirect(`${home}/${id}`, { code: `${what}-created`, id })
   }
   pages.post(home, formHandler(newPage, insert))
@@ -86,7 +86,7 @@ export function addRecordForms<Row extends { readonly id: number }>(
     const sent = fieldsIn(form)
     const id = idParam(request, what)
     const path = `${home}/${id}`
-    const saved = await attempt(() => actions.change(request.account, id, sent, preconditionFrom(version)))
+    const saved = await attempt(() => actions.change(request.actor, id, sent, preconditionFrom(version)))
     if (!(saved instanceof Failure)) return new Redirect(path, { code: `${what}-saved`, id, undo: saved.edit })
     const now = await find(request, id)
     const shown = await editForm(now.record, request)

@@ -25,14 +25,14 @@ export function domainActions(storage: Storage, { removals, onChange }: DomainPa
     operations: domainOperations,
     list: (account, page) => domainRecords.list(storage, account, page),
     find: (account, id) => domainRecords.find(storage, account, id),
-    insertion: (account, fields) => {
+    insertion: ({ account }, fields) => {
       const values = storeDomain.check(fields)
       if (values instanceof Failure) throw values
       const { name, ...urls } = values
       return (db) => insertDomain(db, account, name, urls)
     },
     onStored: onChange,
-    change: async (account, id, fields, precondition) => {
+    change: async ({ account }, id, fields, precondition) => {
       const { values, violations } = updateDomain.read(fields)
       const { name, ...urls } = values
       if (violations.length > 0 || name !== undefined) {
@@ -46,7 +46,7 @@ export function domainActions(storage: Storage, { removals, onChange }: DomainPa
       return domain
     },
     /** Deletes the links of the domain too if the query has `links=delete`. Otherwise, they make it throw `domain_in_use`. */
-    remove: async (account, id, query, precondition) => {
+    remove: async ({ account }, id, query, precondition) => {
       const find = () => domainRecords.find(storage, account, id)
       const { links } = await checkedChange(removeDomainQuery.check(query), find, 'domain', precondition)
       const takesLinks = links === 'delete'

@@ -137,6 +137,12 @@ export const failures = {
     explanation:
       'Only pages of the dashboard can send this request, but its Sec-Fetch-Site or Origin header names another site.',
   },
+  not_undoable: {
+    status: 409,
+    title: 'Not undoable',
+    explanation:
+      'The change can’t be undone: the record has been changed since, a record that the change needs is gone, or it is more than 30 days old. The message names the reason. Nothing was changed.',
+  },
   reference_conflict: {
     status: 409,
     title: 'Reference conflict',

@@ -1,10 +1,10 @@
+import type { Identity } from '../access/actor.ts'
 import { Failure } from '../errors.ts'
 import { LruCache } from '../lib/lru-cache.ts'
 import { Periodic } from '../lib/periodic.ts'
 import type { Db } from '../storage/port.ts'
 import { program } from '../version.ts'
 import { hashKey, isWellFormedKey } from './key.ts'
-import type { Caller } from './scope.ts'
 import { findKeyByHash, type Key, recordUses, statusOf } from './store.ts'
 
 /** How long a key is cached. Another process's revocation takes effect after this time at most. Milliseconds. */
@@ -19,10 +19,16 @@ type Known<Result> = { readonly result: Result; readonly until: number }
 export const malformedKey = new Failure('invalid_api_key', 'The API key is malformed. Copy the whole key again.')
 const unknown = new Failure('invalid_api_key', `The API key is unknown. Create a key with "${program} keys create".`)
 
-/** Identifies the callers of requests by their keys. Caches valid and rejected keys for a few seconds. */
+/** A key that sends a request. */
+export interface KeyIdentity extends Identity {
+  readonly kind: 'key'
+  readonly id: number
+}
+
+/** Identifies the senders of requests by their keys. Caches valid and rejected keys for a few seconds. */
 export class Keyring {
   readonly #db: Db
-  readonly #valid: LruCache<string, Known<Caller>>
+  readonly #valid: LruCache<string, Known<KeyIdentity>>
   readonly #rejected: LruCache<string, Known<Failure>>
   #uses = new Map<number, string>()
   readonly #writingUses = new Periodic(() => this.#writeUses(), { everyMs: writeUsesEveryMs, onError: () => undefined })
@@ -35,8 +41,8 @@ export class Keyring {
     this.#writingUses.start()
   }
 
-  /** Returns the caller with this secret, or why it is rejected. Returns a promise if the key must be read from the database. */
-  identify(secret: string): Caller | Failure | Promise<Caller | Failure> {
+  /** Returns the key with this secret, or why it is rejected. Returns a promise if the key must be read from the database. */
+  identify(secret: string): KeyIdentity | Failure | Promise<KeyIdentity | Failure> {
     if (!isWellFormedKey(secret)) return malformedKey
     const fingerprint = hashKey(secret).toString('latin1')
     const known = this.#valid.get(fingerprint) ?? this.#rejected.get(fingerprint)
@@ -49,7 +55,7 @@ export class Keyring {
     await this.#writingUses.close()
   }
 
-  async #lookUp(fingerprint: string): Promise<Caller | Failure> {
+  async #lookUp(fingerprint: string): Promise<KeyIdentity | Failure> {
     const key = await findKeyByHash(this.#db, Buffer.from(fingerprint, 'latin1'))
     if (key === undefined) return this.#reject(fingerprint, unknown)
     const status = statusOf(key)
@@ -67,12 +73,12 @@ export class Keyring {
     return failure
   }
 
-  #accept(fingerprint: string, { id, account_id, scopes, expires_at }: Key): Caller {
-    const caller = { key: id, account: account_id, scopes }
+  #accept(fingerprint: string, { id, account_id, name, scopes, expires_at }: Key): KeyIdentity {
+    const identity = { kind: 'key', id, account: account_id, name, scopes } as const
     const lifetimeMs = expires_at === null ? cacheMs : Date.parse(expires_at) - Date.now()
-    this.#valid.set(fingerprint, { result: caller, until: performance.now() + Math.min(cacheMs, lifetimeMs) })
+    this.#valid.set(fingerprint, { result: identity, until: performance.now() + Math.min(cacheMs, lifetimeMs) })
     this.#uses.set(id, new Date().toISOString())
-    return caller
+    return identity
   }
 
   /** If it throws, the uses are written next time. */

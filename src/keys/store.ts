@@ -1,8 +1,8 @@
+import type { Scope } from '../access/scope.ts'
 import { found, notFound } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
 import { generateKey, hashKey } from './key.ts'
-import type { Scope } from './scope.ts'
 
 type KeyRow = Row<'keys'>
 

@@ -49,17 +49,17 @@ export function bulkRoutes(parts: Parts): void {
 
   api.add(storeLinks, (exchange, admitted) =>
     runBulk(parts, exchange, admitted, linksForm, async ({ links }) => {
-      const { account, scopes } = admitted.caller
+      const { account } = admitted.actor
       const rows = await prepareRows(actions, account, links)
-      return { kind: 'store', rows, unknownTags: unknownTagsFor(scopes), edit: null }
+      return { kind: 'store', rows, unknownTags: unknownTagsFor(admitted.actor), edit: null }
     }),
   )
 
   api.add(updateLinks, (exchange, admitted) =>
     runBulk(parts, exchange, admitted, changeForm, async (sent) => {
-      const { account, scopes } = admitted.caller
+      const { account } = admitted.actor
       const { ids, add_tags, remove_tags } = sent
-      const unknownTags = unknownTagsFor(scopes)
+      const unknownTags = unknownTagsFor(admitted.actor)
       const reading = setForm.read(sent.set)
       const violations = await setViolations(storage, account, sent, unknownTags, reading)
       if (violations.length > 0) throw validationFailed(violations)
@@ -171,7 +171,7 @@ async function runBulk<Values extends object>(
   bodyForm: Form<Values>,
   prepare: (values: Values) => Promise<BatchChange>,
 ): Promise<Failure | undefined> {
-  const { caller, fields } = admitted
+  const { actor, fields } = admitted
   rejectIfMatch(exchange)
   const key = idempotencyKeyOf(exchange)
   const query = atomicQuery.read(exchange.query)
@@ -180,12 +180,12 @@ async function runBulk<Values extends object>(
   if (violations.length > 0) return validationFailed(violations)
   const values = body.values as Values
   const count = Object.values(values).find(Array.isArray)?.length ?? 1
-  const limited = api.countRows(exchange, caller, count)
+  const limited = api.countRows(exchange, actor, count)
   if (limited !== undefined) return limited
   const change = await prepare(values)
   const sent = fields.csv instanceof Table ? { links: fields.csv } : fields
-  const claim = claimOf(exchange, { caller, fields: sent }, key, bodyForm)
-  const request = { account: caller.account, change, isAtomic: query.values.atomic ?? false, claim }
+  const claim = claimOf(exchange, { actor, fields: sent }, key, bodyForm)
+  const request = { account: actor.account, change, isAtomic: query.values.atomic ?? false, claim }
   const { response, applied } = await idempotentRequests.exclusively(claim, () => batches.run(request))
   if (response.isReplayed) addHeader(exchange, 'idempotency-replayed', 'true')
   await actions.onApplied(applied)

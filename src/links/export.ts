@@ -67,7 +67,7 @@ export function download<T>(account: number, send: () => Promise<T>): Promise<T>
 
 /** Adds `GET /links/export`. */
 export function linkExportRoute(api: Api, storage: Storage, shortUrl: ShortUrl): void {
-  api.add(exportLinks, async (exchange, { caller: { account } }) => {
+  api.add(exportLinks, async (exchange, { actor: { account } }) => {
     rejectIfMatch(exchange)
     const query = exportQuery.check(exchange.query)
     if (query instanceof Failure) return query

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { keptDays, newClick, openClicks } from '../../test/clicks.ts'
 import { newDomain, newSpace, plainLink, twoNodes } from '../../test/links.ts'
+import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { peopleOf } from '../analytics/day.ts'
 import { moveSomeClicks } from '../analytics/maintenance.ts'
@@ -81,7 +82,7 @@ test('restores tags that have been renamed since', async (t) => {
   await link('other', { tags: ['Other'] })
   const other = (await findTagByName(storage, account, 'other')) ?? assert.fail()
   const tags = tagActions(storage, { run: (removal) => removal(() => false) })
-  await tags.merge(account, kept.id, { into: other.id }, null)
+  await tags.merge(systemActor(account), kept.id, { into: other.id }, null)
   assert.equal((await undoEdit(storage, account, adding, id, Date.now()))?.record?.tags, 'After,Other')
 })
 
@@ -93,8 +94,8 @@ test('restores tags as the tags that they were merged into since, even after the
   const deleted = (await link('deleted', { tags: ['First', 'Third'] })).record.id
   const edit = await change(id, { tags: 'Kept,Third' })
   await actions.removeWithUndo(account, deleted)
-  await tags.merge(account, await idOf('first'), { into: await idOf('second') }, null)
-  await tags.merge(account, await idOf('second'), { into: await idOf('third') }, null)
+  await tags.merge(systemActor(account), await idOf('first'), { into: await idOf('second') }, null)
+  await tags.merge(systemActor(account), await idOf('second'), { into: await idOf('third') }, null)
   assert.equal((await undoEdit(storage, account, edit, id, Date.now()))?.record?.tags, 'Kept,Third')
   assert.equal((await actions.restore(account, deleted))?.record.tags, 'Third')
 

@@ -54,9 +54,9 @@ export const showLinkQr: Operation = {
 
 /** Adds `GET /links/{id}/qr`. */
 export function linkQrRoute(api: Api, storage: Storage, shortUrl: ShortUrl): void {
-  api.add(showLinkQr, async (exchange, { caller }) => {
+  api.add(showLinkQr, async (exchange, { actor }) => {
     const condition = conditionOf(exchange)
-    const { record } = found(await findLink(storage, caller.account, idOf(exchange, 'link')), 'link')
+    const { record } = found(await findLink(storage, actor.account, idOf(exchange, 'link')), 'link')
     const request = {
       name: `link-${record.id}`,
       shortUrl: shortUrl(record.domain_name ?? '', record.alias),

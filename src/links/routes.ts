@@ -1,5 +1,5 @@
+import { type Actor, allows } from '../access/actor.ts'
 import { type ResourceHandlers, withShownVersion } from '../api/operations.ts'
-import { allows, type Scope } from '../keys/scope.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
 import type { LinkActions } from './actions.ts'
@@ -27,21 +27,22 @@ export function linkHandlers(storage: Storage, actions: LinkActions, shortUrl: S
       return { ...page, rows: page.rows.map((row) => linkOf(row, shortUrl, now)) }
     },
     find,
-    insertion: async (account, fields, scopes) => {
-      const insert = await actions.insertion(account, fields, unknownTagsFor(scopes))
+    insertion: async (actor, fields) => {
+      const insert = await actions.insertion(actor.account, fields, unknownTagsFor(actor))
       return async (db) => shownLink(await insert(db), shortUrl)
     },
     onStored: (link) => actions.onStored(link),
-    change: async (account, id, fields, condition, scopes) => {
-      const link = await withVersion(account, id, () =>
-        actions.change(account, id, fields, condition, unknownTagsFor(scopes)),
+    change: async (actor, id, fields, condition) => {
+      const link = await withVersion(actor.account, id, () =>
+        actions.change(actor.account, id, fields, condition, unknownTagsFor(actor)),
       )
       return shownLink(link, shortUrl)
     },
-    remove: (account, id, _query, condition) => withVersion(account, id, () => actions.remove(account, id, condition)),
+    remove: ({ account }, id, _query, condition) =>
+      withVersion(account, id, () => actions.remove(account, id, condition)),
   }
 }
 
-export function unknownTagsFor(scopes: readonly Scope[] = ['*']): UnknownTags {
-  return allows(scopes, 'tags:write') ? 'create' : 'reject'
+export function unknownTagsFor(actor: Actor): UnknownTags {
+  return allows(actor, 'tags:write') ? 'create' : 'reject'
 }

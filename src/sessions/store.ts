@@ -130,6 +130,7 @@ function openAt(now: number) {
     .select([
       'sessions.id',
       'sessions.name',
+      'sessions.key_id',
       'keys.name as key_name',
       'sessions.browser',
       'sessions.created_at',

@@ -52,6 +52,11 @@ export interface Storage extends Db {
    * stored domains. Ids may repeat. For `null`, returns only the current position. Throws `database_unavailable`.
    */
   changesAfter(position: ChangePosition | null): Promise<Changes>
+  /**
+   * Returns the id up to which all events are visible that ever will be; null if that holds for all visible events. On
+   * PostgreSQL, transactions commit in another order than their ids.
+   */
+  eventHorizon(): Promise<number | null>
   /** Deletes the changes before `position` in small batches, except the newest 10,000. */
   pruneChanges(position: ChangePosition): Promise<void>
   /** Lets a thread open its own connection to the database. */

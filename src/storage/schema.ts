@@ -230,6 +230,28 @@ export interface Database {
   click_moves: { link_id: number }
   /** Deleted records whose days must be deleted. */
   click_removals: { scope: number; id: number }
+  /** The log of changes of records: see `events/store.ts`. `changes` and `kept` are JSON. */
+  events: {
+    id: Generated<number>
+    account_id: number
+    batch_id: string
+    record: string
+    action: string
+    record_id: number
+    /** For a link, its host name and its alias after a slash. */
+    record_name: string
+    actor_kind: string
+    actor_id: number | null
+    actor_name: string
+    request_id: string | null
+    /** Null if the record was deleted permanently. */
+    changes: string | null
+    /** Private data for the reversal of the event. Null after 30 days. */
+    kept: string | null
+    /** The event that reversed this one. */
+    undone_by: number | null
+    created_at: string
+  }
   /** Links that the dashboard can restore for a minute. `link` is JSON. */
   deleted_links: {
     id: number

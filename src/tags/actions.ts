@@ -1,3 +1,4 @@
+import type { Actor } from '../access/actor.ts'
 import { sendRecord } from '../api/envelopes.ts'
 import { checkedChange, idOf, type ResourceHandlers, withShownVersion } from '../api/operations.ts'
 import type { Removals } from '../api/removals.ts'
@@ -46,12 +47,12 @@ export function tagActions(storage: Storage, removals: Pick<Removals, 'run'>) {
     operations: tagOperations,
     list: (account, page) => listTags(storage, account, page),
     find,
-    insertion: (account, fields) => {
+    insertion: ({ account }, fields) => {
       const values = storeTag.check(fields)
       if (values instanceof Failure) throw values
       return async (db) => shownTag(await insertTag(db, account, values))
     },
-    change: (account, id, fields, precondition) =>
+    change: ({ account }, id, fields, precondition) =>
       withVersion(account, id, async () => {
         const change = await checked(updateTag.check(fields), account, id, precondition)
         const changed = found(await changeTag(storage, account, id, change, precondition), 'tag')
@@ -59,7 +60,7 @@ export function tagActions(storage: Storage, removals: Pick<Removals, 'run'>) {
       }),
     /** Changes a tag as `change` does, but so that `undoEdit` can undo that for a minute: see `changeTagWithUndo`. */
     changeWithUndo: async (
-      account: number,
+      { account }: Actor,
       id: number,
       fields: Fields,
       precondition: Precondition | null,
@@ -71,13 +72,13 @@ export function tagActions(storage: Storage, removals: Pick<Removals, 'run'>) {
     /** Undoes the change of a tag as `undoTagEdit` does. */
     undoEdit: (account: number, edit: number) => undoTagEdit(storage, account, edit, Date.now()),
     /** The links of the tag stay. */
-    remove: (account, id, _query, precondition) =>
+    remove: ({ account }, id, _query, precondition) =>
       withVersion(account, id, () => remove(account, id, precondition, null)),
     /**
      * Moves the links of a tag to the tag `into`, deletes the tag, and returns the remaining one. Throws `not_found`,
      * `validation_failed` and the failure of the precondition.
      */
-    merge: (account: number, id: number, fields: Fields, precondition: Precondition | null) =>
+    merge: ({ account }: Actor, id: number, fields: Fields, precondition: Precondition | null) =>
       withVersion(account, id, async () => {
         const { into } = await checked(mergeInto(id, fields), account, id, precondition)
         await remove(account, id, precondition, into)
@@ -93,8 +94,8 @@ function mergeInto(id: number, fields: Fields) {
 }
 
 export function tagMergeRoute(api: Api, tags: TagActions): void {
-  api.add(mergeTag, async (exchange, { caller, fields }) => {
+  api.add(mergeTag, async (exchange, { actor, fields }) => {
     const condition = conditionOf(exchange)
-    return sendRecord(exchange, await tags.merge(caller.account, idOf(exchange, 'tag'), fields, condition))
+    return sendRecord(exchange, await tags.merge(actor, idOf(exchange, 'tag'), fields, condition))
   })
 }

@@ -1,9 +1,10 @@
 /** Lists, and actions with a confirmation. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { systemActor } from '../../src/access/actor.ts'
+import { scopes } from '../../src/access/scope.ts'
 import { today } from '../../src/analytics/calendar.ts'
 import { maxChoices } from '../../src/dashboard/record-forms.ts'
-import { scopes } from '../../src/keys/scope.ts'
 import { createKey } from '../../src/keys/store.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
@@ -372,8 +373,8 @@ test('forms and imports keep a selected domain or space beyond their limit', asy
   const own = await signedIn(app, many.key)
   await app.storage.write(async (tx) => {
     for (let n = 0; n < maxChoices; n++) {
-      await (await app.actions.domains.insertion(many.account, { name: `a${n}.${many.domain.name}` }))(tx)
-      await (await app.actions.spaces.insertion(many.account, { name: `a${n}` }))(tx)
+      await (await app.actions.domains.insertion(systemActor(many.account), { name: `a${n}.${many.domain.name}` }))(tx)
+      await (await app.actions.spaces.insertion(systemActor(many.account), { name: `a${n}` }))(tx)
     }
   })
   const domain = await many.stored('/domains', { name: `z.${many.domain.name}` })

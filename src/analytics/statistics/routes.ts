@@ -17,7 +17,7 @@ import { hasRecord, type Subject } from './store.ts'
 
 /** Adds the routes for statistics and for the deletion of a link's clicks. */
 export function statsRoutes(api: Api, db: Storage, deleteClicks: Clicks['deleteClicks']): void {
-  api.add(showStats, async (exchange, { caller: { account } }) => {
+  api.add(showStats, async (exchange, { actor: { account } }) => {
     const condition = conditionOf(exchange)
     const { page, meta, data: rows } = await showStatistics(db, account, exchange.query)
     if (page === null) return sendContent(exchange, { data: rows, meta }, condition)
@@ -26,7 +26,7 @@ export function statsRoutes(api: Api, db: Storage, deleteClicks: Clicks['deleteC
     return sendPage(exchange, { ...page, after: null }, found, { path, condition, meta })
   })
 
-  api.add(deleteLinkClicks, async (exchange, { caller: { account } }) => {
+  api.add(deleteLinkClicks, async (exchange, { actor: { account } }) => {
     const isDeleted = await deleteClicks(account, idOf(exchange, 'link'))
     return isDeleted ? send(exchange, 204) : notFound('link')
   })

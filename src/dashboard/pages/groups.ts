@@ -102,7 +102,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
       throw validationFailed([new Refusal('not_allowed.confirmation', { name: nameOf(row) }).at(nameField)])
     }
     if (remove !== undefined) await remove(request.account, row.id)
-    else await actions.remove(request.account, row.id, {}, null)
+    else await actions.remove(request.actor, row.id, {}, null)
     return new Redirect(this.#home, { code: `${what}-deleted`, id: row.id, undo: remove === undefined ? null : row.id })
   }
 

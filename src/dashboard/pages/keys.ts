@@ -1,10 +1,11 @@
 /** API key pages: the list, creation and revocation. */
+
+import { type Scope, scopes } from '../../access/scope.ts'
 import { found } from '../../errors.ts'
 import { type Field, form, optional, required } from '../../forms/form.ts'
 import { boundedText, oneOf } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
-import { type Scope, scopes } from '../../keys/scope.ts'
 import { createKey, findKey, type IssuedKey, type Key, listKeys, revokeKey, statusOf } from '../../keys/store.ts'
 import { Refusal } from '../../violations.ts'
 import { slicePage } from '../lists.ts'

@@ -37,9 +37,9 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
     what: 'link',
     actions: {
       find: (account, id) => findLink(storage, account, id),
-      insertion: (account, fields) => links.insertion(account, fields),
+      insertion: ({ account }, fields) => links.insertion(account, fields),
       onStored: (link) => links.onStored(link),
-      change: async (account, id, fields, precondition) => {
+      change: async ({ account }, id, fields, precondition) => {
         const { link, edit } = await links.changeWithUndo(account, id, fields, precondition)
         return { ...link, edit }
       },

@@ -64,9 +64,9 @@ export function addSignInPages(pages: Pages, { storage: db, keyring, rateLimits 
     }
     const refused = (reason: string) => new Refusal('not_allowed.secret', { reason }).at('api_key')
     if (typeof key !== 'string' || key.trim() === '') return refused('Paste an API key, or open a sign-in link.')
-    const caller = await keyring.identify(key.trim())
-    if (caller instanceof Failure) return refused(caller.message)
-    return caller.scopes.includes('*') ? signInByKey(db, caller.account, caller.key, browser) : refused(lacksScope)
+    const identity = await keyring.identify(key.trim())
+    if (identity instanceof Failure) return refused(identity.message)
+    return identity.scopes.includes('*') ? signInByKey(db, identity.account, identity.id, browser) : refused(lacksScope)
   }
 }
 

@@ -67,7 +67,7 @@ export function addTagPages(pages: Pages, services: Services): void {
           ? listTagsByFigure(services.storage, account, page.sortBy, page)
           : tags.list(account, page),
       find: (account, id) => findTag(services.storage, account, id),
-      change: (account, id, fields, precondition) => tags.changeWithUndo(account, id, fields, precondition, newEdit()),
+      change: (actor, id, fields, precondition) => tags.changeWithUndo(actor, id, fields, precondition, newEdit()),
     },
     ...nameAndColor(tagLabels),
   }).addTo(pages)
@@ -126,6 +126,6 @@ async function merge(request: PageRequest, services: Services): Promise<Redirect
   const target = await findTagByName(services.storage, account, name)
   // The API takes an id.
   const into = name === '' ? '' : (target?.id ?? Number.MAX_SAFE_INTEGER)
-  const { record } = await services.actions.tags.merge(account, idParam(request, 'tag'), { into }, null)
+  const { record } = await services.actions.tags.merge(request.actor, idParam(request, 'tag'), { into }, null)
   return new Redirect(`${home}/${record.id}`, { code: 'tag-merged' })
 }

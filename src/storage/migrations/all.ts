@@ -2,6 +2,7 @@ import type { MigrationStep, Migrations } from '../migrate.ts'
 import { accountTables } from './accounts.ts'
 import { clickTables } from './clicks.ts'
 import { type Dialect, postgres, sqlite } from './dialect.ts'
+import { eventLog } from './events.ts'
 import { recordTables } from './records.ts'
 import { foldAgain } from './spellings.ts'
 
@@ -10,6 +11,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0001-foundation': (dialect) =>
     [accountTables, recordTables, clickTables, searchIndexes].flatMap((part) => part(dialect)),
   '0002-spellings': foldAgain,
+  '0003-events': eventLog,
 }
 
 /** Returns the migrations for one engine, by name. */

@@ -90,6 +90,12 @@ export class PostgresStorage implements Storage {
     return toChanges(rows, position)
   }
 
+  async eventHorizon(): Promise<number> {
+    const query = { sql: 'select events_horizon() as id', parameters: [] }
+    const [row] = await this.#awaited(this.#pool.with((client) => execute<{ id: number }>(client, query)))
+    return Number(row?.id)
+  }
+
   async pruneChanges({ snapshot }: ChangePosition): Promise<void> {
     const query = { sql: prunedOnPostgres, parameters: [snapshot] }
     const prune = async () => (await this.#awaited(this.#pool.with((client) => execute(client, query)))).length

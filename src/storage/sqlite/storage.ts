@@ -94,6 +94,10 @@ export class SqliteStorage implements Storage {
     })
   }
 
+  async eventHorizon(): Promise<null> {
+    return null
+  }
+
   async pruneChanges(position: ChangePosition): Promise<void> {
     const query = { sql: prunedOnSqlite, parameters: [position.seq] }
     const prune = async () => (await this.#commits.writeOne(() => this.#writer.execute(query))).length

@@ -1,0 +1,111 @@
+/** Events: each is one change of one record, with its values before and after. */
+import { isDeepStrictEqual } from 'node:util'
+
+/** The kinds of records that have events. */
+export const recordKinds = ['link', 'domain', 'space', 'tag', 'key', 'account'] as const
+export type RecordKind = (typeof recordKinds)[number]
+
+export const eventActions = [
+  ...['created', 'updated', 'deleted', 'restored'],
+  ...['clicks_deleted', 'merged', 'rotated', 'revoked'],
+] as const as readonly EventAction[]
+export type EventAction =
+  | 'created'
+  | 'updated'
+  | 'deleted'
+  | 'restored'
+  | 'clicks_deleted'
+  | 'merged'
+  | 'rotated'
+  | 'revoked'
+
+/** Values of a record by field, as the API has them. */
+export type Values = Readonly<Record<string, unknown>>
+
+/** The changed fields. A creation has null before, a deletion null after. */
+export type Changes = Readonly<Record<string, readonly [before: unknown, after: unknown]>>
+
+/** A change that is stored in its transaction. */
+export interface NewEvent {
+  readonly record: RecordKind
+  readonly action: EventAction
+  readonly id: number
+  /** The host name or name of the record, or the host name and the alias of a link, at the time of the event. */
+  readonly name: string
+  /** Null if nothing about the record may be stored. */
+  readonly changes: Changes | null
+  /** What a reversal needs in addition, and no one may see: a deleted row, or hashes of passwords. */
+  readonly kept?: unknown
+}
+
+/** What is shown instead of a secret. */
+const secret = 'secret'
+
+/** Describes the events of one kind of record. */
+export interface Described<Row> {
+  readonly record: RecordKind
+  readonly nameOf: (row: Row) => string
+  /** Returns the values of the fields that a client can set. A secret is its hash. */
+  readonly valuesOf: (row: Row) => Values
+  /** The fields whose values are secrets. */
+  readonly secrets: readonly string[]
+}
+
+/** Returns the event of a new record. Fields without a value are left out. */
+export function createdEvent<Row extends { readonly id: number }>(described: Described<Row>, row: Row): NewEvent {
+  return eventOf(described, 'created', row, changesBetween({}, described.valuesOf(row)))
+}
+
+/** Returns the event of a changed record; null if no value changed. */
+export function updatedEvent<Row extends { readonly id: number }>(
+  described: Described<Row>,
+  before: Row,
+  after: Row,
+): NewEvent | null {
+  const changes = changesBetween(described.valuesOf(before), described.valuesOf(after))
+  return Object.keys(changes).length === 0 ? null : eventOf(described, 'updated', after, changes)
+}
+
+/** Returns the event of a deleted record. `kept` is what its return needs; null if it is deleted permanently. */
+export function deletedEvent<Row extends { readonly id: number }>(
+  described: Described<Row>,
+  row: Row,
+  kept: object | null,
+): NewEvent {
+  if (kept === null) return { ...eventOf(described, 'deleted', row, {}), changes: null }
+  return { ...eventOf(described, 'deleted', row, changesBetween(described.valuesOf(row), {})), kept }
+}
+
+/** Returns the event of a record that is there again. */
+export function restoredEvent<Row extends { readonly id: number }>(described: Described<Row>, row: Row): NewEvent {
+  return eventOf(described, 'restored', row, changesBetween({}, described.valuesOf(row)))
+}
+
+function eventOf<Row extends { readonly id: number }>(
+  { record, nameOf, secrets }: Described<Row>,
+  action: EventAction,
+  row: Row,
+  changes: Changes,
+): NewEvent {
+  const hidden = secrets.filter((field) => field in changes)
+  const event = { record, action, id: row.id, name: nameOf(row) }
+  if (hidden.length === 0) return { ...event, changes }
+  const shown = hidden.map((field) => [field, changes[field]?.map((value) => (value === null ? null : secret))])
+  const kept = hidden.map((field) => [field, changes[field]])
+  return { ...event, changes: { ...changes, ...Object.fromEntries(shown) }, kept: Object.fromEntries(kept) }
+}
+
+/** Returns the fields whose values differ. A missing value is null. */
+function changesBetween(before: Values, after: Values): Changes {
+  const changes: Record<string, readonly [unknown, unknown]> = {}
+  for (const field of Object.keys({ ...before, ...after })) {
+    const [old, now] = [before[field] ?? null, after[field] ?? null]
+    if (!isSame(old, now)) changes[field] = [old, now]
+  }
+  return changes
+}
+
+/** Returns whether two values of a field are the same. */
+export function isSame(one: unknown, other: unknown): boolean {
+  return one === other || (typeof one === 'object' && isDeepStrictEqual(one, other))
+}

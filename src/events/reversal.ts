@@ -1,0 +1,177 @@
+/** Undo: reverses an event or a batch of events. Reversals are events, too, so they can be undone in turn. */
+import { type Actor, requireScope } from '../access/actor.ts'
+import { Failure, found, notUndoable } from '../errors.ts'
+import { failures } from '../http/failures.ts'
+import type { Db, Storage } from '../storage/port.ts'
+import { type Changes, isSame, type RecordKind, type Values } from './event.ts'
+import { findEvent, lockEvent, markUndone, openEventIds, type StoredEvent, undoableUntil } from './store.ts'
+
+/** What happens after the commit, such as informing the redirect server. */
+export type Effect = () => unknown
+
+/** How the events of one kind of record are reversed, in a transaction. Each function stores the event of its change. */
+export interface Reversal {
+  /** Returns the current values, and locks the record. Undefined if it does not exist. */
+  readonly valuesOf: (tx: Db, account: number, id: number) => Promise<Values | undefined>
+  /** Sets fields to previous values. Throws `not_undoable` if a record that these need is gone, and for taken names. */
+  readonly change: (tx: Db, actor: Actor, id: number, values: Values) => Promise<Effect>
+  readonly remove: (tx: Db, actor: Actor, id: number) => Promise<Effect>
+  /** Stores a deleted record again under its id. */
+  readonly restore: (tx: Db, actor: Actor, id: number, kept: unknown) => Promise<Effect>
+}
+
+export type ReversibleKind = Extract<RecordKind, 'link' | 'domain' | 'space' | 'tag'>
+
+interface Reversed {
+  readonly event: StoredEvent
+}
+
+/** The result of one event of a batch. */
+export interface ReversedEvent extends Reversed {
+  /** Null if the event is reversed. */
+  readonly failure: Failure | null
+}
+
+/** Events in one transaction, which takes about ten milliseconds. */
+const reversedTogether = 25
+/** Events that one request reverses. */
+export const maxReversed = 1_000
+
+interface ReversalsParts {
+  readonly storage: Storage
+  readonly kinds: Readonly<Record<ReversibleKind, Reversal>>
+  /** Resolves when clicks that this process has counted are written. Clicks of deleted links are lost otherwise. */
+  readonly flush: () => Promise<void>
+  /** Runs work that may take longer than a request waits. */
+  readonly run: (work: (isStopped: () => boolean) => Promise<void>) => Promise<void>
+}
+
+/** Reverses events, for the API, the dashboard and the command line. */
+export class Reversals {
+  readonly #parts: ReversalsParts
+
+  constructor(parts: ReversalsParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Reverses the account's event, and what was deleted with its record. Returns the event. An event that is undone already is
+   * only completed. Throws `not_found`, `insufficient_scope`, `not_undoable`, `alias_taken` and `name_taken`.
+   */
+  async undoEvent(actor: Actor, id: number): Promise<StoredEvent> {
+    const { storage, run, flush } = this.#parts
+    await flush()
+    const { event, effect } = await storage.write((tx) => this.#reverse(tx, actor, id))
+    await effect()
+    // What was deleted with the record returns in steps. A repetition continues after an interruption.
+    if (event.action === 'deleted' && event.record !== 'link') {
+      await run(async (isStopped) => void (await this.#undoRest(actor, event.batchId, isStopped)))
+    }
+    return event
+  }
+
+  /** Reverses the other events of a batch, as far as that is possible. */
+  async #undoRest(actor: Actor, batch: string, isStopped: () => boolean): Promise<void> {
+    let failed = 0
+    while (!isStopped()) {
+      const reversed = await this.undoBatch(actor, batch, { skip: failed })
+      if (reversed.length === 0) return
+      failed += reversed.filter(({ failure }) => failure !== null).length
+    }
+  }
+
+  /**
+   * Reverses the account's events of a batch that are not undone, `maxReversed` at most, several in a transaction. Leaves out
+   * the first `skip`. Returns the result of each.
+   */
+  async undoBatch(actor: Actor, batch: string, { skip = 0 } = {}): Promise<ReversedEvent[]> {
+    const { storage, flush } = this.#parts
+    await flush()
+    const limit = skip + maxReversed
+    const ids = (await openEventIds(storage, actor.account, batch, { now: Date.now(), limit })).slice(skip)
+    const results: ReversedEvent[] = []
+    for (let at = 0; at < ids.length; at += reversedTogether) {
+      results.push(...(await this.#reverseSome(actor, ids.slice(at, at + reversedTogether))))
+    }
+    return results
+  }
+
+  /** Reverses events in one transaction. If one of them fails, the others are reversed without it. */
+  async #reverseSome(actor: Actor, ids: readonly number[]): Promise<ReversedEvent[]> {
+    const { storage } = this.#parts
+    try {
+      const reversed = await storage.write(async (tx) => {
+        const all: (Reversed & { readonly effect: Effect })[] = []
+        for (const id of ids) all.push(await this.#reverse(tx, actor, id))
+        return all
+      })
+      for (const { effect } of reversed) await effect()
+      return reversed.map(({ event }) => ({ event, failure: null }))
+    } catch (error) {
+      if (!(error instanceof Failure) || failures[error.code].status >= 500) throw error
+      if (ids.length === 1) {
+        const event = found(await findEvent(storage, actor.account, ids[0] as number), 'event')
+        return [{ event, failure: error }]
+      }
+      const half = Math.ceil(ids.length / 2)
+      const first = await this.#reverseSome(actor, ids.slice(0, half))
+      return [...first, ...(await this.#reverseSome(actor, ids.slice(half)))]
+    }
+  }
+
+  async #reverse(tx: Db, actor: Actor, id: number): Promise<Reversed & { readonly effect: Effect }> {
+    const event = found(await lockEvent(tx, actor.account, id), 'event')
+    const record = reversibleKind(event)
+    requireScope(actor, `${record}s:write`)
+    if (event.undoneBy !== null) return { event, effect: () => undefined }
+    const until = undoableUntil(event)
+    if (until === null) throw notUndoable('This kind of change can’t be undone.')
+    if (until <= Date.now()) throw notUndoable('More than 30 days have passed.')
+    const effect = await reversed(this.#parts.kinds[record], tx, actor, event)
+    await markUndone(tx, event, actor.batchId)
+    return { event, effect }
+  }
+}
+
+async function reversed(kind: Reversal, tx: Db, actor: Actor, event: StoredEvent): Promise<Effect> {
+  const { action, record, recordId: id, changes, kept } = event
+  const current = await kind.valuesOf(tx, actor.account, id)
+  if (action === 'deleted') {
+    if (current !== undefined) throw notUndoable(`The ${record} exists already.`)
+    if (kept === undefined) throw notUndoable(`The deleted ${record} is no longer stored.`)
+    return kind.restore(tx, actor, id, kept)
+  }
+  if (current === undefined) throw notUndoable(`The ${record} is gone.`)
+  const { lostTag, ...secrets } = (kept ?? {}) as KeptOfChange
+  // A link that has got other tags since gets a deleted tag back, too.
+  if (lostTag !== undefined) return kind.change(tx, actor, id, { tags: withTag(current.tags, lostTag) })
+  const fields = { ...changes, ...secrets }
+  const isCreation = action !== 'updated'
+  const now = isCreation ? { ...nothing(current), ...fields } : fields
+  for (const [field, change] of Object.entries(now)) {
+    const after = change === null ? null : change[1]
+    if (isSame(current[field] ?? null, after)) continue
+    throw notUndoable(`The field ${field} of the ${record} has been changed again since.`)
+  }
+  if (isCreation) return kind.remove(tx, actor, id)
+  const before = Object.entries(fields).map(([field, [value]]) => [field, value])
+  return kind.change(tx, actor, id, Object.fromEntries(before))
+}
+
+/** What an event of a change keeps: secrets by field, and the name of a tag that the link lost because it was deleted. */
+type KeptOfChange = Changes & { readonly lostTag?: string }
+
+function withTag(tags: unknown, name: string): readonly string[] {
+  return [...new Set([...(tags as readonly string[]), name])]
+}
+
+/** Returns null for each field, because a creation leaves out fields without a value. */
+function nothing(values: Values): Record<string, null> {
+  return Object.fromEntries(Object.keys(values).map((field) => [field, null]))
+}
+
+/** Returns the kind of the event's record. Throws `not_undoable` for kinds that can't be restored. */
+function reversibleKind({ record }: StoredEvent): ReversibleKind {
+  if (record === 'key' || record === 'account') throw notUndoable(`Changes of ${record}s can’t be undone.`)
+  return record
+}

@@ -1,0 +1,254 @@
+/** The log of changes: an event for each change of a record, stored in the transaction of the change. */
+import { sql } from 'kysely'
+import type { Actor, ActorKind } from '../access/actor.ts'
+import { type Db, type Listable, type Page, type PageRequest, parts, type Storage } from '../storage/port.ts'
+import { CachedQuery, query, type Row } from '../storage/schema.ts'
+import type { Changes, EventAction, NewEvent, RecordKind } from './event.ts'
+
+/** A stored event. */
+export interface StoredEvent extends Omit<NewEvent, 'id'> {
+  readonly id: number
+  readonly recordId: number
+  readonly account: number
+  readonly actor: Pick<Actor, 'kind' | 'id' | 'name'>
+  readonly requestId: string | null
+  readonly batchId: string
+  /** The event that reversed this one. */
+  readonly undoneBy: number | null
+  /** RFC 3339. */
+  readonly at: string
+}
+
+/** Events that one statement stores. */
+const insertedEvents = 64
+
+/** Stores events of an actor, in the transaction of the changes. */
+export async function recordEvents(tx: Db, actor: Actor, events: readonly (NewEvent | null)[]): Promise<void> {
+  const created_at = new Date().toISOString()
+  const rows = events.flatMap((event) => (event === null ? [] : [rowOf(actor, event, created_at)]))
+  for (const some of parts(rows, insertedEvents)) {
+    const build = () => query.insertInto('events').values(some)
+    await tx.execute(new CachedQuery(`insert ${some.length} events`, some.flatMap(Object.values), build))
+  }
+}
+
+function rowOf(actor: Actor, event: NewEvent, created_at: string) {
+  return {
+    account_id: actor.account,
+    batch_id: actor.batchId,
+    record: event.record,
+    action: event.action,
+    record_id: event.id,
+    record_name: event.name,
+    actor_kind: actor.kind,
+    actor_id: actor.id,
+    actor_name: actor.name,
+    request_id: actor.requestId,
+    changes: event.changes && JSON.stringify(event.changes),
+    kept: event.kept === undefined ? null : JSON.stringify(event.kept),
+    created_at,
+  }
+}
+
+const columns = [
+  ...['id', 'account_id', 'batch_id', 'record', 'action', 'record_id', 'record_name'],
+  ...['actor_kind', 'actor_id', 'actor_name', 'request_id', 'changes', 'kept', 'undone_by', 'created_at'],
+] as (keyof Row<'events'>)[]
+
+const events = query.selectFrom('events').select(columns)
+
+function toEvent(row: Row<'events'>): StoredEvent {
+  return {
+    id: Number(row.id),
+    account: Number(row.account_id),
+    record: row.record as RecordKind,
+    action: row.action as EventAction,
+    recordId: Number(row.record_id),
+    name: row.record_name,
+    actor: {
+      kind: row.actor_kind as ActorKind,
+      id: row.actor_id === null ? null : Number(row.actor_id),
+      name: row.actor_name,
+    },
+    requestId: row.request_id,
+    batchId: row.batch_id,
+    changes: row.changes === null ? null : (JSON.parse(row.changes) as Changes),
+    kept: row.kept === null ? undefined : JSON.parse(row.kept),
+    undoneBy: row.undone_by === null ? null : Number(row.undone_by),
+    at: row.created_at,
+  }
+}
+
+/** Finds the account's event with this id. */
+export async function findEvent(db: Db, account: number, id: number): Promise<StoredEvent | undefined> {
+  const [row] = await db.execute(events.where('id', '=', id).where('account_id', '=', account))
+  return row && toEvent(row)
+}
+
+/** Finds an event as `findEvent` does, and locks it until the end of the transaction. */
+export async function lockEvent(tx: Db, account: number, id: number): Promise<StoredEvent | undefined> {
+  const [row] = await tx.execute(events.where('id', '=', id).where('account_id', '=', account).forUpdate())
+  return row && toEvent(row)
+}
+
+const listable: Listable<Row<'events'>> = {
+  table: 'events',
+  columns,
+  sorts: {},
+  searched: {},
+  filters: ['record_id', 'batch_id'],
+  unindexedFilters: ['record', 'action', 'actor_kind', 'actor_id'],
+  ranges: { created_at: { column: 'created_at', isIndexed: false } },
+  isUncounted: true,
+}
+
+/** Lists a page of the account's events. No event can appear later between the listed ones. */
+export async function listEvents(storage: Storage, account: number, page: PageRequest): Promise<Page<StoredEvent>> {
+  const upTo = await storage.eventHorizon()
+  const found = await storage.list({ of: listable, account, ...page, upTo })
+  return { ...found, rows: found.rows.map(toEvent) }
+}
+
+/** Returns the account's latest events of a record, the newest first. */
+export async function eventsOfRecord(
+  db: Db,
+  account: number,
+  { record, id }: { readonly record: RecordKind; readonly id: number },
+  limit: number,
+): Promise<StoredEvent[]> {
+  const own = events.where('account_id', '=', account).where('record', '=', record).where('record_id', '=', id)
+  return (await db.execute(own.orderBy('id', 'desc').limit(limit))).map(toEvent)
+}
+
+/** Returns the first event of a record: its creation, unless that was before there were events. */
+export async function firstEventOf(
+  db: Db,
+  account: number,
+  { record, id }: { readonly record: RecordKind; readonly id: number },
+): Promise<StoredEvent | undefined> {
+  const own = events.where('account_id', '=', account).where('record', '=', record).where('record_id', '=', id)
+  const [first] = await db.execute(own.orderBy('id').limit(1))
+  return first && toEvent(first)
+}
+
+/** Finds the event that deleted a record which is being removed, and which belongs to no account any more. */
+export async function findDeletion(db: Db, record: RecordKind, id: number): Promise<StoredEvent | undefined> {
+  const deletions = events.where('record', '=', record).where('record_id', '=', id)
+  const removed = deletions.where('action', 'in', ['deleted', 'merged']).where('account_id', '>', 0)
+  const [row] = await db.execute(removed.orderBy('id', 'desc').limit(1))
+  return row && toEvent(row)
+}
+
+/** How long an event can be undone. Milliseconds. */
+export const undoableMs = 30 * 86_400_000
+
+const reversibleRecords: readonly RecordKind[] = ['link', 'domain', 'space', 'tag']
+const reversibleActions: readonly EventAction[] = ['created', 'updated', 'deleted', 'restored']
+
+/** Returns until when an event can be undone, in Unix milliseconds; null if it never can. */
+export function undoableUntil({ record, action, changes, at }: StoredEvent): number | null {
+  const isReversible = reversibleRecords.includes(record) && reversibleActions.includes(action) && changes !== null
+  return isReversible ? Date.parse(at) + undoableMs : null
+}
+
+/** The events of a batch that are not undone, in the order in which they must be: what others need comes first. */
+function openEvents(account: number, batch: string, now: number) {
+  return query
+    .selectFrom('events')
+    .where('account_id', '=', account)
+    .where('batch_id', '=', batch)
+    .where('undone_by', 'is', null)
+    .where('changes', 'is not', null)
+    .where('record', 'in', reversibleRecords)
+    .where('action', 'in', reversibleActions)
+    .where('created_at', '>', new Date(now - undoableMs).toISOString())
+}
+
+/** Returns the ids of the account's events of a batch that can be undone, in the order to do so; `limit` at most. */
+export async function openEventIds(
+  db: Db,
+  account: number,
+  batch: string,
+  { now, limit }: { readonly now: number; readonly limit: number },
+): Promise<number[]> {
+  // Links return only to a domain, space or tag that is there.
+  const isGroup = sql<number>`case when action = 'deleted' and record <> 'link' then 0 else 1 end`
+  const open = openEvents(account, batch, now).select('id').orderBy(isGroup).orderBy('id', 'desc').limit(limit)
+  return (await db.execute(open)).map(({ id }) => Number(id))
+}
+
+/** Counts the account's events of a batch: those that can be undone, and all. */
+export async function countBatch(
+  db: Db,
+  account: number,
+  batch: string,
+  now: number,
+): Promise<{ readonly open: number; readonly all: number }> {
+  const [open] = await db.execute(openEvents(account, batch, now).select(({ fn }) => fn.countAll<number>().as('n')))
+  const own = query.selectFrom('events').where('account_id', '=', account).where('batch_id', '=', batch)
+  const [all] = await db.execute(own.select(({ fn }) => fn.countAll<number>().as('n')))
+  return { open: Number(open?.n), all: Number(all?.n) }
+}
+
+/** Returns whether any of the account's events of a batch can be undone at `now`, in Unix milliseconds. */
+export async function isBatchOpen(db: Db, account: number, batch: string, now: number): Promise<boolean> {
+  return (await db.execute(openEvents(account, batch, now).select('id').limit(1))).length > 0
+}
+
+/** Stores that the newest event of the batch about the same record has reversed an event. */
+export async function markUndone(tx: Db, event: StoredEvent, batch: string): Promise<void> {
+  const reversal = query
+    .selectFrom('events as reversal')
+    .select(({ fn }) => fn.max('reversal.id').as('id'))
+    .where('reversal.account_id', '=', event.account)
+    .where('reversal.batch_id', '=', batch)
+    .where('reversal.record', '=', event.record)
+    .where('reversal.record_id', '=', event.recordId)
+  const own = query.updateTable('events').where('id', '=', event.id).where('account_id', '=', event.account)
+  await tx.execute(own.set({ undone_by: reversal }))
+}
+
+/** Removes the values from all events of a record, which is deleted permanently. */
+export async function eraseEvents(tx: Db, account: number, record: RecordKind, ids: readonly number[]): Promise<void> {
+  for (const some of parts(ids, 256)) {
+    const own = query.updateTable('events').where('account_id', '=', account).where('record', '=', record)
+    await tx.execute(own.set({ changes: null, kept: null }).where('record_id', 'in', some))
+  }
+}
+
+/** Events in one transaction of the purge, which no request waits for. */
+const purgedEvents = 200
+
+/**
+ * Removes what reversals needed from some events that can't be undone any more at `now`, in Unix milliseconds. Returns the
+ * deleted records whose clicks nothing can restore, and whether there may be more.
+ */
+export async function expireKept(
+  tx: Db,
+  now: number,
+): Promise<{ readonly deleted: readonly Pick<StoredEvent, 'record' | 'recordId'>[]; readonly isMore: boolean }> {
+  const due = query
+    .selectFrom('events')
+    .select(['id', 'record', 'record_id', 'action', 'undone_by'])
+    .where('kept', 'is not', null)
+    .where('created_at', '<=', new Date(now - undoableMs).toISOString())
+  const rows = await tx.execute(due.orderBy('created_at').limit(purgedEvents))
+  const ids = rows.map(({ id }) => id)
+  if (ids.length > 0) await tx.execute(query.updateTable('events').set({ kept: null }).where('id', 'in', ids))
+  const deleted = rows.filter(({ action, undone_by }) => action === 'deleted' && undone_by === null)
+  return {
+    deleted: deleted.map((row) => ({ record: row.record as RecordKind, recordId: Number(row.record_id) })),
+    isMore: rows.length === purgedEvents,
+  }
+}
+
+/** Deletes some of the oldest events, from before `until`, in Unix milliseconds. Returns whether there may be more. */
+export async function deleteOldEvents(db: Db, until: number): Promise<boolean> {
+  const before = new Date(until).toISOString()
+  const oldest = await db.execute(
+    query.selectFrom('events').select(['id', 'created_at']).orderBy('id').limit(purgedEvents),
+  )
+  const old = oldest.filter(({ created_at }) => created_at < before).map(({ id }) => id)
+  if (old.length > 0) await db.execute(query.deleteFrom('events').where('id', 'in', old))
+  return old.length === purgedEvents
+}

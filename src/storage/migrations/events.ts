@@ -1,0 +1,67 @@
+import type { Dialect } from './dialect.ts'
+
+/**
+ * Returns the log of changes, and removes the tables of changes that could be undone for a minute. Clicks of deleted records
+ * stay as long as the log can restore the record.
+ */
+export function eventLog(dialect: Dialect): string[] {
+  return [...table(dialect), ...horizon(dialect)]
+}
+
+function table({ id, integer, text, end }: Dialect): string[] {
+  return [
+    `create table events (
+      id ${id},
+      account_id ${integer} not null,
+      batch_id ${text} not null,
+      record ${text} not null,
+      action ${text} not null,
+      record_id ${integer} not null,
+      record_name text not null,
+      actor_kind ${text} not null,
+      actor_id ${integer},
+      actor_name text not null,
+      request_id text,
+      changes text,
+      kept text,
+      undone_by ${integer},
+      created_at ${text} not null
+    )${end}`,
+    'create index events_by_account on events (account_id, id)',
+    'create index events_by_record_id on events (account_id, record_id, id)',
+    'create index events_by_batch_id on events (account_id, batch_id, id)',
+    'create index events_by_kept on events (created_at) where kept is not null',
+  ]
+}
+
+/** Events that are being stored lock a key with their id's lower bound. It starts with this number. */
+const lockSpace = 7_287
+
+/**
+ * Returns functions of PostgreSQL, whose transactions commit in another order than their ids. `events_horizon()` returns the
+ * highest id below which no event can appear any more. A transaction locks the last id before it gets its own ids, and its
+ * events are visible before the lock is released. Therefore the sequence must be read before the locks.
+ */
+function horizon({ engine }: Dialect): string[] {
+  if (engine === 'sqlite') return []
+  return [
+    `create function last_event_id() returns bigint language sql volatile as
+      'select case when is_called then last_value else 0 end from events_id_seq'`,
+    `create function lock_event_ids() returns trigger language plpgsql as $$
+    begin
+      perform pg_advisory_xact_lock_shared((${lockSpace}::bigint << 48) | last_event_id());
+      return null;
+    end $$`,
+    `create trigger event_ids_locked before insert on events for each statement execute function lock_event_ids()`,
+    `create function events_horizon() returns bigint language plpgsql volatile as $$
+    declare
+      horizon bigint := last_event_id();
+    begin
+      return least(horizon, (
+        select min(((classid::bigint & 65535) << 32) | objid::bigint) from pg_locks
+          where locktype = 'advisory' and objsubid = 1 and classid::bigint >> 16 = ${lockSpace}
+            and database = (select oid from pg_database where datname = current_database())
+      ));
+    end $$`,
+  ]
+}
