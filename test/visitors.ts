@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { Agent, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
+import { createSemaphores } from '../src/app/semaphores.ts'
 import { Overload } from '../src/http/overload.ts'
 import { Proxies } from '../src/http/proxies.ts'
 import { RequestCounts } from '../src/http/request-log.ts'
@@ -84,6 +85,7 @@ export async function startVisitors(
   const logs: Readonly<Record<string, unknown>>[] = []
   let clicksLeft = left
   const { server } = redirectServer({
+    semaphores: createSemaphores(),
     directory: {
       ...directory,
       linkOf: (domain, alias) => lookup.then(() => directory.linkOf(domain, alias)),

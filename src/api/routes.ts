@@ -1,5 +1,5 @@
 import { actorOf, requireScope } from '../access/actor.ts'
-import { Failure, found, overloaded } from '../errors.ts'
+import { Failure, found } from '../errors.ts'
 import { pageRequestOf } from '../forms/list-query.ts'
 import { conditionOf, entityTagOf } from '../http/conditions.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
@@ -8,7 +8,7 @@ import { addHeader, type Sent, send, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import type { IdempotentRequests, OnceResult } from '../idempotency/store.ts'
 import type { Keyring } from '../keys/keyring.ts'
-import { Semaphore } from '../lib/semaphore.ts'
+import type { Semaphore } from '../lib/semaphore.ts'
 import { resources } from '../resources.ts'
 import { readBody } from './body.ts'
 import { sendPage, sendRecord } from './envelopes.ts'
@@ -35,10 +35,11 @@ interface ApiParts {
   readonly keyring: Keyring
   readonly rateLimits: RateLimits
   readonly address: PublicAddress
+  readonly semaphores: { readonly largeResponses: Semaphore }
 }
 
 /** Returns the routes of the API, which require a key and a scope. */
-export function apiRoutes({ routes, keyring, rateLimits, address }: ApiParts): Api {
+export function apiRoutes({ routes, keyring, rateLimits, address, semaphores }: ApiParts): Api {
   /** Checks the key, the rate limit, the scope and the body, in this order, before the handler runs. */
   async function serve(exchange: Exchange, { scope, body }: Operation, handler: OperationHandler): Promise<Outcome> {
     addHeader(exchange, 'cache-control', 'private, no-cache')
@@ -54,10 +55,6 @@ export function apiRoutes({ routes, keyring, rateLimits, address }: ApiParts): A
     return handler(exchange, { actor: actorOf(key, exchange.id), fields })
   }
 
-  const largeResponses = new Semaphore({
-    ...largeResponseLimits,
-    rejection: () => overloaded('Too many large lists are loading. Try again in a second.'),
-  })
   return {
     add: (operations, handler) => {
       for (const operation of [operations].flat()) {
@@ -66,15 +63,13 @@ export function apiRoutes({ routes, keyring, rateLimits, address }: ApiParts): A
       }
     },
     countRows: (exchange, { id }, rows) => rateLimits.countUnits('key', id, Math.ceil(rows / rowsPerUnit), exchange),
-    inTurn: ({ account }, work) => largeResponses.run(work, String(account)),
+    inTurn: ({ account }, work) => semaphores.largeResponses.run(work, String(account)),
     urlOf: (exchange, { path }) => address(exchange) + apiPrefix + path,
   }
 }
 
 /** A page with more records takes its turn: 100 links have up to 1.2 MB. */
 const maxSmallPage = 10
-/** The limits of large responses that are being read, rendered or compressed at the same time, and that wait. */
-const largeResponseLimits = { concurrency: 8, concurrencyPerKey: 2, maxQueue: 2_048, maxQueuePerKey: 512 }
 
 /** How many bulk rows count as one request. */
 const rowsPerUnit = 100

@@ -44,6 +44,7 @@ import { deleteExpired } from '../storage/undo.ts'
 import { tagActions, tagMergeRoute } from '../tags/actions.ts'
 import { mergeTag, tagOperations } from '../tags/schema.ts'
 import { tagRemoval } from '../tags/store.ts'
+import type { Semaphores } from './semaphores.ts'
 
 /** The configuration without what only the process needs. */
 export interface AppOptions
@@ -63,6 +64,7 @@ export interface Shared {
   /** The links and domains that the redirect server serves. */
   readonly directory: Directory
   readonly clicks: Clicks
+  readonly semaphores: Semaphores
 }
 
 /** Every operation of the API, in the order of the documents. */
@@ -86,6 +88,7 @@ const strictTransport = { 'strict-transport-security': 'max-age=31536000' }
 /** Builds the listener of the API, the documents and the dashboard. `services` are in the order in which they close. */
 export function buildApi(options: AppOptions, shared: Shared) {
   const { storage } = options
+  const { semaphores } = shared
   const keyring = new Keyring(storage)
   const idempotentRequests = new IdempotentRequests(storage)
   const rateLimits = new RateLimits(options.rateLimit, storage)
@@ -93,23 +96,23 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const cors = new Cors(options.corsOrigins)
   const shortUrl = shortUrls(options.shortUrl)
   const actions = buildActions(storage, removals, { shortUrl, urlSchemes: options.urlSchemes }, shared)
-  const batches = new BatchWorker(storage.location, options.shortUrl)
+  const batches = new BatchWorker(storage.location, options.shortUrl, semaphores.batches)
   const router = new Router(apiFallback(rateLimits, cors))
   const dashboardUrl = publicAddress(options.baseUrl)
-  const api = apiRoutes({ routes: router, keyring, rateLimits, address: dashboardUrl })
+  const api = apiRoutes({ routes: router, keyring, rateLimits, address: dashboardUrl, semaphores })
   healthRoute(router, storage)
   problemPages(router)
   documents(router, operations, dashboardUrl)
   const deleteClicks = clickDeletion(shared)
   const pageParts = { clicksRetention: options.clicksRetention, deleteClicks, runBatch: batches.run.bind(batches) }
-  addDashboard({ router, storage, keyring, dashboardUrl, rateLimits, shortUrl, actions, ...pageParts })
+  addDashboard({ router, storage, keyring, dashboardUrl, rateLimits, shortUrl, actions, semaphores, ...pageParts })
   resourceRoutes(api, idempotentRequests, actions.domains)
   resourceRoutes(api, idempotentRequests, actions.spaces)
   resourceRoutes(api, idempotentRequests, actions.tags)
   tagMergeRoute(api, actions.tags)
   resourceRoutes(api, idempotentRequests, linkHandlers(storage, actions.links, shortUrl))
   bulkRoutes({ api, storage, idempotentRequests, actions: actions.links, batches })
-  linkExportRoute(api, storage, shortUrl)
+  linkExportRoute(api, storage, shortUrl, semaphores.downloads)
   linkQrRoute(api, storage, shortUrl)
   statsRoutes(api, storage, deleteClicks)
   ownKeyRoute(api, storage, rateLimits.perMinute)
@@ -133,7 +136,12 @@ export function buildApi(options: AppOptions, shared: Shared) {
 }
 
 /** Builds the actions of the API and the dashboard. This process redirects by the new values immediately. */
-function buildActions(storage: Storage, removals: Removals, rules: LinkRules, { directory, clicks }: Shared) {
+function buildActions(
+  storage: Storage,
+  removals: Removals,
+  rules: LinkRules,
+  { directory, clicks, semaphores }: Shared,
+) {
   const onLinkChange = (id: number, domain: number, alias: string) => {
     directory.linkChanged(id, domain, alias)
     clicks.linkChanged()
@@ -144,6 +152,7 @@ function buildActions(storage: Storage, removals: Removals, rules: LinkRules, { 
     tags: tagActions(storage, removals),
     links: new UndoableLinkActions(storage, {
       ...rules,
+      hashes: semaphores.hashes,
       onChange: onLinkChange,
       flush: () => clicks.flush(),
     }),

@@ -9,6 +9,7 @@ import { Directory } from '../redirect/directory.ts'
 import { newVisitCounts, redirectServer } from '../redirect/visits.ts'
 import { hasToken } from '../sessions/token.ts'
 import { type AppOptions, buildApi, type Shared } from './api.ts'
+import { createSemaphores } from './semaphores.ts'
 
 export type App = ReturnType<typeof buildApp>
 
@@ -26,6 +27,7 @@ export function buildApp(options: AppOptions) {
     isSecret: (text) => hasKey(text) || hasToken(text),
     directory,
     clicks,
+    semaphores: createSemaphores(),
   }
   const api = buildApi(options, shared)
   const redirect = redirectServer({

@@ -1,5 +1,7 @@
 /** The commands on single links and the list. They use the forms, checks and store of the API. */
+
 import { insertRecord } from '../api/operations.ts'
+import { createSemaphores } from '../app/semaphores.ts'
 import { readUrlSchemes } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
 import { LinkActions } from '../links/actions.ts'
@@ -25,7 +27,8 @@ const asJson = flag('print the full record as JSON')
  * invalid.
  */
 export function linkActions(db: Storage, shortUrl: ShortUrl): LinkActions {
-  return new LinkActions(db, { shortUrl, urlSchemes: readUrlSchemes(), onChange: () => undefined })
+  const { hashes } = createSemaphores()
+  return new LinkActions(db, { shortUrl, urlSchemes: readUrlSchemes(), hashes, onChange: () => undefined })
 }
 
 async function openLinks(db: Storage) {

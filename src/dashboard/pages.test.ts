@@ -6,11 +6,12 @@ import { startApp, type TestApp } from '../../test/app.ts'
 import { type Browser, signedIn } from '../../test/dashboard.ts'
 import { eventually } from '../../test/processes.ts'
 import { RateLimits } from '../api/rate-limit.ts'
+import { createSemaphores, maxPages } from '../app/semaphores.ts'
 import { overloaded } from '../errors.ts'
 import { Overload } from '../http/overload.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { assetFolder } from './assets.ts'
-import { maxPages, type PageHandler, Pages } from './pages.ts'
+import { type PageHandler, Pages } from './pages.ts'
 
 /** Adds a page that renders when the test releases it. Counts concurrent renderings. */
 function slowPage({ router, storage }: TestApp) {
@@ -22,6 +23,7 @@ function slowPage({ router, storage }: TestApp) {
     shortUrl: shortUrls('http://{domain}'),
     dashboardUrl: () => '',
     rateLimits: new RateLimits(0, storage),
+    semaphores: createSemaphores(),
   })
   const page: PageHandler = async () => {
     rendering.begun += 1

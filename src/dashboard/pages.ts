@@ -4,7 +4,7 @@ import { type Actor, actorOf, type Identity } from '../access/actor.ts'
 import type { ResourceHandlers } from '../api/operations.ts'
 import type { RateLimits } from '../api/rate-limit.ts'
 import type { DomainActions } from '../domains/actions.ts'
-import { Failure, found, overloaded } from '../errors.ts'
+import { Failure, found } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { readScheme } from '../frame/document.ts'
 import { receiveBody } from '../http/body.ts'
@@ -16,7 +16,7 @@ import { isMultipart, parseMultipart } from '../http/multipart.ts'
 import { addHeaders, type Sent, send, sendNotModified, sendText } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import type { Keyring } from '../keys/keyring.ts'
-import { Semaphore } from '../lib/semaphore.ts'
+import type { Semaphore } from '../lib/semaphore.ts'
 import type { RunBatch } from '../links/new-links.ts'
 import type { UndoableLinkActions } from '../links/undoable-actions.ts'
 import type { ShortUrl } from '../names/short-url.ts'
@@ -56,9 +56,6 @@ interface FormLimits {
 }
 
 const fileLimits: FormLimits = { maxBytes: 1024 * 1024, maxFields: maxFormFields }
-
-/** Limits of rendered and waiting pages. 64 may wait for each account, so that a browser can restore 40 tabs. */
-export const maxPages = { concurrency: 64, concurrencyPerKey: 4, maxQueue: 1_024, maxQueuePerKey: 64 }
 
 export interface PageRequest {
   readonly exchange: Exchange
@@ -104,6 +101,10 @@ export interface Services {
   /** Deletes all of a link's clicks. Returns false if the account has no such link. */
   readonly deleteClicks: (account: number, link: number) => Promise<boolean>
   readonly runBatch: RunBatch
+  /** Limits of concurrent work, by account. */
+  readonly semaphores: Readonly<
+    Record<'pages' | 'downloads' | 'selections' | 'importChecks' | 'imports' | 'logos', Semaphore>
+  >
   readonly actions: {
     readonly domains: DomainActions
     readonly spaces: ResourceHandlers<Space>
@@ -112,14 +113,10 @@ export interface Services {
   }
 }
 
-type PageServices = Pick<Services, 'router' | 'storage' | 'shortUrl' | 'dashboardUrl' | 'rateLimits'>
+type PageServices = Pick<Services, 'router' | 'storage' | 'shortUrl' | 'dashboardUrl' | 'rateLimits' | 'semaphores'>
 
 export class Pages {
   readonly #services: PageServices
-  readonly #rendering = new Semaphore({
-    ...maxPages,
-    rejection: () => overloaded('Too many pages are loading. Try again in a second.'),
-  })
   readonly #submissions = new Submissions<PageContent | Redirect>()
 
   constructor(services: PageServices) {
@@ -129,7 +126,7 @@ export class Pages {
   /** Adds a page for GET. Without a session, redirects to the sign-in page and back afterwards. */
   get(path: string, page: PageHandler): void {
     this.getFile(path, (request) =>
-      this.#rendering.run(async () => {
+      this.#services.semaphores.pages.run(async () => {
         // If the client left while the request waited, the response is only logged and counted.
         return request.exchange.response.destroyed ? send(request.exchange, 503) : this.#answer(request, page)
       }, String(request.account)),

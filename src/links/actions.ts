@@ -2,6 +2,7 @@ import { found, notFound, validationFailed } from '../errors.ts'
 import type { Reading } from '../forms/form.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { Ticks } from '../lib/periodic.ts'
+import type { Semaphore } from '../lib/semaphore.ts'
 import { foldCase } from '../lib/text.ts'
 import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
 import { schemeRefusal } from '../names/web-url.ts'
@@ -40,6 +41,7 @@ export interface LinkRules {
 }
 
 export interface LinkParts extends LinkRules {
+  readonly hashes: Semaphore
   /** Called after each commit and before the response, so that this process redirects correctly straight away. */
   readonly onChange: (id: number, domain: number, aliasFolded: string) => void
 }
@@ -85,7 +87,7 @@ export class LinkActions {
     const reading = withScheme(storeLink.read(fields), this.rules)
     if (reading.violations.length > 0) await checkedValues(this.storage, account, reading, this.#parts.shortUrl)
     // Outside the transaction, because hashing takes long.
-    const redirect_password = await hashed(account, reading.values.redirect_password ?? null)
+    const redirect_password = await this.#hashed(account, reading.values.redirect_password ?? null)
     return { ...(reading.values as NewLink), redirect_password }
   }
 
@@ -115,7 +117,7 @@ export class LinkActions {
     const { redirect_password } = values
     return redirect_password === undefined
       ? values
-      : { ...values, redirect_password: await hashed(account, redirect_password) }
+      : { ...values, redirect_password: await this.#hashed(account, redirect_password) }
   }
 
   /** Returns a function that checks and changes a link in a transaction. The password is hashed outside, because that takes long. */
@@ -127,7 +129,7 @@ export class LinkActions {
   ) {
     const reading = withScheme(sent, this.rules)
     const password = reading.violations.length > 0 ? null : reading.values.redirect_password
-    const redirect_password = await hashed(account, password)
+    const redirect_password = await this.#hashed(account, password)
     return async (tx: Db, id: number, precondition: Precondition | null) => {
       const before = found(await findLinkForUpdate(tx, account, id), 'link')
       precondition?.check(before.version)
@@ -138,6 +140,12 @@ export class LinkActions {
       const changed = await changeLink(tx, account, id, values, unknownTags)
       return { before, link: found(changed, 'link') }
     }
+  }
+
+  /** Hashes a password for the account. Returns null and undefined unchanged. */
+  async #hashed<Password extends string | null | undefined>(account: number, password: Password) {
+    if (typeof password !== 'string') return password
+    return this.#parts.hashes.run(() => hashPassword(password), `account ${account}`)
   }
 
   /** Deletes the account's link. Throws `not_found` and the failure of the precondition. */
@@ -247,11 +255,6 @@ export function changeViolations(old: LinkRow, change: LinkChange, shortUrl: Sho
     all.push(...loopViolations(change.url ?? old.url, shortUrl(old.domain_name ?? '', change.alias ?? old.alias)))
   }
   return all
-}
-
-/** Hashes a password for the account. Returns null and undefined unchanged. */
-async function hashed<Password extends string | null | undefined>(account: number, password: Password) {
-  return typeof password === 'string' ? hashPassword(password, `account ${account}`) : password
 }
 
 async function spaceViolations(db: Db, account: number, space: number | null | undefined): Promise<Violation[]> {

@@ -1,5 +1,5 @@
-import { Failure, overloaded } from '../errors.ts'
-import { Semaphore } from '../lib/semaphore.ts'
+import { Failure } from '../errors.ts'
+import type { Semaphore } from '../lib/semaphore.ts'
 import { fromSent, type SentError, toSent, WorkerClient } from '../lib/worker-client.ts'
 import type { StorageLocation } from '../storage/port.ts'
 import type { BatchRequest, BatchResponse } from './batch.ts'
@@ -31,15 +31,11 @@ const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8
  */
 export class BatchWorker {
   readonly #client: WorkerClient<SentBatch, BatchResponse, never>
-  /** One after another, so that other writes get their turn between two transactions. */
-  readonly #turns = new Semaphore({
-    concurrency: 1,
-    maxQueue: 32,
-    maxQueuePerKey: 4,
-    rejection: () => overloaded('Too many bulk requests are waiting. Try again shortly.'),
-  })
+  readonly #turns: Semaphore
 
-  constructor(location: StorageLocation, shortUrl: string) {
+  /** `turns` makes batches wait for each other. */
+  constructor(location: StorageLocation, shortUrl: string, turns: Semaphore) {
+    this.#turns = turns
     this.#client = new WorkerClient({
       module: new URL('./worker.ts', import.meta.url),
       workerData: { location, shortUrl } satisfies BatchWorkerData,

@@ -1,7 +1,7 @@
 /** Exports of links: files of any length, which are read in batches while the client reads them. */
 import type { Operation } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
-import { Failure, overloaded } from '../errors.ts'
+import { Failure } from '../errors.ts'
 import { form, optional } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { pageRequestOf } from '../forms/list-query.ts'
@@ -9,7 +9,7 @@ import { oneOf } from '../forms/rules.ts'
 import { rejectIfMatch } from '../http/conditions.ts'
 import { dispositionOf, sendParts } from '../http/response.ts'
 import { csvRow } from '../lib/csv.ts'
-import { Semaphore } from '../lib/semaphore.ts'
+import type { Semaphore } from '../lib/semaphore.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { Storage } from '../storage/port.ts'
@@ -53,32 +53,21 @@ export const exportLinks: Operation = {
   failures: ['precondition_failed', 'validation_failed'],
 }
 
-/** Files take as long as clients read them, so they have their own limits. */
-const limits = { concurrency: 8, concurrencyPerKey: 2, maxQueue: 64, maxQueuePerKey: 4 }
-const downloads = new Semaphore({
-  ...limits,
-  rejection: () => overloaded('Too many files are being downloaded. Try again when one is complete.'),
-})
-
-/** Sends a file for the account when few enough others are being sent. Throws `overloaded` if too many wait. */
-export function download<T>(account: number, send: () => Promise<T>): Promise<T> {
-  return downloads.run(send, String(account))
-}
-
 /** Adds `GET /links/export`. */
-export function linkExportRoute(api: Api, storage: Storage, shortUrl: ShortUrl): void {
+export function linkExportRoute(api: Api, storage: Storage, shortUrl: ShortUrl, downloads: Semaphore): void {
   api.add(exportLinks, async (exchange, { actor: { account } }) => {
     rejectIfMatch(exchange)
     const query = exportQuery.check(exchange.query)
     if (query instanceof Failure) return query
-    return download(account, () => {
+    const sendFile = () => {
       const day = new Date().toISOString().slice(0, 10)
       const { format } = query
       return sendParts(exchange, linkFile(storage, account, query, shortUrl), {
         'content-type': formats[format].type,
         'content-disposition': dispositionOf('attachment', `waymark-links-${day}.${format}`),
       })
-    })
+    }
+    return downloads.run(sendFile, String(account))
   })
 }
 

@@ -8,6 +8,7 @@ import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { peopleOf } from '../analytics/day.ts'
 import { moveSomeClicks } from '../analytics/maintenance.ts'
+import { createSemaphores } from '../app/semaphores.ts'
 import { removeDomainWithUndo } from '../domains/deleted-domains.ts'
 import { removeSpace } from '../spaces/store.ts'
 import { finishRemovals } from '../storage/removal.ts'
@@ -31,6 +32,7 @@ async function place(t: TestContext) {
   const actions = new UndoableLinkActions(storage, {
     shortUrl,
     urlSchemes: [],
+    hashes: createSemaphores().hashes,
     onChange: () => undefined,
     flush: async () => undefined,
   })

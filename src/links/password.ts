@@ -1,8 +1,6 @@
 /** Hashes link passwords with argon2id (RFC 9106), as PHC strings: `$argon2id$v=19$m=19456,t=2,p=1$salt$hash`. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { overloaded } from '../errors.ts'
-import { Semaphore } from '../lib/semaphore.ts'
 
 const derive = promisify(argon2)
 
@@ -15,30 +13,22 @@ const version = 19
 
 const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z\d+/]{11,86})\$([A-Za-z\d+/]{16,86})$/
 
-/** Bounds concurrent hashes in this process, because each uses one of Node's four threads for about 30 ms. */
-const hashing = new Semaphore({
-  concurrency: 2,
-  maxQueue: 512,
-  maxQueuePerKey: 32,
-  rejection: () => overloaded('Too many passwords are being checked.'),
-})
-
-/** Hashes a password with a new salt. `client` is the waiting account or network. Throws `overloaded`. */
-export async function hashPassword(password: string, client: string): Promise<string> {
+/** Hashes a password with a new salt. Callers limit concurrent hashes. */
+export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(saltBytes)
-  const hash = await hashing.run(() => compute(password, salt, hashBytes, cost), client)
+  const hash = await compute(password, salt, hashBytes, cost)
   const { memory, passes, parallelism } = cost
   return `$argon2id$v=${version}$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(hash)}`
 }
 
-/** Returns whether a password matches a hash, in constant time. `client` is as for `hashPassword`. Throws `overloaded`. */
-export async function verifyPassword(password: string, stored: string, client: string): Promise<boolean> {
+/** Returns whether a password matches a hash, in constant time. Callers limit concurrent hashes. */
+export async function verifyPassword(password: string, stored: string): Promise<boolean> {
   const [, memory, passes, parallelism, salt, hash] = phc.exec(stored) ?? []
   if (salt === undefined || hash === undefined) throw new Error('A stored password is not an argon2id PHC string.')
   const expected = Buffer.from(hash, 'base64')
   const used = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) }
   const nonce = Buffer.from(salt, 'base64')
-  const computed = await hashing.run(() => compute(password, nonce, expected.length, used), client)
+  const computed = await compute(password, nonce, expected.length, used)
   return timingSafeEqual(computed, expected)
 }
 

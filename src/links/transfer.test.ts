@@ -36,7 +36,7 @@ const full: LinkValues = {
   active_period_end_at: '2999-01-02T03:04:05.678Z',
   clicks_limit: 1_000_000_000,
   expiration_url: 'https://acme.com/over',
-  redirect_password: await hashPassword('Geheim', 'test'),
+  redirect_password: await hashPassword('Geheim'),
   forward_query: true,
   redirect_status: 308,
   tags: ['b', 'Ähre'],
@@ -119,7 +119,7 @@ test('does not change an existing link with another value, and explains what to 
   await fill(storage, ['a.example'], ['First', 'Second'])
   await insertLink(storage, 1, { id: 1, name: 'a.example' }, { ...full, alias: 'sale' })
   const text = await textOf(storage)
-  const others = { ...plainLink, redirect_password: await hashPassword('Geheim', 'test') }
+  const others = { ...plainLink, redirect_password: await hashPassword('Geheim') }
   const sentence =
     'alias: sale is there already on a.example, with other values; its id is 1. Delete the link here, or change the alias in the file, then import again.'
   for (const name of Object.keys(full) as (keyof LinkValues)[]) {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { deflateSync } from 'node:zlib'
+import { createSemaphores } from '../app/semaphores.ts'
 import { isLogo } from './code.ts'
 import { decodeRgbaPng, encodePng } from './image.ts'
 import { processOptions, readLogo } from './logo.ts'
@@ -112,7 +113,7 @@ test('ignores scripts and external references in an SVG', async (t) => {
     <use href="${url}#x"/><foreignObject width="10" height="10"><iframe xmlns="http://www.w3.org/1999/xhtml" src="${url}"/></foreignObject>
     <animate attributeName="x" to="1"/>`)
   // A busy machine may need more than the usual time.
-  const logo = await readLogo(1, { ...look, file }, 60_000)
+  const logo = await readLogo({ ...look, file }, 60_000)
   assert.ok(logo instanceof Buffer && isLogo(logo))
   assert.deepEqual(read(file), read(svg(square)))
   assert.equal(requests, 0)
@@ -139,10 +140,10 @@ test('rejects SVGs that grow without end, in time and in memory', async () => {
     data: deflateSync(Buffer.alloc(12_000 * 1_501)),
   })
   const large = svg(`<image width="9" height="9" href="data:image/png;base64,${pixels.toString('base64')}"/>`)
-  assert.equal(await readLogo(1, { ...look, file: large }), 'damaged')
+  assert.equal(await readLogo({ ...look, file: large }), 'damaged')
   const slow = '<filter id="f"><feTurbulence baseFrequency=".5" numOctaves="2000000000"/></filter>'
   const endless = svg(`${slow}<g filter="url(#f)">${square}</g>`)
-  assert.equal(await readLogo(1, { ...look, file: endless }, 1_000), 'damaged')
+  assert.equal(await readLogo({ ...look, file: endless }, 1_000), 'damaged')
 })
 
 test('the process can only read its own code', async () => {
@@ -167,8 +168,10 @@ test('the process can only read its own code', async () => {
 
 test('throws overloaded when an account sends more files than wait for it', async () => {
   const file = Buffer.from('no image')
+  const { logos } = createSemaphores()
+  const readNext = () => logos.run(() => readLogo({ ...look, file }, 1), '1')
   // The timeout ends the processes before they read the file.
-  const all = await Promise.allSettled(Array.from({ length: 5 }, () => readLogo(1, { ...look, file }, 1)))
+  const all = await Promise.allSettled(Array.from({ length: 5 }, readNext))
   const outcomes = all.map((each) => (each.status === 'fulfilled' ? each.value : each.reason.code))
   assert.deepEqual(outcomes.sort(), ['damaged', 'damaged', 'damaged', 'overloaded', 'overloaded'])
 })

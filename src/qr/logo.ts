@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { overloaded } from '../errors.ts'
-import { Semaphore } from '../lib/semaphore.ts'
 import { isLogo, type Look } from './code.ts'
 
 const problems = ['type', 'size', 'damaged', 'empty', 'unreadable'] as const
@@ -33,22 +32,15 @@ export const processOptions: readonly string[] = [
   '--wasm-max-mem-pages=2048',
 ]
 
-const processes = new Semaphore({
-  concurrency: 1,
-  maxQueue: 16,
-  maxQueuePerKey: 2,
-  maxWaitMs: 15_000,
-  rejection: () => overloaded('Too many logos are being read. Try again in a minute.'),
-})
-
-/** Reads a logo as `encodePng` writes it with the format `rgba`. Throws `overloaded`. */
-export function readLogo(account: number, request: LogoRequest, timeout = timeoutMs): Promise<Buffer | LogoProblem> {
-  return processes.run(async () => {
-    const output = await runProcess(request, timeout)
-    // An exploit of the decoder could write anything.
-    if (output !== null && isLogo(output)) return output
-    return problems.find((problem) => problem === output?.toString()) ?? 'damaged'
-  }, String(account))
+/**
+ * Reads a logo as `encodePng` writes it with the format `rgba`. Callers limit concurrent processes. Throws `overloaded` if the
+ * process can't start.
+ */
+export async function readLogo(request: LogoRequest, timeout = timeoutMs): Promise<Buffer | LogoProblem> {
+  const output = await runProcess(request, timeout)
+  // An exploit of the decoder could write anything.
+  if (output !== null && isLogo(output)) return output
+  return problems.find((problem) => problem === output?.toString()) ?? 'damaged'
 }
 
 /** Returns the output of the process; null if it fails, takes too long or needs too much memory. */

@@ -10,7 +10,7 @@ import { hashPassword } from '../links/password.ts'
 const host = 'Host: go.acme.com\r\n'
 const get = `GET /a HTTP/1.1\r\n${host}\r\n`
 const form = 'redirect_password=swordfish'
-const redirect_password = await hashPassword('swordfish', 'test')
+const redirect_password = await hashPassword('swordfish')
 const post = `POST /secret HTTP/1.1\r\n${host}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 27\r\n\r\n`
 
 /** Connects a client to a listener that finds no link before `find`. */

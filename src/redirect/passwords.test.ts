@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startVisitors } from '../../test/visitors.ts'
+import { createSemaphores } from '../app/semaphores.ts'
 import { hashPassword } from '../links/password.ts'
 import { Passwords } from './passwords.ts'
 
 const url = 'https://acme.com/#top'
 const secret = 'http://go.acme.com/secret'
 const longAgo = '1970-01-01T00:00:00.000Z'
-const redirect_password = await hashPassword('swordfish', 'test')
+const redirect_password = await hashPassword('swordfish')
 
 interface Secret {
   readonly forward_query?: boolean
@@ -92,7 +93,7 @@ const isChecked = async (passwords: Passwords, address: string) => (await passwo
 
 test('checks at most ten wrong passwords in any minute, whatever the pauses', async (t) => {
   const advance = stopClock(t)
-  const passwords = new Passwords()
+  const passwords = new Passwords(createSemaphores())
   const times: number[] = []
   let now = 0
   for (let n = 1; n < 500; n += 1) {
@@ -107,7 +108,7 @@ test('checks at most ten wrong passwords in any minute, whatever the pauses', as
 
 test('shares one limit among new networks above the maximum, until older ones are dropped', async (t) => {
   const advance = stopClock(t)
-  const passwords = new Passwords(2)
+  const passwords = new Passwords(createSemaphores(), 2)
   for (const address of ['192.0.2.1', '192.0.2.2']) assert.ok(await isChecked(passwords, address))
   for (let n = 0; n < 10; n++) assert.ok(await isChecked(passwords, `192.0.2.${3 + (n % 2)}`))
   assert.equal(await isChecked(passwords, '192.0.2.5'), false)

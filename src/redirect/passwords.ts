@@ -1,6 +1,6 @@
-import { Failure, overloaded } from '../errors.ts'
+import { Failure } from '../errors.ts'
 import { networkOf } from '../lib/ip-address.ts'
-import { Semaphore } from '../lib/semaphore.ts'
+import type { Semaphore } from '../lib/semaphore.ts'
 import { trimText } from '../lib/text.ts'
 import { windowMs } from '../limits/rate-counter.ts'
 import { verifyPassword } from '../links/password.ts'
@@ -10,24 +10,22 @@ const wrongPerMinute = 10
 /** No link has a longer password. Code points. */
 const maxPasswordLength = 128
 
-/** The passwords for one link that one network can have waiting, in addition to the one being checked. */
-const maxWaiting = 31
+export interface PasswordSemaphores {
+  /** Runs the checks of a link and a network one after the other, so that the limit is exact. */
+  readonly visitorPasswords: Semaphore
+  readonly hashes: Semaphore
+}
 
 /** Limits wrong passwords by link and network. Counts are not shared, because that would mean storing IP addresses. */
 export class Passwords {
   readonly #maxSubjects: number
   /** The times of the wrong passwords of the last minute, by subject. Monotonic milliseconds, oldest first. */
   readonly #wrong = new Map<string, number[]>()
-  /** Checks the passwords of a subject one after the other, so that the limit is exact. */
-  readonly #checking = new Semaphore({
-    concurrency: Number.POSITIVE_INFINITY,
-    concurrencyPerKey: 1,
-    maxQueuePerKey: maxWaiting,
-    rejection: () => overloaded('Too many passwords are being checked. Try again shortly.'),
-  })
+  readonly #semaphores: PasswordSemaphores
 
   /** `maxSubjects` is the number of pairs of link and network with separate counts. Further pairs share one count. */
-  constructor(maxSubjects = 100_000) {
+  constructor(semaphores: PasswordSemaphores, maxSubjects = 100_000) {
+    this.#semaphores = semaphores
     this.#maxSubjects = maxSubjects
   }
 
@@ -35,12 +33,14 @@ export class Passwords {
   judge(link: number, address: string, password: string, stored: string): Promise<boolean | Failure> {
     const network = networkOf(address)
     const subject = `${link} ${network}`
-    return this.#checking.run(async () => {
+    const { visitorPasswords, hashes } = this.#semaphores
+    const verify = (sent: string) => hashes.run(() => verifyPassword(sent, stored), `network ${network}`)
+    return visitorPasswords.run(async () => {
       const key = this.#wrong.has(subject) || this.#wrong.size < this.#maxSubjects ? subject : 'shared'
       const oldest = this.#recent(key).at(-wrongPerMinute)
       if (oldest !== undefined) return tooMany(oldest + windowMs - performance.now())
       const sent = trimText(password)
-      const isRight = isPossible(sent) && (await verifyPassword(sent, stored, `network ${network}`))
+      const isRight = isPossible(sent) && (await verify(sent))
       if (!isRight) this.#addWrong(key)
       return isRight
     }, subject)

@@ -10,7 +10,7 @@ import { type LinkFields, startVisitors } from '../../test/visitors.ts'
 import { hashPassword } from '../links/password.ts'
 
 const openWindow = browserForTests()
-const redirect_password = await hashPassword('swordfish', 'test')
+const redirect_password = await hashPassword('swordfish')
 
 /** A destination site, with a page that makes the browser prefetch the URL in its query. */
 async function startSite(): Promise<string> {

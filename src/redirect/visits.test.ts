@@ -11,7 +11,7 @@ import { hashPassword } from '../links/password.ts'
 const longAgo = '1970-01-01T00:00:00.000Z'
 const target = 'https://acme.com/summer'
 const host = 'http://go.acme.com'
-const redirect_password = await hashPassword('a', 'test')
+const redirect_password = await hashPassword('a')
 
 /** Starts a redirect server with one domain, which has these links. */
 function serving(...links: readonly LinkFields[]): Promise<TestListener> {

@@ -22,7 +22,7 @@ import {
   previewPage,
   wrongPassword,
 } from './pages.ts'
-import { Passwords } from './passwords.ts'
+import { type PasswordSemaphores, Passwords } from './passwords.ts'
 import {
   fallbackRedirect,
   maxLocationLength,
@@ -70,6 +70,7 @@ interface RedirectServerOptions extends Pick<ListenerOptions, 'proxies' | 'overl
   readonly visits: VisitCounts
   readonly logger: Logger
   readonly counts: RequestCounts
+  readonly semaphores: PasswordSemaphores
 }
 
 /** The route of every visit in the log and the metrics. The path would create a time series for each link. */
@@ -109,10 +110,11 @@ const maxFormBytes = 4 * 1024
 class Visits {
   readonly #options: RedirectServerOptions
   readonly #loops: Loops
-  readonly #passwords = new Passwords()
+  readonly #passwords: Passwords
 
   constructor(options: RedirectServerOptions) {
     this.#options = options
+    this.#passwords = new Passwords(options.semaphores)
     this.#loops = new Loops(options.directory, new URL(options.shortUrl('a', '')).port)
   }
 

@@ -3,6 +3,7 @@ import type { Domain } from '../../domains/schema.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { found } from '../../errors.ts'
 import { type Html, html } from '../../http/html.ts'
+import type { Semaphore } from '../../lib/semaphore.ts'
 import { sendQr } from '../../links/qr.ts'
 import { type LogoProblem, maxLogoFileBytes, readLogo } from '../../qr/logo.ts'
 import { findQrStyle, type QrStyleChange, removeQrStyle, storeQrStyle } from '../../qr/store.ts'
@@ -29,7 +30,7 @@ export function addDomainQrPages(pages: Pages, services: Services): void {
 
   pages.postFiles(path, async (request) => {
     const { domain, style } = await requested(request, services)
-    const saved = await readStyle(request, style ?? plainStyle, exampleOf(domain))
+    const saved = await readStyle(request, style ?? plainStyle, exampleOf(domain), services.semaphores.logos)
     if (Array.isArray(saved)) {
       return { ...stylePage(domain, style, new FormState(request.fields, saved)), status: 422 }
     }
@@ -70,6 +71,7 @@ async function readStyle(
   { account, fields: { logo: sent, remove_logo, ...fields } }: PageRequest,
   before: QrStyle,
   text: string,
+  logos: Semaphore,
 ): Promise<QrStyleChange | Violation[]> {
   const { values, violations } = qrStyleForm.read(fields)
   const file = fileOf(sent)
@@ -78,7 +80,8 @@ async function readStyle(
   const { logo: _, ...style } = { ...plainStyle, ...values }
   const kept = remove_logo === 'true' ? null : before.logo
   if (file === null && kept === null) return before.logo === null ? style : { ...style, logo: null }
-  const read = await readLogo(account, { ...style, file: file ?? (kept as Buffer), text })
+  const request = { ...style, file: file ?? (kept as Buffer), text }
+  const read = await logos.run(() => readLogo(request), String(account))
   if (typeof read === 'string') return [logoRefusal(problems[read]).at('logo')]
   // Someone else may have stored another logo meanwhile.
   return file === null ? style : { ...style, logo: read }

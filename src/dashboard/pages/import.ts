@@ -1,10 +1,9 @@
 /** Imports CSV: a form for the file, a check of its rows with controls for errors, and one button that stores the links. */
-import { Failure, overloaded } from '../../errors.ts'
+import { Failure } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { csvRow } from '../../lib/csv.ts'
-import { Semaphore } from '../../lib/semaphore.ts'
 import { maxBytes, maxRows } from '../../links/bulk-schema.ts'
 import {
   type CheckedRow,
@@ -60,13 +59,6 @@ const formLimits = {
 }
 const section = 'links'
 
-const rejection = () => overloaded('Too many imports are under way. Try again in a few seconds.')
-const perAccount = { concurrencyPerKey: 1, maxQueue: 32, maxQueuePerKey: 4, rejection }
-/** Checks and imports under way. Each account has one, so that the others don't wait for it. */
-const checking = new Semaphore({ ...perAccount, concurrency: 2 })
-/** Hashing a thousand passwords takes a minute, mostly of waiting, so checks don't wait for it. */
-const storing = new Semaphore({ ...perAccount, concurrency: 16 })
-
 /** The link to the page, for pages with new links. */
 export const importButton = linkButton({ label: 'Import CSV', href: home })
 
@@ -94,11 +86,11 @@ export function addImportPages(pages: Pages, services: Services): void {
 async function importPage(request: PageRequest, services: Services): Promise<PageContent | Redirect> {
   const { account, fields } = request
   const { runBatch, actions } = services
-  const checked = await checking.run(() => checkForm(request, services), String(account))
+  const checked = await services.semaphores.importChecks.run(() => checkForm(request, services), String(account))
   if (!('ready' in checked)) return checked
   const { ready, failed } = checked
   const store = () => storeNewLinks(runBatch, actions.links, account, ready)
-  const stored = await attempt(() => storing.run(store, String(account)))
+  const stored = await attempt(() => services.semaphores.imports.run(store, String(account)))
   if (!(stored instanceof Failure))
     return new Redirect('/app/links', { code: 'links-imported', count: ready.length, failed, undo: stored.edit })
   // Someone has just taken an alias, for example. The next check finds it.

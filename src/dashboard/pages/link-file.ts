@@ -3,7 +3,6 @@ import { recentDays } from '../../analytics/recent.ts'
 import { sendParts } from '../../http/response.ts'
 import { csvRow } from '../../lib/csv.ts'
 import { findBulkLinks } from '../../links/bulk.ts'
-import { download } from '../../links/export.ts'
 import { passwordColumn } from '../../links/import-file.ts'
 import { linkBatches } from '../../links/link-list.ts'
 import { linkLabels, linkOf, storeLink } from '../../links/schema.ts'
@@ -18,10 +17,10 @@ const path = '/app/links.csv'
 
 export function addLinkFile(pages: Pages, services: Services): void {
   pages.getFile(path, (request) =>
-    download(request.account, () => {
+    services.semaphores.downloads.run(async () => {
       const list = linkListState(path, request.query)
       return sendParts(request.exchange, fileParts(request, services, list.request), csvHeaders('links.csv'))
-    }),
+    }, String(request.account)),
   )
 }
 

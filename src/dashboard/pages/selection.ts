@@ -1,10 +1,9 @@
 /** Actions on the selected links of the list, or on all links that match it, and the undo of edits of links. */
-import { Failure, overloaded, validationFailed } from '../../errors.ts'
+import { Failure, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import { icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
-import { Semaphore } from '../../lib/semaphore.ts'
 import { findBulkLinks, matchingLinks, maxBulkLinks, planMove } from '../../links/bulk.ts'
 import { tagChangeForm } from '../../links/bulk-schema.ts'
 import { linksDeletedBy } from '../../links/deleted-links.ts'
@@ -28,11 +27,6 @@ import { askAbout, askWhereTo, type Destination, type LinkAction, type Selection
 const home = '/app/links'
 /** Links that are changed at the same time, because pending transactions share a commit. */
 const concurrency = 16
-/** Actions under way. Each account has one, so that the others don't wait for it. */
-const running = new Semaphore({
-  ...{ concurrency: 4, concurrencyPerKey: 1, maxQueue: 64, maxQueuePerKey: 4 },
-  rejection: () => overloaded('Too many changes of several links are under way. Try again in a few seconds.'),
-})
 
 export function addSelectionPages(pages: Pages, services: Services): void {
   // Changing the color scheme on the confirmation page returns to this path.
@@ -41,7 +35,7 @@ export function addSelectionPages(pages: Pages, services: Services): void {
   pages.get(`${home}/move`, (request) => movePage(request, services))
 
   pages.post(`${home}/undo`, async ({ account, fields }) => {
-    const notice = await running.run(() => undo(fields, account, services), String(account))
+    const notice = await services.semaphores.selections.run(() => undo(fields, account, services), String(account))
     return new Redirect(undoReturnPath(fields.next), notice)
   })
 
@@ -64,7 +58,10 @@ async function act(selection: Selection): Promise<PageContent | Redirect> {
   const isValid = (action.violations ?? []).length === 0
   const isConfirmed = fields.confirmed === 'true' ? isValid : !(action.asks || isMatching)
   if (!isConfirmed) return (await askAbout(selection, action)) ?? new Redirect(next)
-  const notice = await running.run(() => applyToAll(selection, action), String(account))
+  const notice = await selection.services.semaphores.selections.run(
+    () => applyToAll(selection, action),
+    String(account),
+  )
   return new Redirect(next, notice)
 }
 
