@@ -167,12 +167,6 @@ export function dayText(day: number): string {
   return new Date(day * dayMs).toISOString().slice(0, 10)
 }
 
-/** Returns the day of a text such as `2026-11-22`; undefined for an invalid date or one before 1970. */
-export function dayFrom(text: string): number | undefined {
-  const day = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) / dayMs : Number.NaN
-  return day >= 0 && dayText(day) === text ? day : undefined
-}
-
 /** Returns the month of a day: the number of months since the year 0. */
 export function monthOf(day: number): number {
   const date = new Date(day * dayMs)

@@ -1,5 +1,6 @@
 import { findTimeZones } from '../accounts/store.ts'
 import { csvRow } from '../lib/csv.ts'
+import { dayFrom } from '../lib/day.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import { exportRecords, type Totals } from '../transfer/export.ts'
@@ -12,7 +13,7 @@ import {
   resultOrInvalid,
   type Target,
 } from '../transfer/transferable.ts'
-import { calendarOf, dayFrom, dayText, latestDay } from './calendar.ts'
+import { calendarOf, dayText, latestDay } from './calendar.ts'
 import { addCounts, dimensionsOfLinks, noCounts, other, shownCounts, sortedValues, type Value } from './day.ts'
 import { dayMembers, readDay } from './day-line.ts'
 import {

@@ -1,4 +1,5 @@
 import type { TBoolean } from 'typebox'
+import { dayFrom } from '../lib/day.ts'
 import { parseBoundedText } from '../lib/text.ts'
 import { maxUrlLength, parseDestination, parseWebUrl } from '../names/web-url.ts'
 import { Refusal } from '../violations.ts'
@@ -61,6 +62,14 @@ export function boundedText(maxLength: number, description: string): Rule<string
   return {
     schema: Type.String({ maxLength, description }),
     parse: (text) => parseBoundedText(text, maxLength),
+  }
+}
+
+/** A rule for a date such as `2026-11-22`. The value is its number of days since 1970-01-01. */
+export function day(description: string): Rule<number> {
+  return {
+    schema: Type.String({ format: 'date', description }),
+    parse: (text) => dayFrom(text) ?? new Refusal('invalid_date'),
   }
 }
 

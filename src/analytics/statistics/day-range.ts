@@ -1,6 +1,5 @@
 /** The days that statistics cover, in days since 1970-01-01. Pure. */
 import { Refusal, type Violation } from '../../violations.ts'
-import { dayFrom } from '../calendar.ts'
 
 /** Both included. */
 export interface DayRange {
@@ -14,11 +13,6 @@ export type Interval = (typeof intervals)[number]
 export const maxDays = 366
 export const maxDaysByHour = 31
 export const defaultDays = 30
-
-/** Parses a date such as `2026-11-22`. */
-export function parseDay(text: string): number | Refusal {
-  return dayFrom(text) ?? new Refusal('invalid_date')
-}
 
 /** Null for a missing bound. */
 interface RangeQuery {

@@ -1,18 +1,13 @@
 import { apiPrefix, type Operation } from '../../api/operations.ts'
-import { type Field, form, optional, type Rule, required } from '../../forms/form.ts'
+import { type Field, form, optional, required } from '../../forms/form.ts'
 import { type TSchema, Type, timeSchema } from '../../forms/json-schema.ts'
 import { pageSize } from '../../forms/list-query.ts'
-import { integer, oneOf } from '../../forms/rules.ts'
+import { day, integer, oneOf } from '../../forms/rules.ts'
 import { Refusal, type Violation } from '../../violations.ts'
 import { dimensionsOfLinks } from '../day.ts'
-import { defaultDays, intervals, maxDays, maxDaysByHour, parseDay, rangeFaults } from './day-range.ts'
+import { defaultDays, intervals, maxDays, maxDaysByHour, rangeFaults } from './day-range.ts'
 
 const names = ['clicks', ...dimensionsOfLinks, 'classes', 'links'] as const
-
-const day = (description: string): Rule<number> => ({
-  schema: Type.String({ format: 'date', description }),
-  parse: parseDay,
-})
 
 /** Parameters of lists, which clicks over time don't have. */
 const ofLists = ['sort_by', 'sort', 'per_page', 'page'] as const

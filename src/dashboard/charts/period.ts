@@ -1,10 +1,9 @@
 /** Periods of statistics, and their form in URLs. Days are counted from 1970-01-01. Pure. */
 
 import { dayMs, dayOf, dayText, firstDayOf, hourMs, monthOf } from '../../analytics/calendar.ts'
-import { type DayRange, type Interval, parseDay, rangeFaults, rangeOf } from '../../analytics/statistics/day-range.ts'
+import { type DayRange, type Interval, rangeFaults, rangeOf } from '../../analytics/statistics/day-range.ts'
 import { form, optional } from '../../forms/form.ts'
-import { Type } from '../../forms/json-schema.ts'
-import { oneOf } from '../../forms/rules.ts'
+import { day, oneOf } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import type { Violation } from '../../violations.ts'
 
@@ -46,8 +45,6 @@ export interface PeriodReading {
   readonly typed: { readonly from: string; readonly to: string }
 }
 
-const day = { schema: Type.String({ format: 'date' }), parse: parseDay }
-
 const periodForm = form<{
   period: PeriodName | null
   compare: Comparison | null
@@ -57,8 +54,8 @@ const periodForm = form<{
   {
     period: optional(oneOf(Object.keys(labels) as PeriodName[], 'The period.'), null),
     compare: optional(oneOf(Object.keys(comparisons) as Comparison[], 'The period to compare with.'), null),
-    from: optional(day, null),
-    to: optional(day, null),
+    from: optional(day('The first day.'), null),
+    to: optional(day('The last day.'), null),
   },
   [],
   (wanted) => rangeFaults({ ...wanted, interval: null }),
