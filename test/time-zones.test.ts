@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { dayText } from '../src/analytics/calendar.ts'
+import { dayText } from '../src/accounts/calendar.ts'
 import type { Click } from '../src/analytics/click-store.ts'
 import { clickTexts } from '../src/analytics/transfer.ts'
 import { shortUrls } from '../src/names/short-url.ts'

@@ -1,8 +1,8 @@
 import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
+import { dayOf, hourMs } from '../accounts/calendar.ts'
 import { Failure } from '../errors.ts'
 import { Periodic } from '../lib/periodic.ts'
 import type { Meter } from '../storage/port.ts'
-import { dayOf, hourMs } from './calendar.ts'
 import type { Visit } from './capture/visit.ts'
 import type { ClickWorker, OnProblem } from './click-worker.ts'
 

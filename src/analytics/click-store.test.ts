@@ -14,8 +14,8 @@ import {
 } from '../../test/clicks.ts'
 import type { Later } from '../../test/engine.ts'
 import { deleteLink, dueOf, newLink } from '../../test/links.ts'
+import { dayOf } from '../accounts/calendar.ts'
 import { clickLevels } from '../storage/schema.ts'
-import { dayOf } from './calendar.ts'
 import type { Click, ClickStore, CountedClick } from './click-store.ts'
 import { dimensions } from './day.ts'
 

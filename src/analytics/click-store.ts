@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { type ClickHour, calendarOf, today } from '../accounts/calendar.ts'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
 import { CachedQuery, clickLevels, query, type Row } from '../storage/schema.ts'
-import { type ClickHour, calendarOf, today } from './calendar.ts'
 import {
   addDay,
   addPeople,

@@ -1,7 +1,7 @@
+import { dayOf } from '../accounts/calendar.ts'
 import { Periodic } from '../lib/periodic.ts'
 import type { Meter, Storage } from '../storage/port.ts'
 import { deleteExpired } from '../storage/undo.ts'
-import { dayOf } from './calendar.ts'
 import type { Visit } from './capture/visit.ts'
 import { ClickQueue } from './click-queue.ts'
 import { ClickWorker, type ClickWorkerOptions } from './click-worker.ts'

@@ -98,7 +98,7 @@ function isHour(value: unknown): value is Hour {
   return isStart(hour) && areCounts && Number(unique_clicks) <= Number(clicks)
 }
 
-/** Hours start at a multiple of a quarter of an hour after 00:00 UTC, on dates from UTC+14 to UTC-12: see `calendar.ts`. */
+/** Hours start at a multiple of a quarter of an hour after 00:00 UTC, on dates from UTC+14 to UTC-12: see `accounts/calendar.ts`. */
 function isStart(hour: unknown): hour is number {
   return Number.isInteger(Number(hour) * 4) && isWithin(hour, -15, 38)
 }

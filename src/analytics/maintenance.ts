@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { dayOf } from '../accounts/calendar.ts'
 import { Failure } from '../errors.ts'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
 import { type ClickLevel, clickLevels, query } from '../storage/schema.ts'
-import { dayOf } from './calendar.ts'
 import { addDay, type DayFacts, emptyDay, shareOf, subtractDay } from './day.ts'
 import { accountsDue, subtractOldDays } from './recent.ts'
 import {

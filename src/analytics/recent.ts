@@ -4,9 +4,9 @@
  * subtracted, some records at a time. An account's cursor says how far that is: days after it are included.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { calendarOf, hourMs } from '../accounts/calendar.ts'
 import { type Db, parts, type Storage } from '../storage/port.ts'
 import { type ClickLevel, clickLevels, query } from '../storage/schema.ts'
-import { calendarOf, hourMs } from './calendar.ts'
 import { decodeHours, peopleOf } from './day.ts'
 import {
   addToRecent,

@@ -1,3 +1,4 @@
+import { calendarOf, dayText, latestDay } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
 import { csvRow } from '../lib/csv.ts'
 import { dayFrom } from '../lib/day.ts'
@@ -13,7 +14,6 @@ import {
   resultOrInvalid,
   type Target,
 } from '../transfer/transferable.ts'
-import { calendarOf, dayText, latestDay } from './calendar.ts'
 import { addCounts, dimensionsOfLinks, noCounts, other, shownCounts, sortedValues, type Value } from './day.ts'
 import { dayMembers, readDay } from './day-line.ts'
 import {

@@ -1,8 +1,8 @@
 /** The worker thread that classifies and stores visits, with its own connection to the database. */
 import { workerData } from 'node:worker_threads'
+import { startOfHour } from '../accounts/calendar.ts'
 import { sendNotice, serveRequests } from '../lib/worker-client.ts'
 import { openBatchWriter } from '../storage/open.ts'
-import { startOfHour } from './calendar.ts'
 import { openCountries } from './capture/countries.ts'
 import { factsOf, visitorOf } from './capture/facts.ts'
 import type { Visit } from './capture/visit.ts'

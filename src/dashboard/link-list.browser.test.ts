@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { today } from '../../src/analytics/calendar.ts'
+import { today } from '../../src/accounts/calendar.ts'
 import { startApp } from '../../test/app.ts'
 import {
   browserForTests,

@@ -1,5 +1,5 @@
+import { startOfHour } from '../../accounts/calendar.ts'
 import type { Meter } from '../../storage/port.ts'
-import { startOfHour } from '../calendar.ts'
 import type { CountedClick } from '../click-store.ts'
 
 /** The members of a raw click. It has no IP address, no user agent and no time more precise than the hour. */

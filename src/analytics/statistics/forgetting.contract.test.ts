@@ -21,7 +21,7 @@ import { newPlace, type Place } from '../../../test/links-api.ts'
 import { eventually } from '../../../test/processes.ts'
 import { runs } from '../../../test/runs.ts'
 import { person as browser } from '../../../test/visitors.ts'
-import { dayOf, dayText, timeOfHour } from '../calendar.ts'
+import { dayOf, dayText, timeOfHour } from '../../accounts/calendar.ts'
 import { dimensions, maxValues, other, peopleOf } from '../day.ts'
 
 const app = await startApp()

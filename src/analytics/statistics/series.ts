@@ -1,4 +1,4 @@
-import { type Calendar, dayMs, firstDayOf, monthOf, timeOfHour } from '../calendar.ts'
+import { type Calendar, dayMs, firstDayOf, monthOf, timeOfHour } from '../../accounts/calendar.ts'
 import { addCounts, type HourCounts, noCounts, shownCounts } from '../day.ts'
 import type { DayRange, Interval } from './day-range.ts'
 

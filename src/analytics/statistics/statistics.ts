@@ -1,5 +1,5 @@
+import { type Calendar, utc } from '../../accounts/calendar.ts'
 import type { Db, Storage } from '../../storage/port.ts'
-import { type Calendar, utc } from '../calendar.ts'
 import type { DayRange, Interval } from './day-range.ts'
 import { Ranking } from './ranking.ts'
 import type { StatsQuery } from './schema.ts'

@@ -4,7 +4,7 @@ import { startApp } from '../../../test/app.ts'
 import { addClicks, dayWith } from '../../../test/days.ts'
 import { takeDomainAway } from '../../../test/links.ts'
 import { assertRefused, newPlace } from '../../../test/links-api.ts'
-import { dayOf } from '../calendar.ts'
+import { dayOf } from '../../accounts/calendar.ts'
 
 const app = await startApp()
 const place = await newPlace(app)

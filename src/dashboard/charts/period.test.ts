@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { dayText, utc } from '../../analytics/calendar.ts'
+import { dayText, utc } from '../../accounts/calendar.ts'
 import { type DayRange, rangeFaults } from '../../analytics/statistics/day-range.ts'
 import { Series } from '../../analytics/statistics/series.ts'
 import { type Fields, repeated } from '../../http/form-encoding.ts'

@@ -1,6 +1,6 @@
 /** Periods of statistics, and their form in URLs. Days are counted from 1970-01-01. Pure. */
 
-import { dayMs, dayOf, dayText, firstDayOf, hourMs, monthOf } from '../../analytics/calendar.ts'
+import { dayMs, dayOf, dayText, firstDayOf, hourMs, monthOf } from '../../accounts/calendar.ts'
 import { type DayRange, type Interval, rangeFaults, rangeOf } from '../../analytics/statistics/day-range.ts'
 import { form, optional } from '../../forms/form.ts'
 import { day, oneOf } from '../../forms/rules.ts'

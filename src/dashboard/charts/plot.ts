@@ -1,6 +1,6 @@
 /** The frame of a chart over time: grid, axes and columns, and the names of hours, days and months. */
 import { scaleLinear } from 'd3-scale'
-import { dayMs } from '../../analytics/calendar.ts'
+import { dayMs } from '../../accounts/calendar.ts'
 import type { Interval } from '../../analytics/statistics/day-range.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { attributes } from '../parts/buttons.ts'

@@ -1,6 +1,7 @@
 /** The page for the account: its name, and the time zone of its clicks. */
+
+import { calendarOf } from '../../accounts/calendar.ts'
 import { updateAccount } from '../../accounts/store.ts'
-import { calendarOf } from '../../analytics/calendar.ts'
 import { form, type Rule, required } from '../../forms/form.ts'
 import { Type } from '../../forms/json-schema.ts'
 import { boundedText } from '../../forms/rules.ts'

@@ -1,5 +1,5 @@
+import { calendarOf } from '../../accounts/calendar.ts'
 import { findTimeZones } from '../../accounts/store.ts'
-import { calendarOf } from '../../analytics/calendar.ts'
 import { recentDays } from '../../analytics/recent.ts'
 import { rankingOf, seriesOf } from '../../analytics/statistics/statistics.ts'
 import type { DomainActions } from '../../domains/actions.ts'

@@ -1,4 +1,4 @@
-import { calendarOf } from '../../analytics/calendar.ts'
+import { calendarOf } from '../../accounts/calendar.ts'
 import { recentDays } from '../../analytics/recent.ts'
 import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
 import { positiveInteger } from '../../forms/rules.ts'

@@ -1,4 +1,4 @@
-import { type Calendar, hourMs } from '../../analytics/calendar.ts'
+import { type Calendar, hourMs } from '../../accounts/calendar.ts'
 import type { Counts } from '../../analytics/statistics/series.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'

@@ -1,4 +1,4 @@
-import { dayMs, dayOf, dayText, hourMs } from '../../analytics/calendar.ts'
+import { dayMs, dayOf, dayText, hourMs } from '../../accounts/calendar.ts'
 import type { Bucket, Counts, Series } from '../../analytics/statistics/series.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { Earlier } from '../charts/area-chart.ts'

@@ -1,4 +1,4 @@
-import { dayText } from '../../analytics/calendar.ts'
+import { dayText } from '../../accounts/calendar.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Comparison, type PeriodReading, periodQuery, periods } from '../charts/period.ts'

@@ -1,5 +1,5 @@
 /** Statistics of a link, a domain, a space, a tag or the account over a period, as part of a page. */
-import { type Calendar, calendarOf, dayOf } from '../../analytics/calendar.ts'
+import { type Calendar, calendarOf, dayOf } from '../../accounts/calendar.ts'
 import type { DayRange, Interval } from '../../analytics/statistics/day-range.ts'
 import type { Series } from '../../analytics/statistics/series.ts'
 import { seriesOf } from '../../analytics/statistics/statistics.ts'

@@ -3,9 +3,10 @@
  * account's time zone, in hours since 00:00 UTC of its day. In UTC these are 0 to 23. In Kathmandu, days begin with hour
  * -5.75. So an hour remains the same moment when the account's zone changes. Times are in Unix milliseconds. Pure.
  */
-import { parseTimeZones, type TimeZones } from '../accounts/time-zones.ts'
+
 import { memoized } from '../lib/lru-cache.ts'
 import { type OffsetSpan, TimeZone } from '../lib/time-zone.ts'
+import { parseTimeZones, type TimeZones } from './time-zones.ts'
 
 export const hourMs = 3_600_000
 export const dayMs = 24 * hourMs
