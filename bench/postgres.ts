@@ -1,7 +1,9 @@
 /**
  * PostgreSQL for the bench: the server at TEST_POSTGRES_URL, or a new server that is as durable as in production.
  */
+
 import pg from 'pg'
+import { systemActor } from '../src/access/actor.ts'
 import { createAccount } from '../src/accounts/store.ts'
 import { createKey } from '../src/keys/store.ts'
 import { foldCase } from '../src/lib/text.ts'
@@ -41,8 +43,8 @@ export async function seededDatabase(
   const location: StorageLocation = { engine: 'postgres', url: databaseUrl(url, name), pool: poolSize }
   const storage = await openStorage(location)
   const account = await createAccount(storage, 'Bench')
-  const key = { account: account.id, name: 'bench', scopes: ['*'] as const, lifetimeMs: null }
-  const { secret } = await createKey(storage, key)
+  const key = { name: 'bench', scopes: ['*'] as const, lifetimeMs: null }
+  const { secret } = await createKey(storage, systemActor(account.id), key)
   await storage.close()
   await fill(location.url, account.id, contentsOf(kind, records), say)
   return {

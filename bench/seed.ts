@@ -1,6 +1,7 @@
 /**
  * Prepared databases with records in one account. They are created through the stores and cached between runs.
  */
+
 import { createHash } from 'node:crypto'
 import {
   constants,
@@ -16,6 +17,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemActor } from '../src/access/actor.ts'
 import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain } from '../src/domains/store.ts'
 import { createKey } from '../src/keys/store.ts'
@@ -101,8 +103,8 @@ async function prepare(kind: SeedKind, records: number, say: Say): Promise<Prepa
 async function fill(path: string, kind: SeedKind, records: number, say: Say) {
   const storage = await openStorage({ engine: 'sqlite', path })
   const account = await createAccount(storage, 'Bench')
-  const key = { account: account.id, name: 'bench', scopes: ['*'] as const, lifetimeMs: null }
-  const { secret } = await createKey(storage, key)
+  const key = { name: 'bench', scopes: ['*'] as const, lifetimeMs: null }
+  const { secret } = await createKey(storage, systemActor(account.id), key)
   storage.start((problem) => say(String(problem)))
   const progress = (what: string, count: number) => (stored: number) =>
     say(`Storing ${count} ${what}: ${Math.round((stored / count) * 100)} %`)

@@ -1,9 +1,11 @@
 /**
  * The real app, on a fresh database, listening on a free port: what contract tests talk to.
  */
+
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { after } from 'node:test'
+import { systemActor } from '../src/access/actor.ts'
 import type { Scope } from '../src/access/scope.ts'
 import { createAccount } from '../src/accounts/store.ts'
 import type { AppOptions } from '../src/app/api.ts'
@@ -136,8 +138,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
 
   const account = (await createAccount(storage, 'Acme')).id
   const issueKey = ({ account: owner = account, scopes = ['*'], expiresAt = null }: KeyOptions = {}) =>
-    createKey(storage, {
-      account: owner,
+    createKey(storage, systemActor(owner), {
       name: 'test',
       scopes,
       lifetimeMs: expiresAt && expiresAt.getTime() - Date.now(),
@@ -169,7 +170,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     createAccount: async () => (await createAccount(storage, 'Another')).id,
     createKey: async (wanted) => (await issueKey(wanted)).secret,
     issueKey,
-    revokeKey: async ({ id, account_id }) => void (await revokeKey(storage, account_id, id)),
+    revokeKey: async ({ id, account_id }) => void (await revokeKey(storage, systemActor(account_id), id)),
     send: async (method, path, request = {}) => {
       const target = { agent, port, method, path }
       let answer = await sendRequest(target, { key, ...request })

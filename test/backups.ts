@@ -1,9 +1,11 @@
 /** For tests of `waymark backup` and `waymark restore`: databases, and backups of them. */
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
+import { systemActor } from '../src/access/actor.ts'
 import { createAccount } from '../src/accounts/store.ts'
 import { createKey } from '../src/keys/store.ts'
 import { insertSpace } from '../src/spaces/store.ts'
@@ -48,7 +50,7 @@ export async function backedUp(t: TestContext, name: string) {
   const place = newPlace(t)
   const storage = await openStorage({ engine: 'sqlite', path: place.path })
   const { id: account } = await createAccount(storage, 'Acme')
-  const { secret } = await createKey(storage, { account, name: 'test', scopes: ['*'], lifetimeMs: null })
+  const { secret } = await createKey(storage, systemActor(account), { name: 'test', scopes: ['*'], lifetimeMs: null })
   await insertSpace(storage, account, { name, color: 1 })
   await place.done('backup', place.file('backup.db'))
   await storage.close()

@@ -1,4 +1,5 @@
 /** All dashboard pages, and an account with data for each of them. */
+import { systemActor } from '../src/access/actor.ts'
 import { createKey } from '../src/keys/store.ts'
 import { storeCheck } from '../src/reachability/store.ts'
 import { insertLoginToken, signInByToken } from '../src/sessions/store.ts'
@@ -69,7 +70,11 @@ async function storeOddities(app: TestApp): Promise<void> {
   await storeCheck(storage, account, 1, { answer: 'here', records })
   await storeCheck(storage, account, domain_id, { answer: 'elsewhere', records })
   await signInByToken(storage, await insertLoginToken(storage, account, { name: long }), 'Firefox on Linux')
-  await createKey(storage, { account, name: long, scopes: ['*'], lifetimeMs: null, createdBy: long })
+  await createKey(
+    storage,
+    { ...systemActor(account), kind: 'member', name: long },
+    { name: long, scopes: ['*'], lifetimeMs: null },
+  )
   const dates = { active_period_start_at: '2026-10-14T22:00:00Z', active_period_end_at: '2099-10-14T22:00:00Z' }
   for (const [name, alias] of [
     [long, 'x'.repeat(128)],

@@ -1,3 +1,4 @@
+import { systemActor } from '../src/access/actor.ts'
 import { transferables } from '../src/cli/transfer.ts'
 import type { Db } from '../src/storage/port.ts'
 import { importRecords } from '../src/transfer/import.ts'
@@ -9,6 +10,11 @@ export async function importText(db: Db, text: string, kinds: typeof transferabl
     yield Buffer.from(text)
   }
   const listener = { refused: (line: number, reason: string) => reasons.push(`${line}: ${reason}`), progressed() {} }
-  const imported = await importRecords(db, { account: 1, asNew: false, transferables: kinds }, file(), listener)
+  const imported = await importRecords(
+    db,
+    { actor: systemActor(1), asNew: false, transferables: kinds },
+    file(),
+    listener,
+  )
   return { ...imported, reasons }
 }

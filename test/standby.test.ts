@@ -1,10 +1,12 @@
 /** A node whose DATABASE_URL reaches a standby, for example during a failover. */
+
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { systemActor } from '../src/access/actor.ts'
 import { createAccount } from '../src/accounts/store.ts'
 import { createKey } from '../src/keys/store.ts'
 import { openStorage } from '../src/storage/open.ts'
@@ -22,7 +24,11 @@ async function startStandby(t: TestContext) {
   t.after(() => primary.stop())
   const storage = await openStorage({ engine: 'postgres', url: primary.url, pool: 1 })
   const { id: account } = await createAccount(storage, 'Acme')
-  const { secret: key } = await createKey(storage, { account, name: 'test', scopes: ['*'], lifetimeMs: null })
+  const { secret: key } = await createKey(storage, systemActor(account), {
+    name: 'test',
+    scopes: ['*'],
+    lifetimeMs: null,
+  })
   const space = await newSpace(storage, account, 'before')
   const domain = await newDomain(storage, account, 'go.acme.com')
   const link = await newLink(storage, { account, domain }, 'sale')

@@ -1,4 +1,5 @@
 /** `waymark export` and `waymark import`. */
+
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -6,6 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { systemActor } from '../src/access/actor.ts'
 import { createAccount, findTimeZones, updateAccount } from '../src/accounts/store.ts'
 import { domainRecords, insertDomain } from '../src/domains/store.ts'
 import { changeSpace, insertSpace, removeSpace, spaceRecords } from '../src/spaces/store.ts'
@@ -76,7 +78,7 @@ test('imports what was exported, under other ids', async (t) => {
 test('imports the time zones of the account, unless its own zone was ever set', async (t) => {
   const [from, to, other] = [await newPlace(t), await newPlace(t), await newPlace(t)]
   const setZone = ({ storage }: Place, time_zone: string) =>
-    updateAccount(storage, 1, { name: 'Acme', time_zone }, 1_000)
+    updateAccount(storage, systemActor(1), { name: 'Acme', time_zone }, 1_000)
   await setZone(from, 'Asia/Kolkata')
   await setZone(other, 'Europe/Berlin')
   const file = join(newFolder(t), 'export.jsonl')

@@ -1,3 +1,6 @@
+import type { Actor } from '../access/actor.ts'
+import { type Described, updatedEvent } from '../events/event.ts'
+import { recordEvents } from '../events/store.ts'
 import type { Db } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
 import { currentTimeZone, initialTimeZones, parseTimeZones, type TimeZones, withTimeZone } from './time-zones.ts'
@@ -37,26 +40,51 @@ export async function findTimeZones(db: Db, id: number): Promise<string> {
   return account?.time_zones ?? JSON.stringify(initialTimeZones())
 }
 
-/** Changes an account's name, and its time zone for clicks from `now` on, in Unix milliseconds. */
+/** Changes the name of the actor's account, and its time zone for clicks from `now` on, in Unix milliseconds. */
 export async function updateAccount(
   db: Db,
-  id: number,
+  actor: Actor,
   { name, time_zone }: Pick<Account, 'name' | 'time_zone'>,
   now = Date.now(),
 ): Promise<void> {
+  await change(db, actor, ({ time_zones }) => ({
+    name,
+    time_zones: JSON.stringify(withTimeZone(parseTimeZones(time_zones), time_zone, now)),
+  }))
+}
+
+/** Gives the actor's account the time zones of an export, if it has any, unless its own zone was ever set. */
+export async function adoptTimeZones(db: Db, actor: Actor, zones: TimeZones | undefined): Promise<void> {
+  if (zones === undefined) return
+  const initial = JSON.stringify(initialTimeZones())
+  await change(db, actor, ({ time_zones }) => (time_zones === initial ? { time_zones: JSON.stringify(zones) } : null))
+}
+
+/** Changes columns of the actor's account, unless `changed` returns null for its row. */
+async function change(
+  db: Db,
+  actor: Actor,
+  changed: (row: Row<'accounts'>) => Partial<Pick<Row<'accounts'>, 'name' | 'time_zones'>> | null,
+): Promise<void> {
   await db.write(async (tx) => {
-    const [locked] = await tx.execute(accounts.where('id', '=', id).forNoKeyUpdate())
-    if (locked === undefined) return
-    const time_zones = JSON.stringify(withTimeZone(parseTimeZones(locked.time_zones), time_zone, now))
-    await tx.execute(query.updateTable('accounts').set({ name, time_zones, recent_until_ms: 0 }).where('id', '=', id))
+    const [row] = await tx.execute(accounts.where('id', '=', actor.account).forNoKeyUpdate())
+    const values = row === undefined ? null : changed(row)
+    if (row === undefined || values === null) return
+    await tx.execute(
+      query
+        .updateTable('accounts')
+        .set({ ...values, recent_until_ms: 0 })
+        .where('id', '=', row.id),
+    )
+    await recordEvents(tx, actor, [updatedEvent(described, accountOf(row), accountOf({ ...row, ...values }))])
   })
 }
 
-/** Gives an account the time zones of an export, if it has any, unless its own zone was ever set. */
-export async function adoptTimeZones(db: Db, id: number, zones: TimeZones | undefined): Promise<void> {
-  if (zones === undefined) return
-  const set = query.updateTable('accounts').set({ time_zones: JSON.stringify(zones), recent_until_ms: 0 })
-  await db.execute(set.where('id', '=', id).where('time_zones', '=', JSON.stringify(initialTimeZones())))
+const described: Described<Account> = {
+  record: 'account',
+  nameOf: ({ name }) => name,
+  valuesOf: ({ name, time_zone }) => ({ name, time_zone }),
+  secrets: [],
 }
 
 const accounts = query.selectFrom('accounts').selectAll().where('id', '>', 0)

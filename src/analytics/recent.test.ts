@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { keptDays, newClick, newClickPlace } from '../../test/clicks.ts'
 import { manyPeople } from '../../test/days.ts'
 import { newDomain, newLink, newSpace, setDomain, setSpace } from '../../test/links.ts'
+import { systemActor } from '../access/actor.ts'
 import { calendarOf, dayMs, hourMs } from '../accounts/calendar.ts'
 import { createAccount, findTimeZones, updateAccount } from '../accounts/store.ts'
 import { removeDomainWithUndo, restoreDomain } from '../domains/deleted-domains.ts'
@@ -100,7 +101,7 @@ class Run {
       for (let n = 0; n < step.subtract; n++) await database.write((tx) => subtractOldDays(tx, this.#bounds(0), 1))
     } else if ('zone' in step) {
       const { account } = this.#domains[step.of] as Owned
-      await updateAccount(storage, account, { name: 'Acme', time_zone: step.zone }, this.#now)
+      await updateAccount(storage, systemActor(account), { name: 'Acme', time_zone: step.zone }, this.#now)
     } else await maintenance.run({ visitorsUntilMs: 0, ...this.#bounds(step.maintain) })
   }
 

@@ -5,6 +5,7 @@ import { type KeptDay, keptDays, keptTotals, newClick, openClicks, sumsOf } from
 import { type Later, newLocation } from '../../test/engine.ts'
 import { importText } from '../../test/import-text.ts'
 import { deleteLink, newDomain, newLink, newSpace, setSpace, takeDomainAway } from '../../test/links.ts'
+import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
 import { shortUrls } from '../names/short-url.ts'
@@ -221,7 +222,14 @@ test('rejects days of a link that was deleted during the import', async (t) => {
   await store.write(1, [click(one)])
   const [line] = linesOf(await textOf(storage))
   await storage.execute(deleteLink({ id: one }))
-  const target = { account: 1, source: '', isOwn: true, asNew: false, idOf: () => one, changed: new Set<number>() }
+  const target = {
+    actor: systemActor(1),
+    source: '',
+    isOwn: true,
+    asNew: false,
+    idOf: () => one,
+    changed: new Set<number>(),
+  }
   const [became] = await clickTransfer.store(storage, target, [clickTransfer.read(dayOfLine(line))])
   assert.equal((became as Error).message, 'link_id: The link has just been deleted here.')
 })

@@ -51,11 +51,11 @@ function clicksOfPeriod(from: number, to: number, isNamed: boolean): Detail<File
     },
     read,
     store,
-    complete: async (db, { account, changed }) => {
+    complete: async (db, { actor, changed }) => {
       const links = [...changed].sort((a, b) => a - b)
       for (let at = 0; at < links.length; at += linkBatchSize) {
         const some = links.slice(at, at + linkBatchSize)
-        await db.write((tx) => raiseTotals(tx, account, some), 'serializable')
+        await db.write((tx) => raiseTotals(tx, actor.account, some), 'serializable')
       }
     },
     spreadsheet: {
@@ -91,7 +91,7 @@ async function store(
   }
   const usable = local.filter((day): day is LinkDay => !(day instanceof InvalidRecord))
   for (const { link } of usable) target.changed.add(link)
-  const stored = (await storeDays(tx, target.account, usable)).values()
+  const stored = (await storeDays(tx, target.actor.account, usable)).values()
   return local.map((day) => (day instanceof InvalidRecord ? day : outcomeOf(stored.next().value as DayStored, day)))
 }
 
@@ -103,7 +103,7 @@ async function localLinkOf(
   shortLink: string | undefined,
 ): Promise<number | InvalidRecord> {
   if (shortLink !== undefined && target.idOf('links', sourceId) === undefined) {
-    const link = await findByShortLink(tx, target.account, shortLink)
+    const link = await findByShortLink(tx, target.actor.account, shortLink)
     if (link !== undefined) return link
     return new InvalidRecord(
       `short_link: This account has no link ${shortLink.slice(0, 300).toWellFormed()}. Store the link first, then import again; "export" without "clicks" has links and their clicks in one file.`,

@@ -4,7 +4,7 @@ import { positiveInteger } from '../forms/rules.ts'
 import { createKey, type IssuedKey, type Key, listKeys, revokeKey, rotateKey, statusOf } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
 import { program } from '../version.ts'
-import { chooseAccount, existingAccount } from './accounts.ts'
+import { chooseAccount, existingAccount, operatorOf } from './accounts.ts'
 import {
   accountId,
   duration,
@@ -43,11 +43,10 @@ export const keyCommands = {
       account: optional('ID', 'its account (optional if there is only one)', accountId),
       json: flag('print the full record as JSON, with the key as "secret"'),
     },
-    run: async (db, { name, scopes, expires: lifetimeMs = null, account, json: isJson }) =>
-      formatIssued(
-        await createKey(db, { name, scopes, lifetimeMs, account: await chooseAccount(db, account) }),
-        isJson,
-      ),
+    run: async (db, { name, scopes, expires: lifetimeMs = null, account, json: isJson }) => {
+      const actor = operatorOf(await chooseAccount(db, account))
+      return formatIssued(await createKey(db, actor, { name, scopes, lifetimeMs }), isJson)
+    },
   }),
 
   list: recordCommand({
@@ -78,7 +77,7 @@ export const keyCommands = {
 example if you lose the new key. Each rotation creates another key and never extends the old one.`,
     run: async (db, { operand, overlap, json: isJson }) => {
       const { account_id, id } = await chooseKey(db, operand)
-      return formatIssued(await rotateKey(db, account_id, id, overlap), isJson)
+      return formatIssued(await rotateKey(db, operatorOf(account_id), id, overlap), isJson)
     },
   }),
 
@@ -87,7 +86,7 @@ example if you lose the new key. Each rotation creates another key and never ext
     arguments: { operand: keyOperand('revoke'), json: flag('print the full record as JSON') },
     run: async (db, { operand, json: isJson }) => {
       const { account_id, id } = await chooseKey(db, operand)
-      const key = await revokeKey(db, account_id, id)
+      const key = await revokeKey(db, operatorOf(account_id), id)
       return isJson ? json(withStatus(key)) : `Key ${key.id} (${key.name}) is revoked.`
     },
   }),

@@ -83,8 +83,8 @@ and "missing", a sentence if the file is incomplete, otherwise null`,
 again: it recognizes domains and tags by name, links by domain and alias, and spaces by their ID in the exporting
 database. A day of clicks is rejected if the link has other clicks on that day. Clicks from "export clicks" are added to
 links with the same domain and alias. Rejected lines are listed on stderr, and the exit code is then 1.`,
-    run: async (db, { operand: file, account, 'as-new': asNew, json: isJson }, { input, err }) => {
-      const destination = { account, asNew, transferables }
+    run: async (db, { operand: file, actor, 'as-new': asNew, json: isJson }, { input, err }) => {
+      const destination = { actor, asNew, transferables }
       const source = file === undefined ? input() : createReadStream(file)
       if (isTerminal(source)) {
         err.write(`Reading an export from the terminal. End it with Ctrl-D, or pass a file: ${program} import FILE\n`)

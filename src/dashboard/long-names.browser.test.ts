@@ -1,9 +1,11 @@
 /** The width of pages with the longest names, hosts, tags and URLs, none of which has a space, in a real browser. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import { browserForTests, phone, shoot, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
 import { addClicks, manyPeople } from '../../test/days.ts'
+import { systemActor } from '../access/actor.ts'
 import { updateAccount } from '../accounts/store.ts'
 
 const openWindow = browserForTests()
@@ -15,7 +17,7 @@ async function storeLongNames(): Promise<string[]> {
   const long = 'W'.repeat(255)
   const host = `${`${'w'.repeat(63)}.`.repeat(3)}${'w'.repeat(57)}.com`
   const url = `https://${host}/${'W'.repeat(1_700)}`
-  await updateAccount(app.storage, app.account, { name: long, time_zone: 'UTC' })
+  await updateAccount(app.storage, systemActor(app.account), { name: long, time_zone: 'UTC' })
   const { id: domain_id } = await stored('/domains', { name: host, homepage_url: url })
   const { id: space_id } = await stored('/spaces', { name: long })
   const tags = Array.from({ length: 20 }, (_, n) => `${'W'.repeat(48)}${n + 10}`)

@@ -36,17 +36,17 @@ function readDomain({ qr_style, ...members }: Members): Store {
   const { name, ...urls } = checkedRecord(storeDomain.read(members))
   const times = timesOf(members)
   const style = qr_style === undefined ? undefined : readQrStyle(qr_style)
-  return (tx, { account }) =>
+  return (tx, { actor }) =>
     storedOrKnown(
       async () => {
-        const { record } = await insertDomain(tx, account, name, urls, times)
-        if (style !== undefined) await storeQrStyle(tx, account, record.id, style)
+        const { record } = await insertDomain(tx, actor.account, name, urls, times)
+        if (style !== undefined) await storeQrStyle(tx, actor.account, record.id, style)
         return record
       },
-      () => findDomainByName(tx, account, name.name),
+      () => findDomainByName(tx, actor.account, name.name),
       ({ id, homepage_url, not_found_url }) => {
         const isSame = homepage_url === urls.homepage_url && not_found_url === urls.not_found_url
-        if (isSame) return adoptStyle(tx, account, id, style)
+        if (isSame) return adoptStyle(tx, actor.account, id, style)
         throw new InvalidRecord(`name: ${name.name} is there already, with other URLs; its id is ${id}.`)
       },
     )

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { eventually } from '../../test/processes.ts'
+import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { createKey } from '../keys/store.ts'
 import type { Storage } from '../storage/port.ts'
@@ -21,7 +22,7 @@ const day = 24 * 60 * 60 * 1_000
 async function opened(t: TestContext) {
   const storage = await newStorage((work) => t.after(work))
   const { id: account_id } = await createAccount(storage, 'Acme')
-  const { key } = await createKey(storage, { account: account_id, name: 'test', scopes: ['*'], lifetimeMs: null })
+  const { key } = await createKey(storage, systemActor(account_id), { name: 'test', scopes: ['*'], lifetimeMs: null })
   const fingerprint = fingerprintOf(['f'], 'secret')
   const claim = (idempotency_key: string): Claim => ({ account_id, key_id: key.id, idempotency_key, fingerprint })
   return { storage, claim }

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { withMethods } from '../../test/failing-storage.ts'
 import { eventually } from '../../test/processes.ts'
+import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { Failure } from '../errors.ts'
 import type { Storage } from '../storage/port.ts'
@@ -17,7 +18,7 @@ async function open(t: TestContext): Promise<{ storage: Storage; issue: (count: 
     storage.write(async (tx) => {
       const secrets: string[] = []
       for (let n = 0; n < count; n++) {
-        const { secret } = await createKey(tx, { account, name: 'ci', scopes: ['*'], lifetimeMs: null })
+        const { secret } = await createKey(tx, systemActor(account), { name: 'ci', scopes: ['*'], lifetimeMs: null })
         secrets.push(secret)
       }
       return secrets
@@ -48,7 +49,7 @@ test('caches 401 for unknown and revoked keys for five seconds, without evicting
   t.mock.method(performance, 'now', () => now)
   const [good = '', revoked = ''] = await issue(2)
   await keyring.identify(good)
-  await revokeKey(storage, 1, 2)
+  await revokeKey(storage, systemActor(1), 2)
   for (const secret of [revoked, ...Array.from({ length: 20 }, generateKey)]) {
     const first = keyring.identify(secret)
     assert.ok(first instanceof Promise)

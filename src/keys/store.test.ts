@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
+import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
+import { eventsOfRecord } from '../events/store.ts'
 import type { Storage } from '../storage/port.ts'
+import { query } from '../storage/schema.ts'
 import { createKey, type Key, listKeys, revokeKey, rotateKey } from './store.ts'
 
 const day = 86_400_000
+const actor = systemActor(1)
 
 /** Creates a database with key 1. */
 async function withKey(t: TestContext, lifetimeMs: number | null): Promise<Storage> {
   const storage = await newStorage((work) => t.after(work))
   const { id } = await createAccount(storage, 'Acme')
-  await createKey(storage, { account: id, name: 'ci', scopes: ['spaces:read'], lifetimeMs })
+  await createKey(storage, systemActor(id), { name: 'ci', scopes: ['spaces:read'], lifetimeMs })
   return storage
 }
 
@@ -28,7 +32,7 @@ const isNearly = (actual: number | null | undefined, expected: number) =>
 
 test('rotation issues a key with the original lifetime', async (t) => {
   const storage = await withKey(t, 90 * day)
-  const { key } = await rotateKey(storage, 1, 1, 7 * day)
+  const { key } = await rotateKey(storage, actor, 1, 7 * day)
   assert.deepEqual([key.id, key.name, key.scopes, lifetimeOf(key)], [2, 'ci', ['spaces:read'], 90 * day])
   isNearly((await lifetimes(storage))[0], 7 * day)
 })
@@ -36,10 +40,10 @@ test('rotation issues a key with the original lifetime', async (t) => {
 test('rotates an old key again without extending it', async (t) => {
   for (const lifetime of [90 * day, null]) {
     const storage = await withKey(t, lifetime)
-    await rotateKey(storage, 1, 1, 7 * day)
-    assert.equal(lifetimeOf((await rotateKey(storage, 1, 1, 30 * day)).key), lifetime)
+    await rotateKey(storage, actor, 1, 7 * day)
+    assert.equal(lifetimeOf((await rotateKey(storage, actor, 1, 30 * day)).key), lifetime)
     isNearly((await lifetimes(storage))[0], 7 * day)
-    assert.equal(lifetimeOf((await rotateKey(storage, 1, 1, day)).key), lifetime)
+    assert.equal(lifetimeOf((await rotateKey(storage, actor, 1, day)).key), lifetime)
     isNearly((await lifetimes(storage))[0], day)
   }
 })
@@ -51,12 +55,40 @@ test('throws not_found for another account’s key', async (t) => {
     [other, 1],
     [1, 2],
   ] as const) {
-    await assert.rejects(revokeKey(storage, account, id), { code: 'not_found' })
-    await assert.rejects(rotateKey(storage, account, id, day), { code: 'not_found' })
+    await assert.rejects(revokeKey(storage, systemActor(account), id), { code: 'not_found' })
+    await assert.rejects(rotateKey(storage, systemActor(account), id, day), { code: 'not_found' })
   }
   const [key, ...others] = await listKeys(storage, null)
   assert.deepEqual([key?.revoked_at, key?.expires_at, others], [null, null, []])
-  const { revoked_at } = await revokeKey(storage, 1, 1)
+  const { revoked_at } = await revokeKey(storage, actor, 1)
   assert.notEqual(revoked_at, null)
-  assert.equal((await revokeKey(storage, 1, 1)).revoked_at, revoked_at)
+  assert.equal((await revokeKey(storage, actor, 1)).revoked_at, revoked_at)
+})
+
+test('stores each issue, rotation and revocation of a key as an event without the secret', async (t) => {
+  const storage = await withKey(t, null)
+  const eventsOf = async (id: number) =>
+    (await eventsOfRecord(storage, 1, { record: 'key', id }, 10)).map(({ action, name, changes, kept }) => {
+      assert.equal(kept, undefined)
+      return { action, name, changes }
+    })
+  const created = { action: 'created', name: 'ci', changes: { name: [null, 'ci'], scopes: [null, ['spaces:read']] } }
+  assert.deepEqual(await eventsOf(1), [created])
+  const { key, secret } = await rotateKey(storage, actor, 1, day)
+  assert.deepEqual(await eventsOf(key.id), [created])
+  const [old] = await listKeys(storage, 1)
+  const rotated = { action: 'rotated', name: 'ci', changes: { expires_at: [null, old?.expires_at] } }
+  assert.deepEqual(await eventsOf(1), [rotated, created])
+  const { revoked_at } = await revokeKey(storage, actor, key.id)
+  await revokeKey(storage, actor, key.id)
+  const revoked = { action: 'revoked', name: 'ci', changes: { revoked_at: [null, revoked_at] } }
+  assert.deepEqual(await eventsOf(key.id), [revoked, created])
+  assert.ok(!JSON.stringify(await storage.execute(query.selectFrom('events').selectAll())).includes(secret))
+})
+
+test('a rotation that does not shorten the life of the old key is an event without changes', async (t) => {
+  const storage = await withKey(t, day)
+  await rotateKey(storage, actor, 1, 7 * day)
+  const [event] = await eventsOfRecord(storage, 1, { record: 'key', id: 1 }, 1)
+  assert.deepEqual([event?.action, event?.changes], ['rotated', {}])
 })

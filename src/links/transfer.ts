@@ -137,7 +137,7 @@ async function store(
   target: Target,
   { values, sourceDomain, sourceSpace, history }: ImportedLink,
 ): Promise<Stored> {
-  const { account } = target
+  const { account } = target.actor
   const domainId = localIdOf(target, 'domains', sourceDomain)
   const link = { ...values, space_id: sourceSpace === null ? null : localIdOf(target, 'spaces', sourceSpace) }
   const domain = await findLinkDomain(tx, account, domainId)

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { systemActor } from '../access/actor.ts'
 import { createAccount, listAccounts } from '../accounts/store.ts'
 import { generateKey, hashKey } from '../keys/key.ts'
 import { createKey, findKeyByHash, listKeys, statusOf } from '../keys/store.ts'
@@ -23,7 +24,7 @@ export async function createFirstAccess(db: Db, chosenKey: string | null = null)
   return db.write(async (tx) => {
     if (await hasAccounts(tx)) return undefined
     const { id } = await createAccount(tx, 'First account')
-    await createKey(tx, { account: id, name: 'First key', scopes: ['*'], lifetimeMs: null }, secret)
+    await createKey(tx, systemActor(id), { name: 'First key', scopes: ['*'], lifetimeMs: null }, secret)
     return { account: id, secret: chosenKey === null ? secret : null }
   }, 'serializable')
 }

@@ -1,9 +1,11 @@
 /** Three accounts sign in and out at random times. Each has exactly the sessions of a simple model. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { newStorage } from '../../test/engine.ts'
 import { runs } from '../../test/runs.ts'
+import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { createKey, revokeKey } from '../keys/store.ts'
 import type { Storage } from '../storage/port.ts'
@@ -97,8 +99,8 @@ function actionsOf(model: Model, { who, which }: Pick<Step, 'who' | 'which'>) {
     revoke: async () => {
       const key = keys[who] as number
       const other = ids[(who + 1) % accounts] as number
-      await assert.rejects(revokeKey(storage, other, key), { code: 'not_found' })
-      assert.notEqual((await revokeKey(storage, account, key)).revoked_at, null)
+      await assert.rejects(revokeKey(storage, systemActor(other), key), { code: 'not_found' })
+      assert.notEqual((await revokeKey(storage, systemActor(account), key)).revoked_at, null)
       end((session) => session.key === key)
       keys[who] = await newKey(storage, account)
     },
@@ -130,7 +132,7 @@ async function check({ storage, ids, sessions, ended, now }: Model): Promise<voi
 }
 
 async function newKey(storage: Storage, account: number): Promise<number> {
-  return (await createKey(storage, { account, name: 'mine', scopes: ['*'], lifetimeMs: null })).key.id
+  return (await createKey(storage, systemActor(account), { name: 'mine', scopes: ['*'], lifetimeMs: null })).key.id
 }
 
 test('isolates sessions by account', async (t) => {

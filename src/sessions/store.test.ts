@@ -1,9 +1,11 @@
 /** Sign-in links and sessions on both engines. */
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { withMethods } from '../../test/failing-storage.ts'
+import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { Failure } from '../errors.ts'
 import { createKey, revokeKey } from '../keys/store.ts'
@@ -40,7 +42,7 @@ async function signedIn(storage: Storage, now = start): Promise<string> {
 }
 
 async function newKey(storage: Storage, account: number, lifetimeMs: number | null = null): Promise<number> {
-  return (await createKey(storage, { account, name: 'mine', scopes: ['*'], lifetimeMs })).key.id
+  return (await createKey(storage, systemActor(account), { name: 'mine', scopes: ['*'], lifetimeMs })).key.id
 }
 
 async function stored(storage: Storage, table: 'login_tokens' | 'sessions'): Promise<string[]> {
@@ -62,6 +64,7 @@ test('a sign-in link starts a session for 30 days', async (t) => {
       id: 1,
       account: { id: 2, name: 'Other', time_zones: '[["UTC",0]]', created_at },
       name: null,
+      key_id: null,
       key_name: null,
       browser: firefox,
     },
@@ -132,7 +135,7 @@ test('a sign-in link of a session works only while that session is open', async 
   assert.notEqual(await use(valid), undefined)
   await removeSession(storage, 1, ended)
   assert.equal(await use(gone), undefined)
-  await revokeKey(storage, 1, key)
+  await revokeKey(storage, systemActor(1), key)
   assert.equal(await use(revoked), undefined)
 })
 

@@ -29,15 +29,15 @@ function readSpace(members: Members): Store {
   const hasValues = (space: Space) => space.name === name && space.color === color
   // A database and its copy assign ids independently, so spaces of different ages are different records.
   const hasAge = (space: Space) => times === undefined || times.created_at === space.created_at
-  return async (tx, { account, source, isOwn, asNew }) => {
-    const imported = await findImportedSpace(tx, account, { source, id })
+  return async (tx, { actor, source, isOwn, asNew }) => {
+    const imported = await findImportedSpace(tx, actor.account, { source, id })
     if (imported && hasValues(imported)) return { became: 'known', id: imported.id }
-    const own = isOwn ? (await spaceRecords.find(tx, account, id))?.record : undefined
+    const own = isOwn ? (await spaceRecords.find(tx, actor.account, id))?.record : undefined
     if (own && hasValues(own) && hasAge(own)) return { became: 'known', id }
     const existing = imported ?? own
     if (existing && !asNew) throw conflict(existing, { wasImported: imported !== undefined, hasAge: hasAge(existing) })
-    const { record } = await insertSpace(tx, account, { name, color }, times)
-    await rememberOrigin(tx, account, record.id, { source, id })
+    const { record } = await insertSpace(tx, actor.account, { name, color }, times)
+    await rememberOrigin(tx, actor.account, record.id, { source, id })
     return { became: 'stored', id: record.id }
   }
 }

@@ -1,8 +1,10 @@
 /** Isolation of concurrent transactions, on both engines. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { firstPage } from '../../test/first-page.ts'
+import { systemActor } from '../access/actor.ts'
 import { createAccount, listAccounts } from '../accounts/store.ts'
 import { domainRecords, insertDomain, removeDomain } from '../domains/store.ts'
 import { createKey, listKeys, recordUses, revokeKey, rotateKey } from '../keys/store.ts'
@@ -103,16 +105,16 @@ test('rotates and revokes keys, and records their uses, at the same time', async
   const { storage, account } = await open(t)
   // At most the connections of the pool.
   const many = 10
-  const wanted = { account, name: 'ci', scopes: ['*'], lifetimeMs: null } as const
-  const { key } = await createKey(storage, wanted)
-  const ids = await times(many, async () => (await rotateKey(storage, account, key.id, 1_000)).key.id)
+  const actor = systemActor(account)
+  const { key } = await createKey(storage, actor, { name: 'ci', scopes: ['*'], lifetimeMs: null })
+  const ids = await times(many, async () => (await rotateKey(storage, actor, key.id, 1_000)).key.id)
   assert.equal(new Set(ids).size, many)
   const uses = (order: readonly number[]) => new Map(order.map((id) => [id, new Date().toISOString()]))
   await Promise.all([
     ...Array.from({ length: 10 }, (_, n) => recordUses(storage, uses(n % 2 === 0 ? ids : ids.toReversed()))),
-    ...ids.map((id) => revokeKey(storage, account, id)),
+    ...ids.map((id) => revokeKey(storage, actor, id)),
   ])
   const keys = await listKeys(storage, account)
   assert.equal(keys.filter(({ revoked_at, last_used_at }) => revoked_at !== null && last_used_at !== null).length, many)
-  await assert.rejects(revokeKey(storage, account, 9_007_199_254_740_991), { code: 'not_found' })
+  await assert.rejects(revokeKey(storage, actor, 9_007_199_254_740_991), { code: 'not_found' })
 })

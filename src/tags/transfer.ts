@@ -22,10 +22,10 @@ export const tagTransfer: Transferable = {
 function readTag(members: Members): Store {
   const { name, color } = checkedRecord(storeTag.read(members))
   const times = timesOf(members)
-  return (tx, { account }) =>
+  return (tx, { actor }) =>
     storedOrKnown(
-      async () => (await insertTag(tx, account, { name, color }, times)).record,
-      () => findTagByName(tx, account, name),
+      async () => (await insertTag(tx, actor.account, { name, color }, times)).record,
+      () => findTagByName(tx, actor.account, name),
       (existing) => {
         if (existing.color === color) return existing.id
         throw new InvalidRecord(`color: There is already a tag ${existing.name}, with color ${existing.color}.`)

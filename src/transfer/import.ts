@@ -36,8 +36,8 @@ interface ImportListener {
   progressed(counts: Counts): void
 }
 
-/** The account and the kinds of records. */
-interface Destination extends Pick<Target, 'account' | 'asNew'> {
+/** Who imports, and the kinds of records. */
+interface Destination extends Pick<Target, 'actor' | 'asNew'> {
   readonly transferables: readonly (Transferable | Detail)[]
 }
 
@@ -47,16 +47,16 @@ const batchSize = 200
 /** Stores the records of an export, a batch per transaction, unless they exist. Throws `StartupFailure`. */
 export async function importRecords(
   db: Db,
-  { account, asNew, transferables }: Destination,
+  { actor, asNew, transferables }: Destination,
   file: AsyncIterable<Buffer>,
   listener: ImportListener,
 ): Promise<Imported> {
   const lines = readLines(file)
   const { source, timeZones } = readHeader((await lines.next()).value ?? '', transferables)
-  await adoptTimeZones(db, account, timeZones)
+  await adoptTimeZones(db, actor, timeZones)
   const ids = new Ids()
   const idOf: Target['idOf'] = (plural, id) => ids.find(plural, id)
-  const target = { account, asNew, source, isOwn: source === (await databaseId(db)), idOf, changed: new Set<number>() }
+  const target = { actor, asNew, source, isOwn: source === (await databaseId(db)), idOf, changed: new Set<number>() }
   const counts: Counts = { stored: 0, known: 0, refused: 0 }
   let end: Totals | undefined
   for await (const batch of batches(lines, transferables)) {

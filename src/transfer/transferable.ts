@@ -3,6 +3,7 @@
  * after the kinds that it refers to.
  */
 
+import type { Actor } from '../access/actor.ts'
 import { Failure } from '../errors.ts'
 import { type ResourceName, resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
@@ -36,9 +37,10 @@ export interface Stored {
   readonly id: number
 }
 
-/** The account that imports a file. */
+/** Where an import stores records. */
 export interface Target {
-  readonly account: number
+  /** Who imports the file, into their account. */
+  readonly actor: Actor
   /** The source database's id. */
   readonly source: string
   /** Whether the source is this database or the original of this copy. */

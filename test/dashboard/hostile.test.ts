@@ -2,9 +2,11 @@
  * Hostile words in all free-text fields: pages have the same elements and attributes as with plain words, and no other
  * links.
  */
+
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { systemActor } from '../../src/access/actor.ts'
 import { today } from '../../src/accounts/calendar.ts'
 import { createAccount } from '../../src/accounts/store.ts'
 import type { Value } from '../../src/analytics/day.ts'
@@ -43,8 +45,8 @@ const hostile = fc
 /** Returns an account with `words` in all fields that allow them, and its browser. */
 async function furnished(words: string) {
   const { id: account } = await createAccount(app.storage, words)
-  const options = { account, name: words, scopes: ['*'], lifetimeMs: null } as const
-  const { secret, key } = await createKey(app.storage, options)
+  const options = { name: words, scopes: ['*'], lifetimeMs: null } as const
+  const { secret, key } = await createKey(app.storage, systemActor(account), options)
   /** Stores the record with each risky value that the rules of its field accept. */
   const stored = async (path: string, json: Json, risky: Json): Promise<Json> => {
     const form = { ...json, ...risky }

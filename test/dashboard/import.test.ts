@@ -1,7 +1,9 @@
 /** Imports of CSV in the dashboard: what files look like, the check of their rows, corrections, storing and undo. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deflateRawSync } from 'node:zlib'
+import { systemActor } from '../../src/access/actor.ts'
 import { updateAccount } from '../../src/accounts/store.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
@@ -240,7 +242,7 @@ test('restores every setting of the links in a file of the link list, except the
 
 test('reads the dates of spreadsheets, as days in the time zone of the account', async () => {
   const { account, check, create, links } = await newImporter()
-  await updateAccount(app.storage, account, { name: 'Acme', time_zone: 'Europe/Berlin' })
+  await updateAccount(app.storage, systemActor(account), { name: 'Acme', time_zone: 'Europe/Berlin' })
   const rows = [
     '31.12.2030 18:00',
     '1.2.2030 9:05',

@@ -1,7 +1,9 @@
 /** Two accounts with full data: no page or form shows or changes the other account, for every existing route. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { systemActor } from '../../src/access/actor.ts'
 import { createAccount } from '../../src/accounts/store.ts'
 import { createKey, listKeys } from '../../src/keys/store.ts'
 import { listSessions } from '../../src/sessions/store.ts'
@@ -25,8 +27,8 @@ interface Owner {
 
 async function owner(mark: string): Promise<Owner> {
   const { id: account } = await createAccount(app.storage, `Account ${mark}`)
-  const named = { account, name: `Key ${mark}`, scopes: ['*'], lifetimeMs: null } as const
-  const { secret: key } = await createKey(app.storage, named)
+  const named = { name: `Key ${mark}`, scopes: ['*'], lifetimeMs: null } as const
+  const { secret: key } = await createKey(app.storage, systemActor(account), named)
   const stored = async (path: string, json: Json) => {
     const { status, body, text } = await app.send('POST', `/api/v1${path}`, { key, json })
     assert.equal(status, 201, text)

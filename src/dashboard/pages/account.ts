@@ -33,8 +33,8 @@ export function addAccountPage(pages: Pages, { storage: db }: Services): void {
     return accountPage(new FormState({ name, time_zone: calendarOf(time_zones).timeZone }), request)
   })
 
-  const save: PageHandler = async ({ account, fields }) => {
-    await updateAccount(db, account, valuesIn(accountForm, fields))
+  const save: PageHandler = async ({ actor, fields }) => {
+    await updateAccount(db, actor, valuesIn(accountForm, fields))
     return new Redirect(home, { code: 'account-saved' })
   }
   pages.post(home, formHandler(accountPage, save))

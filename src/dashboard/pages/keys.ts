@@ -24,11 +24,11 @@ export function addKeyPages(pages: Pages, { storage: db }: Services): void {
 
   pages.get(`${home}/new`, async () => newPage(new FormState({ '*': 'true', expires: 'never' })))
 
-  const create: PageHandler = async ({ account, session, fields }) => {
+  const create: PageHandler = async ({ actor, fields }) => {
     const values = valuesIn(keyForm, fields)
     const { name, expires } = values
-    const given = { account, name, scopes: grantedScopes(values), lifetimeMs: lifetimes[expires].ms }
-    const issued = await createKey(db, { ...given, createdBy: session.name })
+    const wanted = { name, scopes: grantedScopes(values), lifetimeMs: lifetimes[expires].ms }
+    const issued = await createKey(db, actor, wanted)
     // The secret is not stored, so a repeat cannot show it again.
     return { ...issuedPage(issued), status: 201, repeatRedirect: new Redirect(home, { code: 'key-created-before' }) }
   }
@@ -40,7 +40,7 @@ export function addKeyPages(pages: Pages, { storage: db }: Services): void {
   })
 
   pages.post(`${home}/:id/revoke`, async (request) => {
-    await revokeKey(db, request.account, idParam(request, 'key'))
+    await revokeKey(db, request.actor, idParam(request, 'key'))
     return new Redirect(home, { code: 'key-revoked' })
   })
 }
