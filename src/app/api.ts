@@ -96,7 +96,14 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const cors = new Cors(options.corsOrigins)
   const shortUrl = shortUrls(options.shortUrl)
   const actions = buildActions(storage, removals, { shortUrl, urlSchemes: options.urlSchemes }, shared)
-  const batches = new BatchWorker(storage.location, options.shortUrl, semaphores.batches)
+  const batches = new BatchWorker({
+    location: storage.location,
+    shortUrl: options.shortUrl,
+    urlSchemes: options.urlSchemes,
+    turns: semaphores.batches,
+    flush: () => shared.clicks.flush(),
+    onApplied: (rows) => actions.links.onApplied(rows),
+  })
   const router = new Router(apiFallback(rateLimits, cors))
   const dashboardUrl = publicAddress(options.baseUrl)
   const api = apiRoutes({ routes: router, keyring, rateLimits, address: dashboardUrl, semaphores })

@@ -1,12 +1,14 @@
 /** The commands that write links to files, and read them from files: exports, QR codes and imports. */
+
 import { readFile, writeFile } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
+import type { Actor } from '../access/actor.ts'
 import { quantity } from '../dashboard/parts/format.ts'
 import { withHttps } from '../dashboard/scripts/destination.js'
 import { Failure, StartupFailure } from '../errors.ts'
 import { writeWhole } from '../lib/whole-file.ts'
-import { runBatch } from '../links/batch.ts'
+import { type RunBatch, runBatch } from '../links/batch.ts'
 import { maxBulkLinks } from '../links/bulk.ts'
 import { maxRows } from '../links/bulk-schema.ts'
 import { exportQuery, linkFile } from '../links/export.ts'
@@ -20,7 +22,7 @@ import {
   type ReadyRow,
 } from '../links/import-file.ts'
 import { textOfFile } from '../links/import-rows.ts'
-import { type RunBatch, storeNewLinks } from '../links/new-links.ts'
+import { storeNewLinks } from '../links/new-links.ts'
 import { drawQr, qrQuery } from '../links/qr.ts'
 import { type Link, linkLabels, linkOf, storeLink } from '../links/schema.ts'
 import { findLinkDomain } from '../links/store.ts'
@@ -55,7 +57,7 @@ export const linkFileCommands = {
       `The first row names the columns: ${columns}. The names of the dashboard work, too. Only "url" is required, and a list of URLs needs no names. A domain is a host name, a space its name, and tags have commas between them. Commas, semicolons or tabs separate the cells. Times such as 2026-12-31 18:00 are in UTC. A date without a time starts a link at the beginning of that day, and stops it at the end, in the time zone of the account. A file has up to ${quantity(maxBulkLinks, 'link')}. Each ${quantity(maxRows, 'link')} are one transaction.`,
       0,
     ),
-    run: async (db, { operand: file, domain, space, account, actor: _, ...options }, terminal) => {
+    run: async (db, { operand: file, domain, space, account, actor, ...options }, terminal) => {
       const shortUrl = await ownShortUrls(db)
       const ids = await withIds(db, account, { domain_id: domain, space_id: space })
       const parsed = await parse(db, account, await readBytes(file, terminal), options['skip-unknown'])
@@ -71,7 +73,7 @@ export const linkFileCommands = {
       const failed = rows.length - ready.length
       const stored = options.yes && ready.length > 0 && (failed === 0 || options['skip-errors'])
       const links = stored
-        ? await store(db, account, ready, shortUrl, terminal)
+        ? await store(db, actor, ready, shortUrl, terminal)
         : ready.map((row) => planned(row, shortUrl))
       const errors = rows.flatMap((row) => errorsOf(row, parsed))
       const code = failed === 0 ? 0 : 1
@@ -167,16 +169,16 @@ function planned({ row, link: { domain, values } }: ReadyRow, shortUrl: ShortUrl
 type StoredLink = Link & { readonly row: number }
 
 /** Stores the links. Throws `StartupFailure` with the stored rows if one can't be stored after all. */
-async function store(db: Storage, account: number, ready: readonly ReadyRow[], shortUrl: ShortUrl, { err }: Terminal) {
+async function store(db: Storage, actor: Actor, ready: readonly ReadyRow[], shortUrl: ShortUrl, { err }: Terminal) {
   const actions = linkActions(db, shortUrl)
-  const run: RunBatch = (request) => runBatch(db, request, shortUrl)
+  const run: RunBatch = (request) => runBatch(db, request, actions.rules)
   return withProgress(err, async (progress) => {
     const stored: StoredLink[] = []
     for (let at = 0; at < ready.length; at += maxRows) {
       progress.show(() => `${stored.length} of ${quantity(ready.length, 'link')} created`)
       const some = ready.slice(at, at + maxRows)
       const fields = some.map((row) => row.fields)
-      const { links } = await storeNewLinks(run, actions, account, fields).catch((error) => {
+      const { links } = await storeNewLinks(run, actions, actor, fields).catch((error) => {
         if (!(error instanceof Failure)) throw error
         const row = some[error.facts.row ?? -1]?.row.number
         const last = stored.length === 0 ? 'No link was' : `The links up to row ${stored.at(-1)?.row} were`

@@ -17,7 +17,7 @@ import { addHeaders, type Sent, send, sendNotModified, sendText } from '../http/
 import type { Router } from '../http/router.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
-import type { RunBatch } from '../links/new-links.ts'
+import type { RunBatch } from '../links/batch.ts'
 import type { UndoableLinkActions } from '../links/undoable-actions.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { findSession, type Session } from '../sessions/store.ts'

@@ -1,4 +1,5 @@
 /** The part of the batch engine that stores new links. */
+import type { Actor } from '../access/actor.ts'
 import { aliasTaken, Failure, validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
@@ -12,7 +13,7 @@ import { generateAlias, generatedLength } from './link.ts'
 import { recordCreations } from './link-edits.ts'
 import { createTags, insertLinkTags, lockTags, type UnknownTags, unknownTagViolations } from './link-tags.ts'
 import type { LinkRow, NewLink } from './schema.ts'
-import { clashesPerLength, type LinkDomain } from './store.ts'
+import { clashesPerLength, type FoldedTexts, foldedOf, type LinkDomain } from './store.ts'
 
 /** New links of an account. */
 export interface Insertion {
@@ -29,6 +30,7 @@ interface Candidate {
   readonly row: number
   readonly domain: LinkDomain
   readonly link: NewLink
+  readonly folded: FoldedTexts | undefined
 }
 
 /** The tags of the rows, by folded name. */
@@ -39,13 +41,23 @@ interface StoredRow extends Candidate {
   readonly recordWith: (tags: string | null) => Versioned<LinkRow>
 }
 
-/** Stores the links of the rows in order. Returns the outcome of each row. */
-export async function storeRows(
+/**
+ * Returns a function that stores the links of the rows in order, in a transaction, and returns the outcome of each row. Folds
+ * their texts before the transaction, because that takes long.
+ */
+export function insertion(actor: Actor, change: Insertion, shortUrl: ShortUrl): (tx: Db) => Promise<Outcome[]> {
+  const folded = new Map(change.rows.flatMap((row) => (row instanceof Failure ? [] : [[row, foldedOf(row)]])))
+  return (tx) => storeRows(tx, actor, change, folded, shortUrl)
+}
+
+async function storeRows(
   tx: Db,
-  account: number,
+  actor: Actor,
   { rows, unknownTags, edit }: Insertion,
+  folded: ReadonlyMap<NewLink, FoldedTexts>,
   shortUrl: ShortUrl,
 ): Promise<Outcome[]> {
+  const { account } = actor
   const outcomes: (Outcome | undefined)[] = rows.map((row) => (row instanceof Failure ? row : undefined))
   const links = rows.flatMap((row) => (row instanceof Failure ? [] : row))
   const domains = await lockDomains(tx, account, new Set(links.map(({ domain_id }) => domain_id)))
@@ -61,7 +73,7 @@ export async function storeRows(
     const violations = unknownTags === 'reject' ? [...unknownTagViolations(link.tags, known)] : []
     violations.push(...newLinkViolations(link, { domain, hasSpace }, shortUrl))
     if (violations.length > 0 || domain === undefined) outcomes[row] = validationFailed(violations)
-    else candidates.push({ row, domain, link })
+    else candidates.push({ row, domain, link, folded: folded.get(link) })
   }
   const { stored, clashing } = await insertCandidates(tx, account, candidates)
   for (const { row, link } of clashing) outcomes[row] = aliasTaken(link.alias ?? '')
@@ -100,9 +112,9 @@ async function insertCandidates(tx: Db, account: number, candidates: readonly Ca
   return { stored, clashing }
 }
 
-function linkOnDomain({ domain, link }: Candidate, alias: string): NewLinkOnDomain {
+function linkOnDomain({ domain, link, folded }: Candidate, alias: string): NewLinkOnDomain {
   const { domain_id: _, tags: __, ...values } = link
-  return { domain, values: { ...values, alias } }
+  return { domain, values: { ...values, alias }, folded }
 }
 
 function keyOf({ domain, values }: NewLinkOnDomain): string {

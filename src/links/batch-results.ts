@@ -20,18 +20,24 @@ export interface RowResult {
   readonly violations?: readonly Pick<Violation, 'field' | 'code' | 'message'>[]
 }
 
-/**
- * Returns the result of each row, and the violations of all failed rows for `bulk_rejected`. `ids` are those of the request;
- * null if it stores links. `status` is the status of a successful row.
- */
+/** The results of all rows, and the violations of all failed rows for `bulk_rejected`. */
+export interface Results {
+  readonly shown: {
+    readonly data: readonly RowResult[]
+    readonly meta: { readonly succeeded: number; readonly failed: number }
+  }
+  readonly violations: readonly Violation[]
+}
+
+/** Returns the results. `ids` are those of the request; null if it stores links. `status` is that of a successful row. */
 export function resultsOf(
   outcomes: readonly Outcome[],
   { ids, status }: { readonly ids: readonly number[] | null; readonly status: number },
   shortUrl: ShortUrl,
-): { readonly results: readonly RowResult[]; readonly violations: readonly Violation[] } {
+): Results {
   const violations: Violation[] = []
   const now = new Date().toISOString()
-  const results = outcomes.map((outcome, index): RowResult => {
+  const data = outcomes.map((outcome, index): RowResult => {
     const id = ids?.[index]
     const head = { index, ...(id !== undefined && { id }) }
     if (!(outcome instanceof Failure)) {
@@ -40,7 +46,8 @@ export function resultsOf(
     violations.push(...violationsOfRow(outcome, index, id))
     return { ...head, ...shownFailure(outcome) }
   })
-  return { results, violations }
+  const failed = data.filter(({ code }) => code !== undefined).length
+  return { shown: { data, meta: { succeeded: data.length - failed, failed } }, violations }
 }
 
 function shownFailure({ code, message, facts }: Failure) {
@@ -66,11 +73,10 @@ function violationsOfRow({ code, facts }: Failure, index: number, id: number | u
 export const notApplied = 424
 
 /** Returns `bulk_rejected`. The rows without an error have 424. */
-export function rejected(results: readonly RowResult[], violations: readonly Violation[]): Failure {
+export function rejected({ shown, violations }: Results): Failure {
   const message = 'Nothing was changed, because other rows have errors.'
-  const data = results.map(({ data: _, ...row }) =>
+  const data = shown.data.map(({ data: _, ...row }) =>
     row.code === undefined ? { ...row, status: notApplied, code: 'not_applied', message } : row,
   )
-  const failed = results.filter(({ code }) => code !== undefined).length
-  return bulkRejected(violations, { data, meta: { succeeded: 0, failed } })
+  return bulkRejected(violations, { data, meta: { ...shown.meta, succeeded: 0 } })
 }

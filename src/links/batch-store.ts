@@ -1,12 +1,20 @@
 /** Queries of batches: each statement finds, stores, changes or deletes many records of an account. */
+import type { Actor } from '../access/actor.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { newTimes, type Versioned } from '../storage/records.ts'
 import { CachedQuery, query } from '../storage/schema.ts'
 import type { LinkChange, LinkRow, LinkValues } from './schema.ts'
-import { changedColumns, hasDomain, type LinkDomain, linkRecords, newLinkRecord, newRow } from './store.ts'
+import {
+  changedColumns,
+  type FoldedTexts,
+  foldedOf,
+  hasDomain,
+  type LinkDomain,
+  linkRecords,
+  newLinkRecord,
+  newRow,
+} from './store.ts'
 
-/** Rows that one statement reads, changes or deletes. */
-const batchSize = 256
 /** Rows that one statement stores. More take longer for each row. */
 const insertedRows = 64
 
@@ -22,7 +30,7 @@ export async function lockDomains(
   const domains = query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account).forKeyShare()
   const found = new Map<number | null, LinkDomain>()
   const numbers = [...ids].filter((id) => id !== null).sort((a, b) => a - b)
-  for (const some of parts(numbers, batchSize)) {
+  for (const some of parts(numbers)) {
     for (const domain of await tx.execute(domains.where('id', 'in', some).orderBy('id'))) found.set(domain.id, domain)
   }
   const [oldest] = ids.has(null) ? await tx.execute(domains.orderBy('id').limit(1)) : []
@@ -34,7 +42,7 @@ export async function lockSpaces(tx: Db, account: number, ids: Iterable<number>)
   const spaces = query.selectFrom('spaces').select('id').where('account_id', '=', account).orderBy('id').forKeyShare()
   const found = new Set<number>()
   const distinct = [...new Set(ids)].sort((a, b) => a - b)
-  for (const some of parts(distinct, batchSize)) {
+  for (const some of parts(distinct)) {
     for (const { id } of await tx.execute(spaces.where('id', 'in', some))) found.add(id)
   }
   return found
@@ -61,7 +69,7 @@ export async function takenAliases(
   const links = query.selectFrom('links').select('alias_folded').where('account_id', '=', account)
   const onDomain = links.where('domain_id', '=', domain)
   const taken = new Set<string>()
-  for (const some of parts(aliases, batchSize)) {
+  for (const some of parts(aliases)) {
     for (const { alias_folded } of await db.execute(onDomain.where('alias_folded', 'in', some))) taken.add(alias_folded)
   }
   return taken
@@ -71,6 +79,7 @@ export async function takenAliases(
 export interface NewLinkOnDomain {
   readonly domain: LinkDomain
   readonly values: Omit<LinkValues, 'tags'> & { readonly alias: string }
+  readonly folded: FoldedTexts | undefined
 }
 
 /**
@@ -85,7 +94,7 @@ export async function insertLinks(
   const times = newTimes()
   const stored = new Map<NewLinkOnDomain, (tags: string | null) => Versioned<LinkRow>>()
   for (const some of parts(links, insertedRows)) {
-    const rows = some.map(({ domain, values }) => newRow(account, domain, values, times))
+    const rows = some.map(({ domain, values, folded }) => newRow(account, domain, values, times, { folded }))
     const ids = new Map<string, number>()
     for (const { id, domain_id, alias_folded } of await tx.execute(insertion(rows))) {
       ids.set(`${domain_id} ${alias_folded}`, id)
@@ -112,23 +121,39 @@ function insertion(rows: readonly ReturnType<typeof newRow>[]) {
   return new CachedQuery<Inserted>(`insert ${rows.length} links ${columns}`, parameters, build)
 }
 
-/** Changes links of the account in the same way. `isChanged`: their tags have changed. Returns the links by their ids. */
-export function changeLinks(
+/** Links that a batch certainly changes. */
+interface Certain {
+  /** The new destination of each link in which text was replaced. */
+  readonly urls: ReadonlyMap<number, string>
+  /** The links whose tags have changed. */
+  readonly tagged: ReadonlySet<number>
+}
+
+/** Changes links of the account in the same way, and their destinations. Returns the links by their ids. */
+export async function changeLinks(
   tx: Db,
-  account: number,
+  { account }: Actor,
   ids: readonly number[],
-  change: Omit<LinkChange, 'tags'>,
-  isChanged: boolean,
+  change: Omit<LinkChange, 'tags'> & { readonly domain_id?: number },
+  { urls, tagged }: Certain,
 ): Promise<ReadonlyMap<number, Versioned<LinkRow>>> {
   const { columns, unversioned } = changedColumns(change)
-  return linkRecords.changeAll(tx, account, ids, columns, { unversioned, isChanged })
+  const folded = new Map([...urls].map(([id, url]) => [id, foldedOf({ url }).url_folded]))
+  const groups = Object.groupBy(ids, (id) => (urls.has(id) ? 'replaced' : tagged.has(id) ? 'tagged' : 'others'))
+  const changeGroup = (group: keyof typeof groups, values: object, isChanged: boolean) =>
+    linkRecords.changeAll(tx, account, groups[group] ?? [], { ...columns, ...values }, { unversioned, isChanged })
+  return new Map([
+    ...(await changeGroup('replaced', { url: urls, url_folded: folded }, true)),
+    ...(await changeGroup('tagged', {}, true)),
+    ...(await changeGroup('others', {}, false)),
+  ])
 }
 
 /** Deletes the account's links with these ids, except those whose domain is being removed. Returns the ids of deleted links. */
-export async function removeLinks(tx: Db, account: number, ids: readonly number[]): Promise<ReadonlySet<number>> {
+export async function removeLinks(tx: Db, { account }: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
   const links = query.deleteFrom('links').where('account_id', '=', account).where(hasDomain).returning('id')
   const removed = new Set<number>()
-  for (const some of parts(ids, batchSize)) {
+  for (const some of parts(ids)) {
     for (const { id } of await tx.execute(links.where('id', 'in', some))) removed.add(id)
   }
   return removed

@@ -2,13 +2,23 @@ import { Failure } from '../errors.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import { fromSent, type SentError, toSent, WorkerClient } from '../lib/worker-client.ts'
 import type { StorageLocation } from '../storage/port.ts'
+import type { AppliedRow, LinkRules } from './actions.ts'
 import type { BatchRequest, BatchResponse } from './batch.ts'
 import type { NewLink } from './schema.ts'
 
-export interface BatchWorkerData {
+export interface BatchWorkerData extends Pick<LinkRules, 'urlSchemes'> {
   readonly location: StorageLocation
   /** The configured `SHORT_URL`. */
   readonly shortUrl: string
+}
+
+interface BatchWorkerOptions extends BatchWorkerData {
+  /** Makes batches wait for each other. */
+  readonly turns: Semaphore
+  /** Resolves when the clicks that this process has counted are written, or the database has failed. */
+  readonly flush: () => Promise<void>
+  /** Reports the applied rows to the redirect server. */
+  readonly onApplied: (rows: readonly AppliedRow[]) => Promise<void>
 }
 
 /** A row as it is sent: an error would lose its class. */
@@ -31,14 +41,14 @@ const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8
  */
 export class BatchWorker {
   readonly #client: WorkerClient<SentBatch, BatchResponse, never>
-  readonly #turns: Semaphore
+  readonly #options: BatchWorkerOptions
 
-  /** `turns` makes batches wait for each other. */
-  constructor(location: StorageLocation, shortUrl: string, turns: Semaphore) {
-    this.#turns = turns
+  constructor(options: BatchWorkerOptions) {
+    const { location, shortUrl, urlSchemes } = options
+    this.#options = options
     this.#client = new WorkerClient({
       module: new URL('./worker.ts', import.meta.url),
-      workerData: { location, shortUrl } satisfies BatchWorkerData,
+      workerData: { location, shortUrl, urlSchemes } satisfies BatchWorkerData,
       resourceLimits,
       closeMs,
       onNotice: () => undefined,
@@ -46,8 +56,14 @@ export class BatchWorker {
   }
 
   /** Runs a batch as `runBatch` does. Throws `overloaded` if too many batches wait, and `database_unavailable`. */
-  run(request: BatchRequest): Promise<BatchResponse> {
-    return this.#turns.run(() => this.#client.request(sentBatch(request)), String(request.account))
+  async run(request: BatchRequest): Promise<BatchResponse> {
+    const { turns, flush, onApplied } = this.#options
+    // Clicks that are written later find no link.
+    if (request.change.kind === 'delete') await flush()
+    const run = () => this.#client.request(sentBatch(request))
+    const result = await turns.run(run, String(request.actor.account))
+    await onApplied(result.applied)
+    return result
   }
 
   /** Lets the thread finish its batch. Idempotent. */

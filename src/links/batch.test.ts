@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import { newPlace } from '../../test/links-api.ts'
+import { commandActor } from '../access/actor.ts'
 import type { Db } from '../storage/port.ts'
 import { type BatchChange, runBatch } from './batch.ts'
 import type { RowResult } from './batch-results.ts'
@@ -33,7 +34,8 @@ test('applies 1,000 rows with few statements, and never waits for the event loop
           return result
         }),
     }
-    const { applied, response } = await runBatch(counting, { account, change, isAtomic: true, claim: null }, shortUrl)
+    const request = { actor: commandActor(account, 'Test'), change, isAtomic: true, claim: null, hasResults: true }
+    const { applied, response } = await runBatch(counting, request, { shortUrl, urlSchemes: [] })
     assert.equal(applied.length, maxRows)
     assert.ok(statements <= 60, `${change.kind}: ${statements} statements`)
     return JSON.parse(response.body).data.map(({ id, data }: RowResult) => data ?? { id })

@@ -2,26 +2,32 @@
  * The batch engine: stores, changes or deletes many links of an account in one transaction. It runs few statements, each for
  * many rows, and never waits for the event loop in between, so that it holds the write lock for a short time.
  */
-import { type Failure, notFound, validationFailed } from '../errors.ts'
+import type { Actor } from '../access/actor.ts'
+import { aliasTaken, Failure, notFound, UniqueViolation, validationFailed } from '../errors.ts'
 import { type Claim, type OnceResult, runOnce } from '../idempotency/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
-import { type AppliedRow, changeViolations } from './actions.ts'
-import { type Insertion, storeRows } from './batch-insertion.ts'
-import { type Outcome, type RowResult, rejected, resultsOf } from './batch-results.ts'
-import { changeLinks, lockLinks, lockSpaces, removeLinks } from './batch-store.ts'
+import type { Versioned } from '../storage/records.ts'
+import { type AppliedRow, changeViolations, type LinkRules, loopViolations } from './actions.ts'
+import { type Insertion, insertion } from './batch-insertion.ts'
+import { type Outcome, rejected, resultsOf } from './batch-results.ts'
+import { changeLinks, lockDomains, lockLinks, lockSpaces, removeLinks } from './batch-store.ts'
+import { moveObstacles } from './bulk.ts'
 import { setTagsOfLinks, type TagChange, tooManyTags, type UnknownTags } from './link-tags.ts'
-import type { LinkChange } from './schema.ts'
-import { linkRecords, unknownSpace } from './store.ts'
+import { type Replacement, replacedUrl } from './replacement.ts'
+import type { LinkChange, LinkRow } from './schema.ts'
+import { linkRecords, unknownDomain, unknownSpace } from './store.ts'
 
 /** A change of many links. */
 interface Update {
   readonly kind: 'update'
   readonly ids: readonly number[]
   /** The new values of every link. The password is a hash. */
-  readonly values: LinkChange
+  readonly values: LinkChange & { readonly domain_id?: number }
+  /** What is replaced in the destination of every link, instead of a new one in `values`. */
+  readonly replacement?: Replacement | undefined
   /** Names of tags that every link gets and loses. */
-  readonly tags: TagChange | undefined
+  readonly tags?: TagChange | undefined
   readonly unknownTags: UnknownTags
 }
 
@@ -32,18 +38,33 @@ export type BatchChange = Insertion | Update | { readonly kind: 'delete'; readon
 const statuses = { store: 201, update: 200, delete: 204 } as const
 
 export interface BatchRequest {
-  readonly account: number
+  readonly actor: Actor
   readonly change: BatchChange
   /** Whether no row is applied if one of them fails. */
   readonly isAtomic: boolean
   readonly claim: Claim | null
+  /** Whether the response has the result of each row. Otherwise it is empty. */
+  readonly hasResults: boolean
 }
 
 export interface BatchResponse {
   readonly response: OnceResult
-  /** The rows that were applied. Empty if the response is a replay. */
+  /** The rows without a failure. Empty if the response is a replay. */
   readonly applied: readonly AppliedRow[]
+  /** The number of links that are stored, changed or deleted; the other applied rows had the new values before. */
+  readonly changed: number
 }
+
+/** Runs a batch, in the thread or on the connection of a command. */
+export type RunBatch = (request: BatchRequest) => Promise<BatchResponse>
+
+/** The outcome of each row, and the number of links that are stored, changed or deleted. */
+interface Result {
+  readonly outcomes: readonly Outcome[]
+  readonly changed: number
+}
+
+const empty = { status: 200, location: '', etag: '', body: '' }
 
 /**
  * Applies a batch in one transaction, and returns the response of the API. Throws `bulk_rejected` if the batch is atomic and a
@@ -51,72 +72,139 @@ export interface BatchResponse {
  */
 export async function runBatch(
   db: Pick<Db, 'write'>,
-  request: BatchRequest,
-  shortUrl: ShortUrl,
+  { actor, change, isAtomic, claim, hasResults }: BatchRequest,
+  rules: LinkRules,
 ): Promise<BatchResponse> {
-  const { account, change, isAtomic, claim } = request
-  let applied: readonly AppliedRow[] = []
-  const response = await runOnce(db, claim, async (tx) => {
-    const outcomes = await apply(tx, account, change, shortUrl)
-    const rows = { ids: change.kind === 'store' ? null : change.ids, status: statuses[change.kind] }
-    const { results, violations } = resultsOf(outcomes, rows, shortUrl)
-    if (isAtomic && violations.length > 0) throw rejected(results, violations)
-    applied = results.filter(({ code }) => code === undefined).map(appliedRow)
-    const meta = { succeeded: applied.length, failed: results.length - applied.length }
-    return { status: 200, location: '', etag: '', body: JSON.stringify({ data: results, meta }) }
-  })
-  return { response, applied: response.isReplayed ? [] : applied }
-}
-
-/** Returns only what the event loop needs, because threads copy their messages, and a record may have 17 KB. */
-function appliedRow({ id, data }: RowResult): AppliedRow {
-  if (data === undefined) return { id: id ?? 0, stored: null }
-  return { id: data.id, stored: { id: data.id, domain_id: data.domain_id, alias: data.alias } }
-}
-
-async function apply(tx: Db, account: number, change: BatchChange, shortUrl: ShortUrl): Promise<Outcome[]> {
-  switch (change.kind) {
-    case 'store':
-      return storeRows(tx, account, change, shortUrl)
-    case 'update':
-      return updateRows(tx, account, change, shortUrl)
-    case 'delete': {
-      await lockLinks(tx, account, change.ids)
-      const removed = await removeLinks(tx, account, change.ids)
-      return change.ids.map((id) => (removed.has(id) ? null : notFound('link')))
-    }
+  const ids = change.kind === 'store' ? null : change.ids
+  const resultsFor = (outcomes: readonly Outcome[]) =>
+    resultsOf(outcomes, { ids, status: statuses[change.kind] }, rules.shortUrl)
+  const answer = (outcomes: readonly Outcome[]) =>
+    hasResults ? { ...empty, body: JSON.stringify(resultsFor(outcomes).shown) } : empty
+  const apply = application(actor, change, rules)
+  let result: Result = { outcomes: [], changed: 0 }
+  const stored = await retried(() =>
+    runOnce(db, claim, async (tx) => {
+      result = await apply(tx)
+      if (isAtomic && result.outcomes.some(isFailure)) throw rejected(resultsFor(result.outcomes))
+      // Other writes wait for the end of the transaction. Without a claim, they need not wait for the response.
+      return claim === null ? empty : answer(result.outcomes)
+    }),
+  )
+  if (stored.isReplayed) return { response: stored, applied: [], changed: 0 }
+  const { outcomes, changed } = result
+  return {
+    response: claim === null ? { ...answer(outcomes), isReplayed: false } : stored,
+    applied: outcomes.flatMap((outcome, at) => (isFailure(outcome) ? [] : [appliedRow(outcome, ids?.[at] ?? 0)])),
+    changed,
   }
 }
 
-async function updateRows(tx: Db, account: number, change: Update, shortUrl: ShortUrl): Promise<Outcome[]> {
+function isFailure(outcome: Outcome): outcome is Failure {
+  return outcome instanceof Failure
+}
+
+/** Runs a transaction again if another one has taken an alias meanwhile, which it then finds. */
+async function retried<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error
+    return run()
+  }
+}
+
+/** Returns only what the event loop needs, because threads copy their messages, and a record may have 17 KB. */
+function appliedRow(outcome: Versioned<LinkRow> | null, removed: number): AppliedRow {
+  if (outcome === null) return { id: removed, stored: null }
+  const { id, domain_id, alias } = outcome.record
+  return { id, stored: { id, domain_id, alias } }
+}
+
+/** Returns the function that applies a change in a transaction. */
+function application(actor: Actor, change: BatchChange, rules: LinkRules): (tx: Db) => Promise<Result> {
+  switch (change.kind) {
+    case 'store': {
+      const store = insertion(actor, change, rules.shortUrl)
+      return async (tx) => {
+        const outcomes = await store(tx)
+        return { outcomes, changed: outcomes.filter((outcome) => !isFailure(outcome)).length }
+      }
+    }
+    case 'update':
+      return (tx) => updateRows(tx, actor, change, rules)
+    case 'delete':
+      return (tx) => deleteRows(tx, actor, change.ids)
+  }
+}
+
+async function deleteRows(tx: Db, actor: Actor, ids: readonly number[]): Promise<Result> {
+  await lockLinks(tx, actor.account, ids)
+  const removed = await removeLinks(tx, actor, ids)
+  return { outcomes: ids.map((id) => (removed.has(id) ? null : notFound('link'))), changed: removed.size }
+}
+
+async function updateRows(tx: Db, actor: Actor, change: Update, rules: LinkRules): Promise<Result> {
+  const { account } = actor
   const { ids, unknownTags } = change
   const { tags: replaced, ...values } = change.values
   await lockLinks(tx, account, ids)
   const links = await linkRecords.findAll(tx, account, ids)
-  const space = values.space_id ?? null
-  const hasSpace = space === null || (await lockSpaces(tx, account, [space])).has(space)
-  const failures = new Map<number, Failure>()
-  const possible = ids.filter((id) => {
-    const link = links.get(id)
-    // The domain of a link without its name is being removed.
-    if (link?.record.domain_name == null) return failures.set(id, notFound('link')) && false
-    const violations = hasSpace ? [] : [unknownSpace(space)]
-    violations.push(...changeViolations(link.record, values, shortUrl))
-    return violations.length === 0 || (failures.set(id, validationFailed(violations)) && false)
-  })
+  const { possible, failures, urls } = await planUpdate(tx, account, change, links, rules)
   const names = change.tags ?? replaced
   const tagged = names && (await setTagsOfLinks(tx, account, possible, names, unknownTags))
   for (const id of tagged?.failed ?? []) failures.set(id, tooManyTags())
-  const [changedTags, others] = [tagged?.changed ?? new Set<number>(), possible.filter((id) => !failures.has(id))]
-  const changed = new Map([
-    ...(await changeLinks(tx, account, [...changedTags], values, true)),
-    ...(await changeLinks(
-      tx,
-      account,
-      others.filter((id) => !changedTags.has(id)),
-      values,
-      false,
-    )),
-  ])
-  return ids.map((id) => failures.get(id) ?? changed.get(id) ?? notFound('link'))
+  const rest = possible.filter((id) => !failures.has(id))
+  const changed = await changeLinks(tx, actor, rest, values, { urls, tagged: tagged?.changed ?? new Set() })
+  const outcomes = ids.map((id) => failures.get(id) ?? changed.get(id) ?? notFound('link'))
+  return { outcomes, changed: rest.filter((id) => changed.get(id)?.version !== links.get(id)?.version).length }
+}
+
+/** Returns the links that can be changed, why the others can't, and the destinations in which text was replaced. */
+async function planUpdate(
+  tx: Db,
+  account: number,
+  { ids, values, replacement }: Update,
+  links: ReadonlyMap<number, Versioned<LinkRow>>,
+  rules: LinkRules,
+) {
+  const space = values.space_id ?? null
+  const hasSpace = space === null || (await lockSpaces(tx, account, [space])).has(space)
+  const moveFailure = await moveFailures(tx, account, values.domain_id, [...links.values()], rules.shortUrl)
+  const urls = new Map<number, string>()
+  const failureOf = (link: LinkRow | undefined) => {
+    // The domain of a link without its name is being removed.
+    if (link?.domain_name == null) return notFound('link')
+    const violations = hasSpace ? [] : [unknownSpace(space)]
+    violations.push(...changeViolations(link, values, rules.shortUrl))
+    const url = replacement && replacedUrl(link, replacement, rules)
+    if (typeof url === 'object') violations.push(url.at('url'))
+    else if (url !== undefined) urls.set(link.id, url)
+    return violations.length > 0 ? validationFailed(violations) : moveFailure(link)
+  }
+  const failures = new Map<number, Failure>()
+  const possible = ids.filter((id) => {
+    const failure = failureOf(links.get(id)?.record)
+    return failure === null || (failures.set(id, failure) && false)
+  })
+  return { possible, failures, urls }
+}
+
+/** Returns a function that returns why a link can't move to the domain. Throws `validation_failed` if the domain is gone. */
+async function moveFailures(
+  tx: Db,
+  account: number,
+  id: number | undefined,
+  links: readonly Versioned<LinkRow>[],
+  shortUrl: ShortUrl,
+): Promise<(link: LinkRow) => Failure | null> {
+  if (id === undefined) return () => null
+  const domain = (await lockDomains(tx, account, new Set([id]))).get(id)
+  if (domain === undefined) throw validationFailed([unknownDomain(id)])
+  const records = links.map(({ record }) => record)
+  const obstacleOf = await moveObstacles(tx, account, records, domain, shortUrl)
+  return (link) => {
+    const obstacle = obstacleOf(link)
+    if (obstacle === 'loops') return validationFailed(loopViolations(link.url, shortUrl(domain.name, link.alias)))
+    return obstacle === null ? null : aliasTaken(link.alias)
+  }
 }

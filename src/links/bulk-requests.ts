@@ -165,7 +165,7 @@ async function namingSet<T>(work: () => Promise<T>): Promise<T> {
 
 /** Checks a bulk request, applies its rows in one transaction, and sends their results. */
 async function runBulk<Values extends object>(
-  { api, idempotentRequests, actions, batches }: Parts,
+  { api, idempotentRequests, batches }: Parts,
   exchange: Exchange,
   admitted: Admitted,
   bodyForm: Form<Values>,
@@ -185,9 +185,8 @@ async function runBulk<Values extends object>(
   const change = await prepare(values)
   const sent = fields.csv instanceof Table ? { links: fields.csv } : fields
   const claim = claimOf(exchange, { actor, fields: sent }, key, bodyForm)
-  const request = { account: actor.account, change, isAtomic: query.values.atomic ?? false, claim }
-  const { response, applied } = await idempotentRequests.exclusively(claim, () => batches.run(request))
+  const request = { actor, change, isAtomic: query.values.atomic ?? false, claim, hasResults: true }
+  const { response } = await idempotentRequests.exclusively(claim, () => batches.run(request))
   if (response.isReplayed) addHeader(exchange, 'idempotency-replayed', 'true')
-  await actions.onApplied(applied)
   return sendJson(exchange, 200, response.body)
 }

@@ -4,6 +4,8 @@ import { startApp } from '../../test/app.ts'
 import type { Json, Request } from '../../test/client.ts'
 import { stopClock } from '../../test/clock.ts'
 import { assertRefused, newPlace, type Place } from '../../test/links-api.ts'
+import { commandActor } from '../access/actor.ts'
+import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import { newEdit } from '../storage/undo.ts'
 import { runBatch } from './batch.ts'
@@ -371,8 +373,10 @@ describe('bulk requests', () => {
     const failing: Pick<Db, 'write'> = {
       write: (work) => app.storage.write((tx) => work({ ...tx, execute: (query) => orFail(() => tx.execute(query)) })),
     }
-    const request = { account: at.account, change, isAtomic: false, claim: null }
-    const attempt = () => runBatch(failing, request, (domain, alias) => `https://${domain}/${alias}`)
+    const actor = commandActor(at.account, 'Test')
+    const request = { actor, change, isAtomic: false, claim: null, hasResults: true }
+    const shortUrl: ShortUrl = (domain, alias) => `https://${domain}/${alias}`
+    const attempt = () => runBatch(failing, request, { shortUrl, urlSchemes: [] })
     const isCutOff = (error: Error) => error.message === 'cut off' || Promise.reject(error)
     let statements = 0
     for (; await attempt().then(() => false, isCutOff); left = statements) {

@@ -1,12 +1,16 @@
 /** Bulk actions: the links that match a list, their figures, and what prevents them from moving. */
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { Ticks } from '../lib/periodic.ts'
+import { foldCase } from '../lib/text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { type Db, type PageRequest, parts, type Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import { loopViolations } from './actions.ts'
+import type { Refusal } from '../violations.ts'
+import { type LinkRules, loopViolations } from './actions.ts'
 import { takenAliases } from './batch-store.ts'
 import { linkBatches } from './link-list.ts'
+import { type Replacement, replacedUrl } from './replacement.ts'
+import type { LinkRow } from './schema.ts'
 import type { LinkDomain } from './store.ts'
 
 /** The links that one action may change, so that a request takes seconds at most. */
@@ -32,13 +36,8 @@ export async function matchingLinks(
   return ids
 }
 
-export interface BulkLink {
-  readonly id: number
-  readonly alias: string
-  readonly aliasFolded: string
-  readonly url: string
-  readonly domainId: number
-  readonly domainName: string
+export interface BulkLink extends Movable {
+  readonly domain_name: string
   readonly clicks: number
   /** In the last 30 days. */
   readonly recentClicks: number
@@ -54,8 +53,8 @@ export async function findBulkLinks(db: Db, account: number, ids: readonly numbe
         .selectFrom('links')
         .innerJoin('domains', 'domains.id', 'links.domain_id')
         .innerJoin('link_clicks', 'link_clicks.link_id', 'links.id')
-        .select(['links.id', 'alias', 'alias_folded as aliasFolded', 'url', 'clicks', 'clicks_30d as recentClicks'])
-        .select(['links.domain_id as domainId', 'domains.name as domainName'])
+        .select(['links.id', 'alias', 'url', 'clicks', 'clicks_30d as recentClicks'])
+        .select(['links.domain_id', 'domains.name as domain_name'])
         .where('links.id', 'in', some)
         .where('links.account_id', '=', account)
         .where('domains.account_id', '=', account),
@@ -66,10 +65,40 @@ export async function findBulkLinks(db: Db, account: number, ids: readonly numbe
   return found
 }
 
+/** What decides whether a link can move. */
+type Movable = Pick<LinkRow, 'id' | 'alias' | 'url' | 'domain_id'>
+
+/** Why a link can't move. `repeated`: another of the links has the same alias. */
+type Obstacle = 'taken' | 'repeated' | 'loops'
+
+/**
+ * Returns a function that gets one of the account's links after the other, and returns what prevents it from moving to the
+ * domain; null if nothing does, or if it is there already.
+ */
+export async function moveObstacles(
+  db: Db,
+  account: number,
+  links: readonly Movable[],
+  { id, name }: LinkDomain,
+  shortUrl: ShortUrl,
+): Promise<(link: Movable) => Obstacle | null> {
+  const aliases = links.flatMap(({ domain_id, alias }) => (domain_id === id ? [] : [foldCase(alias)]))
+  const taken = await takenAliases(db, account, aliases, id)
+  const moving = new Set<string>()
+  return ({ domain_id, alias, url }) => {
+    const folded = foldCase(alias)
+    if (domain_id === id) return null
+    if (taken.has(folded)) return 'taken'
+    if (moving.has(folded)) return 'repeated'
+    if (loopViolations(url, shortUrl(name, alias)).length > 0) return 'loops'
+    moving.add(folded)
+    return null
+  }
+}
+
 export interface MoveConflict {
   readonly link: BulkLink
-  /** `repeated`: another of the links has the same alias. */
-  readonly reason: 'taken' | 'repeated' | 'loops'
+  readonly reason: Obstacle
 }
 
 /** What happens to links that move to a domain. */
@@ -88,19 +117,41 @@ export async function planMove(
   domain: LinkDomain,
   shortUrl: ShortUrl,
 ): Promise<MovePlan> {
-  const leaving = links.filter(({ domainId }) => domainId !== domain.id)
-  const moving = new Map<string, BulkLink>()
+  const obstacleOf = await moveObstacles(db, account, links, domain, shortUrl)
+  const leaving = links.filter(({ domain_id }) => domain_id !== domain.id)
+  const moving: BulkLink[] = []
   const conflicts: MoveConflict[] = []
-  const aliases = leaving.map(({ aliasFolded }) => aliasFolded)
-  const taken = await takenAliases(db, account, aliases, domain.id)
   const ticks = new Ticks()
   for (const link of leaving) {
-    const { alias, aliasFolded, url } = link
-    if (taken.has(aliasFolded)) conflicts.push({ link, reason: 'taken' })
-    else if (moving.has(aliasFolded)) conflicts.push({ link, reason: 'repeated' })
-    else if (loopViolations(url, shortUrl(domain.name, alias)).length > 0) conflicts.push({ link, reason: 'loops' })
-    else moving.set(aliasFolded, link)
+    const reason = obstacleOf(link)
+    if (reason === null) moving.push(link)
+    else conflicts.push({ link, reason })
     await ticks.next()
   }
-  return { moving: [...moving.values()], conflicts, there: links.length - leaving.length }
+  return { moving, conflicts, there: links.length - leaving.length }
+}
+
+/** What a replacement does to the destinations of links. */
+export interface ReplacementPlan {
+  readonly changes: readonly { readonly link: BulkLink; readonly url: string }[]
+  readonly conflicts: readonly { readonly link: BulkLink; readonly refusal: Refusal }[]
+  readonly unchanged: number
+}
+
+/** Returns what a replacement would do to the destinations of links. */
+export async function planReplacement(
+  links: readonly BulkLink[],
+  replacement: Replacement,
+  rules: LinkRules,
+): Promise<ReplacementPlan> {
+  const changes: { link: BulkLink; url: string }[] = []
+  const conflicts: { link: BulkLink; refusal: Refusal }[] = []
+  const ticks = new Ticks()
+  for (const link of links) {
+    const url = replacedUrl(link, replacement, rules)
+    if (typeof url === 'string') changes.push({ link, url })
+    else if (url !== undefined) conflicts.push({ link, refusal: url })
+    await ticks.next()
+  }
+  return { changes, conflicts, unchanged: links.length - changes.length - conflicts.length }
 }

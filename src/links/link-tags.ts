@@ -66,7 +66,7 @@ export async function setTagsOfLinks(
   const unwanted = isChange ? await tagIdsOf(tx, account, names.remove) : new Set<number>()
   const wantedOf = (shown: ReadonlySet<number>) => (isChange ? shown.difference(unwanted).union(named) : named)
   const [changed, failed] = [new Set<number>(), new Set<number>()]
-  for (const some of parts(links, 256)) {
+  for (const some of parts(links)) {
     const byLink = await storedTags(tx, account, some)
     const plans = some.map((link) => planTags(link, byLink.get(link) ?? [], wantedOf))
     for (const { link } of plans.filter(({ isPossible }) => !isPossible)) failed.add(link)
@@ -75,7 +75,7 @@ export async function setTagsOfLinks(
     const own = possible.map(({ link }) => link)
     // Whether a tag is removed is the same for all of these links.
     const removed = new Set(possible.flatMap((plan) => plan.removed))
-    for (const tags of parts([...removed], 256)) {
+    for (const tags of parts([...removed])) {
       await tx.execute(query.deleteFrom('link_tags').where('link_id', 'in', own).where('tag_id', 'in', tags))
     }
     const added = possible.flatMap((plan) => plan.added)
@@ -170,7 +170,7 @@ export async function addTags(tx: Db, account: number, link: number, tags: reado
 
 /** Gives links of the account tags that are locked. */
 export async function insertLinkTags(tx: Db, account: number, tags: readonly LinkTag[]): Promise<void> {
-  for (const some of parts(tags, 256)) {
+  for (const some of parts(tags)) {
     const parameters = some.flatMap(({ link, tag }) => [account, tag, link])
     const rows = some.map(({ link, tag }) => ({ account_id: account, tag_id: tag, link_id: link }))
     const build = () =>
@@ -192,7 +192,7 @@ export async function tagNamesOf(db: Db, account: number, ids: readonly number[]
 async function tagIdsByName(db: Db, account: number, names: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const tags = query.selectFrom('tags').select(['id', 'name_folded']).where('account_id', '=', account)
   const ids = new Map<string, number>()
-  for (const some of parts(names, 256)) {
+  for (const some of parts(names)) {
     for (const { id, name_folded } of await db.execute(tags.where('name_folded', 'in', some))) ids.set(name_folded, id)
   }
   return ids
@@ -270,7 +270,7 @@ export async function lockTags(
   // In one order, so that two transactions do not wait for each other.
   const folded = [...new Set([...names].map(foldCase))].sort()
   const tags = query.selectFrom('tags').select(['id', 'name', 'name_folded']).where('account_id', '=', account)
-  for (const some of parts(folded, 256)) {
+  for (const some of parts(folded)) {
     const named = tags.where('name_folded', 'in', some).orderBy('name_folded').forKeyShare()
     for (const tag of await tx.execute(named)) found.set(tag.name_folded, tag)
   }
@@ -301,7 +301,7 @@ export async function createTags(
     updated_at: now,
     revision: firstRevision,
   }))
-  for (const some of parts(created, 256)) {
+  for (const some of parts(created)) {
     const insertion = query.insertInto('tags').values(some)
     await tx.execute(insertion.onConflict((conflict) => conflict.columns(['account_id', 'name_folded']).doNothing()))
   }

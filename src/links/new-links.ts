@@ -1,5 +1,5 @@
 /** Links that are imported together: each is checked before any is stored, and all are stored in one transaction. */
-
+import type { Actor } from '../access/actor.ts'
 import { Failure } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { Ticks } from '../lib/periodic.ts'
@@ -8,7 +8,7 @@ import type { Db } from '../storage/port.ts'
 import { newEdit } from '../storage/undo.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { checkedValues, type LinkActions, type LinkRules, withScheme } from './actions.ts'
-import type { BatchRequest, BatchResponse } from './batch.ts'
+import type { RunBatch } from './batch.ts'
 import { notApplied, type RowResult } from './batch-results.ts'
 import { takenAliases } from './batch-store.ts'
 import { requirePassword } from './bulk-requests.ts'
@@ -71,9 +71,6 @@ async function aliasViolations(
   return found
 }
 
-/** Runs a batch, in the thread or on the connection of a command. */
-export type RunBatch = (request: BatchRequest) => Promise<BatchResponse>
-
 /**
  * Stores the account's new links in one transaction. Returns a function that returns them, and the edit that `undoEdit` can undo for a minute. If a
  * link can't be stored, throws its failure with the index of its `row`, and stores none.
@@ -81,22 +78,21 @@ export type RunBatch = (request: BatchRequest) => Promise<BatchResponse>
 export async function storeNewLinks(
   run: RunBatch,
   actions: LinkActions,
-  account: number,
+  actor: Actor,
   all: readonly Fields[],
 ): Promise<{ readonly links: () => readonly Link[]; readonly edit: number }> {
   const ticks = new Ticks()
   const rows: NewLink[] = []
   // Passwords are hashed here, one after another, so that other accounts get their turn.
   for (const [row, fields] of all.entries()) {
-    rows.push(await namingRow(row, () => actions.prepare(account, fields)))
+    rows.push(await namingRow(row, () => actions.prepare(actor.account, fields)))
     await ticks.next()
   }
   const edit = newEdit()
   const change = { kind: 'store', rows, unknownTags: 'create', edit } as const
-  const { applied, response } = await run({ account, change, isAtomic: true, claim: null }).catch((error) => {
+  const { response } = await run({ actor, change, isAtomic: true, claim: null, hasResults: true }).catch((error) => {
     throw failureOfRow(error)
   })
-  await actions.onApplied(applied)
   return { links: () => JSON.parse(response.body).data.map(({ data }: RowResult) => data), edit: edit.id }
 }
 

@@ -218,7 +218,7 @@ async function tryInsert(
   { history, unknownTags }: { readonly history: LinkHistory | undefined; readonly unknownTags: UnknownTags },
 ): Promise<Versioned<LinkRow> | undefined> {
   const { created_at, updated_at, ...totals } = history ?? { ...noClicks, ...newTimes() }
-  const row = newRow(account, domain, values, { created_at, updated_at }, totals.clicks)
+  const row = newRow(account, domain, values, { created_at, updated_at }, totals)
   const condition = sqlTemplate<boolean>`
     exists (select 1 from domains where id = ${domain.id} and account_id = ${account})
     and (cast(${values.space_id} as bigint) is null
@@ -254,7 +254,10 @@ export function newRow(
   domain: LinkDomain,
   values: Omit<LinkValues, 'tags'> & { readonly alias: string },
   times: Times,
-  clicks = 0,
+  {
+    clicks = 0,
+    folded = foldedOf(values),
+  }: { readonly clicks?: number; readonly folded?: FoldedTexts | undefined } = {},
 ) {
   const now = new Date().toISOString()
   const lifetime: Lifetime = { ...values, clicks }
@@ -262,7 +265,7 @@ export function newRow(
     ...columnsOf(values),
     domain_id: domain.id,
     ...times,
-    ...foldedOf(values),
+    ...folded,
     alias_folded: foldCase(values.alias),
     account_id: account,
     status: statusOf(lifetime, now),
@@ -328,7 +331,8 @@ export function changedColumns(change: Omit<ChangedLink, 'tags'>) {
   const affectsStatus = lifetimeFields.some((field) => change[field] !== undefined)
   // Sorts before every time, so that the status is updated before it is next used as a filter.
   const unversioned = affectsStatus ? { status_due_at: '' } : {}
-  return { columns: { ...columnsOf(change), ...foldedOf(change) }, unversioned }
+  const alias_folded = change.alias === undefined ? undefined : foldCase(change.alias)
+  return { columns: { ...columnsOf(change), alias_folded, ...foldedOf(change) }, unversioned }
 }
 
 const lifetimeFields = ['disabled', 'active_period_start_at', 'active_period_end_at', 'clicks_limit'] as const
@@ -344,10 +348,11 @@ function columnsOf<Values extends object>(values: Values) {
   return Object.fromEntries(columns) as Columns<Values>
 }
 
-/** Returns the folded forms of the texts that are searched. The form of a URL or title is null if it is the text itself. */
-export function foldedOf({ alias, url, title }: Pick<ChangedLink, 'alias' | 'url' | 'title'>) {
+export type FoldedTexts = ReturnType<typeof foldedOf>
+
+/** Returns the folded forms of the long texts that are searched; null if the form is the text itself. */
+export function foldedOf({ url, title }: Pick<ChangedLink, 'url' | 'title'>) {
   return {
-    alias_folded: alias === undefined ? undefined : foldCase(alias),
     url_folded: url === undefined ? undefined : unlessSame(foldUrl(url), url),
     title_folded: title === undefined ? undefined : title && unlessSame(foldCase(title), title),
   }

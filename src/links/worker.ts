@@ -6,11 +6,11 @@ import { openBatchWriter } from '../storage/open.ts'
 import { type BatchResponse, runBatch } from './batch.ts'
 import { type BatchWorkerData, receivedBatch, type SentBatch } from './batch-worker.ts'
 
-const { location, shortUrl } = workerData as BatchWorkerData
+const { location, shortUrl, urlSchemes } = workerData as BatchWorkerData
 const database = await openBatchWriter(location)
-const urls = shortUrls(shortUrl)
+const rules = { shortUrl: shortUrls(shortUrl), urlSchemes }
 
 serveRequests<SentBatch, BatchResponse>({
-  handle: (sent) => runBatch(database, receivedBatch(sent), urls),
+  handle: (sent) => runBatch(database, receivedBatch(sent), rules),
   close: () => database.close(),
 })

@@ -22,9 +22,6 @@ interface ChangeOptions {
   readonly isChanged?: boolean
 }
 
-/** Records that one statement reads or changes. */
-const batchSize = 256
-
 export class Records<Row extends AnyRecord> {
   readonly columns: readonly (keyof Row & string)[]
   readonly #table: OwnedTable
@@ -71,7 +68,7 @@ export class Records<Row extends AnyRecord> {
   /** Finds the account's records with these ids, by id. */
   async findAll(db: Db, account: number, ids: readonly number[]): Promise<Map<number, Versioned<Row>>> {
     const found = new Map<number, Versioned<Row>>()
-    for (const some of parts(ids, batchSize)) {
+    for (const some of parts(ids)) {
       const rows = await db.execute(this.#select.where('account_id', '=', account).where('id', 'in', some))
       for (const row of rows) found.set(row.id, this.toVersioned(row))
     }
@@ -146,7 +143,10 @@ export class Records<Row extends AnyRecord> {
     return row && this.toVersioned(row)
   }
 
-  /** Changes columns of several records of the account as `change` does. Returns those that exist, by id. */
+  /**
+   * Changes columns of several records of the account as `change` does. A `Map` has a value for each id. Returns those records
+   * that exist, by id.
+   */
   async changeAll(
     db: Db,
     account: number,
@@ -156,9 +156,11 @@ export class Records<Row extends AnyRecord> {
   ): Promise<Map<number, Versioned<Row>>> {
     const changed = Object.entries(change).filter(([, value]) => value !== undefined)
     if (changed.length === 0 && !isChanged) return this.findAll(db, account, ids)
-    const update = this.#update(changed, unversioned, isChanged, new Date().toISOString())
+    const now = new Date().toISOString()
     const found = new Map<number, Versioned<Row>>()
-    for (const some of parts(ids, batchSize)) {
+    for (const some of parts(ids)) {
+      const values = changed.map(([column, value]): [string, unknown] => [column, valueFor(some, value)])
+      const update = this.#update(values, unversioned, isChanged, now)
       const own = update.where('account_id', '=', account).where('id', 'in', some).returning(this.#selection)
       const rows: Stored<Row>[] = await db.execute(own.$castTo<Stored<Row>>())
       for (const row of rows) found.set(row.id, this.toVersioned(row))
@@ -210,6 +212,13 @@ export class Records<Row extends AnyRecord> {
     for (const column of this.columns) record[column] = row[column]
     return { record: record as Row, version: versionOf(row.revision, row.updated_at) }
   }
+}
+
+/** Returns a value, or an expression with the value of a map for each of these ids. */
+function valueFor(ids: readonly number[], value: unknown): unknown {
+  if (!(value instanceof Map)) return value
+  const cases = ids.map((id) => sql`when ${id} then ${value.get(id)}`)
+  return sql`case id ${sql.join(cases, sql` `)} end`
 }
 
 /** A record and its version, which differs after every change. */

@@ -89,7 +89,7 @@ async function importPage(request: PageRequest, services: Services): Promise<Pag
   const checked = await services.semaphores.importChecks.run(() => checkForm(request, services), String(account))
   if (!('ready' in checked)) return checked
   const { ready, failed } = checked
-  const store = () => storeNewLinks(runBatch, actions.links, account, ready)
+  const store = () => storeNewLinks(runBatch, actions.links, request.actor, ready)
   const stored = await attempt(() => services.semaphores.imports.run(store, String(account)))
   if (!(stored instanceof Failure))
     return new Redirect('/app/links', { code: 'links-imported', count: ready.length, failed, undo: stored.edit })

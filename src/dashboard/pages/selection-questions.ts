@@ -237,12 +237,12 @@ function conflictList(conflicts: readonly MoveConflict[], selection: Selection):
   return html`<ul class="things">${items.map((each) => html`<li>${each}</li>`)}</ul>`
 }
 
-function nameOf({ alias, domainName }: BulkLink, { services }: Selection): Html {
-  return html`<bdi>${shortUrlText(services.shortUrl(domainName, alias))}</bdi>`
+function nameOf({ alias, domain_name }: BulkLink, { services }: Selection): Html {
+  return html`<bdi>${shortUrlText(services.shortUrl(domain_name, alias))}</bdi>`
 }
 
 function effectOf(links: readonly BulkLink[], { services, account }: Selection): Promise<Part> {
-  const domains = new Set(links.map(({ domainId }) => domainId))
+  const domains = new Set(links.map(({ domain_id }) => domain_id))
   return describeEffect(services, account, [...domains])
 }
 
