@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { ListQuery } from '../forms/list-query.ts'
+import type { PageQuery } from '../forms/list-query.ts'
 import { addEntityTag, type Condition } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { addHeader, type Sent, sendJson, sendNotModified } from '../http/response.ts'
@@ -22,7 +22,7 @@ export function sendRecord<Row>(
  */
 export function sendPage<Row>(
   exchange: Exchange,
-  query: PageQuery,
+  query: NumberedPage,
   page: Page<Row>,
   { path, condition, meta }: { readonly path: string; readonly condition: Condition | null; readonly meta?: object },
 ): Sent {
@@ -35,7 +35,7 @@ export function sendPage<Row>(
 /** Sends JSON with a hash of its content as the ETag, or 304. The content's `links` also become the `Link` header. */
 export function sendContent(
   exchange: Exchange,
-  content: { readonly data: unknown; readonly meta: object; readonly links?: Links },
+  content: { readonly data: unknown; readonly meta?: object; readonly links?: Links },
   condition: Condition | null,
 ): Sent {
   const text = JSON.stringify(content)
@@ -44,7 +44,7 @@ export function sendContent(
   return isKnown ? sendNotModified(exchange) : sendJson(exchange, 200, text)
 }
 
-type PageQuery = Pick<ListQuery, 'per_page' | 'page' | 'after'>
+type NumberedPage = Pick<PageQuery, 'per_page' | 'page' | 'after'>
 
 interface Links {
   readonly first: string
@@ -54,7 +54,12 @@ interface Links {
 }
 
 /** Returns the rows, links and position of a page with a number. */
-function numberedPage<Row>(exchange: Exchange, { per_page, page: given }: PageQuery, found: Page<Row>, path: string) {
+function numberedPage<Row>(
+  exchange: Exchange,
+  { per_page, page: given }: NumberedPage,
+  found: Page<Row>,
+  path: string,
+) {
   const { rows, rowsBefore = rows.length, total, totalIsExact } = found
   const page = given ?? 1
   const last = Math.max(1, Math.ceil(total / per_page))
@@ -74,7 +79,7 @@ function numberedPage<Row>(exchange: Exchange, { per_page, page: given }: PageQu
 }
 
 /** Returns the rows, links and position of a page after a record. `rows` has one more row if there is a next page. */
-function pageAfter<Row>(exchange: Exchange, { per_page }: PageQuery, { rows }: Page<Row>, path: string) {
+function pageAfter<Row>(exchange: Exchange, { per_page }: NumberedPage, { rows }: Page<Row>, path: string) {
   const data = rows.slice(0, per_page)
   const query = queryWithout(exchange, 'after')
   const next = rows.length > per_page ? `${path}?${query}after=${(data.at(-1) as { readonly id: number }).id}` : null

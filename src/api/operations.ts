@@ -31,6 +31,8 @@ export interface Operation {
   /** Invalid query or body fields, whose response is an example in the documents. */
   readonly refused?: Fields
   readonly success: Success
+  /** When the response is 204 instead, as a sentence. */
+  readonly emptySuccess?: string
   /** Failures in addition to the failures of every operation. */
   readonly failures: readonly ApiErrorCode[]
 }
@@ -96,8 +98,8 @@ interface Described {
   readonly example: object
 }
 
-interface ListOperation extends Operation {
-  readonly query: Form<ListQuery>
+export interface ListOperation<Query = ListQuery> extends Operation {
+  readonly query: Form<Query>
 }
 
 type WithBody = Operation & { readonly body: Body }
@@ -301,7 +303,12 @@ function join(sentence: string, more: string | undefined): string {
 const pageUrl = (description: string) => Type.String({ format: 'uri', description })
 const orNull = (schema: TSchema, type: string) => ({ ...schema, type: [type, 'null'] }) as unknown as TSchema
 
-function pageOf(plural: ResourceName, singular: string, { record, example }: Described): Success {
+/** Describes the response with a page of records. */
+export function pageOf(
+  plural: string,
+  singular: string,
+  { record, example }: Pick<Described, 'record' | 'example'>,
+): Success {
   const position = (description: string) =>
     orNull(Type.Integer({ minimum: 1, description: `${description} Null with \`after\`.` }), 'integer')
   const path = `https://links.example.com${apiPrefix}/${plural}`

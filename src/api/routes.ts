@@ -1,6 +1,6 @@
 import { actorOf, requireScope } from '../access/actor.ts'
 import { Failure, found } from '../errors.ts'
-import { pageRequestOf } from '../forms/list-query.ts'
+import { type PageQuery, pageRequestOf } from '../forms/list-query.ts'
 import { conditionOf, entityTagOf } from '../http/conditions.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { noFields } from '../http/form-encoding.ts'
@@ -10,10 +10,19 @@ import type { IdempotentRequests, OnceResult } from '../idempotency/store.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import { resources } from '../resources.ts'
+import type { Page } from '../storage/port.ts'
 import { readBody } from './body.ts'
 import { sendPage, sendRecord } from './envelopes.ts'
 import { claimOf, idempotencyKeyOf } from './idempotency.ts'
-import { type Admitted, apiPrefix, idOf, type KeyActor, type Operation, type ResourceHandlers } from './operations.ts'
+import {
+  type Admitted,
+  apiPrefix,
+  idOf,
+  type KeyActor,
+  type ListOperation,
+  type Operation,
+  type ResourceHandlers,
+} from './operations.ts'
 import type { RateLimits } from './rate-limit.ts'
 
 type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
@@ -103,6 +112,25 @@ function addressOf({ localAddress = 'localhost', localPort }: Exchange['request'
   return `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`
 }
 
+/** Adds a list, of which `read` returns a page. */
+export function listRoute<Query extends PageQuery, Shown>(
+  api: Api,
+  list: ListOperation<Query>,
+  read: (account: number, query: Query) => Promise<Page<Shown>>,
+): void {
+  api.add(list, async (exchange, { actor }) => {
+    const condition = conditionOf(exchange)
+    const query = list.query.check(exchange.query)
+    if (query instanceof Failure) return query
+    const respond = async () => {
+      if (exchange.response.destroyed) return send(exchange, 503)
+      const page = await read(actor.account, query)
+      return sendPage(exchange, query, page, { path: api.urlOf(exchange, list), condition })
+    }
+    return query.per_page <= maxSmallPage ? respond() : api.inTurn(actor, respond)
+  })
+}
+
 /** Adds the five operations on a resource. Updates have two methods. */
 export function resourceRoutes<Shown extends { readonly id: number }>(
   api: Api,
@@ -112,17 +140,7 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
   const resource = resources[handlers.name]
   const { list, show, store, put, patch, delete: remove } = handlers.operations
 
-  api.add(list, async (exchange, { actor }) => {
-    const condition = conditionOf(exchange)
-    const query = list.query.check(exchange.query)
-    if (query instanceof Failure) return query
-    const respond = async () => {
-      if (exchange.response.destroyed) return send(exchange, 503)
-      const page = await handlers.list(actor.account, pageRequestOf(query, resource))
-      return sendPage(exchange, query, page, { path: api.urlOf(exchange, list), condition })
-    }
-    return query.per_page <= maxSmallPage ? respond() : api.inTurn(actor, respond)
-  })
+  listRoute(api, list, (account, query) => handlers.list(account, pageRequestOf(query, resource)))
 
   api.add(show, async (exchange, { actor }) => {
     const condition = conditionOf(exchange)

@@ -1,8 +1,11 @@
 import type { Logger } from 'pino'
+import { findTimeZones } from '../accounts/store.ts'
+import { calendarOf } from '../analytics/calendar.ts'
 import type { Clicks } from '../analytics/clicks.ts'
 import { statsRoutes } from '../analytics/statistics/routes.ts'
 import { deleteLinkClicks, showStats } from '../analytics/statistics/schema.ts'
 import { documents } from '../api/docs.ts'
+import { eventRoutes, listEvents, showEvent } from '../api/events.ts'
 import { apiFallback, apiResponses, Cors } from '../api/fallback.ts'
 import type { Operation } from '../api/operations.ts'
 import { ownKeyRoute, showOwnKey } from '../api/own-key.ts'
@@ -79,6 +82,8 @@ export const operations: readonly Operation[] = [
   showLinkQr,
   showStats,
   deleteLinkClicks,
+  listEvents,
+  showEvent,
   showOwnKey,
 ]
 
@@ -122,6 +127,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   linkExportRoute(api, storage, shortUrl, semaphores.downloads)
   linkQrRoute(api, storage, shortUrl)
   statsRoutes(api, storage, deleteClicks)
+  eventRoutes(api, storage, shortUrl, startOfDays(storage))
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
   const listener = new Listener({
@@ -140,6 +146,13 @@ export function buildApi(options: AppOptions, shared: Shared) {
     removals.start()
   }
   return { listener, router, actions, begin, services: [removals, batches, rateLimits, keyring, idempotentRequests] }
+}
+
+function startOfDays(storage: Storage) {
+  return async (account: number) => {
+    const calendar = calendarOf(await findTimeZones(storage, account))
+    return (day: number) => calendar.startOf(day)
+  }
 }
 
 /** Builds the actions of the API and the dashboard. This process redirects by the new values immediately. */

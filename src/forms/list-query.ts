@@ -30,15 +30,19 @@ const lastSeen = integer({
     'The id of the last record that you have read. The list continues with the next record. Concurrent changes never repeat or skip a record. Only with `sort_by=id`, and not with `page`.',
 })
 
-export interface ListQuery {
-  readonly search: string | null
-  readonly search_by: string
+/** The parameters of every list. */
+export interface PageQuery {
   readonly sort_by: string
   readonly sort: 'desc' | 'asc'
   readonly per_page: number
   /** Null for the first page, if the parameter is absent. */
   readonly page: number | null
   readonly after: number | null
+}
+
+export interface ListQuery extends PageQuery {
+  readonly search: string | null
+  readonly search_by: string
 }
 
 /** The filters of a list: a field for each column in `Resource.filters`. Undefined values do not filter. */
@@ -61,20 +65,27 @@ export function listQueryOf(
   const fields = {
     search: optional(searchText(searchesWords), null),
     search_by: optional(oneOf(searchable, 'The field to search.'), searchable[0] as string),
-    sort_by: optional(oneOf(['id', ...Object.keys(sorts)], order), 'id'),
+    ...pageFields(Object.keys(sorts), order),
+    ...filters,
+  }
+  return form<ListQuery>(fields, [], pageConflicts) as Form<ListQuery>
+}
+
+/** Returns the fields of `PageQuery`. `sorts` are the orders other than by id, and `order` describes them all. */
+export function pageFields(sorts: readonly string[], order: string) {
+  return {
+    sort_by: optional(oneOf(['id', ...sorts], order), 'id'),
     sort: optional(oneOf(['desc', 'asc'], 'The sort order: descending or ascending.'), 'desc'),
     per_page: optional(pageSize, 10),
     page: optional(pageNumber, null),
     after: optional(lastSeen, null),
-    ...filters,
   }
-  return form<ListQuery>(fields, [], conflictsOf) as Form<ListQuery>
 }
 
 /** Returns the page to read from storage. With `after`, it has one more record, which shows whether there is a next page. */
 export function pageRequestOf(query: ListQuery, resource: Resource): PageRequest {
   const { filters, searched, searchesWords, groups = {}, archived } = resource
-  const { search, search_by, sort_by, sort, per_page, page, after } = query
+  const { search, search_by } = query
   const given = query as unknown as Readonly<Record<string, string | number | null | undefined>>
   const columns = filters.filter((column) => given[column] !== undefined && column !== archived?.column)
   const filter = columns.map((column) => [column, given[column]])
@@ -92,6 +103,13 @@ export function pageRequestOf(query: ListQuery, resource: Resource): PageRequest
     filter: Object.fromEntries(filter),
     ...(named.length > 0 && { groups: Object.fromEntries(named) }),
     withoutArchived: isArchived === 'false',
+    ...pageOf(query),
+  }
+}
+
+/** Returns the part of a page request for the order and the page. */
+export function pageOf({ sort_by, sort, per_page, page, after }: PageQuery) {
+  return {
     sortBy: sort_by,
     direction: sort,
     limit: after === null ? per_page : per_page + 1,
@@ -101,7 +119,8 @@ export function pageRequestOf(query: ListQuery, resource: Resource): PageRequest
   }
 }
 
-function conflictsOf({ after, page, sort_by }: ListQuery): Violation[] {
+/** Returns the violations of `after` with a page or another order. */
+export function pageConflicts({ after, page, sort_by }: PageQuery): Violation[] {
   if (after === null) return []
   const violations: Violation[] = []
   if (page !== null) violations.push(new Refusal('not_allowed.page').at('after'))

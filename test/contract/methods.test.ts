@@ -20,6 +20,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   '/api/v1/links/1': ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
   '/api/v1/links/1/clicks': ['DELETE', 'OPTIONS'],
   '/api/v1/stats': ['GET', 'HEAD', 'OPTIONS'],
+  '/api/v1/events': ['GET', 'HEAD', 'OPTIONS'],
   '/api/v1/me': ['GET', 'HEAD', 'OPTIONS'],
   '/health': ['GET', 'HEAD', 'OPTIONS'],
   '/problems/not_found': ['GET', 'HEAD', 'OPTIONS'],

@@ -113,6 +113,7 @@ function pathItems(operations: readonly Operation[], schemas: Schemas): Record<s
 
 function operationObject(operation: Operation, schemas: Schemas): object {
   const { id, tag, summary, description, scope, query, body, headers = [], method, success, failures } = operation
+  const { emptySuccess } = operation
   const hasId = operation.path.includes('/:id')
   const isConditional = method === 'GET' && headers.includes('If-None-Match')
   return {
@@ -131,6 +132,7 @@ function operationObject(operation: Operation, schemas: Schemas): object {
     ...(body && { requestBody: requestBody(body, schemas), 'x-contentType': 'application/json' }),
     responses: {
       [success.status]: successResponse(success, schemas),
+      ...(emptySuccess && { 204: successResponse({ status: 204, description: emptySuccess }, schemas) }),
       ...(isConditional && { 304: notModified([...onApiAnswers, 'ETag']) }),
       ...problemReferences([
         ...failuresAnywhere,

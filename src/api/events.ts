@@ -1,0 +1,220 @@
+/** The history of an account: its events, and their undo. */
+import { Failure, found, validationFailed } from '../errors.ts'
+import { maxReversed, type Reversals, type ReversedEvent, type ReversibleKind } from '../events/reversal.ts'
+import {
+  batchIdRule,
+  type Event,
+  type EventsQuery,
+  eventOf,
+  eventPageOf,
+  eventSchema,
+  eventsQuery,
+} from '../events/schema.ts'
+import { countBatch, findEvent, listEvents as listStoredEvents } from '../events/store.ts'
+import { form, required } from '../forms/form.ts'
+import { Type } from '../forms/json-schema.ts'
+import { conditionOf, rejectIfMatch } from '../http/conditions.ts'
+import { failures } from '../http/failures.ts'
+import { send, sendJson } from '../http/response.ts'
+import type { ShortUrl } from '../names/short-url.ts'
+import type { Storage } from '../storage/port.ts'
+import { Refusal } from '../violations.ts'
+import { sendContent, sendRecord } from './envelopes.ts'
+import {
+  bodyFailures,
+  idOf,
+  type ListOperation,
+  type Operation,
+  pageOf,
+  type ResourceHandlers,
+  type Success,
+} from './operations.ts'
+import { type Api, listRoute } from './routes.ts'
+
+const tag = {
+  name: 'Events',
+  description:
+    'The history of the account: each change of a link, domain, space, tag, key or setting, with its values before and after. Clicks are no changes. Events are stored for 400 days, unless the operator sets `HISTORY_DAYS`.',
+}
+
+const example: Event = {
+  id: 512,
+  type: 'link.updated',
+  record: 'link',
+  record_id: 1,
+  record_name: 'https://go.acme.com/summer',
+  actor: { kind: 'key', id: 1, name: 'ci' },
+  request_id: 'order-4711',
+  batch_id: 'q1w2e3r4t5y6-a',
+  changes: { title: ['Summer sale', 'Summer sale 2026'] },
+  undoable_until: '2026-12-20T12:00:00.000Z',
+  undone_by: null,
+  created_at: '2026-11-20T12:00:00.000Z',
+}
+
+export const listEvents: ListOperation<EventsQuery> = {
+  id: 'listEvents',
+  method: 'GET',
+  path: '/events',
+  tag,
+  summary: 'List events',
+  description:
+    'Lists the account’s events in pages, newest first by default. A client that continues with `sort=asc` and `after` misses no event and gets none twice. `total` counts at most 10,000 events.',
+  scope: 'events:read',
+  query: eventsQuery,
+  headers: ['If-Match', 'If-None-Match'],
+  refused: { record_id: '1', actor_id: '1' },
+  success: pageOf('events', 'event', { record: eventSchema, example }),
+  failures: ['precondition_failed', 'validation_failed'],
+}
+
+export const showEvent: Operation = {
+  id: 'showEvent',
+  method: 'GET',
+  path: '/events/:id',
+  tag,
+  summary: 'Show an event',
+  description: 'Shows one of the account’s events.',
+  scope: 'events:read',
+  headers: ['If-Match', 'If-None-Match'],
+  success: {
+    status: 200,
+    description: 'The event.',
+    schema: Type.Object({ data: eventSchema }),
+    example: { data: example },
+    headers: ['ETag'],
+  },
+  failures: ['not_found', 'precondition_failed'],
+}
+
+/** Describes the undo of an event. `shown` are the responses with a record. */
+export function undoEventOf(shown: Readonly<Record<ReversibleKind, Success>>): Operation {
+  const kinds = Object.entries(shown)
+  return {
+    id: 'undoEvent',
+    method: 'POST',
+    path: '/events/:id/undo',
+    tag,
+    summary: 'Undo an event',
+    description:
+      'Reverses the event, within 30 days. An update gets its previous values back, a deleted record is restored with its id, and a created record is deleted. A domain returns with the links that the same request deleted, a space or a tag returns to its links. The reversal is an event, too, and can be undone in turn. An event that is undone already changes nothing. The key needs the scope for writing the record, such as `links:write`.',
+    scope: null,
+    success: {
+      status: 200,
+      description: 'The record.',
+      schema: Type.Union(kinds.map(([, { schema }]) => schema as NonNullable<Success['schema']>)),
+      examples: Object.fromEntries(
+        kinds.map(([kind, { example }]) => [kind, { summary: `A ${kind}`, value: example }]),
+      ),
+      headers: ['ETag'],
+    },
+    emptySuccess: 'The event is undone, and the record is deleted now.',
+    failures: ['not_found', 'precondition_failed', 'not_undoable', 'alias_taken', 'name_taken'],
+  }
+}
+
+const batchForm = form({ batch_id: required(batchIdRule) })
+
+const resultSchema = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object(
+        {
+          index: Type.Integer({ minimum: 0, description: 'The place of the row, from 0.' }),
+          id: Type.Integer({ minimum: 1, description: 'The id of the event.' }),
+          status: Type.Integer({ description: 'The HTTP status of a request that undoes only this event.' }),
+          code: Type.String({ description: 'The error code of a failed row.' }),
+          message: Type.String(),
+        },
+        { $id: 'UndoRow', required: ['index', 'id', 'status'] },
+      ),
+      { description: 'The result for each event, newest first. Events that can’t be undone are left out.' },
+    ),
+    meta: Type.Object({
+      succeeded: Type.Integer({ minimum: 0 }),
+      failed: Type.Integer({ minimum: 0 }),
+      remaining: Type.Integer({ minimum: 0, description: 'The other events of the batch that are not undone.' }),
+    }),
+  },
+  { $id: 'UndoResult' },
+)
+
+export const undoEvents: Operation = {
+  id: 'undoEvents',
+  method: 'POST',
+  path: '/events/undo',
+  tag,
+  summary: 'Undo a batch of events',
+  description: `Undoes up to ${maxReversed.toLocaleString('en-US')} events with the same \`batch_id\`, newest first. Events succeed or fail independently. If \`remaining\` is not 0, repeat the request. Each started 100 events count as one request for the rate limit. The key needs the scope for writing each record, such as \`links:write\`.`,
+  scope: null,
+  body: { name: 'UndoEvents', form: batchForm, example: { batch_id: example.batch_id } },
+  refused: { batch_id: '' },
+  success: {
+    status: 200,
+    description: 'The result for each event.',
+    schema: resultSchema,
+    example: { data: [{ index: 0, id: 512, status: 200 }], meta: { succeeded: 1, failed: 0, remaining: 0 } },
+  },
+  failures: ['precondition_failed', ...bodyFailures],
+}
+
+const unknownBatch = new Refusal('not_allowed', { options: 'the batch_id of an event' }).at('batch_id')
+
+/** Returns the row of an event. Its status is that of a separate request. */
+function rowOf({ event, failure }: ReversedEvent, index: number): object {
+  const { id, action } = event
+  if (failure === null) return { index, id, status: action === 'created' || action === 'restored' ? 204 : 200 }
+  const { code, message } = failure
+  return { index, id, status: failures[code].status, code, message }
+}
+
+/** Returns the function that returns the start of a day of an account, in Unix milliseconds. */
+type StartOfDays = (account: number) => Promise<(day: number) => number>
+
+/** Adds the list and the show of events. */
+export function eventRoutes(api: Api, storage: Storage, shortUrl: ShortUrl, startOfDays: StartOfDays): void {
+  listRoute(api, listEvents, async (account, query) => {
+    const page = await listStoredEvents(storage, account, eventPageOf(query, await startOfDays(account)))
+    return { ...page, rows: page.rows.map((event) => eventOf(event, shortUrl)) }
+  })
+
+  api.add(showEvent, async (exchange, { actor }) => {
+    const condition = conditionOf(exchange)
+    const event = found(await findEvent(storage, actor.account, idOf(exchange, 'event')), 'event')
+    return sendContent(exchange, { data: eventOf(event, shortUrl) }, condition)
+  })
+}
+
+interface UndoParts {
+  readonly api: Api
+  readonly storage: Storage
+  readonly reversals: Reversals
+  /** The description of `undoEventOf`. */
+  readonly undoEvent: Operation
+  /** How each kind of record is found, as its resource shows it. */
+  readonly records: Readonly<Record<ReversibleKind, Pick<ResourceHandlers<unknown>, 'find'>>>
+}
+
+/** Adds the undo of events and batches. */
+export function undoRoutes({ api, storage, reversals, undoEvent, records }: UndoParts): void {
+  api.add(undoEvent, async (exchange, { actor }) => {
+    rejectIfMatch(exchange)
+    const { record, recordId } = await reversals.undoEvent(actor, idOf(exchange, 'event'))
+    const shown = await records[record as ReversibleKind].find(actor.account, recordId)
+    return shown === undefined ? send(exchange, 204) : sendRecord(exchange, shown)
+  })
+
+  api.add(undoEvents, async (exchange, { actor, fields }) => {
+    rejectIfMatch(exchange)
+    const body = batchForm.check(fields)
+    if (body instanceof Failure) return body
+    const { all, open } = await countBatch(storage, actor.account, body.batch_id, Date.now())
+    if (all === 0) return validationFailed([unknownBatch])
+    const limited = api.countRows(exchange, actor, Math.max(1, Math.min(open, maxReversed)))
+    if (limited !== undefined) return limited
+    const reversed = await reversals.undoBatch(actor, body.batch_id)
+    const failed = reversed.filter(({ failure }) => failure !== null).length
+    const meta = { succeeded: reversed.length - failed, failed, remaining: Math.max(0, open - reversed.length) }
+    return sendJson(exchange, 200, JSON.stringify({ data: reversed.map(rowOf), meta }))
+  })
+}

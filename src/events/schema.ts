@@ -1,0 +1,152 @@
+/** The API's record of an event, and the parameters of the list. */
+import type { Static } from 'typebox'
+import { type ActorKind, actorKinds } from '../access/actor.ts'
+import { type Form, form, optional } from '../forms/form.ts'
+import { idSchema, type TSchema, Type, timeSchema } from '../forms/json-schema.ts'
+import { type PageQuery, pageConflicts, pageFields, pageOf } from '../forms/list-query.ts'
+import { boundedText, day, integer, oneOf } from '../forms/rules.ts'
+import type { ShortUrl } from '../names/short-url.ts'
+import type { PageRequest } from '../storage/port.ts'
+import { Refusal, type Violation } from '../violations.ts'
+import { type RecordKind, recordKinds } from './event.ts'
+import { type StoredEvent, undoableUntil } from './store.ts'
+
+const types = [
+  ...(['link', 'domain', 'space', 'tag'] as const).flatMap((record) => [
+    ...([`${record}.created`, `${record}.updated`, `${record}.deleted`, `${record}.restored`] as const),
+  ]),
+  ...(['link.clicks_deleted', 'tag.merged'] as const),
+  ...(['key.created', 'key.rotated', 'key.revoked', 'account.updated'] as const),
+] as const
+
+/** In characters, like an `X-Request-Id`. */
+const maxBatchId = 64
+
+export const batchIdRule = boundedText(
+  maxBatchId,
+  'The batch of the events: all changes of one request, form, bulk action or command have the same.',
+)
+
+const orNull = (schema: TSchema, description: string) => Type.Union([schema, Type.Null()], { description })
+
+export const eventSchema = Type.Object(
+  {
+    id: idSchema,
+    type: Type.String({ description: 'The kind of the record and what happened to it. New versions add types.' }),
+    record: Type.Enum([...recordKinds], { description: 'The kind of the record.' }),
+    record_id: Type.Integer({ minimum: 1, description: 'The id of the record.' }),
+    record_name: Type.String({ description: 'The short URL, host name or name of the record at that time.' }),
+    actor: Type.Object(
+      {
+        kind: Type.Enum([...actorKinds]),
+        id: orNull(idSchema, 'The id of the API key; null for other kinds.'),
+        name: Type.String({ description: 'The name of the key, of the member or of the user who ran the command.' }),
+      },
+      { description: 'Who made the change.' },
+    ),
+    request_id: orNull(Type.String(), 'The `X-Request-Id` of the request. Null for a command.'),
+    batch_id: Type.String({ description: 'The same for all changes of one request, form, bulk action or command.' }),
+    changes: orNull(
+      Type.Object({}, { additionalProperties: Type.Array({}, { minItems: 2, maxItems: 2 }) }),
+      'The values of the changed fields, before and after. A secret is `"secret"`. Null if the record was deleted permanently.',
+    ),
+    undoable_until: orNull(timeSchema('The time.'), 'Until when the event can be undone. Null if it can’t be undone.'),
+    undone_by: orNull(idSchema, 'The id of the event that undid this one.'),
+    created_at: timeSchema('The time of the change.'),
+  },
+  { $id: 'Event', additionalProperties: false },
+)
+
+/** An event as the API shows it. */
+export type Event = Omit<Static<typeof eventSchema>, 'changes' | 'actor' | 'record'> & {
+  readonly record: RecordKind
+  readonly actor: StoredEvent['actor']
+  readonly changes: StoredEvent['changes']
+}
+
+/** Returns the API's record of an event. */
+export function eventOf(stored: StoredEvent, shortUrl: ShortUrl): Event {
+  const { id, record, action, recordId, actor, requestId, batchId, changes, undoneBy, at } = stored
+  const until = undoableUntil(stored)
+  return {
+    id,
+    type: `${record}.${action}`,
+    record,
+    record_id: recordId,
+    record_name: recordNameOf(stored, shortUrl),
+    actor,
+    request_id: requestId,
+    batch_id: batchId,
+    changes,
+    undoable_until: until === null ? null : new Date(until).toISOString(),
+    undone_by: undoneBy,
+    created_at: at,
+  }
+}
+
+/** Returns the name of the event's record at that time; the short URL of a link. */
+function recordNameOf({ record, name }: StoredEvent, shortUrl: ShortUrl): string {
+  const slash = name.indexOf('/')
+  return record === 'link' && slash > 0 ? shortUrl(name.slice(0, slash), name.slice(slash + 1)) : name
+}
+
+/** Null for a missing filter. Days are numbers since 1970-01-01. */
+export interface EventsQuery extends PageQuery {
+  readonly type: (typeof types)[number] | null
+  readonly record: RecordKind | null
+  readonly record_id: number | null
+  readonly actor: ActorKind | null
+  readonly actor_id: number | null
+  readonly batch_id: string | null
+  readonly from: number | null
+  readonly to: number | null
+}
+
+export const eventsQuery: Form<EventsQuery> = form<EventsQuery>(
+  {
+    ...pageFields([], 'The field to sort by. Ids are in the order of the changes.'),
+    type: optional(oneOf(types, 'Only events of this type.'), null),
+    record: optional(oneOf(recordKinds, 'Only events of this kind of record.'), null),
+    record_id: optional(integer({ description: 'Only events of the record with this id. Needs `record`.' }), null),
+    actor: optional(oneOf(actorKinds, 'Only changes by this kind of actor.'), null),
+    actor_id: optional(integer({ description: 'Only changes by the actor with this id. Needs `actor`.' }), null),
+    batch_id: optional(boundedText(maxBatchId, 'Only events of this batch.'), null),
+    from: optional(day('The first day, in the account’s time zone.'), null),
+    to: optional(day('The last day.'), null),
+  },
+  [],
+  (query) => [...pageConflicts(query), ...companionFaults(query)],
+)
+
+function companionFaults({ record, record_id, actor, actor_id, from, to }: EventsQuery): Violation[] {
+  return [
+    ...(record_id !== null && record === null ? [new Refusal('required').at('record')] : []),
+    ...(actor_id !== null && actor === null ? [new Refusal('required').at('actor')] : []),
+    ...(from !== null && to !== null && to < from ? [new Refusal('before_from').at('to')] : []),
+  ]
+}
+
+/** Later times have a longer text, which sorts before the others. */
+const lastTimeMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
+/** Returns the page to read from storage. `startOf` returns the start of a day of the account, in Unix milliseconds. */
+export function eventPageOf(query: EventsQuery, startOf: (day: number) => number): PageRequest {
+  const { type, record, record_id, actor, actor_id, batch_id, from, to } = query
+  const [kind = null, action = null] = type?.split('.') ?? []
+  const wanted = {
+    record: record ?? kind,
+    // No event is of a type and of another kind of record.
+    action: record === null || kind === null || record === kind ? action : type,
+    ...{ record_id, actor_kind: actor, actor_id, batch_id },
+  }
+  const filter = Object.entries(wanted).filter((entry): entry is [string, string | number] => entry[1] !== null)
+  const timeOf = (day: number) => new Date(Math.min(startOf(day), lastTimeMs)).toISOString()
+  const range = {
+    ...(from !== null && { from: timeOf(from) }),
+    ...(to !== null && { before: timeOf(to + 1) }),
+  }
+  return {
+    ...{ search: [], searchIn: [], filter: Object.fromEntries(filter), ...pageOf(query) },
+    ...(from !== null || to !== null ? { ranges: { created_at: range } } : {}),
+  }
+}

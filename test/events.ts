@@ -1,0 +1,21 @@
+/** Events that tests store without a change of a record. */
+import { type Actor, actorOf } from '../src/access/actor.ts'
+import type { NewEvent } from '../src/events/event.ts'
+import { recordEvents } from '../src/events/store.ts'
+import type { Db } from '../src/storage/port.ts'
+
+/** Returns an API key of an account, in a request of its own. */
+export function keyActor(account: number, id = 7): Actor {
+  return actorOf({ account, kind: 'key', id, name: 'ci', scopes: ['*'] }, `request-${id}`)
+}
+
+/** Returns the event of a changed title. */
+export function titleChanged(event: Partial<NewEvent> = {}): NewEvent {
+  const changes = { title: ['Old', 'New'] } as const
+  return { record: 'link', action: 'updated', id: 1, name: 'go.acme.com/summer', changes, ...event }
+}
+
+/** Stores events of an actor. */
+export async function storeEvents(db: Db, actor: Actor, ...events: readonly Partial<NewEvent>[]): Promise<void> {
+  await recordEvents(db, actor, events.map(titleChanged))
+}
