@@ -11,10 +11,13 @@ import { query } from '../storage/schema.ts'
 
 const app = await startApp()
 
+/** Deletes the events that are not of the test, such as those of keys. */
+const deletion = (account: number) => query.deleteFrom('events').where('account_id', '=', account)
+
 /** Creates an account without events. `list` returns the record ids of the events that a query finds. */
 async function newHistory() {
   const { account, key, send } = await newPlace(app)
-  await app.storage.execute(query.deleteFrom('events').where('account_id', '=', account))
+  await app.storage.execute(deletion(account))
   const list = async (parameters: Json = {}) => {
     const { status, body, text } = await send('GET', `/events?${new URLSearchParams({ sort: 'asc', ...parameters })}`)
     assert.equal(status, 200, text)
@@ -99,7 +102,8 @@ describe('GET /events', () => {
 
   test('takes dates in the time zone of the account', async (t) => {
     const { account, list, store, send } = await newHistory()
-    await updateAccount(app.storage, account, { name: 'Acme', time_zone: 'Asia/Tokyo' }, 0)
+    await updateAccount(app.storage, keyActor(account), { name: 'Acme', time_zone: 'Asia/Tokyo' }, 0)
+    await app.storage.execute(deletion(account))
     t.mock.timers.enable({ apis: ['Date'] })
     const times = ['2026-11-20T14:59:59.999Z', '2026-11-20T15:00:00.000Z', '2026-11-21T14:59:59.999Z']
     for (const [at, time] of times.entries()) {

@@ -1,4 +1,6 @@
 /** The history of an account: its events, and their undo. */
+import { calendarOf } from '../accounts/calendar.ts'
+import { findTimeZones } from '../accounts/store.ts'
 import { Failure, found, validationFailed } from '../errors.ts'
 import { maxReversed, type Reversals, type ReversedEvent, type ReversibleKind } from '../events/reversal.ts'
 import {
@@ -168,13 +170,11 @@ function rowOf({ event, failure }: ReversedEvent, index: number): object {
   return { index, id, status: failures[code].status, code, message }
 }
 
-/** Returns the function that returns the start of a day of an account, in Unix milliseconds. */
-type StartOfDays = (account: number) => Promise<(day: number) => number>
-
 /** Adds the list and the show of events. */
-export function eventRoutes(api: Api, storage: Storage, shortUrl: ShortUrl, startOfDays: StartOfDays): void {
+export function eventRoutes(api: Api, storage: Storage, shortUrl: ShortUrl): void {
   listRoute(api, listEvents, async (account, query) => {
-    const page = await listStoredEvents(storage, account, eventPageOf(query, await startOfDays(account)))
+    const calendar = calendarOf(await findTimeZones(storage, account))
+    const page = await listStoredEvents(storage, account, eventPageOf(query, calendar))
     return { ...page, rows: page.rows.map((event) => eventOf(event, shortUrl)) }
   })
 

@@ -1,6 +1,4 @@
 import type { Logger } from 'pino'
-import { findTimeZones } from '../accounts/store.ts'
-import { calendarOf } from '../analytics/calendar.ts'
 import type { Clicks } from '../analytics/clicks.ts'
 import { statsRoutes } from '../analytics/statistics/routes.ts'
 import { deleteLinkClicks, showStats } from '../analytics/statistics/schema.ts'
@@ -127,20 +125,10 @@ export function buildApi(options: AppOptions, shared: Shared) {
   linkExportRoute(api, storage, shortUrl, semaphores.downloads)
   linkQrRoute(api, storage, shortUrl)
   statsRoutes(api, storage, deleteClicks)
-  eventRoutes(api, storage, shortUrl, startOfDays(storage))
+  eventRoutes(api, storage, shortUrl)
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
-  const listener = new Listener({
-    matcher: router,
-    observer: new RequestLog(options.logger, shared.counts),
-    maxConnections: options.maxConnections,
-    proxies: shared.proxies,
-    overload: shared.overload,
-    isSecret: shared.isSecret,
-    checkHost: requireValidHost,
-    ...(options.baseUrl?.startsWith('https:') && { fixedHeaders: strictTransport }),
-    ...apiResponses(rateLimits, cors),
-  })
+  const listener = buildListener(options, shared, router, apiResponses(rateLimits, cors))
   const begin = () => {
     rateLimits.start()
     removals.start()
@@ -148,11 +136,20 @@ export function buildApi(options: AppOptions, shared: Shared) {
   return { listener, router, actions, begin, services: [removals, batches, rateLimits, keyring, idempotentRequests] }
 }
 
-function startOfDays(storage: Storage) {
-  return async (account: number) => {
-    const calendar = calendarOf(await findTimeZones(storage, account))
-    return (day: number) => calendar.startOf(day)
-  }
+function buildListener(
+  { logger, maxConnections, baseUrl }: AppOptions,
+  { counts, proxies, overload, isSecret }: Shared,
+  matcher: Router,
+  responses: ReturnType<typeof apiResponses>,
+): Listener {
+  return new Listener({
+    matcher,
+    observer: new RequestLog(logger, counts),
+    ...{ maxConnections, proxies, overload, isSecret },
+    checkHost: requireValidHost,
+    ...(baseUrl?.startsWith('https:') && { fixedHeaders: strictTransport }),
+    ...responses,
+  })
 }
 
 /** Builds the actions of the API and the dashboard. This process redirects by the new values immediately. */

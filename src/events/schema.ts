@@ -129,8 +129,13 @@ function companionFaults({ record, record_id, actor, actor_id, from, to }: Event
 /** Later times have a longer text, which sorts before the others. */
 const lastTimeMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
-/** Returns the page to read from storage. `startOf` returns the start of a day of the account, in Unix milliseconds. */
-export function eventPageOf(query: EventsQuery, startOf: (day: number) => number): PageRequest {
+/** Returns the start of a day of an account, in Unix milliseconds. */
+interface Days {
+  startOf(day: number): number
+}
+
+/** Returns the page to read from storage. */
+export function eventPageOf(query: EventsQuery, days: Days): PageRequest {
   const { type, record, record_id, actor, actor_id, batch_id, from, to } = query
   const [kind = null, action = null] = type?.split('.') ?? []
   const wanted = {
@@ -140,7 +145,7 @@ export function eventPageOf(query: EventsQuery, startOf: (day: number) => number
     ...{ record_id, actor_kind: actor, actor_id, batch_id },
   }
   const filter = Object.entries(wanted).filter((entry): entry is [string, string | number] => entry[1] !== null)
-  const timeOf = (day: number) => new Date(Math.min(startOf(day), lastTimeMs)).toISOString()
+  const timeOf = (day: number) => new Date(Math.min(days.startOf(day), lastTimeMs)).toISOString()
   const range = {
     ...(from !== null && { from: timeOf(from) }),
     ...(to !== null && { before: timeOf(to + 1) }),
