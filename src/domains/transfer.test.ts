@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { deflateSync } from 'node:zlib'
 import { newStorage } from '../../test/engine.ts'
 import { importText } from '../../test/import-text.ts'
+import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
 import { encodePng } from '../qr/image.ts'
@@ -28,7 +29,7 @@ test('an export has the QR style of each domain, and an import stores it', async
   for (const [index, style] of styles.entries()) {
     const name = `${index}.example`
     const { record } = await insertDomain(from.storage, from.account, { name, nameUnicode: name }, urls)
-    if (style !== null) assert.ok(await storeQrStyle(from.storage, from.account, record.id, style))
+    if (style !== null) assert.ok(await storeQrStyle(from.storage, systemActor(from.account), record.id, style))
   }
   const lines = await Array.fromAsync(exportRecords(from.storage, from.account, transferables))
   for (const expected of [
@@ -49,7 +50,7 @@ test('no style is stored for a domain of another account', async (t) => {
   const urls = { homepage_url: null, not_found_url: null }
   const { record } = await insertDomain(storage, account, { name: 'a.example', nameUnicode: 'a.example' }, urls)
   const style = { dark: '#000000', background: '#ffffff', margin: 0, logo: null }
-  assert.equal(await storeQrStyle(storage, stranger, record.id, style), false)
+  assert.equal(await storeQrStyle(storage, systemActor(stranger), record.id, style), false)
   assert.equal(await findQrStyle(storage, account, record.id), undefined)
 })
 
@@ -58,12 +59,12 @@ test('a stored logo stays when a style without a logo is stored', async (t) => {
   const urls = { homepage_url: null, not_found_url: null }
   const { record } = await insertDomain(storage, account, { name: 'a.example', nameUnicode: 'a.example' }, urls)
   const [style, logo] = [{ dark: '#000000', background: '#ffffff', margin: 0 }, Buffer.from('logo')]
-  await storeQrStyle(storage, account, record.id, style)
+  await storeQrStyle(storage, systemActor(account), record.id, style)
   for (const change of [
     { ...style, logo },
     { ...style, margin: 2 },
   ]) {
-    await storeQrStyle(storage, account, record.id, change)
+    await storeQrStyle(storage, systemActor(account), record.id, change)
     assert.deepEqual(await findQrStyle(storage, account, record.id), { ...change, logo })
   }
 })

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Actor } from '../access/actor.ts'
 import { isLogo } from '../qr/code.ts'
 import { findQrStyle, qrStylesOf, storeQrStyle } from '../qr/store.ts'
-import { type QrStyle, qrStyleForm } from '../qr/style.ts'
+import { type QrStyle, qrStyleForm, storedStyle } from '../qr/style.ts'
 import { resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
 import {
@@ -26,7 +27,7 @@ export const domainTransfer: Transferable = {
     const styles = ids.length === 0 ? new Map() : await qrStylesOf(db, account, ids)
     return domains.map(({ name_unicode: _, ...line }) => {
       const style = styles.get(line.id)
-      return style === undefined ? line : { ...line, qr_style: qrStyleLine(style) }
+      return style === undefined ? line : { ...line, qr_style: storedStyle(style) }
     })
   },
   read: readDomain,
@@ -40,32 +41,27 @@ function readDomain({ qr_style, ...members }: Members): Store {
     storedOrKnown(
       async () => {
         const { record } = await insertDomain(tx, actor.account, name, urls, times)
-        if (style !== undefined) await storeQrStyle(tx, actor.account, record.id, style)
+        if (style !== undefined) await storeQrStyle(tx, actor, record.id, style)
         return record
       },
       () => findDomainByName(tx, actor.account, name.name),
       ({ id, homepage_url, not_found_url }) => {
         const isSame = homepage_url === urls.homepage_url && not_found_url === urls.not_found_url
-        if (isSame) return adoptStyle(tx, actor.account, id, style)
+        if (isSame) return adoptStyle(tx, actor, id, style)
         throw new InvalidRecord(`name: ${name.name} is there already, with other URLs; its id is ${id}.`)
       },
     )
 }
 
 /** Stores the style unless the domain already has one. Returns the domain's id. Throws `InvalidRecord` for another style. */
-async function adoptStyle(tx: Db, account: number, id: number, style: QrStyle | undefined): Promise<number> {
+async function adoptStyle(tx: Db, actor: Actor, id: number, style: QrStyle | undefined): Promise<number> {
   if (style === undefined) return id
-  const existing = await findQrStyle(tx, account, id)
-  if (existing === undefined) await storeQrStyle(tx, account, id, style)
+  const existing = await findQrStyle(tx, actor.account, id)
+  if (existing === undefined) await storeQrStyle(tx, actor, id, style)
   else if (!isDeepStrictEqual(existing, style)) {
     throw new InvalidRecord(`qr_style: The domain already has QR codes in another style; its id is ${id}.`)
   }
   return id
-}
-
-/** Returns the style for a file, with the logo in Base64. */
-function qrStyleLine({ logo, ...style }: QrStyle) {
-  return { ...style, logo: logo === null ? null : logo.toString('base64') }
 }
 
 /** Reads a style of a file by the rules of the form. Throws `InvalidRecord`. */

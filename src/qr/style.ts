@@ -10,6 +10,14 @@ export interface QrStyle extends Look {
   readonly margin: number
 }
 
+/** A style in a file or an event, with the logo in Base64. */
+export type StoredQrStyle = Omit<QrStyle, 'logo'> & { readonly logo: string | null }
+
+/** Returns the style for a file or an event. */
+export function storedStyle({ logo, ...style }: QrStyle): StoredQrStyle {
+  return { ...style, logo: logo === null ? null : logo.toString('base64') }
+}
+
 export const plainStyle: QrStyle = { ...plainLook, margin: 4 }
 
 const color: Rule<string> = {

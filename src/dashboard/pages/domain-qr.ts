@@ -34,7 +34,7 @@ export function addDomainQrPages(pages: Pages, services: Services): void {
     if (Array.isArray(saved)) {
       return { ...stylePage(domain, style, new FormState(request.fields, saved)), status: 422 }
     }
-    found((await storeQrStyle(storage, request.account, domain.id, saved)) || undefined, 'domain')
+    found((await storeQrStyle(storage, request.actor, domain.id, saved)) || undefined, 'domain')
     return new Redirect(pathOf(domain), { code: 'qr-saved' })
   })
 
@@ -45,7 +45,7 @@ export function addDomainQrPages(pages: Pages, services: Services): void {
 
   pages.post(`${path}/reset`, async (request) => {
     const { domain } = await requested(request, services)
-    await removeQrStyle(storage, request.account, domain.id)
+    await removeQrStyle(storage, request.actor, domain.id)
     return new Redirect(pathOf(domain), { code: 'qr-reset' })
   })
 
@@ -154,7 +154,7 @@ function resetPage(domain: Domain, hasLogo: boolean): PageContent {
     section: 'domains',
     action: `${pathOf(domain)}/reset`,
     consequences: [
-      `${loss}Codes on link pages and in downloads become black on white. Printed codes keep working. You can’t undo this.`,
+      `${loss}Codes on link pages and in downloads become black on white. Printed codes keep working.`,
     ],
     verb: 'Reset QR codes',
     cancel: pathOf(domain),
