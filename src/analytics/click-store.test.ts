@@ -14,6 +14,7 @@ import {
 } from '../../test/clicks.ts'
 import type { Later } from '../../test/engine.ts'
 import { deleteLink, dueOf, newLink } from '../../test/links.ts'
+import { systemActor } from '../access/actor.ts'
 import { dayOf } from '../accounts/calendar.ts'
 import { clickLevels } from '../storage/schema.ts'
 import type { Click, ClickStore, CountedClick } from './click-store.ts'
@@ -121,7 +122,7 @@ test('leaves out pending clicks of another node when clicks are deleted', async 
   const [one = 0, two = 0] = links
   const now = Date.now()
   const [before, later] = [now - 5_000, now + 60_000]
-  assert.equal(await maintenance.deleteClicks(1, one), true)
+  assert.equal(await maintenance.deleteClicks(systemActor(1), one), true)
   const passedOn: number[] = []
   const passOn = (clicks: readonly CountedClick[]) => void passedOn.push(...clicks.map(({ link }) => link.link_id))
   const bot = { class: 'bot', facts: null, visitorUnder: null } as const

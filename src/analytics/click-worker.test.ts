@@ -8,6 +8,7 @@ import { keptDays, keptTotals, sumsOf } from '../../test/clicks.ts'
 import { fillLinks, newLink, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { person } from '../../test/visitors.ts'
+import { systemActor } from '../access/actor.ts'
 import { Failure } from '../errors.ts'
 import { parts, type StorageLocation } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
@@ -99,8 +100,8 @@ test('takes clicks up to the limit, and deletes them', async (t) => {
   const sale = await newLink(storage, { account, domain }, 'limited', 1)
   const asked = await Promise.all([worker.take(visit(sale)), worker.take(visit(sale))])
   assert.deepEqual(asked.sort(), [false, true])
-  assert.equal(await worker.deleteClicks(account, sale), true)
-  assert.equal(await worker.deleteClicks(account + 1, sale), false)
+  assert.equal(await worker.deleteClicks(systemActor(account), sale), true)
+  assert.equal(await worker.deleteClicks(systemActor(account + 1), sale), false)
   await worker.maintain({ visitorsUntilMs: 0, daysBefore: 0, nowMs: 0 })
   assert.equal(await worker.take(visit(sale)), true)
 })

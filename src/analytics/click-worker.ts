@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ResourceLimits } from 'node:worker_threads'
+import type { Actor } from '../access/actor.ts'
 import { overloaded } from '../errors.ts'
 import { durations, Histogram } from '../lib/histogram.ts'
 import { WorkerClient } from '../lib/worker-client.ts'
@@ -32,7 +33,7 @@ export type ClickRequest =
   | { readonly work: 'start' }
   | { readonly work: 'write'; readonly batch: number; readonly visits: readonly Visit[] }
   | { readonly work: 'take'; readonly visit: Visit }
-  | { readonly work: 'delete'; readonly account: number; readonly link: number }
+  | { readonly work: 'delete'; readonly actor: Actor; readonly link: number }
   | { readonly work: 'maintain'; readonly bounds: Bounds }
   | { readonly work: 'stop' }
 
@@ -108,8 +109,8 @@ export class ClickWorker {
   }
 
   /** Deletes a link's clicks. Returns false if the account has no such link. */
-  deleteClicks(account: number, link: number): Promise<boolean> {
-    return this.#request({ work: 'delete', account, link })
+  deleteClicks(actor: Actor, link: number): Promise<boolean> {
+    return this.#request({ work: 'delete', actor, link })
   }
 
   /** See `ClickMaintenance`. */

@@ -1,3 +1,4 @@
+import type { Actor } from '../access/actor.ts'
 import { dayOf } from '../accounts/calendar.ts'
 import { Periodic } from '../lib/periodic.ts'
 import type { Meter, Storage } from '../storage/port.ts'
@@ -58,9 +59,9 @@ export class Clicks {
   }
 
   /** Deletes a link's clicks, including pending ones. Returns false if the account has no such link. */
-  async deleteClicks(account: number, link: number): Promise<boolean> {
+  async deleteClicks(actor: Actor, link: number): Promise<boolean> {
     await this.#queue.flush()
-    return this.#worker.deleteClicks(account, link)
+    return this.#worker.deleteClicks(actor, link)
   }
 
   /** See `ClickQueue.flush`. */

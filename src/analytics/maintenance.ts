@@ -1,6 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Actor } from '../access/actor.ts'
 import { dayOf } from '../accounts/calendar.ts'
 import { Failure } from '../errors.ts'
+import type { NewEvent } from '../events/event.ts'
+import { recordEvents } from '../events/store.ts'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
 import { type ClickLevel, clickLevels, query } from '../storage/schema.ts'
 import { addDay, type DayFacts, emptyDay, shareOf, subtractDay } from './day.ts'
@@ -97,16 +100,22 @@ export class ClickMaintenance {
   }
 
   /** Deletes a link's clicks and its share of group days in steps that agree. Returns false if the account lacks it. */
-  async deleteClicks(account: number, link: number): Promise<boolean> {
-    let isFound = false
-    await this.#repeat(async (tx) => {
-      const totals = await lockOwnLink(tx, account, link)
-      isFound = totals !== undefined
-      return totals !== undefined && deleteSomeClicks(tx, totals)
-    })
+  async deleteClicks(actor: Actor, link: number): Promise<boolean> {
+    const step = async (tx: Db, isFirst: boolean) => {
+      const own = await lockOwnLink(tx, actor.account, link)
+      if (own === undefined) return 'gone'
+      if (isFirst) await recordEvents(tx, actor, [deletionEvent(own)])
+      return (await deleteSomeClicks(tx, own.totals)) ? 'more' : 'done'
+    }
+    let result = await this.#database.write((tx) => step(tx, true))
+    if (result === 'gone') return false
+    while (result === 'more') {
+      await wait(pauseMs)
+      result = await this.#database.write((tx) => step(tx, false))
+    }
     // If this fails, the rows are deleted nevertheless.
-    if (isFound) await this.#database.scrub('click_days').catch(() => undefined)
-    return isFound
+    await this.#database.scrub('click_days').catch(() => undefined)
+    return true
   }
 
   /** Moves clicks to the domain and the space of their links. See `runAll`. */
@@ -211,13 +220,27 @@ export class ClickMaintenance {
   }
 }
 
+/** A link that is locked, and its host name and alias. */
+interface OwnLink {
+  readonly totals: LinkTotals
+  readonly name: string
+}
+
 /** Locks the account's link. Links of a domain that is being removed are gone. */
-async function lockOwnLink(tx: Db, account: number, link: number): Promise<LinkTotals | undefined> {
+async function lockOwnLink(tx: Db, account: number, link: number): Promise<OwnLink | undefined> {
   const totals = (await lockTotals(tx, account, [link])).get(link)
   // Isolation must not depend on one condition of a query.
   if (totals?.account_id !== account) return undefined
-  const domain = query.selectFrom('domains').select('id').where('id', '=', totals.domain_id)
-  return (await tx.execute(domain.where('account_id', '=', account))).length > 0 ? totals : undefined
+  const domain = query.selectFrom('domains').innerJoin('links', 'links.domain_id', 'domains.id')
+  const own = domain.where('links.id', '=', link).where('domains.account_id', '=', account)
+  const [row] = await tx.execute(own.select(['domains.name', 'links.alias']))
+  return row && { totals, name: `${row.name}/${row.alias}` }
+}
+
+/** Returns the event of a link whose clicks are deleted; null if it has none. */
+function deletionEvent({ totals: { link_id: id, clicks, bots, previews }, name }: OwnLink): NewEvent | null {
+  if (clicks + bots + previews === 0) return null
+  return { record: 'link', action: 'clicks_deleted', id, name, changes: { clicks: [clicks, 0] } }
 }
 
 /** Returns whether there are more. */

@@ -95,7 +95,7 @@ class Run {
     else if ('deleteOrRestoreDomain' in step) await this.#deleteOrRestoreDomain(step.deleteOrRestoreDomain)
     else if ('forget' in step) {
       const { id, account } = this.#link(step.forget)
-      await maintenance.deleteClicks(account, id)
+      await maintenance.deleteClicks(systemActor(account), id)
     } else if ('wait' in step) this.#now += step.wait * hourMs
     else if ('subtract' in step) {
       for (let n = 0; n < step.subtract; n++) await database.write((tx) => subtractOldDays(tx, this.#bounds(0), 1))

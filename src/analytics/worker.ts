@@ -40,7 +40,7 @@ async function handle(request: ClickRequest): Promise<boolean> {
     case 'take':
       return store.take(clicksOf([request.visit])[0] as Click, sendToSink)
     case 'delete':
-      return maintenance.deleteClicks(request.account, request.link)
+      return maintenance.deleteClicks(request.actor, request.link)
     case 'maintain':
       await maintenance.run(request.bounds)
       return true

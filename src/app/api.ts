@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Actor } from '../access/actor.ts'
 import type { Clicks } from '../analytics/clicks.ts'
 import { statsRoutes } from '../analytics/statistics/routes.ts'
 import { deleteLinkClicks, showStats } from '../analytics/statistics/schema.ts'
@@ -177,8 +178,8 @@ function buildActions(
 }
 
 function clickDeletion({ directory, clicks }: Shared) {
-  return async (account: number, link: number) => {
-    const isDeleted = await clicks.deleteClicks(account, link)
+  return async (actor: Actor, link: number) => {
+    const isDeleted = await clicks.deleteClicks(actor, link)
     // A link that had reached its click limit works again.
     if (isDeleted) directory.linkChanged(link, 0, '')
     return isDeleted

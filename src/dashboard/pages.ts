@@ -99,7 +99,7 @@ export interface Services {
   /** The number of days after which statistics are deleted. 0 means never. */
   readonly clicksRetention: number
   /** Deletes all of a link's clicks. Returns false if the account has no such link. */
-  readonly deleteClicks: (account: number, link: number) => Promise<boolean>
+  readonly deleteClicks: (actor: Actor, link: number) => Promise<boolean>
   readonly runBatch: RunBatch
   /** Limits of concurrent work, by account. */
   readonly semaphores: Readonly<

@@ -22,6 +22,7 @@ import { eventually } from '../../../test/processes.ts'
 import { runs } from '../../../test/runs.ts'
 import { person as browser } from '../../../test/visitors.ts'
 import { dayOf, dayText, timeOfHour } from '../../accounts/calendar.ts'
+import { eventsOfRecord } from '../../events/store.ts'
 import { dimensions, maxValues, other, peopleOf } from '../day.ts'
 
 const app = await startApp()
@@ -62,6 +63,18 @@ describe('DELETE /links/{id}/clicks', () => {
     assert.equal(await forget(place, link.id), 204)
     await addClicks(storage, link.id, today, dayWith([person]))
     assert.deepEqual(await figures(place), [2, 2, 1, 0])
+  })
+
+  test('204: stores one event with the number of clicks, unless there are none', async () => {
+    const place = await newPlace(app)
+    const { id, alias } = await place.link()
+    for (let day = 0; day < 20; day++) await addClicks(storage, id, today - day, dayWith([person, bot]))
+    for (let n = 0; n < 2; n++) assert.equal(await forget(place, id), 204)
+    const [event, ...others] = await eventsOfRecord(storage, place.account, { record: 'link', id }, 10)
+    assert.deepEqual([event?.action, event?.changes], ['clicks_deleted', { clicks: [20, 0] }])
+    assert.deepEqual([event?.name, event?.actor.kind], [`${place.domain.name}/${alias}`, 'key'])
+    assert.ok(event?.requestId)
+    assert.ok(!others.some(({ action }) => action === 'clicks_deleted'))
   })
 
   test('204 for clicks of any day', async () => {

@@ -26,8 +26,8 @@ export function statsRoutes(api: Api, db: Storage, deleteClicks: Clicks['deleteC
     return sendPage(exchange, { ...page, after: null }, found, { path, condition, meta })
   })
 
-  api.add(deleteLinkClicks, async (exchange, { actor: { account } }) => {
-    const isDeleted = await deleteClicks(account, idOf(exchange, 'link'))
+  api.add(deleteLinkClicks, async (exchange, { actor }) => {
+    const isDeleted = await deleteClicks(actor, idOf(exchange, 'link'))
     return isDeleted ? send(exchange, 204) : notFound('link')
   })
 }

@@ -153,9 +153,7 @@ function resetPage(domain: Domain, hasLogo: boolean): PageContent {
     title: `Reset the QR codes of ${name}?`,
     section: 'domains',
     action: `${pathOf(domain)}/reset`,
-    consequences: [
-      `${loss}Codes on link pages and in downloads become black on white. Printed codes keep working.`,
-    ],
+    consequences: [`${loss}Codes on link pages and in downloads become black on white. Printed codes keep working.`],
     verb: 'Reset QR codes',
     cancel: pathOf(domain),
   })

@@ -189,7 +189,7 @@ function addLinkActions(pages: Pages, services: Services): void {
 
   pages.post(`${home}/:id/delete-statistics`, async (request) => {
     const id = idParam(request, 'link')
-    if (!(await services.deleteClicks(request.account, id))) throw notFound('link')
+    if (!(await services.deleteClicks(request.actor, id))) throw notFound('link')
     return new Redirect(`${home}/${id}`, { code: 'clicks-deleted' })
   })
 }

@@ -1,4 +1,5 @@
 /** The log of changes and clicks under conditions that only PostgreSQL has. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -7,6 +8,7 @@ import { keptTotals } from '../../../test/clicks.ts'
 import { deleteLink, newDomain, newLink, newSpace, setSpace, setUrl } from '../../../test/links.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { Wire } from '../../../test/wire.ts'
+import { systemActor } from '../../access/actor.ts'
 import { createAccount } from '../../accounts/store.ts'
 import { type Click, ClickStore } from '../../analytics/click-store.ts'
 import { ClickMaintenance } from '../../analytics/maintenance.ts'
@@ -100,7 +102,7 @@ test('waits for the deletion of a link without a deadlock when a click is taken,
   const works = [
     (id: number) => store.take(clickOn(id)),
     (id: number) => store.write(1, [clickOn(id)]),
-    (id: number) => maintenance.deleteClicks(account, id),
+    (id: number) => maintenance.deleteClicks(systemActor(account), id),
   ]
   const became: unknown[] = []
   for (const [n, work] of works.entries()) {
@@ -130,7 +132,7 @@ test('loses no clicks while links with a limit are deleted and their clicks are 
     const gone = [await link(`a${round}`, 5), await link(`b${round}`, 5)] as const
     const [, , ...takes] = await Promise.all([
       counter.write(round, [clickOn(kept), ...gone.map(clickOn)]),
-      Promise.all(gone.map((id) => maintenance.deleteClicks(account, id))),
+      Promise.all(gone.map((id) => maintenance.deleteClicks(systemActor(account), id))),
       ...[...gone, kept].map((id) => taker.take(clickOn(id))),
       ...gone.map((id) => storage.execute(deleteLink({ id }))),
     ])
@@ -148,7 +150,7 @@ test('rewrites the table of salts when salts are deleted, and not when clicks ar
   const fileOfSalts = async () =>
     (await client.query(`select pg_relation_filenode('click_salts') as file`)).rows[0].file
   const file = await fileOfSalts()
-  assert.equal(await maintenance.deleteClicks(account, id), true)
+  assert.equal(await maintenance.deleteClicks(systemActor(account), id), true)
   assert.equal(await fileOfSalts(), file)
   await maintenance.run({ visitorsUntilMs: 0, daysBefore: 0, nowMs: 0 })
   assert.notEqual(await fileOfSalts(), file)
