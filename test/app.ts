@@ -122,6 +122,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     opsHosts: ['localhost'],
     geoipDb: null,
     clicksRetention: 730,
+    historyDays: 400,
     clicksSink: options.clicksSink ?? null,
     countryHeader: options.countryHeader ?? null,
   })

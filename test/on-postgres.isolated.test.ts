@@ -12,6 +12,7 @@ await runOnPostgres([
   'src/domains/transfer.test.ts',
   'src/{idempotency,sessions}/store.test.ts',
   'src/sessions/isolation.test.ts',
+  'src/events/retention.test.ts',
   'src/keys/{keyring,store}.test.ts',
   'src/limits/store.test.ts',
   'src/links/link-list.test.ts',

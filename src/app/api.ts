@@ -17,6 +17,7 @@ import { addDashboard } from '../dashboard/dashboard.ts'
 import { domainActions } from '../domains/actions.ts'
 import { domainOperations } from '../domains/schema.ts'
 import { domainRemoval } from '../domains/store.ts'
+import { expireEvents } from '../events/retention.ts'
 import { Listener } from '../http/listener.ts'
 import type { Overload } from '../http/overload.ts'
 import type { Proxies } from '../http/proxies.ts'
@@ -96,7 +97,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const keyring = new Keyring(storage)
   const idempotentRequests = new IdempotentRequests(storage)
   const rateLimits = new RateLimits(options.rateLimit, storage)
-  const removals = buildRemovals(storage, options.logger)
+  const removals = buildRemovals(options)
   const cors = new Cors(options.corsOrigins)
   const shortUrl = shortUrls(options.shortUrl)
   const actions = buildActions(storage, removals, { shortUrl, urlSchemes: options.urlSchemes }, shared)
@@ -186,14 +187,17 @@ function clickDeletion({ directory, clicks }: Shared) {
   }
 }
 
-/** Deletes domains and spaces in steps, because many links may refer to them. */
-function buildRemovals(storage: Storage, logger: Logger): Removals {
+/** Deletes domains and spaces in steps, because many links may refer to them, and what the history must not have any more. */
+function buildRemovals({ storage, logger, historyDays }: AppOptions): Removals {
   return new Removals({
     finish: async (isStopped) => {
       // The removal of these domains can then begin.
       for (const table of ['link_edits', 'deleted_domains'] as const) await deleteExpired(storage, table, Date.now())
       const removals = [domainRemoval, spaceRemoval, tagRemoval]
-      await Promise.all(removals.map((removal) => finishRemovals(storage, removal, isStopped)))
+      await Promise.all([
+        ...removals.map((removal) => finishRemovals(storage, removal, isStopped)),
+        expireEvents(storage, { historyDays, now: Date.now() }, isStopped),
+      ])
     },
     onProblem: (error) => logger.warn({ err: error }, 'deletion interrupted; will resume'),
   })

@@ -22,6 +22,7 @@ test('writes pending clicks even if other services fail to close', async (t) => 
     opsHosts: [],
     geoipDb: null,
     clicksRetention: 0,
+    historyDays: 400,
     clicksSink: null,
     countryHeader: null,
   })

@@ -29,6 +29,8 @@ export function readConfig(env: Environment = process.env, checkGeoipDb: (path: 
       staleFor: read('STALE_FOR'),
       /** Days for which click breakdowns are retained; 0 for no limit. */
       clicksRetention: read('CLICKS_RETENTION'),
+      /** Days for which events are stored; 0 for no limit. */
+      historyDays: read('HISTORY_DAYS'),
       corsOrigins: read('CORS_ORIGINS'),
       /** API key to register at the first start; null to generate one. */
       bootstrapKey: read('BOOTSTRAP_KEY'),

@@ -31,6 +31,7 @@ export const variables = {
   CLICKS_SPOOL: ['', parse.optional(parse.folder)],
   CLICKS_SPOOL_MAX: ['1000', parse.integer(1, 1_000_000)],
   CLICKS_RETENTION: ['730', parse.integer(0, 36_500)],
+  HISTORY_DAYS: ['400', parse.integer(0, 36_500)],
   GEOIP_DB: ['', parse.optional(String)],
   COUNTRY_HEADER: ['', parse.optional(parse.countryHeader)],
   LOG_LEVEL: ['info', parse.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])],

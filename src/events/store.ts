@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { Actor, ActorKind } from '../access/actor.ts'
 import { type Db, type Listable, type Page, type PageRequest, parts, type Storage } from '../storage/port.ts'
-import { CachedQuery, query, type Row } from '../storage/schema.ts'
+import { CachedQuery, clickLevels, query, type Row } from '../storage/schema.ts'
 import type { Changes, EventAction, NewEvent, RecordKind } from './event.ts'
 
 /** A stored event. */
@@ -196,7 +196,11 @@ export async function isBatchOpen(db: Db, account: number, batch: string, now: n
 }
 
 /** Stores that the newest event of the batch about the same record has reversed an event. */
-export async function markUndone(tx: Db, event: StoredEvent, batch: string): Promise<void> {
+export async function markUndone(
+  tx: Db,
+  event: Pick<StoredEvent, 'id' | 'account' | 'record' | 'recordId'>,
+  batch: string,
+): Promise<void> {
   const reversal = query
     .selectFrom('events as reversal')
     .select(({ fn }) => fn.max('reversal.id').as('id'))
@@ -216,39 +220,58 @@ export async function eraseEvents(tx: Db, account: number, record: RecordKind, i
   }
 }
 
-/** Events in one transaction of the purge, which no request waits for. */
-const purgedEvents = 200
+/** Events in one transaction of the retention, which no request waits for. */
+const expiredTogether = 200
 
 /**
- * Removes what reversals needed from some events that can't be undone any more at `now`, in Unix milliseconds. Returns the
- * deleted records whose clicks nothing can restore, and whether there may be more.
+ * Removes what reversals need from some events up to a time, in Unix milliseconds. Clicks of deleted records that nothing can
+ * restore are deleted in the background. Returns whether there may be more such events.
  */
-export async function expireKept(
-  tx: Db,
-  now: number,
-): Promise<{ readonly deleted: readonly Pick<StoredEvent, 'record' | 'recordId'>[]; readonly isMore: boolean }> {
+export async function expireKept(db: Db, until: number): Promise<boolean> {
   const due = query
     .selectFrom('events')
     .select(['id', 'record', 'record_id', 'action', 'undone_by'])
     .where('kept', 'is not', null)
-    .where('created_at', '<=', new Date(now - undoableMs).toISOString())
-  const rows = await tx.execute(due.orderBy('created_at').limit(purgedEvents))
-  const ids = rows.map(({ id }) => id)
-  if (ids.length > 0) await tx.execute(query.updateTable('events').set({ kept: null }).where('id', 'in', ids))
-  const deleted = rows.filter(({ action, undone_by }) => action === 'deleted' && undone_by === null)
-  return {
-    deleted: deleted.map((row) => ({ record: row.record as RecordKind, recordId: Number(row.record_id) })),
-    isMore: rows.length === purgedEvents,
-  }
+    .where('created_at', '<=', new Date(until).toISOString())
+    .orderBy('created_at')
+    .limit(expiredTogether)
+  // A read does not wait for other writers, and usually there are no such events.
+  if ((await db.execute(due.clearLimit().limit(1))).length === 0) return false
+  return db.write(async (tx) => {
+    const rows = await tx.execute(due.forUpdate())
+    if (rows.length === 0) return false
+    const ids = rows.map(({ id }) => id)
+    await tx.execute(query.updateTable('events').set({ kept: null }).where('id', 'in', ids))
+    const deleted = rows.filter(({ action, undone_by }) => action === 'deleted' && undone_by === null)
+    for (const record of ['link', 'domain', 'space'] as const) {
+      const own = deleted.filter((row) => row.record === record).map((row) => Number(row.record_id))
+      if (own.length > 0) await removeClicks(tx, record, own)
+    }
+    return rows.length === expiredTogether
+  })
 }
 
-/** Deletes some of the oldest events, from before `until`, in Unix milliseconds. Returns whether there may be more. */
-export async function deleteOldEvents(db: Db, until: number): Promise<boolean> {
-  const before = new Date(until).toISOString()
-  const oldest = await db.execute(
-    query.selectFrom('events').select(['id', 'created_at']).orderBy('id').limit(purgedEvents),
+/** Makes the background delete the clicks of the records that do not exist. */
+async function removeClicks(tx: Db, record: 'link' | 'domain' | 'space', ids: readonly number[]): Promise<void> {
+  const present = (await tx.execute(query.selectFrom(`${record}s`).select('id').where('id', 'in', ids))).map(({ id }) =>
+    Number(id),
   )
-  const old = oldest.filter(({ created_at }) => created_at < before).map(({ id }) => id)
+  const gone = [...new Set(ids)].filter((id) => !present.includes(id))
+  if (gone.length === 0) return
+  const rows = gone.map((id) => ({ scope: clickLevels[record], id }))
+  await tx.execute(
+    query
+      .insertInto('click_removals')
+      .values(rows)
+      .onConflict((conflict) => conflict.doNothing()),
+  )
+}
+
+/** Deletes some of the oldest events, from before a time in Unix milliseconds. Returns whether there may be more. */
+export async function deleteOldEvents(db: Db, until: number): Promise<boolean> {
+  const oldest = query.selectFrom('events').select(['id', 'created_at']).orderBy('id').limit(expiredTogether)
+  const before = new Date(until).toISOString()
+  const old = (await db.execute(oldest)).filter(({ created_at }) => created_at < before).map(({ id }) => id)
   if (old.length > 0) await db.execute(query.deleteFrom('events').where('id', 'in', old))
-  return old.length === purgedEvents
+  return old.length === expiredTogether
 }

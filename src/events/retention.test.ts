@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { newStorage } from '../../test/engine.ts'
+import { keyActor, storeEvents } from '../../test/events.ts'
+import { createAccount } from '../accounts/store.ts'
+import type { Storage } from '../storage/port.ts'
+import { query } from '../storage/schema.ts'
+import type { NewEvent } from './event.ts'
+import { expireEvents } from './retention.ts'
+import { markUndone } from './store.ts'
+
+const dayMs = 86_400_000
+const never = () => false
+
+/** Opens a database whose events are from the start of 2026. */
+async function newHistory(t: TestContext) {
+  const storage = await newStorage((work) => t.after(work))
+  const actor = keyActor((await createAccount(storage, 'Acme')).id)
+  const start = Date.parse('2026-01-01')
+  t.mock.timers.enable({ apis: ['Date'], now: start })
+  const store = (...events: Partial<NewEvent>[]) => storeEvents(storage, actor, ...events)
+  const expire = (days: number, historyDays = 400) =>
+    expireEvents(storage, { historyDays, now: start + days * dayMs }, never)
+  return { storage, actor, store, expire, ageBy: (days: number) => t.mock.timers.tick(days * dayMs) }
+}
+
+/** Returns the record id of each event with what is kept for its undo, and the records whose clicks are due for deletion. */
+async function storedIn(storage: Storage) {
+  const events = await storage.execute(query.selectFrom('events').select(['record_id', 'kept']).orderBy('id'))
+  const removals = query.selectFrom('click_removals').select(['scope', 'id']).orderBy('scope').orderBy('id')
+  return {
+    events: events.map(({ record_id, kept }) => [Number(record_id), kept] as const),
+    removals: (await storage.execute(removals)).map(({ scope, id }) => [Number(scope), Number(id)]),
+  }
+}
+
+const deleted = { action: 'deleted', kept: { row: 1 } } as const
+const kept = '{"row":1}'
+
+test('stores what an undo needs for 30 days, and then deletes the clicks of deleted records', async (t) => {
+  const { storage, store, expire } = await newHistory(t)
+  await store({ ...deleted, id: 1 }, { ...deleted, id: 2, record: 'domain' }, { ...deleted, id: 3, record: 'space' })
+  await store({ ...deleted, id: 4, record: 'tag' }, { id: 5, kept: { row: 1 } }, { id: 6 })
+  await expire(30 - 1 / dayMs)
+  const before = [1, 2, 3, 4, 5].map((id) => [id, kept])
+  assert.deepEqual(await storedIn(storage), { events: [...before, [6, null]], removals: [] })
+  await expire(30)
+  const removals = [
+    [0, 1],
+    [1, 2],
+    [2, 3],
+  ]
+  assert.deepEqual(await storedIn(storage), { events: [1, 2, 3, 4, 5, 6].map((id) => [id, null]), removals })
+})
+
+test('keeps the clicks of records that are there again', async (t) => {
+  const { storage, actor, store, expire } = await newHistory(t)
+  const space = { account_id: actor.account, name: 'Sales', name_folded: 'sales', color: 1, revision: 1 }
+  const times = { created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-01T00:00:00.000Z' }
+  await storage.execute(query.insertInto('spaces').values({ id: 8, ...space, ...times }))
+  await store({ ...deleted, id: 8, record: 'space' }, { ...deleted, id: 9, record: 'space' }, { ...deleted, id: 9 })
+  const [, { id } = { id: 0 }] = await storage.execute(query.selectFrom('events').select('id').orderBy('id'))
+  const undone = { id: Number(id), account: actor.account, record: 'space', recordId: 9 } as const
+  await storage.write((tx) => markUndone(tx, undone, actor.batchId))
+  await expire(31)
+  assert.deepEqual((await storedIn(storage)).removals, [[0, 9]])
+})
+
+test('deletes old events, and stores nothing for longer if that is less than 30 days', async (t) => {
+  const { storage, store, expire, ageBy } = await newHistory(t)
+  await store({ ...deleted, id: 1 })
+  ageBy(3)
+  await store({ id: 2, kept: { row: 1 } })
+  await expire(7, 7)
+  assert.deepEqual(await storedIn(storage), {
+    events: [
+      [1, null],
+      [2, kept],
+    ],
+    removals: [[0, 1]],
+  })
+  await expire(7.5, 7)
+  assert.deepEqual((await storedIn(storage)).events, [[2, kept]])
+  await expire(11, 7)
+  assert.deepEqual(await storedIn(storage), { events: [], removals: [[0, 1]] })
+})
+
+test('stores events forever without a limit, and deletes many in several transactions', async (t) => {
+  const { storage, store, expire } = await newHistory(t)
+  await store(...Array.from({ length: 450 }, (_, at) => ({ ...deleted, id: at + 1 })))
+  await expire(36_500, 0)
+  const { events, removals } = await storedIn(storage)
+  assert.deepEqual([events.length, events.every(([, kept]) => kept === null), removals.length], [450, true, 450])
+  await expireEvents(storage, { historyDays: 400, now: Date.now() + 401 * dayMs }, () => true)
+  assert.equal((await storedIn(storage)).events.length, 450)
+  await expire(401)
+  assert.equal((await storedIn(storage)).events.length, 0)
+})
