@@ -116,6 +116,7 @@ export const messages = {
   'required.any_scope': 'The key needs at least one scope.',
   'required.new_space': 'Choose a space or domain to move the links to.',
   'required.tag_change': 'Name tags to add or to remove.',
+  'required.limit_change': 'Enter a value, or check a box.',
   not_a_string: ['The {field} field must be a string.', '{label} must be text.'],
   not_single: ['The {field} field must be sent once, as a single value.', '{label} must have a single value.'],
   'not_single.list': [
@@ -167,6 +168,7 @@ export const messages = {
     'Scanners need a contrast of at least 4:1, and these colors have {ratio}:1. Choose a darker code color or a lighter background.',
   'not_allowed.dim': 'The background is too dark for scanners. Choose a lighter one.',
   'not_allowed.file': '{reason}',
+  'not_allowed.removed': 'Leave this empty, or don’t remove the value.',
   unknown_field: ['The {field} field is unknown. {wayOut}', unknownEntry],
   'unknown_field.unnamed': ['A field without a name is unknown. {wayOut}', unknownEntry],
   prohibited: [

@@ -35,7 +35,7 @@ export interface Notice {
   /** The record to name. */
   readonly id?: number | undefined
   /** The edit to undo, or the deleted record to restore. Without it, nothing was changed. */
-  readonly undo?: number | null | undefined
+  readonly undo?: number | string | null | undefined
 }
 
 /** A notice as in a cookie, with 0 for missing numbers. */
@@ -80,6 +80,9 @@ const changes = {
   'links-tagged': ({ count, failed }) =>
     `Tags of ${quantity(count, 'link')} changed.${failed === 0 ? '' : `${failures(failed, 'changed')} A link has up to ${maxTags} tags.`}`,
   'links-deleted': several('deleted'),
+  'link-changed': ({ nameOr }) => html`${nameOr('Link')} changed.`,
+  'links-changed': several('changed'),
+  'links-redirected': (facts) => `Destinations of ${several('changed')(facts)}`,
   'links-imported': ({ count, failed }) =>
     `${quantity(count, 'link')} created.${failed === 0 ? '' : ` ${quantity(failed, 'row')} skipped.`}`,
   'account-saved': () => 'Account saved.',
@@ -106,6 +109,7 @@ const changes = {
 /** Messages about requests that changed nothing. */
 const warnings = {
   'links-not-moved': () => 'No link was moved because all are on the domain already, or their aliases are taken there.',
+  'links-not-redirected': () => 'No destination was changed because none has the text any more.',
   'links-gone': () => 'Nothing was changed because the links no longer exist.',
   'domain-not-reached': ({ nameOr }) => html`Visitors don’t reach this server at ${nameOr('the domain')}.`,
   'key-created-before': () =>
@@ -182,10 +186,10 @@ const otherOffers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
 /** Shows the notice on the next page. If the change can be undone, the offer stays for a minute. */
 export function setNotice(exchange: Exchange, notice: Notice, isSecure: boolean): void {
   const { code, count = 0, failed = 0, id = 0, undo } = notice
-  const text = [code, count, failed, id, undo ?? 0].join('.')
+  const text = [code, count, failed, id, typeof undo === 'number' ? undo : 0].join('.')
   setCookie(exchange, noticeCookie, text, { isSecure, maxAge })
   // A change that changed nothing leaves the previous offer.
-  if (undo) setCookie(exchange, offerCookie, text, { isSecure, maxAge })
+  if (typeof undo === 'number') setCookie(exchange, offerCookie, text, { isSecure, maxAge })
   else if (code in undone || code in undoFailures) withdrawOffer(exchange, isSecure)
 }
 

@@ -1,13 +1,9 @@
 /** Actions on one link and on selected links, and undo. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { databaseUnavailable } from '../../src/errors.ts'
-import type { Storage } from '../../src/storage/port.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { type Form, newOwner, type Page, signedIn, type Visited } from '../dashboard.ts'
-import { withMethods } from '../failing-storage.ts'
-import { newPlace } from '../links-api.ts'
+import { type Form, newOwner, type Page, type Visited } from '../dashboard.ts'
 
 const app = await startApp()
 const { browser, ...place } = await newOwner(app)
@@ -124,33 +120,6 @@ describe('selected links', () => {
     ] as const) {
       assert.match((await after(await browser.post('/app/links/undo', form))).said.join(), words)
     }
-  })
-
-  test('are changed until an error; the notice counts them and can restore them', async () => {
-    let left = Number.POSITIVE_INFINITY
-    const failsAfter = (real: Storage): Storage => {
-      const write = async (...of: Parameters<Storage['write']>) => {
-        left -= 1
-        if (left < 0) throw databaseUnavailable(new Error('down'))
-        return real.write(...of)
-      }
-      return withMethods(real, { write: write as Storage['write'] })
-    }
-    const own = await startApp({ storage: failsAfter })
-    const ofOwn = await newPlace(own)
-    const browser = await signedIn(own, ofOwn.key)
-    const links = [await ofOwn.link(), await ofOwn.link(), await ofOwn.link()]
-    const form = { ...rows(...links), what: 'delete', confirmed: 'true' }
-    left = 0
-    assert.equal((await browser.post(selected, form)).status, 503)
-    left = 1
-    const answer = await browser.post(selected, form)
-    left = Number.POSITIVE_INFINITY
-    const page = await browser.after(answer)
-    assert.match(page.said.join(), /1 link deleted\. 2 others couldn’t be deleted\./)
-    const back = await browser.after(await browser.submit(page, '/app/links/undo'))
-    assert.match(back.said.join(), /1 link restored\./)
-    for (const { id } of links) assert.equal((await ofOwn.send('GET', `/links/${id}`)).status, 200)
   })
 
   test('must not be empty, and need an action', async () => {

@@ -20,6 +20,7 @@ import {
   selectField,
   textArea,
   textField,
+  zoneUnit,
 } from '../parts/fields.ts'
 import { exactTime, formatDay, quantity } from '../parts/format.ts'
 import { shortUrlParts, shortUrlText, truncateMiddle } from '../parts/links.ts'
@@ -265,9 +266,7 @@ function renderControl(control: Control, state: FormState, { spaces, tagNames }:
   if (kind === 'tags') return textField(state, { ...field, suggestions: tagNames, isList: true })
   if (kind === 'redirect') return selectField(state, { ...field, options: redirects })
   if (kind === 'password') return passwordFields(field, state, hasPassword)
-  // Scripts show the time in the time zone of the browser and name it.
-  if (kind === 'datetime-local')
-    return textField(state, { ...field, type: kind, unit: html`(<span data-zone>UTC</span>)` })
+  if (kind === 'datetime-local') return textField(state, { ...field, type: kind, unit: zoneUnit })
   if (kind !== 'space') return textField(state, { ...field, type: kind })
   const options = [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)]
   return selectField(state, { ...field, options })
@@ -313,7 +312,8 @@ function fieldsIn(form: Fields): Fields {
   return fields
 }
 
-function toUtc(text: string): string {
+/** Returns the time of a date control in RFC 3339; any other text unchanged. */
+export function toUtc(text: string): string {
   const [, minute, rest = ''] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d{1,3})?)?$/.exec(text) ?? []
   return minute === undefined ? text : `${minute}${rest || ':00'}Z`
 }

@@ -22,13 +22,38 @@ import { detourSentence, type LinkContext, linkFacts } from './link-facts.ts'
 
 const home = '/app/links'
 
-/** Settings that link pages, rows and the actions on selected links change. */
+/** Settings that link pages and the menus of lists change. */
 export const linkSettings = {
   enable: { label: 'Enable', icon: 'done', change: { disabled: 'false' }, past: 'enabled' },
   disable: { label: 'Disable', icon: 'off', change: { disabled: 'true' }, past: 'disabled' },
   archive: { label: 'Archive', icon: 'archive', change: { archived: 'true' }, past: 'archived' },
   unarchive: { label: 'Unarchive', icon: 'unarchive', change: { archived: 'false' }, past: 'unarchived' },
 } as const
+
+/** Settings that the menu for selected links changes. A question starts with `verb`, or `label` without it. */
+export const listSettings = {
+  ...linkSettings,
+  forward: {
+    label: 'Forward query strings',
+    verb: 'Forward query strings of',
+    icon: 'open',
+    change: { forward_query: 'true' },
+    past: 'changed',
+  },
+  unforward: {
+    label: 'Don’t forward query strings',
+    verb: 'Don’t forward query strings of',
+    icon: 'off',
+    change: { forward_query: 'false' },
+    past: 'changed',
+  },
+} as const
+
+export type Setting = keyof typeof listSettings
+
+export function isSetting(what: unknown): what is Setting {
+  return typeof what === 'string' && Object.hasOwn(listSettings, what)
+}
 
 export function addLinkPages(pages: Pages, services: Services): void {
   pages.get(`${home}/:id`, (request) => showLink(request, services))

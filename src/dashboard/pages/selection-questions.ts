@@ -1,37 +1,49 @@
 /** The pages that ask before an action on several links. */
-
+import type { Actor } from '../../access/actor.ts'
 import { recentDays } from '../../analytics/recent.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { validationFailed } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import { type BulkLink, findBulkLinks, type MoveConflict, type MovePlan, planMove } from '../../links/bulk.ts'
+import type { BatchChange } from '../../links/batch.ts'
+import {
+  type BulkLink,
+  findBulkLinks,
+  type MoveConflict,
+  type MovePlan,
+  planMove,
+  planReplacement,
+} from '../../links/bulk.ts'
 import { maxTags } from '../../links/link.ts'
+import { type Replacement, replacedParts } from '../../links/replacement.ts'
+import { linkLabels } from '../../links/schema.ts'
 import { unknownDomain, unknownSpace } from '../../links/store.ts'
 import { spaceRecords } from '../../spaces/store.ts'
-import type { Edit } from '../../storage/undo.ts'
 import type { Violation } from '../../violations.ts'
 import type { Notice } from '../notices.ts'
 import type { PageContent, Services } from '../pages.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
-import { FormState, textField } from '../parts/fields.ts'
+import { checkbox, FormState, selectField, textField, zoneUnit } from '../parts/fields.ts'
 import { formatCount, quantity } from '../parts/format.ts'
-import { shortUrlText, spaceLabel } from '../parts/links.ts'
+import { breakableUrl, shortUrlText, spaceLabel } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
-import { selectedRows } from '../parts/table.ts'
+import { selectedRows, table } from '../parts/table.ts'
 import { loadChoices, loadTagNames, noSpace } from '../record-forms.ts'
-import { describeEffect, linkSettings, undoNote } from './link.ts'
+import { describeEffect, listSettings, type Setting, undoNote } from './link.ts'
 
 /** What a user does with links, and the notices about it. */
 export interface LinkAction {
-  readonly what: keyof typeof linkSettings | 'move' | 'tag' | 'delete'
+  readonly what: Setting | 'move' | 'tag' | 'limit' | 'replace' | 'delete'
   /** Whether the action needs a confirmation even for checked links. */
   readonly asks: boolean
-  /** Changes a link as part of an edit. */
-  readonly apply: (id: number, edit: Edit) => Promise<'changed' | 'unchanged' | 'impossible'>
+  /** Returns what happens to some of the links. */
+  readonly change: (ids: readonly number[]) => BatchChange
   readonly single?: Notice['code']
   readonly several: Notice['code']
+  /** If no link changes. Without it, links that had the new values before count like the others. */
+  readonly none?: Notice['code']
   readonly to?: Destination
+  readonly replacement?: Replacement | undefined
   /** The action can't be confirmed with these. */
   readonly violations?: readonly Violation[]
 }
@@ -49,20 +61,31 @@ export interface Selection {
   readonly isMatching: boolean
   readonly next: string
   readonly fields: Fields
-  readonly account: number
+  readonly actor: Actor
   readonly services: Services
 }
 
 /** Links and conflicts that a page names. */
-const [namedLinks, namedConflicts] = [5, 10]
+const [namedLinks, namedConflicts, shownChanges] = [5, 10, 10]
 
 /** Returns the page that asks whether to apply the action. Returns null if none of the links exists. */
 export async function askAbout(selection: Selection, action: LinkAction): Promise<PageContent | null> {
-  const links = await findBulkLinks(selection.services.storage, selection.account, selection.ids)
+  const links = await findBulkLinks(selection.services.storage, selection.actor.account, selection.ids)
   if (links.length === 0) return null
-  if (action.what === 'delete') return askToDelete(selection, links)
-  if (action.what === 'tag') return askForTags(selection, links, action)
-  if (action.what !== 'move') return askToChange(selection, links, action.what)
+  switch (action.what) {
+    case 'delete':
+      return askToDelete(selection, links)
+    case 'tag':
+      return askForTags(selection, links, action)
+    case 'limit':
+      return askForLimits(selection, links, action)
+    case 'replace':
+      return askForReplacement(selection, links, action)
+    case 'move':
+      break
+    default:
+      return askToChange(selection, links, action.what)
+  }
   return action.to?.kind === 'domain'
     ? askToChangeDomain(selection, links, action.to.id)
     : askToChangeSpace(selection, links, action.to?.id ?? 0)
@@ -70,7 +93,7 @@ export async function askAbout(selection: Selection, action: LinkAction): Promis
 
 /** Returns the page that asks where to move links. Each space and domain is a button. */
 export async function askWhereTo(selection: Selection, currentDomain?: unknown): Promise<PageContent> {
-  const { spaces, domains } = await loadChoices(selection.services.storage, selection.account, {})
+  const { spaces, domains } = await loadChoices(selection.services.storage, selection.actor.account, {})
   const others = domains.filter(({ id }) => String(id) !== currentDomain)
   const to = (value: string, label: Part) => submitButton({ name: 'to', value, label, weight: 'plain' })
   const inSpace = [
@@ -111,7 +134,7 @@ async function askForTags(
   { violations }: LinkAction,
 ): Promise<PageContent> {
   const counts = quantity(links.length, 'link')
-  const suggestions = await loadTagNames(selection.services.storage, selection.account)
+  const suggestions = await loadTagNames(selection.services.storage, selection.actor.account)
   const isSent = selection.fields.confirmed === 'true'
   const state = new FormState(selection.fields, isSent ? violations : [])
   const field = (name: string, label: string, help: string, hasFocus = false) =>
@@ -128,19 +151,131 @@ async function askForTags(
   return { ...page, status: isSent ? 422 : 200 }
 }
 
+/** What dates and limits are called on the page. */
+export const limits = [
+  { name: 'active_period_start_at', remove: 'Remove the start', type: 'datetime-local' },
+  { name: 'active_period_end_at', remove: 'Remove the end', type: 'datetime-local' },
+  { name: 'clicks_limit', remove: 'Remove the click limit', type: 'number' },
+] as const
+
+/** Asks which dates and limits to set and to remove. */
+async function askForLimits(
+  selection: Selection,
+  links: readonly BulkLink[],
+  { violations }: LinkAction,
+): Promise<PageContent> {
+  const counts = quantity(links.length, 'link')
+  const isSent = selection.fields.confirmed === 'true'
+  const state = new FormState(selection.fields, isSent ? violations : [])
+  const controls = limits.map(({ name, remove, type }, at) => {
+    const unit = type === 'number' ? {} : { unit: zoneUnit }
+    const field = textField(state, { name, label: linkLabels[name], type, ...unit, hasFocus: !isSent && at === 0 })
+    return html`${field}${checkbox(state, { name: `remove_${name}`, label: remove })}`
+  })
+  const page = confirmation({
+    ...common(selection),
+    title: `Change dates and limits of ${counts}`,
+    consequences: [`What you leave empty stays as it is. ${undoNote}`],
+    controls: state.withErrors(html`${controls}`),
+    verb: `Change ${counts}`,
+    weight: 'primary',
+  })
+  return { ...page, status: isSent ? 422 : 200 }
+}
+
+const replacedLabels = { all: 'Everywhere', host: 'Only in the host name', query: 'Only in the query string' } as const
+
+/** Asks what to replace, and then shows what that would change. */
+async function askForReplacement(
+  selection: Selection,
+  links: readonly BulkLink[],
+  { replacement, violations }: LinkAction,
+): Promise<PageContent> {
+  if (replacement !== undefined) return askToReplace(selection, links, replacement)
+  const isSent = selection.fields.find !== undefined
+  const state = new FormState(selection.fields, isSent ? violations : [])
+  const find = {
+    name: 'find',
+    label: 'Find',
+    isRequired: true,
+    help: 'Such as old.example.com or utm_campaign=spring.',
+  }
+  const replace = { name: 'replace', label: 'Replace with', help: 'Leave this empty to remove the text.' }
+  const options = replacedParts.map((value) => ({ value, label: replacedLabels[value] }))
+  const controls = html`${textField(state, { ...find, isCode: true, hasFocus: !isSent })}${textField(state, { ...replace, isCode: true })}${selectField(state, { name: 'part', label: 'Where', options })}`
+  const { fields, ...others } = common(selection)
+  const { confirmed: _, ...unconfirmed } = fields
+  const page = confirmation({
+    ...others,
+    fields: unconfirmed,
+    title: `Replace text in the destinations of ${quantity(links.length, 'link')}`,
+    consequences: ['The next page shows the old and the new destinations. Capital letters matter.'],
+    controls: state.withErrors(controls),
+    verb: 'Preview',
+    weight: 'primary',
+  })
+  return { ...page, status: isSent ? 422 : 200 }
+}
+
+/** Shows the first old and new destinations, and asks whether to change all. */
+async function askToReplace(
+  selection: Selection,
+  links: readonly BulkLink[],
+  replacement: Replacement,
+): Promise<PageContent> {
+  const { rules } = selection.services.actions.links
+  const { changes, conflicts, unchanged } = await planReplacement(links, replacement, rules)
+  const others = [
+    ...(unchanged > 0
+      ? [`${quantity(unchanged, 'link')} without this text stay${unchanged === 1 ? 's' : ''} unchanged.`]
+      : []),
+    ...(conflicts.length > 0 ? [`${quantity(conflicts.length, 'link')} can’t be changed:`] : []),
+  ]
+  const reasons = conflicts.map(
+    ({ link, refusal }) => html`${linkTo(link, selection)}: ${refusal.forForm(linkLabels.url)}`,
+  )
+  const remarks = html`${others.map((each) => html`<p>${each}</p>`)}${shortList(reasons)}`
+  if (changes.length === 0) return nothingTo('Nothing to replace', remarks, selection)
+  const shown = changes.slice(0, shownChanges)
+  const more = changes.length - shown.length
+  const preview = table({
+    caption: 'Old and new destinations',
+    columns: [
+      { label: 'Link', kind: 'lead', cell: ({ link }: (typeof changes)[number]) => linkTo(link, selection) },
+      {
+        label: 'Old destination',
+        width: 'rest',
+        cell: ({ link }) => html`<del><bdi>${breakableUrl(link.url)}</bdi></del>`,
+      },
+      { label: 'New destination', width: 'rest', cell: ({ url }) => html`<ins><bdi>${breakableUrl(url)}</bdi></ins>` },
+    ],
+    rows: shown,
+  })
+  const { fields, ...all } = common(selection)
+  const verb = `Change ${quantity(changes.length, 'destination')}`
+  return confirmation({
+    ...all,
+    fields: { ...fields, ...replacement },
+    title: `${verb}?`,
+    notes: html`${preview}${more > 0 ? html`<p>and ${formatCount(more)} more</p>` : null}${remarks}`,
+    consequences: ['Visitors will be redirected to the new destinations immediately.', undoNote],
+    verb,
+    weight: 'primary',
+  })
+}
+
 const effects = {
   enable: 'Visitors will be redirected immediately, unless a link is scheduled or has expired.',
   archive: 'Lists omit archived links. They keep working.',
   unarchive: 'Lists show these links again.',
+  forward: 'Query strings of visitors, such as ?utm_source=mail, will be added to the destinations.',
+  unforward: 'Destinations will no longer get the query strings of visitors.',
 }
 
-/** Asks before all matching links are enabled, disabled, archived or listed again. */
-async function askToChange(
-  selection: Selection,
-  links: readonly BulkLink[],
-  what: keyof typeof linkSettings,
-): Promise<PageContent> {
-  const verb = `${linkSettings[what].label} ${quantity(links.length, 'link')}`
+/** Asks before a setting of all matching links changes. */
+async function askToChange(selection: Selection, links: readonly BulkLink[], what: Setting): Promise<PageContent> {
+  const { label, verb: start = label }: { readonly label: string; readonly verb?: string } = listSettings[what]
+  const verb = `${start} ${quantity(links.length, 'link')}`
   const effect = what === 'disable' ? await effectOf(links, selection) : effects[what]
   return confirmation({
     ...common(selection),
@@ -157,8 +292,8 @@ async function askToChangeSpace(
   links: readonly BulkLink[],
   spaceId: number,
 ): Promise<PageContent> {
-  const { services, account } = selection
-  const space = spaceId === 0 ? undefined : await spaceRecords.find(services.storage, account, spaceId)
+  const { services, actor } = selection
+  const space = spaceId === 0 ? undefined : await spaceRecords.find(services.storage, actor.account, spaceId)
   if (spaceId !== 0 && space === undefined) throw validationFailed([unknownSpace(spaceId)])
   const verb = `Move ${quantity(links.length, 'link')}`
   return confirmation({
@@ -176,20 +311,15 @@ async function askToChangeDomain(
   links: readonly BulkLink[],
   domainId: number,
 ): Promise<PageContent> {
-  const { services, account } = selection
-  const found = await domainRecords.find(services.storage, account, domainId)
+  const { services, actor } = selection
+  const found = await domainRecords.find(services.storage, actor.account, domainId)
   if (found === undefined) throw validationFailed([unknownDomain(domainId)])
   const { name_unicode: name } = found.record
-  const plan = await planMove(services.storage, account, links, found.record, services.shortUrl)
+  const plan = await planMove(services.storage, actor.account, links, found.record, services.shortUrl)
   const remarks = remarksOn(plan, links.length, name).map((each) => html`<p>${each}</p>`)
-  const notes = html`${remarks}${conflictList(plan.conflicts, selection)}`
+  const notes = html`${remarks}${shortList(plan.conflicts.map(({ link }) => linkTo(link, selection)))}`
   if (plan.moving.length === 0) {
-    const action = linkButton({ label: 'Back to the list', href: selection.next })
-    return {
-      title: `Nothing to move to ${name}`,
-      section: 'links',
-      body: html`<div class="stack">${notes}</div><div class="actions">${action}</div>`,
-    }
+    return nothingTo(`Nothing to move to ${name}`, notes, selection)
   }
   const counts = quantity(plan.moving.length, 'link')
   const effect = await effectOf(plan.moving, selection)
@@ -229,21 +359,30 @@ function remarksOn({ conflicts, there }: MovePlan, all: number, domain: string):
   ]
 }
 
-function conflictList(conflicts: readonly MoveConflict[], selection: Selection): Html | null {
-  if (conflicts.length === 0) return null
-  const named = conflicts.slice(0, namedConflicts)
-  const items: Part[] = named.map(({ link }) => html`<a href="/app/links/${link.id}">${nameOf(link, selection)}</a>`)
-  if (conflicts.length > named.length) items.push(`and ${formatCount(conflicts.length - named.length)} more`)
-  return html`<ul class="things">${items.map((each) => html`<li>${each}</li>`)}</ul>`
+function nothingTo(title: string, notes: Html, { next }: Selection): PageContent {
+  const action = linkButton({ label: 'Back to the list', href: next })
+  return { title, section: 'links', body: html`<div class="stack">${notes}</div><div class="actions">${action}</div>` }
+}
+
+/** Renders the first of several things. */
+function shortList(things: readonly Part[]): Html | null {
+  if (things.length === 0) return null
+  const more = things.length - namedConflicts
+  const shown = [...things.slice(0, namedConflicts), ...(more > 0 ? [`and ${formatCount(more)} more`] : [])]
+  return html`<ul class="things">${shown.map((each) => html`<li>${each}</li>`)}</ul>`
+}
+
+function linkTo(link: BulkLink, selection: Selection): Html {
+  return html`<a href="/app/links/${link.id}">${nameOf(link, selection)}</a>`
 }
 
 function nameOf({ alias, domain_name }: BulkLink, { services }: Selection): Html {
   return html`<bdi>${shortUrlText(services.shortUrl(domain_name, alias))}</bdi>`
 }
 
-function effectOf(links: readonly BulkLink[], { services, account }: Selection): Promise<Part> {
+function effectOf(links: readonly BulkLink[], { services, actor }: Selection): Promise<Part> {
   const domains = new Set(links.map(({ domain_id }) => domain_id))
-  return describeEffect(services, account, [...domains])
+  return describeEffect(services, actor.account, [...domains])
 }
 
 /** Returns what all confirmations have in common. The form repeats the selection, not the ids of all matching links. */

@@ -1,16 +1,14 @@
-/** Actions on the selected links of the list, or on all links that match it, and the undo of edits of links. */
+/** Actions on the selected links of the list, or on all links that match it. */
 import { Failure, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
-import { icon } from '../../frame/icons.ts'
+import { type IconName, icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
-import { findBulkLinks, matchingLinks, maxBulkLinks, planMove } from '../../links/bulk.ts'
-import { tagChangeForm } from '../../links/bulk-schema.ts'
-import { linksDeletedBy } from '../../links/deleted-links.ts'
-import { linksChangedBy } from '../../links/link-edits.ts'
-import { findLinkDomain, unknownDomain } from '../../links/store.ts'
-import { type Edit, newEdit } from '../../storage/undo.ts'
-import { Refusal } from '../../violations.ts'
+import type { BatchChange, BatchResponse } from '../../links/batch.ts'
+import { matchingLinks, maxBulkLinks } from '../../links/bulk.ts'
+import { setForm, tagChangeForm } from '../../links/bulk-schema.ts'
+import { type Replacement, replacementForm } from '../../links/replacement.ts'
+import { Refusal, type Violation } from '../../violations.ts'
 import { maxLines } from '../charts/line-chart.ts'
 import { type ListState, linkListState } from '../lists.ts'
 import type { Notice } from '../notices.ts'
@@ -19,14 +17,22 @@ import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { formatCount } from '../parts/format.ts'
 import { emptyState } from '../parts/messages.ts'
 import { attempt, noSpace } from '../record-forms.ts'
-import { linkListReturnPath, undoReturnPath } from '../return-path.ts'
+import { linkListReturnPath } from '../return-path.ts'
 import { compareSelected } from './compare.ts'
-import { linkSettings } from './link.ts'
-import { askAbout, askWhereTo, type Destination, type LinkAction, type Selection } from './selection-questions.ts'
+import { isSetting, listSettings } from './link.ts'
+import { toUtc } from './link-form.ts'
+import {
+  askAbout,
+  askWhereTo,
+  type Destination,
+  type LinkAction,
+  limits,
+  type Selection,
+} from './selection-questions.ts'
 
 const home = '/app/links'
-/** Links that are changed at the same time, because pending transactions share a commit. */
-const concurrency = 16
+/** Links in one transaction, so that other writes get their turn after about 50 ms. */
+const partSize = 500
 
 export function addSelectionPages(pages: Pages, services: Services): void {
   // Changing the color scheme on the confirmation page returns to this path.
@@ -34,42 +40,39 @@ export function addSelectionPages(pages: Pages, services: Services): void {
 
   pages.get(`${home}/move`, (request) => movePage(request, services))
 
-  pages.post(`${home}/undo`, async ({ account, fields }) => {
-    const notice = await services.semaphores.selections.run(() => undo(fields, account, services), String(account))
-    return new Redirect(undoReturnPath(fields.next), notice)
-  })
-
-  pages.post(`${home}/selected`, async (request) => {
-    const { account, fields } = request
+  pages.post(`${home}/selected`, async ({ account, actor, fields }) => {
     const list = linkListReturnPath(fields.next)
     const ids = await selectedIn(fields, list, account, services)
     if (ids === null) return tooManyPage(list)
     if (ids.length === 0) return new Redirect(list)
     if (fields.what === 'compare') return compareSelected(ids, list)
-    const selection = { ids, isMatching: fields.matching !== undefined, next: list, fields, account, services }
+    const selection = { ids, isMatching: fields.matching !== undefined, next: list, fields, actor, services }
     return fields.what === 'move' && fields.to === undefined ? askWhereTo(selection) : act(selection)
   })
 }
 
 /** Applies the action of the form, or asks about it first. */
 async function act(selection: Selection): Promise<PageContent | Redirect> {
-  const { isMatching, fields, next, account } = selection
-  const action = actionFrom(selection)
+  const { isMatching, fields, next, actor, services } = selection
+  const action = await actionFrom(selection)
   const isValid = (action.violations ?? []).length === 0
   const isConfirmed = fields.confirmed === 'true' ? isValid : !(action.asks || isMatching)
   if (!isConfirmed) return (await askAbout(selection, action)) ?? new Redirect(next)
-  const notice = await selection.services.semaphores.selections.run(
-    () => applyToAll(selection, action),
-    String(account),
-  )
-  return new Redirect(next, notice)
+  const apply = () => applyToAll({ ...selection, runBatch: services.runBatch }, action)
+  return new Redirect(next, await services.semaphores.selections.run(apply, String(actor.account)))
+}
+
+const moreActions: Readonly<Record<string, { readonly label: string; readonly icon: IconName }>> = {
+  ...listSettings,
+  limit: { label: 'Dates and limits…', icon: 'clock' },
+  replace: { label: 'Replace in destinations…', icon: 'edit' },
 }
 
 /** Renders the controls for the selected links. More actions can be added here and in `actionFrom`. */
 export function selectedActions(list: ListState): Html {
   const what = (value: string, label: string, weight: 'plain' | 'danger' = 'plain') =>
     submitButton({ name: 'what', value, label, weight })
-  const more = Object.entries(linkSettings).map(
+  const more = Object.entries(moreActions).map(
     ([value, { label, icon: name }]) =>
       html`<li><button name="what" value="${value}">${icon(name)}${label}</button></li>`,
   )
@@ -88,13 +91,13 @@ export function matchingBox(total: number, shown: number, isExact: boolean): Htm
 }
 
 /** Asks where to move all links that match the query, such as all links on a domain. */
-async function movePage({ account, query }: PageRequest, services: Services): Promise<PageContent> {
+async function movePage({ account, actor, query }: PageRequest, services: Services): Promise<PageContent> {
   const list = linkListState(home, query)
   const ids = await matchingLinks(services.storage, account, list.request)
   if (ids === null) return tooManyPage(list.currentHref)
   if (ids.length === 0) return noLinksPage
   const fields = { what: 'move' }
-  return askWhereTo({ ids, isMatching: true, next: list.currentHref, fields, account, services }, query.domain_id)
+  return askWhereTo({ ids, isMatching: true, next: list.currentHref, fields, actor, services }, query.domain_id)
 }
 
 const noLinksPage: PageContent = {
@@ -131,72 +134,86 @@ async function selectedIn(
   return matchingLinks(storage, account, linkListState(home, query).request)
 }
 
-function actionFrom(selection: Selection): LinkAction {
-  const { fields, account, services } = selection
-  const { links } = services.actions
-  const { what } = fields
+/** Returns the action of the form, with the violations in its values. Throws `validation_failed` if its space is gone. */
+async function actionFrom(selection: Selection): Promise<LinkAction> {
+  const { what } = selection.fields
+  if (isSetting(what)) {
+    const { change, past } = listSettings[what]
+    const action = { what, asks: false, single: `link-${past}`, several: `links-${past}` } as const
+    return { ...action, change: await settingOf(change, selection) }
+  }
   switch (what) {
-    case 'enable':
-    case 'disable':
-    case 'archive':
-    case 'unarchive': {
-      const { change, past } = linkSettings[what]
-      const apply = changeOf(change, selection)
-      return { what, asks: false, apply, single: `link-${past}`, several: `links-${past}` }
-    }
     case 'tag':
-      return changeTags(selection)
+      return changeTags(selection.fields)
+    case 'limit':
+      return changeLimits(selection)
+    case 'replace':
+      return replaceText(selection.fields)
     case 'move':
-      return moveTo(destinationFrom(fields.to), selection)
+      return moveTo(destinationFrom(selection.fields.to), selection)
     case 'delete': {
-      const apply = async (id: number, edit: Edit) => {
-        await links.removeWithUndo(account, id, edit)
-        return 'changed' as const
-      }
-      return { what, asks: true, apply, single: 'link-deleted', several: 'links-deleted' }
+      const change: LinkAction['change'] = (ids) => ({ kind: 'delete', ids })
+      return { what, asks: true, change, single: 'link-deleted', several: 'links-deleted' }
     }
     default:
       throw new Failure('malformed_body', 'The form doesn’t say what to do. Open the list of links and try again.')
   }
 }
 
-function changeOf(fields: Fields, { account, services }: Selection): LinkAction['apply'] {
-  return async (id, edit) => resultOf(await services.actions.links.changeWithUndo(account, id, fields, null, edit))
+function update(change: Partial<Extract<BatchChange, { kind: 'update' }>>): LinkAction['change'] {
+  return (ids) => ({ kind: 'update', values: {}, unknownTags: 'create', ...change, ids })
 }
 
-/** Returns the action that adds and removes tags, with the violations in their names. */
-function changeTags({ fields: { add_tags, remove_tags }, account, services }: Selection): LinkAction {
-  const { links } = services.actions
+/** Returns the change of all links to the values of these fields. Throws `validation_failed`. */
+async function settingOf(fields: Fields, { actor, services }: Selection): Promise<LinkAction['change']> {
+  return update({ values: await services.actions.links.prepareChange(actor.account, setForm.read(fields)) })
+}
+
+function changeTags({ add_tags, remove_tags }: Fields): LinkAction {
   const { values, violations } = tagChangeForm.read({ add_tags, remove_tags })
   const { add_tags: add = [], remove_tags: remove = [] } = values
-  const apply = async (id: number, edit: Edit) => {
-    const changed = await attempt(() => links.changeWithUndo(account, id, {}, null, edit, { add, remove }))
-    return changed instanceof Failure ? 'impossible' : resultOf(changed)
-  }
   const isEmpty = violations.length === 0 && add.length + remove.length === 0
   return {
-    ...{ what: 'tag', asks: true, apply, several: 'links-tagged' },
+    ...{ what: 'tag', asks: true, change: update({ tags: { add, remove } }), several: 'links-tagged' },
     violations: isEmpty ? [new Refusal('required.tag_change').at('add_tags')] : violations,
   }
 }
 
-function moveTo(to: Destination, selection: Selection): LinkAction {
-  const { kind, id: targetId } = to
-  if (kind === 'space') {
-    const several = targetId === 0 ? 'links-without-space' : 'links-moved'
-    const apply = changeOf({ space_id: targetId === 0 ? '' : String(targetId) }, selection)
-    return { what: 'move', asks: false, apply, several, to }
+/** Returns the action that sets and removes dates and the click limit. Empty fields leave the links as they are. */
+async function changeLimits(selection: Selection): Promise<LinkAction> {
+  const { fields } = selection
+  const sent: Record<string, unknown> = {}
+  const violations: Violation[] = []
+  for (const { name } of limits) {
+    const value = fields[name] ?? ''
+    const isRemoved = fields[`remove_${name}`] === 'true'
+    if (isRemoved && value !== '') violations.push(new Refusal('not_allowed.removed').at(name))
+    else if (isRemoved || value !== '') sent[name] = typeof value === 'string' ? toUtc(value) : value
   }
-  const { account, services } = selection
-  const apply = async (id: number, edit: Edit) => {
-    const moved = await attempt(() => services.actions.links.moveToDomainWithUndo(account, id, targetId, edit))
-    return moved instanceof Failure ? 'impossible' : resultOf(moved)
-  }
-  return { what: 'move', asks: true, apply, several: 'links-on-domain', to }
+  const isEmpty = violations.length === 0 && Object.keys(sent).length === 0
+  if (isEmpty) violations.push(new Refusal('required.limit_change').at(limits[0].name))
+  const change = await attempt(() => settingOf(sent, selection))
+  const action = { what: 'limit', asks: true, single: 'link-changed', several: 'links-changed' } as const
+  return change instanceof Failure
+    ? { ...action, change: update({}), violations: [...violations, ...(change.facts.violations ?? [])] }
+    : { ...action, change, violations }
 }
 
-function resultOf({ edit }: { readonly edit: number | null }) {
-  return edit === null ? 'unchanged' : 'changed'
+function replaceText({ find, replace, part }: Fields): LinkAction {
+  const { values, violations } = replacementForm.read({ find, replace, part })
+  const replacement = violations.length > 0 ? undefined : (values as Replacement)
+  const codes = { several: 'links-redirected', none: 'links-not-redirected' } as const
+  return { what: 'replace', asks: true, change: update({ replacement }), ...codes, replacement, violations }
+}
+
+async function moveTo(to: Destination, selection: Selection): Promise<LinkAction> {
+  const { kind, id } = to
+  if (kind === 'domain') {
+    const codes = { several: 'links-on-domain', none: 'links-not-moved' } as const
+    return { what: 'move', asks: true, change: update({ values: { domain_id: id } }), ...codes, to }
+  }
+  const change = await settingOf({ space_id: id === 0 ? '' : String(id) }, selection)
+  return { what: 'move', asks: false, change, several: id === 0 ? 'links-without-space' : 'links-moved', to }
 }
 
 /** Returns where to move links. Throws `validation_failed`. */
@@ -208,100 +225,29 @@ function destinationFrom(text: unknown): Destination {
   throw validationFailed([new Refusal('required.new_space').at('space_id')])
 }
 
-async function applyToAll(selection: Selection, action: LinkAction): Promise<Notice> {
-  const edit = newEdit()
-  const { ids } = selection
-  const possible = action.to?.kind === 'domain' ? await movableTo(action.to.id, selection) : ids
-  let isChanged = false
-  const { done, failed } = await forEach(possible, async (id) => {
-    const result = await action.apply(id, edit)
-    if (result === 'changed') isChanged = true
-    return result !== 'impossible'
-  })
-  const { what, single, several, to } = action
-  const [count, stuck] = [done.length, failed + ids.length - possible.length]
-  if (count === 0) return { code: to?.kind === 'domain' ? 'links-not-moved' : 'links-gone' }
-  const undo = isChanged ? edit.id : null
-  if (single !== undefined && count === 1 && stuck === 0) {
-    return { code: single, id: done[0], undo: what === 'delete' ? done[0] : undo }
-  }
-  return { code: several, id: to?.id, undo, count, failed: stuck }
-}
-
-/** Returns the ids of the links that can move to the account's domain. Throws `validation_failed` if the domain is gone. */
-async function movableTo(domainId: number, { ids, account, services }: Selection): Promise<readonly number[]> {
-  const { storage, shortUrl } = services
-  const domain = await findLinkDomain(storage, account, domainId)
-  if (domain === undefined) throw validationFailed([unknownDomain(domainId)])
-  const links = await findBulkLinks(storage, account, ids)
-  return (await planMove(storage, account, links, domain, shortUrl)).moving.map(({ id }) => id)
-}
-
-/** Undoes the edit of the form: each of its changes, unless that is no longer possible. */
-async function undo({ edit: text, what, count: named }: Fields, account: number, services: Services): Promise<Notice> {
-  const now = Date.now()
-  const edit = positiveInteger(String(text)) ?? 0
-  const { storage } = services
-  const { links } = services.actions
-  if (what === 'restore') {
-    const ids = await linksDeletedBy(storage, account, edit, now)
-    const restore = (id: number) => attempt(() => links.restore(account, id, now))
-    const { done, failed } = await forEach(ids, async (id) => isDone(await restore(id)))
-    if (done.length > 0) return { code: 'links-restored', count: done.length, failed }
-    return { code: 'links-not-restored', count: ids.length || (positiveInteger(String(named)) ?? 1) }
-  }
-  const ids = await linksChangedBy(storage, account, edit, now)
-  const failures: Failure[] = []
-  const { done, failed } = await forEach(ids, async (id) => {
-    const link = await attempt(() => links.undoEdit(account, edit, id, now))
-    if (link instanceof Failure) failures.push(link)
-    return isDone(link)
-  })
-  if (done.length > 0) {
-    return { code: what === 'import' ? 'import-undone' : 'edits-undone', count: done.length, failed }
-  }
-  if (ids.length > 1) return { code: 'edits-not-undone', count: ids.length }
-  return { code: undoFailure(failures[0]) }
-}
-
-function isDone(result: object | undefined): boolean {
-  return result !== undefined && !(result instanceof Failure)
-}
-
-function undoFailure(failure: Failure | undefined): Notice['code'] {
-  if (failure?.code === 'precondition_failed') return 'edit-conflict'
-  if (failure?.code === 'alias_taken') return 'edit-alias-taken'
-  if (failure?.code !== 'validation_failed') return 'edit-too-late'
-  const isDomain = failure.facts.violations?.some(({ field }) => field === 'domain_id')
-  return isDomain ? 'edit-domain-deleted' : 'edit-space-deleted'
-}
-
 /**
- * Does work for each link, several at a time. `work` returns whether it was possible. Missing links count as failed. After
- * any other error, no more work begins, and the result still has the finished links, so that users can undo them. Throws
- * the error if no link is finished.
+ * Applies the action in parts, all of which belong to the actor's batch. After an error, no more parts begin, and the notice
+ * is about the finished ones. Throws the error if there are none.
  */
-async function forEach(
-  ids: readonly number[],
-  work: (id: number) => Promise<boolean>,
-): Promise<{ readonly done: readonly number[]; readonly failed: number }> {
-  const done: number[] = []
-  let error: Failure | undefined
-  const attemptOne = async (id: number) => {
-    try {
-      if (await work(id)) done.push(id)
-    } catch (thrown) {
-      if (!(thrown instanceof Failure)) throw thrown
-      if (thrown.code !== 'not_found') error ??= thrown
+export async function applyToAll(
+  { ids, actor, runBatch }: Pick<Selection, 'ids' | 'actor'> & Pick<Services, 'runBatch'>,
+  { change, single, several, none, to }: Omit<LinkAction, 'what' | 'asks'>,
+): Promise<Notice> {
+  const done: BatchResponse[] = []
+  try {
+    for (let at = 0; at < ids.length; at += partSize) {
+      const part = change(ids.slice(at, at + partSize))
+      done.push(await runBatch({ actor, change: part, isAtomic: false, claim: null, hasResults: false }))
     }
+  } catch (error) {
+    if (!(error instanceof Failure) || done.length === 0) throw error
   }
-  const left = ids.values()
-  const run = async () => {
-    for (const id of left) {
-      if (error === undefined) await attemptOne(id)
-    }
-  }
-  await Promise.all(Array.from({ length: concurrency }, run))
-  if (done.length === 0 && error !== undefined) throw error
-  return { done, failed: ids.length - done.length }
+  const applied = done.flatMap((part) => part.applied)
+  const changed = done.reduce((sum, part) => sum + part.changed, 0)
+  const count = none === undefined ? applied.length : changed
+  const failed = ids.length - applied.length
+  if (count === 0) return { code: none ?? 'links-gone' }
+  const undo = changed > 0 ? actor.batchId : null
+  if (single !== undefined && count === 1 && failed === 0) return { code: single, id: applied[0]?.id, undo }
+  return { code: several, id: to?.id, undo, count, failed }
 }

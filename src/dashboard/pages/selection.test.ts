@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { commandActor } from '../../access/actor.ts'
+import { databaseUnavailable } from '../../errors.ts'
+import type { RunBatch } from '../../links/batch.ts'
+import { applyToAll } from './selection.ts'
+
+const actor = commandActor(1, 'Ana')
+const ids = Array.from({ length: 1_100 }, (_, n) => n + 1)
+const change = (some: readonly number[]) => ({ kind: 'delete', ids: some }) as const
+const response = { status: 200, location: '', etag: '', body: '', isReplayed: false }
+
+/** Returns a function that applies as many batches, all rows of each, and then fails. */
+function failsAfter(parts: number) {
+  const batches = new Set<string>()
+  const runBatch: RunBatch = async ({ actor: { batchId }, change }) => {
+    assert.ok(change.kind === 'delete')
+    if (parts-- === 0) throw databaseUnavailable(new Error('down'))
+    batches.add(batchId)
+    return { response, applied: change.ids.map((id) => ({ id, stored: null })), changed: change.ids.length }
+  }
+  return { runBatch, batches }
+}
+
+test('changes many links in parts of one batch, until an error; the notice counts the finished ones', async () => {
+  const apply = ({ runBatch }: { runBatch: RunBatch }) =>
+    applyToAll({ ids, actor, runBatch }, { change, several: 'links-deleted' })
+  const all = failsAfter(3)
+  const undo = actor.batchId
+  assert.deepEqual(await apply(all), { code: 'links-deleted', id: undefined, undo, count: 1_100, failed: 0 })
+  assert.deepEqual([...all.batches], [undo])
+  assert.deepEqual(await apply(failsAfter(2)), {
+    code: 'links-deleted',
+    id: undefined,
+    undo,
+    count: 1_000,
+    failed: 100,
+  })
+  await assert.rejects(apply(failsAfter(0)), { code: 'database_unavailable' })
+})
