@@ -48,6 +48,7 @@ export interface StartOptions
 
 export interface KeyOptions {
   readonly account?: number
+  readonly name?: string
   readonly scopes?: readonly Scope[]
   readonly expiresAt?: Date | null
 }
@@ -138,9 +139,9 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
   closers.push(() => agent.destroy())
 
   const account = (await createAccount(storage, 'Acme')).id
-  const issueKey = ({ account: owner = account, scopes = ['*'], expiresAt = null }: KeyOptions = {}) =>
+  const issueKey = ({ account: owner = account, name = 'test', scopes = ['*'], expiresAt = null }: KeyOptions = {}) =>
     createKey(storage, systemActor(owner), {
-      name: 'test',
+      name,
       scopes,
       lifetimeMs: expiresAt && expiresAt.getTime() - Date.now(),
     })

@@ -10,7 +10,7 @@ await runOnPostgres([
   'src/analytics/{click-store,clicks,maintenance,recent,transfer,transfer-days}.test.ts',
   'src/analytics/statistics/{statistics.test,time-zone.contract.test}.ts',
   'src/domains/transfer.test.ts',
-  'src/{idempotency,sessions}/store.test.ts',
+  'src/{accounts,idempotency,qr,sessions}/store.test.ts',
   'src/sessions/isolation.test.ts',
   'src/events/retention.test.ts',
   'src/keys/{keyring,store}.test.ts',

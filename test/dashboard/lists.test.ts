@@ -5,7 +5,6 @@ import { systemActor } from '../../src/access/actor.ts'
 import { scopes } from '../../src/access/scope.ts'
 import { today } from '../../src/accounts/calendar.ts'
 import { maxChoices } from '../../src/dashboard/record-forms.ts'
-import { createKey } from '../../src/keys/store.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { type Form, newOwner, type Page, signedIn } from '../dashboard.ts'
@@ -170,9 +169,7 @@ describe('keys', () => {
   test('are listed 25 on a page, newest first', async () => {
     const own = await startApp()
     const browser = await signedIn(own)
-    for (let at = 1; at <= 26; at++) {
-      await createKey(own.storage, systemActor(own.account), { name: `Key ${at}.`, scopes: ['*'], lifetimeMs: null })
-    }
+    for (let at = 1; at <= 26; at++) await own.createKey({ name: `Key ${at}.` })
     const shown = async (path: string) => (await browser.get(path)).text.match(/Key \d+\./g)
     const first = await shown('/app/keys')
     assert.deepEqual([first?.length, first?.[0], first?.at(-1)], [25, 'Key 26.', 'Key 2.'])
