@@ -130,7 +130,7 @@ async function insertDomains(
 ): Promise<number[]> {
   const ids: number[] = []
   await inGroups(storage, { first, count, progress }, async (tx, domain) => {
-    ids.push((await insertDomain(tx, account, hostNameOf(domain), urlsOf(domain))).record.id)
+    ids.push((await insertDomain(tx, systemActor(account), hostNameOf(domain), urlsOf(domain))).record.id)
   })
   return ids
 }
@@ -144,7 +144,7 @@ async function insertLinks(
   const names = new HostNames()
   await inGroups(storage, { first: 1, count: links, progress }, async (tx, link) => {
     const id = domainOf(link, domains)
-    await insertLink(tx, account, { id, name: names.of(id) }, linkOf(link), historyOf(link))
+    await insertLink(tx, systemActor(account), { id, name: names.of(id) }, linkOf(link), historyOf(link))
   })
 }
 

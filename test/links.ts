@@ -1,4 +1,5 @@
 /** Links, domains and spaces in the database, stored without the rules of the API. */
+import { systemActor } from '../src/access/actor.ts'
 import { sql } from 'kysely'
 import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain } from '../src/domains/store.ts'
@@ -31,7 +32,7 @@ export async function twoNodes(later: Later, engine?: StorageLocation['engine'])
 /** Stores a domain; returns its id. */
 export async function newDomain(db: Db, account: number, name: string): Promise<number> {
   const urls = { homepage_url: null, not_found_url: null }
-  return (await insertDomain(db, account, { name, nameUnicode: name }, urls)).record.id
+  return (await insertDomain(db, systemActor(account), { name, nameUnicode: name }, urls)).record.id
 }
 
 /** Stores a link; returns its id. */
@@ -98,7 +99,7 @@ export const clicksOf = ({ id }: { id: number }) =>
 
 /** Stores a space; returns its id. */
 export async function newSpace(db: Db, account: number, name: string): Promise<number> {
-  return (await insertSpace(db, account, { name, color: 1 })).record.id
+  return (await insertSpace(db, systemActor(account), { name, color: 1 })).record.id
 }
 
 /** Sets the space of a link; null for none. */

@@ -35,6 +35,7 @@ export type ClickRequest =
   | { readonly work: 'take'; readonly visit: Visit }
   | { readonly work: 'delete'; readonly actor: Actor; readonly link: number }
   | { readonly work: 'maintain'; readonly bounds: Bounds }
+  | { readonly work: 'erase' }
   | { readonly work: 'stop' }
 
 export type ClickNotice =
@@ -111,6 +112,11 @@ export class ClickWorker {
   /** Deletes a link's clicks. Returns false if the account has no such link. */
   deleteClicks(actor: Actor, link: number): Promise<boolean> {
     return this.#request({ work: 'delete', actor, link })
+  }
+
+  /** See `ClickMaintenance.erase`. */
+  async erase(): Promise<void> {
+    await this.#request({ work: 'erase' })
   }
 
   /** See `ClickMaintenance`. */

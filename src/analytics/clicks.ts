@@ -2,7 +2,6 @@ import type { Actor } from '../access/actor.ts'
 import { dayOf } from '../accounts/calendar.ts'
 import { Periodic } from '../lib/periodic.ts'
 import type { Meter, Storage } from '../storage/port.ts'
-import { deleteExpired } from '../storage/undo.ts'
 import type { Visit } from './capture/visit.ts'
 import { ClickQueue } from './click-queue.ts'
 import { ClickWorker, type ClickWorkerOptions } from './click-worker.ts'
@@ -64,6 +63,12 @@ export class Clicks {
     return this.#worker.deleteClicks(actor, link)
   }
 
+  /** Deletes the clicks of permanently deleted records, and overwrites deleted rows where the engine still stores them. */
+  async erase(): Promise<void> {
+    await this.#queue.flush()
+    await this.#worker.erase()
+  }
+
   /** See `ClickQueue.flush`. */
   flush(): Promise<void> {
     return this.#queue.flush()
@@ -96,7 +101,6 @@ export class Clicks {
       daysBefore: clicksRetention === 0 ? 0 : dayOf(now) - clicksRetention,
     }
     await runAll([
-      () => deleteExpired(this.#storage, 'deleted_links', now),
       // Here, because most servers without clicks never start the thread.
       () => skipDaysWithoutClicks(this.#storage, bounds),
       async () => {

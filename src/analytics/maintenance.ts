@@ -118,6 +118,13 @@ export class ClickMaintenance {
     return true
   }
 
+  /** Deletes the clicks of records that nothing can restore, and overwrites deleted rows. */
+  async erase(): Promise<void> {
+    await this.deleteRemoved()
+    // If this fails, the rows are deleted nevertheless.
+    await this.#database.scrub('click_days').catch(() => undefined)
+  }
+
   /** Moves clicks to the domain and the space of their links. See `runAll`. */
   async moveClicks(): Promise<void> {
     const next = query.selectFrom('click_moves').select('link_id').orderBy('link_id').limit(recordBatchSize)

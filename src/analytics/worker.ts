@@ -41,6 +41,9 @@ async function handle(request: ClickRequest): Promise<boolean> {
       return store.take(clicksOf([request.visit])[0] as Click, sendToSink)
     case 'delete':
       return maintenance.deleteClicks(request.actor, request.link)
+    case 'erase':
+      await maintenance.erase()
+      return true
     case 'maintain':
       await maintenance.run(request.bounds)
       return true

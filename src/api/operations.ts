@@ -1,10 +1,10 @@
 import type { Actor } from '../access/actor.ts'
 import type { NeededScope } from '../access/scope.ts'
 import { type ApiErrorCode, Failure, found, preconditionFailed } from '../errors.ts'
-import type { Form } from '../forms/form.ts'
+import { type Form, form, optional } from '../forms/form.ts'
 import { type TSchema, Type } from '../forms/json-schema.ts'
 import type { ListQuery } from '../forms/list-query.ts'
-import { positiveInteger } from '../forms/rules.ts'
+import { boolean, positiveInteger } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { KeyIdentity } from '../keys/keyring.ts'
 import { type ResourceName, resources } from '../resources.ts'
@@ -84,6 +84,19 @@ export function idOf({ params: { id = '' } }: WithParams, what: string): number 
     throw new Failure('not_found', `The path has no id: leave out the slash at its end, or name a ${what}.`)
   return found(positiveInteger(id), what)
 }
+
+/** The query of every deletion. */
+export const deletionQuery = form({
+  permanently: optional(
+    boolean(
+      Type.Boolean({
+        description:
+          'If true, the record can’t be restored, its clicks are deleted immediately, and its events lose their `changes`.',
+      }),
+    ),
+    false,
+  ),
+})
 
 type BodyParts = Pick<Body, 'form' | 'example'>
 
@@ -263,13 +276,20 @@ function writesOf(plural: ResourceName, described: Described): Omit<Operations, 
       ...named('delete'),
       method: 'DELETE',
       description: join(
-        `Deletes the ${singular} permanently. Its id is never reused. A body is ignored.`,
+        `Deletes the ${singular}. For 30 days, undoing its event restores it with its id and clicks. The id is never reused. A body is ignored.`,
         deletion?.description,
       ),
-      ...(deletion && { query: deletion.query, refused: deletion.refused }),
+      query: deletion?.query ?? deletionQuery,
+      refused: deletion?.refused ?? { permanently: 'later' },
       scope,
       success: { status: 204, description: `The ${singular} is deleted.` },
-      failures: ['not_found', 'precondition_failed', 'reference_conflict', ...(deletion?.failures ?? [])],
+      failures: [
+        'not_found',
+        'precondition_failed',
+        'reference_conflict',
+        'validation_failed',
+        ...(deletion?.failures ?? []),
+      ],
     },
   }
 }

@@ -4,7 +4,7 @@ import type { Clicks } from '../analytics/clicks.ts'
 import { statsRoutes } from '../analytics/statistics/routes.ts'
 import { deleteLinkClicks, showStats } from '../analytics/statistics/schema.ts'
 import { documents } from '../api/docs.ts'
-import { eventRoutes, listEvents, showEvent } from '../api/events.ts'
+import { eventRoutes, listEvents, showEvent, undoEventOf, undoEvents, undoRoutes } from '../api/events.ts'
 import { apiFallback, apiResponses, Cors } from '../api/fallback.ts'
 import type { Operation } from '../api/operations.ts'
 import { ownKeyRoute, showOwnKey } from '../api/own-key.ts'
@@ -14,9 +14,7 @@ import { Removals } from '../api/removals.ts'
 import { apiRoutes, publicAddress, resourceRoutes } from '../api/routes.ts'
 import type { Config } from '../config/config.ts'
 import { addDashboard } from '../dashboard/dashboard.ts'
-import { domainActions } from '../domains/actions.ts'
 import { domainOperations } from '../domains/schema.ts'
-import { domainRemoval } from '../domains/store.ts'
 import { expireEvents } from '../events/retention.ts'
 import { Listener } from '../http/listener.ts'
 import type { Overload } from '../http/overload.ts'
@@ -26,7 +24,6 @@ import { type RequestCounts, RequestLog } from '../http/request-log.ts'
 import { Router } from '../http/router.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
 import { Keyring } from '../keys/keyring.ts'
-import type { LinkRules } from '../links/actions.ts'
 import { BatchWorker } from '../links/batch-worker.ts'
 import { bulkRoutes } from '../links/bulk-requests.ts'
 import { bulkOperations } from '../links/bulk-schema.ts'
@@ -34,19 +31,14 @@ import { exportLinks, linkExportRoute } from '../links/export.ts'
 import { linkQrRoute, showLinkQr } from '../links/qr.ts'
 import { linkHandlers } from '../links/routes.ts'
 import { linkOperations } from '../links/schema.ts'
-import { UndoableLinkActions } from '../links/undoable-actions.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { healthRoute } from '../ops/listener.ts'
 import type { Directory } from '../redirect/directory.ts'
-import { spaceActions } from '../spaces/actions.ts'
 import { spaceOperations } from '../spaces/schema.ts'
-import { spaceRemoval } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
-import { finishRemovals } from '../storage/removal.ts'
-import { deleteExpired } from '../storage/undo.ts'
-import { tagActions, tagMergeRoute } from '../tags/actions.ts'
+import { tagMergeRoute } from '../tags/actions.ts'
 import { mergeTag, tagOperations } from '../tags/schema.ts'
-import { tagRemoval } from '../tags/store.ts'
+import { buildActions, finishAllRemovals } from './actions.ts'
 import type { Semaphores } from './semaphores.ts'
 
 /** The configuration without what only the process needs. */
@@ -70,6 +62,13 @@ export interface Shared {
   readonly semaphores: Semaphores
 }
 
+const undoEvent = undoEventOf({
+  link: linkOperations.show.success,
+  domain: domainOperations.show.success,
+  space: spaceOperations.show.success,
+  tag: tagOperations.show.success,
+})
+
 /** Every operation of the API, in the order of the documents. */
 export const operations: readonly Operation[] = [
   ...Object.values(domainOperations),
@@ -84,6 +83,8 @@ export const operations: readonly Operation[] = [
   deleteLinkClicks,
   listEvents,
   showEvent,
+  undoEvent,
+  undoEvents,
   showOwnKey,
 ]
 
@@ -100,7 +101,11 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const removals = buildRemovals(options)
   const cors = new Cors(options.corsOrigins)
   const shortUrl = shortUrls(options.shortUrl)
-  const actions = buildActions(storage, removals, { shortUrl, urlSchemes: options.urlSchemes }, shared)
+  const { actions, reversals } = buildActions(storage, {
+    ...{ shortUrl, urlSchemes: options.urlSchemes, hashes: semaphores.hashes },
+    ...effectsOn(shared),
+    run: (work) => removals.run(work),
+  })
   const batches = new BatchWorker({
     location: storage.location,
     shortUrl: options.shortUrl,
@@ -116,18 +121,37 @@ export function buildApi(options: AppOptions, shared: Shared) {
   problemPages(router)
   documents(router, operations, dashboardUrl)
   const deleteClicks = clickDeletion(shared)
-  const pageParts = { clicksRetention: options.clicksRetention, deleteClicks, runBatch: batches.run.bind(batches) }
-  addDashboard({ router, storage, keyring, dashboardUrl, rateLimits, shortUrl, actions, semaphores, ...pageParts })
+  const pageParts = {
+    clicksRetention: options.clicksRetention,
+    deleteClicks,
+    flushClicks: () => shared.clicks.flush(),
+    runBatch: batches.run.bind(batches),
+  }
+  addDashboard({
+    router,
+    storage,
+    keyring,
+    dashboardUrl,
+    rateLimits,
+    shortUrl,
+    actions,
+    semaphores,
+    reversals,
+    ...pageParts,
+  })
   resourceRoutes(api, idempotentRequests, actions.domains)
   resourceRoutes(api, idempotentRequests, actions.spaces)
   resourceRoutes(api, idempotentRequests, actions.tags)
   tagMergeRoute(api, actions.tags)
-  resourceRoutes(api, idempotentRequests, linkHandlers(storage, actions.links, shortUrl))
+  const links = linkHandlers(storage, actions.links, shortUrl)
+  resourceRoutes(api, idempotentRequests, links)
   bulkRoutes({ api, storage, idempotentRequests, actions: actions.links, batches })
   linkExportRoute(api, storage, shortUrl, semaphores.downloads)
   linkQrRoute(api, storage, shortUrl)
   statsRoutes(api, storage, deleteClicks)
   eventRoutes(api, storage, shortUrl)
+  const { domains: domain, spaces: space, tags: tag } = actions
+  undoRoutes({ api, storage, reversals, undoEvent, records: { link: links, domain, space, tag } })
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
   const listener = buildListener(options, shared, router, apiResponses(rateLimits, cors))
@@ -135,7 +159,14 @@ export function buildApi(options: AppOptions, shared: Shared) {
     rateLimits.start()
     removals.start()
   }
-  return { listener, router, actions, begin, services: [removals, batches, rateLimits, keyring, idempotentRequests] }
+  return {
+    listener,
+    router,
+    actions,
+    reversals,
+    begin,
+    services: [removals, batches, rateLimits, keyring, idempotentRequests],
+  }
 }
 
 function buildListener(
@@ -154,27 +185,16 @@ function buildListener(
   })
 }
 
-/** Builds the actions of the API and the dashboard. This process redirects by the new values immediately. */
-function buildActions(
-  storage: Storage,
-  removals: Removals,
-  rules: LinkRules,
-  { directory, clicks, semaphores }: Shared,
-) {
-  const onLinkChange = (id: number, domain: number, alias: string) => {
-    directory.linkChanged(id, domain, alias)
-    clicks.linkChanged()
-  }
+/** Returns what changes of records mean for this process, which redirects by the new values immediately. */
+function effectsOn({ directory, clicks }: Shared) {
   return {
-    domains: domainActions(storage, { removals, onChange: () => directory.domainsChanged() }),
-    spaces: spaceActions(storage, removals),
-    tags: tagActions(storage, removals),
-    links: new UndoableLinkActions(storage, {
-      ...rules,
-      hashes: semaphores.hashes,
-      onChange: onLinkChange,
-      flush: () => clicks.flush(),
-    }),
+    onChange: (id: number, domain: number, alias: string) => {
+      directory.linkChanged(id, domain, alias)
+      clicks.linkChanged()
+    },
+    onDomainChange: () => directory.domainsChanged(),
+    flush: () => clicks.flush(),
+    erase: () => clicks.erase(),
   }
 }
 
@@ -187,15 +207,12 @@ function clickDeletion({ directory, clicks }: Shared) {
   }
 }
 
-/** Deletes domains and spaces in steps, because many links may refer to them, and what the history must not have any more. */
+/** Deletes domains, spaces and tags in steps, because many links may refer to them, and what the history must not have any more. */
 function buildRemovals({ storage, logger, historyDays }: AppOptions): Removals {
   return new Removals({
     finish: async (isStopped) => {
-      // The removal of these domains can then begin.
-      for (const table of ['link_edits', 'deleted_domains'] as const) await deleteExpired(storage, table, Date.now())
-      const removals = [domainRemoval, spaceRemoval, tagRemoval]
       await Promise.all([
-        ...removals.map((removal) => finishRemovals(storage, removal, isStopped)),
+        finishAllRemovals(storage, isStopped),
         expireEvents(storage, { historyDays, now: Date.now() }, isStopped),
       ])
     },

@@ -50,7 +50,7 @@ export function createSemaphores() {
   }
 }
 
-function passwordSemaphores() {
+export function passwordSemaphores() {
   return {
     /** Hashes of accounts and networks. Each uses one of Node's four threads for about 30 ms. */
     hashes: new Semaphore({

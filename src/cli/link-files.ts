@@ -30,10 +30,10 @@ import type { ShortUrl } from '../names/short-url.ts'
 import { findQrStyle } from '../qr/store.ts'
 import type { Storage } from '../storage/port.ts'
 import { accountCommand } from './accounts.ts'
+import { openActions } from './actions.ts'
 import { flag, optional, optionalFile, text, WrongUse } from './arguments.ts'
 import { type Terminal, wrapped } from './command.ts'
 import { checkedFields, formatViolations, givenFields, noDomain, optionsOf } from './form-options.ts'
-import { linkActions } from './links.ts'
 import { isTerminal, json, printable, table, withProgress } from './output.ts'
 import { aliasNote, aliasOperand, chooseLink, domainOfAlias, ownShortUrls, withIds } from './references.ts'
 import { exportFile, force, readFailure, writeExport } from './transfer.ts'
@@ -64,7 +64,7 @@ export const linkFileCommands = {
       const defaults = { account, domain_id: ids.domain_id, space_id: ids.space_id }
       const all = await checkRows(parsed, defaults, {
         storage: db,
-        rules: linkActions(db, shortUrl).rules,
+        rules: (await openActions(db)).actions.links.rules,
         completeUrl: withHttps,
       })
       const rows = options['skip-existing'] ? all.filter((row) => !isStored(row)) : all
@@ -72,9 +72,7 @@ export const linkFileCommands = {
       const ready = rows.filter(isReady)
       const failed = rows.length - ready.length
       const stored = options.yes && ready.length > 0 && (failed === 0 || options['skip-errors'])
-      const links = stored
-        ? await store(db, actor, ready, shortUrl, terminal)
-        : ready.map((row) => planned(row, shortUrl))
+      const links = stored ? await store(db, actor, ready, terminal) : ready.map((row) => planned(row, shortUrl))
       const errors = rows.flatMap((row) => errorsOf(row, parsed))
       const code = failed === 0 ? 0 : 1
       if (options.json) return { text: json({ stored, links, errors }), code }
@@ -169,8 +167,8 @@ function planned({ row, link: { domain, values } }: ReadyRow, shortUrl: ShortUrl
 type StoredLink = Link & { readonly row: number }
 
 /** Stores the links. Throws `StartupFailure` with the stored rows if one can't be stored after all. */
-async function store(db: Storage, actor: Actor, ready: readonly ReadyRow[], shortUrl: ShortUrl, { err }: Terminal) {
-  const actions = linkActions(db, shortUrl)
+async function store(db: Storage, actor: Actor, ready: readonly ReadyRow[], { err }: Terminal) {
+  const { links: actions } = (await openActions(db)).actions
   const run: RunBatch = (request) => runBatch(db, request, actions.rules)
   return withProgress(err, async (progress) => {
     const stored: StoredLink[] = []
@@ -178,7 +176,7 @@ async function store(db: Storage, actor: Actor, ready: readonly ReadyRow[], shor
       progress.show(() => `${stored.length} of ${quantity(ready.length, 'link')} created`)
       const some = ready.slice(at, at + maxRows)
       const fields = some.map((row) => row.fields)
-      const { links } = await storeNewLinks(run, actions, actor, fields).catch((error) => {
+      const links = await storeNewLinks(run, actions, actor, fields).catch((error) => {
         if (!(error instanceof Failure)) throw error
         const row = some[error.facts.row ?? -1]?.row.number
         const last = stored.length === 0 ? 'No link was' : `The links up to row ${stored.at(-1)?.row} were`

@@ -1,17 +1,13 @@
 /** The commands on single links and the list. They use the forms, checks and store of the API. */
 
-import { insertRecord } from '../api/operations.ts'
-import { createSemaphores } from '../app/semaphores.ts'
-import { readUrlSchemes } from '../config/config.ts'
-import { StartupFailure } from '../errors.ts'
-import { LinkActions } from '../links/actions.ts'
+import { deletionQuery, insertRecord } from '../api/operations.ts'
 import { type DestinationWarning, destinationWarnings } from '../links/destination-warnings.ts'
 import { linkHandlers } from '../links/routes.ts'
 import { type Link, linkOf, listLinksQuery, storeLink, updateLink } from '../links/schema.ts'
-import { removeLink } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
 import { accountCommand } from './accounts.ts'
+import { openActions } from './actions.ts'
 import { flag, required, text } from './arguments.ts'
 import type { Terminal } from './command.ts'
 import { givenFields, optionsOf, requireChange, submit } from './form-options.ts'
@@ -22,18 +18,10 @@ import { listCommand } from './resources.ts'
 const yes = flag('delete without asking (required without a terminal)')
 const asJson = flag('print the full record as JSON')
 
-/**
- * Returns the actions of the API. Running servers read changes from the database. Throws `StartupFailure` if `URL_SCHEMES` is
- * invalid.
- */
-export function linkActions(db: Storage, shortUrl: ShortUrl): LinkActions {
-  const { hashes } = createSemaphores()
-  return new LinkActions(db, { shortUrl, urlSchemes: readUrlSchemes(), hashes, onChange: () => undefined })
-}
-
 async function openLinks(db: Storage) {
   const shortUrl = await ownShortUrls(db)
-  return { shortUrl, handlers: linkHandlers(db, linkActions(db, shortUrl), shortUrl) }
+  const { links } = (await openActions(db)).actions
+  return { shortUrl, handlers: linkHandlers(db, links, shortUrl) }
 }
 
 export const linkCommands = {
@@ -89,16 +77,18 @@ ${aliasNote}`,
   }),
 
   delete: accountCommand({
-    summary: 'Delete a link permanently. Running servers stop redirecting it within a second.',
-    arguments: { operand: aliasOperand, domain: domainOfAlias, yes },
+    summary: 'Delete a link. Running servers stop redirecting it within a second.',
+    arguments: { operand: aliasOperand, domain: domainOfAlias, ...optionsOf(deletionQuery), yes },
     notes: aliasNote,
-    run: async (db, { operand: alias, domain, account, yes }, terminal) => {
+    run: async (db, { operand: alias, domain, account, actor, yes, ...options }, terminal) => {
       const row = await chooseLink(db, account, alias, domain)
       const { short_url, url } = linkOf(row, await ownShortUrls(db))
       const question = `Delete ${short_url}, which redirects to ${url}?`
       if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing deleted.', code: 1 }
-      if (await removeLink(db, account, row.id, null)) return `The link ${short_url} was deleted.`
-      throw new StartupFailure(`The link ${short_url} was already deleted.`)
+      const fields = givenFields(deletionQuery, options)
+      const { handlers } = await openLinks(db)
+      await handlers.remove(actor, row.id, fields, null)
+      return `The link ${short_url} was deleted.`
     },
   }),
 }

@@ -1,7 +1,6 @@
 /** The commands on domains, spaces and tags. They use the forms, checks and stores of the API. */
 import { insertRecord, type Operations, type ResourceHandlers } from '../api/operations.ts'
 import { quantity } from '../dashboard/parts/format.ts'
-import { domainActions } from '../domains/actions.ts'
 import { domainOperations } from '../domains/schema.ts'
 import { countLinks } from '../domains/store.ts'
 import { StartupFailure } from '../errors.ts'
@@ -9,26 +8,20 @@ import type { Form } from '../forms/form.ts'
 import { type ListQuery, pageRequestOf } from '../forms/list-query.ts'
 import { countLinksIn } from '../links/store.ts'
 import { type ResourceName, resources } from '../resources.ts'
-import { spaceActions } from '../spaces/actions.ts'
 import { spaceOperations } from '../spaces/schema.ts'
 import { countedMatches, type Storage } from '../storage/port.ts'
-import { tagActions } from '../tags/actions.ts'
 import { mergeTagForm, tagOperations } from '../tags/schema.ts'
 import { tagRecords } from '../tags/store.ts'
 import { accountCommand } from './accounts.ts'
+import { openActions } from './actions.ts'
 import { flag, required, text } from './arguments.ts'
 import type { Command } from './command.ts'
 import { checkedFields, givenFields, listOptionsOf, optionsOf, requireChange, submit } from './form-options.ts'
 import { isConfirmed, json, table } from './output.ts'
 import { chooseRecord, type KindName, type NamedRecord, withIds } from './references.ts'
 
-/** Without a time limit, because the command ends with the removal. A server continues it if the command is stopped. */
-const removals = { run: (removal: (isStopped: () => boolean) => Promise<void>) => removal(() => false) }
-
 interface Kind {
   readonly operations: Operations
-  /** Running servers read changes from the database. */
-  readonly actions: (db: Storage) => ResourceHandlers<NamedRecord>
   /** Returns the number of the record's links in words; null if there are none. */
   readonly linksOf: (db: Storage, account: number, id: number) => Promise<string | null>
   /** What happens to the links of a deleted record. */
@@ -38,13 +31,11 @@ interface Kind {
 const kinds: Readonly<Record<KindName, Kind>> = {
   domain: {
     operations: domainOperations,
-    actions: (db) => domainActions(db, { removals, onChange: async () => undefined }),
-    linksOf: async (db, account, id) => inWords((await countLinks(db, account, id)).links),
+    linksOf: async (db, account, id) => inWords(await countLinks(db, account, id)),
     effect: 'will be deleted, too',
   },
   space: {
     operations: spaceOperations,
-    actions: (db) => spaceActions(db, removals),
     linksOf: async (db, account, id) => {
       const links = (await countLinksIn(db, account, 'space_id', [id])).get(id) ?? 0
       return links > countedMatches ? `more than ${inWords(countedMatches)}` : inWords(links)
@@ -53,10 +44,13 @@ const kinds: Readonly<Record<KindName, Kind>> = {
   },
   tag: {
     operations: tagOperations,
-    actions: (db) => tagActions(db, removals),
     linksOf: async (db, account, id) => inWords((await tagRecords.find(db, account, id))?.record.links ?? 0),
     effect: 'will stay, without the tag',
   },
+}
+
+async function actionsOn(kind: KindName, db: Storage): Promise<ResourceHandlers<NamedRecord>> {
+  return (await openActions(db)).actions[`${kind}s`]
 }
 
 function inWords(links: number): string | null {
@@ -75,10 +69,10 @@ function operandOf(kind: KindName) {
 }
 
 function commandsOf(kind: KindName): Readonly<Record<string, Command>> {
-  const { operations, actions } = kinds[kind]
+  const { operations } = kinds[kind]
   return {
     create: createCommand(kind),
-    list: listCommand(`${kind}s`, operations.list.query, async (db) => actions(db), recordTable),
+    list: listCommand(`${kind}s`, operations.list.query, (db) => actionsOn(kind, db), recordTable),
     update: updateCommand(kind),
     delete: deleteCommand(kind),
   }
@@ -99,7 +93,7 @@ function createCommand(kind: KindName): Command {
       const { record } = await submit(
         form,
         fields,
-        () => insertRecord(kinds[kind].actions(db), db, actor, fields),
+        async () => insertRecord(await actionsOn(kind, db), db, actor, fields),
         'name',
       )
       return isJson ? json(record) : String(record.id)
@@ -151,7 +145,9 @@ function updateCommand(kind: KindName): Command {
     run: async (db, { operand, account, actor, json: isJson, ...options }) => {
       const { id: record } = await chooseRecord(db, account, kind, operand, kind.toUpperCase())
       const fields = givenFields(form, options)
-      const changed = await submit(form, fields, () => kinds[kind].actions(db).change(actor, record, fields, null))
+      const changed = await submit(form, fields, async () =>
+        (await actionsOn(kind, db)).change(actor, record, fields, null),
+      )
       return isJson ? json(changed.record) : `The ${kind} ${changed.record.name} was updated.`
     },
   })
@@ -160,7 +156,7 @@ function updateCommand(kind: KindName): Command {
 function deleteCommand(kind: KindName): Command {
   const { query } = kinds[kind].operations.delete
   return accountCommand({
-    summary: `Delete a ${kind} permanently.`,
+    summary: `Delete a ${kind}. For 30 days, "waymark undo" restores it.`,
     arguments: { operand: operandOf(kind), ...(query && optionsOf(query)), yes },
     run: async (db, { operand, yes, account, actor, ...options }, terminal) => {
       const record = await chooseRecord(db, account, kind, operand, kind.toUpperCase())
@@ -172,7 +168,7 @@ function deleteCommand(kind: KindName): Command {
       const effect = links === null ? '' : ` Its ${links} ${kinds[kind].effect}.`
       const question = `Delete the ${kind} ${record.name}?${effect}`
       if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing deleted.', code: 1 }
-      const remove = () => kinds[kind].actions(db).remove(actor, record.id, fields, null)
+      const remove = async () => (await actionsOn(kind, db)).remove(actor, record.id, fields, null)
       await (query === undefined ? remove() : submit(query, fields, remove))
       return `The ${kind} ${record.name} was deleted.`
     },
@@ -195,7 +191,8 @@ function mergeCommand(): Command {
       const question = `Merge the tag ${tag.name}, with ${links}, into ${into.name}, and delete ${tag.name}?`
       if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing changed.', code: 1 }
       const fields = { into: into.id }
-      const merge = () => tagActions(db, removals).merge(actor, tag.id, fields, null)
+      const { tags } = (await openActions(db)).actions
+      const merge = () => tags.merge(actor, tag.id, fields, null)
       const { record } = await submit(mergeTagForm, fields, merge)
       return isJson ? json(record) : `The tag ${tag.name} was merged into ${record.name}.`
     },

@@ -1,19 +1,17 @@
 /** Notices about completed changes and offers to undo them. Cookies have only a code and numbers, so they can't inject text. */
 import { randomUUID } from 'node:crypto'
 import { domainToUnicode } from 'node:url'
-import { findRemovedDomain } from '../domains/deleted-domains.ts'
 import { domainRecords } from '../domains/store.ts'
+import { firstOfBatch, isBatchOpen } from '../events/store.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { type Html, html, type Part } from '../http/html.ts'
-import { findRemovedLink, linksDeletedBy } from '../links/deleted-links.ts'
 import { type DestinationWarning, destinationWarnings } from '../links/destination-warnings.ts'
 import { maxTags } from '../links/link.ts'
-import { isUndoable } from '../links/link-edits.ts'
 import type { LinkRow } from '../links/schema.ts'
 import { findLink } from '../links/store.ts'
-import type { ShortUrl } from '../names/short-url.ts'
+import { type ShortUrl, shortUrlOf } from '../names/short-url.ts'
 import { spaceRecords } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
 import { hiddenFields, linkButton, postButton, submitButton } from './parts/buttons.ts'
@@ -24,8 +22,8 @@ import { notice } from './parts/messages.ts'
 const noticeCookie = 'waymark_notice'
 const offerCookie = 'waymark_undo'
 const maxAge = 60
-/** A code and four numbers, separated by dots. */
-const cookieFormat = /^([a-z-]+)\.(\d+)\.(\d+)\.(\d+)\.(\d+)$/
+/** A code, three numbers and the batch of the change, separated by dots. */
+const cookieFormat = /^([a-z-]+)\.(\d+)\.(\d+)\.(\d+)\.([\w-]{1,64})$/
 
 export interface Notice {
   readonly code: keyof typeof messages
@@ -34,12 +32,11 @@ export interface Notice {
   readonly failed?: number
   /** The record to name. */
   readonly id?: number | undefined
-  /** The edit to undo, or the deleted record to restore. Without it, nothing was changed. */
-  readonly undo?: number | string | null | undefined
 }
 
 /** A notice as in a cookie, with 0 for missing numbers. */
-type StoredNotice = Readonly<Record<'count' | 'failed' | 'id' | 'undo', number>> & Pick<Notice, 'code'>
+type StoredNotice = Readonly<Record<'count' | 'failed' | 'id', number>> &
+  Pick<Notice, 'code'> & { readonly batch: string }
 
 interface NoticeContext {
   readonly storage: Db
@@ -120,77 +117,21 @@ const warnings = {
 
 /** Messages after an undo, which ends its offer. */
 const undone = {
-  'link-restored': ({ nameOr }) => html`${nameOr('Link')} restored.`,
-  'links-restored': ({ count, failed }) =>
-    `${quantity(count, 'link')} restored.${failed === 0 ? '' : ` ${notRestored(quantity(failed, 'other'))}`}`,
-  'import-undone': ({ count, failed }) =>
-    `${quantity(count, 'link')} deleted.${failed === 0 ? '' : ` ${quantity(failed, 'other')} stayed because they were changed since.`}`,
-  'edits-undone': ({ count, failed }) =>
+  'changes-undone': ({ count, failed }) =>
     `${count === 1 ? 'Change' : quantity(count, 'change')} undone.${failed === 0 ? '' : ` ${notUndone(quantity(failed, 'other'))}`}`,
-  'domain-restored': ({ nameOr }) => html`${nameOr('Domain')} restored.`,
+  'changes-not-undone': ({ count }) => notUndone(quantity(count, 'change')),
 } as const satisfies Messages
 
-const undoFailures = {
-  'too-late': () => 'The link couldn’t be restored because more than a minute has passed or its domain was deleted.',
-  'alias-taken': () => 'The link couldn’t be restored because another link now has its alias.',
-  'links-not-restored': ({ count }) => notRestored(quantity(count, 'link')),
-  'edits-not-undone': ({ count }) => notUndone(quantity(count, 'change')),
-  'edit-too-late': () =>
-    'The change couldn’t be undone because more than a minute has passed or the record was deleted.',
-  'edit-conflict': () => 'The change wasn’t undone because the record has been changed again since.',
-  'edit-name-taken': () => 'The change couldn’t be undone because another tag now has the previous name.',
-  'edit-alias-taken': () => 'The change couldn’t be undone because another link now has the previous alias.',
-  'edit-space-deleted': () => 'The change couldn’t be undone because the previous space was deleted.',
-  'edit-domain-deleted': () => 'The change couldn’t be undone because the previous domain was deleted.',
-  'domain-too-late': () => 'The domain couldn’t be restored because more than a minute has passed.',
-  'domain-name-taken': () => 'The domain couldn’t be restored because its name has been added again.',
-} as const satisfies Messages
+const messages = { ...changes, ...warnings, ...undone }
 
-const messages = { ...changes, ...warnings, ...undone, ...undoFailures }
-
-interface Offer {
-  readonly isPossible: (undo: number, context: NoticeContext) => Promise<boolean>
-  /** The path of the button, and its fields. */
-  readonly action: (undo: number) => string
-  readonly fields?: (notice: StoredNotice) => Readonly<Record<string, string>>
-}
-
-/** The offer for every notice with an edit to undo, except those below. */
-const editOfLinks: Offer = {
-  isPossible: (edit, { storage, account }) => isUndoable(storage, account, edit, Date.now()),
-  action: () => '/app/links/undo',
-  fields: ({ undo }) => ({ edit: String(undo) }),
-}
-
-const otherOffers: Readonly<Partial<Record<Notice['code'], Offer>>> = {
-  'link-deleted': {
-    isPossible: async (id, { storage, account }) =>
-      (await findRemovedLink(storage, account, id, Date.now())) !== undefined,
-    action: (id) => `/app/links/${id}/restore`,
-  },
-  'links-deleted': {
-    isPossible: async (edit, { storage, account }) =>
-      (await linksDeletedBy(storage, account, edit, Date.now(), 1)).length > 0,
-    action: () => '/app/links/undo',
-    fields: ({ undo, count }) => ({ what: 'restore', edit: String(undo), count: String(count), once: randomUUID() }),
-  },
-  'links-imported': { ...editOfLinks, fields: ({ undo }) => ({ what: 'import', edit: String(undo) }) },
-  'tag-saved': { ...editOfLinks, action: () => '/app/tags/undo' },
-  'domain-deleted': {
-    isPossible: async (id, { storage, account }) =>
-      (await findRemovedDomain(storage, account, id, Date.now())) !== undefined,
-    action: (id) => `/app/domains/${id}/restore`,
-  },
-}
-
-/** Shows the notice on the next page. If the change can be undone, the offer stays for a minute. */
-export function setNotice(exchange: Exchange, notice: Notice, isSecure: boolean): void {
-  const { code, count = 0, failed = 0, id = 0, undo } = notice
-  const text = [code, count, failed, id, typeof undo === 'number' ? undo : 0].join('.')
+/** Shows the notice on the next page. If the batch can be undone, the offer stays for a minute. */
+export function setNotice(exchange: Exchange, { code, ...given }: Notice, batch: string, isSecure: boolean): void {
+  const { count = 0, failed = 0, id = 0 } = given
+  const text = [code, count, failed, id, batch].join('.')
   setCookie(exchange, noticeCookie, text, { isSecure, maxAge })
-  // A change that changed nothing leaves the previous offer.
-  if (typeof undo === 'number') setCookie(exchange, offerCookie, text, { isSecure, maxAge })
-  else if (code in undone || code in undoFailures) withdrawOffer(exchange, isSecure)
+  if (code in undone) withdrawOffer(exchange, isSecure)
+  // A request that changed nothing leaves the previous offer.
+  else if (code in changes) setCookie(exchange, offerCookie, text, { isSecure, maxAge })
 }
 
 export function withdrawOffer(exchange: Exchange, isSecure: boolean): void {
@@ -211,16 +152,9 @@ export async function consumeNotices(
   const button = offered ? await offerButtons(offered, exchange.target, context) : null
   if (offered !== undefined && button === null) withdrawOffer(exchange, isSecure)
   const lines: Html[] = []
-  if (said && !(offered && button && isSame(said, offered))) lines.push(await render(said, context, null))
+  if (said && !(offered && button && said.batch === offered.batch)) lines.push(await render(said, context, null))
   if (offered && button) lines.push(await render(offered, context, button))
   return lines.length === 0 ? null : html`<div class="notices">${lines}</div>`
-}
-
-/** Returns whether both are about the same change, or the same record was saved again without a change. */
-function isSame(said: StoredNotice, offered: StoredNotice): boolean {
-  if (said.undo !== 0) return said.code === offered.code && said.undo === offered.undo
-  const textOf = ({ code, count, failed, id }: StoredNotice) => [code, count, failed, id].join('.')
-  return said.id !== 0 && textOf(said) === textOf(offered)
 }
 
 /** Returns undefined without the cookie, and null if its value is invalid. */
@@ -242,7 +176,7 @@ async function render(found: StoredNotice, context: NoticeContext, undoing: Html
   if (saved !== undefined && doubts.length > 0) actions.push(action('Edit', `/app/links/${saved.id}/edit`))
   if (saved !== undefined && code === 'link-created') actions.push(action('Create another', pathOfAnother(saved)))
   if (undoing !== null) actions.push(undoing)
-  const kind = failed > 0 || doubts.length > 0 || code in warnings || code in undoFailures ? 'warning' : 'done'
+  const kind = failed > 0 || doubts.length > 0 || code in warnings ? 'warning' : 'done'
   const words = doubts.length > 0 ? html`${text} ${doubts.map(describeDoubt)}` : text
   return notice(kind, words, actions.length === 0 ? null : html`${actions.map((each) => html`${each} `)}`)
 }
@@ -265,36 +199,41 @@ function describeDoubt(doubt: DestinationWarning): Html {
 }
 
 /** Renders the buttons that undo the change and dismiss the offer. Returns null if the change can't be undone. */
-async function offerButtons(offered: StoredNotice, next: string, context: NoticeContext): Promise<Html | null> {
-  const { code, undo } = offered
-  const offer = otherOffers[code] ?? editOfLinks
-  if (undo === 0 || !(await offer.isPossible(undo, context))) return null
-  const fields = { ...offer.fields?.(offered), next }
-  const button = postButton({ label: 'Undo', weight: 'link-like', action: offer.action(undo), fields })
+async function offerButtons({ batch }: StoredNotice, next: string, context: NoticeContext): Promise<Html | null> {
+  const { storage, account } = context
+  if (!(await isBatchOpen(storage, account, batch, Date.now()))) return null
+  const fields = { batch, next, once: randomUUID() }
+  const button = postButton({ label: 'Undo', weight: 'link-like', action: '/app/history/undo', fields })
   return html`${button} <form method="post" action="/app/dismiss" data-dismiss>${hiddenFields({ next })}${submitButton({ label: 'Dismiss', weight: 'link-like' })}</form>`
 }
 
 function parseNotice(value: string): StoredNotice | null {
   const [, code = '', ...texts] = cookieFormat.exec(value) ?? []
   if (!Object.hasOwn(messages, code)) return null
-  const [count = 0, failed = 0, id = 0, undo = 0] = texts.map((text) => positiveInteger(text) ?? 0)
-  return { code: code as Notice['code'], count, failed, id, undo }
+  const [count = 0, failed = 0, id = 0] = texts.slice(0, 3).map((text) => positiveInteger(text) ?? 0)
+  return { code: code as Notice['code'], count, failed, id, batch: texts[3] ?? '' }
 }
 
 /** Returns the record name, and the link if the record is one. */
 async function findNamed(
-  { code, id }: StoredNotice,
+  { code, id, batch }: StoredNotice,
   { storage: db, account, shortUrl }: NoticeContext,
 ): Promise<{ readonly name?: string | undefined; readonly link?: LinkRow | undefined }> {
   if (id === 0) return {}
+  if (code.endsWith('-deleted')) return { name: await deletedName(db, account, batch, shortUrl) }
   if (code === 'links-moved') return { name: (await spaceRecords.find(db, account, id))?.record.name }
-  if (code === 'domain-deleted') return { name: (await findRemovedDomain(db, account, id, Date.now()))?.name_unicode }
   if (code.startsWith('domain-') || code === 'links-on-domain')
     return { name: (await domainRecords.find(db, account, id))?.record.name_unicode }
   if (!code.startsWith('link-')) return {}
   const link = (await findLink(db, account, id))?.record
-  const named = code === 'link-deleted' ? await findRemovedLink(db, account, id, Date.now()) : link
-  return { name: named && shortUrlText(shortUrl(named.domain_name ?? '', named.alias)), link }
+  return { name: link && shortUrlText(shortUrl(link.domain_name ?? '', link.alias)), link }
+}
+
+/** Returns the name that a deleted record had. */
+async function deletedName(db: Db, account: number, batch: string, shortUrl: ShortUrl): Promise<string | undefined> {
+  const event = await firstOfBatch(db, account, batch)
+  if (event === undefined) return undefined
+  return event.record === 'link' ? shortUrlText(shortUrlOf(event.name, shortUrl)) : domainToUnicode(event.name)
 }
 
 /** Returns the message about several links: "2 links enabled. 1 other couldn’t be enabled." */
@@ -307,9 +246,5 @@ function failures(count: number, change: string): string {
 }
 
 function notUndone(changes: string): string {
-  return `${changes} couldn’t be undone because more than a minute has passed, or the links or their spaces were changed since.`
-}
-
-function notRestored(links: string): string {
-  return `${links} couldn’t be restored because more than a minute has passed, the domain was deleted, or another link now has the alias.`
+  return `${changes} couldn’t be undone because the records were changed since, or others that they need are gone.`
 }

@@ -5,6 +5,7 @@ import type { ResourceHandlers } from '../api/operations.ts'
 import type { RateLimits } from '../api/rate-limit.ts'
 import type { DomainActions } from '../domains/actions.ts'
 import { Failure, found } from '../errors.ts'
+import type { Reversals } from '../events/reversal.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { readScheme } from '../frame/document.ts'
 import { receiveBody } from '../http/body.ts'
@@ -17,8 +18,8 @@ import { addHeaders, type Sent, send, sendNotModified, sendText } from '../http/
 import type { Router } from '../http/router.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
+import type { LinkActions } from '../links/actions.ts'
 import type { RunBatch } from '../links/batch.ts'
-import type { UndoableLinkActions } from '../links/undoable-actions.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { findSession, type Session } from '../sessions/store.ts'
 import { readSessionCookie } from '../sessions/token.ts'
@@ -109,8 +110,11 @@ export interface Services {
     readonly domains: DomainActions
     readonly spaces: ResourceHandlers<Space>
     readonly tags: TagActions
-    readonly links: UndoableLinkActions
+    readonly links: LinkActions
   }
+  readonly reversals: Reversals
+  /** Resolves when the clicks that this process has counted are written. */
+  readonly flushClicks: () => Promise<void>
 }
 
 type PageServices = Pick<Services, 'router' | 'storage' | 'shortUrl' | 'dashboardUrl' | 'rateLimits' | 'semaphores'>
@@ -218,8 +222,9 @@ export class Pages {
     return this.#services.dashboardUrl(exchange).startsWith('https:')
   }
 
-  redirect(exchange: Exchange, { path, notice }: Redirect): undefined {
-    if (notice !== undefined) setNotice(exchange, notice, this.isSecure(exchange))
+  /** Redirects to a page. `batch` is the batch of the changes that the notice is about. */
+  redirect(exchange: Exchange, { path, notice }: Redirect, batch = ''): undefined {
+    if (notice !== undefined) setNotice(exchange, notice, batch, this.isSecure(exchange))
     addHeaders(exchange, { ...responseHeaders, location: path })
     return send(exchange, 303)
   }
@@ -232,7 +237,7 @@ export class Pages {
   async #answer(request: PageRequest, page: PageHandler): Promise<Outcome> {
     const { exchange, session } = request
     const shown = await contentOrFailure(request, page)
-    if (shown instanceof Redirect) return this.redirect(exchange, shown)
+    if (shown instanceof Redirect) return this.redirect(exchange, shown, request.actor.batchId)
     const { status = 200, ...rest } = shown
     const path = shortReturnPath(exchange.target)
     const names = { ...this.#services, account: request.account }

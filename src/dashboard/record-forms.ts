@@ -10,7 +10,7 @@ import { type Html, html } from '../http/html.ts'
 import type { Space } from '../spaces/schema.ts'
 import { spaceRecords } from '../spaces/store.ts'
 import type { Db, Storage } from '../storage/port.ts'
-import type { Precondition, Records, Versioned } from '../storage/records.ts'
+import type { Precondition, Records } from '../storage/records.ts'
 import { tagRecords } from '../tags/store.ts'
 import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from './pages.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from './parts/buttons.ts'
@@ -40,12 +40,7 @@ interface EditForm {
 export interface RecordForms<Row extends { readonly id: number }> {
   readonly what: 'link' | 'domain' | 'space' | 'tag'
   readonly labels: Readonly<Record<string, string>>
-  readonly actions: Pick<ResourceHandlers<Row>, 'find' | 'insertion' | 'onStored'> & {
-    /** Changes the record as in `ResourceHandlers`. `edit` is the id with which the dashboard can undo that. */
-    readonly change: (
-      ...of: Parameters<ResourceHandlers<Row>['change']>
-    ) => Promise<Versioned<Row> & { readonly edit?: number | null }>
-  }
+  readonly actions: Pick<ResourceHandlers<Row>, 'find' | 'insertion' | 'onStored' | 'change'>
   readonly initialValues: (request: PageRequest) => Promise<Fields>
   readonly newPage: FormPage
   /** Returns the values of the form for an existing record; its fields by default. */
@@ -87,7 +82,7 @@ export function addRecordForms<Row extends { readonly id: number }>(
     const id = idParam(request, what)
     const path = `${home}/${id}`
     const saved = await attempt(() => actions.change(request.actor, id, sent, preconditionFrom(version)))
-    if (!(saved instanceof Failure)) return new Redirect(path, { code: `${what}-saved`, id, undo: saved.edit })
+    if (!(saved instanceof Failure)) return new Redirect(path, { code: `${what}-saved`, id })
     const now = await find(request, id)
     const shown = await editForm(now.record, request)
     const state = new FormState({ ...form, version: now.version }, saved.facts.violations)

@@ -1,71 +1,75 @@
 import { checkedChange, type ResourceHandlers } from '../api/operations.ts'
 import type { Removals } from '../api/removals.ts'
-import { Failure, found, notFound, validationFailed } from '../errors.ts'
+import { domainInUse, Failure, found, notFound, validationFailed } from '../errors.ts'
+import { finishRemoval, type Removal } from '../events/removal.ts'
+import type { Reversal } from '../events/reversal.ts'
 import { parseHostName } from '../names/host-name.ts'
 import type { Storage } from '../storage/port.ts'
-import { finishRemoval } from '../storage/removal.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { removeDomainWithUndo, restoreDomain } from './deleted-domains.ts'
 import { type Domain, domainOperations, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
-import { beginDomainRemoval, domainRecords, domainRemoval, insertDomain, removeDomain } from './store.ts'
+import { beginDomainRemoval, changeDomain, countLinks, domainRecords, domainReversal, insertDomain } from './store.ts'
 
 interface DomainParts {
   readonly removals: Pick<Removals, 'run'>
+  readonly removal: Removal
   /** Called after each commit and before the response, so that this process redirects correctly straight away. */
   readonly onChange: () => Promise<void>
 }
 
-/** The handlers of the API, and deletion in the dashboard. */
+/** The handlers of the API, and how events are reversed. */
 export type DomainActions = ReturnType<typeof domainActions>
 
-/** Returns the functions that validate and store changes of domains, for the API and the dashboard. */
-export function domainActions(storage: Storage, { removals, onChange }: DomainParts) {
+/** Returns the functions that validate and store changes of domains. */
+export function domainActions(storage: Storage, { removals, removal, onChange }: DomainParts) {
+  const finish = async (id: number) => {
+    await onChange()
+    await removals.run((isStopped) => finishRemoval(storage, removal, id, isStopped))
+  }
   return {
     name: 'domains' as const,
     operations: domainOperations,
     list: (account, page) => domainRecords.list(storage, account, page),
     find: (account, id) => domainRecords.find(storage, account, id),
-    insertion: ({ account }, fields) => {
+    insertion: (actor, fields) => {
       const values = storeDomain.check(fields)
       if (values instanceof Failure) throw values
       const { name, ...urls } = values
-      return (db) => insertDomain(db, account, name, urls)
+      return (db) => insertDomain(db, actor, name, urls)
     },
     onStored: onChange,
-    change: async ({ account }, id, fields, precondition) => {
+    change: async (actor, id, fields, precondition) => {
       const { values, violations } = updateDomain.read(fields)
       const { name, ...urls } = values
       if (violations.length > 0 || name !== undefined) {
-        const { record, version } = found(await domainRecords.find(storage, account, id), 'domain')
+        const { record, version } = found(await domainRecords.find(storage, actor.account, id), 'domain')
         precondition?.check(version)
         const all = [...violations, ...renaming(record, name)]
         if (all.length > 0) throw validationFailed(all)
       }
-      const domain = found(await domainRecords.change(storage, account, id, urls, precondition), 'domain')
+      const domain = found(await changeDomain(storage, actor, id, urls, precondition), 'domain')
       await onChange()
       return domain
     },
     /** Deletes the links of the domain too if the query has `links=delete`. Otherwise, they make it throw `domain_in_use`. */
-    remove: async ({ account }, id, query, precondition) => {
-      const find = () => domainRecords.find(storage, account, id)
-      const { links } = await checkedChange(removeDomainQuery.check(query), find, 'domain', precondition)
-      const takesLinks = links === 'delete'
-      const remove = takesLinks ? beginDomainRemoval : removeDomain
-      if (!(await remove(storage, account, id, precondition))) throw notFound('domain')
-      await onChange()
-      if (takesLinks) await removals.run((isStopped) => finishRemoval(storage, domainRemoval, id, isStopped))
+    remove: async (actor, id, query, precondition) => {
+      const find = () => domainRecords.find(storage, actor.account, id)
+      const { links, permanently } = await checkedChange(removeDomainQuery.check(query), find, 'domain', precondition)
+      const how = { precondition, takesLinks: links === 'delete', isPermanent: permanently }
+      const isGone = await storage
+        .write(async (tx) => {
+          const isGone = await beginDomainRemoval(tx, actor, id, how)
+          if (isGone === 'in use') throw domainInUse(0)
+          return isGone
+        })
+        .catch(async (error) => {
+          // The number is counted outside of the transaction, because a domain may have a million links.
+          const isInUse = error instanceof Failure && error.code === 'domain_in_use'
+          throw isInUse ? domainInUse(await countLinks(storage, actor.account, id)) : error
+        })
+      if (!isGone) throw notFound('domain')
+      await finish(id)
     },
-    /** Deletes the account's domain and its links, but so that `restore` can restore them for a minute. Throws `not_found`. */
-    removeWithUndo: async (account: number, id: number) => {
-      if (!(await removeDomainWithUndo(storage, account, id, Date.now()))) throw notFound('domain')
-      await onChange()
-    },
-    /** Restores the account's domain as `restoreDomain` does. Throws `name_taken`. */
-    restore: async (account: number, id: number) => {
-      const domain = await restoreDomain(storage, account, id, Date.now())
-      if (domain !== undefined) await onChange()
-      return domain
-    },
+    reversal: domainReversal(onChange, (id) => () => finish(id)) as Reversal,
   } satisfies ResourceHandlers<Domain> & Readonly<Record<string, unknown>>
 }
 

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { operationsOf } from '../api/operations.ts'
+import { deletionQuery, operationsOf } from '../api/operations.ts'
 import { clearable, fixed, form, type LabelsOf, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
@@ -68,6 +68,7 @@ export const updateDomain = form(
 )
 
 export const removeDomainQuery = form({
+  ...deletionQuery.fields,
   links: optional(oneOf(['delete'], '`delete` deletes the links on the domain too.'), null),
 })
 
@@ -90,7 +91,7 @@ export const domainOperations = operationsOf('domains', {
     query: removeDomainQuery,
     description: 'To delete a domain that has links, send `links=delete`, which deletes the links too.',
     refused: { links: 'keep' },
-    failures: ['domain_in_use', 'validation_failed'],
+    failures: ['domain_in_use'],
   },
   example: {
     id: 1,

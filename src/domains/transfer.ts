@@ -40,7 +40,7 @@ function readDomain({ qr_style, ...members }: Members): Store {
   return (tx, { actor }) =>
     storedOrKnown(
       async () => {
-        const { record } = await insertDomain(tx, actor.account, name, urls, times)
+        const { record } = await insertDomain(tx, actor, name, urls, times)
         if (style !== undefined) await storeQrStyle(tx, actor, record.id, style)
         return record
       },

@@ -133,8 +133,9 @@ export async function firstEventOf(
 
 /** Finds the event that deleted a record which is being removed, and which belongs to no account any more. */
 export async function findDeletion(db: Db, record: RecordKind, id: number): Promise<StoredEvent | undefined> {
-  const deletions = events.where('record', '=', record).where('record_id', '=', id)
-  const removed = deletions.where('action', 'in', ['deleted', 'merged']).where('account_id', '>', 0)
+  const deletions = events.where('record_id', '=', id).where('record', '=', record)
+  // As literals, so that the partial index can be used.
+  const removed = deletions.where(sql<boolean>`action in ('deleted', 'merged') and record <> 'link'`)
   const [row] = await db.execute(removed.orderBy('id', 'desc').limit(1))
   return row && toEvent(row)
 }
@@ -188,6 +189,13 @@ export async function countBatch(
   const own = query.selectFrom('events').where('account_id', '=', account).where('batch_id', '=', batch)
   const [all] = await db.execute(own.select(({ fn }) => fn.countAll<number>().as('n')))
   return { open: Number(open?.n), all: Number(all?.n) }
+}
+
+/** Returns the account's first event of a batch. */
+export async function firstOfBatch(db: Db, account: number, batch: string): Promise<StoredEvent | undefined> {
+  const own = events.where('account_id', '=', account).where('batch_id', '=', batch)
+  const [first] = await db.execute(own.orderBy('id').limit(1))
+  return first && toEvent(first)
 }
 
 /** Returns whether any of the account's events of a batch can be undone at `now`, in Unix milliseconds. */

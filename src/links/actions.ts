@@ -1,4 +1,7 @@
+import type { Actor } from '../access/actor.ts'
+import { checkedChange, deletionQuery } from '../api/operations.ts'
 import { found, notFound, validationFailed } from '../errors.ts'
+import type { Reversal } from '../events/reversal.ts'
 import type { Reading } from '../forms/form.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { Ticks } from '../lib/periodic.ts'
@@ -9,8 +12,10 @@ import { schemeRefusal } from '../names/web-url.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { type TagChange, tagViolations, type UnknownTags } from './link-tags.ts'
+import { deleteLinks } from './deletion.ts'
+import { tagViolations } from './link-tags.ts'
 import { hashPassword } from './password.ts'
+import { linkReversal } from './reversal.ts'
 import {
   type Link,
   type LinkChange,
@@ -23,12 +28,12 @@ import {
 } from './schema.ts'
 import {
   changeLink,
+  findLink,
   findLinkDomain,
   findLinkForUpdate,
   findLinkSpace,
   insertLink,
   type LinkDomain,
-  removeLink,
   unknownDomain,
   unknownSpace,
 } from './store.ts'
@@ -44,6 +49,10 @@ export interface LinkParts extends LinkRules {
   readonly hashes: Semaphore
   /** Called after each commit and before the response, so that this process redirects correctly straight away. */
   readonly onChange: (id: number, domain: number, aliasFolded: string) => void
+  /** Resolves when the clicks that this process has counted are written, or the database has failed. */
+  readonly flush: () => Promise<void>
+  /** Deletes the clicks of permanently deleted records, and overwrites deleted data where the engine still stores it. */
+  readonly erase: () => Promise<void>
 }
 
 /** A link that a batch has stored or changed; `stored` is null if it has deleted the link. */
@@ -52,13 +61,15 @@ export interface AppliedRow {
   readonly stored: Pick<Link, 'id' | 'domain_id' | 'alias'> | null
 }
 
-/** Validates and stores changes of links, for the API and the command line. */
+/** Validates and stores changes of links, for the API, the dashboard and the command line. */
 export class LinkActions {
-  protected readonly storage: Storage
+  readonly #storage: Storage
   readonly #parts: LinkParts
+  /** How events of links are reversed. */
+  readonly reversal: Reversal = linkReversal(this)
 
   constructor(storage: Storage, parts: LinkParts) {
-    this.storage = storage
+    this.#storage = storage
     this.#parts = parts
   }
 
@@ -67,25 +78,22 @@ export class LinkActions {
   }
 
   /** See `ResourceHandlers.insertion`. Throws `validation_failed` first if fields are invalid by themselves. */
-  async insertion(
-    account: number,
-    fields: Fields,
-    unknownTags: UnknownTags = 'create',
-  ): Promise<(db: Db) => Promise<Versioned<LinkRow>>> {
+  async insertion(actor: Actor, fields: Fields): Promise<(db: Db) => Promise<Versioned<LinkRow>>> {
+    const { account } = actor
     const link = await this.prepare(account, fields)
     // The domain is checked only here, because a repeated request gets its response even if the domain is gone by now.
     return async (db) => {
-      const violations = await tagViolations(db, account, link.tags, unknownTags)
+      const violations = await tagViolations(db, actor, link.tags)
       const { domain, values } = await checkedValues(db, account, { values: link, violations }, this.#parts.shortUrl)
       const { redirect_password } = link
-      return insertLink(db, account, domain, { ...values, redirect_password }, undefined, unknownTags)
+      return insertLink(db, actor, domain, { ...values, redirect_password })
     }
   }
 
   /** Returns the fields of a new link, with the hash of its password. Throws `validation_failed` if a field is invalid by itself. */
   async prepare(account: number, fields: Fields): Promise<NewLink> {
     const reading = withScheme(storeLink.read(fields), this.rules)
-    if (reading.violations.length > 0) await checkedValues(this.storage, account, reading, this.#parts.shortUrl)
+    if (reading.violations.length > 0) await checkedValues(this.#storage, account, reading, this.#parts.shortUrl)
     // Outside the transaction, because hashing takes long.
     const redirect_password = await this.#hashed(account, reading.values.redirect_password ?? null)
     return { ...(reading.values as NewLink), redirect_password }
@@ -93,14 +101,22 @@ export class LinkActions {
 
   /** See `ResourceHandlers.change`. The precondition gets the version of the editable fields. Throws `alias_taken`. */
   async change(
-    account: number,
+    actor: Actor,
     id: number,
     fields: Fields,
     precondition: Precondition | null,
-    unknownTags: UnknownTags = 'create',
   ): Promise<Versioned<LinkRow>> {
-    const change = await this.changer(account, updateLink.read(fields), unknownTags)
-    const { link } = await this.storage.write((tx) => change(tx, id, precondition))
+    const { account } = actor
+    const { values, violations } = withScheme(updateLink.read(fields), this.rules)
+    // Outside the transaction, because hashing takes long.
+    const redirect_password = await this.#hashed(account, violations.length > 0 ? null : values.redirect_password)
+    const link = await this.#storage.write(async (tx) => {
+      const before = found(await findLinkForUpdate(tx, account, id), 'link')
+      precondition?.check(before.version)
+      const all = { values, violations: [...violations, ...(await tagViolations(tx, actor, values.tags ?? []))] }
+      const change = await validChange(tx, account, before.record, all, this.#parts.shortUrl)
+      return found(await changeLink(tx, actor, before.record, { ...change, redirect_password }), 'link')
+    })
     this.onStored(link.record)
     return link
   }
@@ -111,7 +127,7 @@ export class LinkActions {
    */
   async prepareChange(account: number, reading: Reading<LinkChange>): Promise<LinkChange> {
     const { values, violations } = withScheme(reading, this.rules)
-    const all = [...violations, ...(await spaceViolations(this.storage, account, values.space_id))]
+    const all = [...violations, ...(await spaceViolations(this.#storage, account, values.space_id))]
     if (values.active_period_start_at && values.active_period_end_at) all.push(...periodViolations(values))
     if (all.length > 0) throw validationFailed(all)
     const { redirect_password } = values
@@ -120,38 +136,27 @@ export class LinkActions {
       : { ...values, redirect_password: await this.#hashed(account, redirect_password) }
   }
 
-  /** Returns a function that checks and changes a link in a transaction. The password is hashed outside, because that takes long. */
-  protected async changer(
-    account: number,
-    sent: ReturnType<typeof updateLink.read>,
-    unknownTags: UnknownTags = 'create',
-    tags?: TagChange,
-  ) {
-    const reading = withScheme(sent, this.rules)
-    const password = reading.violations.length > 0 ? null : reading.values.redirect_password
-    const redirect_password = await this.#hashed(account, password)
-    return async (tx: Db, id: number, precondition: Precondition | null) => {
-      const before = found(await findLinkForUpdate(tx, account, id), 'link')
-      precondition?.check(before.version)
-      const unknown = await tagViolations(tx, account, reading.values.tags ?? [], unknownTags)
-      const all = { values: reading.values, violations: [...reading.violations, ...unknown] }
-      const change = await validChange(tx, account, before.record, all, this.#parts.shortUrl)
-      const values = { ...change, tags: tags ?? change.tags, redirect_password }
-      const changed = await changeLink(tx, account, id, values, unknownTags)
-      return { before, link: found(changed, 'link') }
-    }
-  }
-
   /** Hashes a password for the account. Returns null and undefined unchanged. */
   async #hashed<Password extends string | null | undefined>(account: number, password: Password) {
     if (typeof password !== 'string') return password
     return this.#parts.hashes.run(() => hashPassword(password), `account ${account}`)
   }
 
-  /** Deletes the account's link. Throws `not_found` and the failure of the precondition. */
-  async remove(account: number, id: number, precondition: Precondition | null): Promise<void> {
-    if (!(await removeLink(this.storage, account, id, precondition))) throw notFound('link')
+  /** See `ResourceHandlers.remove`. Throws `not_found`, `validation_failed` and the failure of the precondition. */
+  async remove(actor: Actor, id: number, query: Fields, precondition: Precondition | null): Promise<void> {
+    const find = () => findLink(this.#storage, actor.account, id)
+    const { permanently } = await checkedChange(deletionQuery.check(query), find, 'link', precondition)
+    // Clicks that are written later find no link.
+    await this.#parts.flush()
+    await this.#storage.write(async (tx) => {
+      if (precondition !== null) {
+        precondition.check(found(await findLinkForUpdate(tx, actor.account, id), 'link').version)
+      }
+      const deleted = await deleteLinks(tx, actor, [id], { isPermanent: permanently, removedDomain: null })
+      if (!deleted.has(id)) throw notFound('link')
+    })
     this.onRemoved(id)
+    if (permanently) await this.#parts.erase()
   }
 
   /** Reports a deleted link to the redirect server. */

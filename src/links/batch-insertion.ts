@@ -1,17 +1,18 @@
 /** The part of the batch engine that stores new links. */
 import type { Actor } from '../access/actor.ts'
 import { aliasTaken, Failure, validationFailed } from '../errors.ts'
+import { createdEvent } from '../events/event.ts'
+import { recordEvents } from '../events/store.ts'
 import { foldCase } from '../lib/text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
-import type { Edit } from '../storage/undo.ts'
 import { newLinkViolations } from './actions.ts'
 import type { Outcome } from './batch-results.ts'
 import { insertLinks, lockDomains, lockSpaces, type NewLinkOnDomain, takenAliases } from './batch-store.ts'
 import { generateAlias, generatedLength } from './link.ts'
-import { recordCreations } from './link-edits.ts'
-import { createTags, insertLinkTags, lockTags, type UnknownTags, unknownTagViolations } from './link-tags.ts'
+import { linkEvents } from './link-events.ts'
+import { createTags, insertLinkTags, lockTags, unknownTagViolations } from './link-tags.ts'
 import type { LinkRow, NewLink } from './schema.ts'
 import { clashesPerLength, type FoldedTexts, foldedOf, type LinkDomain } from './store.ts'
 
@@ -20,9 +21,6 @@ export interface Insertion {
   readonly kind: 'store'
   /** A new link with the hash of its password, or the failure of its row. */
   readonly rows: readonly (NewLink | Failure)[]
-  readonly unknownTags: UnknownTags
-  /** Records the new links, so that people can undo the batch. */
-  readonly edit: Edit | null
 }
 
 /** A row without violations. */
@@ -53,7 +51,7 @@ export function insertion(actor: Actor, change: Insertion, shortUrl: ShortUrl): 
 async function storeRows(
   tx: Db,
   actor: Actor,
-  { rows, unknownTags, edit }: Insertion,
+  { rows }: Insertion,
   folded: ReadonlyMap<NewLink, FoldedTexts>,
   shortUrl: ShortUrl,
 ): Promise<Outcome[]> {
@@ -70,16 +68,17 @@ async function storeRows(
     if (link instanceof Failure) continue
     const domain = domains.get(link.domain_id)
     const hasSpace = link.space_id === null || spaces.has(link.space_id)
-    const violations = unknownTags === 'reject' ? [...unknownTagViolations(link.tags, known)] : []
+    const violations = [...unknownTagViolations(actor, link.tags, known)]
     violations.push(...newLinkViolations(link, { domain, hasSpace }, shortUrl))
     if (violations.length > 0 || domain === undefined) outcomes[row] = validationFailed(violations)
     else candidates.push({ row, domain, link, folded: folded.get(link) })
   }
   const { stored, clashing } = await insertCandidates(tx, account, candidates)
   for (const { row, link } of clashing) outcomes[row] = aliasTaken(link.alias ?? '')
-  const records = await tagLinks(tx, account, stored, known)
+  const records = await tagLinks(tx, actor, stored, known)
   for (const [at, { row }] of stored.entries()) outcomes[row] = records[at]
-  if (edit !== null) await recordCreations(tx, account, edit, records)
+  const events = records.map(({ record }) => createdEvent(linkEvents, record))
+  await recordEvents(tx, actor, events)
   return outcomes as Outcome[]
 }
 
@@ -134,12 +133,12 @@ async function takenKeys(tx: Db, account: number, links: readonly NewLinkOnDomai
 /** Gives the stored links their tags, which are created if they are unknown. Returns the records of the links. */
 async function tagLinks(
   tx: Db,
-  account: number,
+  actor: Actor,
   stored: readonly StoredRow[],
   known: Tags,
 ): Promise<Versioned<LinkRow>[]> {
   const names = stored.flatMap(({ link }) => link.tags)
-  const tags = await createTags(tx, account, names, known)
+  const tags = await createTags(tx, actor, names, known)
   const added: { link: number; tag: number }[] = []
   const records = stored.map(({ link, recordWith }) => {
     const folded = [...new Set(link.tags.map(foldCase))].sort()
@@ -148,6 +147,6 @@ async function tagLinks(
     added.push(...own.map(({ id }) => ({ link: record.record.id, tag: id })))
     return record
   })
-  await insertLinkTags(tx, account, added)
+  await insertLinkTags(tx, actor.account, added)
   return records
 }

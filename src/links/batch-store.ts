@@ -8,7 +8,6 @@ import {
   changedColumns,
   type FoldedTexts,
   foldedOf,
-  hasDomain,
   type LinkDomain,
   linkRecords,
   newLinkRecord,
@@ -147,14 +146,4 @@ export async function changeLinks(
     ...(await changeGroup('tagged', {}, true)),
     ...(await changeGroup('others', {}, false)),
   ])
-}
-
-/** Deletes the account's links with these ids, except those whose domain is being removed. Returns the ids of deleted links. */
-export async function removeLinks(tx: Db, { account }: Actor, ids: readonly number[]): Promise<ReadonlySet<number>> {
-  const links = query.deleteFrom('links').where('account_id', '=', account).where(hasDomain).returning('id')
-  const removed = new Set<number>()
-  for (const some of parts(ids)) {
-    for (const { id } of await tx.execute(links.where('id', 'in', some))) removed.add(id)
-  }
-  return removed
 }

@@ -4,6 +4,8 @@
  */
 import type { Actor } from '../access/actor.ts'
 import { aliasTaken, Failure, notFound, UniqueViolation, validationFailed } from '../errors.ts'
+import { updatedEvent } from '../events/event.ts'
+import { recordEvents } from '../events/store.ts'
 import { type Claim, type OnceResult, runOnce } from '../idempotency/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
@@ -11,9 +13,11 @@ import type { Versioned } from '../storage/records.ts'
 import { type AppliedRow, changeViolations, type LinkRules, loopViolations } from './actions.ts'
 import { type Insertion, insertion } from './batch-insertion.ts'
 import { type Outcome, rejected, resultsOf } from './batch-results.ts'
-import { changeLinks, lockDomains, lockLinks, lockSpaces, removeLinks } from './batch-store.ts'
+import { changeLinks, lockDomains, lockLinks, lockSpaces } from './batch-store.ts'
 import { moveObstacles } from './bulk.ts'
-import { setTagsOfLinks, type TagChange, tooManyTags, type UnknownTags } from './link-tags.ts'
+import { deleteLinks } from './deletion.ts'
+import { linkEvents } from './link-events.ts'
+import { setTagsOfLinks, type TagChange, tooManyTags } from './link-tags.ts'
 import { type Replacement, replacedUrl } from './replacement.ts'
 import type { LinkChange, LinkRow } from './schema.ts'
 import { linkRecords, unknownDomain, unknownSpace } from './store.ts'
@@ -28,7 +32,6 @@ interface Update {
   readonly replacement?: Replacement | undefined
   /** Names of tags that every link gets and loses. */
   readonly tags?: TagChange | undefined
-  readonly unknownTags: UnknownTags
 }
 
 /** What happens to the rows of a batch. */
@@ -138,25 +141,28 @@ function application(actor: Actor, change: BatchChange, rules: LinkRules): (tx: 
 }
 
 async function deleteRows(tx: Db, actor: Actor, ids: readonly number[]): Promise<Result> {
-  await lockLinks(tx, actor.account, ids)
-  const removed = await removeLinks(tx, actor, ids)
+  const removed = await deleteLinks(tx, actor, ids, { isPermanent: false, removedDomain: null })
   return { outcomes: ids.map((id) => (removed.has(id) ? null : notFound('link'))), changed: removed.size }
 }
 
 async function updateRows(tx: Db, actor: Actor, change: Update, rules: LinkRules): Promise<Result> {
   const { account } = actor
-  const { ids, unknownTags } = change
+  const { ids } = change
   const { tags: replaced, ...values } = change.values
   await lockLinks(tx, account, ids)
   const links = await linkRecords.findAll(tx, account, ids)
   const { possible, failures, urls } = await planUpdate(tx, account, change, links, rules)
   const names = change.tags ?? replaced
-  const tagged = names && (await setTagsOfLinks(tx, account, possible, names, unknownTags))
+  const tagged = names && (await setTagsOfLinks(tx, actor, possible, names))
   for (const id of tagged?.failed ?? []) failures.set(id, tooManyTags())
   const rest = possible.filter((id) => !failures.has(id))
   const changed = await changeLinks(tx, actor, rest, values, { urls, tagged: tagged?.changed ?? new Set() })
+  const events = [...changed].map(([id, { record }]) =>
+    updatedEvent(linkEvents, links.get(id)?.record ?? record, record),
+  )
+  await recordEvents(tx, actor, events)
   const outcomes = ids.map((id) => failures.get(id) ?? changed.get(id) ?? notFound('link'))
-  return { outcomes, changed: rest.filter((id) => changed.get(id)?.version !== links.get(id)?.version).length }
+  return { outcomes, changed: events.filter((event) => event !== null).length }
 }
 
 /** Returns the links that can be changed, why the others can't, and the destinations in which text was replaced. */

@@ -1,4 +1,6 @@
 /** Bulk requests: `POST` and `PATCH /links/bulk`, and `POST /links/bulk/delete`. Each is one transaction. */
+
+import type { Actor } from '../access/actor.ts'
 import { Table } from '../api/body.ts'
 import { claimOf, idempotencyKeyOf } from '../api/idempotency.ts'
 import type { Admitted } from '../api/operations.ts'
@@ -31,8 +33,7 @@ import {
   storeLinks,
   updateLinks,
 } from './bulk-schema.ts'
-import { findUnknownTags } from './link-tags.ts'
-import { unknownTagsFor } from './routes.ts'
+import { canCreateTags, findUnknownTags } from './link-tags.ts'
 import type { NewLink } from './schema.ts'
 
 interface Parts {
@@ -51,21 +52,20 @@ export function bulkRoutes(parts: Parts): void {
     runBulk(parts, exchange, admitted, linksForm, async ({ links }) => {
       const { account } = admitted.actor
       const rows = await prepareRows(actions, account, links)
-      return { kind: 'store', rows, unknownTags: unknownTagsFor(admitted.actor), edit: null }
+      return { kind: 'store', rows }
     }),
   )
 
   api.add(updateLinks, (exchange, admitted) =>
     runBulk(parts, exchange, admitted, changeForm, async (sent) => {
-      const { account } = admitted.actor
+      const { actor } = admitted
       const { ids, add_tags, remove_tags } = sent
-      const unknownTags = unknownTagsFor(admitted.actor)
       const reading = setForm.read(sent.set)
-      const violations = await setViolations(storage, account, sent, unknownTags, reading)
+      const violations = await setViolations(storage, actor, sent, reading)
       if (violations.length > 0) throw validationFailed(violations)
-      const values = await namingSet(() => actions.prepareChange(account, reading))
+      const values = await namingSet(() => actions.prepareChange(actor.account, reading))
       const tags = add_tags.length + remove_tags.length > 0 ? { add: add_tags, remove: remove_tags } : undefined
-      return { kind: 'update', ids, values, tags, unknownTags }
+      return { kind: 'update', ids, values, tags }
     }),
   )
 
@@ -129,21 +129,20 @@ export function requirePassword({ has_redirect_password: has, redirect_password:
 /** Returns the violations of `set` and of tags, which reject the whole request. */
 async function setViolations(
   storage: Storage,
-  account: number,
+  actor: Actor,
   { add_tags, remove_tags }: { readonly add_tags: readonly string[]; readonly remove_tags: readonly string[] },
-  unknownTags: ReturnType<typeof unknownTagsFor>,
   { values, violations }: ReturnType<typeof setForm.read>,
 ): Promise<Violation[]> {
   const all = violations.map(inSet)
   if (values.tags !== undefined && add_tags.length + remove_tags.length > 0) {
     all.push(new Refusal('not_allowed.with_tags').at('set.tags'))
   }
-  if (unknownTags === 'create') return all
+  if (canCreateTags(actor)) return all
   for (const [field, names] of [
     ['set.tags', values.tags ?? []],
     ['add_tags', add_tags],
   ] as const) {
-    const [name] = await findUnknownTags(storage, account, names)
+    const [name] = await findUnknownTags(storage, actor.account, names)
     if (name !== undefined) all.push(new Refusal('unknown_tag.name', { name }).at(field))
   }
   return all

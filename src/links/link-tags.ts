@@ -1,6 +1,9 @@
 /** Link tags. A link has the tags in `link_tags`, except tags that are being deleted. A tag counts as its merge target. */
 
+import { type Actor, allows } from '../access/actor.ts'
 import { type Failure, validationFailed } from '../errors.ts'
+import type { NewEvent } from '../events/event.ts'
+import { recordEvents } from '../events/store.ts'
 import { Ticks } from '../lib/periodic.ts'
 import { foldCase } from '../lib/text.ts'
 import { type Db, type GroupIds, type PageRequest, parts } from '../storage/port.ts'
@@ -8,9 +11,6 @@ import { firstRevision } from '../storage/records.ts'
 import { CachedQuery, query } from '../storage/schema.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { maxTags } from './link.ts'
-
-/** What happens to names without a tag: tags are created, `unknown_tag` is thrown, or the names are ignored. */
-export type UnknownTags = 'create' | 'reject' | 'ignore'
 
 /**
  * SQL for the names of a link's tags with commas between them, in the order of `sort_by=name`; null without tags. Most links
@@ -30,17 +30,17 @@ export interface TagChange {
 }
 
 /**
- * Replaces or changes the tags of the account's link, which is locked. Names are case-insensitive. Returns whether that changed
- * anything. Throws `validation_failed` for more than `maxTags`, and for the first unknown name if `unknown` is `reject`.
+ * Replaces or changes the tags of the actor's link, which is locked. Names are case-insensitive. Unknown ones become tags.
+ * Returns whether that changed anything. Throws `validation_failed` for more than `maxTags`, and for the first unknown name if
+ * the actor can't create tags.
  */
 export async function setTags(
   tx: Db,
-  account: number,
+  actor: Actor,
   link: number,
   names: readonly string[] | TagChange,
-  unknown: UnknownTags,
 ): Promise<boolean> {
-  const { changed, failed } = await setTagsOfLinks(tx, account, [link], names, unknown)
+  const { changed, failed } = await setTagsOfLinks(tx, actor, [link], names)
   if (failed.has(link)) throw tooManyTags()
   return changed.has(link)
 }
@@ -56,13 +56,13 @@ export function tooManyTags(): Failure {
  */
 export async function setTagsOfLinks(
   tx: Db,
-  account: number,
+  actor: Actor,
   links: readonly number[],
   names: readonly string[] | TagChange,
-  unknown: UnknownTags,
 ): Promise<{ readonly changed: ReadonlySet<number>; readonly failed: ReadonlySet<number> }> {
+  const { account } = actor
   const isChange = 'add' in names
-  const named = await tagsNamed(tx, account, isChange ? names.add : names, unknown)
+  const named = await tagsNamed(tx, actor, isChange ? names.add : names)
   const unwanted = isChange ? await tagIdsOf(tx, account, names.remove) : new Set<number>()
   const wantedOf = (shown: ReadonlySet<number>) => (isChange ? shown.difference(unwanted).union(named) : named)
   const [changed, failed] = [new Set<number>(), new Set<number>()]
@@ -148,22 +148,11 @@ export async function withMergingTags(db: Db, account: number, page: PageRequest
   return { ...page, groups: { tag_id: groups } }
 }
 
-/** Selects the account's tags with these ids, or the tags that they were merged into within the last minute. */
-function currentTags(account: number, ids: readonly number[]) {
-  return query
-    .selectFrom('tags as given')
-    .innerJoin('tags', (join) =>
-      join.on(({ eb, fn }) => eb('tags.id', '=', fn.coalesce('given.merged_into', 'given.id'))),
-    )
-    .where('given.id', 'in', ids)
-    .where('tags.account_id', '=', account)
-}
-
-/** Gives the account's link the tags with these ids that still exist, or that they were merged into within the last minute. */
-export async function addTags(tx: Db, account: number, link: number, tags: readonly number[]): Promise<void> {
-  if (tags.length === 0) return
-  const own = currentTags(account, tags).select('tags.id')
-  const existing = await tx.execute(own.orderBy('tags.name_folded').forKeyShare('tags'))
+/** Gives the account's link those tags with these ids that still exist. */
+export async function addTags(tx: Db, account: number, link: number, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return
+  const own = query.selectFrom('tags').select('id').where('account_id', '=', account).where('id', 'in', ids)
+  const existing = await tx.execute(own.orderBy('name_folded').forKeyShare())
   const rows = existing.map(({ id }) => ({ link, tag: id }))
   await insertLinkTags(tx, account, rows)
 }
@@ -180,12 +169,6 @@ export async function insertLinkTags(tx: Db, account: number, tags: readonly Lin
         .onConflict((conflict) => conflict.doNothing())
     await tx.execute(new CachedQuery(`insert ${rows.length} link tags`, parameters, build))
   }
-}
-
-/** Returns the current names of these tags, as `addTags` finds them. */
-export async function tagNamesOf(db: Db, account: number, ids: readonly number[]): Promise<string[]> {
-  if (ids.length === 0) return []
-  return (await db.execute(currentTags(account, ids).select('tags.name'))).map(({ name }) => name)
 }
 
 /** Returns the ids of the account's tags with these case-folded names, by name. */
@@ -217,28 +200,23 @@ export async function findUnknownTags(db: Db, account: number, names: Iterable<s
 }
 
 /** Returns the ids of the account's tags with these names, and locks them, so that they are not deleted meanwhile. */
-async function tagsNamed(
-  tx: Db,
-  account: number,
-  names: readonly string[],
-  unknown: UnknownTags,
-): Promise<ReadonlySet<number>> {
-  const known = await lockTags(tx, account, names)
-  const violations = unknown === 'reject' ? unknownTagViolations(names, known) : []
+async function tagsNamed(tx: Db, actor: Actor, names: readonly string[]): Promise<ReadonlySet<number>> {
+  const known = await lockTags(tx, actor.account, names)
+  const violations = unknownTagViolations(actor, names, known)
   if (violations.length > 0) throw validationFailed(violations)
-  const all = unknown === 'create' ? await createTags(tx, account, names, known) : known
+  const all = await createTags(tx, actor, names, known)
   return new Set([...all.values()].map(({ id }) => id))
 }
 
-/** Returns a violation for the first of these names without a tag, if `unknown` is `reject`. */
-export async function tagViolations(
-  db: Db,
-  account: number,
-  names: readonly string[],
-  unknown: UnknownTags,
-): Promise<readonly Violation[]> {
-  if (unknown !== 'reject') return []
-  return unknownTagViolations(names, await tagIdsByName(db, account, names.map(foldCase)))
+/** Returns a violation for the first of these names without a tag, if the actor can't create tags. */
+export async function tagViolations(db: Db, actor: Actor, names: readonly string[]): Promise<readonly Violation[]> {
+  if (canCreateTags(actor)) return []
+  return unknownTagViolations(actor, names, await tagIdsByName(db, actor.account, names.map(foldCase)))
+}
+
+/** Returns whether names without a tag become tags. */
+export function canCreateTags(actor: Actor): boolean {
+  return allows(actor, 'tags:write')
 }
 
 /** A tag of the account. */
@@ -247,11 +225,13 @@ interface NamedTag {
   readonly name: string
 }
 
-/** Returns a violation for the first of these names without a tag; none if all are known. */
+/** Returns a violation for the first of these names without a tag, if the actor can't create tags. */
 export function unknownTagViolations(
+  actor: Actor,
   names: readonly string[],
   known: ReadonlyMap<string, unknown>,
 ): readonly Violation[] {
+  if (canCreateTags(actor)) return []
   const [name] = names.filter((each) => !known.has(foldCase(each))).sort(byFolded)
   return name === undefined ? [] : [new Refusal('unknown_tag.name', { name }).at('tags')]
 }
@@ -280,7 +260,7 @@ export async function lockTags(
 /** Creates the tags that are not in `known`. Returns the tags with all of these names as `lockTags` does. */
 export async function createTags(
   tx: Db,
-  account: number,
+  actor: Actor,
   names: Iterable<string>,
   known: ReadonlyMap<string, NamedTag>,
 ): Promise<ReadonlyMap<string, NamedTag>> {
@@ -290,6 +270,7 @@ export async function createTags(
     if (!known.has(folded) && !missing.has(folded)) missing.set(folded, name)
   }
   if (missing.size === 0) return known
+  const { account } = actor
   const now = new Date().toISOString()
   const sorted = [...missing].sort(([a], [b]) => (a < b ? -1 : 1))
   const created = sorted.map(([name_folded, name]) => ({
@@ -303,7 +284,12 @@ export async function createTags(
   }))
   for (const some of parts(created)) {
     const insertion = query.insertInto('tags').values(some)
-    await tx.execute(insertion.onConflict((conflict) => conflict.columns(['account_id', 'name_folded']).doNothing()))
+    const ifFree = insertion.onConflict((conflict) => conflict.columns(['account_id', 'name_folded']).doNothing())
+    const stored = await tx.execute(ifFree.returning(['id', 'name', 'color']))
+    const events = stored.map(({ id, name, color }): NewEvent => {
+      return { record: 'tag', action: 'created', id, name, changes: { name: [null, name], color: [null, color] } }
+    })
+    await recordEvents(tx, actor, events)
   }
   return new Map([...known, ...(await lockTags(tx, account, missing.keys()))])
 }

@@ -5,7 +5,6 @@ import type { Fields } from '../http/form-encoding.ts'
 import { Ticks } from '../lib/periodic.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
-import { newEdit } from '../storage/undo.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { checkedValues, type LinkActions, type LinkRules, withScheme } from './actions.ts'
 import type { RunBatch } from './batch.ts'
@@ -72,15 +71,15 @@ async function aliasViolations(
 }
 
 /**
- * Stores the account's new links in one transaction. Returns a function that returns them, and the edit that `undoEdit` can undo for a minute. If a
- * link can't be stored, throws its failure with the index of its `row`, and stores none.
+ * Stores the actor's new links in one transaction. Returns a function that returns them. If a link can't be stored, throws its
+ * failure with the index of its `row`, and stores none.
  */
 export async function storeNewLinks(
   run: RunBatch,
   actions: LinkActions,
   actor: Actor,
   all: readonly Fields[],
-): Promise<{ readonly links: () => readonly Link[]; readonly edit: number }> {
+): Promise<() => readonly Link[]> {
   const ticks = new Ticks()
   const rows: NewLink[] = []
   // Passwords are hashed here, one after another, so that other accounts get their turn.
@@ -88,12 +87,11 @@ export async function storeNewLinks(
     rows.push(await namingRow(row, () => actions.prepare(actor.account, fields)))
     await ticks.next()
   }
-  const edit = newEdit()
-  const change = { kind: 'store', rows, unknownTags: 'create', edit } as const
+  const change = { kind: 'store', rows } as const
   const { response } = await run({ actor, change, isAtomic: true, claim: null, hasResults: true }).catch((error) => {
     throw failureOfRow(error)
   })
-  return { links: () => JSON.parse(response.body).data.map(({ data }: RowResult) => data), edit: edit.id }
+  return () => JSON.parse(response.body).data.map(({ data }: RowResult) => data)
 }
 
 /** Returns the failure of the first row that failed in a rejected batch; any other error unchanged. */

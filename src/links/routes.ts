@@ -1,10 +1,8 @@
-import { type Actor, allows } from '../access/actor.ts'
 import { type ResourceHandlers, withShownVersion } from '../api/operations.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
 import type { LinkActions } from './actions.ts'
 import { listLinks } from './link-list.ts'
-import type { UnknownTags } from './link-tags.ts'
 import { type Link, linkOf, linkOperations, shownLink } from './schema.ts'
 import { findLink } from './store.ts'
 
@@ -28,21 +26,15 @@ export function linkHandlers(storage: Storage, actions: LinkActions, shortUrl: S
     },
     find,
     insertion: async (actor, fields) => {
-      const insert = await actions.insertion(actor.account, fields, unknownTagsFor(actor))
+      const insert = await actions.insertion(actor, fields)
       return async (db) => shownLink(await insert(db), shortUrl)
     },
     onStored: (link) => actions.onStored(link),
     change: async (actor, id, fields, condition) => {
-      const link = await withVersion(actor.account, id, () =>
-        actions.change(actor.account, id, fields, condition, unknownTagsFor(actor)),
-      )
+      const link = await withVersion(actor.account, id, () => actions.change(actor, id, fields, condition))
       return shownLink(link, shortUrl)
     },
-    remove: ({ account }, id, _query, condition) =>
-      withVersion(account, id, () => actions.remove(account, id, condition)),
+    remove: (actor, id, query, condition) =>
+      withVersion(actor.account, id, () => actions.remove(actor, id, query, condition)),
   }
-}
-
-export function unknownTagsFor(actor: Actor): UnknownTags {
-  return allows(actor, 'tags:write') ? 'create' : 'reject'
 }

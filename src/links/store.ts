@@ -1,13 +1,17 @@
 import { sql } from 'kysely'
+import type { Actor } from '../access/actor.ts'
 import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
+import { createdEvent, updatedEvent } from '../events/event.ts'
+import { recordEvents } from '../events/store.ts'
 import { foldCase } from '../lib/text.ts'
 import { foldUrl } from '../lib/url-search.ts'
 import { countedMatches, type Db, type Storage } from '../storage/port.ts'
-import { firstRevision, newTimes, type Precondition, Records, type Times, type Versioned } from '../storage/records.ts'
+import { firstRevision, newTimes, Records, type Times, type Versioned } from '../storage/records.ts'
 import { CachedQuery, query, type Row, sqlTemplate } from '../storage/schema.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
-import { setTags, type TagChange, tagsOfLink, type UnknownTags } from './link-tags.ts'
+import { linkEvents } from './link-events.ts'
+import { setTags, type TagChange, tagsOfLink } from './link-tags.ts'
 import { type LinkChange, type LinkRow, type LinkValues, linkColumns, type NewLink } from './schema.ts'
 
 type Totals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>
@@ -23,7 +27,7 @@ export interface LinkDomain {
 }
 
 /** Values from other tables. A space that is being removed counts as none. */
-const computed = {
+export const computed = {
   domain_name: '(select name from domains where id = links.domain_id and account_id = links.account_id)',
   tags: tagsOfLink,
   space_id: '(select id from spaces where id = links.space_id and account_id = links.account_id)',
@@ -185,21 +189,21 @@ export function unknownSpace(id: number): Violation {
 export const clashesPerLength = 3
 
 /**
- * Stores a link on a domain of the account, with a generated alias if `alias` is null; an imported link keeps its history.
- * Throws `alias_taken` if the domain has a link with the alias in any case: the unique index decides. Throws
+ * Stores a link on a domain of the actor's account, with a generated alias if `alias` is null; an imported link keeps its
+ * history. Throws `alias_taken` if the domain has a link with the alias in any case: the unique index decides. Throws
  * `validation_failed` if the domain or the space is gone.
  */
 export async function insertLink(
   db: Db,
-  account: number,
+  actor: Actor,
   domain: LinkDomain,
   { alias, ...values }: LinkValues & Pick<NewLink, 'alias'>,
   history?: LinkHistory,
-  unknownTags: UnknownTags = 'create',
 ): Promise<Versioned<LinkRow>> {
+  const { account } = actor
   for (let clashes = 0; ; clashes++) {
     const name = alias ?? generateAlias(generatedLength + Math.floor(clashes / clashesPerLength))
-    const stored = await tryInsert(db, account, domain, { ...values, alias: name }, { history, unknownTags })
+    const stored = await tryInsert(db, actor, domain, { ...values, alias: name }, history)
     if (stored !== undefined) return stored
     const { space_id } = values
     if ((await findLinkDomain(db, account, domain.id)) === undefined) throw validationFailed([unknownDomain(domain.id)])
@@ -212,11 +216,12 @@ export async function insertLink(
 /** Returns undefined if the alias is taken, or if the domain or the space is gone. */
 async function tryInsert(
   db: Db,
-  account: number,
+  actor: Actor,
   domain: LinkDomain,
   { tags, ...values }: LinkValues & { readonly alias: string },
-  { history, unknownTags }: { readonly history: LinkHistory | undefined; readonly unknownTags: UnknownTags },
+  history: LinkHistory | undefined,
 ): Promise<Versioned<LinkRow> | undefined> {
+  const { account } = actor
   const { created_at, updated_at, ...totals } = history ?? { ...noClicks, ...newTimes() }
   const row = newRow(account, domain, values, { created_at, updated_at }, totals)
   const condition = sqlTemplate<boolean>`
@@ -225,21 +230,18 @@ async function tryInsert(
       or exists (select 1 from spaces where id = ${values.space_id} and account_id = ${account}))
     and not exists (select 1 from links where domain_id = ${domain.id} and alias_folded = ${row.alias_folded})`
   try {
-    const id = await (history === undefined && tags.length === 0
-      ? linkRecords.insertIf(db, row, condition)
-      : db.write(async (tx) => {
-          const inserted = await linkRecords.insertIf(tx, row, condition)
-          if (inserted === undefined) return undefined
-          if (history !== undefined) {
-            await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', inserted))
-          }
-          await setTags(tx, account, inserted, tags, unknownTags)
-          return inserted
-        }))
-    if (id === undefined) return undefined
-    // The names have the spelling of the tags.
-    if (tags.length > 0) return findLink(db, account, id)
-    return newLinkRecord(id, row, domain, null, totals)
+    return await db.write(async (tx) => {
+      const id = await linkRecords.insertIf(tx, row, condition)
+      if (id === undefined) return undefined
+      if (history !== undefined) {
+        await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', id))
+      }
+      if (tags.length > 0) await setTags(tx, actor, id, tags)
+      // The names have the spelling of the tags.
+      const stored = tags.length > 0 ? await findLink(tx, account, id) : newLinkRecord(id, row, domain, null, totals)
+      if (stored !== undefined) await recordEvents(tx, actor, [createdEvent(linkEvents, stored.record)])
+      return stored
+    })
   } catch (error) {
     // The domain or the space was deleted during the insertion.
     if (!(error instanceof ForeignKeyViolation)) throw error
@@ -303,24 +305,25 @@ type ChangedLink = { readonly [Name in keyof Values]: Values[Name] | LinkRow[Nam
 }
 
 /**
- * Changes the account's link, as `Records.change` does. Throws `alias_taken`, or `validation_failed` if the space is gone or a
- * tag is unknown. The caller has locked a new domain.
+ * Changes the actor's link, as `Records.change` does. `before` is the link, which is locked, and so is a new domain. Throws
+ * `alias_taken`, or `validation_failed` if the space is gone or a tag is unknown.
  */
 export async function changeLink(
-  db: Db,
-  account: number,
-  id: number,
+  tx: Db,
+  actor: Actor,
+  before: LinkRow,
   { tags, ...change }: ChangedLink,
-  unknownTags: UnknownTags = 'create',
 ): Promise<Versioned<LinkRow> | undefined> {
+  const { id } = before
   const { columns, unversioned } = changedColumns(change)
   try {
-    return await db.write(async (tx) => {
-      const isChanged = tags !== undefined && (await setTags(tx, account, id, tags, unknownTags))
-      return served(await linkRecords.change(tx, account, id, columns, null, { unversioned, isChanged }))
-    })
+    const isChanged = tags !== undefined && (await setTags(tx, actor, id, tags))
+    const changed = await linkRecords.change(tx, actor.account, id, columns, null, { unversioned, isChanged })
+    const link = served(changed)
+    if (link !== undefined) await recordEvents(tx, actor, [updatedEvent(linkEvents, before, link.record)])
+    return link
   } catch (error) {
-    if (error instanceof UniqueViolation) throw aliasTaken(change.alias ?? '')
+    if (error instanceof UniqueViolation) throw aliasTaken(change.alias ?? before.alias)
     if (error instanceof ForeignKeyViolation) throw validationFailed([unknownSpace(change.space_id ?? 0)])
     throw error
   }
@@ -360,25 +363,6 @@ export function foldedOf({ url, title }: Pick<ChangedLink, 'url' | 'title'>) {
 
 function unlessSame(folded: string, text: string): string | null {
   return folded === text ? null : folded
-}
-
-/**
- * Deletes the account's link. Returns false if it does not exist, or if its domain is being removed. Throws what
- * `precondition` throws for its version.
- */
-export async function removeLink(
-  db: Db,
-  account: number,
-  id: number,
-  precondition: Precondition | null,
-): Promise<boolean> {
-  const deletion = query
-    .deleteFrom('links')
-    .where('id', '=', id)
-    .where('account_id', '=', account)
-    .where(hasDomain)
-    .returning('id')
-  return (await linkRecords.executeIf(db, account, id, precondition, deletion)).length > 0
 }
 
 /** Returns undefined for a link whose domain is being removed. */

@@ -137,7 +137,8 @@ async function store(
   target: Target,
   { values, sourceDomain, sourceSpace, history }: ImportedLink,
 ): Promise<Stored> {
-  const { account } = target.actor
+  const { actor } = target
+  const { account } = actor
   const domainId = localIdOf(target, 'domains', sourceDomain)
   const link = { ...values, space_id: sourceSpace === null ? null : localIdOf(target, 'spaces', sourceSpace) }
   const domain = await findLinkDomain(tx, account, domainId)
@@ -145,7 +146,7 @@ async function store(
   const violations = loopViolations(values.url, shortUrls('https://{domain}')(domain.name, values.alias))
   checkedRecord({ values, violations })
   try {
-    return { became: 'stored', id: (await insertLink(tx, account, domain, link, history)).record.id }
+    return { became: 'stored', id: (await insertLink(tx, actor, domain, link, history)).record.id }
   } catch (error) {
     // After any other error, the transaction can't continue.
     if (!(error instanceof Failure && error.code === 'alias_taken')) throw error

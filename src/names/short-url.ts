@@ -15,6 +15,12 @@ export function shortUrls(template: string): ShortUrl {
   return (domain, alias) => `${template.replace(domainMark, domain)}/${encodeURI(alias).replaceAll('#', '%23')}`
 }
 
+/** Returns the short URL of a host name and an alias with a slash between them. */
+export function shortUrlOf(name: string, shortUrl: ShortUrl): string {
+  const slash = name.indexOf('/')
+  return shortUrl(name.slice(0, slash), name.slice(slash + 1))
+}
+
 /** Returns whether an http or https URL reaches the short URL. A default port matches any port, as with a proxy. */
 export function matchesShortUrl(url: string, shortUrl: string): boolean {
   const [from, to] = [URL.parse(url), URL.parse(shortUrl)]

@@ -1,31 +1,42 @@
-import { checkedChange, type ResourceHandlers } from '../api/operations.ts'
+import { checkedChange, deletionQuery, type ResourceHandlers } from '../api/operations.ts'
 import type { Removals } from '../api/removals.ts'
 import { Failure, found, notFound } from '../errors.ts'
+import { finishRemoval, type Removal } from '../events/removal.ts'
 import type { Storage } from '../storage/port.ts'
 import { type Space, spaceOperations, storeSpace, updateSpace } from './schema.ts'
-import { changeSpace, insertSpace, removeSpace, spaceRecords } from './store.ts'
+import { beginSpaceRemoval, changeSpace, insertSpace, spaceRecords, spaceReversal } from './store.ts'
+
+interface SpaceParts {
+  readonly removals: Pick<Removals, 'run'>
+  readonly removal: Removal
+}
 
 /** Returns the functions that validate and store changes of spaces, for the API and the dashboard. */
-export function spaceActions(storage: Storage, removals: Pick<Removals, 'run'>): ResourceHandlers<Space> {
+export function spaceActions(storage: Storage, { removals, removal }: SpaceParts) {
+  const finish = (id: number) => removals.run((isStopped) => finishRemoval(storage, removal, id, isStopped))
   return {
-    name: 'spaces',
+    name: 'spaces' as const,
     operations: spaceOperations,
     list: (account, page) => spaceRecords.list(storage, account, page),
     find: (account, id) => spaceRecords.find(storage, account, id),
-    insertion: ({ account }, fields) => {
+    insertion: (actor, fields) => {
       const values = storeSpace.check(fields)
       if (values instanceof Failure) throw values
-      return (db) => insertSpace(db, account, values)
+      return (db) => insertSpace(db, actor, values)
     },
-    change: async ({ account }, id, fields, precondition) => {
-      const find = () => spaceRecords.find(storage, account, id)
+    change: async (actor, id, fields, precondition) => {
+      const find = () => spaceRecords.find(storage, actor.account, id)
       const change = await checkedChange(updateSpace.check(fields), find, 'space', precondition)
-      return found(await changeSpace(storage, account, id, change, precondition), 'space')
+      return found(await changeSpace(storage, actor, id, change, precondition), 'space')
     },
     /** The links of the space stay. */
-    remove: async ({ account }, id, _query, precondition) => {
-      const isGone = await removeSpace(storage, account, id, precondition, (removal) => removals.run(removal))
-      if (!isGone) throw notFound('space')
+    remove: async (actor, id, query, precondition) => {
+      const find = () => spaceRecords.find(storage, actor.account, id)
+      const { permanently } = await checkedChange(deletionQuery.check(query), find, 'space', precondition)
+      const how = { precondition, isPermanent: permanently }
+      if (!(await storage.write((tx) => beginSpaceRemoval(tx, actor, id, how)))) throw notFound('space')
+      await finish(id)
     },
-  }
+    reversal: spaceReversal(finish),
+  } satisfies ResourceHandlers<Space> & Readonly<Record<string, unknown>>
 }

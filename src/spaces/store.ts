@@ -1,14 +1,24 @@
-import { sql } from 'kysely'
-import { ForeignKeyViolation } from '../errors.ts'
+import type { Actor } from '../access/actor.ts'
+import { recountRecent } from '../analytics/recent.ts'
+import { enqueueClickRemoval } from '../analytics/tables.ts'
+import { LoggedRecords } from '../events/records.ts'
+import type { DetachLinks, Removal } from '../events/removal.ts'
+import type { Reversal } from '../events/reversal.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
 import { firstRevision, newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
-import { detachBatchSize, finishRemoval, type IsStopped, type Removal } from '../storage/removal.ts'
-import { query } from '../storage/schema.ts'
+import { clickLevels, query, type Row } from '../storage/schema.ts'
 import { type Space, spaceSchema } from './schema.ts'
 
 /** Lists, finds, changes and deletes spaces. */
 export const spaceRecords = new Records<Space>('spaces', Object.keys(spaceSchema.properties) as (keyof Space)[])
+
+const logged = new LoggedRecords<Space>('spaces', spaceRecords, {
+  record: 'space',
+  nameOf: ({ name }) => name,
+  valuesOf: ({ name, color }) => ({ name, color }),
+  secrets: [],
+})
 
 /** Lists the account's spaces with this name, case-insensitively; `limit` at most. */
 export function spacesNamed(db: Db, account: number, name: string, limit: number): Promise<Space[]> {
@@ -24,21 +34,21 @@ export function spacesNamed(db: Db, account: number, name: string, limit: number
 }
 
 /** Stores a space; an imported one keeps its times. */
-export async function insertSpace(
+export function insertSpace(
   db: Db,
-  account: number,
+  actor: Actor,
   { name, color }: Pick<Space, 'name' | 'color'>,
   times = newTimes(),
 ): Promise<Versioned<Space>> {
   const stored = { name, color, ...times }
-  const [row] = await db.execute(
-    query
-      .insertInto('spaces')
-      .values({ account_id: account, name_folded: foldCase(name), ...stored })
-      .returning('id'),
-  )
-  const { id } = row as Pick<Space, 'id'>
-  return spaceRecords.toVersioned({ id, ...stored, revision: firstRevision })
+  const values = { account_id: actor.account, name_folded: foldCase(name), ...stored }
+  return db.write(async (tx) => {
+    const [row] = await tx.execute(query.insertInto('spaces').values(values).returning('id'))
+    const { id } = row as Pick<Space, 'id'>
+    const space = spaceRecords.toVersioned({ id, ...stored, revision: firstRevision })
+    await logged.created(tx, actor, space.record)
+    return space
+  })
 }
 
 /** The database that a space was imported from, and its id there. */
@@ -70,59 +80,81 @@ export async function rememberOrigin(tx: Db, account: number, space_id: number, 
   )
 }
 
-/** Changes the account's space, as `Records.change` does. An undefined value stays unchanged. */
+/** Changes the actor's space, as `Records.change` does. An undefined value stays unchanged. */
 export function changeSpace(
   db: Db,
-  account: number,
+  actor: Actor,
   id: number,
   { name, color }: { readonly name?: string | undefined; readonly color?: number | undefined },
   precondition: Precondition | null,
 ): Promise<Versioned<Space> | undefined> {
   const name_folded = name === undefined ? undefined : foldCase(name)
-  return spaceRecords.change(db, account, id, { name, name_folded, color }, precondition)
+  return logged.change(db, actor, id, { name, name_folded, color }, precondition)
+}
+
+/** How a space is deleted. */
+export interface SpaceDeletion {
+  readonly precondition: Precondition | null
+  readonly isPermanent: boolean
 }
 
 /**
- * Deletes the account's space, as `Records.remove` does. Its links stay, without a space. `run` runs the part that may take
- * long, during which the space is already gone for all clients.
+ * Moves the actor's space out of the account, so that it is gone for all clients. Its links stay, without a space. Returns
+ * false if there is no such space. Call `finishRemoval` afterwards. Throws what `precondition` throws for its version.
  */
-export async function removeSpace(
-  db: Db,
-  account: number,
+export async function beginSpaceRemoval(
+  tx: Db,
+  actor: Actor,
   id: number,
-  precondition: Precondition | null,
-  run: (removal: (isStopped?: IsStopped) => Promise<void>) => Promise<void> = (removal) => removal(),
+  { precondition, isPermanent }: SpaceDeletion,
 ): Promise<boolean> {
-  try {
-    return await spaceRecords.remove(db, account, id, precondition)
-  } catch (error) {
-    if (!(error instanceof ForeignKeyViolation)) throw error
-  }
-  const own = query.updateTable('spaces').where('id', '=', id).where('account_id', '=', account)
-  const detachment = own.set({ account_id: 0 }).returning('id')
-  const isGone = (await spaceRecords.executeIf(db, account, id, precondition, detachment)).length > 0
-  if (isGone) await run((isStopped) => finishRemoval(db, spaceRemoval, id, isStopped))
+  const origins = query.selectFrom('space_origins').select(['source', 'source_id']).where('space_id', '=', id)
+  const keep = isPermanent ? null : async () => ({ origins: await tx.execute(origins) })
+  const isGone = await logged.beginRemoval(tx, actor, id, { precondition, freed: {}, keep })
+  if (isGone && isPermanent) await enqueueClickRemoval(tx, clickLevels.space, [id])
   return isGone
 }
 
 const removed = query.selectFrom('spaces').select('id').where('account_id', '=', 0)
 
-/** Removes a space after its links have left it. */
-export const spaceRemoval: Removal = {
-  detachLinks: async (db, id, now) => {
-    const links = query.selectFrom('links').select('id').where('space_id', '=', id)
-    const detachment = query
-      .updateTable('links')
-      .set({
-        space_id: null,
-        updated_at: sql`case when updated_at < ${now} then ${now} else updated_at end`,
-        revision: sql`revision + 1`,
-      })
-      .where('id', 'in', links.orderBy('id').limit(detachBatchSize))
-      .where((e) => e.exists(removed.where('id', '=', id)))
-    return (await db.execute(detachment.returning('id'))).length
-  },
-  selectLink: (id) => query.selectFrom('links').select('id').where('space_id', '=', id).limit(1),
-  deleteRemoved: (id) => query.deleteFrom('spaces').where('id', '=', id).where('account_id', '=', 0).returning('id'),
-  selectRemoved: () => removed,
+/** Returns the queries that remove a space after its links have left it. */
+export function spaceRemoval(detachLinks: DetachLinks): Removal {
+  return {
+    record: 'space',
+    detachLinks,
+    selectLink: (id) => query.selectFrom('links').select('id').where('space_id', '=', id).limit(1),
+    deleteRemoved: (id) => query.deleteFrom('spaces').where('id', '=', id).where('account_id', '=', 0).returning('id'),
+    selectRemoved: () => removed,
+  }
+}
+
+/** What the event of a deleted space keeps. */
+interface KeptSpace {
+  readonly row: Row<'spaces'>
+  readonly origins: readonly Pick<Row<'space_origins'>, 'source' | 'source_id'>[]
+}
+
+/** How events of spaces are reversed. `finish` finishes a removal. */
+export function spaceReversal(finish: (id: number) => Promise<void>): Reversal {
+  return {
+    valuesOf: (tx, account, id) => logged.lockedValues(tx, account, id),
+    change: async (tx, actor, id, values) => {
+      await changeSpace(tx, actor, id, values, null)
+      return () => undefined
+    },
+    remove: async (tx, actor, id) => {
+      await beginSpaceRemoval(tx, actor, id, { precondition: null, isPermanent: false })
+      return () => finish(id)
+    },
+    restore: async (tx, actor, id, kept) => {
+      const { row, origins } = kept as KeptSpace
+      // Another version may have folded it.
+      await logged.restore(tx, actor, { ...row, name_folded: foldCase(row.name) } as Row<'spaces'>)
+      for (const { source, source_id } of origins) {
+        await rememberOrigin(tx, actor.account, id, { source, id: source_id })
+      }
+      await recountRecent(tx, actor.account, clickLevels.space, id)
+      return () => undefined
+    },
+  }
 }

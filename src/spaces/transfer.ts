@@ -36,7 +36,7 @@ function readSpace(members: Members): Store {
     if (own && hasValues(own) && hasAge(own)) return { became: 'known', id }
     const existing = imported ?? own
     if (existing && !asNew) throw conflict(existing, { wasImported: imported !== undefined, hasAge: hasAge(existing) })
-    const { record } = await insertSpace(tx, actor.account, { name, color }, times)
+    const { record } = await insertSpace(tx, actor, { name, color }, times)
     await rememberOrigin(tx, actor.account, record.id, { source, id })
     return { became: 'stored', id: record.id }
   }

@@ -252,37 +252,6 @@ export interface Database {
     undone_by: number | null
     created_at: string
   }
-  /** Links that the dashboard can restore for a minute. `link` is JSON. */
-  deleted_links: {
-    id: number
-    account_id: number
-    /** The edit that deleted it: see `link_edits`. */
-    edit_id: number
-    deleted_at: string
-    clicks: number
-    link: string
-  }
-  /** Changes of links and tags that the dashboard can undo for a minute. `before` is JSON of the changed columns; `null` for new links. */
-  link_edits: {
-    /** The changes that a user made, and can undo, together. */
-    edit_id: number
-    account_id: number
-    /** 0 for a tag, whose id is in `before`. */
-    link_id: number
-    edited_at: string
-    /** The version of the link or tag after the edit. */
-    version: string
-    before: string
-  }
-  /** Domains in account 0 that the dashboard can restore for a minute, with their account and name, and their number of links. */
-  deleted_domains: {
-    id: number
-    account_id: number
-    name: string
-    links: number
-    archived_links: number
-    deleted_at: string
-  }
   /** Committed changes that the redirect server has to notice. */
   changes: { seq: Generated<number>; resource: string; record_id: number }
 }

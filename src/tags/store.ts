@@ -1,18 +1,28 @@
 import { sql } from 'kysely'
+import type { Actor } from '../access/actor.ts'
 import { clicksByTag } from '../analytics/recent.ts'
-import { type Failure, preconditionFailed, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
+import { type Failure, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
+import { LoggedRecords } from '../events/records.ts'
+import type { DetachLinks, Removal } from '../events/removal.ts'
+import type { Reversal } from '../events/reversal.ts'
+import { recordEvents } from '../events/store.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { firstRevision, newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
-import type { Removal } from '../storage/removal.ts'
-import { query, sqlTemplate } from '../storage/schema.ts'
-import { type Edit, recordEdits, undoableSince } from '../storage/undo.ts'
+import { query, type Row, sqlTemplate } from '../storage/schema.ts'
 import { Refusal } from '../violations.ts'
 import { type Tag, tagSchema } from './schema.ts'
 
 /** Lists, finds, changes and deletes tags. */
 export const tagRecords = new Records<Tag>('tags', Object.keys(tagSchema.properties) as (keyof Tag)[], {
   links: '(select cast(coalesce(sum(total), 0) as bigint) from tag_links where tag_id = tags.id)',
+})
+
+const logged = new LoggedRecords<Tag>('tags', tagRecords, {
+  record: 'tag',
+  nameOf: ({ name }) => name,
+  valuesOf: ({ name, color }) => ({ name, color }),
+  secrets: [],
 })
 
 /** Lists tags as `tagRecords.list` does, but sorted by their links or recent clicks. Adds them up outside of the event loop. */
@@ -90,116 +100,102 @@ export async function findTagByName(db: Db, account: number, name: string): Prom
 }
 
 /** Stores a tag; an imported one keeps its times. Throws `name_taken` if the account has the name in any case. */
-export async function insertTag(
+export function insertTag(
   db: Db,
-  account: number,
+  actor: Actor,
   { name, color }: Pick<Tag, 'name' | 'color'>,
   times = newTimes(),
 ): Promise<Versioned<Tag>> {
+  const { account } = actor
   const stored = { name, color, ...times }
   const name_folded = foldCase(name)
   const isFree = sqlTemplate<boolean>`not exists (
     select 1 from tags where account_id = ${account} and name_folded = ${name_folded})`
-  const id = await tagRecords.insertIf(db, { account_id: account, name_folded, ...stored }, isFree)
-  if (id === undefined) throw tagTaken(name)
-  return tagRecords.toVersioned({ id, links: 0, ...stored, revision: firstRevision })
+  return db.write(async (tx) => {
+    const id = await tagRecords.insertIf(tx, { account_id: account, name_folded, ...stored }, isFree)
+    if (id === undefined) throw tagTaken(name)
+    const tag = tagRecords.toVersioned({ id, links: 0, ...stored, revision: firstRevision })
+    await logged.created(tx, actor, tag.record)
+    return tag
+  })
 }
 
-/** Changes the account's tag, as `Records.change` does. An undefined value stays unchanged. Throws `name_taken`. */
+/** Changes the actor's tag, as `Records.change` does. An undefined value stays unchanged. Throws `name_taken`. */
 export async function changeTag(
   db: Db,
-  account: number,
+  actor: Actor,
   id: number,
   { name, color }: { readonly name?: string | undefined; readonly color?: number | undefined },
   precondition: Precondition | null,
 ): Promise<Versioned<Tag> | undefined> {
   const name_folded = name === undefined ? undefined : foldCase(name)
   try {
-    return await tagRecords.change(db, account, id, { name, name_folded, color }, precondition)
+    return await logged.change(db, actor, id, { name, name_folded, color }, precondition)
   } catch (error) {
     if (error instanceof UniqueViolation) throw tagTaken(name ?? '')
     throw error
   }
 }
 
-/** The `link_id` of the edits of tags. */
-const noLink = 0
-
-/**
- * Changes the account's tag as `changeTag` does, but so that `undoTagEdit` can undo this edit. The result's `edit` is its id,
- * or null if nothing was changed.
- */
-export function changeTagWithUndo(
-  db: Db,
-  account: number,
-  id: number,
-  change: Parameters<typeof changeTag>[3],
-  precondition: Precondition | null,
-  edit: Edit,
-): Promise<(Versioned<Tag> & { readonly edit: number | null }) | undefined> {
-  return db.write(async (tx) => {
-    const before = await tagRecords.findForUpdate(tx, account, id)
-    const after = await changeTag(tx, account, id, change, precondition)
-    if (before === undefined || after === undefined) return undefined
-    if (before.version === after.version) return { ...after, edit: null }
-    const { name, color } = before.record
-    const changed = { link_id: noLink, version: after.version, before: JSON.stringify({ id, name, color }) }
-    await recordEdits(tx, account, edit, [changed])
-    return { ...after, edit: edit.id }
-  })
+/** How a tag is deleted. */
+export interface TagDeletion {
+  readonly precondition: Precondition | null
+  readonly isPermanent: boolean
 }
 
-/**
- * Restores the name and the color that the account's tag had before the edit. `now` is in Unix milliseconds. Returns
- * undefined if the edit can't be undone any more or the tag is gone. Throws `precondition_failed` if anyone has changed the
- * tag since, and `name_taken`.
- */
-export function undoTagEdit(db: Db, account: number, edit: number, now: number): Promise<Versioned<Tag> | undefined> {
-  return db.write(async (tx) => {
-    const own = query.deleteFrom('link_edits').where('edit_id', '=', edit).where('account_id', '=', account)
-    const undone = own.where('link_id', '=', noLink).where('edited_at', '>', undoableSince(now))
-    const [recorded] = await tx.execute(undone.returning(['before', 'version']))
-    if (recorded === undefined) return undefined
-    const { id, name, color } = JSON.parse(recorded.before)
-    const check = (version: string) => {
-      if (version !== recorded.version) throw preconditionFailed(version)
-    }
-    return changeTag(tx, account, id, { name, color }, { check })
-  })
-}
+/** No folded name has a line feed, so this frees the name. */
+const freedName = sql<string>`name_folded || ${'\n'} || cast(id as text)`
 
 /**
- * Takes a tag from the account, so that no link has it any more. With `into`, another tag of the account, its links have that
- * tag instead. Returns whether the account had the tag. Call `finishRemoval` afterwards. Throws what `precondition` throws.
+ * Takes a tag from the account, so that no link has it any more. Returns whether the account had the tag. Call `finishRemoval`
+ * afterwards. Throws what `precondition` throws.
  */
-export function beginTagRemoval(
-  db: Db,
-  account: number,
+export async function beginTagRemoval(
+  tx: Db,
+  actor: Actor,
   id: number,
-  precondition: Precondition | null,
-  into: number | null,
+  { precondition, isPermanent }: TagDeletion,
 ): Promise<boolean> {
+  const keep = isPermanent ? null : async () => ({})
+  const isGone = await logged.beginRemoval(tx, actor, id, { precondition, freed: { name_folded: freedName }, keep })
+  if (isGone) await redirectMerges(tx, id, null)
+  return isGone
+}
+
+/**
+ * Takes a tag from the account, so that its links have `into` instead, another tag of the account. Returns whether the account
+ * had the tag. Call `finishRemoval` afterwards. Throws what `precondition` throws, and `validation_failed` without the target.
+ */
+export function beginTagMerge(
+  db: Db,
+  actor: Actor,
+  id: number,
+  precondition: Precondition | null,
+  into: number,
+): Promise<boolean> {
+  const { account } = actor
   return db.write(async (tx) => {
-    if (into !== null) {
-      const gone = await lockTags(tx, account, [id, into])
-      if (gone === id) return false
-      if (gone === into) throw unknownTarget(into)
-    }
+    const gone = await lockTags(tx, account, [id, into])
+    if (gone === id) return false
+    if (gone === into) throw unknownTarget(into)
     const found = await tagRecords.findForUpdate(tx, account, id)
     if (found === undefined) return false
     precondition?.check(found.version)
-    if (into !== null && (await tagRecords.findForUpdate(tx, account, into)) === undefined) {
-      throw unknownTarget(into)
-    }
-    // No folded name has a line feed, so this frees the name.
-    const name_folded = sql<string>`name_folded || ${'\n'} || cast(id as text)`
+    const target = await tagRecords.findForUpdate(tx, account, into)
+    if (target === undefined) throw unknownTarget(into)
     const own = query.updateTable('tags').where('id', '=', id).where('account_id', '=', account)
-    const updated_at = new Date().toISOString()
-    await tx.execute(own.set({ account_id: 0, merged_into: into, name_folded, updated_at }))
-    // Links of tags that are still being merged into this one follow it.
-    await tx.execute(query.updateTable('tags').set({ merged_into: into }).where('merged_into', '=', id))
+    await tx.execute(own.set({ account_id: 0, merged_into: into, name_folded: freedName }))
+    await redirectMerges(tx, id, into)
+    const { name } = found.record
+    const changes = { name: [name, target.record.name] } as const
+    await recordEvents(tx, actor, [{ record: 'tag', action: 'merged', id, name, changes }])
     return true
   })
+}
+
+/** Lets links of tags that are still being merged into a removed tag follow it. */
+async function redirectMerges(tx: Db, id: number, into: number | null): Promise<void> {
+  await tx.execute(query.updateTable('tags').set({ merged_into: into }).where('merged_into', '=', id))
 }
 
 /**
@@ -219,51 +215,44 @@ function unknownTarget(into: number): Failure {
   return validationFailed([new Refusal('unknown_tag', { id: into }).at('into')])
 }
 
-/** Links in one transaction, which takes a few milliseconds. */
-const batchSize = 100
-
 const removed = query.selectFrom('tags').select('id').where('account_id', '=', 0)
 
-/** Removes a tag after its links have lost it, or have got the tag that it was merged into. */
-export const tagRemoval: Removal = {
-  detachLinks: (db, id) =>
-    db.write(async (tx) => {
-      const batch = query.selectFrom('link_tags').select(['account_id', 'link_id']).where('tag_id', '=', id)
-      const found = await tx.execute(batch.orderBy('link_id').limit(batchSize))
-      const ids = found.map(({ link_id }) => link_id)
-      if (ids.length === 0) return 0
-      const [before] = await tx.execute(removed.select('merged_into').where('id', '=', id))
-      // Locks in the order of other transactions: links, tags of the account, removed tags.
-      await tx.execute(query.selectFrom('links').select('id').where('id', 'in', ids).orderBy('id').forKeyShare())
-      const merged_into = before?.merged_into ?? null
-      if (merged_into !== null) {
-        await tx.execute(query.selectFrom('tags').select('id').where('id', '=', merged_into).forKeyShare())
-      }
-      const [tag] = await tx.execute(removed.select('merged_into').where('id', '=', id).forUpdate())
-      if (tag === undefined) return 0
-      // The other tag has been removed meanwhile. The next batch follows it.
-      if (tag.merged_into !== merged_into) return ids.length
-      const links = await tx.execute(batch.where('link_id', 'in', ids))
-      if (merged_into !== null && links.length > 0) {
-        const moved = links.map((link) => ({ ...link, tag_id: merged_into }))
-        await tx.execute(
-          query
-            .insertInto('link_tags')
-            .values(moved)
-            .onConflict((conflict) => conflict.doNothing()),
-        )
-      }
-      await tx.execute(query.deleteFrom('link_tags').where('tag_id', '=', id).where('link_id', 'in', ids))
-      return ids.length
-    }),
-  selectLink: (id) => query.selectFrom('link_tags').select('link_id as id').where('tag_id', '=', id).limit(1),
-  deleteRemoved: (id) =>
-    query
-      .deleteFrom('tags')
-      .where('id', '=', id)
-      .where('account_id', '=', 0)
-      // Changes that are undone within the minute find the other tag.
-      .where(({ or, eb }) => or([eb('merged_into', 'is', null), eb('updated_at', '<=', undoableSince(Date.now()))]))
-      .returning('id'),
-  selectRemoved: () => removed,
+/** Returns the queries that remove a tag after its links have lost it, or have got the tag that it was merged into. */
+export function tagRemoval(detachLinks: DetachLinks): Removal {
+  return {
+    record: 'tag',
+    detachLinks,
+    selectLink: (id) => query.selectFrom('link_tags').select('link_id as id').where('tag_id', '=', id).limit(1),
+    deleteRemoved: (id) => query.deleteFrom('tags').where('id', '=', id).where('account_id', '=', 0).returning('id'),
+    selectRemoved: () => removed,
+  }
+}
+
+/** How events of tags are reversed. `finish` finishes a removal. */
+export function tagReversal(finish: (id: number) => Promise<void>): Reversal {
+  const isTaken = async (tx: Db, account: number, name: string, id: number) => {
+    const named = query.selectFrom('tags').select('id').where('account_id', '=', account)
+    const same = named.where('name_folded', '=', foldCase(name)).where('id', '<>', id)
+    return (await tx.execute(same)).length > 0
+  }
+  return {
+    valuesOf: (tx, account, id) => logged.lockedValues(tx, account, id),
+    change: async (tx, actor, id, values) => {
+      const { name } = values as Partial<Tag>
+      if (name !== undefined && (await isTaken(tx, actor.account, name, id))) throw tagTaken(name)
+      await changeTag(tx, actor, id, values, null)
+      return () => undefined
+    },
+    remove: async (tx, actor, id) => {
+      await beginTagRemoval(tx, actor, id, { precondition: null, isPermanent: false })
+      return () => finish(id)
+    },
+    restore: async (tx, actor, id, kept) => {
+      const { row } = kept as { readonly row: Row<'tags'> }
+      if (await isTaken(tx, actor.account, row.name, id)) throw tagTaken(row.name)
+      // Another version may have folded it.
+      await logged.restore(tx, actor, { ...row, name_folded: foldCase(row.name) } as Row<'tags'>)
+      return () => undefined
+    },
+  }
 }

@@ -24,7 +24,7 @@ function readTag(members: Members): Store {
   const times = timesOf(members)
   return (tx, { actor }) =>
     storedOrKnown(
-      async () => (await insertTag(tx, actor.account, { name, color }, times)).record,
+      async () => (await insertTag(tx, actor, { name, color }, times)).record,
       () => findTagByName(tx, actor.account, name),
       (existing) => {
         if (existing.color === color) return existing.id

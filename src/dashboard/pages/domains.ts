@@ -2,9 +2,8 @@ import { calendarOf } from '../../accounts/calendar.ts'
 import { findTimeZones } from '../../accounts/store.ts'
 import { recentDays } from '../../analytics/recent.ts'
 import { rankingOf, seriesOf } from '../../analytics/statistics/statistics.ts'
-import type { DomainActions } from '../../domains/actions.ts'
 import { type Domain, domainLabels } from '../../domains/schema.ts'
-import { Failure, found } from '../../errors.ts'
+import { found } from '../../errors.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { countLinksIn, lastClickOn } from '../../links/store.ts'
@@ -18,8 +17,6 @@ import { type FormState, textField } from '../parts/fields.ts'
 import { quantity, timeAgo } from '../parts/format.ts'
 import { destination, linkCount } from '../parts/links.ts'
 import type { Column } from '../parts/table.ts'
-import { attempt } from '../record-forms.ts'
-import { returnPath } from '../return-path.ts'
 import { copyableHostName, reachabilityBadge, reachabilitySection } from './domain-reachability.ts'
 import { GroupPages, type Listed } from './groups.ts'
 import { undoNote } from './link.ts'
@@ -52,7 +49,6 @@ export function addDomainPages(pages: Pages, services: Services): void {
       undoNote,
     ],
     isNamed: (domain, text) => isNameOf(domain, text),
-    remove: (account, id) => domains.removeWithUndo(account, id),
     actions: domains,
     labels: domainLabels,
     fieldsIn: (values) => ('name' in values ? { ...values, name: hostOfOrigin(values.name) } : values),
@@ -63,8 +59,6 @@ export function addDomainPages(pages: Pages, services: Services): void {
       controls: (state) => html`${fixedName(id, name_unicode)}${urlFields(state)}`,
     }),
   }).addTo(pages)
-  addRestoration(pages, domains)
-
   addCheck(pages, services, checks)
 }
 
@@ -144,16 +138,6 @@ const shownHomepage = 48
 
 function externalLink(url: string): Html {
   return html`<a href="${url}" title="${url}" rel="noreferrer">${destination(url, shownUrl)}</a>`
-}
-
-function addRestoration(pages: Pages, domains: DomainActions): void {
-  pages.post(`${home}/:id/restore`, async (request) => {
-    const id = idParam(request, 'domain')
-    const page = request.fields.next === undefined ? home : returnPath(request.fields.next)
-    const domain = await attempt(() => domains.restore(request.account, id))
-    if (domain instanceof Failure) return new Redirect(page, { code: 'domain-name-taken' })
-    return new Redirect(page, domain === undefined ? { code: 'domain-too-late' } : { code: 'domain-restored', id })
-  })
 }
 
 function noHomepage({ id, name_unicode }: Domain): Html {

@@ -61,8 +61,6 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
   readonly deletion: (row: Row, total: number, links: string, account: number) => Promise<readonly [string, ...Part[]]>
   /** Returns whether the text is the name of the group. Without this function, nobody has to type the name. */
   readonly isNamed?: (row: Row, text: string) => boolean
-  /** Deletes a group so that this can be undone. Without this function, it is deleted as in the API. */
-  readonly remove?: (account: number, id: number) => Promise<unknown>
 }
 
 export class GroupPages<Row extends { readonly id: number; readonly created_at: string }> {
@@ -95,15 +93,15 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
 
   /** Deletes the group if its name was typed, where that is asked. */
   async #remove(request: PageRequest): Promise<Redirect> {
-    const { what, nameOf, isNamed, remove, actions } = this.#group
+    const { what, nameOf, isNamed, actions } = this.#group
     const row = await this.#requested(request)
     const sent = request.fields[nameField]
     if (isNamed !== undefined && !isNamed(row, typeof sent === 'string' ? trimText(sent) : '')) {
       throw validationFailed([new Refusal('not_allowed.confirmation', { name: nameOf(row) }).at(nameField)])
     }
-    if (remove !== undefined) await remove(request.account, row.id)
-    else await actions.remove(request.actor, row.id, {}, null)
-    return new Redirect(this.#home, { code: `${what}-deleted`, id: row.id, undo: remove === undefined ? null : row.id })
+    const query = what === 'domain' ? { links: 'delete' } : {}
+    await actions.remove(request.actor, row.id, query, null)
+    return new Redirect(this.#home, { code: `${what}-deleted`, id: row.id })
   }
 
   async #requested(request: PageRequest): Promise<Row> {

@@ -92,7 +92,7 @@ async function importPage(request: PageRequest, services: Services): Promise<Pag
   const store = () => storeNewLinks(runBatch, actions.links, request.actor, ready)
   const stored = await attempt(() => services.semaphores.imports.run(store, String(account)))
   if (!(stored instanceof Failure))
-    return new Redirect('/app/links', { code: 'links-imported', count: ready.length, failed, undo: stored.edit })
+    return new Redirect('/app/links', { code: 'links-imported', count: ready.length, failed })
   // Someone has just taken an alias, for example. The next check finds it.
   return importPage({ ...request, fields: { ...fields, what: 'check' } }, services)
 }

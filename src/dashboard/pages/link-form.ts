@@ -38,12 +38,9 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
     what: 'link',
     actions: {
       find: (account, id) => findLink(storage, account, id),
-      insertion: ({ account }, fields) => links.insertion(account, fields),
+      insertion: (actor, fields) => links.insertion(actor, fields),
       onStored: (link) => links.onStored(link),
-      change: async ({ account }, id, fields, precondition) => {
-        const { link, edit } = await links.changeWithUndo(account, id, fields, precondition)
-        return { ...link, edit }
-      },
+      change: (actor, id, fields, precondition) => links.change(actor, id, fields, precondition),
     },
     initialValues: async ({ account, query }) => {
       if (query.copy !== undefined) {

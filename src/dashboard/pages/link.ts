@@ -1,5 +1,5 @@
 import { domainRecords } from '../../domains/store.ts'
-import { Failure, found, notFound } from '../../errors.ts'
+import { found, notFound } from '../../errors.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { sendQr } from '../../links/qr.ts'
@@ -13,8 +13,7 @@ import { copyButton, hiddenFields, linkButton, type MenuItem, menu, menuForm, su
 import { quantity } from '../parts/format.ts'
 import { breakableUrl, destination, shortUrlParts, shortUrlText, statusBadge } from '../parts/links.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
-import { attempt } from '../record-forms.ts'
-import { linkListReturnPath, linkReturnPath, undoReturnPath } from '../return-path.ts'
+import { linkListReturnPath, linkReturnPath } from '../return-path.ts'
 import { breakdownBars } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { noClicksYet, Statistics } from '../statistics/statistics.ts'
@@ -183,8 +182,8 @@ function addLinkActions(pages: Pages, services: Services): void {
   for (const [name, { change, past }] of Object.entries(linkSettings)) {
     pages.post(`${home}/:id/${name}`, async (request) => {
       const id = idParam(request, 'link')
-      const { edit } = await links.changeWithUndo(request.account, id, change, null)
-      return new Redirect(linkReturnPath(request.fields.next), { code: `link-${past}`, id, undo: edit })
+      await links.change(request.actor, id, change, null)
+      return new Redirect(linkReturnPath(request.fields.next), { code: `link-${past}`, id })
     })
   }
 
@@ -196,16 +195,8 @@ function addLinkActions(pages: Pages, services: Services): void {
 
   pages.post(`${home}/:id/delete`, async (request) => {
     const id = idParam(request, 'link')
-    await links.removeWithUndo(request.account, id)
-    return new Redirect(linkListReturnPath(request.fields.next), { code: 'link-deleted', id, undo: id })
-  })
-
-  pages.post(`${home}/:id/restore`, async (request) => {
-    const id = idParam(request, 'link')
-    const page = undoReturnPath(request.fields.next)
-    const link = await attempt(() => links.restore(request.account, id))
-    if (link instanceof Failure) return new Redirect(page, { code: 'alias-taken' })
-    return new Redirect(page, link === undefined ? { code: 'too-late' } : { code: 'link-restored', id })
+    await links.remove(request.actor, id, {}, null)
+    return new Redirect(linkListReturnPath(request.fields.next), { code: 'link-deleted', id })
   })
 
   pages.get(`${home}/:id/delete-statistics`, async (request) =>

@@ -247,7 +247,6 @@ export async function applyToAll(
   const count = none === undefined ? applied.length : changed
   const failed = ids.length - applied.length
   if (count === 0) return { code: none ?? 'links-gone' }
-  const undo = changed > 0 ? actor.batchId : null
-  if (single !== undefined && count === 1 && failed === 0) return { code: single, id: applied[0]?.id, undo }
-  return { code: several, id: to?.id, undo, count, failed }
+  if (single !== undefined && count === 1 && failed === 0) return { code: single, id: applied[0]?.id }
+  return { code: several, id: to?.id, count, failed }
 }

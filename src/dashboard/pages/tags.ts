@@ -1,21 +1,18 @@
 import { maxSummedLinks, recentClicksOfTags, recentDays } from '../../analytics/recent.ts'
-import { Failure, found } from '../../errors.ts'
+import { found } from '../../errors.ts'
 import { listQueryOf } from '../../forms/list-query.ts'
-import { colors, positiveInteger } from '../../forms/rules.ts'
+import { colors } from '../../forms/rules.ts'
 import { html } from '../../http/html.ts'
 import { trimText } from '../../lib/text.ts'
 import { resources } from '../../resources.ts'
-import { newEdit } from '../../storage/undo.ts'
 import { type Tag, tagLabels, tagOperations } from '../../tags/schema.ts'
 import { findTag, findTagByName, listTagsByFigure } from '../../tags/store.ts'
-import type { Notice } from '../notices.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { FormState, textField } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { spaceLabel } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
-import { attempt, formHandler, loadTagNames, nameAndColor } from '../record-forms.ts'
-import { returnPath } from '../return-path.ts'
+import { formHandler, loadTagNames, nameAndColor } from '../record-forms.ts'
 import { GroupPages } from './groups.ts'
 
 const home = '/app/tags'
@@ -30,10 +27,6 @@ export function addTagPages(pages: Pages, services: Services): void {
     `${home}/:id/merge`,
     formHandler(question, (request) => merge(request, services)),
   )
-  pages.post(`${home}/undo`, async ({ account, fields }) => {
-    const undone = await attempt(() => tags.undoEdit(account, positiveInteger(String(fields.edit)) ?? 0))
-    return new Redirect(returnPath(fields.next), noticeOfUndo(undone))
-  })
   new GroupPages<Tag>(services, {
     what: 'tag',
     words: {
@@ -67,16 +60,9 @@ export function addTagPages(pages: Pages, services: Services): void {
           ? listTagsByFigure(services.storage, account, page.sortBy, page)
           : tags.list(account, page),
       find: (account, id) => findTag(services.storage, account, id),
-      change: (actor, id, fields, precondition) => tags.changeWithUndo(actor, id, fields, precondition, newEdit()),
     },
     ...nameAndColor(tagLabels),
   }).addTo(pages)
-}
-
-function noticeOfUndo(undone: object | undefined): Notice {
-  if (undone === undefined) return { code: 'edit-too-late' }
-  if (!(undone instanceof Failure)) return { code: 'edits-undone', count: 1 }
-  return { code: undone.code === 'name_taken' ? 'edit-name-taken' : 'edit-conflict' }
 }
 
 function colorOf({ color }: Tag): string {

@@ -5,7 +5,7 @@ import type { Dialect } from './dialect.ts'
  * stay as long as the log can restore the record.
  */
 export function eventLog(dialect: Dialect): string[] {
-  return [...table(dialect), ...horizon(dialect)]
+  return [...table(dialect), ...horizon(dialect), ...replaced(dialect)]
 }
 
 function table({ id, integer, text, end }: Dialect): string[] {
@@ -31,6 +31,8 @@ function table({ id, integer, text, end }: Dialect): string[] {
     'create index events_by_record_id on events (account_id, record_id, id)',
     'create index events_by_batch_id on events (account_id, batch_id, id)',
     'create index events_by_kept on events (created_at) where kept is not null',
+    // Finds who has deleted a record that is being removed.
+    `create index events_by_removal on events (record_id) where action in ('deleted', 'merged') and record <> 'link'`,
   ]
 }
 
@@ -63,5 +65,35 @@ function horizon({ engine }: Dialect): string[] {
             and database = (select oid from pg_database where datname = current_database())
       ));
     end $$`,
+  ]
+}
+
+/** Removes what the log replaces. Clicks of links that could still be restored are deleted. */
+function replaced({ engine }: Dialect): string[] {
+  const drop = (name: string, table: string) =>
+    engine === 'sqlite' ? [`drop trigger ${name}`] : [`drop trigger ${name} on ${table}`, `drop function ${name}()`]
+  const dropGroup = (group: 'domain' | 'space') => drop(`${group}_uncounted`, `${group}s`)
+  const trigger = (group: 'domain' | 'space') => {
+    const statement = `delete from ${group}_clicks where id = old.id`
+    return engine === 'sqlite'
+      ? [`create trigger ${group}_uncounted after delete on ${group}s begin ${statement}; end`]
+      : [
+          `create function ${group}_uncounted() returns trigger language plpgsql as $$
+            begin ${statement}; return null; end $$`,
+          `create trigger ${group}_uncounted after delete on ${group}s for each row execute function ${group}_uncounted()`,
+        ]
+  }
+  return [
+    // Its trigger enqueues the deletion of the clicks.
+    'delete from deleted_links',
+    'drop table deleted_links',
+    ...(engine === 'sqlite' ? [] : ['drop function deleted_link_gone()']),
+    'drop table deleted_domains',
+    'drop table link_edits',
+    ...drop('link_clicks_deleted', 'link_clicks'),
+    ...dropGroup('domain'),
+    ...trigger('domain'),
+    ...dropGroup('space'),
+    ...trigger('space'),
   ]
 }

@@ -1,15 +1,19 @@
 /**
  * Removing a record that any number of links refer to, in steps that block nothing else:
  *
- * 1. The record moves to account 0, which has no keys, so that it no longer exists for clients.
- * 2. The links are detached from it, a batch in each transaction.
+ * 1. The record moves to account 0, which has no keys, so that it no longer exists for clients. Its event is stored.
+ * 2. The links are detached from it, a batch in each transaction, with an event for each.
  * 3. The record is deleted. Because of the foreign key, that fails while links refer to it.
  *
- * After a crash, the next start finds the record in account 0 and continues.
+ * After a crash, the next start finds the record in account 0 and continues. A reversal in the meantime returns the record to
+ * its account, which ends the removal.
  */
+import { type Actor, systemActor } from '../access/actor.ts'
 import { ForeignKeyViolation } from '../errors.ts'
-import type { Db } from './port.ts'
-import type { Query } from './schema.ts'
+import type { Db } from '../storage/port.ts'
+import type { Query } from '../storage/schema.ts'
+import type { RecordKind } from './event.ts'
+import { findDeletion, type StoredEvent } from './store.ts'
 
 /** Returns whether the process is about to end. The next start then continues. */
 export type IsStopped = () => boolean
@@ -18,10 +22,22 @@ interface Removed {
   readonly id: number
 }
 
+/** Who deleted a record, and what for. */
+export interface Deletion {
+  /** Its changes of links belong to the batch of the deletion. */
+  readonly actor: Actor
+  /** The name of the record. */
+  readonly name: string
+  readonly isPermanent: boolean
+}
+
+/** Detaches a batch of links from a record in account 0, in one transaction, and returns their number. */
+export type DetachLinks = (db: Db, id: number, deletion: Deletion) => Promise<number>
+
 /** The queries that remove one kind of record. Each returns the ids of its rows. */
 export interface Removal {
-  /** Detaches a batch of links from the record, and returns their number. `now` is RFC 3339. */
-  detachLinks(db: Db, id: number, now: string): Promise<number>
+  readonly record: RecordKind
+  readonly detachLinks: DetachLinks
   /** Selects any link that refers to the record. */
   selectLink(id: number): Query<Removed>
   /** Deletes the record if it is in account 0. */
@@ -37,9 +53,10 @@ const never: IsStopped = () => false
 
 /** Finishes a removal, unless `isStopped`. Throws if anything other than links refers to the record. */
 export async function finishRemoval(db: Db, removal: Removal, id: number, isStopped = never): Promise<void> {
+  const deletion = deletionOf(await findDeletion(db, removal.record, id))
   let isFree = false
   while (!isStopped()) {
-    const detached = await removal.detachLinks(db, id, new Date().toISOString())
+    const detached = await removal.detachLinks(db, id, deletion)
     if (detached > 0) continue
     try {
       await db.execute(removal.deleteRemoved(id))
@@ -50,6 +67,17 @@ export async function finishRemoval(db: Db, removal: Removal, id: number, isStop
       if (!(error instanceof ForeignKeyViolation) || isFree) throw error
       isFree = (await db.execute(removal.selectLink(id))).length === 0
     }
+  }
+}
+
+function deletionOf(event: StoredEvent | undefined): Deletion {
+  // Earlier versions deleted records without an event.
+  if (event === undefined) return { actor: systemActor(0), name: '', isPermanent: true }
+  const { account, actor, batchId, requestId, name, changes } = event
+  return {
+    actor: { account, ...actor, scopes: ['*'], batchId, requestId },
+    name,
+    isPermanent: changes === null,
   }
 }
 

@@ -1,0 +1,21 @@
+/** The actions of the API, for commands. Running servers read changes from the database. */
+import { type ActionParts, buildActions } from '../app/actions.ts'
+import { passwordSemaphores } from '../app/semaphores.ts'
+import { readUrlSchemes } from '../config/config.ts'
+import type { Storage } from '../storage/port.ts'
+import { ownShortUrls } from './references.ts'
+
+/** Returns the actions, and what reverses their events. Throws `StartupFailure` if `URL_SCHEMES` is invalid. */
+export async function openActions(db: Storage) {
+  const parts: ActionParts = {
+    ...{ shortUrl: await ownShortUrls(db), urlSchemes: readUrlSchemes(), hashes: passwordSemaphores().hashes },
+    onChange: () => undefined,
+    onDomainChange: async () => undefined,
+    // The clicks are in the server. Its maintenance deletes those of permanently deleted records.
+    flush: async () => undefined,
+    erase: async () => undefined,
+    // Without a time limit, because the command ends with the work. A server continues removals if the command is stopped.
+    run: (work) => work(() => false),
+  }
+  return buildActions(db, parts)
+}

@@ -1,0 +1,101 @@
+import type { Actor } from '../access/actor.ts'
+import type { Db } from '../storage/port.ts'
+import type { Precondition, Records, Times, Versioned } from '../storage/records.ts'
+import { type OwnedTable, query, type Row } from '../storage/schema.ts'
+import { createdEvent, type Described, deletedEvent, restoredEvent, updatedEvent } from './event.ts'
+import { eraseEvents, recordEvents } from './store.ts'
+
+type ChangeOptions = NonNullable<Parameters<Records<never>['change']>[5]>
+type Columns = Readonly<Record<string, unknown>>
+
+/** Changes records of one kind together with their events. */
+export class LoggedRecords<Shown extends Times & { readonly id: number }> {
+  readonly #records: Records<Shown>
+  readonly #described: Described<Shown>
+  readonly #table: OwnedTable
+
+  constructor(table: OwnedTable, records: Records<Shown>, described: Described<Shown>) {
+    this.#table = table
+    this.#records = records
+    this.#described = described
+  }
+
+  /** Stores the event of a new record. */
+  created(tx: Db, actor: Actor, row: Shown): Promise<void> {
+    return recordEvents(tx, actor, [createdEvent(this.#described, row)])
+  }
+
+  /** Changes the actor's record as `Records.change` does. */
+  change(
+    db: Db,
+    actor: Actor,
+    id: number,
+    change: Columns,
+    precondition: Precondition | null,
+    options?: ChangeOptions,
+  ): Promise<Versioned<Shown> | undefined> {
+    return db.write(async (tx) => {
+      const before = await this.#records.findForUpdate(tx, actor.account, id)
+      if (before === undefined) return undefined
+      precondition?.check(before.version)
+      const after = await this.#records.change(tx, actor.account, id, change, null, options)
+      if (after === undefined) return undefined
+      await recordEvents(tx, actor, [updatedEvent(this.#described, before.record, after.record)])
+      return after
+    })
+  }
+
+  /**
+   * Moves the actor's record out of the account, so that it is gone for all clients. `freed` has columns whose values others may
+   * use again. `keep` returns what a restoration needs in addition to the row; null deletes permanently. Returns false if there
+   * is no such record. Call `finishRemoval` afterwards. Throws what `precondition` throws for the current version.
+   */
+  async beginRemoval(
+    tx: Db,
+    actor: Actor,
+    id: number,
+    {
+      precondition,
+      freed,
+      keep,
+    }: {
+      readonly precondition: Precondition | null
+      readonly freed: Columns
+      readonly keep: (() => Promise<object>) | null
+    },
+  ): Promise<boolean> {
+    const { account } = actor
+    const found = await this.#records.findForUpdate(tx, account, id)
+    if (found === undefined) return false
+    precondition?.check(found.version)
+    const own = query.selectFrom(this.#table).selectAll().where('id', '=', id).where('account_id', '=', account)
+    const [row] = await tx.execute(own)
+    const kept = keep && { ...(await keep()), row }
+    if (kept === null) await eraseEvents(tx, account, this.#described.record, [id])
+    const removal = query.updateTable(this.#table).where('id', '=', id).where('account_id', '=', account)
+    await tx.execute(removal.set({ account_id: 0, ...freed }))
+    await recordEvents(tx, actor, [deletedEvent(this.#described, found.record, kept)])
+    return true
+  }
+
+  /** Stores a deleted row of the actor again, in a new version, or returns it to the account if its removal still runs. */
+  async restore(tx: Db, actor: Actor, row: Row<OwnedTable>): Promise<Shown> {
+    const { id, ...columns } = row
+    const now = new Date().toISOString()
+    const updated_at = row.updated_at < now ? now : row.updated_at
+    const restored = { ...columns, account_id: actor.account, updated_at, revision: row.revision + 1 }
+    const removed = query.updateTable(this.#table).set(restored).where('id', '=', id).where('account_id', '=', 0)
+    if ((await tx.execute(removed.returning('id'))).length === 0) {
+      await tx.execute(query.insertInto(this.#table).values({ id, ...restored } as never))
+    }
+    const { record } = (await this.#records.find(tx, actor.account, id)) as Versioned<Shown>
+    await recordEvents(tx, actor, [restoredEvent(this.#described, record)])
+    return record
+  }
+
+  /** Returns the current values of the account's record, and locks it. */
+  async lockedValues(tx: Db, account: number, id: number) {
+    const found = await this.#records.findForUpdate(tx, account, id)
+    return found && this.#described.valuesOf(found.record)
+  }
+}

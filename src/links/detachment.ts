@@ -1,0 +1,112 @@
+/** What happens to the links of removed domains, spaces and tags, in steps: see `events/removal.ts`. */
+import { sql } from 'kysely'
+import { type Deletion, type DetachLinks, detachBatchSize } from '../events/removal.ts'
+import { recordEvents } from '../events/store.ts'
+import { foldCase } from '../lib/text.ts'
+import type { Db } from '../storage/port.ts'
+import { query } from '../storage/schema.ts'
+import { deleteLinks } from './deletion.ts'
+import { linkEvents } from './link-events.ts'
+import { tagsOf } from './schema.ts'
+import { linkRecords } from './store.ts'
+
+/** Deletes links of a removed domain. */
+export const deleteLinksOfDomain: DetachLinks = (db, id, { actor, name, isPermanent }) =>
+  db.write(async (tx) => {
+    if (!(await isRemoved(tx, 'domains', id))) return 0
+    // In the order of an index, because PostgreSQL would otherwise read past all rows that were deleted before.
+    const links = query.selectFrom('links').select(['id', 'account_id']).where('domain_id', '=', id)
+    const some = await tx.execute(links.orderBy('alias_folded').limit(detachBatchSize))
+    const ids = some.map((link) => link.id)
+    const account = some[0]?.account_id ?? actor.account
+    await deleteLinks(tx, { ...actor, account }, ids, { isPermanent, removedDomain: name })
+    return ids.length
+  })
+
+/** Takes links out of a removed space. */
+export const clearSpace: DetachLinks = (db, id, deletion) =>
+  db.write(async (tx) => {
+    if (!(await isRemoved(tx, 'spaces', id))) return 0
+    const now = new Date().toISOString()
+    const links = query.selectFrom('links').select('id').where('space_id', '=', id)
+    const detachment = query
+      .updateTable('links')
+      .set({
+        space_id: null,
+        updated_at: sql`case when updated_at < ${now} then ${now} else updated_at end`,
+        revision: sql`revision + 1`,
+      })
+      .where('id', 'in', links.orderBy('id').limit(detachBatchSize))
+    const ids = (await tx.execute(detachment.returning('id'))).map((link) => link.id)
+    await recordLosses(tx, deletion, ids, () => ({ space_id: [id, null] }))
+    return ids.length
+  })
+
+/** Takes a removed tag from links, or gives them the tag that it was merged into. */
+export const clearTag: DetachLinks = (db, id, deletion) =>
+  db.write(async (tx) => {
+    const removed = query.selectFrom('tags').select('merged_into').where('id', '=', id).where('account_id', '=', 0)
+    const batch = query.selectFrom('link_tags').select(['account_id', 'link_id']).where('tag_id', '=', id)
+    const ids = (await tx.execute(batch.orderBy('link_id').limit(detachBatchSize))).map(({ link_id }) => link_id)
+    const [before] = await tx.execute(removed)
+    if (ids.length === 0 || before === undefined) return 0
+    // Locks in the order of other transactions: links, tags of the account, removed tags.
+    await tx.execute(query.selectFrom('links').select('id').where('id', 'in', ids).orderBy('id').forKeyShare())
+    const { merged_into } = before
+    if (merged_into !== null) {
+      await tx.execute(query.selectFrom('tags').select('id').where('id', '=', merged_into).forKeyShare())
+    }
+    const [tag] = await tx.execute(removed.forUpdate())
+    if (tag === undefined) return 0
+    // The other tag has been removed meanwhile. The next batch follows it.
+    if (tag.merged_into !== merged_into) return ids.length
+    const links = await tx.execute(batch.where('link_id', 'in', ids))
+    if (merged_into !== null && links.length > 0) {
+      const moved = links.map((link) => ({ ...link, tag_id: merged_into }))
+      const insertion = query.insertInto('link_tags').values(moved)
+      await tx.execute(insertion.onConflict((conflict) => conflict.doNothing()))
+    }
+    await tx.execute(query.deleteFrom('link_tags').where('tag_id', '=', id).where('link_id', 'in', ids))
+    if (merged_into === null) {
+      const lost = links.map(({ link_id }) => link_id)
+      await recordLosses(tx, deletion, lost, (tags) => ({ tags: [withName(tags, deletion.name), tags] }))
+    }
+    return ids.length
+  })
+
+/** Returns whether a record is being removed, and locks it, so that no reversal restores it until the end of the transaction. */
+async function isRemoved(tx: Db, table: 'domains' | 'spaces', id: number): Promise<boolean> {
+  const removed = query.selectFrom(table).select('id').where('id', '=', id).where('account_id', '=', 0)
+  return (await tx.execute(removed.forKeyShare())).length > 0
+}
+
+/** Stores the events of links that have lost a space or a tag. `changesOf` gets the tags that are left. */
+async function recordLosses(
+  tx: Db,
+  { actor, name, isPermanent }: Deletion,
+  ids: readonly number[],
+  changesOf: (tags: readonly string[]) => Readonly<Record<string, readonly [unknown, unknown]>>,
+): Promise<void> {
+  const links = await linkRecords.findAll(tx, actor.account, ids)
+  const events = [...links.values()].flatMap(({ record }) => {
+    // The domain of a link without its name is being removed, and takes the link along.
+    if (record.domain_name === null) return []
+    const changes = changesOf(tagsOf(record))
+    const kept = changes.tags === undefined || isPermanent ? {} : { kept: { lostTag: name } }
+    const event = {
+      record: 'link',
+      action: 'updated',
+      id: record.id,
+      name: linkEvents.nameOf(record),
+      changes,
+    } as const
+    return [{ ...event, ...kept }]
+  })
+  await recordEvents(tx, actor, events)
+}
+
+/** Returns the names with another one, in the order of `sort_by=name`. */
+function withName(tags: readonly string[], name: string): string[] {
+  if (tags.includes(name)) return [...tags]
+  return [...tags, name].sort((one, other) => (foldCase(one) < foldCase(other) ? -1 : 1))
+}
