@@ -11,7 +11,7 @@ import { openActions } from './actions.ts'
 import { flag, required, text } from './arguments.ts'
 import type { Terminal } from './command.ts'
 import { givenFields, optionsOf, requireChange, submit } from './form-options.ts'
-import { isConfirmed, json, table } from './output.ts'
+import { isConfirmed, json, shorten, table } from './output.ts'
 import { aliasNote, aliasOperand, chooseLink, domainOfAlias, ownShortUrls, withIds } from './references.ts'
 import { listCommand } from './resources.ts'
 
@@ -117,9 +117,4 @@ function linkTable(links: readonly Link[]): string {
     url,
   ])
   return table([['ID', 'SHORT URL', 'STATUS', 'CLICKS', 'TITLE', 'URL'], ...lines])
-}
-
-function shorten(title: string): string {
-  const characters = [...title]
-  return characters.length <= 40 ? title : `${characters.slice(0, 39).join('')}…`
 }

@@ -24,6 +24,12 @@ export function table(given: readonly (readonly string[])[]): string {
   return lines.map((line) => line.map(pad).join('  ').trimEnd()).join('\n')
 }
 
+/** Returns at most 40 characters of a text for a table. */
+export function shorten(text: string): string {
+  const characters = [...text]
+  return characters.length <= 40 ? text : `${characters.slice(0, 39).join('')}…`
+}
+
 function widthOf(text: string): number {
   return [...text].length
 }

@@ -117,6 +117,13 @@ export async function chooseLink(db: Db, account: number, alias: string, domain:
   throw new StartupFailure(`No link${where} has the alias ${alias}. To see all links, run "${program} links list".`)
 }
 
+/** Returns the id of a link by its short URL or alias. A number that is no alias is an id. Throws as `chooseLink` does. */
+export async function linkIdOf(db: Db, account: number, link: string): Promise<number> {
+  const id = positiveInteger(link)
+  if (id !== undefined && (await findLinksByAlias(db, account, link, null, 1)).length === 0) return id
+  return (await chooseLink(db, account, link, undefined)).id
+}
+
 function formatSome(names: readonly string[]): string {
   return names.length > maxNamed ? `${names.slice(0, maxNamed).join(', ')} and others` : names.join(', ')
 }

@@ -1,14 +1,12 @@
 import { showStatistics } from '../analytics/statistics/routes.ts'
 import { statsQuery } from '../analytics/statistics/schema.ts'
-import { positiveInteger } from '../forms/rules.ts'
 import { findLinkNames } from '../links/link-list.ts'
-import { findLinksByAlias } from '../links/store.ts'
 import type { Db } from '../storage/port.ts'
 import { accountCommand } from './accounts.ts'
 import { flag, text, withDefault } from './arguments.ts'
 import { givenFields, optionsOf, submit } from './form-options.ts'
 import { json } from './output.ts'
-import { chooseLink, ownShortUrls, withIds } from './references.ts'
+import { linkIdOf, ownShortUrls, withIds } from './references.ts'
 import { recordTable } from './resources.ts'
 
 const { name, ...options } = optionsOf(statsQuery)
@@ -45,13 +43,6 @@ function inZone(row: object, meta: { readonly time_zone: string; readonly interv
   const interval = meta.interval as keyof typeof bucketTexts
   const local = Temporal.Instant.from(String(start_at)).toZonedDateTimeISO(meta.time_zone).toPlainDateTime()
   return { [interval]: local.toString().replace('T', ' ').slice(0, bucketTexts[interval]), ...counts }
-}
-
-/** Returns the id of a link. A number that is no alias is an id. */
-async function linkIdOf(db: Db, account: number, link: string): Promise<number> {
-  const id = positiveInteger(link)
-  if (id !== undefined && (await findLinksByAlias(db, account, link, null)).length === 0) return id
-  return (await chooseLink(db, account, link, undefined)).id
 }
 
 /** Adds the short URLs of links that still exist to the clicks by link. */

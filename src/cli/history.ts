@@ -1,0 +1,61 @@
+/** The command that lists changes of records. */
+import { calendarOf } from '../accounts/calendar.ts'
+import { findTimeZones } from '../accounts/store.ts'
+import { type Event, eventOf, eventPageOf, eventsQuery } from '../events/schema.ts'
+import { listEvents } from '../events/store.ts'
+import { chooseAccount } from './accounts.ts'
+import { account, flag, optional, text } from './arguments.ts'
+import { recordCommand } from './command.ts'
+import { checkedFields, givenFields, listOptionsOf } from './form-options.ts'
+import { json, shorten, table } from './output.ts'
+import { linkIdOf, ownShortUrls } from './references.ts'
+
+const { limit, ...filters } = listOptionsOf(eventsQuery)
+const chosen = Object.entries(filters).filter(([name]) => ['actor', 'from', 'to'].includes(name))
+
+/** Not an `accountCommand`, whose own actor would replace the option of this name. */
+export const historyCommand = recordCommand({
+  summary: 'List the changes of the account, or of a link, newest first.',
+  arguments: {
+    operand: optional('LINK', 'only changes of this link, by short URL, alias or ID; a deleted link by ID', text),
+    // The names of all types are too long for the help.
+    type: optional('TYPE', 'only changes of this type, such as link.updated', text),
+    ...Object.fromEntries(chosen),
+    limit,
+    json: flag('print the records as JSON'),
+    account,
+  },
+  run: async (db, { operand: link, account: given, limit, json: isJson, ...options }, { err }) => {
+    const account = await chooseAccount(db, given)
+    const ofLink = link === undefined ? {} : { record: 'link', record_id: String(await linkIdOf(db, account, link)) }
+    const query = checkedFields(eventsQuery, { ...givenFields(eventsQuery, options), ...ofLink })
+    const calendar = calendarOf(await findTimeZones(db, account))
+    const { rows, total, totalIsExact } = await listEvents(db, account, { ...eventPageOf(query, calendar), limit })
+    const all = totalIsExact ? total : `more than ${total}`
+    if (total > rows.length) err.write(`Showing ${rows.length} of ${all} changes. Raise --limit, or add a filter.\n`)
+    const shortUrl = await ownShortUrls(db)
+    const events = rows.map((row) => eventOf(row, shortUrl))
+    if (isJson) return json(events)
+    const lines = events.map((event) => [
+      String(event.id),
+      event.created_at,
+      `${event.actor.name} (${event.actor.kind})`,
+      inWords(event),
+    ])
+    return table([['ID', 'TIME', 'BY', 'CHANGE'], ...lines])
+  },
+})
+
+/** Returns the change in words, such as `link https://go.acme.com/summer updated: title "Sale" → "Summer sale"`. */
+function inWords({ type, record, record_name, changes, undone_by }: Event): string {
+  const action = type.slice(record.length + 1).replace('_', ' ')
+  const values = Object.entries((action === 'updated' && changes) || {}).map(
+    ([field, [before, after]]) => `${field} ${valueText(before)} → ${valueText(after)}`,
+  )
+  const details = values.length === 0 ? '' : `: ${values.join(', ')}`
+  return `${record} ${record_name} ${action}${details}${undone_by === null ? '' : ' (undone)'}`
+}
+
+function valueText(value: unknown): string {
+  return value === null ? 'none' : shorten(JSON.stringify(value))
+}
