@@ -5,6 +5,7 @@ import { enqueueClickRemoval } from '../analytics/tables.ts'
 import { aliasTaken, notUndoable } from '../errors.ts'
 import { deletedEvent, restoredEvent } from '../events/event.ts'
 import { eraseEvents, recordEvents } from '../events/store.ts'
+import { foldCase } from '../lib/text.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { Records, type Versioned } from '../storage/records.ts'
 import { clickLevels, query, type Row } from '../storage/schema.ts'
@@ -105,6 +106,7 @@ export async function restoreLink(tx: Db, actor: Actor, kept: unknown): Promise<
     ...Object.fromEntries(ownColumns.map((column) => [column, link[column]])),
     // Another version may have folded them.
     ...foldedOf(link),
+    alias_folded: foldCase(link.alias),
     ...{ account_id: account, space_id, status: 'active', revision: link.revision + 1 },
     updated_at: link.updated_at < now ? now : link.updated_at,
     // Sorts before every time, so that the status is updated before it is next used as a filter.
