@@ -76,6 +76,7 @@ function parser<T>(read: (text: string) => T | undefined, sentence: string): Par
 }
 
 export const accountId = parser(positiveInteger, `must be an account ID, as shown by "${program} accounts list".`)
+export const changeId = parser(positiveInteger, `must be the ID of a change, as shown by "${program} history".`)
 export const account = optional('ID', 'the account (optional if there is only one)', accountId)
 
 /** Parses a name by the rule of the API's names. */

@@ -78,3 +78,35 @@ test('filters by type, actor and days, and rejects other values', async (t) => {
   await fails(`history --from ${today} --to 2026-01-01`, 2, /^--to: The to date must not be before the from date\./)
   await fails('history --account 2', 1, /^Account 2 doesn't exist\./)
 })
+
+test('undoes a change, its undo, and all changes of a command', async (t) => {
+  const { say, json, run, fails } = await newHistory(t)
+  await say('links update summer --title Sale')
+  const [update] = await json('history summer')
+  const words = 'link http://go.acme.com:3080/summer updated: title none → "Sale"'
+  assert.equal(await say(`undo ${update.id}`), `Undone: ${words}`)
+  assert.equal((await json('links show summer')).title, null)
+  const [undo, undone] = await json('history summer')
+  assert.deepEqual([undone.undone_by, undo.actor.kind, undo.type], [undo.id, 'command', 'link.updated'])
+  await say(`undo ${undo.id}`)
+  assert.equal((await json('links show summer')).title, 'Sale')
+
+  await say('domains delete go.acme.com --links delete --yes')
+  const events = await json('history')
+  const deletion = events.find(({ type }: { type: string }) => type === 'domain.deleted')
+  assert.equal(await say(`undo ${deletion.id} --batch`), 'Undone: 3 changes.')
+  assert.equal((await json('links show summer')).title, 'Sale')
+  assert.equal(await say(`undo ${deletion.id} --batch`), 'Undone: 0 changes.')
+
+  await say('links update winter --title A')
+  const [first] = await json('history winter')
+  await say('links update winter --title B')
+  const reason = /The field title of the link has been changed again since\./
+  await fails(`undo ${first.id}`, 1, reason)
+  const { code, stdout } = await run(`undo ${first.id} --batch`)
+  assert.deepEqual([code, stdout.split('\n')[0]], [1, 'Undone: 0 changes.'])
+  assert.match(stdout, new RegExp(`^Change ${first.id} can't be undone: ${reason.source}$`, 'm'))
+  await fails('undo 1000', 1, 'There is no such event.')
+  await fails('undo 1000 --batch', 1, 'There is no such change.')
+  await fails('undo x', 2, 'CHANGE must be the ID of a change, as shown by "npx waymark history".')
+})

@@ -1,11 +1,17 @@
-/** The command that lists changes of records. */
+/** The commands that list and reverse changes of records. */
+import type { Actor } from '../access/actor.ts'
 import { calendarOf } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
+import { quantity } from '../dashboard/parts/format.ts'
+import { found } from '../errors.ts'
+import type { Reversals } from '../events/reversal.ts'
 import { type Event, eventOf, eventPageOf, eventsQuery } from '../events/schema.ts'
-import { listEvents } from '../events/store.ts'
-import { chooseAccount } from './accounts.ts'
-import { account, flag, optional, text } from './arguments.ts'
-import { recordCommand } from './command.ts'
+import { findEvent, listEvents } from '../events/store.ts'
+import { program } from '../version.ts'
+import { accountCommand, chooseAccount } from './accounts.ts'
+import { openActions } from './actions.ts'
+import { account, changeId, flag, optional, required, text } from './arguments.ts'
+import { type Result, recordCommand } from './command.ts'
 import { checkedFields, givenFields, listOptionsOf } from './form-options.ts'
 import { json, shorten, table } from './output.ts'
 import { linkIdOf, ownShortUrls } from './references.ts'
@@ -45,6 +51,37 @@ export const historyCommand = recordCommand({
     return table([['ID', 'TIME', 'BY', 'CHANGE'], ...lines])
   },
 })
+
+export const undoCommand = accountCommand({
+  summary: 'Undo a change of the last 30 days. That is a change, too, and can be undone in turn.',
+  arguments: {
+    operand: required('CHANGE', `the ID of the change, as shown by "${program} history"`, changeId),
+    batch: flag('also undo all other changes of the same request, form or command'),
+  },
+  run: async (db, { operand: id, batch, actor }) => {
+    const { reversals } = await openActions(db)
+    if (batch) return undoBatch(reversals, actor, found(await findEvent(db, actor.account, id), 'change').batchId)
+    const event = await reversals.undoEvent(actor, id)
+    return `Undone: ${inWords(eventOf({ ...event, undoneBy: null }, await ownShortUrls(db)))}`
+  },
+})
+
+/** Reverses the changes of a batch in parts. Returns their number, and a line for each change that can't be undone. */
+async function undoBatch(reversals: Reversals, actor: Actor, batch: string): Promise<Result> {
+  const failures: string[] = []
+  for (let count = 0; ; ) {
+    const reversed = await reversals.undoBatch(actor, batch, { skip: failures.length })
+    for (const { event, failure } of reversed) {
+      if (failure === null) count += 1
+      else failures.push(`Change ${event.id} can't be undone: ${failure.message}`)
+    }
+    if (reversed.length > 0) continue
+    return {
+      text: [`Undone: ${quantity(count, 'change')}.`, ...failures].join('\n'),
+      code: failures.length > 0 ? 1 : 0,
+    }
+  }
+}
 
 /** Returns the change in words, such as `link https://go.acme.com/summer updated: title "Sale" → "Summer sale"`. */
 function inWords({ type, record, record_name, changes, undone_by }: Event): string {

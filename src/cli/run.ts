@@ -5,7 +5,7 @@ import { UnknownCommand, WrongUse } from './arguments.ts'
 import { type Command, didYouMean, type Terminal, wrapped } from './command.ts'
 import { completionCommand } from './completion.ts'
 import { databaseCommands } from './database.ts'
-import { historyCommand } from './history.ts'
+import { historyCommand, undoCommand } from './history.ts'
 import { keyCommands } from './keys.ts'
 import { linkFileCommands } from './link-files.ts'
 import { linkCommands } from './links.ts'
@@ -26,6 +26,7 @@ const commands: Readonly<Record<string, Command>> = {
   ...withPrefix('tags', tagCommands),
   stats: statsCommand,
   history: historyCommand,
+  undo: undoCommand,
   'login-link': loginLinkCommand,
   ...databaseCommands,
   ...transferCommands,
