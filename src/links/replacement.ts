@@ -47,9 +47,9 @@ export function replacedUrl(
   { urlSchemes, shortUrl }: LinkRules,
 ): string | Refusal | undefined {
   const [, before = '', middle = '', after = ''] = parts[part].exec(url) ?? []
-  const replaced = `${before}${middle.replaceAll(find, () => replace)}${after}`
-  if (!middle.includes(find) || replaced === url) return undefined
-  const checked = updateLink.fields.url.read(replaced)
+  if (!middle.includes(find)) return undefined
+  const checked = updateLink.fields.url.read(`${before}${middle.replaceAll(find, () => replace)}${after}`)
+  if (checked === url) return undefined
   if (typeof checked !== 'string') return checked
   const [loop] = loopViolations(checked, shortUrl(domain_name ?? '', alias))
   return schemeRefusal(checked, urlSchemes) ?? loop?.refusal ?? checked
