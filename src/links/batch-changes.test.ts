@@ -18,7 +18,7 @@ type Update = Extract<BatchChange, { kind: 'update' }>
 
 /** Changes links in one batch. Returns the result of each row, and the number of changed links. */
 async function change({ account }: Place, ids: readonly number[], change: Partial<Update>) {
-  const all: Update = { kind: 'update', ids, values: {}, unknownTags: 'create', ...change }
+  const all: Update = { kind: 'update', ids, values: {}, ...change }
   const request = { actor: commandActor(account, 'Test'), change: all, isAtomic: false, claim: null, hasResults: true }
   const { response, applied, changed } = await runBatch(app.storage, request, { shortUrl, urlSchemes })
   const rows: Json[] = JSON.parse(response.body).data
