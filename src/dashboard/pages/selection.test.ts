@@ -31,7 +31,6 @@ test('changes many links in parts of one batch, until an error; the notice count
   assert.deepEqual(await apply(failsAfter(2)), {
     code: 'links-deleted',
     id: undefined,
-    undo,
     count: 1_000,
     failed: 100,
   })
