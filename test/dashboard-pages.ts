@@ -1,10 +1,16 @@
 /** All dashboard pages, and an account with data for each of them. */
-import { systemActor } from '../src/access/actor.ts'
+import { actorOf, commandActor, systemActor } from '../src/access/actor.ts'
+import type { NewEvent } from '../src/events/event.ts'
+import { recordEvents } from '../src/events/store.ts'
 import { createKey } from '../src/keys/store.ts'
 import { storeCheck } from '../src/reachability/store.ts'
 import { insertLoginToken, signInByToken } from '../src/sessions/store.ts'
 import type { TestApp } from './app.ts'
+import type { Json } from './client.ts'
 import { demoApp, storedIn } from './dashboard-browser.ts'
+
+/** The batch of the changes of links with odd names. */
+const batch = 'odd'
 
 /**
  * All pages by screenshot name, for an account with 43 links and odd names. The last link is the oddest. Axe takes four times
@@ -43,6 +49,9 @@ export const paths: Readonly<Record<string, string>> = {
   tags: '/app/tags',
   tag: '/app/tags/1',
   'tag-merge': '/app/tags/1/merge',
+  history: '/app/history?per_page=10',
+  'history-batch': `/app/history?batch_id=${batch}&per_page=10`,
+  'history-none': '/app/history?type=tag.merged&from=2020-01-01&to=2020-02-01',
   keys: '/app/keys',
   'key-new': '/app/keys/new',
   'key-revoke': '/app/keys/1/revoke',
@@ -59,12 +68,38 @@ export async function fullApp(): Promise<TestApp> {
   return app
 }
 
+/** Stores changes of links with long values, and a change of each other kind. */
+async function storeChanges({ storage, account }: TestApp, links: readonly Json[]): Promise<void> {
+  const changes = links.map(
+    ({ id, alias, url, tags, space_id, domain_name }): NewEvent => ({
+      ...({ record: 'link', action: 'updated', id, name: `${domain_name}/${alias}` } as const),
+      changes: {
+        url: ['https://acme.com/', url],
+        tags: [tags, ['Summer']],
+        space_id: [null, space_id],
+        title: [alias, null],
+        archived: [false, true],
+        active_period_end_at: [null, '2099-10-14T22:00:00.000Z'],
+      },
+    }),
+  )
+  const actor = actorOf({ account, kind: 'member', id: null, name: 'Ana '.repeat(60), scopes: ['*'] }, null)
+  await recordEvents(storage, { ...actor, batchId: batch }, changes)
+  const space = { record: 'space', id: 1, name: 'Print' } as const
+  await recordEvents(storage, systemActor(account), [
+    { ...space, action: 'deleted', changes: { name: ['Print', null], color: [2, null] } },
+  ])
+  await recordEvents(storage, commandActor(account, 'root'), [
+    { ...space, action: 'updated', changes: { name: ['Paper', 'Print'], color: [1, 2] } },
+  ])
+}
+
 /** Stores names of the maximum length, right-to-left names and emoji. */
 async function storeOddities(app: TestApp): Promise<void> {
   const stored = storedIn(app)
   const long = 'ä'.repeat(255)
   const label = `${'x'.repeat(60)}.`
-  const { id: domain_id } = await stored('/domains', { name: `${label.repeat(3)}example.com` })
+  const { id: domain_id, name: domain } = await stored('/domains', { name: `${label.repeat(3)}example.com` })
   const { storage, account } = app
   const records = [{ type: 'A', name: 'go.acme.com', value: '203.0.113.7' }] as const
   await storeCheck(storage, account, 1, { answer: 'here', records })
@@ -76,6 +111,7 @@ async function storeOddities(app: TestApp): Promise<void> {
     { name: long, scopes: ['*'], lifetimeMs: null },
   )
   const dates = { active_period_start_at: '2026-10-14T22:00:00Z', active_period_end_at: '2099-10-14T22:00:00Z' }
+  const links: Json[] = []
   for (const [name, alias] of [
     [long, 'x'.repeat(128)],
     ['מבצע קיץ של החברה', 'קיץ-odd'],
@@ -84,6 +120,7 @@ async function storeOddities(app: TestApp): Promise<void> {
     const { id: space_id } = await stored('/spaces', { name, color: 5 })
     const url = `https://acme.com/${'path/'.repeat(300)}?q=${encodeURIComponent(name)}`
     const odd = { title: `odd ${name}`.slice(0, 255), tags: ['Summer', name.slice(0, 50)], space_id, domain_id }
-    await stored('/links', { alias, url, ...odd, ...dates })
+    links.push({ ...(await stored('/links', { alias, url, ...odd, ...dates })), domain_name: domain })
   }
+  await storeChanges(app, links)
 }

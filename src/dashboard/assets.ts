@@ -16,6 +16,7 @@ const sheets = [
   'parts/bars',
   'parts/statistics',
   'parts/links',
+  'parts/history',
   'parts/qr',
   'pages',
 ]

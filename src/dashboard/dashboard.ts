@@ -10,6 +10,7 @@ import { addAccountPage } from './pages/account.ts'
 import { addComparePage } from './pages/compare.ts'
 import { addDomainQrPages } from './pages/domain-qr.ts'
 import { addDomainPages } from './pages/domains.ts'
+import { addHistoryPages } from './pages/history.ts'
 import { addImportPages } from './pages/import.ts'
 import { addKeyPages } from './pages/keys.ts'
 import { addLinkPages } from './pages/link.ts'
@@ -51,6 +52,7 @@ export function addDashboard(services: Services): void {
   addDomainQrPages(pages, services)
   addSpacePages(pages, services)
   addTagPages(pages, services)
+  addHistoryPages(pages, services)
   addKeyPages(pages, services)
   addSessionPages(pages, services)
   addAccountPage(pages, services)

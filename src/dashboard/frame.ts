@@ -58,6 +58,7 @@ const contentSections = {
 } as const
 
 const otherSections = {
+  history: ['History', '/app/history'],
   keys: ['API keys', '/app/keys'],
   account: ['Account', '/app/account'],
   docs: ['Docs', '/docs/dashboard'],
@@ -195,7 +196,7 @@ export function failureContent(failure: Failure, { method, target }: Exchange, n
   return { title, section, body, status }
 }
 
-const lists = ['links', 'domains', 'spaces', 'tags', 'keys', 'sessions'] as const
+const lists = ['links', 'domains', 'spaces', 'tags', 'history', 'keys', 'sessions'] as const
 
 function textFor({ code, message, facts }: Failure, method: string) {
   if (code === 'route_not_found') return { title: pageNotFound, sentences: [] }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listLinksQuery } from '../links/schema.ts'
 import { resources } from '../resources.ts'
-import { ListState, pagination } from './lists.ts'
+import { ListState, pagination, requestsOf } from './lists.ts'
 
 const all = {
   page: 1,
@@ -38,7 +38,7 @@ test('an inexact total has no last page, and a short page no next one', () => {
 
 test('another page size keeps the first row on the page', () => {
   const list = (query: Record<string, string>) =>
-    new ListState('/l', { search: 'x', ...query }, listLinksQuery, resources.links)
+    new ListState('/l', { search: 'x', ...query }, listLinksQuery, requestsOf(resources.links))
   const sizesOf = (query: Record<string, string>, total: number) => {
     const rows = Array.from({ length: Number(query.per_page ?? 25) })
     const { text } = list(query).pagination({ rows, total, totalIsExact: true })

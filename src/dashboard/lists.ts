@@ -1,7 +1,7 @@
 /** Lists: the URL contains the entire state, so that back, reload and sharing work. */
 import { Failure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
-import { type ListQuery, pageRequestOf } from '../forms/list-query.ts'
+import { type ListQuery, type PageQuery, pageRequestOf } from '../forms/list-query.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { type IconName, icon } from '../frame/icons.ts'
 import type { Fields } from '../http/form-encoding.ts'
@@ -20,24 +20,18 @@ const rowsPerPage = 25
 const offeredSizes = [25, 50, 100] as const
 
 /** The state of a list, and the URLs of its other states. */
-export class ListState {
-  readonly query: ListQuery
+export class ListState<Query extends PageQuery = ListQuery> {
+  readonly query: Query
   readonly request: PageRequest
   readonly path: string
   readonly #given: URLSearchParams
 
   /** `requestOf` returns the page to read from storage. Throws `validation_failed` for an invalid query. */
-  constructor(
-    path: string,
-    given: Fields,
-    form: Pick<Form<ListQuery>, 'check'>,
-    resource: Resource,
-    requestOf: (query: ListQuery, resource: Resource) => PageRequest = pageRequestOf,
-  ) {
+  constructor(path: string, given: Fields, form: Pick<Form<Query>, 'check'>, requestOf: (query: Query) => PageRequest) {
     const query = form.check({ per_page: String(rowsPerPage), ...given })
     if (query instanceof Failure) throw query
     this.query = query
-    this.request = requestOf(query, resource)
+    this.request = requestOf(query)
     this.path = path
     const filled = Object.entries(given).filter(([, value]) => String(value).trim() !== '')
     this.#given = new URLSearchParams(filled.map(([name, value]) => [name, String(value)]))
@@ -101,15 +95,20 @@ export class ListState {
   }
 }
 
+/** Returns the function that returns the page of a resource to read from storage. */
+export function requestsOf(resource: Resource): (query: ListQuery) => PageRequest {
+  return (query) => pageRequestOf(query, resource)
+}
+
 /** Returns the state of the list of links, which has more filters than in the API. Throws `validation_failed`. */
 export function linkListState(path: string, given: Fields): ListState {
-  return new ListState(path, given, linkListQuery, resources.links, (query) => linkPageRequest(query))
+  return new ListState(path, given, linkListQuery, (query) => linkPageRequest(query))
 }
 
 /** Returns the first ten links for a query, archived ones included, and how many there are. */
 export function firstLinks(storage: Storage, account: number, query: Fields): Promise<Page<LinkRow>> {
-  const list = new ListState('', { per_page: '10', archived: 'any', ...query }, listLinksQuery, resources.links)
-  return listLinks(storage, account, list.request)
+  const given = { per_page: '10', archived: 'any', ...query }
+  return listLinks(storage, account, new ListState('', given, listLinksQuery, requestsOf(resources.links)).request)
 }
 
 /** Returns the requested rows of an in-memory list, and the pagination. A list of one page has no pagination. */
@@ -177,7 +176,12 @@ export interface Filter {
 }
 
 /** Returns a filter by one of the options. The first option means "any". */
-export function selectFilter(list: ListState, name: string, label: string, options: readonly Choice[]): Filter {
+export function selectFilter(
+  list: Pick<ListState, 'filterValue'>,
+  name: string,
+  label: string,
+  options: readonly Choice[],
+): Filter {
   const value = list.filterValue(name)
   const all = attributes({ id: `filter-${name}`, name })
   const chosen = options.find((option) => option.value === value)?.label ?? `${label} ${value}`

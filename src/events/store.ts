@@ -148,8 +148,11 @@ const reversibleActions: readonly EventAction[] = ['created', 'updated', 'delete
 
 /** Returns until when an event can be undone, in Unix milliseconds; null if it never can. */
 export function undoableUntil({ record, action, changes, at }: StoredEvent): number | null {
-  const isReversible = reversibleRecords.includes(record) && reversibleActions.includes(action) && changes !== null
-  return isReversible ? Date.parse(at) + undoableMs : null
+  return isReversibleKind(record, action) && changes !== null ? Date.parse(at) + undoableMs : null
+}
+
+function isReversibleKind(record: RecordKind, action: EventAction): boolean {
+  return reversibleRecords.includes(record) && reversibleActions.includes(action)
 }
 
 /** The events of a batch that are not undone, in the order in which they must be: what others need comes first. */
@@ -196,6 +199,43 @@ export async function firstOfBatch(db: Db, account: number, batch: string): Prom
   const own = events.where('account_id', '=', account).where('batch_id', '=', batch)
   const [first] = await db.execute(own.orderBy('id').limit(1))
   return first && toEvent(first)
+}
+
+/** How many events of a batch have the same kind of record and action. */
+export interface BatchCount extends Pick<StoredEvent, 'record' | 'action'> {
+  readonly all: number
+  readonly undone: number
+  /** Those that can be undone. */
+  readonly open: number
+}
+
+/** Counts the account's events of batches. `now` is in Unix milliseconds. */
+export async function countBatches(
+  db: Db,
+  account: number,
+  batches: readonly string[],
+  now: number,
+): Promise<ReadonlyMap<string, readonly BatchCount[]>> {
+  if (batches.length === 0) return new Map()
+  const since = new Date(now - undoableMs).toISOString()
+  const isOpen = sql<number>`case when undone_by is null and changes is not null and created_at > ${since} then 1 else 0 end`
+  const own = query.selectFrom('events').where('account_id', '=', account).where('batch_id', 'in', batches)
+  const counted = own
+    .select([
+      'batch_id',
+      'record',
+      'action',
+      ({ fn }) => fn.countAll<number>().as('all'),
+      sql`sum(${isOpen})`.as('open'),
+    ])
+    .select(({ fn }) => fn.count<number>('undone_by').as('undone'))
+    .groupBy(['batch_id', 'record', 'action'])
+  const rows = (await db.execute(counted)).map(({ batch_id: batch, record, action, ...row }) => {
+    const isReversible = isReversibleKind(record as RecordKind, action as EventAction)
+    const [all, undone, open] = [Number(row.all), Number(row.undone), isReversible ? Number(row.open) : 0]
+    return { batch, record: record as RecordKind, action: action as EventAction, all, undone, open }
+  })
+  return Map.groupBy(rows, ({ batch }) => batch)
 }
 
 /** Returns whether any of the account's events of a batch can be undone at `now`, in Unix milliseconds. */

@@ -11,6 +11,7 @@ const drawings = {
   archive: '<path d="M2 3h12v3H2zM3.5 6v7.5h9V6M6.5 9h3"/>',
   unarchive: '<path d="M2 3h12v3H2zM3.5 6v7.5h9V6M8 12V8.5M6.5 10L8 8.5 9.5 10"/>',
   qr: '<path d="M2.5 2.5h4v4h-4zM9.5 2.5h4v4h-4zM2.5 9.5h4v4h-4zM9.5 9.5h1.5v1.5M13.5 9.5v1.5M9.5 13.5h1.5M13.5 13.5h.1"/>',
+  history: '<path d="M2.5 2.5v3h3M2.7 5.5a6 6 0 1 1-.6 3.5M8 5v3.5l2.5 1.5"/>',
   keys: '<circle cx="5" cy="11" r="3"/><path d="M7.2 8.8L13.5 2.5M11 5l2 2"/>',
   sessions: '<rect x="2" y="3" width="12" height="8" rx="1.5"/><path d="M6 14h4"/>',
   account:

@@ -96,7 +96,7 @@ describe('with a session', () => {
     assert.deepEqual(lists, {
       places: ['Overview', 'Links', 'Tags', 'Spaces'],
       continued: ['Domains'],
-      others: ['API keys', 'Account', 'Docs', 'About'],
+      others: ['History', 'API keys', 'Account', 'Docs', 'About'],
       menu: ['Sessions', 'Keyboard shortcuts', 'Theme', 'Sign out'],
     })
     assert.match(button, /: menu$/)

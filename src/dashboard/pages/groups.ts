@@ -8,7 +8,7 @@ import { trimText } from '../../lib/text.ts'
 import { countLinksIn } from '../../links/store.ts'
 import { resources } from '../../resources.ts'
 import { Refusal } from '../../violations.ts'
-import { filterBar, firstLinks, ListState } from '../lists.ts'
+import { filterBar, firstLinks, ListState, requestsOf } from '../lists.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { attributes, linkButton, type MenuItem, menu } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
@@ -20,6 +20,7 @@ import { addRecordForms, formHandler, newRecordForm, type RecordForms } from '..
 import { breakdownBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { Statistics } from '../statistics/statistics.ts'
+import { historyOf } from './history-entries.ts'
 
 /** The field for the typed name in a confirmation. */
 const nameField = 'name'
@@ -116,7 +117,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
   async #list({ account, query }: PageRequest): Promise<PageContent> {
     const { words, actions } = this.#group
     const section = this.#section
-    const list = new ListState(this.#home, query, actions.operations.list.query, resources[section])
+    const list = new ListState(this.#home, query, actions.operations.list.query, requestsOf(resources[section]))
     const page = await actions.list(account, list.request)
     const { rows, total } = page
     const action = linkButton({ label: words.add, href: `${this.#home}/new`, weight: 'primary', icon: 'plus' })
@@ -197,11 +198,13 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const statistics = new Statistics(this.#services, request, { level: what, id: row.id }, this.#pathOf(row))
     // Once there have been visits, an empty period is worth showing.
     const hasClicks = await statistics.areWorthShowing()
-    const [above, clicks] = await Promise.all([
+    const subject = { record: what, id: row.id } as const
+    const [above, clicks, history] = await Promise.all([
       details?.(request, row, hasClicks) ?? null,
       this.#clicksSection(statistics, row, hasClicks),
+      historyOf(this.#services, request.account, subject, this.#pathOf(row)),
     ])
-    const body = html`${above}${clicks}`
+    const body = html`${above}${clicks}${history.section}`
     return { ...shown, body, status: statistics.status }
   }
 

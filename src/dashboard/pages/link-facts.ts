@@ -16,6 +16,9 @@ export interface LinkContext {
   readonly space: Space | undefined
   readonly domain: Pick<Domain, 'not_found_url'>
   readonly tags: readonly Tag[]
+  /** Who created the link and changed it last; null if unknown. */
+  readonly createdBy: Html | null
+  readonly updatedBy: Html | null
 }
 
 const shownUrl = 160
@@ -48,6 +51,8 @@ export function linkFacts(link: Link, context: LinkContext): Html {
   const settingsThat = (areDefault: boolean) =>
     settings.flatMap(([isDefault, ...fact]) => (isDefault === areDefault ? [fact] : []))
   const defaults = settingsThat(true)
+  const isChanged = link.updated_at !== link.created_at
+  const updated = isChanged ? html`${timeAgo(link.updated_at, now)}${by(context.updatedBy)}` : null
   const facts = factList('facts', [
     [linkLabels.url, externalLink(url, html`<bdi>${breakableUrl(truncateMiddle(url, shownUrl))}</bdi>`)],
     ['After it expires', afterExpiry(link, context)],
@@ -66,11 +71,16 @@ export function linkFacts(link: Link, context: LinkContext): Html {
     ],
     [linkLabels.clicks_limit, limitUse(link)],
     [linkLabels.redirect_password, link.has_redirect_password ? 'Required' : null],
-    ['Created', timeAgo(link.created_at, now)],
+    ['Created', html`${timeAgo(link.created_at, now)}${by(context.createdBy)}`],
+    ['Updated', updated],
     ['Last click', link.last_clicked_at === null ? 'Never' : timeAgo(link.last_clicked_at, now)],
   ])
   if (defaults.length === 0) return facts
   return html`<div>${facts}<details class="defaults"><summary>Default settings</summary>${factList(null, defaults)}</details></div>`
+}
+
+function by(author: Html | null): Html | null {
+  return author && html` by ${author}`
 }
 
 /** Returns "2 of 3 clicks used"; null without a limit. A limit may have been lowered below the clicks. */

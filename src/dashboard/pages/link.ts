@@ -17,6 +17,7 @@ import { linkListReturnPath, linkReturnPath } from '../return-path.ts'
 import { breakdownBars } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { noClicksYet, Statistics } from '../statistics/statistics.ts'
+import { historyOf } from './history-entries.ts'
 import { detourSentence, type LinkContext, linkFacts } from './link-facts.ts'
 
 const home = '/app/links'
@@ -79,15 +80,18 @@ async function showLink(request: PageRequest, services: Services): Promise<PageC
   const path = `${home}/${link.id}`
   const statistics = new Statistics(services, request, { level: 'link', id: link.id }, path)
   const isVisited = link.clicks > 0 || (await statistics.areWorthShowing())
-  const [context, shown] = await Promise.all([
+  const [records, history, shown] = await Promise.all([
     contextOf(link, request.account, services),
+    historyOf(services, request.account, { record: 'link', id: link.id }, path),
     isVisited
       ? Promise.all([clicksOverTime(statistics, link.created_at, link.clicks), breakdownBars(statistics)])
       : null,
   ])
+  const context = { ...records, ...history }
   const body = html`${detourSentence(link, context)}
 <div class="identity">${statistics.live('facts', linkFacts(link, context))}${qrSection(link, `${path}/qr`)}</div>
 ${clicksSection(link, shown)}
+${history.section}
 ${deletionSection(link, isVisited)}`
   return {
     ...titleAndHeading(link),
@@ -102,7 +106,7 @@ async function contextOf(
   { space_id, domain_id, tags: names }: Link,
   account: number,
   { storage }: Services,
-): Promise<LinkContext> {
+): Promise<Omit<LinkContext, 'createdBy' | 'updatedBy'>> {
   const [space, domain, tags] = await Promise.all([
     space_id === null ? undefined : spaceRecords.find(storage, account, space_id),
     domainRecords.find(storage, account, domain_id),

@@ -15,7 +15,7 @@ import type { Page, Storage } from '../../storage/port.ts'
 import { type Tag, tagOperations } from '../../tags/schema.ts'
 import { findTagByName, tagRecords } from '../../tags/store.ts'
 import { sparkline } from '../charts/small-charts.ts'
-import { type Filter, filterBar, ListState, linkListState, selectFilter, tagsFilter } from '../lists.ts'
+import { type Filter, filterBar, ListState, linkListState, requestsOf, selectFilter, tagsFilter } from '../lists.ts'
 import type { PageContent, Pages, Services } from '../pages.ts'
 import { linkButton, menu, menuForm } from '../parts/buttons.ts'
 import type { Choice } from '../parts/fields.ts'
@@ -109,7 +109,7 @@ const maxSearched = 50
 
 async function tagsLike(storage: Storage, account: number, search: string): Promise<readonly Tag[]> {
   const given = { search, sort_by: 'name', sort: 'asc', per_page: '10' }
-  const { request } = new ListState('', given, tagOperations.list.query, resources.tags)
+  const { request } = new ListState('', given, tagOperations.list.query, requestsOf(resources.tags))
   return (await tagRecords.list(storage, account, request)).rows
 }
 

@@ -16,7 +16,7 @@ import { findLinkNames } from '../../links/link-list.ts'
 import type { Resource } from '../../resources.ts'
 import { type Period, periodQuery } from '../charts/period.ts'
 import { type BarRow, bar } from '../charts/small-charts.ts'
-import { filterBar, ListState } from '../lists.ts'
+import { filterBar, ListState, requestsOf } from '../lists.ts'
 import type { PageContent, PageRequest, Pages, Services } from '../pages.ts'
 import { formatCount, formatPercent } from '../parts/format.ts'
 import { shortUrlText, truncateMiddle } from '../parts/links.ts'
@@ -93,7 +93,7 @@ const values: Resource = { singular: 'value', sorts: {}, searched: {}, filters: 
 async function valuesPage(named: NamedStatistics, name: BreakdownName, query: Fields): Promise<PageContent> {
   const { statistics } = named
   const { title, path, one } = breakdowns[name]
-  const list = new ListState(`${statistics.path}/${path}`, query, valuesQuery, values)
+  const list = new ListState(`${statistics.path}/${path}`, query, valuesQuery, requestsOf(values))
   const all = await rankValues(statistics, name)
   const body = html`${introduction(named, name === 'links' ? null : ` by ${one.toLowerCase()}`)}
 ${periodBar({ reading: statistics.reading, path: list.path, file: `${list.path}.csv`, isCompared: false })}

@@ -1,0 +1,227 @@
+/** Changes as entries of a list, each with a button that reverses it. */
+import { domainRecords } from '../../domains/store.ts'
+import type { RecordKind } from '../../events/event.ts'
+import {
+  type BatchCount,
+  countBatches,
+  eventsOfRecord,
+  findEvent,
+  firstEventOf,
+  type StoredEvent,
+  undoableUntil,
+} from '../../events/store.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
+import { findLink } from '../../links/store.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
+import { spaceRecords } from '../../spaces/store.ts'
+import type { Db } from '../../storage/port.ts'
+import { tagRecords } from '../../tags/store.ts'
+import { postButton } from '../parts/buttons.ts'
+import {
+  actorName,
+  batchDeedOf,
+  type ChangeContext,
+  changedValues,
+  deedOf,
+  type KnownRecord,
+  refOf,
+} from '../parts/changes.ts'
+import { formatCount, quantity, timeAgo } from '../parts/format.ts'
+
+export const historyHome = '/app/history'
+
+/** One event, or neighboring events of one batch. */
+export interface Entry {
+  readonly events: readonly [StoredEvent, ...StoredEvent[]]
+  /** The counts of the batch; null for one event. */
+  readonly counts: readonly BatchCount[] | null
+}
+
+export interface EntryContext extends ChangeContext {
+  /** The events that have reversed others, by id. */
+  readonly reversals: ReadonlyMap<number, StoredEvent>
+  /** The page to return to. */
+  readonly next: string
+  readonly now: number
+}
+
+interface Source {
+  readonly storage: Db
+  readonly shortUrl: ShortUrl
+}
+
+/** Loads what the entries of events show about other records and events. */
+export async function loadEntryContext(
+  { storage, shortUrl }: Source,
+  account: number,
+  events: readonly StoredEvent[],
+  next: string,
+): Promise<EntryContext> {
+  const refs = new Map<string, readonly [RecordKind, unknown]>()
+  const refer = (record: RecordKind, id: unknown) => refs.set(refOf(record, id), [record, id])
+  for (const { record, recordId, changes } of events) {
+    refer(record, recordId)
+    for (const id of changes?.space_id ?? []) refer('space', id)
+    for (const id of changes?.domain_id ?? []) refer('domain', id)
+  }
+  const undoneBy = new Set(events.flatMap((event) => event.undoneBy ?? []))
+  const [found, reversals] = await Promise.all([
+    Promise.all([...refs].map(async ([ref, of]) => [ref, await findKnown(storage, account, ...of)] as const)),
+    Promise.all([...undoneBy].map((id) => findEvent(storage, account, id))),
+  ])
+  const known = new Map(found.flatMap(([ref, record]) => (record === undefined ? [] : [[ref, record] as const])))
+  const byId = reversals.flatMap((event) => (event === undefined ? [] : [[event.id, event] as const]))
+  return { shortUrl, known, reversals: new Map(byId), next, now: Date.now() }
+}
+
+async function findKnown(db: Db, account: number, record: RecordKind, id: unknown): Promise<KnownRecord | undefined> {
+  if (typeof id !== 'number') return undefined
+  switch (record) {
+    case 'link':
+      return (await findLink(db, account, id)) && { name: '' }
+    case 'domain': {
+      const domain = (await domainRecords.find(db, account, id))?.record
+      return domain && { name: domain.name_unicode }
+    }
+    case 'space':
+      return (await spaceRecords.find(db, account, id))?.record
+    case 'tag':
+      return (await tagRecords.find(db, account, id))?.record
+    default:
+      return { name: '' }
+  }
+}
+
+/** Returns the entries of a page: neighboring events of one batch are one entry. */
+export async function groupedEntries(db: Db, account: number, events: readonly StoredEvent[]): Promise<Entry[]> {
+  const counts = await countBatches(db, account, [...new Set(events.map(({ batchId }) => batchId))], Date.now())
+  const entries: Entry[] = []
+  for (const event of events) {
+    const last = entries.at(-1)
+    const own = counts.get(event.batchId) ?? []
+    if (last !== undefined && last.counts === own) entries.splice(-1, 1, { ...last, events: [...last.events, event] })
+    else entries.push({ events: [event], counts: total(own, 'all') > 1 ? own : null })
+  }
+  return entries
+}
+
+function total(counts: readonly BatchCount[], name: 'all' | 'open' | 'undone'): number {
+  return counts.reduce((sum, count) => sum + count[name], 0)
+}
+
+/** Renders entries as a list. */
+export function entryList(entries: readonly Entry[], context: EntryContext): Html {
+  return html`<ol class="entries">${entries.map((entry) => html`<li>${renderEntry(entry, context)}</li>`)}</ol>`
+}
+
+/** The records of a batch that its entry shows. */
+const shownOfBatch = 10
+
+function renderEntry({ events, counts }: Entry, context: EntryContext): Html {
+  const [event] = events
+  if (counts === null) {
+    return html`${headOf(event, deedOf(event, context), eventControl(event, context), context)}${changedValues(event, context)}`
+  }
+  const all = total(counts, 'all')
+  const shown = events.slice(0, shownOfBatch)
+  const rows = shown.map((each) => html`<li><p>${deedOf(each, context)}</p>${changedValues(each, context)}</li>`)
+  const more =
+    all > shown.length
+      ? html`<p><a href="${batchPage(event.batchId)}">Show all ${quantity(all, 'change')}</a></p>`
+      : null
+  return html`${batchHead({ events, counts }, context)}
+<details><summary>${quantity(shown.length, 'change')}${all > shown.length ? ` of ${formatCount(all)}` : ''}</summary><ol class="entries">${rows}</ol>${more}</details>`
+}
+
+/** Renders the sentence about a batch, with its button. */
+export function batchHead({ events, counts }: Entry, context: EntryContext): Html {
+  const deed = batchDeedOf(counts ?? [], events, context)
+  return headOf(events[0], deed, batchControl(events, counts ?? [], context), context)
+}
+
+function headOf({ actor, at }: StoredEvent, deed: Html, control: Part, { now }: EntryContext): Html {
+  return html`<div class="deed"><p><b>${actorName(actor)}</b> ${deed} <span class="muted small">${timeAgo(at, now)}</span></p>
+<div class="offers">${control}</div></div>`
+}
+
+function batchPage(batch: string): string {
+  return `${historyHome}?${new URLSearchParams({ batch_id: batch })}`
+}
+
+function undoButton(label: string, fields: Readonly<Record<string, string>>, { next }: EntryContext): Html {
+  return postButton({ label, weight: 'link-like', action: `${historyHome}/undo`, fields: { ...fields, next } })
+}
+
+function eventControl(event: StoredEvent, context: EntryContext): Html {
+  const reason = whyNot(event, context)
+  return reason ?? undoButton('Undo', { event: String(event.id) }, context)
+}
+
+/** Says in a few words why an event can't be undone; null if it can. */
+function whyNot(event: StoredEvent, { reversals, now }: EntryContext): Html | null {
+  const { undoneBy, changes, action } = event
+  const note = (words: Part) => html`<span class="muted small">${words}</span>`
+  if (undoneBy !== null) {
+    const reversal = reversals.get(undoneBy)
+    if (reversal === undefined) return note('Undone')
+    const { actor, at, batchId } = reversal
+    return note(html`<a href="${batchPage(batchId)}">Undone by ${actorName(actor)}</a> ${timeAgo(at, now)}`)
+  }
+  const until = undoableUntil(event)
+  if (until === null) return note(changes === null && action === 'deleted' ? 'Deleted permanently' : 'Can’t be undone')
+  return until <= now ? note('Too old to undo') : null
+}
+
+function batchControl(events: Entry['events'], counts: readonly BatchCount[], context: EntryContext): Part {
+  const [open, undone] = [total(counts, 'open'), total(counts, 'undone')]
+  const [first] = events
+  const fields = { batch: first.batchId }
+  const progress = `Undo: ${formatCount(undone)} of ${formatCount(open + undone)} done`
+  if (open > 0 && undone === 0) return undoButton('Undo', fields, context)
+  if (open > 0)
+    return html`<span class="muted small">${progress}</span> ${undoButton('Undo the rest', fields, context)}`
+  return whyNot(events.find(({ undoneBy }) => undoneBy !== null) ?? first, context)
+}
+
+/** A record with a page. */
+interface Subject {
+  readonly record: 'link' | 'domain' | 'space' | 'tag'
+  readonly id: number
+}
+
+const shownOfRecord = 5
+
+/** What the page of a record shows about its changes. */
+export interface RecordHistory {
+  /** The section with the latest changes; null if none is stored. */
+  readonly section: Html | null
+  /** Who created the record and changed it last; null if unknown. */
+  readonly createdBy: Html | null
+  readonly updatedBy: Html | null
+}
+
+/** Returns what the page `next` of a record shows about its changes. */
+export async function historyOf(
+  source: Source,
+  account: number,
+  subject: Subject,
+  next: string,
+): Promise<RecordHistory> {
+  const { storage } = source
+  const [latest, first] = await Promise.all([
+    eventsOfRecord(storage, account, subject, shownOfRecord + 1),
+    firstEventOf(storage, account, subject),
+  ])
+  const shown = latest.slice(0, shownOfRecord)
+  const context = await loadEntryContext(source, account, shown, next)
+  const entries = shown.map((event): Entry => ({ events: [event], counts: null }))
+  const { record, id } = subject
+  const all = html`<p><a href="${historyHome}?record=${record}&amp;record_id=${id}">Show all</a></p>`
+  const section = html`<section id="history"><h2>History</h2>${entryList(entries, context)}${latest.length > shown.length ? all : null}</section>`
+  const updated = latest.find(({ action }) => action === 'updated' || action === 'restored')
+  return {
+    section: shown.length === 0 ? null : section,
+    createdBy: first?.action === 'created' ? actorName(first.actor) : null,
+    updatedBy: updated === undefined ? null : actorName(updated.actor),
+  }
+}

@@ -1,0 +1,195 @@
+/** The history: all changes of an account, with filters, and the form that undoes them. */
+
+import type { Actor } from '../../access/actor.ts'
+import { type Calendar, calendarOf, dayText } from '../../accounts/calendar.ts'
+import type { Failure } from '../../errors.ts'
+import type { Reversals } from '../../events/reversal.ts'
+import { type EventsQuery, eventPageOf, eventsQuery } from '../../events/schema.ts'
+import { countBatches, listEvents, type StoredEvent } from '../../events/store.ts'
+import { positiveInteger } from '../../forms/rules.ts'
+import { icon } from '../../frame/icons.ts'
+import { type Html, html } from '../../http/html.ts'
+import { type Filter, ListState, selectFilter } from '../lists.ts'
+import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { attributes, hiddenFields, linkButton } from '../parts/buttons.ts'
+import { actorName, type ChangeContext, thingOf } from '../parts/changes.ts'
+import type { Choice } from '../parts/fields.ts'
+import { formatDay, quantity } from '../parts/format.ts'
+import { emptyState } from '../parts/messages.ts'
+import { returnPath } from '../return-path.ts'
+import { batchHead, type Entry, entryList, groupedEntries, historyHome, loadEntryContext } from './history-entries.ts'
+
+export function addHistoryPages(pages: Pages, services: Services): void {
+  pages.get(historyHome, (request) => historyPage(request, services))
+  pages.post(`${historyHome}/undo`, (request) => undo(request, services))
+}
+
+type EventList = ListState<EventsQuery>
+
+async function historyPage({ account, session, query }: PageRequest, services: Services): Promise<PageContent> {
+  const { storage } = services
+  const calendar = calendarOf(session.account.time_zones)
+  const list = new ListState(historyHome, query, eventsQuery, (read) => eventPageOf(read, calendar))
+  const page = await listEvents(storage, account, list.request)
+  const { rows, total, totalIsExact } = page
+  const shown = { title: 'History', section: 'history' } as const
+  if (total === 0 && list.href(noFilters) === list.href({})) return { ...shown, body: nothingYet }
+  const context = await loadEntryContext(services, account, rows, list.currentHref)
+  const { record_id, batch_id } = list.query
+  const isOneRecord = record_id !== null || batch_id !== null
+  const single = rows.map((event): Entry => ({ events: [event], counts: null }))
+  const entries = isOneRecord ? single : await groupedEntries(storage, account, rows)
+  const days = Map.groupBy(entries, ({ events: [{ at }] }) => calendar.dayOf(Date.parse(at)))
+  const sections = [...days].map(
+    ([day, those]) => html`<section><h2>${dayHeading(day, calendar)}</h2>${entryList(those, context)}</section>`,
+  )
+  const count = html`<p data-count>${totalIsExact ? '' : 'More than '}${quantity(total, 'change')}</p>`
+  const head = html`<div class="found">${count}${chips(list, rows, context)}</div>`
+  const [first, ...others] = rows
+  const counts = batch_id && (await countBatches(storage, account, [batch_id], context.now)).get(batch_id)
+  const batch = first && counts && batchHead({ events: [first, ...others], counts }, context)
+  const body = html`${filterForm(list)}
+<div id="results" class="results">${head}${batch ? html`<section class="batch">${batch}</section>` : null}
+${rows.length === 0 ? noRows(list) : html`${sections}${list.pagination(page)}`}</div>`
+  return { ...shown, body }
+}
+
+const nothingYet = emptyState({
+  title: 'No changes yet',
+  why: 'Every change of a link, domain, space or tag appears here, with its author and the values before and after it. For 30 days, you can undo it.',
+  action: linkButton({ label: 'New link', href: '/app/links/new', weight: 'primary', icon: 'plus' }),
+})
+
+const noFilters = {
+  ...{ type: null, record: null, record_id: null, actor: null, actor_id: null },
+  ...{ batch_id: null, from: null, to: null },
+}
+
+function noRows(list: EventList): Html {
+  if (list.page > 1) return list.emptyPageMessage()
+  const action = linkButton({ label: 'Clear filters', href: historyHome })
+  const why = 'Changes may be older than the history, or another account made them.'
+  return emptyState({ title: 'No changes match these filters', why, action })
+}
+
+function dayHeading(day: number, calendar: Calendar): string {
+  const text = formatDay(dayText(day))
+  const age = calendar.today() - day
+  return age === 0 ? `Today, ${text}` : age === 1 ? `Yesterday, ${text}` : text
+}
+
+const recordNames: Readonly<Record<NonNullable<EventsQuery['record']>, string>> = {
+  ...{ link: 'Links', domain: 'Domains', space: 'Spaces', tag: 'Tags', key: 'API keys', account: 'Account' },
+}
+
+const typeNames: Readonly<Record<NonNullable<EventsQuery['type']>, string>> = {
+  ...{ 'link.created': 'Link created', 'link.updated': 'Link changed', 'link.deleted': 'Link deleted' },
+  ...{ 'link.restored': 'Link restored', 'link.clicks_deleted': 'Statistics deleted' },
+  ...{ 'domain.created': 'Domain added', 'domain.updated': 'Domain changed', 'domain.deleted': 'Domain deleted' },
+  ...{ 'domain.restored': 'Domain restored', 'space.created': 'Space created', 'space.updated': 'Space changed' },
+  ...{ 'space.deleted': 'Space deleted', 'space.restored': 'Space restored', 'tag.created': 'Tag created' },
+  ...{ 'tag.updated': 'Tag changed', 'tag.deleted': 'Tag deleted', 'tag.restored': 'Tag restored' },
+  ...{ 'tag.merged': 'Tag merged', 'key.created': 'API key created', 'key.rotated': 'API key rotated' },
+  ...{ 'key.revoked': 'API key revoked', 'account.updated': 'Account changed' },
+}
+
+const actorNames: Readonly<Record<NonNullable<EventsQuery['actor']>, string>> = {
+  ...{ member: 'People', key: 'API keys', command: 'Command line', system: 'Waymark' },
+}
+
+function choices(any: string, names: Readonly<Record<string, string>>): Choice[] {
+  return [{ value: '', label: any }, ...Object.entries(names).map(([value, label]) => ({ value, label }))]
+}
+
+/** Renders the filters. Those for one record, actor or batch are in the URL only. */
+function filterForm(list: EventList): Html {
+  const { record_id, actor_id } = list.query
+  const filters: readonly Pick<Filter, 'control'>[] = [
+    ...(record_id === null ? [selectFilter(list, 'record', 'Records', choices('All records', recordNames))] : []),
+    selectFilter(list, 'type', 'Changes', choices('All changes', typeNames)),
+    ...(actor_id === null ? [selectFilter(list, 'actor', 'Made by', choices('Made by anyone', actorNames))] : []),
+    dateFilter(list, 'from', 'From'),
+    dateFilter(list, 'to', 'To'),
+  ]
+  const kept = [
+    ...(record_id === null ? [] : ['record', 'record_id']),
+    ...(actor_id === null ? [] : ['actor', 'actor_id']),
+    ...['batch_id', 'per_page'].filter((name) => list.filterValue(name) !== ''),
+  ]
+  const fields = Object.fromEntries(kept.map((name) => [name, list.filterValue(name)]))
+  return html`<form class="filters" method="get" action="${historyHome}" role="search" aria-label="Changes" data-live="results">
+${filters.map(({ control }) => control)}${hiddenFields(fields)}<button class="button plain without-script">Apply</button></form>`
+}
+
+function dateFilter(list: EventList, name: 'from' | 'to', label: string): Pick<Filter, 'control'> {
+  const input = attributes({ type: 'date', id: `filter-${name}`, name, value: list.filterValue(name) })
+  return { control: html`<div class="select dated"><label for="filter-${name}">${label}</label><input${input}></div>` }
+}
+
+/** Renders what limits the list to one record, actor or batch, each with a link that removes it. */
+function chips(list: EventList, [first]: readonly StoredEvent[], context: ChangeContext): Html {
+  const { record, record_id, actor, actor_id, batch_id } = list.query
+  const chip = (words: Html, without: Readonly<Record<string, null>>) =>
+    html`<span class="state">Only ${words} <a href="${list.href(without)}" title="Show others, too">${icon('remove')}<span class="hidden-text">Show others, too</span></a></span>`
+  return html`${record_id && chip(first ? thingOf(first, context) : html`${record} ${record_id}`, { record: null, record_id: null })}
+${actor_id && chip(first ? actorName(first.actor) : html`${actor} ${actor_id}`, { actor: null, actor_id: null })}
+${batch_id && chip(html`changes made together`, { batch_id: null })}`
+}
+
+/** How long a request continues with the next part of a batch. */
+const patienceMs = 5_000
+/** The most records that a page names because they stayed. */
+const namedRecords = 100
+
+interface Stayed {
+  readonly event: StoredEvent
+  readonly failure: Failure
+}
+
+/** Undoes an event or a batch, or as much of it as a few seconds allow. */
+async function undo({ actor, account, fields }: PageRequest, services: Services): Promise<PageContent | Redirect> {
+  const { batch, event } = fields
+  const next = fields.next === undefined ? historyHome : returnPath(fields.next)
+  const { done, stayed } =
+    typeof batch === 'string'
+      ? await undoBatch(services.reversals, actor, batch)
+      : { done: [await services.reversals.undoEvent(actor, positiveInteger(String(event)) ?? 0)], stayed: [] }
+  const page = remainingPage(next, done)
+  const repeatRedirect = new Redirect(page, { code: 'changes-undone', count: done.length, failed: stayed.length })
+  if (stayed.length === 0) return repeatRedirect
+  const shown = stayed.slice(0, namedRecords)
+  const of = shown.map((each) => each.event)
+  const context = await loadEntryContext(services, account, of, page)
+  const rows = shown.map(({ event, failure }) => html`<li>${thingOf(event, context)}: ${failure.message}</li>`)
+  const others = stayed.length - shown.length
+  const more = others > 0 ? html`<li>${quantity(others, 'other')}</li>` : null
+  const title =
+    done.length === 0
+      ? 'Nothing was undone'
+      : `${quantity(done.length, 'change')} undone, ${quantity(stayed.length, 'other')} stayed`
+  const body = html`<p>These changes stayed:</p><ul class="things">${rows}${more}</ul>
+<div class="actions">${linkButton({ label: 'Continue', href: page })}</div>`
+  return { title, section: 'history', body, repeatRedirect }
+}
+
+/** Undoes parts of a batch until nothing is left, or the time is up. */
+async function undoBatch(reversals: Reversals, actor: Actor, batch: string) {
+  const end = Date.now() + patienceMs
+  const done: StoredEvent[] = []
+  const stayed: Stayed[] = []
+  for (;;) {
+    const some = await reversals.undoBatch(actor, batch, { skip: stayed.length })
+    for (const { event, failure } of some) {
+      if (failure === null) done.push(event)
+      else stayed.push({ event, failure })
+    }
+    if (some.length === 0 || Date.now() > end) return { done, stayed }
+  }
+}
+
+/** Returns the page to show next. The page of a record that is gone now is replaced by the list. */
+function remainingPage(next: string, done: readonly StoredEvent[]): string {
+  const [, list = '', id = ''] = /^\/app\/(\w+)\/(\d+)/.exec(next) ?? []
+  const gone = done.filter(({ action }) => action === 'created' || action === 'restored')
+  return gone.some(({ record, recordId }) => `${record}s/${recordId}` === `${list}/${id}`) ? `/app/${list}` : next
+}

@@ -1,0 +1,245 @@
+/** Sentences about changes, and the values before and after them. Values are those of the API. */
+import { domainToUnicode } from 'node:url'
+import { domainLabels } from '../../domains/schema.ts'
+import type { EventAction, RecordKind } from '../../events/event.ts'
+import type { StoredEvent } from '../../events/store.ts'
+import { colors } from '../../forms/rules.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
+import { linkLabels } from '../../links/schema.ts'
+import { type ShortUrl, shortUrlOf } from '../../names/short-url.ts'
+import { spaceLabels } from '../../spaces/schema.ts'
+import { tagLabels } from '../../tags/schema.ts'
+import { capitalize, exactTimeElement, formatCount, quantity } from './format.ts'
+import { breakableUrl, shortUrlParts, spaceLabel } from './links.ts'
+
+/** An existing record that an event or a value refers to. */
+export interface KnownRecord {
+  readonly name: string
+  readonly color?: number
+}
+
+export interface ChangeContext {
+  readonly shortUrl: ShortUrl
+  /** The records that exist, by `refOf`. */
+  readonly known: ReadonlyMap<string, KnownRecord>
+}
+
+/** Returns the key of a record in `ChangeContext.known`. */
+export function refOf(record: RecordKind, id: unknown): string {
+  return `${record} ${id}`
+}
+
+type Changed = Pick<StoredEvent, 'record' | 'action' | 'recordId' | 'name' | 'changes'>
+
+/** The words around the thing: "moved … to Print". */
+interface Phrase {
+  readonly before: Html
+  readonly after: Html
+}
+
+/** Renders who did something. People have a name. The others are named by what they are. */
+export function actorName({ kind, name }: StoredEvent['actor']): Html {
+  if (kind === 'system') return html`Waymark`
+  if (kind === 'key') return html`API key <bdi>${name}</bdi>`
+  return kind === 'command' ? html`Command line (<bdi>${name}</bdi>)` : html`<bdi>${name}</bdi>`
+}
+
+/** Renders what happened, without who did it: "changed the destination of go.acme.com/summer". */
+export function deedOf(event: Changed, context: ChangeContext): Html {
+  const { before, after } = phraseOf(event, context)
+  return html`${before}${thingOf(event, context)}${after}`
+}
+
+/** Events of one batch, which have the same kind of record and action. */
+interface Counted {
+  readonly record: RecordKind
+  readonly action: EventAction
+  readonly all: number
+}
+
+/** Of a larger sample, the whole batch is assumed to have the same change, such as the same space. */
+const sampleSize = 10
+
+/** Renders what happened in a batch: "deleted go.acme.com and 214 links". `events` are some of its events. */
+export function batchDeedOf(counts: readonly Counted[], events: readonly Changed[], context: ChangeContext): Html {
+  const ordered = [...counts].sort((one, other) => one.all - other.all)
+  const deeds = ordered.map(({ record, action, all }) => {
+    const sample = events.filter((event) => event.record === record && event.action === action)
+    const [phrase, ...others] = sample.map((event) => phraseOf(event, context))
+    const isSame = others.every(({ before, after }) => textOf({ before, after }) === (phrase && textOf(phrase)))
+    const isEnough = sample.length === all || sample.length >= sampleSize
+    const [first] = sample
+    return {
+      phrase: phrase && isSame && isEnough ? phrase : plainPhrase(record, action),
+      thing: all === 1 && first ? thingOf(first, context) : html`${quantity(all, nouns[record])}`,
+    }
+  })
+  const groups = [...Map.groupBy(deeds, ({ phrase }) => textOf(phrase)).values()]
+  return joined(
+    groups.map((group) => {
+      const { before, after } = group[0]?.phrase ?? phrase('')
+      return html`${before}${joined(group.map(({ thing }) => thing))}${after}`
+    }),
+  )
+}
+
+function textOf({ before, after }: Phrase): string {
+  return `${before.text}…${after.text}`
+}
+
+function joined(parts: readonly Html[]): Html {
+  return html`${parts.map((part, at) => html`${at === 0 ? '' : at === parts.length - 1 ? ' and ' : ', '}${part}`)}`
+}
+
+/** What people call records of each kind. */
+export const nouns: Readonly<Record<RecordKind, string>> = {
+  ...{ link: 'link', domain: 'domain', space: 'space', tag: 'tag' },
+  ...{ key: 'API key', account: 'account' },
+}
+
+/** Renders the record of an event with its name at that time, as a link to its page if it exists. */
+export function thingOf({ record, recordId, name }: Changed, { shortUrl, known }: ChangeContext): Html {
+  const href = known.has(refOf(record, recordId)) ? pageOf(record, recordId) : null
+  const words = wordsOf(record, name, shortUrl)
+  const named = href === null ? words : html`<a href="${href}">${words}</a>`
+  return record === 'link' || record === 'domain' ? named : html`the ${nouns[record]} ${named}`
+}
+
+function wordsOf(record: RecordKind, name: string, shortUrl: ShortUrl): Html {
+  if (record === 'domain') return html`<bdi>${domainToUnicode(name) || name}</bdi>`
+  if (record !== 'link') return html`<bdi>${name}</bdi>`
+  const { host, path } = shortUrlParts(shortUrlOf(name, shortUrl))
+  return html`<bdi dir="ltr">${host}<wbr>${path}</bdi>`
+}
+
+function pageOf(record: RecordKind, id: number): string {
+  if (record === 'account') return '/app/account'
+  return record === 'key' ? '/app/keys' : `/app/${record}s/${id}`
+}
+
+function phrase(before: Part, after: Part = null): Phrase {
+  return { before: html`${before} `, after: after === null ? html`` : html` ${after}` }
+}
+
+const verbs: Readonly<Record<EventAction, string>> = {
+  ...{ created: 'created', updated: 'changed', deleted: 'deleted', restored: 'restored' },
+  ...{ clicks_deleted: 'deleted the statistics of', merged: 'merged', rotated: 'rotated', revoked: 'revoked' },
+}
+
+function plainPhrase(record: RecordKind, action: EventAction): Phrase {
+  return phrase(record === 'domain' && action === 'created' ? 'added' : verbs[action])
+}
+
+function phraseOf({ record, action, changes }: Changed, context: ChangeContext): Phrase {
+  const fields = Object.entries(changes ?? {})
+  const [first] = fields
+  if (action !== 'updated' || first === undefined) return plainPhrase(record, action)
+  if (fields.length > 1) return phrase(`changed ${fields.length} fields of`)
+  const [field, [before, after]] = first
+  const settings = record === 'link' ? linkPhrases[field] : undefined
+  if (settings !== undefined) return settings(after, context)
+  const verb = before === null ? 'set' : after === null ? 'removed' : 'changed'
+  return phrase(`${verb} the ${nounOf(record, field)} of`)
+}
+
+const linkPhrases: Readonly<Record<string, (after: unknown, context: ChangeContext) => Phrase>> = {
+  disabled: (after) => phrase(after === true ? 'disabled' : 'enabled'),
+  archived: (after) => phrase(after === true ? 'archived' : 'unarchived'),
+  forward_query: (after) => phrase(`turned ${after === true ? 'on' : 'off'} the forwarding of the query string for`),
+  space_id: (after, context) =>
+    phrase('moved', html`to ${after === null ? '“No space”' : reference('space', after, context)}`),
+  domain_id: (after, context) => phrase('moved', html`to ${reference('domain', after, context)}`),
+}
+
+/** Fields whose label is not a noun. */
+const fieldNouns: Readonly<Record<string, string>> = {
+  active_period_start_at: 'start',
+  active_period_end_at: 'end',
+  expiration_url: 'destination after the end',
+  expires_at: 'end',
+  qr_style: 'QR code style',
+}
+
+function nounOf(record: RecordKind, field: string): string {
+  return fieldNouns[field] ?? labelOf(record, field).toLowerCase()
+}
+
+const labels: Readonly<Record<RecordKind, Readonly<Record<string, string>>>> = {
+  link: linkLabels,
+  domain: { ...domainLabels, qr_style: 'QR code style' },
+  space: spaceLabels,
+  tag: tagLabels,
+  key: { expires_at: 'Expires on' },
+  account: {},
+}
+
+/** Returns what people call a field. */
+export function labelOf(record: RecordKind, field: string): string {
+  return labels[record][field] ?? capitalize(field.replace(/_(?:id|at)$/, '').replaceAll('_', ' '))
+}
+
+/** Renders each changed field with its old and its new value. Values of new and deleted records are collapsed. */
+export function changedValues({ record, action, changes }: Changed, context: ChangeContext): Html | null {
+  const fields = Object.entries(changes ?? {})
+  if (fields.length === 0) return null
+  if (action === 'updated') {
+    const rows = fields.map(
+      ([field, [before, after]]) =>
+        html`<div><dt>${labelOf(record, field)}</dt>${oneValue('del', field, before, context)}${oneValue('ins', field, after, context)}</div>`,
+    )
+    return html`<dl class="changed">${rows}</dl>`
+  }
+  const rows = fields.flatMap(([field, [before, after]]) => {
+    const value = after ?? before
+    return isNone(value)
+      ? []
+      : html`<div><dt>${labelOf(record, field)}</dt><dd>${shownValue(field, value, context)}</dd></div>`
+  })
+  return html`<details><summary>Values</summary><dl class="changed">${rows}</dl></details>`
+}
+
+function oneValue(element: 'del' | 'ins', field: string, value: unknown, context: ChangeContext): Html {
+  const words = html`<span class="hidden-text">${element === 'del' ? 'Before: ' : 'After: '}</span>`
+  const shown = shownValue(field, value, context)
+  if (isNone(value)) return html`<dd class="muted">${words}${shown}</dd>`
+  return element === 'del' ? html`<dd><del>${words}${shown}</del></dd>` : html`<dd><ins>${words}${shown}</ins></dd>`
+}
+
+function isNone(value: unknown): boolean {
+  return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
+}
+
+/** Renders a value for people. */
+function shownValue(field: string, value: unknown, context: ChangeContext): Html {
+  if (isNone(value)) return html`none`
+  if (field === 'redirect_password') return html`a password`
+  if (field === 'space_id') return reference('space', value, context)
+  if (field === 'domain_id') return reference('domain', value, context)
+  if (typeof value === 'boolean') return html`${value ? 'Yes' : 'No'}`
+  if (typeof value === 'number') return numberOf(field, value)
+  if (Array.isArray(value)) return html`<ul class="chips">${value.map((each) => html`<li>${String(each)}</li>`)}</ul>`
+  if (typeof value === 'object') return objectOf(value as object, context)
+  const text = String(value)
+  if (field.endsWith('_at') && !Number.isNaN(Date.parse(text))) return exactTimeElement(text)
+  return html`<bdi class="lines">${field.endsWith('url') ? breakableUrl(text) : text}</bdi>`
+}
+
+function numberOf(field: string, value: number): Html {
+  const color = field === 'color' ? colors[value - 1] : undefined
+  if (color !== undefined) return spaceLabel({ name: capitalize(color), color: value })
+  return html`${field === 'redirect_status' ? String(value) : formatCount(value)}`
+}
+
+function objectOf(value: object, context: ChangeContext): Html {
+  const parts = Object.entries(value).map(
+    ([name, each]) => html`${capitalize(name.replaceAll('_', ' '))}: ${shownValue(name, each, context)}`,
+  )
+  return html`${parts.map((part, at) => html`${at === 0 ? '' : ', '}${part}`)}`
+}
+
+function reference(kind: 'space' | 'domain', id: unknown, { known }: ChangeContext): Html {
+  const record = known.get(refOf(kind, id))
+  if (record === undefined) return html`a deleted ${kind}`
+  const { name, color } = record
+  return color === undefined ? html`<bdi>${name}</bdi>` : spaceLabel({ name, color })
+}
