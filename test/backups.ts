@@ -51,7 +51,7 @@ export async function backedUp(t: TestContext, name: string) {
   const storage = await openStorage({ engine: 'sqlite', path: place.path })
   const { id: account } = await createAccount(storage, 'Acme')
   const { secret } = await createKey(storage, systemActor(account), { name: 'test', scopes: ['*'], lifetimeMs: null })
-  await insertSpace(storage, account, { name, color: 1 })
+  await insertSpace(storage, systemActor(account), { name, color: 1 })
   await place.done('backup', place.file('backup.db'))
   await storage.close()
   return { ...place, backup: place.file('backup.db'), key: secret }

@@ -2,14 +2,13 @@
 import { runOnPostgres } from './on-postgres.ts'
 
 await runOnPostgres([
-  'src/links/{links,links-list,links-safety,undo}.contract.test.ts',
+  'src/links/{links,links-list,links-safety}.contract.test.ts',
   'src/links/{bulk,export}.contract.test.ts',
   'src/links/batch-changes.test.ts',
   'src/analytics/statistics/{forgetting,stats}.contract.test.ts',
   'src/tags/tags.contract.test.ts',
   'src/links/store.test.ts',
-  'src/links/{deleted-links,link-edits,nearest-alias}.test.ts',
-  'src/domains/deleted-domains.test.ts',
+  'src/links/nearest-alias.test.ts',
   'test/dashboard/{bulk,selection}.test.ts',
   'test/removals.test.ts',
 ])

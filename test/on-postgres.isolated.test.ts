@@ -6,13 +6,13 @@
 import { runOnPostgres } from './on-postgres.ts'
 
 await runOnPostgres([
-  'src/storage/{changes,removal,transactions,version}.test.ts',
+  'src/storage/{changes,transactions,version}.test.ts',
   'src/analytics/{click-store,clicks,maintenance,recent,transfer,transfer-days}.test.ts',
   'src/analytics/statistics/{statistics.test,time-zone.contract.test}.ts',
   'src/domains/transfer.test.ts',
   'src/{accounts,idempotency,qr,sessions}/store.test.ts',
   'src/sessions/isolation.test.ts',
-  'src/events/retention.test.ts',
+  'src/events/{removal,retention}.test.ts',
   'src/keys/{keyring,store}.test.ts',
   'src/limits/store.test.ts',
   'src/links/link-list.test.ts',

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { describe, test } from 'node:test'
-import { domainRemoval } from '../src/domains/store.ts'
+import { systemActor } from '../src/access/actor.ts'
+import { removals } from '../src/app/actions.ts'
 import { databaseUnavailable } from '../src/errors.ts'
+import { detachBatchSize, finishRemovals } from '../src/events/removal.ts'
 import { insertLink } from '../src/links/store.ts'
 import type { Storage } from '../src/storage/port.ts'
-import { detachBatchSize, finishRemovals } from '../src/storage/removal.ts'
 import { startApp } from './app.ts'
 import type { Json } from './client.ts'
 import { withMethods } from './failing-storage.ts'
@@ -40,7 +41,7 @@ async function fill({ account, domain }: Place, count: number, space_id: number 
   await app.storage.write(async (tx) => {
     const { id, name } = domain
     for (let n = 0; n < count; n++)
-      await insertLink(tx, account, { id, name }, { ...plainLink, space_id, alias: `n${n}` })
+      await insertLink(tx, systemActor(account), { id, name }, { ...plainLink, space_id, alias: `n${n}` })
   })
 }
 
@@ -191,7 +192,7 @@ describe('DELETE /domains/{id} of a domain with links', () => {
     assert.equal((await own.send('GET', `/domains/${own.domain.id}`)).status, 404)
     assert.equal(await countOn(own.domain), 200 - 2 * detachBatchSize)
     assert.ok(app.logs.some(({ msg }) => msg === 'deletion interrupted; will resume'))
-    await finishRemovals(app.storage, domainRemoval)
+    await finishRemovals(app.storage, removals.domain)
     assert.equal(await countOn(own.domain), 0)
     assert.deepEqual(await app.storage.execute(outOfAccount.domains()), [])
   })

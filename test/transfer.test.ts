@@ -10,8 +10,9 @@ import { type TestContext, test } from 'node:test'
 import { systemActor } from '../src/access/actor.ts'
 import { createAccount, findTimeZones, updateAccount } from '../src/accounts/store.ts'
 import { domainRecords, insertDomain } from '../src/domains/store.ts'
-import { changeSpace, insertSpace, removeSpace, spaceRecords } from '../src/spaces/store.ts'
+import { changeSpace, insertSpace, spaceRecords } from '../src/spaces/store.ts'
 import { openStorage } from '../src/storage/open.ts'
+import { actionsOn } from './actions.ts'
 import { commandsWith, newPlace, type Place } from './command-line.ts'
 import { firstPage } from './first-page.ts'
 import { eventually, newFolder, waymark } from './processes.ts'
@@ -21,9 +22,9 @@ async function fill({ storage }: Place, count: number): Promise<void> {
   await storage.write(async (tx) => {
     for (let n = 0; n < count; n++) {
       const urls = { homepage_url: n % 2 ? `https://acme.com/${n}` : null, not_found_url: null }
-      await insertDomain(tx, 1, { name: `d${n}.acme.com`, nameUnicode: `d${n}.acme.com` }, urls)
+      await insertDomain(tx, systemActor(1), { name: `d${n}.acme.com`, nameUnicode: `d${n}.acme.com` }, urls)
       // Many have the same name and time.
-      await insertSpace(tx, 1, { name: `Space ${n % 3}`, color: 1 + (n % 6) })
+      await insertSpace(tx, systemActor(1), { name: `Space ${n % 3}`, color: 1 + (n % 6) })
     }
   })
 }
@@ -126,8 +127,13 @@ test('exits with code 1 and reasons for rejected lines, and stores the others', 
   const to = await newPlace(t)
   await createAccount(to.storage, 'Other')
   const here = { homepage_url: 'https://here.example', not_found_url: null }
-  await insertDomain(to.storage, 1, { name: 'mine.example.com', nameUnicode: 'mine.example.com' }, here)
-  await insertDomain(to.storage, 2, { name: 'theirs.example.com', nameUnicode: 'theirs.example.com' }, here)
+  await insertDomain(to.storage, systemActor(1), { name: 'mine.example.com', nameUnicode: 'mine.example.com' }, here)
+  await insertDomain(
+    to.storage,
+    systemActor(2),
+    { name: 'theirs.example.com', nameUnicode: 'theirs.example.com' },
+    here,
+  )
   const file = join(newFolder(t), 'export.jsonl')
   const space = (members: object) => JSON.stringify({ space: { id: 7, name: 'New', color: 2, ...members } })
   const domain = (members: object) => JSON.stringify({ domain: { name: 'new.example.com', ...members } })
@@ -237,7 +243,7 @@ test("an account's own export restores deleted records, without duplicates", asy
   const file = join(newFolder(t), 'all.jsonl')
   await place.run(`export ${file}`)
   const before = await recordsOf(place)
-  await removeSpace(place.storage, 1, 2, null)
+  await actionsOn(place.storage).actions.spaces.remove(systemActor(1), 2, {}, null)
   assert.equal(await place.say(`import ${file}`), 'Records stored: 1, already present: 7, rejected: 0.')
   assert.equal((await recordsOf(place)).spaces.length, before.spaces.length)
   assert.equal((await place.json(`import ${file}`)).stored, 0)
@@ -245,15 +251,15 @@ test("an account's own export restores deleted records, without duplicates", asy
 
 test('a changed copy rejects ids of other records; --as-new stores them once under new ids', async (t) => {
   const from = await newPlace(t)
-  await insertSpace(from.storage, 1, { name: 'Shared', color: 1 })
-  await insertSpace(from.storage, 1, { name: 'Renamed', color: 1 })
+  await insertSpace(from.storage, systemActor(1), { name: 'Shared', color: 1 })
+  await insertSpace(from.storage, systemActor(1), { name: 'Renamed', color: 1 })
   const clone = await cloneOf(t, from)
-  await changeSpace(clone.storage, 1, 2, { name: 'Renamed here' }, null)
+  await changeSpace(clone.storage, systemActor(1), 2, { name: 'Renamed here' }, null)
   // Each gives out the ids 3 and 4; the last two spaces differ only in their times.
-  await insertSpace(from.storage, 1, { name: 'Theirs', color: 2 }, ofYear(2020))
-  await insertSpace(from.storage, 1, { name: 'Same', color: 3 }, ofYear(2020))
-  await insertSpace(clone.storage, 1, { name: 'Ours', color: 2 }, ofYear(2021))
-  await insertSpace(clone.storage, 1, { name: 'Same', color: 3 }, ofYear(2021))
+  await insertSpace(from.storage, systemActor(1), { name: 'Theirs', color: 2 }, ofYear(2020))
+  await insertSpace(from.storage, systemActor(1), { name: 'Same', color: 3 }, ofYear(2020))
+  await insertSpace(clone.storage, systemActor(1), { name: 'Ours', color: 2 }, ofYear(2021))
+  await insertSpace(clone.storage, systemActor(1), { name: 'Same', color: 3 }, ofYear(2021))
   const [theirs, ours] = [join(newFolder(t), 'theirs.jsonl'), join(newFolder(t), 'ours.jsonl')]
   await from.run(`export ${theirs}`)
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
+import { actionsOn } from '../../test/actions.ts'
 import {
   type KeptDay,
   keptDays,
@@ -14,7 +15,6 @@ import {
 import { deleteLink, setDomain, setSpace } from '../../test/links.ts'
 import { systemActor } from '../access/actor.ts'
 import { databaseUnavailable } from '../errors.ts'
-import { removeSpace } from '../spaces/store.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 import type { Click } from './click-store.ts'
 import { dimensions } from './day.ts'
@@ -27,12 +27,13 @@ const here = (t: TestContext) => newClickPlace((work) => t.after(work))
 
 const click = (link: number, day = 100, more: Partial<Click> = {}) => newClick(link, day * dayMs, more)
 
-test('deletes the days of deleted links, domains and spaces, but not of the account', async (t) => {
-  const { storage, links, spaces, store, maintenance } = await here(t)
+test('deletes the days of permanently deleted links, domains and spaces, but not of the account', async (t) => {
+  const { storage, account, links, spaces, store, maintenance } = await here(t)
   const [one = 0, two = 0] = links
   await storage.execute(setSpace({ id: one, space: spaces[0] as number }))
   await store.write(1, [click(one), click(two, 101)])
-  for (const id of [one, two]) await storage.execute(deleteLink({ id }))
+  const { actions } = actionsOn(storage)
+  for (const id of [one, two]) await actions.links.remove(systemActor(account), id, { permanently: 'true' }, null)
   await maintenance.deleteRemoved()
   const kept = await keptDays(storage)
   assert.deepEqual(
@@ -64,7 +65,7 @@ test('moves many days in steps, the newest first, while clicks are counted', asy
   assert.deepEqual(await look(), [14, 2])
   assert.equal(await maintenance.deleteClicks(systemActor(account), two), true)
   assert.deepEqual(await look(), [13, 2])
-  await removeSpace(storage, account, red, null)
+  await actionsOn(storage).actions.spaces.remove(systemActor(account), red, { permanently: 'true' }, null)
   await maintenance.deleteRemoved()
   assert.deepEqual(await look(), [0, 0])
   assert.equal((await storage.execute(removalsLeft())).length, 0)
@@ -108,7 +109,7 @@ test("deletes a deleted space's days even if its links are clicked before the mo
   await storage.execute(setSpace({ id: one, space: red }))
   await store.write(1, [click(one), click(one, 101)])
   await maintenance.moveClicks()
-  await removeSpace(storage, account, red, null)
+  await actionsOn(storage).actions.spaces.remove(systemActor(account), red, { permanently: 'true' }, null)
   await maintenance.deleteRemoved()
   await store.write(2, [click(one), click(one, 102)])
   await maintenance.moveClicks()

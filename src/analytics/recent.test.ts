@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { actionsOn } from '../../test/actions.ts'
 import { keptDays, newClick, newClickPlace } from '../../test/clicks.ts'
 import { manyPeople } from '../../test/days.ts'
 import { newDomain, newLink, newSpace, setDomain, setSpace } from '../../test/links.ts'
 import { systemActor } from '../access/actor.ts'
 import { calendarOf, dayMs, hourMs } from '../accounts/calendar.ts'
 import { createAccount, findTimeZones, updateAccount } from '../accounts/store.ts'
-import { removeDomainWithUndo, restoreDomain } from '../domains/deleted-domains.ts'
-import { removeLinkWithUndo, restoreLink } from '../links/deleted-links.ts'
+import { eventsOfRecord } from '../events/store.ts'
 import type { Db } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 import { peopleOf } from './day.ts'
@@ -53,7 +53,6 @@ class Run {
   readonly #place: ClickPlace
   readonly #links: readonly Owned[]
   readonly #domains: readonly Owned[]
-  readonly #deletedAt = new Map<string, number>()
   #now = Date.now()
   #batch = 0
 
@@ -91,9 +90,10 @@ class Run {
       await storage.write((tx) => storeDays(tx, account, [{ link: id, day, facts }]), 'serializable')
     } else if ('move' in step) await this.#move(this.#link(step.move), step.to)
     else if ('follow' in step) await database.write((tx) => moveSomeClicks(tx, this.#link(step.follow).id))
-    else if ('deleteOrRestore' in step) await this.#deleteOrRestore(step.deleteOrRestore)
-    else if ('deleteOrRestoreDomain' in step) await this.#deleteOrRestoreDomain(step.deleteOrRestoreDomain)
-    else if ('forget' in step) {
+    else if ('deleteOrRestore' in step) await this.#deleteOrRestore('link', this.#link(step.deleteOrRestore))
+    else if ('deleteOrRestoreDomain' in step) {
+      await this.#deleteOrRestore('domain', this.#domains[step.deleteOrRestoreDomain] as Owned)
+    } else if ('forget' in step) {
       const { id, account } = this.#link(step.forget)
       await maintenance.deleteClicks(systemActor(account), id)
     } else if ('wait' in step) this.#now += step.wait * hourMs
@@ -124,34 +124,16 @@ class Run {
     return { nowMs: this.#now, daysBefore }
   }
 
-  async #deleteOrRestore(at: number): Promise<void> {
-    const { id, account } = this.#link(at)
-    const deletedAt = this.#deletedAt.get(`link ${id}`)
-    if (deletedAt === undefined) {
-      const attempt = removeLinkWithUndo(this.#place.storage, account, id, { id: 1, at: this.#now })
-      // Its domain may be deleted.
-      if (
-        await attempt.then(
-          () => true,
-          () => false,
-        )
-      )
-        this.#deletedAt.set(`link ${id}`, this.#now)
-    } else if ((await restoreLink(this.#place.storage, account, id, deletedAt)) !== undefined) {
-      this.#deletedAt.delete(`link ${id}`)
-    }
-  }
-
-  async #deleteOrRestoreDomain(at: number): Promise<void> {
-    const { id, account } = this.#domains[at] as Owned
-    const deletedAt = this.#deletedAt.get(`domain ${id}`)
-    if (deletedAt === undefined) {
-      await removeDomainWithUndo(this.#place.storage, account, id, this.#now)
-      this.#deletedAt.set(`domain ${id}`, this.#now)
-    } else {
-      await restoreDomain(this.#place.storage, account, id, deletedAt)
-      this.#deletedAt.delete(`domain ${id}`)
-    }
+  async #deleteOrRestore(record: 'link' | 'domain', { id, account }: Owned): Promise<void> {
+    const { storage } = this.#place
+    const { actions, reversals } = actionsOn(storage)
+    const actor = systemActor(account)
+    const [last] = await eventsOfRecord(storage, account, { record, id }, 1)
+    if (last?.action === 'deleted') {
+      // Its domain may be deleted, or what a reversal needs.
+      await reversals.undoEvent(actor, last.id).catch((error) => assert.equal(error.code, 'not_undoable'))
+    } else if (record === 'link') await actions.links.remove(actor, id, {}, null)
+    else await actions.domains.remove(actor, id, { links: 'delete' }, null)
   }
 
   /** Compares all sums with the days after the cursor of each account. */

@@ -19,7 +19,8 @@ export interface ActionParts extends LinkParts {
   readonly onDomainChange: () => Promise<void>
 }
 
-const removals = {
+/** The queries that remove records in steps. */
+export const removals = {
   domain: domainRemoval(deleteLinksOfDomain),
   space: spaceRemoval(clearSpace),
   tag: tagRemoval(clearTag),

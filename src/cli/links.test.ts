@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { newPlace as newAccount, type Place, typed } from '../../test/command-line.ts'
+import { deleteLink } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
-import { removeLink } from '../links/store.ts'
 
 /** Creates an account with the domains go.acme.com and bücher.example and the spaces Summer, Winter and winter. */
 async function newPlace(t: TestContext, engine: 'sqlite' | 'postgres' = 'sqlite'): Promise<Place> {
@@ -249,7 +249,7 @@ test('delete asks for confirmation at a terminal, and requires --yes elsewhere',
 
   // The link is deleted during the confirmation.
   const input = async function* () {
-    await storage.write((db) => removeLink(db, 1, 3, null))
+    await storage.execute(deleteLink({ id: 3 }))
     yield 'y\n'
   }
   const late = await run('links delete last', typed(input()))

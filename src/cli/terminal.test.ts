@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { newPlace, typed } from '../../test/command-line.ts'
 import { damage } from '../../test/lists-model.ts'
 import { newFolder } from '../../test/processes.ts'
+import { systemActor } from '../access/actor.ts'
 import { insertSpace } from '../spaces/store.ts'
 import { withProgress } from './output.ts'
 
@@ -13,7 +14,7 @@ import { withProgress } from './output.ts'
 async function onBigDatabase(t: TestContext) {
   const { storage, run } = await newPlace(t)
   await storage.write(async (tx) => {
-    for (let n = 0; n < 600; n++) await insertSpace(tx, 1, { name: `Space ${n}`, color: 1 })
+    for (let n = 0; n < 600; n++) await insertSpace(tx, systemActor(1), { name: `Space ${n}`, color: 1 })
   })
   await storage.close()
   assert.ok(storage.location.engine === 'sqlite')

@@ -28,7 +28,7 @@ test('an export has the QR style of each domain, and an import stores it', async
   ]
   for (const [index, style] of styles.entries()) {
     const name = `${index}.example`
-    const { record } = await insertDomain(from.storage, from.account, { name, nameUnicode: name }, urls)
+    const { record } = await insertDomain(from.storage, systemActor(from.account), { name, nameUnicode: name }, urls)
     if (style !== null) assert.ok(await storeQrStyle(from.storage, systemActor(from.account), record.id, style))
   }
   const lines = await Array.fromAsync(exportRecords(from.storage, from.account, transferables))
@@ -48,7 +48,12 @@ test('no style is stored for a domain of another account', async (t) => {
   const { storage, account } = await place(t)
   const { id: stranger } = await createAccount(storage, 'Other')
   const urls = { homepage_url: null, not_found_url: null }
-  const { record } = await insertDomain(storage, account, { name: 'a.example', nameUnicode: 'a.example' }, urls)
+  const { record } = await insertDomain(
+    storage,
+    systemActor(account),
+    { name: 'a.example', nameUnicode: 'a.example' },
+    urls,
+  )
   const style = { dark: '#000000', background: '#ffffff', margin: 0, logo: null }
   assert.equal(await storeQrStyle(storage, systemActor(stranger), record.id, style), false)
   assert.equal(await findQrStyle(storage, account, record.id), undefined)
@@ -57,7 +62,12 @@ test('no style is stored for a domain of another account', async (t) => {
 test('a stored logo stays when a style without a logo is stored', async (t) => {
   const { storage, account } = await place(t)
   const urls = { homepage_url: null, not_found_url: null }
-  const { record } = await insertDomain(storage, account, { name: 'a.example', nameUnicode: 'a.example' }, urls)
+  const { record } = await insertDomain(
+    storage,
+    systemActor(account),
+    { name: 'a.example', nameUnicode: 'a.example' },
+    urls,
+  )
   const [style, logo] = [{ dark: '#000000', background: '#ffffff', margin: 0 }, Buffer.from('logo')]
   await storeQrStyle(storage, systemActor(account), record.id, style)
   for (const change of [

@@ -41,11 +41,11 @@ test('applies 1,000 rows with few statements, and never waits for the event loop
     return JSON.parse(response.body).data.map(({ id, data }: RowResult) => data ?? { id })
   }
   const row = (n: number) => storeLink.check({ url: `https://acme.com/${n}`, tags: `all,${n % 10}` }) as NewLink
-  const stored: Link[] = await run({ kind: 'store', rows: many(row), unknownTags: 'create', edit: null })
+  const stored: Link[] = await run({ kind: 'store', rows: many(row) })
   const ids = stored.map(({ id }) => id)
   const tags = { add: ['some'], remove: ['all', '1'] }
   const values = { title: 'Summer', clicks_limit: 5 }
-  const updated: Link[] = await run({ kind: 'update', ids, values, tags, unknownTags: 'create' })
+  const updated: Link[] = await run({ kind: 'update', ids, values, tags })
   assert.deepEqual(new Set(updated.map((link) => link.tags.join())).size, 10)
   await run({ kind: 'delete', ids })
 })

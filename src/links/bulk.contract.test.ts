@@ -7,7 +7,6 @@ import { assertRefused, newPlace, type Place } from '../../test/links-api.ts'
 import { commandActor } from '../access/actor.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
-import { newEdit } from '../storage/undo.ts'
 import { runBatch } from './batch.ts'
 import { type NewLink, storeLink } from './schema.ts'
 
@@ -363,7 +362,7 @@ describe('bulk requests', () => {
       { url, tags: 'Other' },
     ]
     const rows = links.map((link) => storeLink.check(link) as NewLink)
-    const change = { kind: 'store', rows, unknownTags: 'create', edit: newEdit() } as const
+    const change = { kind: 'store', rows } as const
     let left = 0
     const orFail = async <T>(run: () => Promise<T>) => {
       left -= 1

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { newDomain, plainLink, takeDomainAway } from '../../test/links.ts'
+import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { Failure } from '../errors.ts'
 import type { ListQuery } from '../forms/list-query.ts'
@@ -31,7 +32,13 @@ async function store(
   const clicks = clicked === null ? 0 : 1
   const times = { created_at: timeOf(created), updated_at: timeOf(created) }
   const last_clicked_ms = clicked === null ? null : now + clicked * dayMs
-  await insertLink(storage, account, domain, values, { ...times, clicks, last_clicked_ms, bots: 0, previews: 0 })
+  await insertLink(storage, systemActor(account), domain, values, {
+    ...times,
+    clicks,
+    last_clicked_ms,
+    bots: 0,
+    previews: 0,
+  })
 }
 
 async function newAccount() {

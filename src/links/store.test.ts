@@ -6,14 +6,16 @@ import { InsertQueryNode } from 'kysely'
 import { newStorage } from '../../test/engine.ts'
 import { fillLinks, newLink, plainLink, twoNodes } from '../../test/links.ts'
 import { runs } from '../../test/runs.ts'
+import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
+import { removals } from '../app/actions.ts'
 import { insertDomain } from '../domains/store.ts'
 import { Failure, ForeignKeyViolation } from '../errors.ts'
+import { finishRemoval } from '../events/removal.ts'
 import { insertSpace } from '../spaces/store.ts'
 import { countedMatches, type Db } from '../storage/port.ts'
-import { finishRemoval } from '../storage/removal.ts'
 import { isRead, query } from '../storage/schema.ts'
-import { beginTagRemoval, findTagByName, tagRemoval } from '../tags/store.ts'
+import { beginTagMerge, findTagByName } from '../tags/store.ts'
 import { tagsOf } from './schema.ts'
 import {
   changeLink,
@@ -34,30 +36,30 @@ async function newDomain() {
   made += 1
   const name = `go${made}.example`
   const account = (await createAccount(storage, 'Acme')).id
-  const { record } = await insertDomain(storage, account, { name, nameUnicode: name }, noUrls)
+  const { record } = await insertDomain(storage, systemActor(account), { name, nameUnicode: name }, noUrls)
   return { account, domain: record }
 }
 
 /** The same storage, but with the aliases of the first links to be stored taken. Records all aliases. */
 function clashing(real: Db, clashes: number) {
   const tried: string[] = []
-  const db: Db = {
+  const clashingIn = (db: Db): Db => ({
     execute: (asked) => {
       const node = asked.toOperationNode()
-      if (!InsertQueryNode.is(node)) return real.execute(asked)
-      const at = node.columns?.findIndex(({ column }) => column.name === 'alias') ?? -1
+      const at = InsertQueryNode.is(node) ? node.columns?.findIndex(({ column }) => column.name === 'alias') : undefined
+      if (at === undefined || at < 0) return db.execute(asked)
       tried.push(String(asked.compile().parameters[at]))
-      return tried.length <= clashes ? Promise.resolve([]) : real.execute(asked)
+      return tried.length <= clashes ? Promise.resolve([]) : db.execute(asked)
     },
-    write: real.write.bind(real),
-  }
-  return { db, tried }
+    write: (work) => db.write((tx) => work(clashingIn(tx))),
+  })
+  return { db: clashingIn(real), tried }
 }
 
 test('generates another alias while aliases are taken, and longer ones after three', async () => {
   const { account, domain } = await newDomain()
   const { db, tried } = clashing(storage, 7)
-  const { record } = await insertLink(db, account, domain, { ...plainLink, alias: null })
+  const { record } = await insertLink(db, systemActor(account), domain, { ...plainLink, alias: null })
   assert.deepEqual(
     tried.map(({ length }) => length),
     [7, 7, 7, 8, 8, 8, 9, 9],
@@ -69,16 +71,16 @@ test('generates another alias while aliases are taken, and longer ones after thr
 
 test('a rejected link uses no id', async () => {
   const { account, domain } = await newDomain()
-  const first = await insertLink(storage, account, domain, { ...plainLink, alias: 'one' })
+  const first = await insertLink(storage, systemActor(account), domain, { ...plainLink, alias: 'one' })
   const refused = [
-    insertLink(storage, account, domain, { ...plainLink, alias: 'ONE' }),
-    insertLink(storage, account, { ...domain, id: 999 }, { ...plainLink, alias: 'two' }),
-    insertLink(storage, account, domain, { ...plainLink, alias: 'three', space_id: 999 }),
-    insertLink(storage, account + 1, domain, { ...plainLink, alias: 'four' }),
+    insertLink(storage, systemActor(account), domain, { ...plainLink, alias: 'ONE' }),
+    insertLink(storage, systemActor(account), { ...domain, id: 999 }, { ...plainLink, alias: 'two' }),
+    insertLink(storage, systemActor(account), domain, { ...plainLink, alias: 'three', space_id: 999 }),
+    insertLink(storage, systemActor(account + 1), domain, { ...plainLink, alias: 'four' }),
   ]
   const codes = (await Promise.allSettled(refused)).map((each) => each.status === 'rejected' && each.reason.code)
   assert.deepEqual(codes, ['alias_taken', 'validation_failed', 'validation_failed', 'validation_failed'])
-  const next = await insertLink(storage, account, domain, { ...plainLink, alias: 'two' })
+  const next = await insertLink(storage, systemActor(account), domain, { ...plainLink, alias: 'two' })
   assert.equal(next.record.id, first.record.id + 1)
 })
 
@@ -90,7 +92,7 @@ test('stores given clicks and times, and finds a link by its alias in any case, 
   }
   const { record } = await insertLink(
     storage,
-    account,
+    systemActor(account),
     domain,
     { ...plainLink, alias: 'Älter', clicks_limit: 7 },
     { ...past, bots: 0, previews: 0 },
@@ -109,12 +111,13 @@ test('stores given clicks and times, and finds a link by its alias in any case, 
 test('counts the links of an account by domain and by space, up to 10,001 each', async () => {
   const { account, domain } = await newDomain()
   const none = await newDomain()
-  const { record: space } = await insertSpace(storage, account, { name: 'Sales', color: 1 })
+  const { record: space } = await insertSpace(storage, systemActor(account), { name: 'Sales', color: 1 })
   for (let first = 1; first < countedMatches; first += 2_000)
     await storage.execute(fillLinks({ account, domain: domain.id }, first, 2_000))
-  await insertLink(storage, account, domain, { ...plainLink, alias: 'sale', space_id: space.id })
-  await insertLink(storage, account, domain, { ...plainLink, alias: 'print', space_id: space.id })
-  const empty = (await insertDomain(storage, account, { name: 'empty.example', nameUnicode: '' }, noUrls)).record
+  await insertLink(storage, systemActor(account), domain, { ...plainLink, alias: 'sale', space_id: space.id })
+  await insertLink(storage, systemActor(account), domain, { ...plainLink, alias: 'print', space_id: space.id })
+  const empty = (await insertDomain(storage, systemActor(account), { name: 'empty.example', nameUnicode: '' }, noUrls))
+    .record
   const inDomains = (owner: number) => countLinksIn(storage, owner, 'domain_id', [domain.id, empty.id, 99_999])
   assert.deepEqual([...(await inDomains(account))].sort(), [
     [domain.id, countedMatches + 1],
@@ -126,15 +129,17 @@ test('counts the links of an account by domain and by space, up to 10,001 each',
 
 test('a domain or a space that another request deletes at the same time is unknown', async () => {
   const { account, domain } = await newDomain()
-  const failingOn = (constraint: string | null): Db => ({
+  const failingOn = (constraint: string | null, db: Db = storage): Db => ({
     execute: (asked) =>
       isRead(asked.toOperationNode())
-        ? storage.execute(asked)
+        ? db.execute(asked)
         : Promise.reject(new ForeignKeyViolation(constraint, new Error('gone'))),
-    write: storage.write.bind(storage),
+    write: (work) => db.write((tx) => work(failingOn(constraint, tx))),
   })
   const refusal = (constraint: string | null, space_id: number | null) =>
-    insertLink(failingOn(constraint), account, domain, { ...plainLink, space_id, alias: 'a' }).catch((error) => error)
+    insertLink(failingOn(constraint), systemActor(account), domain, { ...plainLink, space_id, alias: 'a' }).catch(
+      (error) => error,
+    )
   assert.deepEqual(violationsOf(await refusal('links_domain_id_fkey', 3)), ['unknown_domain'])
   assert.deepEqual(violationsOf(await refusal('links_space_id_fkey', 3)), ['unknown_space'])
   assert.deepEqual(violationsOf(await refusal(null, null)), ['unknown_domain'])
@@ -162,8 +167,8 @@ test('no tag is lost and none stays half removed while two nodes tag links and m
         const [tag, target] = [await findTagByName(db, account, from), await findTagByName(db, account, into)]
         if (tag === undefined || target === undefined || tag.id === target.id) return
         merged.push([from, into])
-        await beginTagRemoval(db, account, tag.id, null, target.id)
-        await finishRemoval(db, tagRemoval, tag.id)
+        await beginTagMerge(db, systemActor(account), tag.id, null, target.id)
+        await finishRemoval(db, removals.tag, tag.id)
       }
       const results = await Promise.allSettled(
         steps.map((each) => {
@@ -171,8 +176,9 @@ test('no tag is lost and none stays half removed while two nodes tag links and m
           if ('from' in each) return merge(db, each.from, each.into)
           const id = links[each.link] as number
           return db.write(async (tx) => {
-            await findLinkForUpdate(tx, account, id)
-            await changeLink(tx, account, id, { tags: { add: [each.add], remove: [] } })
+            const link = await findLinkForUpdate(tx, account, id)
+            assert.ok(link)
+            await changeLink(tx, systemActor(account), link.record, { tags: { add: [each.add], remove: [] } })
           })
         }),
       )

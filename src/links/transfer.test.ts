@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { importText } from '../../test/import-text.ts'
 import { newDomain, newSpace, plainLink } from '../../test/links.ts'
+import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
 import { beginDomainRemoval } from '../domains/store.ts'
@@ -70,12 +71,17 @@ for (const [from, to] of [
   test(`imports all fields of links from ${from} into ${to}, and a second import stores nothing`, async (t) => {
     const [here, there] = [await newPlace(t, from), await newPlace(t, to)]
     await fill(here, ['a.example', 'b.example'], ['First', 'Second'])
-    await insertTag(here, 1, { name: 'B', color: 4 })
-    await insertTag(here, 1, { name: 'Unused', color: 5 })
+    await insertTag(here, systemActor(1), { name: 'B', color: 4 })
+    await insertTag(here, systemActor(1), { name: 'Unused', color: 5 })
     const b = { id: 2, name: 'b.example' }
-    await insertLink(here, 1, b, { ...full, alias: 'Ähre/🏳️‍🌈' }, past)
-    await insertLink(here, 1, b, { ...plainLink, alias: 'plain' })
-    await insertLink(here, 1, { id: 1, name: 'a.example' }, { ...plainLink, alias: 'PLAIN', clicks_limit: 1 })
+    await insertLink(here, systemActor(1), b, { ...full, alias: 'Ähre/🏳️‍🌈' }, past)
+    await insertLink(here, systemActor(1), b, { ...plainLink, alias: 'plain' })
+    await insertLink(
+      here,
+      systemActor(1),
+      { id: 1, name: 'a.example' },
+      { ...plainLink, alias: 'PLAIN', clicks_limit: 1 },
+    )
     // The ids differ there.
     await fill(there, ['b.example', 'c.example'], ['Here', 'More'])
     const text = await textOf(here)
@@ -108,7 +114,7 @@ for (const [from, to] of [
 test('stores clicks only with new links', async (t) => {
   const storage = await newPlace(t)
   await fill(storage, ['a.example'], [])
-  await insertLink(storage, 1, { id: 1, name: 'a.example' }, { ...plainLink, alias: 'sale' }, past)
+  await insertLink(storage, systemActor(1), { id: 1, name: 'a.example' }, { ...plainLink, alias: 'sale' }, past)
   const text = (await textOf(storage)).replace('"clicks":5000000000', '"clicks":1')
   assert.deepEqual(await bringIn(storage, text), { stored: 0, known: 2, reasons: [] })
   assert.equal((await findLink(storage, 1, 1))?.record.clicks, 5_000_000_000)
@@ -117,18 +123,22 @@ test('stores clicks only with new links', async (t) => {
 test('does not change an existing link with another value, and explains what to do', async (t) => {
   const storage = await newPlace(t)
   await fill(storage, ['a.example'], ['First', 'Second'])
-  await insertLink(storage, 1, { id: 1, name: 'a.example' }, { ...full, alias: 'sale' })
+  await insertLink(storage, systemActor(1), { id: 1, name: 'a.example' }, { ...full, alias: 'sale' })
   const text = await textOf(storage)
+  const change = async (values: Partial<LinkValues> & { alias?: string }) => {
+    const link = await findLink(storage, 1, 1)
+    await changeLink(storage, systemActor(1), link?.record ?? assert.fail(), values)
+  }
   const others = { ...plainLink, redirect_password: await hashPassword('Geheim') }
   const sentence =
     'alias: sale is there already on a.example, with other values; its id is 1. Delete the link here, or change the alias in the file, then import again.'
   for (const name of Object.keys(full) as (keyof LinkValues)[]) {
-    await changeLink(storage, 1, 1, { [name]: others[name] })
+    await change({ [name]: others[name] })
     assert.deepEqual(await bringIn(storage, text), { stored: 0, known: 5, reasons: [`7: ${sentence}`] }, name)
-    await changeLink(storage, 1, 1, { [name]: full[name] })
+    await change({ [name]: full[name] })
   }
   assert.deepEqual((await bringIn(storage, text)).known, 6)
-  await changeLink(storage, 1, 1, { alias: 'SALE' })
+  await change({ alias: 'SALE' })
   assert.deepEqual((await bringIn(storage, text)).reasons, [`7: ${sentence}`])
 })
 
@@ -246,10 +256,11 @@ test('exports no links of a domain that is being deleted', async (t) => {
   await storage.write(async (tx) => {
     for (let n = 0; n < 1_200; n++) {
       const name = n % 600 < 10 ? 'b.example' : 'a.example'
-      await insertLink(tx, 1, { id: name === 'a.example' ? 1 : 2, name }, { ...plainLink, alias: `l${n}` })
+      await insertLink(tx, systemActor(1), { id: name === 'a.example' ? 1 : 2, name }, { ...plainLink, alias: `l${n}` })
     }
   })
-  assert.ok(await beginDomainRemoval(storage, 1, 1, null))
+  const how = { precondition: null, takesLinks: true, isPermanent: false }
+  assert.ok(await beginDomainRemoval(storage, systemActor(1), 1, how))
   const text = await textOf(storage)
   assert.deepEqual(
     linesOf(text).map((line) => linkOf(line).alias),
@@ -260,8 +271,8 @@ test('exports no links of a domain that is being deleted', async (t) => {
 
 test('does not change an existing tag with another color, and explains what to do', async (t) => {
   const [here, there] = [await newPlace(t), await newPlace(t)]
-  await insertTag(here, 1, { name: 'Sale', color: 2 })
-  await insertTag(there, 1, { name: 'SALE', color: 3 })
+  await insertTag(here, systemActor(1), { name: 'Sale', color: 2 })
+  await insertTag(there, systemActor(1), { name: 'SALE', color: 3 })
   const { stored, reasons } = await bringIn(there, await textOf(here))
   assert.deepEqual([stored, reasons], [0, ['2: color: There is already a tag SALE, with color 3.']])
 })

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
+import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
-import { beginDomainRemoval, domainRemoval, insertDomain } from '../domains/store.ts'
-import { finishRemoval } from '../storage/removal.ts'
+import { removals } from '../app/actions.ts'
+import { beginDomainRemoval, insertDomain } from '../domains/store.ts'
+import { finishRemoval } from '../events/removal.ts'
 import type { Reachability } from './checks.ts'
 import { findChecks, findReachedDomain, storeCheck } from './store.ts'
 
@@ -22,7 +24,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const [own = 0, other = 0] = accounts
     const added = async (account: number, name: string) => {
       const urls = { homepage_url: null, not_found_url: null }
-      return (await insertDomain(storage, account, { name, nameUnicode: name }, urls)).record.id
+      return (await insertDomain(storage, systemActor(account), { name, nameUnicode: name }, urls)).record.id
     }
     const [a, b, c] = [await added(own, 'a.example'), await added(own, 'b.example'), await added(other, 'c.example')]
     const found = async (account: number) => Object.fromEntries(await findChecks(storage, account, [a, b, c]))
@@ -42,9 +44,10 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     assert.deepEqual(await findReachedDomain(storage, own), reached)
     assert.equal(await findReachedDomain(storage, other), undefined)
 
-    assert.ok(await beginDomainRemoval(storage, own, a, null))
+    const how = { precondition: null, takesLinks: false, isPermanent: false }
+    assert.ok(await beginDomainRemoval(storage, systemActor(own), a, how))
     assert.equal(await findReachedDomain(storage, own), undefined)
-    await finishRemoval(storage, domainRemoval, a)
+    await finishRemoval(storage, removals.domain, a)
     assert.deepEqual(Object.keys(await found(own)), [String(b)])
   })
 }

@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { actionsOn } from '../../test/actions.ts'
 import { newStorage } from '../../test/engine.ts'
 import { firstPage } from '../../test/first-page.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount, listAccounts } from '../accounts/store.ts'
-import { domainRecords, insertDomain, removeDomain } from '../domains/store.ts'
+import { domainRecords, insertDomain } from '../domains/store.ts'
 import { createKey, listKeys, recordUses, revokeKey, rotateKey } from '../keys/store.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { createFirstAccess } from '../process/access.ts'
@@ -33,12 +34,12 @@ test('never moves updated_at back, even if the clock does', async (t) => {
   const { storage, account } = await open(t)
   const now = Date.now()
   t.mock.timers.enable({ apis: ['Date'], now })
-  const domain = (await insertDomain(storage, account, hostName('go.acme.com'), noUrls)).record
-  const space = (await insertSpace(storage, account, { name: 'Space', color: 1 })).record
+  const domain = (await insertDomain(storage, systemActor(account), hostName('go.acme.com'), noUrls)).record
+  const space = (await insertSpace(storage, systemActor(account), { name: 'Space', color: 1 })).record
   t.mock.timers.setTime(now - 60_000)
   const changed = [
     await domainRecords.change(storage, account, domain.id, { homepage_url: 'https://a.com' }, null),
-    await changeSpace(storage, account, space.id, { color: 2 }, null),
+    await changeSpace(storage, systemActor(account), space.id, { color: 2 }, null),
   ]
   for (const each of changed) assert.equal(each?.record.updated_at, new Date(now).toISOString())
 })
@@ -46,23 +47,28 @@ test('never moves updated_at back, even if the clock does', async (t) => {
 test('stores a name once if many store it at the same time, and uses up no id for it afterwards', async (t) => {
   const { storage, account } = await open(t)
   const outcomes = await Promise.allSettled(
-    Array.from({ length: 50 }, () => insertDomain(storage, account, hostName('go.acme.com'), noUrls)),
+    Array.from({ length: 50 }, () => insertDomain(storage, systemActor(account), hostName('go.acme.com'), noUrls)),
   )
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
-  const { record } = await insertDomain(storage, account, hostName('next.acme.com'), noUrls)
+  const { record } = await insertDomain(storage, systemActor(account), hostName('next.acme.com'), noUrls)
   for (let n = 0; n < 5; n++) {
-    await assert.rejects(insertDomain(storage, account, hostName('go.acme.com'), noUrls), { code: 'name_taken' })
+    await assert.rejects(insertDomain(storage, systemActor(account), hostName('go.acme.com'), noUrls), {
+      code: 'name_taken',
+    })
   }
-  const last = await insertDomain(storage, account, hostName('last.acme.com'), noUrls)
+  const last = await insertDomain(storage, systemActor(account), hostName('last.acme.com'), noUrls)
   assert.equal(last.record.id, record.id + 1)
 })
 
 test('returns the exact total after concurrent insertions and deletions', async (t) => {
   const { storage, account } = await open(t)
-  const stored = await times(100, (n) => insertDomain(storage, account, hostName(`n${n}.acme.com`), noUrls))
+  const { domains } = actionsOn(storage).actions
+  const stored = await times(100, (n) =>
+    insertDomain(storage, systemActor(account), hostName(`n${n}.acme.com`), noUrls),
+  )
   await times(100, async (n) => {
-    if (n % 2 === 0) await removeDomain(storage, account, stored[n]?.record.id ?? 0, null)
-    else await insertDomain(storage, account, hostName(`m${n}.acme.com`), noUrls)
+    if (n % 2 === 0) await domains.remove(systemActor(account), stored[n]?.record.id ?? 0, {}, null)
+    else await insertDomain(storage, systemActor(account), hostName(`m${n}.acme.com`), noUrls)
   })
   assert.equal((await domainRecords.list(storage, account, firstPage)).total, 100)
 })
@@ -70,8 +76,10 @@ test('returns the exact total after concurrent insertions and deletions', async 
 test('shows a transaction its own writes, and rolls it back if it throws', async (t) => {
   const { storage, account } = await open(t)
   const thrown = storage.write(async (tx) => {
-    await insertSpace(tx, account, { name: 'One', color: 1 })
-    const { record } = await tx.write((inner) => insertDomain(inner, account, hostName('go.acme.com'), noUrls))
+    await insertSpace(tx, systemActor(account), { name: 'One', color: 1 })
+    const { record } = await tx.write((inner) =>
+      insertDomain(inner, systemActor(account), hostName('go.acme.com'), noUrls),
+    )
     assert.deepEqual((await domainRecords.find(tx, account, record.id))?.record, record)
     assert.equal((await domainRecords.list(storage, account, firstPage)).total, 0)
     throw new TypeError('mine')
@@ -89,10 +97,10 @@ test('creates one first key if many processes ask for it at the same time', asyn
 
 test('commits both of two transactions that wait for each other', async (t) => {
   const { storage, account } = await open(t)
-  const [one, two] = await times(2, () => insertSpace(storage, account, { name: 'Space', color: 1 }))
+  const [one, two] = await times(2, () => insertSpace(storage, systemActor(account), { name: 'Space', color: 1 }))
   const recolor = (ids: (number | undefined)[], color: number) =>
     storage.write(async (tx) => {
-      for (const id of ids) await changeSpace(tx, account, id ?? 0, { color }, null)
+      for (const id of ids) await changeSpace(tx, systemActor(account), id ?? 0, { color }, null)
     })
   await Promise.all([recolor([one?.record.id, two?.record.id], 3), recolor([two?.record.id, one?.record.id], 4)])
   const colors = await Promise.all(

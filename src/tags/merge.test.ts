@@ -4,11 +4,13 @@ import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { newDomain, newLink } from '../../test/links.ts'
 import { newDatabase } from '../../test/postgres-database.ts'
+import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
+import { removals } from '../app/actions.ts'
+import { finishRemoval } from '../events/removal.ts'
 import { lockLinks } from '../links/batch-store.ts'
 import { openPostgres } from '../storage/postgres/open.ts'
-import { finishRemoval } from '../storage/removal.ts'
-import { beginTagRemoval, insertTag, tagRemoval } from './store.ts'
+import { beginTagMerge, insertTag } from './store.ts'
 
 /** Returns a database with two tags and a link, and a client that holds locks. */
 async function open(t: TestContext) {
@@ -22,7 +24,7 @@ async function open(t: TestContext) {
     await drop()
   })
   const { id: account } = await createAccount(storage, 'Acme')
-  const tag = async (name: string) => (await insertTag(storage, account, { name, color: 1 })).record.id
+  const tag = async (name: string) => (await insertTag(storage, systemActor(account), { name, color: 1 })).record.id
   const place = { account, domain: await newDomain(storage, account, 'go.acme.com') }
   const [link, later] = [await newLink(storage, place, 'x'), await newLink(storage, place, 'y')]
   /** Resolves when this many transactions wait for a lock. */
@@ -37,7 +39,10 @@ test('two merges of the same tags lock them in the same order, so that one of th
   const { storage, client, account, waiting, a, b } = await open(t)
   await client.query('begin')
   await client.query('select from tags where id = $1 for update', [a])
-  const merges = [beginTagRemoval(storage, account, a, null, b), beginTagRemoval(storage, account, b, null, a)]
+  const merges = [
+    beginTagMerge(storage, systemActor(account), a, null, b),
+    beginTagMerge(storage, systemActor(account), b, null, a),
+  ]
   await waiting(2)
   assert.equal((await client.query('select from tags where id = $1 for update skip locked', [b])).rows.length, 1)
   await client.query('commit')
@@ -49,10 +54,10 @@ test('a merge locks links before their tags, so that an edit of a link does not 
   const { storage, client, account, link, waiting, a, b } = await open(t)
   await client.query('insert into link_tags (account_id, tag_id, link_id) values ($1, $2, $3)', [account, a, link])
   await client.query(`set deadlock_timeout = '10ms'`)
-  assert.ok(await beginTagRemoval(storage, account, a, null, b))
+  assert.ok(await beginTagMerge(storage, systemActor(account), a, null, b))
   await client.query('begin')
   await client.query('select from links where id = $1 for update', [link])
-  const merged = finishRemoval(storage, tagRemoval, a)
+  const merged = finishRemoval(storage, removals.tag, a)
   await waiting(1)
   await client.query('delete from link_tags where link_id = $1', [link])
   await client.query('commit')

@@ -5,10 +5,12 @@ import { startApp } from '../../test/app.ts'
 import type { Json, Request } from '../../test/client.ts'
 import { assertRefused } from '../../test/links-api.ts'
 import { runs } from '../../test/runs.ts'
+import { systemActor } from '../access/actor.ts'
 import { recentClicksOfTags } from '../analytics/recent.ts'
-import { finishRemovals } from '../storage/removal.ts'
+import { removals } from '../app/actions.ts'
+import { finishRemovals } from '../events/removal.ts'
 import { query } from '../storage/schema.ts'
-import { beginTagRemoval, tagRemoval } from './store.ts'
+import { beginTagMerge, beginTagRemoval } from './store.ts'
 
 const app = await startApp()
 const ask = (method: string, path: string, json?: object, request: Request = {}) =>
@@ -129,8 +131,10 @@ describe('POST /tags/{id}/merge', () => {
     const [from, into, gone] = [await newTag('Before'), await newTag('After'), await newTag('Gone')]
     const [link, edited] = [await newLink('Before, Gone, Own'), await newLink('Before, Gone, Own')]
     const account = await accountOf(into.id)
-    assert.ok(await beginTagRemoval(app.storage, account, from.id, null, into.id))
-    assert.ok(await beginTagRemoval(app.storage, account, gone.id, null, null))
+    const actor = systemActor(account)
+    assert.ok(await beginTagMerge(app.storage, actor, from.id, null, into.id))
+    const how = { precondition: null, isPermanent: false }
+    assert.ok(await app.storage.write((tx) => beginTagRemoval(tx, actor, gone.id, how)))
     const check = async () => {
       const { headers, body } = await ask('GET', `/links/${link.id}`)
       assert.deepEqual(body.data, { ...link, tags: ['After', 'Own'] })
@@ -150,7 +154,7 @@ describe('POST /tags/{id}/merge', () => {
     const { id } = await newLink('gone')
     const [again] = (await ask('GET', '/tags?search=gone')).body.data
     assert.deepEqual(await idsIn(`tag_id=${again.id}`), [id])
-    await finishRemovals(app.storage, tagRemoval)
+    await finishRemovals(app.storage, removals.tag)
     assert.equal(await check(), etag)
     assert.equal((await shown(`/tags/${into.id}`)).links, 2)
   })

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { domainRemoval } from '../../src/domains/store.ts'
-import { finishRemovals } from '../../src/storage/removal.ts'
+import { removals } from '../../src/app/actions.ts'
+import { finishRemovals } from '../../src/events/removal.ts'
 import { startApp, type TestApp } from '../app.ts'
 import { stopMonotonicClock } from '../clock.ts'
 import { newOwner, type Page, signedIn } from '../dashboard.ts'
@@ -64,7 +64,7 @@ test('visitors get 404 immediately; undo restores the domain, its links and clic
   for (const gone of [url, `http://${domain.name}/`]) assert.equal((await app.visit(gone)).status, 404)
   assert.equal((await browser.get(path)).status, 404)
   assert.deepEqual((await send('GET', '/links')).body.data, [])
-  await finishRemovals(app.storage, domainRemoval)
+  await finishRemovals(app.storage, removals.domain)
 
   const back = await undo(deleted)
   assert.equal(back.said.join(), `${domain.name} restored.`)

@@ -304,7 +304,7 @@ test('stores nothing if an alias is taken after the check, and shows that', asyn
   // Someone takes the alias between the check and the transaction.
   actions.prepare = async (account, fields) => {
     actions.prepare = prepare
-    await (await actions.insertion(account, { url: 'https://acme.com', alias: 'z' }))(app.storage)
+    await (await actions.insertion(systemActor(account), { url: 'https://acme.com', alias: 'z' }))(app.storage)
     return prepare(account, fields)
   }
   const late = await press(page, 'create')

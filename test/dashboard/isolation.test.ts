@@ -39,9 +39,9 @@ async function owner(mark: string): Promise<Owner> {
   const url = `https://acme.com/${mark}?utm_source=${mark}`
   const link = await stored('/links', { url, alias: mark, title: mark, space_id: space.id, tags: [mark] })
   const deleted = await stored('/links', { url: `https://acme.com/${mark}`, alias: `${mark}-deleted` })
-  await app.actions.links.removeWithUndo(account, deleted.id)
+  await app.actions.links.remove(systemActor(account), deleted.id, {}, null)
   const deletedDomain = await stored('/domains', { name: `${mark}.deleted.example.com` })
-  await app.actions.domains.removeWithUndo(account, deletedDomain.id)
+  await app.actions.domains.remove(systemActor(account), deletedDomain.id, {}, null)
   const day = Math.floor(Date.now() / 86_400_000)
   const values = { referrers: `${mark}.example` }
   await addClicks(app.storage, link.id, day, dayWith([{ hour: 0, kind: 'people', values }]))

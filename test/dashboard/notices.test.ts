@@ -1,9 +1,9 @@
 /** Notices and color schemes in cookies. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { query } from '../../src/storage/schema.ts'
+import { systemActor } from '../../src/access/actor.ts'
 import { startApp } from '../app.ts'
-import { Browser, type Form, newOwner, type Page, signedIn } from '../dashboard.ts'
+import { Browser, type Form, newOwner, signedIn } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
 import { addClicks, dayWith } from '../days.ts'
 import { allOf, textOf } from '../html-page.ts'
@@ -12,6 +12,7 @@ import { newPlace } from '../links-api.ts'
 const app = await startApp()
 const notice = 'waymark_notice'
 const offer = 'waymark_undo'
+const undo = '/app/history/undo'
 
 test('shows a notice once, on the next successful page', async () => {
   const browser = await signedIn(app)
@@ -97,12 +98,11 @@ test('offers to create another link on the same domain, in the same space', asyn
 test('keeps an offer to undo a change on the following pages, next to other notices, until it is used', async () => {
   const { browser, ...own } = await newOwner(app)
   const [link, other] = [await own.link(), await own.link()]
-  const restore = `/app/links/${link.id}/restore`
   await browser.post(`/app/links/${link.id}/delete`)
   for (const path of ['/app/links', '/app', '/app/about', '/app/links/new']) {
     const { said, actions } = await browser.open(path)
     assert.match(said.join(), /deleted\. Undo Dismiss$/)
-    assert.ok(actions.includes(restore), path)
+    assert.ok(actions.includes(undo), path)
   }
   const selected = { what: 'delete', [`row-${other.id}`]: 'on' }
   const question = await browser.post('/app/links/selected', selected)
@@ -113,10 +113,10 @@ test('keeps an offer to undo a change on the following pages, next to other noti
   const tag = await own.stored('/tags', { name: 'Print' })
   await browser.post(`/app/tags/${tag.id}/delete`)
   assert.match((await browser.open('/app/tags')).said.join(), /^Tag deleted\.[^,]*,.* deleted\. Undo Dismiss$/)
-  const back = await browser.submit(both, restore)
+  const back = await browser.submit(both, undo)
   assert.equal(back.headers.location, '/app/spaces')
   assert.ok(!browser.cookies.has(offer))
-  assert.match((await browser.after(back)).said.join(), /restored\.$/)
+  assert.deepEqual((await browser.after(back)).said, ['Change undone.'])
   assert.deepEqual((await browser.open('/app')).said, [])
 })
 
@@ -136,7 +136,7 @@ test('keeps an offer when a link is saved without a change, or enabled while it 
   ] as const) {
     const { said, actions } = await change()
     assert.match(said.join(), expected)
-    assert.ok(actions.includes('/app/links/undo'))
+    assert.ok(actions.includes(undo))
   }
 })
 
@@ -184,8 +184,8 @@ test('shows a warning if nothing was changed', async () => {
     const { root } = await browser.open('/app/about')
     return allOf(root, 'div', { role: 'status' }).map(({ attributes }) => attributes.get('class'))
   }
-  assert.deepEqual(await classes('link-restored.1.0.0.0'), ['notice done'])
-  for (const code of ['too-late', 'alias-taken', 'links-not-restored'])
+  assert.deepEqual(await classes('changes-undone.1.0.0.x'), ['notice done'])
+  for (const code of ['links-gone', 'domain-not-reached'])
     assert.deepEqual(await classes(`${code}.0.0.0.0`), ['notice warning'])
   assert.deepEqual(await classes('links-enabled.2.1.0.0'), ['notice warning'])
 })
@@ -212,12 +212,13 @@ test('a cookie cannot name a record of another account', async () => {
   const browser = await signedIn(app, own.key)
   const [link, removed] = [await other.link({ alias: 'others-link' }), await other.link({ alias: 'others-removed' })]
   const space = await other.stored('/spaces', { name: 'others-space' })
-  await app.actions.links.removeWithUndo(other.account, removed.id)
-  browser.cookies.set(offer, `link-deleted.0.0.${removed.id}.${removed.id}`)
+  await app.actions.links.remove(systemActor(other.account), removed.id, {}, null)
+  const [event] = (await other.send('GET', '/events?type=link.deleted')).body.data
+  browser.cookies.set(offer, `link-deleted.0.0.${removed.id}.${event.batch_id}`)
   assert.deepEqual((await browser.open('/app/about')).said, [])
   for (const [value, words] of [
-    [`link-restored.0.0.${link.id}.0`, 'Link restored.'],
-    [`link-deleted.0.0.${removed.id}.0`, 'Link deleted.'],
+    [`link-enabled.0.0.${link.id}.x`, 'Link enabled.'],
+    [`link-deleted.0.0.${removed.id}.${event.batch_id}`, 'Link deleted.'],
     [`links-moved.2.0.${space.id}.0`, '2 links moved to another space.'],
   ]) {
     browser.cookies.set(notice, value ?? '')
@@ -290,34 +291,4 @@ test('names the links that end soon or ended recently, until dismissed; a later 
   }
   await browser.post('/app/dismiss-ending', { shown_at: 'x' })
   assert.match((await noticeOf()) ?? '', /^6 links/)
-})
-
-test('a new name and color of a tag can be undone for a minute, unless the tag was changed or the name is taken', async () => {
-  const { browser, ...own } = await newOwner(app)
-  const { id } = await own.stored('/tags', { name: 'Fall', color: 3 })
-  const path = `/app/tags/${id}`
-  const saved = (typed: Form) => browser.save(`${path}/edit`, typed, path)
-  const stranger = await signedIn(app, (await newPlace(app)).key)
-  const assertUndone = async (page: Page, expected: RegExp, [name, color]: readonly [string, number], as = browser) => {
-    const answer = await as.submit(page, '/app/tags/undo', { next: '/app/tags' })
-    assert.match((await as.after(answer)).said.join(), expected)
-    assert.partialDeepStrictEqual((await own.send('GET', `/tags/${id}`)).body.data, { name, color })
-  }
-  const late = /more than a minute has passed/
-  assert.doesNotMatch((await saved({})).text, /Undo/)
-  const renamed = await saved({ name: 'Autumn', color: '2' })
-  assert.match(renamed.said.join(), /Tag saved\./)
-  await assertUndone(renamed, late, ['Autumn', 2], stranger)
-  await assertUndone(renamed, /Change undone\./, ['Fall', 3])
-  await assertUndone(renamed, late, ['Fall', 3])
-
-  const again = await saved({ name: 'Autumn' })
-  const { id: other } = await own.stored('/tags', { name: 'FALL' })
-  await assertUndone(again, /another tag now has the previous name/, ['Autumn', 3])
-  await own.send('DELETE', `/tags/${other}`)
-  await own.send('PATCH', path.replace('/app', ''), { json: { color: 5 } })
-  await assertUndone(again, /has been changed again since/, ['Autumn', 5])
-  const last = await saved({ name: 'Late' })
-  await app.storage.execute(query.updateTable('link_edits').set({ edited_at: '2026-01-01T00:00:00.000Z' }))
-  await assertUndone(last, late, ['Late', 5])
 })

@@ -9,8 +9,9 @@ import { addClicks, dayOf, dayWith, manyPeople, storeDay, type TestClick } from 
 import { fillLinks, takeDomainAway } from '../../../test/links.ts'
 import { newPlace, type Place } from '../../../test/links-api.ts'
 import { runs } from '../../../test/runs.ts'
+import { systemActor } from '../../access/actor.ts'
 import { query } from '../../storage/schema.ts'
-import { beginTagRemoval } from '../../tags/store.ts'
+import { beginTagMerge } from '../../tags/store.ts'
 import { dimensions, emptyDay, hourOf, other, type Value } from '../day.ts'
 
 mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-11-22T15:00:00.000Z') })
@@ -217,7 +218,7 @@ describe('clicks of a tag', () => {
           }
         }
         await check(red, (tags) => tags.includes('red'))
-        await beginTagRemoval(app.storage, own.account, blue.id, null, red.id)
+        await beginTagMerge(app.storage, systemActor(own.account), blue.id, null, red.id)
         await check(red, (tags) => tags.length > 0)
       }),
       { numRuns: runs(5) },

@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
+import { systemActor } from '../../access/actor.ts'
 import { createAccount } from '../../accounts/store.ts'
 import { changeSpace, insertSpace } from '../../spaces/store.ts'
 import { query } from '../schema.ts'
@@ -18,7 +19,12 @@ async function open(t: TestContext, size = 3) {
     await drop()
   })
   const { id: account } = await createAccount(storage, 'Acme')
-  return { storage, url, account, store: (name: string) => insertSpace(storage, account, { name, color: 1 }) }
+  return {
+    storage,
+    url,
+    account,
+    store: (name: string) => insertSpace(storage, systemActor(account), { name, color: 1 }),
+  }
 }
 
 const divideByZero = query.selectNoFrom(sql<number>`1 / 0`.as('never'))
@@ -34,7 +40,7 @@ test('retries a write after a serialization failure in any default isolation', a
   const others = await Promise.all([openPostgres(url, 3), openPostgres(url, 3)])
   t.after(() => Promise.all(others.map((other) => other.close())))
   const changes = [storage, ...others].map(async (each) => {
-    for (let n = 0; n < 20; n++) await changeSpace(each, account, id, { color: 1 + (n % 6) }, null)
+    for (let n = 0; n < 20; n++) await changeSpace(each, systemActor(account), id, { color: 1 + (n % 6) }, null)
   })
   await Promise.all(changes)
 })
@@ -55,7 +61,7 @@ test('waits for running queries before it closes', async (t) => {
 test('rejects and rolls back a transaction that catches the error of a statement', async (t) => {
   const { storage, url, account } = await open(t)
   const work = storage.write(async (tx) => {
-    await insertSpace(tx, account, { name: 'Lost', color: 1 })
+    await insertSpace(tx, systemActor(account), { name: 'Lost', color: 1 })
     await tx.execute(divideByZero).catch(() => undefined)
   })
   await assert.rejects(work, /had failed/)

@@ -8,6 +8,7 @@ import { execute, newName } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { eventually } from '../../../test/processes.ts'
 import { Wire } from '../../../test/wire.ts'
+import { systemActor } from '../../access/actor.ts'
 import { createAccount, listAccounts } from '../../accounts/store.ts'
 import { insertSpace, spaceRecords } from '../../spaces/store.ts'
 import type { Storage } from '../port.ts'
@@ -62,12 +63,12 @@ function everything({ storage, account }: Fixture): Promise<unknown>[] {
   return [
     storage.condition(),
     listAccounts(storage),
-    insertSpace(storage, account, { name: 'x', color: 1 }),
-    insertSpace(storage, account, { name: 'z', color: 1 }),
+    insertSpace(storage, systemActor(account), { name: 'x', color: 1 }),
+    insertSpace(storage, systemActor(account), { name: 'z', color: 1 }),
     spaceRecords.find(storage, account, 1),
     spaceRecords.list(storage, account, firstPage),
     spaceRecords.list(storage, account, { ...firstPage, search: ['x'] }),
-    storage.write((tx) => insertSpace(tx, account, { name: 'y', color: 1 })),
+    storage.write((tx) => insertSpace(tx, systemActor(account), { name: 'y', color: 1 })),
   ]
 }
 
@@ -169,9 +170,9 @@ test('rejects writes and answers reads while the database is read-only, then rec
       () => false,
     )
   await eventually(isIn('read_only'))
-  await assert.rejects(insertSpace(storage, account, { name: 'x', color: 1 }), isUnavailable)
+  await assert.rejects(insertSpace(storage, systemActor(account), { name: 'x', color: 1 }), isUnavailable)
   await assert.rejects(
-    storage.write((tx) => insertSpace(tx, account, { name: 'x', color: 1 })),
+    storage.write((tx) => insertSpace(tx, systemActor(account), { name: 'x', color: 1 })),
     isUnavailable,
   )
   assert.equal((await spaceRecords.list(storage, account, firstPage)).total, 0)
@@ -181,7 +182,7 @@ test('rejects writes and answers reads while the database is read-only, then rec
   )
   await eventually(isIn('ok'))
   // Read-only connections are dropped, so that the operator need not close older ones.
-  await eventually(() => insertSpace(storage, account, { name: 'x', color: 1 }).then(...isFulfilled))
+  await eventually(() => insertSpace(storage, systemActor(account), { name: 'x', color: 1 }).then(...isFulfilled))
   const reopened = await openPostgres(url, 1)
   assert.equal((await listAccounts(reopened)).length, 1)
   await reopened.close()

@@ -3,12 +3,14 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { actionsOn } from '../../../test/actions.ts'
 import { firstPage } from '../../../test/first-page.ts'
 import { damage } from '../../../test/lists-model.ts'
 import { eventually, newFolder } from '../../../test/processes.ts'
+import { systemActor } from '../../access/actor.ts'
 import { createAccount } from '../../accounts/store.ts'
 import { Failure } from '../../errors.ts'
-import { changeSpace, insertSpace, removeSpace, spaceRecords } from '../../spaces/store.ts'
+import { changeSpace, insertSpace, spaceRecords } from '../../spaces/store.ts'
 import type { Storage } from '../port.ts'
 import { openSqlite } from './open.ts'
 
@@ -40,7 +42,7 @@ test('indexes stored, renamed and deleted records, and reports errors', async (t
   other.exec(`create trigger fault before delete on search_changes begin select raise(rollback, 'not now'); end`)
   storage.start(resolve)
   const [first, second] = await Promise.all(
-    ['Shop 1', 'Shop 2', 'Shop 3'].map((name) => insertSpace(storage, account, { name, color: 1 })),
+    ['Shop 1', 'Shop 2', 'Shop 3'].map((name) => insertSpace(storage, systemActor(account), { name, color: 1 })),
   )
   assert.match(String(await problem), /The search index lacks new records: .*not now/)
   assert.equal(await totalOf('shop'), 3)
@@ -48,8 +50,8 @@ test('indexes stored, renamed and deleted records, and reports errors', async (t
   other.exec('drop trigger fault')
   await eventually(() => pendingIn(other) === 0)
   assert.equal(await totalOf('shop'), 3)
-  await removeSpace(storage, account, Number(first?.record.id), null)
-  await changeSpace(storage, account, Number(second?.record.id), { name: 'Market' }, null)
+  await actionsOn(storage).actions.spaces.remove(systemActor(account), Number(first?.record.id), {}, null)
+  await changeSpace(storage, systemActor(account), Number(second?.record.id), { name: 'Market' }, null)
   for (const isIndexed of [false, true]) {
     if (isIndexed) await eventually(() => pendingIn(other) === 0)
     assert.deepEqual([await totalOf('shop'), await totalOf('market')], [1, 1])
@@ -64,7 +66,7 @@ test('checkpoints the log on a thread, even if that thread cannot index', async 
     return { pages: Number(row?.log), done: Number(row?.checkpointed) }
   }
   for (let n = 0; n < 40; n++) await createAccount(storage, 'x'.repeat(100_000))
-  await insertSpace(storage, account, { name: 'Sales', color: 1 })
+  await insertSpace(storage, systemActor(account), { name: 'Sales', color: 1 })
   const { pages, done } = log()
   assert.ok(pages - done >= 900, 'commits have run a checkpoint')
   storage.start(() => undefined)
@@ -83,7 +85,7 @@ test('throws database_corrupt after a search thread has read a damaged page', as
   const path = join(newFolder(t), 'test.db')
   const first = await openSqlite(path)
   const { id: account } = await createAccount(first, 'Acme')
-  await insertSpace(first, account, { name: 'A name on a page', color: 1 })
+  await insertSpace(first, systemActor(account), { name: 'A name on a page', color: 1 })
   await first.close()
   damage(path, 'A name on a page')
   const storage = await openSqlite(path)

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { executeAt, newLocation } from '../../test/engine.ts'
 import { ForeignKeyViolation } from '../errors.ts'
-import { openStorage } from './open.ts'
-import type { Db, Storage } from './port.ts'
+import { openStorage } from '../storage/open.ts'
+import type { Db, Storage } from '../storage/port.ts'
+import { query } from '../storage/schema.ts'
 import { detachBatchSize, finishRemoval, finishRemovals, type Removal } from './removal.ts'
-import { query } from './schema.ts'
 
 type Tables = {
   albums: { id: number; account_id: number }
@@ -17,6 +17,7 @@ const made = query.withTables<Tables>()
 const albums = made.selectFrom('albums').select('id').orderBy('id')
 const tunes = made.selectFrom('tunes').select('id').orderBy('id')
 const removal: Removal = {
+  record: 'domain',
   detachLinks: async (db, id) => {
     const some = made.selectFrom('tunes').select('id').where('album_id', '=', id).limit(detachBatchSize)
     const detachment = made.deleteFrom('tunes').where('id', 'in', some).returning('id')

@@ -1,0 +1,17 @@
+/** The actions of the API on a database, without servers. */
+import { buildActions } from '../src/app/actions.ts'
+import { passwordSemaphores } from '../src/app/semaphores.ts'
+import type { Storage } from '../src/storage/port.ts'
+
+/** Returns the actions, and what reverses their events. */
+export const actionsOn = (storage: Storage) =>
+  buildActions(storage, {
+    shortUrl: (name, alias) => `http://${name}/${alias}`,
+    urlSchemes: [],
+    hashes: passwordSemaphores().hashes,
+    onChange: () => undefined,
+    onDomainChange: async () => undefined,
+    flush: async () => undefined,
+    erase: async () => undefined,
+    run: (work) => work(() => false),
+  })
