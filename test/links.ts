@@ -1,6 +1,7 @@
 /** Links, domains and spaces in the database, stored without the rules of the API. */
-import { systemActor } from '../src/access/actor.ts'
+
 import { sql } from 'kysely'
+import { systemActor } from '../src/access/actor.ts'
 import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain } from '../src/domains/store.ts'
 import { foldCase } from '../src/lib/text.ts'

@@ -69,13 +69,15 @@ export const undoCommand = accountCommand({
 /** Reverses the changes of a batch in parts. Returns their number, and a line for each change that can't be undone. */
 async function undoBatch(reversals: Reversals, actor: Actor, batch: string): Promise<Result> {
   const failures: string[] = []
-  for (let count = 0; ; ) {
-    const reversed = await reversals.undoBatch(actor, batch, { skip: failures.length })
+  let count = 0
+  for (let last: number | undefined; ; ) {
+    const reversed = await reversals.undoBatch(actor, batch, last)
+    last = reversed.at(-1)?.event.id
     for (const { event, failure } of reversed) {
       if (failure === null) count += 1
       else failures.push(`Change ${event.id} can't be undone: ${failure.message}`)
     }
-    if (reversed.length > 0) continue
+    if (last !== undefined) continue
     return {
       text: [`Undone: ${quantity(count, 'change')}.`, ...failures].join('\n'),
       code: failures.length > 0 ? 1 : 0,

@@ -72,23 +72,20 @@ export class Reversals {
 
   /** Reverses the other events of a batch, as far as that is possible. */
   async #undoRest(actor: Actor, batch: string, isStopped: () => boolean): Promise<void> {
-    let failed = 0
-    while (!isStopped()) {
-      const reversed = await this.undoBatch(actor, batch, { skip: failed })
-      if (reversed.length === 0) return
-      failed += reversed.filter(({ failure }) => failure !== null).length
-    }
+    let last: ReversedEvent | undefined
+    do {
+      last = (await this.undoBatch(actor, batch, last?.event.id)).at(-1)
+    } while (last !== undefined && !isStopped())
   }
 
   /**
-   * Reverses the account's events of a batch that are not undone, `maxReversed` at most, several in a transaction. Leaves out
-   * the first `skip`. Returns the result of each.
+   * Reverses the account's events of a batch that are not undone, `maxReversed` at most, several in a transaction. Returns the
+   * result of each. With `before`, continues after the last event of a result.
    */
-  async undoBatch(actor: Actor, batch: string, { skip = 0 } = {}): Promise<ReversedEvent[]> {
+  async undoBatch(actor: Actor, batch: string, before?: number): Promise<ReversedEvent[]> {
     const { storage, flush } = this.#parts
     await flush()
-    const limit = skip + maxReversed
-    const ids = (await openEventIds(storage, actor.account, batch, { now: Date.now(), limit })).slice(skip)
+    const ids = await openEventIds(storage, actor.account, batch, { now: Date.now(), limit: maxReversed, before })
     const results: ReversedEvent[] = []
     for (let at = 0; at < ids.length; at += reversedTogether) {
       results.push(...(await this.#reverseSome(actor, ids.slice(at, at + reversedTogether))))
@@ -147,15 +144,23 @@ async function reversed(kind: Reversal, tx: Db, actor: Actor, event: StoredEvent
   if (lostTag !== undefined) return kind.change(tx, actor, id, { tags: withTag(current.tags, lostTag) })
   const fields = { ...changes, ...secrets }
   const isCreation = action !== 'updated'
-  const now = isCreation ? { ...nothing(current), ...fields } : fields
-  for (const [field, change] of Object.entries(now)) {
+  requireUnchanged(record, current, isCreation ? { ...nothing(current), ...fields } : fields)
+  if (isCreation) return kind.remove(tx, actor, id)
+  const before = Object.entries(fields).map(([field, [value]]) => [field, value])
+  return kind.change(tx, actor, id, Object.fromEntries(before))
+}
+
+/** Throws `not_undoable` if a field has another value than after the change. Null for fields that the change left empty. */
+function requireUnchanged(
+  record: RecordKind,
+  current: Values,
+  changes: Readonly<Record<string, Changes[string] | null>>,
+): void {
+  for (const [field, change] of Object.entries(changes)) {
     const after = change === null ? null : change[1]
     if (isSame(current[field] ?? null, after)) continue
     throw notUndoable(`The field ${field} of the ${record} has been changed again since.`)
   }
-  if (isCreation) return kind.remove(tx, actor, id)
-  const before = Object.entries(fields).map(([field, [value]]) => [field, value])
-  return kind.change(tx, actor, id, Object.fromEntries(before))
 }
 
 /** What an event of a change keeps: secrets by field, and the name of a tag that the link lost because it was deleted. */

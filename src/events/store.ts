@@ -1,6 +1,7 @@
 /** The log of changes: an event for each change of a record, stored in the transaction of the change. */
 import { sql } from 'kysely'
 import type { Actor, ActorKind } from '../access/actor.ts'
+import { Ticks } from '../lib/periodic.ts'
 import { type Db, type Listable, type Page, type PageRequest, parts, type Storage } from '../storage/port.ts'
 import { CachedQuery, clickLevels, query, type Row } from '../storage/schema.ts'
 import type { Changes, EventAction, NewEvent, RecordKind } from './event.ts'
@@ -148,50 +149,79 @@ const reversibleActions: readonly EventAction[] = ['created', 'updated', 'delete
 
 /** Returns until when an event can be undone, in Unix milliseconds; null if it never can. */
 export function undoableUntil({ record, action, changes, at }: StoredEvent): number | null {
-  return isReversibleKind(record, action) && changes !== null ? Date.parse(at) + undoableMs : null
+  return changes !== null && isReversibleKind(record, action) ? Date.parse(at) + undoableMs : null
 }
 
 function isReversibleKind(record: RecordKind, action: EventAction): boolean {
   return reversibleRecords.includes(record) && reversibleActions.includes(action)
 }
 
-/** The events of a batch that are not undone, in the order in which they must be: what others need comes first. */
-function openEvents(account: number, batch: string, now: number) {
-  return query
-    .selectFrom('events')
-    .where('account_id', '=', account)
-    .where('batch_id', '=', batch)
-    .where('undone_by', 'is', null)
-    .where('changes', 'is not', null)
-    .where('record', 'in', reversibleRecords)
-    .where('action', 'in', reversibleActions)
-    .where('created_at', '>', new Date(now - undoableMs).toISOString())
+/** Events of a batch that one query reads, in two milliseconds. */
+const batchPart = 2_000
+
+const isKnown = sql<number | boolean>`changes is not null`.as('is_known')
+const statesInBatch = query.selectFrom('events').select(['id', 'record', 'action', 'undone_by', 'created_at', isKnown])
+type StateInBatch = Pick<Row<'events'>, 'id' | 'record' | 'action' | 'undone_by' | 'created_at'> & {
+  readonly is_known: number | boolean
 }
 
-/** Returns the ids of the account's events of a batch that can be undone, in the order to do so; `limit` at most. */
+/** Reads the account's events of a batch from before an id, newest first, in parts between which other work runs. */
+async function* readBatch(db: Db, account: number, batch: string, before?: number): AsyncGenerator<StateInBatch[]> {
+  const own = statesInBatch.where('account_id', '=', account).where('batch_id', '=', batch)
+  const ticks = new Ticks()
+  for (let next = before ?? Number.MAX_SAFE_INTEGER; ; ) {
+    const rows = await db.execute(own.where('id', '<', next).orderBy('id', 'desc').limit(batchPart))
+    yield rows
+    if (rows.length < batchPart) return
+    next = Number(rows.at(-1)?.id)
+    await ticks.next()
+  }
+}
+
+/** Returns whether an event is not undone and still can be at `now`, in Unix milliseconds. */
+function isOpen({ record, action, undone_by, created_at, is_known }: StateInBatch, now: number): boolean {
+  const isReversible = isReversibleKind(record as RecordKind, action as EventAction) && Boolean(is_known)
+  return undone_by === null && isReversible && Date.parse(created_at) + undoableMs > now
+}
+
+/** Whether an event deleted a domain, a space or a tag. Has literals, so that the index of these events can be used. */
+const isOfGroup = sql<boolean>`action = 'deleted' and record <> 'link'`
+
+/**
+ * Returns the ids of the account's events of a batch that can be undone, in the order to do so; `limit` at most. With `before`,
+ * continues after the last id of a result.
+ */
 export async function openEventIds(
   db: Db,
   account: number,
   batch: string,
-  { now, limit }: { readonly now: number; readonly limit: number },
+  { now, limit, before }: { readonly now: number; readonly limit: number; readonly before?: number | undefined },
 ): Promise<number[]> {
+  const isGroup = ({ record, action }: StateInBatch) => action === 'deleted' && record !== 'link'
   // Links return only to a domain, space or tag that is there.
-  const isGroup = sql<number>`case when action = 'deleted' and record <> 'link' then 0 else 1 end`
-  const open = openEvents(account, batch, now).select('id').orderBy(isGroup).orderBy('id', 'desc').limit(limit)
-  return (await db.execute(open)).map(({ id }) => Number(id))
+  const own = statesInBatch.where('account_id', '=', account).where('batch_id', '=', batch)
+  const groups = before === undefined ? await db.execute(own.where(isOfGroup).orderBy('id', 'desc').limit(limit)) : []
+  const open = groups.filter((row) => isOpen(row, now))
+  for await (const rows of readBatch(db, account, batch, before)) {
+    open.push(...rows.filter((row) => !isGroup(row) && isOpen(row, now)))
+    if (open.length >= limit) break
+  }
+  return open.slice(0, limit).map(({ id }) => Number(id))
 }
 
-/** Counts the account's events of a batch: those that can be undone, and all. */
+/** Counts the account's events of a batch: those that can be undone at `now`, in Unix milliseconds, and all. */
 export async function countBatch(
   db: Db,
   account: number,
   batch: string,
   now: number,
 ): Promise<{ readonly open: number; readonly all: number }> {
-  const [open] = await db.execute(openEvents(account, batch, now).select(({ fn }) => fn.countAll<number>().as('n')))
-  const own = query.selectFrom('events').where('account_id', '=', account).where('batch_id', '=', batch)
-  const [all] = await db.execute(own.select(({ fn }) => fn.countAll<number>().as('n')))
-  return { open: Number(open?.n), all: Number(all?.n) }
+  const counts = { open: 0, all: 0 }
+  for await (const rows of readBatch(db, account, batch)) {
+    counts.open += rows.filter((row) => isOpen(row, now)).length
+    counts.all += rows.length
+  }
+  return counts
 }
 
 /** Returns the account's first event of a batch. */
@@ -240,7 +270,7 @@ export async function countBatches(
 
 /** Returns whether any of the account's events of a batch can be undone at `now`, in Unix milliseconds. */
 export async function isBatchOpen(db: Db, account: number, batch: string, now: number): Promise<boolean> {
-  return (await db.execute(openEvents(account, batch, now).select('id').limit(1))).length > 0
+  return (await openEventIds(db, account, batch, { now, limit: 1 })).length > 0
 }
 
 /** Stores that the newest event of the batch about the same record has reversed an event. */

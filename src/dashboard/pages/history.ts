@@ -177,13 +177,14 @@ async function undoBatch(reversals: Reversals, actor: Actor, batch: string) {
   const end = Date.now() + patienceMs
   const done: StoredEvent[] = []
   const stayed: Stayed[] = []
-  for (;;) {
-    const some = await reversals.undoBatch(actor, batch, { skip: stayed.length })
+  for (let last: number | undefined; ; ) {
+    const some = await reversals.undoBatch(actor, batch, last)
+    last = some.at(-1)?.event.id
     for (const { event, failure } of some) {
       if (failure === null) done.push(event)
       else stayed.push({ event, failure })
     }
-    if (some.length === 0 || Date.now() > end) return { done, stayed }
+    if (last === undefined || Date.now() > end) return { done, stayed }
   }
 }
 

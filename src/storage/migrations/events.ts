@@ -31,6 +31,8 @@ function table({ id, integer, text, end }: Dialect): string[] {
     'create index events_by_record_id on events (account_id, record_id, id)',
     'create index events_by_batch_id on events (account_id, batch_id, id)',
     'create index events_by_kept on events (created_at) where kept is not null',
+    // Finds the domains, spaces and tags that return before their links.
+    `create index events_by_group on events (account_id, batch_id, id) where action = 'deleted' and record <> 'link'`,
     // Finds who has deleted a record that is being removed.
     `create index events_by_removal on events (record_id) where action in ('deleted', 'merged') and record <> 'link'`,
   ]
