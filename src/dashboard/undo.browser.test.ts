@@ -53,7 +53,7 @@ for (const [link, name, options] of [
     const usual = await layout(page)
     await keepsOffer(page, link, usual)
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText(/ restored\./).waitFor()
+    await page.getByText('Change undone.').waitFor()
     assert.equal(new URL(page.url()).pathname, '/app/spaces')
     await keepsOffer(page, link, usual)
     await page.getByRole('link', { name: 'New space' }).click()

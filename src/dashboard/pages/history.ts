@@ -7,7 +7,6 @@ import type { Reversals } from '../../events/reversal.ts'
 import { type EventsQuery, eventPageOf, eventsQuery } from '../../events/schema.ts'
 import { countBatches, listEvents, type StoredEvent } from '../../events/store.ts'
 import { positiveInteger } from '../../forms/rules.ts'
-import { icon } from '../../frame/icons.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Filter, ListState, selectFilter } from '../lists.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
@@ -130,7 +129,7 @@ function dateFilter(list: EventList, name: 'from' | 'to', label: string): Pick<F
 function chips(list: EventList, [first]: readonly StoredEvent[], context: ChangeContext): Html {
   const { record, record_id, actor, actor_id, batch_id } = list.query
   const chip = (words: Html, without: Readonly<Record<string, null>>) =>
-    html`<span class="state">Only ${words} <a href="${list.href(without)}" title="Show others, too">${icon('remove')}<span class="hidden-text">Show others, too</span></a></span>`
+    html`<span class="state">Only ${words} </span> <a class="small" href="${list.href(without)}">Show others, too</a>`
   return html`${record_id && chip(first ? thingOf(first, context) : html`${record} ${record_id}`, { record: null, record_id: null })}
 ${actor_id && chip(first ? actorName(first.actor) : html`${actor} ${actor_id}`, { actor: null, actor_id: null })}
 ${batch_id && chip(html`changes made together`, { batch_id: null })}`
