@@ -107,5 +107,5 @@ function changesBetween(before: Values, after: Values): Changes {
 
 /** Returns whether two values of a field are the same. */
 export function isSame(one: unknown, other: unknown): boolean {
-  return one === other || (typeof one === 'object' && isDeepStrictEqual(one, other))
+  return one === other || (one !== null && typeof one === 'object' && isDeepStrictEqual(one, other))
 }

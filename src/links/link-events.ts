@@ -8,9 +8,11 @@ export const linkEvents: Described<LinkRow> = {
   record: 'link',
   nameOf: ({ domain_name, alias }) => `${domain_name}/${alias}`,
   valuesOf: (row) => {
-    const { redirect_password } = row
-    const link = { ...linkOf(row, () => '', row.updated_at), redirect_password }
-    return Object.fromEntries(fields.map((field) => [field, link[field]]))
+    const link = linkOf(row, () => '', row.updated_at)
+    const values: Record<string, unknown> = {}
+    // Half as long as with `Object.fromEntries`, for each link of a batch.
+    for (const field of fields) values[field] = field === 'redirect_password' ? row[field] : link[field]
+    return values
   },
   secrets: ['redirect_password'],
 }
