@@ -14,7 +14,7 @@ import { newPlace, type Place } from '../links-api.ts'
 const app = await startApp()
 const { maintenance } = await openClicks(app.storage.location, after)
 const selected = '/app/links/selected'
-const undoPath = '/app/links/undo'
+const undoPath = '/app/history/undo'
 
 async function newEditor() {
   const { browser, ...place } = await newOwner(app)
@@ -107,9 +107,7 @@ describe('all links that match', () => {
       assert.ok(page.said.join().includes(words), page.said.join())
       const expected = before.flatMap((each) => (matching.has(each.id) ? changed(each, what, blue, own.other) : [each]))
       assert.deepEqual(await linksOf(own), expected)
-      // A single deleted link has its own button.
-      const path = page.actions.find((each) => each === undoPath || each.endsWith('/restore'))
-      await own.browser.submit(page, path ?? assert.fail('there is no undo'))
+      await own.undo(page)
       assert.deepEqual(await linksOf(own), before)
       assert.deepEqual(await linksOf(stranger), theirs)
     }
@@ -212,7 +210,8 @@ describe('a change of tags', () => {
     const tagsOf = async () => [(await shown(full)).tags.length, (await shown(free)).tags]
     assert.deepEqual(await tagsOf(), [20, ['one more']])
     assert.deepEqual((await stranger.shown(foreign)).tags, [])
-    assert.equal(await undo(page), 'Change undone.')
+    // The new tag is a change, too.
+    assert.equal(await undo(page), '2 changes undone.')
     assert.deepEqual(await tagsOf(), [20, []])
   })
 })
@@ -263,7 +262,7 @@ describe('a move to another domain', () => {
   })
 
   test('says why nothing moves, or why a move can’t be undone', async () => {
-    const { domain, other, link, browser, confirm, undo } = await newEditor()
+    const { domain, other, link, browser, confirm } = await newEditor()
     const [here, there] = [await link({ alias: 'same' }), await link({ alias: 'same', domain_id: other.id })]
     const form = { what: 'move', to: `domain-${other.id}` }
     const { page } = await browser.post(selected, { ...form, [`row-${here.id}`]: 'on', [`row-${there.id}`]: 'on' })
@@ -277,7 +276,9 @@ describe('a move to another domain', () => {
     const moving = await link({ alias: 'moving' })
     const moved = await confirm({ ...form, [`row-${moving.id}`]: 'on' })
     await browser.post(`/app/domains/${domain.id}/delete`, { name: domain.name })
-    assert.match(await undo(moved), /couldn’t be undone because the previous domain was deleted/)
+    const { page: result } = await browser.submit(moved, undoPath)
+    assert.equal(result.heading, 'Nothing was undone')
+    assert.match(result.text, /These changes stayed:.*moving: The previous domain of the link is gone\./)
     const empty = await browser.get(`/app/links/move?domain_id=99999`)
     assert.match(empty.page.text, /No links to move/)
   })
