@@ -9,7 +9,7 @@ await runOnPostgres([
   'src/storage/{changes,transactions,version}.test.ts',
   'src/analytics/{click-store,clicks,maintenance,recent,transfer,transfer-days}.test.ts',
   'src/analytics/statistics/{statistics.test,time-zone.contract.test}.ts',
-  'src/domains/transfer.test.ts',
+  'src/domains/{deletion,transfer}.test.ts',
   'src/{accounts,idempotency,qr,sessions}/store.test.ts',
   'src/sessions/isolation.test.ts',
   'src/events/{removal,retention,store}.test.ts',

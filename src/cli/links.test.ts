@@ -254,6 +254,6 @@ test('delete asks for confirmation at a terminal, and requires --yes elsewhere',
   }
   const late = await run('links delete last', typed(input()))
   assert.equal(late.code, 1)
-  assert.match(late.stderr, /\[y\/N\] The link http:\/\/go\.acme\.com:3080\/last was already deleted\.\n$/)
+  assert.match(late.stderr, /\[y\/N\] There is no such link\.\n$/)
   assert.equal(await say('links list --json'), '[]')
 })

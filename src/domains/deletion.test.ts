@@ -1,0 +1,190 @@
+/** Deleted domains: removed in steps with an event for each link, and restored with everything they had. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { actionsOn } from '../../test/actions.ts'
+import { keptDays, keptTotals, newClick, openClicks } from '../../test/clicks.ts'
+import { firstPage } from '../../test/first-page.ts'
+import { newDomain, newSpace, plainLink, twoNodes } from '../../test/links.ts'
+import { systemActor } from '../access/actor.ts'
+import { createAccount } from '../accounts/store.ts'
+import { removals } from '../app/actions.ts'
+import { detachBatchSize, finishRemoval, finishRemovals } from '../events/removal.ts'
+import { eventsOfRecord } from '../events/store.ts'
+import { listLinks } from '../links/link-list.ts'
+import { insertLink } from '../links/store.ts'
+import type { Db } from '../storage/port.ts'
+import { query } from '../storage/schema.ts'
+import { beginDomainRemoval, domainRecords } from './store.ts'
+
+const dayMs = 86_400_000
+
+async function place(t: TestContext) {
+  const nodes = await twoNodes((work) => t.after(work))
+  const { storage, account, domain } = nodes
+  const { store } = await openClicks(storage.location, (work) => t.after(work))
+  const space = await newSpace(storage, account, 'Red')
+  const { actions, reversals } = actionsOn(storage)
+  const actor = systemActor(account)
+  const link = async (alias: string, on = domain) => {
+    const values = { ...plainLink, space_id: space, tags: ['Sale'], alias }
+    return (await insertLink(storage, systemActor(account), { id: on, name: 'go.acme.com' }, values)).record.id
+  }
+  const click = (batch: number, id: number) => store.write(batch, [newClick(id, 100 * dayMs)])
+  const how = { precondition: null, takesLinks: true, isPermanent: false }
+  const begin = () => storage.write((tx) => beginDomainRemoval(tx, actor, domain, how))
+  const remove = () => actions.domains.remove(systemActor(account), domain, { links: 'delete' }, null)
+  const deletionOf = async (id = domain) =>
+    (await eventsOfRecord(storage, account, { record: 'domain', id }, 1))[0] ?? assert.fail()
+  const restore = async (by = account) => reversals.undoEvent(systemActor(by), (await deletionOf()).id)
+  return { ...nodes, actor, actions, link, click, begin, remove, restore, deletionOf }
+}
+
+const tables = {
+  domains: query.selectFrom('domains').selectAll().orderBy('id'),
+  links: query.selectFrom('links').selectAll().orderBy('id'),
+  tags: query.selectFrom('link_tags').selectAll().orderBy('link_id'),
+  counts: query
+    .withTables<{ record_counts: { account_id: number; resource: string; total: number } }>()
+    .selectFrom('record_counts')
+    .select((e) => ['account_id', 'resource', e.fn.sum<number>('total').as('total')])
+    .where('account_id', '<>', 0)
+    .groupBy(['account_id', 'resource'])
+    .orderBy('account_id')
+    .orderBy('resource'),
+}
+
+/** Returns all that domains and their links consist of, except versions. */
+async function stateOf(db: Db): Promise<unknown> {
+  const rows = []
+  for (const table of Object.values(tables)) {
+    const versions = { revision: 0, updated_at: '', status_due_at: null }
+    rows.push((await db.execute<object>(table)).map((row) => ({ ...row, ...versions })))
+  }
+  return [rows, await keptTotals(db), await keptDays(db)]
+}
+
+/** Returns the actor, batch and record of each event of a deleted link, in the order of ids. */
+async function linkDeletions(db: Db, account: number) {
+  const events = query
+    .selectFrom('events')
+    .select(['record_id', 'record_name', 'actor_kind', 'batch_id'])
+    .where('account_id', '=', account)
+    .where('record', '=', 'link')
+    .where('action', '=', 'deleted')
+  return db.execute(events.orderBy('record_id'))
+}
+
+test('is gone immediately with its links, and returns with every value, tag, click and total', async (t) => {
+  const { storage, other, account, domain, link, click, begin, remove, restore } = await place(t)
+  const sale = await link('sale')
+  await link('winter')
+  await link('stays', await newDomain(storage, account, 'second.acme.com'))
+  await click(1, sale)
+  const before = await stateOf(storage)
+  const aliases = async () => (await listLinks(storage, account, firstPage)).rows.map(({ alias }) => alias).sort()
+  assert.equal(await begin(), true)
+  assert.equal(await domainRecords.find(other, account, domain), undefined)
+  assert.deepEqual(await aliases(), ['stays'])
+  await assert.rejects(link('new'), { code: 'validation_failed' })
+  assert.equal(await begin(), false)
+  await finishRemoval(storage, removals.domain, domain)
+  assert.deepEqual(await aliases(), ['stays'])
+  await restore()
+  assert.deepEqual(await stateOf(storage), before)
+  assert.deepEqual(await aliases(), ['sale', 'stays', 'winter'])
+  await remove()
+  await restore()
+  assert.deepEqual(await stateOf(storage), before)
+})
+
+test('stores one event for each link, with the actor and batch of the deletion, even if it is interrupted', async (t) => {
+  const { storage, other, account, actor, domain, link, begin } = await place(t)
+  const ids = []
+  for (let n = 0; n < 2 * detachBatchSize + 1; n++) ids.push(await link(`n${n}`))
+  await begin()
+  let steps = 0
+  await finishRemoval(storage, removals.domain, domain, () => steps++ === 1)
+  assert.equal((await linkDeletions(storage, account)).length, detachBatchSize)
+  await Promise.all([storage, other].map((db) => finishRemovals(db, removals.domain)))
+  const events = await linkDeletions(storage, account)
+  const expected = { actor_kind: 'system', batch_id: actor.batchId }
+  assert.deepEqual(
+    events.map((event) => ({ ...event })),
+    ids.map((record_id, n) => ({ record_id, record_name: `go.acme.com/n${n}`, ...expected })),
+  )
+  assert.deepEqual(await storage.execute(tables.links), [])
+})
+
+test('a reversal between two steps returns the domain and all its links, and ends the removal', async (t) => {
+  const { storage, domain, link, click, begin, restore } = await place(t)
+  const sale = await link('sale')
+  for (let n = 0; n < 2 * detachBatchSize; n++) await link(`n${n}`)
+  await click(1, sale)
+  const before = await stateOf(storage)
+  await begin()
+  let steps = 0
+  await finishRemoval(storage, removals.domain, domain, () => steps++ === 1)
+  await restore()
+  assert.deepEqual(await stateOf(storage), before)
+  await finishRemovals(storage, removals.domain)
+  assert.deepEqual(await stateOf(storage), before)
+})
+
+test('concurrent steps and reversals of two nodes leave the domain with all its links', async (t) => {
+  const { storage, other, account, domain, link, begin, restore, deletionOf } = await place(t)
+  for (let n = 0; n < 3 * detachBatchSize; n++) await link(`n${n}`)
+  const before = await stateOf(storage)
+  await begin()
+  const { id } = await deletionOf()
+  await Promise.all([
+    finishRemoval(other, removals.domain, domain),
+    restore(),
+    actionsOn(other).reversals.undoEvent(systemActor(account), id),
+  ])
+  await actionsOn(storage).reversals.undoEvent(systemActor(account), id)
+  assert.deepEqual(await stateOf(storage), before)
+})
+
+test('throws name_taken while any account has its name, and returns afterwards, only to its account', async (t) => {
+  const { storage, account, domain, link, remove, deletionOf } = await place(t)
+  const { id: stranger } = await createAccount(storage, 'Other')
+  const { actions, reversals } = actionsOn(storage)
+  await link('sale')
+  for (const owner of [stranger, account]) {
+    await remove()
+    const { id } = await deletionOf()
+    await assert.rejects(reversals.undoEvent(systemActor(stranger), id), { code: 'not_found' })
+    const same = await newDomain(storage, owner, 'go.acme.com')
+    const before = await stateOf(storage)
+    await assert.rejects(reversals.undoEvent(systemActor(account), id), { code: 'name_taken' })
+    assert.deepEqual(await stateOf(storage), before)
+    await actions.domains.remove(systemActor(owner), same, {}, null)
+    await reversals.undoEvent(systemActor(account), id)
+    assert.equal((await domainRecords.find(storage, account, domain))?.record.name, 'go.acme.com')
+    assert.equal((await storage.execute(tables.links)).length, 1)
+  }
+})
+
+test('a link that was deleted before can return after its domain; a permanent deletion returns nothing', async (t) => {
+  const { storage, account, actions, domain, link, remove, restore, deletionOf } = await place(t)
+  const { reversals } = actionsOn(storage)
+  const sale = await link('sale')
+  await actions.links.remove(systemActor(account), sale, {}, null)
+  const [deletion] = await eventsOfRecord(storage, account, { record: 'link', id: sale }, 1)
+  const id = deletion?.id ?? 0
+  await remove()
+  await assert.rejects(reversals.undoEvent(systemActor(account), id), { code: 'not_undoable' })
+  await restore()
+  assert.equal((await storage.execute(tables.links)).length, 0)
+  await reversals.undoEvent(systemActor(account), id)
+  assert.equal((await storage.execute(tables.links)).length, 1)
+  await actions.domains.remove(systemActor(account), domain, { links: 'delete', permanently: 'true' }, null)
+  const permanent = await deletionOf()
+  assert.deepEqual([permanent.changes, permanent.kept], [null, undefined])
+  await assert.rejects(restore(), { code: 'not_undoable' })
+  const stored = query.selectFrom('events').select('id').where('record', 'in', ['domain', 'link'])
+  assert.deepEqual(
+    await storage.execute(stored.where('changes', 'is not', null).where('record_id', 'in', [domain, sale])),
+    [],
+  )
+})
