@@ -8,7 +8,7 @@ await runOnPostgres([
   'src/analytics/statistics/{forgetting,stats}.contract.test.ts',
   'src/tags/tags.contract.test.ts',
   'src/links/store.test.ts',
-  'src/links/nearest-alias.test.ts',
+  'src/links/{deletion,nearest-alias}.test.ts',
   'test/dashboard/{bulk,selection}.test.ts',
   'test/removals.test.ts',
 ])
