@@ -209,28 +209,6 @@ export async function openEventIds(
   return open.slice(0, limit).map(({ id }) => Number(id))
 }
 
-/** Counts the account's events of a batch: those that can be undone at `now`, in Unix milliseconds, and all. */
-export async function countBatch(
-  db: Db,
-  account: number,
-  batch: string,
-  now: number,
-): Promise<{ readonly open: number; readonly all: number }> {
-  const counts = { open: 0, all: 0 }
-  for await (const rows of readBatch(db, account, batch)) {
-    counts.open += rows.filter((row) => isOpen(row, now)).length
-    counts.all += rows.length
-  }
-  return counts
-}
-
-/** Returns the account's first event of a batch. */
-export async function firstOfBatch(db: Db, account: number, batch: string): Promise<StoredEvent | undefined> {
-  const own = events.where('account_id', '=', account).where('batch_id', '=', batch)
-  const [first] = await db.execute(own.orderBy('id').limit(1))
-  return first && toEvent(first)
-}
-
 /** How many events of a batch have the same kind of record and action. */
 export interface BatchCount extends Pick<StoredEvent, 'record' | 'action'> {
   readonly all: number
@@ -239,33 +217,44 @@ export interface BatchCount extends Pick<StoredEvent, 'record' | 'action'> {
   readonly open: number
 }
 
-/** Counts the account's events of batches. `now` is in Unix milliseconds. */
-export async function countBatches(
+/** Counts the account's events of a batch by kind of record and action. `now` is in Unix milliseconds. */
+export async function countTypes(db: Db, account: number, batch: string, now: number): Promise<readonly BatchCount[]> {
+  const counts = new Map<string, BatchCount>()
+  for await (const rows of readBatch(db, account, batch)) {
+    for (const [type, own] of Map.groupBy(rows, ({ record, action }) => `${record}.${action}`)) {
+      const [record, action] = type.split('.') as [RecordKind, EventAction]
+      const { all = 0, undone = 0, open = 0 } = counts.get(type) ?? {}
+      counts.set(type, {
+        ...{ record, action, all: all + own.length },
+        undone: undone + own.filter(({ undone_by }) => undone_by !== null).length,
+        open: open + own.filter((row) => isOpen(row, now)).length,
+      })
+    }
+  }
+  return [...counts.values()]
+}
+
+/** Counts the account's events of a batch: those that can be undone at `now`, in Unix milliseconds, and all. */
+export async function countBatch(
   db: Db,
   account: number,
-  batches: readonly string[],
+  batch: string,
   now: number,
-): Promise<ReadonlyMap<string, readonly BatchCount[]>> {
-  if (batches.length === 0) return new Map()
-  const since = new Date(now - undoableMs).toISOString()
-  const isOpen = sql<number>`case when undone_by is null and changes is not null and created_at > ${since} then 1 else 0 end`
-  const own = query.selectFrom('events').where('account_id', '=', account).where('batch_id', 'in', batches)
-  const counted = own
-    .select([
-      'batch_id',
-      'record',
-      'action',
-      ({ fn }) => fn.countAll<number>().as('all'),
-      sql`sum(${isOpen})`.as('open'),
-    ])
-    .select(({ fn }) => fn.count<number>('undone_by').as('undone'))
-    .groupBy(['batch_id', 'record', 'action'])
-  const rows = (await db.execute(counted)).map(({ batch_id: batch, record, action, ...row }) => {
-    const isReversible = isReversibleKind(record as RecordKind, action as EventAction)
-    const [all, undone, open] = [Number(row.all), Number(row.undone), isReversible ? Number(row.open) : 0]
-    return { batch, record: record as RecordKind, action: action as EventAction, all, undone, open }
-  })
-  return Map.groupBy(rows, ({ batch }) => batch)
+): Promise<{ readonly open: number; readonly all: number }> {
+  const counts = await countTypes(db, account, batch, now)
+  return { open: totalOf(counts, 'open'), all: totalOf(counts, 'all') }
+}
+
+/** Adds up one figure of a batch. */
+export function totalOf(counts: readonly BatchCount[], figure: 'all' | 'undone' | 'open'): number {
+  return counts.reduce((sum, count) => sum + count[figure], 0)
+}
+
+/** Returns the account's first event of a batch. */
+export async function firstOfBatch(db: Db, account: number, batch: string): Promise<StoredEvent | undefined> {
+  const own = events.where('account_id', '=', account).where('batch_id', '=', batch)
+  const [first] = await db.execute(own.orderBy('id').limit(1))
+  return first && toEvent(first)
 }
 
 /** Returns whether any of the account's events of a batch can be undone at `now`, in Unix milliseconds. */

@@ -3,11 +3,12 @@ import { domainRecords } from '../../domains/store.ts'
 import type { RecordKind } from '../../events/event.ts'
 import {
   type BatchCount,
-  countBatches,
+  countTypes,
   eventsOfRecord,
   findEvent,
   firstEventOf,
   type StoredEvent,
+  totalOf,
   undoableUntil,
 } from '../../events/store.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
@@ -94,19 +95,19 @@ async function findKnown(db: Db, account: number, record: RecordKind, id: unknow
 
 /** Returns the entries of a page: neighboring events of one batch are one entry. */
 export async function groupedEntries(db: Db, account: number, events: readonly StoredEvent[]): Promise<Entry[]> {
-  const counts = await countBatches(db, account, [...new Set(events.map(({ batchId }) => batchId))], Date.now())
+  const batches = [...new Set(events.map(({ batchId }) => batchId))]
+  const now = Date.now()
+  const counts = new Map(
+    await Promise.all(batches.map(async (batch) => [batch, await countTypes(db, account, batch, now)] as const)),
+  )
   const entries: Entry[] = []
   for (const event of events) {
     const last = entries.at(-1)
     const own = counts.get(event.batchId) ?? []
     if (last !== undefined && last.counts === own) entries.splice(-1, 1, { ...last, events: [...last.events, event] })
-    else entries.push({ events: [event], counts: total(own, 'all') > 1 ? own : null })
+    else entries.push({ events: [event], counts: totalOf(own, 'all') > 1 ? own : null })
   }
   return entries
-}
-
-function total(counts: readonly BatchCount[], name: 'all' | 'open' | 'undone'): number {
-  return counts.reduce((sum, count) => sum + count[name], 0)
 }
 
 /** Renders entries as a list. */
@@ -122,7 +123,7 @@ function renderEntry({ events, counts }: Entry, context: EntryContext): Html {
   if (counts === null) {
     return html`${headOf(event, deedOf(event, context), eventControl(event, context), context)}${changedValues(event, context)}`
   }
-  const all = total(counts, 'all')
+  const all = totalOf(counts, 'all')
   const shown = events.slice(0, shownOfBatch)
   const rows = shown.map((each) => html`<li><p>${deedOf(each, context)}</p>${changedValues(each, context)}</li>`)
   const more =
@@ -173,7 +174,7 @@ function whyNot(event: StoredEvent, { reversals, now }: EntryContext): Html | nu
 }
 
 function batchControl(events: Entry['events'], counts: readonly BatchCount[], context: EntryContext): Part {
-  const [open, undone] = [total(counts, 'open'), total(counts, 'undone')]
+  const [open, undone] = [totalOf(counts, 'open'), totalOf(counts, 'undone')]
   const [first] = events
   const fields = { batch: first.batchId }
   const progress = `Undo: ${formatCount(undone)} of ${formatCount(open + undone)} done`

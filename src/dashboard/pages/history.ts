@@ -5,7 +5,7 @@ import { type Calendar, calendarOf, dayText } from '../../accounts/calendar.ts'
 import type { Failure } from '../../errors.ts'
 import type { Reversals } from '../../events/reversal.ts'
 import { type EventsQuery, eventPageOf, eventsQuery } from '../../events/schema.ts'
-import { countBatches, listEvents, type StoredEvent } from '../../events/store.ts'
+import { countTypes, listEvents, type StoredEvent } from '../../events/store.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Filter, ListState, selectFilter } from '../lists.ts'
@@ -45,7 +45,7 @@ async function historyPage({ account, session, query }: PageRequest, services: S
   const count = html`<p data-count>${totalIsExact ? '' : 'More than '}${quantity(total, 'change')}</p>`
   const head = html`<div class="found">${count}${chips(list, rows, context)}</div>`
   const [first, ...others] = rows
-  const counts = batch_id && (await countBatches(storage, account, [batch_id], context.now)).get(batch_id)
+  const counts = batch_id && (await countTypes(storage, account, batch_id, context.now))
   const batch = first && counts && batchHead({ events: [first, ...others], counts }, context)
   const body = html`${filterForm(list)}
 <div id="results" class="results">${head}${batch ? html`<section class="batch">${batch}</section>` : null}
