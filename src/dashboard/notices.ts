@@ -22,8 +22,8 @@ import { notice } from './parts/messages.ts'
 const noticeCookie = 'waymark_notice'
 const offerCookie = 'waymark_undo'
 const maxAge = 60
-/** A code, three numbers and the batch of the change, separated by dots. */
-const cookieFormat = /^([a-z-]+)\.(\d+)\.(\d+)\.(\d+)\.([\w-]{1,64})$/
+/** A code, three numbers and the batch of the change, if there is one, separated by dots. */
+const cookieFormat = /^([a-z-]+)\.(\d+)\.(\d+)\.(\d+)\.([\w-]{0,64})$/
 
 export interface Notice {
   readonly code: keyof typeof messages

@@ -79,10 +79,13 @@ export interface PageContent extends FrameContent {
 export class Redirect {
   readonly path: string
   readonly notice: Notice | undefined
+  /** The batch of the changes that the notice is about. */
+  readonly batch: string
 
-  constructor(path: string, notice?: Notice) {
+  constructor(path: string, notice?: Notice, batch = '') {
     this.path = path
     this.notice = notice
+    this.batch = batch
   }
 }
 
@@ -189,7 +192,7 @@ export class Pages {
       const { once, ...fields } = form
       const sent = { session: session.id, path: exchange.target, once }
       return this.#answer(requestOf(exchange, session, fields), (request) =>
-        this.#submissions.take(sent, () => page(request), redirectForRepeat),
+        this.#submissions.take(sent, () => submit(page, request), redirectForRepeat),
       )
     })
   }
@@ -222,8 +225,7 @@ export class Pages {
     return this.#services.dashboardUrl(exchange).startsWith('https:')
   }
 
-  /** Redirects to a page. `batch` is the batch of the changes that the notice is about. */
-  redirect(exchange: Exchange, { path, notice }: Redirect, batch = ''): undefined {
+  redirect(exchange: Exchange, { path, notice, batch }: Redirect): undefined {
     if (notice !== undefined) setNotice(exchange, notice, batch, this.isSecure(exchange))
     addHeaders(exchange, { ...responseHeaders, location: path })
     return send(exchange, 303)
@@ -237,7 +239,7 @@ export class Pages {
   async #answer(request: PageRequest, page: PageHandler): Promise<Outcome> {
     const { exchange, session } = request
     const shown = await contentOrFailure(request, page)
-    if (shown instanceof Redirect) return this.redirect(exchange, shown, request.actor.batchId)
+    if (shown instanceof Redirect) return this.redirect(exchange, shown)
     const { status = 200, ...rest } = shown
     const path = shortReturnPath(exchange.target)
     const names = { ...this.#services, account: request.account }
@@ -258,6 +260,12 @@ export class Pages {
     addHeaders(exchange, responseHeaders)
     return sendNotModified(exchange)
   }
+}
+
+/** Returns the result of a form. A repeated form gets the same one, whose notice is about the changes of the first. */
+async function submit(page: PageHandler, request: PageRequest): Promise<PageContent | Redirect> {
+  const result = await page(request)
+  return result instanceof Redirect ? new Redirect(result.path, result.notice, request.actor.batchId) : result
 }
 
 async function contentOrFailure(request: PageRequest, page: PageHandler): Promise<PageContent | Redirect> {

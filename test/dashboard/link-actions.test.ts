@@ -12,9 +12,13 @@ const selected = '/app/links/selected'
 const rows = (...links: Json[]): Form => Object.fromEntries(links.map(({ id }) => [`row-${id}`, 'on']))
 const shown = async ({ id }: Json) => (await place.send('GET', `/links/${id}`)).body.data
 const nameOf = ({ short_url }: Json) => short_url.replace('http://', '')
+const withoutTime = ({ updated_at: _, ...link }: Json) => link
 const after = (answer: Visited) => browser.after(answer)
-/** Presses Undo, and returns the notice. */
-const undo = async (page: Page) => (await after(await browser.submit(page, '/app/links/undo'))).said.join()
+/** Presses Undo, and returns the notice, or the text of the page about changes that stayed. */
+async function undo(page: Page): Promise<string> {
+  const answer = await browser.submit(page, '/app/history/undo')
+  return answer.headers.location === undefined ? answer.page.text : (await after(answer)).said.join()
+}
 
 describe('selected links', () => {
   test('stay in their space until a space is chosen', async () => {
@@ -46,7 +50,6 @@ describe('selected links', () => {
       [selected, { ...rows(link), what: 'disable', next }],
       [`/app/links/${link.id}/enable`, { next }],
       [`/app/links/${link.id}/delete`, { next }],
-      [`/app/links/${link.id}/restore`, { next }],
     ] as const) {
       assert.equal((await browser.post(path, form)).headers.location, next)
     }
@@ -95,16 +98,15 @@ describe('selected links', () => {
     }
     const deleted = await remove(one, two, three)
     assert.match(deleted.said.join(), /3 links deleted\./)
-    const back = await browser.submit(deleted, '/app/links/undo')
+    const back = await browser.submit(deleted, '/app/history/undo')
     assert.equal(back.headers.location, next)
-    assert.match((await after(back)).said.join(), /3 links restored\./)
-    for (const link of [one, two, three]) assert.deepEqual(await shown(link), link)
+    assert.match((await after(back)).said.join(), /3 changes undone\./)
+    for (const link of [one, two, three]) assert.deepEqual(withoutTime(await shown(link)), withoutTime(link))
     const again = await remove(one, two)
     await place.link({ alias: 'together' })
-    assert.match(await undo(again), /1 link restored\. 1 other couldn’t be restored because more than a minute/)
-    assert.deepEqual([await shown(one), await shown(two)], [undefined, two])
-    const single = await remove(two)
-    assert.match((await after(await browser.submit(single, `/app/links/${two.id}/restore`))).said.join(), / restored\./)
+    assert.match(await undo(again), /1 change undone, 1 other stayed.*The alias together has already been taken/)
+    assert.deepEqual([await shown(one), withoutTime(await shown(two))], [undefined, withoutTime(two)])
+    assert.equal(await undo(await remove(two)), 'Change undone.')
   })
 
   test('that no longer exist cause a notice that nothing was changed', async () => {
@@ -112,13 +114,6 @@ describe('selected links', () => {
     const said = async (form: Form) => (await after(await browser.post(selected, { ...rows(gone), ...form }))).said
     for (const form of [{ what: 'disable' }, { what: 'move', to: 'space-0' }, { what: 'delete', confirmed: 'true' }]) {
       assert.match((await said(form)).join(), /Nothing was changed because the links no longer exist\./)
-    }
-    for (const [form, words] of [
-      [{ what: 'restore', edit: '999999', count: '2' }, /^2 links couldn’t be restored/],
-      [{ what: 'restore' }, /^1 link couldn’t be restored/],
-      [{ edit: 'x' }, /more than a minute has passed/],
-    ] as const) {
-      assert.match((await after(await browser.post('/app/links/undo', form))).said.join(), words)
     }
   })
 
@@ -161,35 +156,33 @@ describe('selected links', () => {
       after(await browser.post(selected, { ...rows(one, two, three), what: 'move', to: `space-${space}` }))
     const moved = await move(String(other.id))
     assert.match(moved.said.join(), /3 links moved to New\. Undo Dismiss$/)
-    await place.send('PATCH', `/links/${three.id}`, { form: { title: 'Changed' } })
-    assert.match(await undo(moved), /^2 changes undone\. 1 other couldn’t be undone because/)
+    await place.send('PATCH', `/links/${one.id}`, { form: { title: 'Another field' } })
+    const { id: elsewhere } = await place.stored('/spaces', { name: 'Elsewhere' })
+    await place.send('PATCH', `/links/${three.id}`, { form: { space_id: elsewhere } })
+    assert.match(await undo(moved), /2 changes undone, 1 other stayed.*The field space_id .* changed again since\./)
     const spaces = async () => Promise.all([one, two, three].map(async (link) => (await shown(link)).space_id))
-    assert.deepEqual(await spaces(), [space.id, null, other.id])
+    assert.deepEqual(await spaces(), [space.id, null, elsewhere])
     const all = await move('0')
-    for (const link of [one, three]) await place.send('PATCH', `/links/${link.id}`, { form: { title: 'Again' } })
-    assert.match(await undo(all), /^2 changes couldn’t be undone/)
-    assert.deepEqual(await spaces(), [null, null, null])
-    assert.deepEqual((await browser.open('/app/links')).said, [])
+    for (const { id } of [one, three]) await place.send('PATCH', `/links/${id}`, { form: { space_id: other.id } })
+    assert.match(await undo(all), /Nothing was undone/)
+    assert.deepEqual(await spaces(), [other.id, null, other.id])
   })
 })
 
 test('a deleted link is restored, unless its alias is taken', async () => {
   const link = await place.link({ title: 'Back', alias: 'wanted' })
-  const path = `/app/links/${link.id}`
-  const remove = () => browser.save(`${path}/delete`)
-  const restore = async (page: Page) => (await after(await browser.submit(page, `${path}/restore`))).said.join()
+  const remove = () => browser.save(`/app/links/${link.id}/delete`)
   const page = await remove()
   assert.ok(page.said.join().includes(`${nameOf(link)} deleted.`), page.said.join())
   assert.equal(await shown(link), undefined)
-  assert.ok((await restore(page)).includes(`${nameOf(link)} restored.`))
-  assert.deepEqual(await shown(link), link)
-  assert.match((await after(await browser.post('/app/links/99999/restore'))).said.join(), /couldn’t be restored/)
+  assert.equal(await undo(page), 'Change undone.')
+  assert.deepEqual(withoutTime(await shown(link)), withoutTime(link))
   const again = await remove()
   await place.link({ alias: 'wanted' })
-  assert.match(await restore(again), /another link now has its alias/)
+  assert.match(await undo(again), /Nothing was undone.*The alias wanted has already been taken/)
 })
 
-test('an edited link gets its previous values back, unless it was changed since, or its alias or space is gone', async () => {
+test('an edited link gets its previous values back, unless its alias or space is gone', async () => {
   const space = await place.stored('/spaces', { name: 'Goes' })
   const link = await place.link({ alias: 'edited', space_id: space.id })
   const path = `/app/links/${link.id}`
@@ -202,12 +195,12 @@ test('an edited link gets its previous values back, unless it was changed since,
   assert.equal((await shown(link)).title, link.title)
   const renamed = await edit({ alias: 'edited-2' })
   const other = await place.link({ alias: 'edited' })
-  assert.match(await undo(renamed), /another link now has the previous alias/)
+  assert.match(await undo(renamed), /Nothing was undone.*The alias edited has already been taken/)
   await place.send('DELETE', `/links/${other.id}`)
   await place.send('PATCH', `/links/${link.id}`, { form: { title: 'Else' } })
-  assert.match(await undo(renamed), /has been changed again since/)
-  assert.deepEqual([(await shown(link)).alias, (await shown(link)).title], ['edited-2', 'Else'])
+  assert.equal(await undo(await browser.open(path)), 'Change undone.')
+  assert.deepEqual([(await shown(link)).alias, (await shown(link)).title], ['edited', 'Else'])
   const moved = await edit({ space_id: '' })
   await place.send('DELETE', `/spaces/${space.id}`)
-  assert.match(await undo(moved), /the previous space was deleted/)
+  assert.match(await undo(moved), /Nothing was undone.*The previous space of the link is gone/)
 })
