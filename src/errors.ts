@@ -136,9 +136,9 @@ export function domainInUse(links: number): Failure {
   return failureOf('domain_in_use', new Refusal('in_use.domain', params).at('id'))
 }
 
-/** A change can't be undone, for the reason in the sentence. */
-export function notUndoable(reason: string): Failure {
-  return new Failure('not_undoable', reason)
+/** A change can't be undone, for the reason in the sentence. `field` is the field that stands in the way. */
+export function notUndoable(reason: string, field = 'id'): Failure {
+  return failureOf('not_undoable', new Refusal('not_undoable', { reason }).at(field))
 }
 
 export const linkExpired = new Failure('link_expired', 'This link has expired.')

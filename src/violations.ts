@@ -30,6 +30,7 @@ export const violationCodes = {
   before_from: 'The range ends before it starts.',
   range_too_long: 'The range has more days than a request allows.',
   in_use: 'Other records refer to the record, or it refers to a deleted record.',
+  not_undoable: 'The change can’t be undone, for the reason in the message.',
   key_reused: 'The Idempotency-Key was used for a different request.',
   in_progress: 'The first request with the Idempotency-Key is still running.',
   has_scheme: 'A host name has no scheme: leave out "https://".',
@@ -189,6 +190,7 @@ export const messages = {
     'The domain has {links}. Delete {them} first, or send ?links=delete to delete the domain and its links.',
     'The domain has {links}. Delete {them} first.',
   ],
+  not_undoable: '{reason}',
   'in_use.record':
     'Other records refer to this record, or it refers to a record that was just deleted. Reload both and try again.',
   key_reused: [

@@ -71,7 +71,7 @@ async function undoBatch(reversals: Reversals, actor: Actor, batch: string): Pro
   const failures: string[] = []
   let count = 0
   for (let last: number | undefined; ; ) {
-    const reversed = await reversals.undoBatch(actor, batch, last)
+    const reversed = await reversals.undoBatch(actor, batch, { before: last })
     last = reversed.at(-1)?.event.id
     for (const { event, failure } of reversed) {
       if (failure === null) count += 1

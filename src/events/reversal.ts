@@ -3,7 +3,7 @@ import { type Actor, requireScope } from '../access/actor.ts'
 import { Failure, found, notUndoable } from '../errors.ts'
 import { failures } from '../http/failures.ts'
 import type { Db, Storage } from '../storage/port.ts'
-import { type Changes, isSame, type RecordKind, type Values } from './event.ts'
+import { type Changes, type EventAction, isSame, type RecordKind, type Values } from './event.ts'
 import { findEvent, lockEvent, markUndone, openEventIds, type StoredEvent, undoableUntil } from './store.ts'
 
 /** What happens after the commit, such as informing the redirect server. */
@@ -65,16 +65,17 @@ export class Reversals {
     await effect()
     // What was deleted with the record returns in steps. A repetition continues after an interruption.
     if (event.action === 'deleted' && event.record !== 'link') {
-      await run(async (isStopped) => void (await this.#undoRest(actor, event.batchId, isStopped)))
+      const ofLinks = event.record === 'domain' ? 'deleted' : 'updated'
+      await run((isStopped) => this.#undoRest(actor, event.batchId, ofLinks, isStopped))
     }
     return event
   }
 
-  /** Reverses the other events of a batch, as far as that is possible. */
-  async #undoRest(actor: Actor, batch: string, isStopped: () => boolean): Promise<void> {
+  /** Reverses what happened to the links of a deleted record, as far as that is possible. */
+  async #undoRest(actor: Actor, batch: string, ofLinks: EventAction, isStopped: () => boolean): Promise<void> {
     let last: ReversedEvent | undefined
     do {
-      last = (await this.undoBatch(actor, batch, last?.event.id)).at(-1)
+      last = (await this.undoBatch(actor, batch, { before: last?.event.id, ofLinks })).at(-1)
     } while (last !== undefined && !isStopped())
   }
 
@@ -82,10 +83,19 @@ export class Reversals {
    * Reverses the account's events of a batch that are not undone, `maxReversed` at most, several in a transaction. Returns the
    * result of each. With `before`, continues after the last event of a result.
    */
-  async undoBatch(actor: Actor, batch: string, before?: number): Promise<ReversedEvent[]> {
+  async undoBatch(
+    actor: Actor,
+    batch: string,
+    { before, ofLinks }: { readonly before?: number | undefined; readonly ofLinks?: EventAction } = {},
+  ): Promise<ReversedEvent[]> {
     const { storage, flush } = this.#parts
     await flush()
-    const ids = await openEventIds(storage, actor.account, batch, { now: Date.now(), limit: maxReversed, before })
+    const ids = await openEventIds(storage, actor.account, batch, {
+      now: Date.now(),
+      limit: maxReversed,
+      before,
+      ofLinks,
+    })
     const results: ReversedEvent[] = []
     for (let at = 0; at < ids.length; at += reversedTogether) {
       results.push(...(await this.#reverseSome(actor, ids.slice(at, at + reversedTogether))))
@@ -159,7 +169,7 @@ function requireUnchanged(
   for (const [field, change] of Object.entries(changes)) {
     const after = change === null ? null : change[1]
     if (isSame(current[field] ?? null, after)) continue
-    throw notUndoable(`The field ${field} of the ${record} has been changed again since.`)
+    throw notUndoable(`The field ${field} of the ${record} has been changed again since.`, field)
   }
 }
 

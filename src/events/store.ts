@@ -187,6 +187,16 @@ function isOpen({ record, action, undone_by, created_at, is_known }: StateInBatc
 /** Whether an event deleted a domain, a space or a tag. Has literals, so that the index of these events can be used. */
 const isOfGroup = sql<boolean>`action = 'deleted' and record <> 'link'`
 
+/** Which events of a batch are wanted at `now`, in Unix milliseconds. */
+interface BatchPart {
+  readonly now: number
+  readonly limit: number
+  /** Continues after this event. */
+  readonly before?: number | undefined
+  /** Only such events of links. */
+  readonly ofLinks?: EventAction | undefined
+}
+
 /**
  * Returns the ids of the account's events of a batch that can be undone, in the order to do so; `limit` at most. With `before`,
  * continues after the last id of a result.
@@ -195,15 +205,17 @@ export async function openEventIds(
   db: Db,
   account: number,
   batch: string,
-  { now, limit, before }: { readonly now: number; readonly limit: number; readonly before?: number | undefined },
+  { now, limit, before, ofLinks }: BatchPart,
 ): Promise<number[]> {
   const isGroup = ({ record, action }: StateInBatch) => action === 'deleted' && record !== 'link'
   // Links return only to a domain, space or tag that is there.
   const own = statesInBatch.where('account_id', '=', account).where('batch_id', '=', batch)
-  const groups = before === undefined ? await db.execute(own.where(isOfGroup).orderBy('id', 'desc').limit(limit)) : []
+  const hasGroups = before === undefined && ofLinks === undefined
+  const groups = hasGroups ? await db.execute(own.where(isOfGroup).orderBy('id', 'desc').limit(limit)) : []
   const open = groups.filter((row) => isOpen(row, now))
   for await (const rows of readBatch(db, account, batch, before)) {
-    open.push(...rows.filter((row) => !isGroup(row) && isOpen(row, now)))
+    const wanted = ofLinks === undefined ? rows : rows.filter((row) => row.record === 'link' && row.action === ofLinks)
+    open.push(...wanted.filter((row) => !isGroup(row) && isOpen(row, now)))
     if (open.length >= limit) break
   }
   return open.slice(0, limit).map(({ id }) => Number(id))

@@ -177,7 +177,7 @@ async function undoBatch(reversals: Reversals, actor: Actor, batch: string) {
   const done: StoredEvent[] = []
   const stayed: Stayed[] = []
   for (let last: number | undefined; ; ) {
-    const some = await reversals.undoBatch(actor, batch, last)
+    const some = await reversals.undoBatch(actor, batch, { before: last })
     last = some.at(-1)?.event.id
     for (const { event, failure } of some) {
       if (failure === null) done.push(event)
