@@ -99,7 +99,7 @@ describe('text in destinations', () => {
     assert.deepEqual([status, preview.heading], [200, 'Change 2 destinations?'])
     assert.match(
       preview.text,
-      /https:\/\/old\.acme\.com\/a\?x=old\.acme\.com\s*https:\/\/go\d+\.example\/a\?x=old\.acme\.com/,
+      /https:\/\/old\.acme\.com\/a\?x=old\.acme\.com\s*After: https:\/\/go\d+\.example\/a\?x=old\.acme\.com/,
     )
     assert.match(preview.text, /1 link without this text stays unchanged\./)
     assert.match(preview.text, /1 link can’t be changed:.*“Destination” must not be this short link itself\./s)

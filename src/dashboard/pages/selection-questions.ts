@@ -27,7 +27,7 @@ import { checkbox, FormState, selectField, textField, zoneUnit } from '../parts/
 import { formatCount, quantity } from '../parts/format.ts'
 import { breakableUrl, shortUrlText, spaceLabel } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
-import { selectedRows, table } from '../parts/table.ts'
+import { selectedRows } from '../parts/table.ts'
 import { loadChoices, loadTagNames, noSpace } from '../record-forms.ts'
 import { describeEffect, listSettings, type Setting, undoNote } from './link.ts'
 
@@ -238,19 +238,13 @@ async function askToReplace(
   if (changes.length === 0) return nothingTo('Nothing to replace', remarks, selection)
   const shown = changes.slice(0, shownChanges)
   const more = changes.length - shown.length
-  const preview = table({
-    caption: 'Old and new destinations',
-    columns: [
-      { label: 'Link', kind: 'lead', cell: ({ link }: (typeof changes)[number]) => linkTo(link, selection) },
-      {
-        label: 'Old destination',
-        width: 'rest',
-        cell: ({ link }) => html`<del><bdi>${breakableUrl(link.url)}</bdi></del>`,
-      },
-      { label: 'New destination', width: 'rest', cell: ({ url }) => html`<ins><bdi>${breakableUrl(url)}</bdi></ins>` },
-    ],
-    rows: shown,
-  })
+  const value = (when: string, url: string) =>
+    html`<span class="hidden-text">${when}: </span><bdi>${breakableUrl(url)}</bdi>`
+  const rows = shown.map(
+    ({ link, url }) =>
+      html`<div><dt>${linkTo(link, selection)}</dt><dd><del>${value('Before', link.url)}</del></dd><dd><ins>${value('After', url)}</ins></dd></div>`,
+  )
+  const preview = html`<dl class="changed">${rows}</dl>`
   const { fields, ...all } = common(selection)
   const verb = `Change ${quantity(changes.length, 'destination')}`
   return confirmation({
