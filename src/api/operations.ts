@@ -235,6 +235,13 @@ function readsOf(plural: ResourceName, described: Described): Pick<Operations, '
   }
 }
 
+const deletionFailures: readonly ApiErrorCode[] = [
+  'not_found',
+  'precondition_failed',
+  'reference_conflict',
+  'validation_failed',
+]
+
 function writesOf(plural: ResourceName, described: Described): Omit<Operations, 'list' | 'show'> {
   const { ofList, ofRecord, named, recordResponse, singular } = partsOf(plural, described)
   const { store, update, delete: deletion } = described
@@ -283,13 +290,7 @@ function writesOf(plural: ResourceName, described: Described): Omit<Operations, 
       refused: deletion?.refused ?? { permanently: 'later' },
       scope,
       success: { status: 204, description: `The ${singular} is deleted.` },
-      failures: [
-        'not_found',
-        'precondition_failed',
-        'reference_conflict',
-        'validation_failed',
-        ...(deletion?.failures ?? []),
-      ],
+      failures: [...deletionFailures, ...(deletion?.failures ?? [])],
     },
   }
 }

@@ -1,0 +1,153 @@
+/** Undo of events and batches. The tests of each resource show what returns. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { startApp } from '../../test/app.ts'
+import type { Answer, Json } from '../../test/client.ts'
+import { assertRefused, newPlace, type Place } from '../../test/links-api.ts'
+
+const app = await startApp()
+
+/** Returns the account's latest event. */
+async function latest({ send }: Place): Promise<Json> {
+  return (await send('GET', '/events')).body.data[0]
+}
+
+const told = ({ status, body }: Answer) => [status, body?.code]
+
+describe('POST /events/{id}/undo', () => {
+  test('200 with the record for an update, whose undo can be undone, and no change for a repetition', async () => {
+    const own = await newPlace(app)
+    const link = await own.link({ title: 'Old' })
+    await own.send('PATCH', `/links/${link.id}`, { json: { title: 'New' } })
+    const update = await latest(own)
+    const undone = await own.send('POST', `/events/${update.id}/undo`)
+    assert.deepEqual([undone.status, undone.body.data.title], [200, 'Old'])
+    assert.equal(undone.headers.etag, (await own.send('GET', `/links/${link.id}`)).headers.etag)
+    const undo = await latest(own)
+    assert.deepEqual([undo.type, undo.changes], ['link.updated', { title: ['New', 'Old'] }])
+    assert.equal((await own.send('GET', `/events/${update.id}`)).body.data.undone_by, undo.id)
+
+    const again = await own.send('POST', `/events/${update.id}/undo`)
+    assert.deepEqual([again.status, again.body], [200, undone.body])
+    assert.equal((await latest(own)).id, undo.id)
+    assert.equal((await own.send('POST', `/events/${undo.id}/undo`)).body.data.title, 'New')
+  })
+
+  test('204 for a creation, and 200 with the record of each kind for its deletion', async () => {
+    const own = await newPlace(app)
+    for (const [path, fields] of [
+      ['/links', { url: 'https://acme.com' }],
+      ['/spaces', { name: 'Sales' }],
+      ['/tags', { name: 'Print' }],
+      ['/domains', { name: `undo-${own.account}.example` }],
+    ] as const) {
+      const record = await own.stored(path, fields)
+      const created = await latest(own)
+      const { status, text } = await own.send('POST', `/events/${created.id}/undo`)
+      assert.deepEqual([status, text], [204, ''], path)
+      assert.equal((await own.send('GET', `${path}/${record.id}`)).status, 404)
+      const deletion = (await own.send('GET', `/events/${created.id}`)).body.data.undone_by
+      const restored = await own.send('POST', `/events/${deletion}/undo`)
+      assert.deepEqual([restored.status, restored.body.data.id], [200, record.id], restored.text)
+      assert.equal((await own.send('GET', `${path}/${record.id}`)).status, 200)
+      // The event is undone already, and the record is there.
+      assert.equal((await own.send('POST', `/events/${created.id}/undo`)).status, 200)
+    }
+  })
+
+  test('409 not_undoable for a field that has changed since, and for changes that are final', async () => {
+    const own = await newPlace(app)
+    const link = await own.link()
+    const creation = await latest(own)
+    await own.send('PATCH', `/links/${link.id}`, { json: { title: 'A' } })
+    const update = await latest(own)
+    await own.send('PATCH', `/links/${link.id}`, { json: { title: 'B' } })
+    for (const event of [update, creation]) {
+      const answer = await own.send('POST', `/events/${event.id}/undo`)
+      assert.deepEqual(told(answer), [409, 'not_undoable'])
+      assert.match(answer.body.message, /^The field title of the link has been changed again since\.$/)
+    }
+    const [tag, into] = [await own.stored('/tags', { name: 'A' }), await own.stored('/tags', { name: 'B' })]
+    await own.send('POST', `/tags/${tag.id}/merge`, { json: { into: into.id } })
+    const key = (await own.send('GET', '/events?record=key')).body.data[0]
+    const [merge] = (await own.send('GET', '/events?type=tag.merged')).body.data
+    for (const { id } of [merge, key]) {
+      assert.deepEqual(told(await own.send('POST', `/events/${id}/undo`)), [409, 'not_undoable'])
+    }
+  })
+
+  test('404 for the events of other accounts, 403 without the write scope, and 412 for If-Match', async () => {
+    const [own, other] = [await newPlace(app), await newPlace(app)]
+    const { id } = await latest(own)
+    assert.deepEqual(told(await other.send('POST', `/events/${id}/undo`)), [404, 'not_found'])
+    const key = await app.createKey({ account: own.account, scopes: ['events:read', 'links:write'] })
+    const refused = await own.send('POST', `/events/${id}/undo`, { key })
+    assert.deepEqual(told(refused), [403, 'insufficient_scope'])
+    assert.match(String(refused.headers['www-authenticate']), /scope="domains:write"/)
+    const condition = { headers: { 'if-match': '*' } }
+    for (const path of [`/events/${id}/undo`, '/events/undo']) {
+      assert.deepEqual(told(await own.send('POST', path, condition)), [412, 'precondition_failed'])
+    }
+    assert.equal((await own.send('GET', `/domains/${own.domain.id}`)).status, 200)
+  })
+})
+
+describe('POST /events/undo', () => {
+  test('200 with a row for each event, newest first, of which some can fail', async () => {
+    const own = await newPlace(app)
+    const links = [{ url: 'https://acme.com/1' }, { url: 'https://acme.com/2' }, { url: 'https://acme.com/3' }]
+    await own.send('POST', '/links/bulk', { json: { links } })
+    const { batch_id } = await latest(own)
+    const events = (await own.send('GET', `/events?batch_id=${batch_id}&record=link`)).body.data
+    await own.send('PATCH', `/links/${events[1].record_id}`, { json: { title: 'Changed' } })
+    const { status, body } = await own.send('POST', '/events/undo', { json: { batch_id } })
+    assert.equal(status, 200)
+    assert.deepEqual(body, {
+      data: [
+        { index: 0, id: events[0].id, status: 204 },
+        {
+          index: 1,
+          id: events[1].id,
+          status: 409,
+          code: 'not_undoable',
+          message: 'The field title of the link has been changed again since.',
+        },
+        { index: 2, id: events[2].id, status: 204 },
+      ],
+      meta: { succeeded: 2, failed: 1, remaining: 0 },
+    })
+    assert.equal((await own.send('GET', '/links')).body.meta.total, 1)
+    // The reversals are a batch, too.
+    const { batch_id: reversal } = await latest(own)
+    const again = await own.send('POST', '/events/undo', { form: { batch_id: reversal } })
+    assert.deepEqual(again.body.meta, { succeeded: 2, failed: 0, remaining: 0 })
+    assert.equal((await own.send('GET', '/links')).body.meta.total, 3)
+  })
+
+  test('403 in the rows without the write scope, and 1,000 events at most', async () => {
+    const own = await newPlace(app)
+    const links = Array.from({ length: 998 }, () => ({ url: 'https://acme.com', tags: ['a', 'b', 'c', 'd'] }))
+    await own.send('POST', '/links/bulk', { json: { links } })
+    const { batch_id } = await latest(own)
+    const key = await app.createKey({ account: own.account, scopes: ['links:write'] })
+    const first = await own.send('POST', '/events/undo', { key, json: { batch_id } })
+    assert.equal(first.body.data.length, 1_000)
+    assert.deepEqual(first.body.meta, { succeeded: 998, failed: 2, remaining: 2 })
+    const failed = first.body.data.filter(({ status }: Json) => status === 403)
+    assert.equal(failed.length, 2)
+    assert.equal(failed[0].code, 'insufficient_scope')
+  })
+
+  test('422 not_allowed for an unknown batch and that of another account, and required without one', async () => {
+    const [own, other] = [await newPlace(app), await newPlace(app)]
+    const { batch_id } = await latest(other)
+    for (const unknown of [batch_id, 'unknown', 'x'.repeat(64)]) {
+      assertRefused(await own.send('POST', '/events/undo', { json: { batch_id: unknown } }), [
+        'batch_id',
+        'not_allowed',
+      ])
+    }
+    assertRefused(await own.send('POST', '/events/undo', { json: {} }), ['batch_id', 'required'])
+    assert.equal((await other.send('GET', `/domains/${other.domain.id}`)).status, 200)
+  })
+})
