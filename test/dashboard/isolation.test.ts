@@ -110,7 +110,9 @@ test('every page shows only the records of its account', async () => {
     [mine, theirs],
     [theirs, mine],
   ] as const) {
-    const pages = routes.filter(({ method, template }) => method === 'GET' && !/selected$|static/.test(template))
+    const pages = routes.filter(
+      ({ method, template }) => method === 'GET' && !/(?:selected|undo)$|static/.test(template),
+    )
     for (const { method, template } of pages) {
       const id = own.ids[template.split('/')[2] as keyof Owner['ids']]?.[0]
       const path = template.replace(':id', String(id)).replace(':host', `${own.mark}.example`)

@@ -9,6 +9,7 @@ import { countTypes, listEvents, type StoredEvent } from '../../events/store.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Filter, ListState, selectFilter } from '../lists.ts'
+import type { Notice } from '../notices.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { attributes, hiddenFields, linkButton } from '../parts/buttons.ts'
 import { actorName, type ChangeContext, thingOf } from '../parts/changes.ts'
@@ -20,6 +21,8 @@ import { batchHead, type Entry, entryList, groupedEntries, historyHome, loadEntr
 
 export function addHistoryPages(pages: Pages, services: Services): void {
   pages.get(historyHome, (request) => historyPage(request, services))
+  // After a change of the color scheme.
+  pages.get(`${historyHome}/undo`, async () => new Redirect(historyHome))
   pages.post(`${historyHome}/undo`, (request) => undo(request, services))
 }
 
@@ -154,18 +157,19 @@ async function undo({ actor, account, fields }: PageRequest, services: Services)
       ? await undoBatch(services.reversals, actor, batch)
       : { done: [await services.reversals.undoEvent(actor, positiveInteger(String(event)) ?? 0)], stayed: [] }
   const page = remainingPage(next, done)
-  const repeatRedirect = new Redirect(page, { code: 'changes-undone', count: done.length, failed: stayed.length })
-  if (stayed.length === 0) return repeatRedirect
+  const [count, failed] = [done.length, stayed.length]
+  const notice: Notice =
+    count > 0 ? { code: 'changes-undone', count, failed } : { code: 'changes-not-undone', count: failed }
+  const repeatRedirect = new Redirect(page, notice)
+  if (failed === 0) return repeatRedirect
   const shown = stayed.slice(0, namedRecords)
   const of = shown.map((each) => each.event)
   const context = await loadEntryContext(services, account, of, page)
   const rows = shown.map(({ event, failure }) => html`<li>${thingOf(event, context)}: ${failure.message}</li>`)
-  const others = stayed.length - shown.length
+  const others = failed - shown.length
   const more = others > 0 ? html`<li>${quantity(others, 'other')}</li>` : null
   const title =
-    done.length === 0
-      ? 'Nothing was undone'
-      : `${quantity(done.length, 'change')} undone, ${quantity(stayed.length, 'other')} stayed`
+    count === 0 ? 'Nothing was undone' : `${quantity(count, 'change')} undone, ${quantity(failed, 'other')} stayed`
   const body = html`<p>These changes stayed:</p><ul class="things">${rows}${more}</ul>
 <div class="actions">${linkButton({ label: 'Continue', href: page })}</div>`
   return { title, section: 'history', body, repeatRedirect }
