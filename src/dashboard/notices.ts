@@ -124,14 +124,15 @@ const undone = {
 
 const messages = { ...changes, ...warnings, ...undone }
 
-/** Shows the notice on the next page. If the batch can be undone, the offer stays for a minute. */
+/** Shows the notice on the next page. If the batch can be undone, that page offers it for a minute. */
 export function setNotice(exchange: Exchange, { code, ...given }: Notice, batch: string, isSecure: boolean): void {
   const { count = 0, failed = 0, id = 0 } = given
-  const text = [code, count, failed, id, batch].join('.')
-  setCookie(exchange, noticeCookie, text, { isSecure, maxAge })
+  setCookie(exchange, noticeCookie, textOf({ code, count, failed, id, batch }), { isSecure, maxAge })
   if (code in undone) withdrawOffer(exchange, isSecure)
-  // A request that changed nothing leaves the previous offer.
-  else if (code in changes) setCookie(exchange, offerCookie, text, { isSecure, maxAge })
+}
+
+function textOf({ code, count, failed, id, batch }: StoredNotice): string {
+  return [code, count, failed, id, batch].join('.')
 }
 
 export function withdrawOffer(exchange: Exchange, isSecure: boolean): void {
@@ -149,11 +150,16 @@ export async function consumeNotices(
 ): Promise<Html | null> {
   const [said, offered] = [noticeIn(exchange, noticeCookie), noticeIn(exchange, offerCookie)]
   if (said !== undefined) setCookie(exchange, noticeCookie, '', { isSecure, maxAge: 0 })
-  const button = offered ? await offerButtons(offered, exchange.target, context) : null
-  if (offered !== undefined && button === null) withdrawOffer(exchange, isSecure)
   const lines: Html[] = []
-  if (said && !(offered && button && said.batch === offered.batch)) lines.push(await render(said, context, null))
-  if (offered && button) lines.push(await render(offered, context, button))
+  const next = said && said.code in changes ? await offerButtons(said, exchange.target, context) : null
+  if (said) lines.push(await render(said, context, next))
+  if (said && next) setCookie(exchange, offerCookie, textOf(said), { isSecure, maxAge })
+  // A request that changed nothing leaves the previous offer.
+  else if (offered !== undefined) {
+    const button = offered && (await offerButtons(offered, exchange.target, context))
+    if (offered && button) lines.push(await render(offered, context, button))
+    else withdrawOffer(exchange, isSecure)
+  }
   return lines.length === 0 ? null : html`<div class="notices">${lines}</div>`
 }
 
