@@ -7,12 +7,14 @@ import { execute } from '../../test/postgres.ts'
 import { newDatabase } from '../../test/postgres-database.ts'
 import { newFolder } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
+import { finishAllRemovals } from '../app/actions.ts'
 import { StartupFailure } from '../errors.ts'
 import type { Migrations } from './migrate.ts'
 import { migrationsOf } from './migrations/all.ts'
 import { openStorage } from './open.ts'
 import type { Storage, StorageLocation } from './port.ts'
 import { atDatabase, migratePostgres } from './postgres/open.ts'
+import { clickLevels } from './schema.ts'
 import { migrateSqlite } from './sqlite/open.ts'
 
 /** An empty database. */
@@ -145,5 +147,49 @@ for (const open of [onSqlite, onPostgres]) {
     assert.deepEqual(names, ['❤', '❤', "☀'s", "☀'s", '❤-2', 'plain'])
     assert.deepEqual((await read('name_folded', 'spaces')).flat(), names)
     assert.equal((await read('url_folded', 'links'))[0]?.[0], 'https://acme.com/ü1\nhttps://acme.com/%c3%9c1')
+  })
+}
+
+for (const open of [onSqlite, onPostgres]) {
+  test(`finishes deletions that could still be undone, and keeps other clicks: ${open.name}`, async (t) => {
+    const database = await open(t)
+    const { '0003-events': events = [], ...before } = migrationsOf(database.location.engine)
+    await database.migrate(before)
+    await database.query(`insert into accounts (id, name, created_at) values (1, 'Acme', '')`)
+    await database.query(`insert into domains (id, account_id, name, name_unicode, created_at, updated_at)
+      values (1, 1, 'go.example', 'go.example', '', ''), (2, 0, 'gone.example/2', 'gone.example', '', '')`)
+    for (const [id, domain] of [
+      [1, 1],
+      [2, 1],
+      [3, 2],
+    ] as const) {
+      await database.query(`insert into links (id, account_id, domain_id, alias, alias_folded, url, disabled,
+        forward_query, redirect_status, status, created_at, updated_at) values (${id}, 1, ${domain}, 'l${id}',
+        'l${id}', 'https://acme.com/', 0, 0, 302, 'active', '', '')`)
+      await database.query(`update link_clicks set clicks = ${id} where link_id = ${id}`)
+    }
+    await database.query(`insert into deleted_links values (2, 1, 1, '2026-11-22T12:00:00.000Z', 2, '{}')`)
+    await database.query('delete from links where id = 2')
+    await database.query(`insert into deleted_domains values (2, 1, 'gone.example', 1, 0, '2026-11-22T12:00:00.000Z')`)
+    await database.query(`insert into link_edits values (1, 1, 1, '2026-11-22T12:00:00.000Z', '1', '{}')`)
+    await database.migrate({ ...before, '0003-events': events })
+    const storage = await openStorage(database.location)
+    t.after(() => storage.close())
+    await finishAllRemovals(storage, () => false)
+    const read = async (columns: string, table: string) =>
+      (await database.query(`select ${columns} from ${table} order by 1, 2`)).map((row) =>
+        Object.values(Object(row)).map(Number),
+      )
+    assert.deepEqual(await read('id, account_id', 'domains'), [[1, 1]])
+    assert.deepEqual(await read('id, account_id', 'links'), [[1, 1]])
+    assert.deepEqual(await read('link_id, clicks', 'link_clicks'), [[1, 1]])
+    assert.deepEqual(await read('id, scope', 'click_removals'), [
+      [2, clickLevels.link],
+      [2, clickLevels.domain],
+      [3, clickLevels.link],
+    ])
+    assert.deepEqual(await read('record_id, account_id', 'events where changes is null'), [[3, 1]])
+    const tables = (await database.tables()).map((row) => String(Object.values(Object(row))[0]))
+    for (const name of tables) assert.doesNotMatch(name, /deleted_links|deleted_domains|link_edits/)
   })
 }

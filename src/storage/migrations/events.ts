@@ -85,6 +85,9 @@ function replaced({ engine }: Dialect): string[] {
           `create trigger ${group}_uncounted after delete on ${group}s for each row execute function ${group}_uncounted()`,
         ]
   }
+  // Nothing can restore records that an earlier version has begun to remove.
+  const enqueueRemoved = (group: 'domain' | 'space', scope: 1 | 2) =>
+    `insert into click_removals (scope, id) select ${scope}, id from ${group}s where account_id = 0 on conflict do nothing`
   return [
     // Its trigger enqueues the deletion of the clicks.
     'delete from deleted_links',
@@ -93,6 +96,8 @@ function replaced({ engine }: Dialect): string[] {
     'drop table deleted_domains',
     'drop table link_edits',
     ...drop('link_clicks_deleted', 'link_clicks'),
+    enqueueRemoved('domain', 1),
+    enqueueRemoved('space', 2),
     ...dropGroup('domain'),
     ...trigger('domain'),
     ...dropGroup('space'),
