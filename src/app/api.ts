@@ -24,6 +24,7 @@ import { type RequestCounts, RequestLog } from '../http/request-log.ts'
 import { Router } from '../http/router.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
 import { Keyring } from '../keys/keyring.ts'
+import type { LinkActions } from '../links/actions.ts'
 import { BatchWorker } from '../links/batch-worker.ts'
 import { bulkRoutes } from '../links/bulk-requests.ts'
 import { bulkOperations } from '../links/bulk-schema.ts'
@@ -106,14 +107,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
     ...effectsOn(shared),
     run: (work) => removals.run(work),
   })
-  const batches = new BatchWorker({
-    location: storage.location,
-    shortUrl: options.shortUrl,
-    urlSchemes: options.urlSchemes,
-    turns: semaphores.batches,
-    flush: () => shared.clicks.flush(),
-    onApplied: (rows) => actions.links.onApplied(rows),
-  })
+  const batches = batchWorker(options, shared, actions.links)
   const router = new Router(apiFallback(rateLimits, cors))
   const dashboardUrl = publicAddress(options.baseUrl)
   const api = apiRoutes({ routes: router, keyring, rateLimits, address: dashboardUrl, semaphores })
@@ -196,6 +190,17 @@ function effectsOn({ directory, clicks }: Shared) {
     flush: () => clicks.flush(),
     erase: () => clicks.erase(),
   }
+}
+
+function batchWorker(options: AppOptions, shared: Shared, links: LinkActions): BatchWorker {
+  return new BatchWorker({
+    location: options.storage.location,
+    shortUrl: options.shortUrl,
+    urlSchemes: options.urlSchemes,
+    turns: shared.semaphores.batches,
+    flush: () => shared.clicks.flush(),
+    onApplied: (rows) => links.onApplied(rows),
+  })
 }
 
 function clickDeletion({ directory, clicks }: Shared) {
