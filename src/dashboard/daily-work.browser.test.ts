@@ -157,5 +157,5 @@ async function deletesDomain(page: Page): Promise<void> {
   await page.getByText('acme.link deleted.').waitFor()
   await goTo(page, 'Spaces')
   await page.getByRole('button', { name: 'Undo' }).click()
-  await page.getByText('acme.link restored.').waitFor()
+  await page.getByText('21 changes undone.').waitFor()
 }

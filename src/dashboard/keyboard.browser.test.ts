@@ -74,7 +74,7 @@ async function deletesByMenu(page: Page): Promise<void> {
   await enter(page, 'Delete localhost:3080/summer')
   await page.getByText('localhost:3080/summer deleted').waitFor()
   await enter(page, 'Undo')
-  await page.getByText('localhost:3080/summer restored').waitFor()
+  await page.getByText('Change undone.').waitFor()
   await page.getByRole('rowheader').waitFor()
 }
 
