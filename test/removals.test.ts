@@ -7,7 +7,7 @@ import { removals } from '../src/app/actions.ts'
 import { databaseUnavailable } from '../src/errors.ts'
 import { detachBatchSize, finishRemovals } from '../src/events/removal.ts'
 import { insertLink } from '../src/links/store.ts'
-import type { Storage } from '../src/storage/port.ts'
+import type { Db, Storage } from '../src/storage/port.ts'
 import { startApp } from './app.ts'
 import type { Json } from './client.ts'
 import { withMethods } from './failing-storage.ts'
@@ -21,17 +21,22 @@ const rounds = 5
 let batches: number[] = []
 let before: () => Promise<void> | undefined = () => undefined
 
-/** Returns storage that records batches, and can pause them. */
+/** Returns storage that records batches, and can pause removals before they start. */
 function watched(real: Storage): Storage {
-  const isBatch = /^(?:delete from|update) "links".* where "id" in \(.* limit \?\)/
-  const execute: Storage['execute'] = async (query) => {
-    if (!isBatch.test(query.compile().sql)) return real.execute(query)
-    await before()
-    const rows = await real.execute(query)
-    batches.push(rows.length)
-    return rows
-  }
-  return withMethods(real, { execute })
+  const isStart = /from "events".* action in \('deleted', 'merged'\)/
+  const isBatch = /^(?:select "id", "account_id" from|update) "links".* limit \?/
+  const watching =
+    (db: Db, awaited: RegExp): Db['execute'] =>
+    async (query) => {
+      const { sql } = query.compile()
+      if (awaited.test(sql)) await before()
+      const rows = await db.execute(query)
+      if (isBatch.test(sql) && rows.length > 0) batches.push(rows.length)
+      return rows
+    }
+  const write: Storage['write'] = (work, isolation) =>
+    real.write((tx) => work({ ...tx, execute: watching(tx, isBatch) }), isolation)
+  return withMethods(real, { execute: watching(real, isStart), write })
 }
 
 const app = await startApp({ storage: watched })
