@@ -157,8 +157,8 @@ export function domainReversal(effect: Effect, remove: (id: number) => Effect): 
       await logged.change(tx, actor, id, urls, null)
       return effect
     },
-    remove: async (tx, actor, id) => {
-      const how = { precondition: null, takesLinks: false, isPermanent: false }
+    remove: async (tx, actor, id, isCreation) => {
+      const how = { precondition: null, takesLinks: !isCreation, isPermanent: false }
       if ((await beginDomainRemoval(tx, actor, id, how)) === 'in use') throw notUndoable('The domain has links by now.')
       return remove(id)
     },

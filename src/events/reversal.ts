@@ -15,7 +15,8 @@ export interface Reversal {
   readonly valuesOf: (tx: Db, account: number, id: number) => Promise<Values | undefined>
   /** Sets fields to previous values. Throws `not_undoable` if a record that these need is gone, and for taken names. */
   readonly change: (tx: Db, actor: Actor, id: number, values: Values) => Promise<Effect>
-  readonly remove: (tx: Db, actor: Actor, id: number) => Promise<Effect>
+  /** `isCreation` is false if the record had been restored: then it is deleted again, with its links. */
+  readonly remove: (tx: Db, actor: Actor, id: number, isCreation: boolean) => Promise<Effect>
   /** Stores a deleted record again under its id. */
   readonly restore: (tx: Db, actor: Actor, id: number, kept: unknown) => Promise<Effect>
 }
@@ -155,7 +156,7 @@ async function reversed(kind: Reversal, tx: Db, actor: Actor, event: StoredEvent
   const fields = { ...changes, ...secrets }
   const isCreation = action !== 'updated'
   requireUnchanged(record, current, isCreation ? { ...nothing(current), ...fields } : fields)
-  if (isCreation) return kind.remove(tx, actor, id)
+  if (isCreation) return kind.remove(tx, actor, id, action === 'created')
   const before = Object.entries(fields).map(([field, [value]]) => [field, value])
   return kind.change(tx, actor, id, Object.fromEntries(before))
 }

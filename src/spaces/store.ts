@@ -1,6 +1,7 @@
 import type { Actor } from '../access/actor.ts'
 import { recountRecent } from '../analytics/recent.ts'
 import { enqueueClickRemoval } from '../analytics/tables.ts'
+import { notUndoable } from '../errors.ts'
 import { LoggedRecords } from '../events/records.ts'
 import type { DetachLinks, Removal } from '../events/removal.ts'
 import type { Reversal } from '../events/reversal.ts'
@@ -117,12 +118,14 @@ export async function beginSpaceRemoval(
 
 const removed = query.selectFrom('spaces').select('id').where('account_id', '=', 0)
 
+const selectLink = (id: number) => query.selectFrom('links').select('id').where('space_id', '=', id).limit(1)
+
 /** Returns the queries that remove a space after its links have left it. */
 export function spaceRemoval(detachLinks: DetachLinks): Removal {
   return {
     record: 'space',
     detachLinks,
-    selectLink: (id) => query.selectFrom('links').select('id').where('space_id', '=', id).limit(1),
+    selectLink,
     deleteRemoved: (id) => query.deleteFrom('spaces').where('id', '=', id).where('account_id', '=', 0).returning('id'),
     selectRemoved: () => removed,
   }
@@ -142,7 +145,8 @@ export function spaceReversal(finish: (id: number) => Promise<void>): Reversal {
       await changeSpace(tx, actor, id, values, null)
       return () => undefined
     },
-    remove: async (tx, actor, id) => {
+    remove: async (tx, actor, id, isCreation) => {
+      if (isCreation && (await tx.execute(selectLink(id))).length > 0) throw notUndoable('The space has links by now.')
       await beginSpaceRemoval(tx, actor, id, { precondition: null, isPermanent: false })
       return () => finish(id)
     },

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Actor } from '../access/actor.ts'
 import { clicksByTag } from '../analytics/recent.ts'
-import { type Failure, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
+import { type Failure, notUndoable, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
 import { LoggedRecords } from '../events/records.ts'
 import type { DetachLinks, Removal } from '../events/removal.ts'
 import type { Reversal } from '../events/reversal.ts'
@@ -217,12 +217,15 @@ function unknownTarget(into: number): Failure {
 
 const removed = query.selectFrom('tags').select('id').where('account_id', '=', 0)
 
+const selectLink = (id: number) =>
+  query.selectFrom('link_tags').select('link_id as id').where('tag_id', '=', id).limit(1)
+
 /** Returns the queries that remove a tag after its links have lost it, or have got the tag that it was merged into. */
 export function tagRemoval(detachLinks: DetachLinks): Removal {
   return {
     record: 'tag',
     detachLinks,
-    selectLink: (id) => query.selectFrom('link_tags').select('link_id as id').where('tag_id', '=', id).limit(1),
+    selectLink,
     deleteRemoved: (id) => query.deleteFrom('tags').where('id', '=', id).where('account_id', '=', 0).returning('id'),
     selectRemoved: () => removed,
   }
@@ -243,7 +246,8 @@ export function tagReversal(finish: (id: number) => Promise<void>): Reversal {
       await changeTag(tx, actor, id, values, null)
       return () => undefined
     },
-    remove: async (tx, actor, id) => {
+    remove: async (tx, actor, id, isCreation) => {
+      if (isCreation && (await tx.execute(selectLink(id))).length > 0) throw notUndoable('The tag has links by now.')
       await beginTagRemoval(tx, actor, id, { precondition: null, isPermanent: false })
       return () => finish(id)
     },
