@@ -17,6 +17,12 @@ export interface Identity {
   readonly scopes: readonly Scope[]
 }
 
+/** A key that sends a request. */
+export interface KeyIdentity extends Identity {
+  readonly kind: 'key'
+  readonly id: number
+}
+
 /** Someone who acts. All changes of one request, form or command have the same batch. */
 export interface Actor extends Identity {
   /** Null outside of a request. */

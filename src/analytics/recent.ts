@@ -256,8 +256,3 @@ export async function recountRecent(tx: Db, account: number, level: 0 | 1 | 2, i
       : query.updateTable(groupTables[level]).set({ clicks_30d: sum }).where('id', '=', id)
   await tx.execute(set)
 }
-
-/** Recounts a link's recent clicks, as `recountRecent` does. */
-export function recountLink(tx: Db, account: number, link: number): Promise<void> {
-  return recountRecent(tx, account, clickLevels.link, link)
-}

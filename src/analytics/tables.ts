@@ -268,15 +268,6 @@ function nameOf({ level, day, id }: Omit<DayKey, 'account'>): string {
   return `${level} ${day} ${id}`
 }
 
-/** Lets the maintenance delete the days of records that nothing can restore. */
-export async function enqueueClickRemoval(tx: Db, level: ClickLevel, ids: readonly number[]): Promise<void> {
-  for (const some of parts(ids, 256)) {
-    const rows = some.map((id) => ({ scope: level, id }))
-    const insertion = query.insertInto('click_removals').values(rows)
-    await tx.execute(insertion.onConflict((conflict) => conflict.doNothing()))
-  }
-}
-
 export async function deleteDays(
   tx: Db,
   level: ClickLevel,

@@ -6,6 +6,7 @@ import { finishRemovals, type IsStopped } from '../events/removal.ts'
 import { Reversals } from '../events/reversal.ts'
 import { LinkActions, type LinkParts } from '../links/actions.ts'
 import { clearSpace, clearTag, deleteLinksOfDomain } from '../links/detachment.ts'
+import { linkReversal } from '../links/reversal.ts'
 import { spaceActions } from '../spaces/actions.ts'
 import { spaceRemoval } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
@@ -37,7 +38,7 @@ export function buildActions(storage: Storage, parts: ActionParts) {
   const spaces = spaceActions(storage, { removals: { run }, removal: removals.space })
   const tags = tagActions(storage, { removals: { run }, removal: removals.tag })
   const links = new LinkActions(storage, parts)
-  const kinds = { link: links.reversal, domain: domains.reversal, space: spaces.reversal, tag: tags.reversal }
+  const kinds = { link: linkReversal(links), domain: domains.reversal, space: spaces.reversal, tag: tags.reversal }
   return { actions: { domains, spaces, tags, links }, reversals: new Reversals({ storage, kinds, flush, run }) }
 }
 

@@ -1,12 +1,11 @@
 import { sql } from 'kysely'
 import type { Actor } from '../access/actor.ts'
 import { recountRecent } from '../analytics/recent.ts'
-import { enqueueClickRemoval } from '../analytics/tables.ts'
 import { nameTaken, notUndoable, UniqueViolation } from '../errors.ts'
 import { LoggedRecords } from '../events/records.ts'
 import type { DetachLinks, Removal } from '../events/removal.ts'
 import type { Effect, Reversal } from '../events/reversal.ts'
-import { recordEvents } from '../events/store.ts'
+import { recordEvents, removeClicks } from '../events/store.ts'
 import { foldCase } from '../lib/text.ts'
 import type { HostName } from '../names/host-name.ts'
 import { keptQrStyle, qrStyleEvent, restoreQrStyle } from '../qr/store.ts'
@@ -90,7 +89,7 @@ export async function beginDomainRemoval(
   if (!(await logged.beginRemoval(tx, actor, id, { precondition, freed, keep }))) return false
   // The lock on the domain keeps new links away, so this is the last moment to look for them.
   if (!takesLinks && (await tx.execute(linksOf(account, id).limit(1))).length > 0) return 'in use'
-  if (isPermanent) await enqueueClickRemoval(tx, clickLevels.domain, [id])
+  if (isPermanent) await removeClicks(tx, clickLevels.domain, [id])
   return true
 }
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Actor, ActorKind } from '../access/actor.ts'
 import { Ticks } from '../lib/periodic.ts'
 import { type Db, type Listable, type Page, type PageRequest, parts, type Storage } from '../storage/port.ts'
-import { CachedQuery, clickLevels, query, type Row } from '../storage/schema.ts'
+import { CachedQuery, type ClickLevel, clickLevels, query, type Row } from '../storage/schema.ts'
 import type { Changes, EventAction, NewEvent, RecordKind } from './event.ts'
 
 /** A stored event. */
@@ -324,26 +324,25 @@ export async function expireKept(db: Db, until: number): Promise<boolean> {
     const deleted = rows.filter(({ action, undone_by }) => action === 'deleted' && undone_by === null)
     for (const record of ['link', 'domain', 'space'] as const) {
       const own = deleted.filter((row) => row.record === record).map((row) => Number(row.record_id))
-      if (own.length > 0) await removeClicks(tx, record, own)
+      if (own.length > 0) await removeClicks(tx, clickLevels[record], await idsWithoutRecord(tx, record, own))
     }
     return rows.length === expiredTogether
   })
 }
 
-/** Makes the background delete the clicks of the records that do not exist. */
-async function removeClicks(tx: Db, record: 'link' | 'domain' | 'space', ids: readonly number[]): Promise<void> {
-  const present = (await tx.execute(query.selectFrom(`${record}s`).select('id').where('id', 'in', ids))).map(({ id }) =>
-    Number(id),
-  )
-  const gone = [...new Set(ids)].filter((id) => !present.includes(id))
-  if (gone.length === 0) return
-  const rows = gone.map((id) => ({ scope: clickLevels[record], id }))
-  await tx.execute(
-    query
-      .insertInto('click_removals')
-      .values(rows)
-      .onConflict((conflict) => conflict.doNothing()),
-  )
+/** Returns which of these ids no record has. */
+async function idsWithoutRecord(tx: Db, record: 'link' | 'domain' | 'space', ids: readonly number[]) {
+  const present = await tx.execute(query.selectFrom(`${record}s`).select('id').where('id', 'in', ids))
+  return new Set(ids).difference(new Set(present.map(({ id }) => Number(id))))
+}
+
+/** Makes the background delete the clicks of records. */
+export async function removeClicks(tx: Db, level: ClickLevel, ids: Iterable<number>): Promise<void> {
+  const rows = [...ids].map((id) => ({ scope: level, id }))
+  for (const some of parts(rows, 256)) {
+    const insertion = query.insertInto('click_removals').values(some)
+    await tx.execute(insertion.onConflict((conflict) => conflict.doNothing()))
+  }
 }
 
 /** Deletes some of the oldest events, from before a time in Unix milliseconds. Returns whether there may be more. */

@@ -1,4 +1,4 @@
-import type { Identity } from '../access/actor.ts'
+import type { KeyIdentity } from '../access/actor.ts'
 import { Failure } from '../errors.ts'
 import { LruCache } from '../lib/lru-cache.ts'
 import { Periodic } from '../lib/periodic.ts'
@@ -18,12 +18,6 @@ type Known<Result> = { readonly result: Result; readonly until: number }
 
 export const malformedKey = new Failure('invalid_api_key', 'The API key is malformed. Copy the whole key again.')
 const unknown = new Failure('invalid_api_key', `The API key is unknown. Create a key with "${program} keys create".`)
-
-/** A key that sends a request. */
-export interface KeyIdentity extends Identity {
-  readonly kind: 'key'
-  readonly id: number
-}
 
 /** Identifies the senders of requests by their keys. Caches valid and rejected keys for a few seconds. */
 export class Keyring {

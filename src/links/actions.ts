@@ -1,7 +1,6 @@
 import type { Actor } from '../access/actor.ts'
 import { checkedChange, deletionQuery } from '../api/operations.ts'
 import { found, notFound, validationFailed } from '../errors.ts'
-import type { Reversal } from '../events/reversal.ts'
 import type { Reading } from '../forms/form.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { Ticks } from '../lib/periodic.ts'
@@ -15,7 +14,6 @@ import { Refusal, type Violation } from '../violations.ts'
 import { deleteLinks } from './deletion.ts'
 import { tagViolations } from './link-tags.ts'
 import { hashPassword } from './password.ts'
-import { linkReversal } from './reversal.ts'
 import {
   type Link,
   type LinkChange,
@@ -65,8 +63,6 @@ export interface AppliedRow {
 export class LinkActions {
   readonly #storage: Storage
   readonly #parts: LinkParts
-  /** How events of links are reversed. */
-  readonly reversal: Reversal = linkReversal(this)
 
   constructor(storage: Storage, parts: LinkParts) {
     this.#storage = storage

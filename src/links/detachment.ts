@@ -1,5 +1,4 @@
 /** What happens to the links of removed domains, spaces and tags, in steps: see `events/removal.ts`. */
-import { sql } from 'kysely'
 import { type Deletion, type DetachLinks, detachBatchSize } from '../events/removal.ts'
 import { recordEvents } from '../events/store.ts'
 import { foldCase } from '../lib/text.ts'
@@ -27,17 +26,11 @@ export const deleteLinksOfDomain: DetachLinks = (db, id, { actor, name, isPerman
 export const clearSpace: DetachLinks = (db, id, deletion) =>
   db.write(async (tx) => {
     if (!(await isRemoved(tx, 'spaces', id))) return 0
-    const now = new Date().toISOString()
-    const links = query.selectFrom('links').select('id').where('space_id', '=', id)
-    const detachment = query
-      .updateTable('links')
-      .set({
-        space_id: null,
-        updated_at: sql`case when updated_at < ${now} then ${now} else updated_at end`,
-        revision: sql`revision + 1`,
-      })
-      .where('id', 'in', links.orderBy('id').limit(detachBatchSize))
-    const ids = (await tx.execute(detachment.returning('id'))).map((link) => link.id)
+    const links = query.selectFrom('links').select(['id', 'account_id']).where('space_id', '=', id)
+    const some = await tx.execute(links.orderBy('id').limit(detachBatchSize).forUpdate())
+    const ids = some.map((link) => link.id)
+    const account = some[0]?.account_id ?? deletion.actor.account
+    await linkRecords.changeAll(tx, account, ids, { space_id: null })
     await recordLosses(tx, deletion, ids, () => ({ space_id: [id, null] }))
     return ids.length
   })

@@ -1,10 +1,10 @@
 import type { Actor } from '../access/actor.ts'
 import { recountRecent } from '../analytics/recent.ts'
-import { enqueueClickRemoval } from '../analytics/tables.ts'
 import { notUndoable } from '../errors.ts'
 import { LoggedRecords } from '../events/records.ts'
 import type { DetachLinks, Removal } from '../events/removal.ts'
 import type { Reversal } from '../events/reversal.ts'
+import { removeClicks } from '../events/store.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
 import { firstRevision, newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
@@ -112,7 +112,7 @@ export async function beginSpaceRemoval(
   const origins = query.selectFrom('space_origins').select(['source', 'source_id']).where('space_id', '=', id)
   const keep = isPermanent ? null : async () => ({ origins: await tx.execute(origins) })
   const isGone = await logged.beginRemoval(tx, actor, id, { precondition, freed: {}, keep })
-  if (isGone && isPermanent) await enqueueClickRemoval(tx, clickLevels.space, [id])
+  if (isGone && isPermanent) await removeClicks(tx, clickLevels.space, [id])
   return isGone
 }
 
