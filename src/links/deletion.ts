@@ -4,14 +4,14 @@ import { deletedEvent } from '../events/event.ts'
 import { eraseEvents, recordEvents, removeClicks } from '../events/store.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
-import { clickLevels, query, type Row } from '../storage/schema.ts'
+import { CachedQuery, clickLevels, query, type Row } from '../storage/schema.ts'
 import { linkEvents } from './link-events.ts'
 import { type LinkRow, linkColumns } from './schema.ts'
 import { computed } from './store.ts'
 
-/** A link with everything that a restoration needs. Numbers that come from other tables may be text on PostgreSQL. */
+/** A link with everything that a restoration needs. */
 export type WholeLink = LinkRow &
-  Pick<Row<'link_clicks'>, 'bots' | 'previews' | 'forgotten_ms'> & {
+  Totals & {
     readonly revision: number
     /** Its tags, as JSON. */
     readonly tag_ids: string
@@ -19,16 +19,11 @@ export type WholeLink = LinkRow &
     readonly is_moving: number
   }
 
-const totalOf = (column: string) => `(select ${column} from link_clicks where link_id = links.id)`
-
-const wholeLinks = new Records<WholeLink>(
+const wholeLinks = new Records<Omit<WholeLink, 'bots' | 'previews' | 'forgotten_ms'>>(
   'links',
-  [...linkColumns, 'bots', 'previews', 'forgotten_ms', 'tag_ids', 'is_moving'],
+  [...linkColumns, 'tag_ids', 'is_moving'],
   {
     ...computed,
-    bots: totalOf('bots'),
-    previews: totalOf('previews'),
-    forgotten_ms: totalOf('forgotten_ms'),
     tag_ids: `(select '[' || coalesce(string_agg(cast(tag_id as text), ','), '') || ']' from link_tags where link_id = links.id)`,
     is_moving: '(select count(*) from click_moves where link_id = links.id)',
   },
@@ -56,16 +51,19 @@ export async function deleteLinks(
   const { account } = actor
   const deleted = new Set<number>()
   for (const some of parts(ids, deletedTogether)) {
-    const own = () => query.selectFrom('links').select('id').where('account_id', '=', account).where('id', 'in', some)
-    await tx.execute(own().orderBy('id').forUpdate())
-    // Locked, so that no click is counted before the links are gone.
-    const totals = query.selectFrom('link_clicks').select('link_id').where('link_id', 'in', some)
-    await tx.execute(totals.orderBy('link_id').forUpdate())
-    const found = [...(await wholeLinks.findAll(tx, account, some)).values()]
-    const links = found.flatMap(({ record, version }) => linkWithDomain(record, version, removedDomain))
+    const found = await wholeLinks.findAllForUpdate(tx, account, some)
+    // Locked after the links, so that no click is counted before they are gone.
+    const totals = await lockTotals(tx, account, some)
+    const links = [...found.values()].flatMap(({ record, version }) => {
+      const domain_name = removedDomain ?? record.domain_name
+      // The domain of a link without its name is being removed, and takes the link along.
+      if (domain_name === null) return []
+      return [{ ...record, ...totals.get(record.id), domain_name, revision: Number.parseInt(version, 10) } as WholeLink]
+    })
     if (links.length === 0) continue
     const gone = links.map(({ id }) => id)
-    await tx.execute(query.deleteFrom('links').where('account_id', '=', account).where('id', 'in', gone))
+    const deletion = () => query.deleteFrom('links').where('account_id', '=', account).where('id', 'in', gone)
+    await tx.execute(new CachedQuery(`delete ${gone.length} links`, [account, ...gone], deletion))
     if (isPermanent) {
       await removeClicks(tx, clickLevels.link, gone)
       await eraseEvents(tx, account, 'link', gone)
@@ -77,8 +75,19 @@ export async function deleteLinks(
   return deleted
 }
 
-/** Returns no link if its domain is being removed, unless that removal deletes it. */
-function linkWithDomain(link: WholeLink, version: string, removedDomain: string | null): WholeLink[] {
-  const domain_name = removedDomain ?? link.domain_name
-  return domain_name === null ? [] : [{ ...link, domain_name, revision: Number.parseInt(version, 10) }]
+type Totals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms' | 'forgotten_ms'>
+
+/** Returns the click totals of the account's links, by id, and locks them. */
+async function lockTotals(tx: Db, account: number, ids: readonly number[]): Promise<ReadonlyMap<number, Totals>> {
+  const build = () =>
+    query
+      .selectFrom('link_clicks')
+      .select(['link_id', 'clicks', 'bots', 'previews', 'last_clicked_ms', 'forgotten_ms'])
+      .where('account_id', '=', account)
+      .where('link_id', 'in', ids)
+      .orderBy('link_id')
+      .forUpdate()
+  type Found = Totals & { readonly link_id: number }
+  const rows = await tx.execute(new CachedQuery<Found>(`lock ${ids.length} totals`, [account, ...ids], build))
+  return new Map(rows.map(({ link_id, ...totals }) => [link_id, totals]))
 }

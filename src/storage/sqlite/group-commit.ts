@@ -1,3 +1,4 @@
+import type { StatementSync } from 'node:sqlite'
 import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
 import { type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
 import { databaseUnavailable, overloaded } from '../../errors.ts'
@@ -33,6 +34,8 @@ export class GroupCommit {
   readonly #connection: Connection
   readonly #transaction: Db
   readonly #lockTimeoutMs: number
+  readonly #savepoint: StatementSync
+  readonly #release: StatementSync
   readonly #seconds = new Histogram(durations)
   readonly #sizes = new Histogram(groupSizes)
   readonly meters: readonly Meter[] = [
@@ -51,6 +54,8 @@ export class GroupCommit {
     this.#connection = connection
     this.#transaction = transactionOf(async (query) => connection.execute(compiledForSqlite(query)))
     this.#lockTimeoutMs = lockTimeoutMs
+    this.#savepoint = connection.database.prepare('savepoint work')
+    this.#release = connection.database.prepare('release work')
   }
 
   /** See `Db.write`. Throws `overloaded` if too many transactions wait. */
@@ -135,9 +140,9 @@ export class GroupCommit {
   async #runOne({ run, isSingleStatement, resolve, reject }: QueuedWrite): Promise<() => void> {
     const { database } = this.#connection
     try {
-      if (!isSingleStatement) database.exec('savepoint work')
+      if (!isSingleStatement) this.#savepoint.run()
       const value = await run()
-      if (!isSingleStatement) database.exec('release work')
+      if (!isSingleStatement) this.#release.run()
       return () => resolve(value)
     } catch (error) {
       if (!database.isTransaction) throw error
