@@ -137,7 +137,7 @@ export function domainInUse(links: number): Failure {
 }
 
 /** A change can't be undone, for the reason in the sentence. `field` is the field that stands in the way. */
-export function notUndoable(reason: string, field = 'id'): Failure {
+export function irreversible(reason: string, field = 'id'): Failure {
   return failureOf('not_undoable', new Refusal('not_undoable', { reason }).at(field))
 }
 

@@ -90,7 +90,7 @@ export const showEvent: Operation = {
 }
 
 /** Describes the undo of an event. `shown` are the responses with a record. */
-export function undoEventOf(shown: Readonly<Record<ReversibleKind, Success>>): Operation {
+export function reversalOf(shown: Readonly<Record<ReversibleKind, Success>>): Operation {
   const kinds = Object.entries(shown)
   return {
     id: 'undoEvent',
@@ -141,7 +141,7 @@ const resultSchema = Type.Object(
   { $id: 'UndoResult' },
 )
 
-export const undoEvents: Operation = {
+export const reverseEvents: Operation = {
   id: 'undoEvents',
   method: 'POST',
   path: '/events/undo',
@@ -185,26 +185,26 @@ export function eventRoutes(api: Api, storage: Storage, shortUrl: ShortUrl): voi
   })
 }
 
-interface UndoParts {
+interface ReversalParts {
   readonly api: Api
   readonly storage: Storage
   readonly reversals: Reversals
-  /** The description of `undoEventOf`. */
-  readonly undoEvent: Operation
+  /** The description of `reversalOf`. */
+  readonly reverseEvent: Operation
   /** How each kind of record is found, as its resource shows it. */
   readonly records: Readonly<Record<ReversibleKind, Pick<ResourceHandlers<unknown>, 'find'>>>
 }
 
 /** Adds the undo of events and batches. */
-export function undoRoutes({ api, storage, reversals, undoEvent, records }: UndoParts): void {
-  api.add(undoEvent, async (exchange, { actor }) => {
+export function reversalRoutes({ api, storage, reversals, reverseEvent, records }: ReversalParts): void {
+  api.add(reverseEvent, async (exchange, { actor }) => {
     rejectIfMatch(exchange)
     const { record, recordId } = await reversals.undoEvent(actor, idOf(exchange, 'event'))
     const shown = await records[record as ReversibleKind].find(actor.account, recordId)
     return shown === undefined ? send(exchange, 204) : sendRecord(exchange, shown)
   })
 
-  api.add(undoEvents, async (exchange, { actor, fields }) => {
+  api.add(reverseEvents, async (exchange, { actor, fields }) => {
     rejectIfMatch(exchange)
     const body = batchForm.check(fields)
     if (body instanceof Failure) return body

@@ -4,7 +4,7 @@ import type { Clicks } from '../analytics/clicks.ts'
 import { statsRoutes } from '../analytics/statistics/routes.ts'
 import { deleteLinkClicks, showStats } from '../analytics/statistics/schema.ts'
 import { documents } from '../api/docs.ts'
-import { eventRoutes, listEvents, showEvent, undoEventOf, undoEvents, undoRoutes } from '../api/events.ts'
+import { eventRoutes, listEvents, reversalOf, reversalRoutes, reverseEvents, showEvent } from '../api/events.ts'
 import { apiFallback, apiResponses, Cors } from '../api/fallback.ts'
 import type { Operation } from '../api/operations.ts'
 import { ownKeyRoute, showOwnKey } from '../api/own-key.ts'
@@ -63,7 +63,7 @@ export interface Shared {
   readonly semaphores: Semaphores
 }
 
-const undoEvent = undoEventOf({
+const reverseEvent = reversalOf({
   link: linkOperations.show.success,
   domain: domainOperations.show.success,
   space: spaceOperations.show.success,
@@ -84,8 +84,8 @@ export const operations: readonly Operation[] = [
   deleteLinkClicks,
   listEvents,
   showEvent,
-  undoEvent,
-  undoEvents,
+  reverseEvent,
+  reverseEvents,
   showOwnKey,
 ]
 
@@ -145,7 +145,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   statsRoutes(api, storage, deleteClicks)
   eventRoutes(api, storage, shortUrl)
   const { domains: domain, spaces: space, tags: tag } = actions
-  undoRoutes({ api, storage, reversals, undoEvent, records: { link: links, domain, space, tag } })
+  reversalRoutes({ api, storage, reversals, reverseEvent, records: { link: links, domain, space, tag } })
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
   const listener = buildListener(options, shared, router, apiResponses(rateLimits, cors))

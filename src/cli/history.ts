@@ -20,7 +20,7 @@ const { limit, ...filters } = listOptionsOf(eventsQuery)
 const chosen = Object.entries(filters).filter(([name]) => ['actor', 'from', 'to'].includes(name))
 
 /** Not an `accountCommand`, whose own actor would replace the option of this name. */
-export const historyCommand = recordCommand({
+const historyCommand = recordCommand({
   summary: 'List the changes of the account, or of a link, newest first.',
   arguments: {
     operand: optional('LINK', 'only changes of this link, by short URL, alias or ID; a deleted link by ID', text),
@@ -52,7 +52,7 @@ export const historyCommand = recordCommand({
   },
 })
 
-export const undoCommand = accountCommand({
+const undoCommand = accountCommand({
   summary: 'Undo a change of the last 30 days. That is a change, too, and can be undone in turn.',
   arguments: {
     operand: required('CHANGE', `the ID of the change, as shown by "${program} history"`, changeId),
@@ -65,6 +65,11 @@ export const undoCommand = accountCommand({
     return `Undone: ${inWords(eventOf({ ...event, undoneBy: null }, await ownShortUrls(db)))}`
   },
 })
+
+export const historyCommands = { history: historyCommand, undo: undoCommand }
+
+/** What commands that delete records say about them. */
+export const restorableNote = `For 30 days, "${program} undo" restores it.`
 
 /** Reverses the changes of a batch in parts. Returns their number, and a line for each change that can't be undone. */
 async function undoBatch(reversals: Reversals, actor: Actor, batch: string): Promise<Result> {

@@ -11,6 +11,7 @@ import { openActions } from './actions.ts'
 import { flag, required, text } from './arguments.ts'
 import type { Terminal } from './command.ts'
 import { givenFields, optionsOf, requireChange, submit } from './form-options.ts'
+import { restorableNote } from './history.ts'
 import { isConfirmed, json, shorten, table } from './output.ts'
 import { aliasNote, aliasOperand, chooseLink, domainOfAlias, ownShortUrls, withIds } from './references.ts'
 import { listCommand } from './resources.ts'
@@ -77,7 +78,7 @@ ${aliasNote}`,
   }),
 
   delete: accountCommand({
-    summary: 'Delete a link. Running servers stop redirecting it within a second.',
+    summary: `Delete a link. Running servers stop redirecting it within a second. ${restorableNote}`,
     arguments: { operand: aliasOperand, domain: domainOfAlias, ...optionsOf(deletionQuery), yes },
     notes: aliasNote,
     run: async (db, { operand: alias, domain, account, actor, yes, ...options }, terminal) => {

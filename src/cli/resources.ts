@@ -1,4 +1,5 @@
 /** The commands on domains, spaces and tags. They use the forms, checks and stores of the API. */
+
 import { insertRecord, type Operations, type ResourceHandlers } from '../api/operations.ts'
 import { quantity } from '../dashboard/parts/format.ts'
 import { domainOperations } from '../domains/schema.ts'
@@ -17,6 +18,7 @@ import { openActions } from './actions.ts'
 import { flag, required, text } from './arguments.ts'
 import type { Command } from './command.ts'
 import { checkedFields, givenFields, listOptionsOf, optionsOf, requireChange, submit } from './form-options.ts'
+import { restorableNote } from './history.ts'
 import { isConfirmed, json, table } from './output.ts'
 import { chooseRecord, type KindName, type NamedRecord, withIds } from './references.ts'
 
@@ -156,7 +158,7 @@ function updateCommand(kind: KindName): Command {
 function deleteCommand(kind: KindName): Command {
   const { query } = kinds[kind].operations.delete
   return accountCommand({
-    summary: `Delete a ${kind}. For 30 days, "waymark undo" restores it.`,
+    summary: `Delete a ${kind}. ${restorableNote}`,
     arguments: { operand: operandOf(kind), ...(query && optionsOf(query)), yes },
     run: async (db, { operand, yes, account, actor, ...options }, terminal) => {
       const record = await chooseRecord(db, account, kind, operand, kind.toUpperCase())

@@ -5,7 +5,7 @@ import { UnknownCommand, WrongUse } from './arguments.ts'
 import { type Command, didYouMean, type Terminal, wrapped } from './command.ts'
 import { completionCommand } from './completion.ts'
 import { databaseCommands } from './database.ts'
-import { historyCommand, undoCommand } from './history.ts'
+import { historyCommands } from './history.ts'
 import { keyCommands } from './keys.ts'
 import { linkFileCommands } from './link-files.ts'
 import { linkCommands } from './links.ts'
@@ -25,8 +25,7 @@ const commands: Readonly<Record<string, Command>> = {
   ...withPrefix('spaces', spaceCommands),
   ...withPrefix('tags', tagCommands),
   stats: statsCommand,
-  history: historyCommand,
-  undo: undoCommand,
+  ...historyCommands,
   'login-link': loginLinkCommand,
   ...databaseCommands,
   ...transferCommands,

@@ -170,7 +170,7 @@ export class Pages {
     this.#addForm(path, page, readPlainForm, false)
   }
 
-  /** Adds the form that dismisses the offer to undo a change, and returns to its page. */
+  /** Adds the form that dismisses the offer to reverse a change, and returns to its page. */
   addDismissal(): void {
     this.post('/app/dismiss', async ({ exchange, fields }) => {
       withdrawOffer(exchange, this.isSecure(exchange))

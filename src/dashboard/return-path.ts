@@ -34,8 +34,3 @@ export function linkReturnPath(text: unknown): string {
   const next = returnPath(text)
   return /^\/app\/links\/\d+$/.test(next) ? next : linkListReturnPath(next)
 }
-
-/** Returns the path of the page where an undo button was pressed or, without one, the path of the link list. */
-export function undoReturnPath(text: unknown): string {
-  return text === undefined ? links : returnPath(text)
-}

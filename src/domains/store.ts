@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Actor } from '../access/actor.ts'
 import { recountRecent } from '../analytics/recent.ts'
-import { nameTaken, notUndoable, UniqueViolation } from '../errors.ts'
+import { irreversible, nameTaken, UniqueViolation } from '../errors.ts'
 import { LoggedRecords } from '../events/records.ts'
 import type { DetachLinks, Removal } from '../events/removal.ts'
 import type { Effect, Reversal } from '../events/reversal.ts'
@@ -158,7 +158,8 @@ export function domainReversal(effect: Effect, remove: (id: number) => Effect): 
     },
     remove: async (tx, actor, id, isCreation) => {
       const how = { precondition: null, takesLinks: !isCreation, isPermanent: false }
-      if ((await beginDomainRemoval(tx, actor, id, how)) === 'in use') throw notUndoable('The domain has links by now.')
+      if ((await beginDomainRemoval(tx, actor, id, how)) === 'in use')
+        throw irreversible('The domain has links by now.')
       return remove(id)
     },
     restore: async (tx, actor, id, kept) => {

@@ -1,6 +1,6 @@
 /** Undo: reverses an event or a batch of events. Reversals are events, too, so they can be undone in turn. */
 import { type Actor, requireScope } from '../access/actor.ts'
-import { Failure, found, notUndoable } from '../errors.ts'
+import { Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import { type Changes, type EventAction, isSame, type RecordKind, type Values } from './event.ts'
@@ -133,8 +133,8 @@ export class Reversals {
     requireScope(actor, `${record}s:write`)
     if (event.undoneBy !== null) return { event, effect: () => undefined }
     const until = undoableUntil(event)
-    if (until === null) throw notUndoable('This kind of change can’t be undone.')
-    if (until <= Date.now()) throw notUndoable('More than 30 days have passed.')
+    if (until === null) throw irreversible('This kind of change can’t be undone.')
+    if (until <= Date.now()) throw irreversible('More than 30 days have passed.')
     const effect = await reversed(this.#parts.kinds[record], tx, actor, event)
     await markUndone(tx, event, actor.batchId)
     return { event, effect }
@@ -145,11 +145,11 @@ async function reversed(kind: Reversal, tx: Db, actor: Actor, event: StoredEvent
   const { action, record, recordId: id, changes, kept } = event
   const current = await kind.valuesOf(tx, actor.account, id)
   if (action === 'deleted') {
-    if (current !== undefined) throw notUndoable(`The ${record} exists already.`)
-    if (kept === undefined) throw notUndoable(`The deleted ${record} is no longer stored.`)
+    if (current !== undefined) throw irreversible(`The ${record} exists already.`)
+    if (kept === undefined) throw irreversible(`The deleted ${record} is no longer stored.`)
     return kind.restore(tx, actor, id, kept)
   }
-  if (current === undefined) throw notUndoable(`The ${record} is gone.`)
+  if (current === undefined) throw irreversible(`The ${record} is gone.`)
   const { lostTag, ...secrets } = (kept ?? {}) as KeptOfChange
   // A link that has got other tags since gets a deleted tag back, too.
   if (lostTag !== undefined) return kind.change(tx, actor, id, { tags: withTag(current.tags, lostTag) })
@@ -170,7 +170,7 @@ function requireUnchanged(
   for (const [field, change] of Object.entries(changes)) {
     const after = change === null ? null : change[1]
     if (isSame(current[field] ?? null, after)) continue
-    throw notUndoable(`The field ${field} of the ${record} has been changed again since.`, field)
+    throw irreversible(`The field ${field} of the ${record} has been changed again since.`, field)
   }
 }
 
@@ -188,6 +188,6 @@ function nothing(values: Values): Record<string, null> {
 
 /** Returns the kind of the event's record. Throws `not_undoable` for kinds that can't be restored. */
 function reversibleKind({ record }: StoredEvent): ReversibleKind {
-  if (record === 'key' || record === 'account') throw notUndoable(`Changes of ${record}s can’t be undone.`)
+  if (record === 'key' || record === 'account') throw irreversible(`Changes of ${record}s can’t be undone.`)
   return record
 }

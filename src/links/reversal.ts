@@ -1,7 +1,7 @@
 /** How events of links are reversed. */
 import type { Actor } from '../access/actor.ts'
 import { recountRecent } from '../analytics/recent.ts'
-import { aliasTaken, notUndoable } from '../errors.ts'
+import { aliasTaken, irreversible } from '../errors.ts'
 import { restoredEvent } from '../events/event.ts'
 import type { Reversal } from '../events/reversal.ts'
 import { recordEvents } from '../events/store.ts'
@@ -27,14 +27,14 @@ export function linkReversal(actions: LinkActions): Reversal {
       const { account } = actor
       const change = values as LinkChange & { readonly domain_id?: number }
       const link = await findLinkForUpdate(tx, account, id)
-      if (link === undefined) throw notUndoable('The link is gone.')
+      if (link === undefined) throw irreversible('The link is gone.')
       const { domain_id = null, space_id = null, tags = [] } = change
       if (domain_id !== null && (await lockDomain(tx, account, domain_id)) === undefined)
-        throw notUndoable('The previous domain of the link is gone.')
+        throw irreversible('The previous domain of the link is gone.')
       if (space_id !== null && (await findLinkSpace(tx, account, space_id)) === undefined)
-        throw notUndoable('The previous space of the link is gone.')
+        throw irreversible('The previous space of the link is gone.')
       const [unknown] = await findUnknownTags(tx, account, tags)
-      if (unknown !== undefined) throw notUndoable(`The tag ${unknown} is gone.`)
+      if (unknown !== undefined) throw irreversible(`The tag ${unknown} is gone.`)
       const changed = await changeLink(tx, actor, link.record, change)
       return () => changed && actions.onStored(changed.record)
     },
@@ -54,13 +54,13 @@ const ownColumns = linkColumns.filter((column) => column === 'space_id' || !(col
 
 /**
  * Stores a deleted link again, in a new version, with those of its tags and without its space if they are gone. Returns the
- * link. Throws `not_undoable` if its domain is gone, and `alias_taken`.
+ * link. Throws if its domain is gone, and `alias_taken`.
  */
 export async function restoreLink(tx: Db, actor: Actor, kept: unknown): Promise<Versioned<LinkRow>> {
   const { account } = actor
   const link = kept as WholeLink
   const domain = await lockDomain(tx, account, link.domain_id)
-  if (domain === undefined) throw notUndoable(`The domain ${link.domain_name} is gone.`)
+  if (domain === undefined) throw irreversible(`The domain ${link.domain_name} is gone.`)
   const space_id = await existingSpace(tx, account, link.space_id)
   const now = new Date().toISOString()
   const row = {

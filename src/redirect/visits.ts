@@ -88,7 +88,7 @@ export function redirectServer(options: RedirectServerOptions): Listener {
     checkHost: requireHost,
     formatFailure: formatFailureForVisitors,
   })
-  // Some clients half-close their connection and wait for the response (RFC 9293 §3.6). Without this undocumented option,
+  // Some clients half-close their connection and wait for the response (RFC 9293 §3.6). Without this internal option,
   // Node closes the connection before a link is found.
   Object.assign(listener.server, { httpAllowHalfOpen: true })
   return listener

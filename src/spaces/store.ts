@@ -1,6 +1,6 @@
 import type { Actor } from '../access/actor.ts'
 import { recountRecent } from '../analytics/recent.ts'
-import { notUndoable } from '../errors.ts'
+import { irreversible } from '../errors.ts'
 import { LoggedRecords } from '../events/records.ts'
 import type { DetachLinks, Removal } from '../events/removal.ts'
 import type { Reversal } from '../events/reversal.ts'
@@ -146,7 +146,7 @@ export function spaceReversal(finish: (id: number) => Promise<void>): Reversal {
       return () => undefined
     },
     remove: async (tx, actor, id, isCreation) => {
-      if (isCreation && (await tx.execute(selectLink(id))).length > 0) throw notUndoable('The space has links by now.')
+      if (isCreation && (await tx.execute(selectLink(id))).length > 0) throw irreversible('The space has links by now.')
       await beginSpaceRemoval(tx, actor, id, { precondition: null, isPermanent: false })
       return () => finish(id)
     },

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Actor } from '../access/actor.ts'
 import { clicksByTag } from '../analytics/recent.ts'
-import { type Failure, notUndoable, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
+import { type Failure, irreversible, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
 import { LoggedRecords } from '../events/records.ts'
 import type { DetachLinks, Removal } from '../events/removal.ts'
 import type { Reversal } from '../events/reversal.ts'
@@ -247,7 +247,7 @@ export function tagReversal(finish: (id: number) => Promise<void>): Reversal {
       return () => undefined
     },
     remove: async (tx, actor, id, isCreation) => {
-      if (isCreation && (await tx.execute(selectLink(id))).length > 0) throw notUndoable('The tag has links by now.')
+      if (isCreation && (await tx.execute(selectLink(id))).length > 0) throw irreversible('The tag has links by now.')
       await beginTagRemoval(tx, actor, id, { precondition: null, isPermanent: false })
       return () => finish(id)
     },

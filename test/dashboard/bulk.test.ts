@@ -100,7 +100,7 @@ describe('all links that match', () => {
       const { page: asked } = await own.browser.post(selected, form)
       assert.ok(asked.heading.startsWith(question), asked.heading)
       assert.match(asked.text, sentence)
-      assert.match(asked.text, /You can undo this for one minute\./)
+      assert.match(asked.text, /You can undo this in the history for 30 days\./)
       assert.ok(asked.links.includes(query === '' ? '/app/links' : next))
       assert.deepEqual(await linksOf(own), before, 'the question changes nothing')
       const page = await own.confirm(form)

@@ -31,7 +31,7 @@ test('names the links and the clicks, and asks for the name, which the server ch
   const asked = await browser.open(`${path}/delete`)
   assert.equal(asked.heading, `Delete ${domain.name} and its 2 links?`)
   assert.match(asked.text, /It had no clicks in the last 30 days\. Visitors will see a 404 immediately/)
-  assert.match(asked.text, /You can undo this for one minute/)
+  assert.match(asked.text, /You can undo this in the history for 30 days/)
   for (let visits = 0; visits < 2; visits++) await app.visit(`http://${domain.name}/sale`)
   assert.equal((await send('GET', `/links/${first.id}`)).body.data.clicks, 2)
   const { text } = await browser.open(`${path}/delete`)

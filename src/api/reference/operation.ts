@@ -207,7 +207,7 @@ export function jsonText(value: unknown, indentation = ''): string {
 const synonyms: Readonly<Record<string, string>> = {
   store: 'create add new insert make shorten',
   update: 'edit modify change set rename',
-  delete: 'remove erase destroy reset forget undo',
+  delete: 'remove erase destroy reset forget',
   list: 'find search browse all index',
   show: 'get read fetch view retrieve',
   check: 'status ping monitor',

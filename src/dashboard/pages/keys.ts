@@ -9,6 +9,7 @@ import { type Html, html } from '../../http/html.ts'
 import { createKey, findKey, type IssuedKey, type Key, listKeys, revokeKey, statusOf } from '../../keys/store.ts'
 import { Refusal } from '../../violations.ts'
 import { slicePage } from '../lists.ts'
+import { finalNote } from '../notices.ts'
 import { idParam, type PageContent, type PageHandler, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyable, linkButton } from '../parts/buttons.ts'
 import { checkbox, FormState, selectField, textField } from '../parts/fields.ts'
@@ -144,7 +145,7 @@ function revokePage(key: Pick<Key, 'id' | 'name'>): PageContent {
     section: 'keys',
     action: `${home}/${key.id}/revoke`,
     consequences: [
-      'Programs can’t use this key anymore, and browsers signed in with it are signed out within seconds. You can’t undo this.',
+      `Programs can’t use this key anymore, and browsers signed in with it are signed out within seconds. ${finalNote}`,
     ],
     verb: `Revoke ${key.name}`,
     cancel: home,

@@ -8,6 +8,7 @@ import { findLink } from '../../links/store.ts'
 import { findQrStyle } from '../../qr/store.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import { findTagByName } from '../../tags/store.ts'
+import { finalNote, restorableNote } from '../notices.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyButton, hiddenFields, linkButton, type MenuItem, menu, menuForm, submitButton } from '../parts/buttons.ts'
 import { quantity } from '../parts/format.ts'
@@ -129,7 +130,7 @@ function deletionSection({ id }: Link, hasStatistics: boolean): Html {
     html`<li><div><h3>${name}</h3><p>${effect}</p></div>${confirmLink(verb, `${path}/${page}`)}</li>`
   return html`<section id="delete"><h2>Delete</h2><ul class="removals">
 ${hasStatistics ? row('Statistics', 'Resets the click count to 0. The link keeps working.', 'Delete statistics', 'delete-statistics') : null}
-${row('Link', `Visitors can no longer open it. ${undoNote}`, 'Delete link', 'delete')}</ul></section>`
+${row('Link', `Visitors can no longer open it. ${restorableNote}`, 'Delete link', 'delete')}</ul></section>`
 }
 
 /** Returns the title of the document, the heading of the page, which allows a line break after the host, and the link's title. */
@@ -221,14 +222,12 @@ function deleteStatisticsPage({ id, clicks, short_url }: Link): PageContent {
     section: 'links',
     action: `${home}/${id}/delete-statistics`,
     consequences: [
-      `This permanently deletes the link’s statistics, including ${figures}, and removes them from all totals. The link keeps working. You can’t undo this.`,
+      `This permanently deletes the link’s statistics, including ${figures}, and removes them from all totals. The link keeps working. ${finalNote}`,
     ],
     verb: 'Delete statistics',
     cancel: `${home}/${id}`,
   })
 }
-
-export const undoNote = 'You can undo this for one minute.'
 
 /** Asks whether to delete the link. `next` is the list to return to; null on the link page. */
 async function deletePage(services: Services, account: number, link: Link, next: string | null): Promise<PageContent> {
@@ -239,7 +238,7 @@ async function deletePage(services: Services, account: number, link: Link, next:
     title: `Delete ${name}?`,
     section: 'links',
     action: `${home}/${id}/delete`,
-    consequences: [html`${await describeEffect(services, account, [link.domain_id])} ${counts}`, undoNote],
+    consequences: [html`${await describeEffect(services, account, [link.domain_id])} ${counts}`, restorableNote],
     verb: `Delete ${name}`,
     cancel: next ?? `${home}/${id}`,
     ...(next !== null && { fields: { next } }),

@@ -20,7 +20,7 @@ import { linkLabels } from '../../links/schema.ts'
 import { unknownDomain, unknownSpace } from '../../links/store.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import type { Violation } from '../../violations.ts'
-import type { Notice } from '../notices.ts'
+import { type Notice, restorableNote } from '../notices.ts'
 import type { PageContent, Services } from '../pages.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { checkbox, FormState, selectField, textField, zoneUnit } from '../parts/fields.ts'
@@ -29,7 +29,7 @@ import { breakableUrl, shortUrlText, spaceLabel } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
 import { loadChoices, loadTagNames, noSpace } from '../record-forms.ts'
-import { describeEffect, listSettings, type Setting, undoNote } from './link.ts'
+import { describeEffect, listSettings, type Setting } from './link.ts'
 
 /** What a user does with links, and the notices about it. */
 export interface LinkAction {
@@ -122,7 +122,7 @@ async function askToDelete(selection: Selection, links: readonly BulkLink[]): Pr
     ...common(selection),
     title: `Delete ${counts}?`,
     things,
-    consequences: [await effectOf(links, selection), undoNote],
+    consequences: [await effectOf(links, selection), restorableNote],
     verb: `Delete ${counts}`,
   })
 }
@@ -143,7 +143,7 @@ async function askForTags(
   const page = confirmation({
     ...common(selection),
     title: `Change the tags of ${counts}`,
-    consequences: [`A link has up to ${maxTags} tags. ${undoNote}`],
+    consequences: [`A link has up to ${maxTags} tags. ${restorableNote}`],
     controls: state.withErrors(controls),
     verb: `Change tags of ${counts}`,
     weight: 'primary',
@@ -175,7 +175,7 @@ async function askForLimits(
   const page = confirmation({
     ...common(selection),
     title: `Change dates and limits of ${counts}`,
-    consequences: [`What you leave empty stays as it is. ${undoNote}`],
+    consequences: [`What you leave empty stays as it is. ${restorableNote}`],
     controls: state.withErrors(html`${controls}`),
     verb: `Change ${counts}`,
     weight: 'primary',
@@ -252,7 +252,7 @@ async function askToReplace(
     fields: { ...fields, ...replacement },
     title: `${verb}?`,
     notes: html`${preview}${more > 0 ? html`<p>and ${formatCount(more)} more</p>` : null}${remarks}`,
-    consequences: ['Visitors will be redirected to the new destinations immediately.', undoNote],
+    consequences: ['Visitors will be redirected to the new destinations immediately.', restorableNote],
     verb,
     weight: 'primary',
   })
@@ -274,7 +274,7 @@ async function askToChange(selection: Selection, links: readonly BulkLink[], wha
   return confirmation({
     ...common(selection),
     title: `${verb}?`,
-    consequences: [effect, undoNote],
+    consequences: [effect, restorableNote],
     verb,
     weight: 'primary',
   })
@@ -293,7 +293,7 @@ async function askToChangeSpace(
   return confirmation({
     ...common(selection),
     title: `${verb} to ${space?.record.name ?? '“No space”'}?`,
-    consequences: ['The short links stay the same. Clicks move with the links.', undoNote],
+    consequences: ['The short links stay the same. Clicks move with the links.', restorableNote],
     verb,
     weight: 'primary',
   })
@@ -325,7 +325,7 @@ async function askToChangeDomain(
     consequences: [
       html`The current short links stop working. ${effect} They had ${quantity(clicks, 'click')} in the last ${recentDays} days.`,
       'Clicks move with the links, so the statistics of the domains change.',
-      undoNote,
+      restorableNote,
     ],
     verb: `Move ${counts}`,
   })

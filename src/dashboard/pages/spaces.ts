@@ -1,4 +1,5 @@
 import { type Space, spaceLabels } from '../../spaces/schema.ts'
+import { restorableNote } from '../notices.ts'
 import type { Pages, Services } from '../pages.ts'
 import { linkCount, spaceLabel } from '../parts/links.ts'
 import { nameAndColor } from '../record-forms.ts'
@@ -22,7 +23,7 @@ export function addSpacePages(pages: Pages, services: Services): void {
     ],
     deletion: async ({ name }, total, links) => [
       `Delete ${name}?`,
-      `${total === 0 ? 'This space has no links.' : `Its ${links} will keep working without a space.`} You can’t undo this.`,
+      `${total === 0 ? 'This space has no links.' : `Its ${links} will keep working without a space.`} ${restorableNote}`,
     ],
     actions: spaces,
     ...nameAndColor(spaceLabels),

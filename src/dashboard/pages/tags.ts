@@ -7,6 +7,7 @@ import { trimText } from '../../lib/text.ts'
 import { resources } from '../../resources.ts'
 import { type Tag, tagLabels, tagOperations } from '../../tags/schema.ts'
 import { findTag, findTagByName, listTagsByFigure } from '../../tags/store.ts'
+import { finalNote, restorableNote } from '../notices.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { FormState, textField } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
@@ -49,7 +50,7 @@ export function addTagPages(pages: Pages, services: Services): void {
     deletion: async (tag, total, _links, account) => [
       `Delete ${tag.name}?`,
       total === 0 ? 'No link has this tag.' : await linksAndClicks(services, account, tag),
-      `${total === 0 ? '' : 'Links lose the tag and keep working. '}You can’t undo this.`,
+      `${total === 0 ? '' : 'Links lose the tag and keep working. '}${restorableNote}`,
     ],
     // A form stays valid when only the number of links changes.
     actions: {
@@ -98,7 +99,7 @@ async function askToMerge(state: FormState, request: PageRequest, services: Serv
     action: `${home}/${tag.id}/merge`,
     consequences: [
       await linksAndClicks(services, account, tag),
-      'Its links get the other tag, and this tag is deleted. You can’t undo this.',
+      `Its links get the other tag, and this tag is deleted. ${finalNote}`,
     ],
     controls: state.withErrors(into),
     verb: `Merge ${tag.name}`,

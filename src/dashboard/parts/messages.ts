@@ -4,7 +4,7 @@ import type { Section } from '../frame.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from './buttons.ts'
 import { table } from './table.ts'
 
-/** Renders one line about a completed change, with an optional undo action after the text. */
+/** Renders one line about a completed change, with an optional action after the text. */
 export function notice(kind: 'done' | 'warning', text: Part, action: Html | null): Html {
   const words = html`<p>${text}</p>`
   const line = action === null ? words : html`<div class="line">${words} <div class="offers">${action}</div></div>`

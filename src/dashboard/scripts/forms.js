@@ -9,7 +9,7 @@ document.addEventListener('submit', (event) => {
   // People who cancel a request may send the form again.
   setTimeout(() => delete form.dataset.sent, 3_000)
 })
-// Dismissing an offer to undo a change must not reload a page with a half-completed form.
+// Dismissing an offer must not reload a page with a half-completed form.
 document.addEventListener('submit', (event) => {
   const { target: form } = event
   if (!(form instanceof HTMLFormElement) || !('dismiss' in form.dataset)) return

@@ -1,7 +1,7 @@
 import type { Dialect } from './dialect.ts'
 
 /**
- * Returns the log of changes, and removes the tables of changes that could be undone for a minute. Clicks of deleted records
+ * Returns the log of changes, and removes the tables of changes that could be reversed for a minute. Clicks of deleted records
  * stay as long as the log can restore the record.
  */
 export function eventLog(dialect: Dialect): string[] {

@@ -6,7 +6,7 @@ const removable = ['domains', 'spaces', 'tags']
 
 /** Returns the tables of domains, spaces and links, the number of each per account, and the log of changes. */
 export function recordTables(dialect: Dialect): string[] {
-  return [...tables(dialect), ...undoTables(dialect), ...counters(dialect), ...changeLog(dialect)]
+  return [...tables(dialect), ...changeTables(dialect), ...counters(dialect), ...changeLog(dialect)]
 }
 
 function tables(dialect: Dialect): string[] {
@@ -143,8 +143,8 @@ function tables(dialect: Dialect): string[] {
   ]
 }
 
-/** Returns the tables of changes that the dashboard can undo for a minute. */
-function undoTables({ integer, text, end, keyedEnd }: Dialect): string[] {
+/** Returns the tables of changes that the dashboard could reverse for a minute. */
+function changeTables({ integer, text, end, keyedEnd }: Dialect): string[] {
   return [
     `create table link_edits (
       edit_id ${integer} not null,

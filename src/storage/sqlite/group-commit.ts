@@ -19,7 +19,7 @@ interface QueuedWrite {
   /** Monotonic milliseconds. */
   readonly since: number
   readonly run: () => unknown
-  /** SQLite itself undoes a single statement that fails (https://sqlite.org/lang_conflict.html). */
+  /** SQLite itself reverts a single statement that fails (https://sqlite.org/lang_conflict.html). */
   readonly isSingleStatement: boolean
   readonly resolve: (value: unknown) => void
   readonly reject: (reason: unknown) => void
