@@ -2,7 +2,7 @@
 import { workerData } from 'node:worker_threads'
 import { startOfHour } from '../accounts/calendar.ts'
 import { sendNotice, serveRequests } from '../lib/worker-client.ts'
-import { openBatchWriter } from '../storage/open.ts'
+import { openBatchWriter } from '../storage/batch-writer.ts'
 import { openCountries } from './capture/countries.ts'
 import { factsOf, visitorOf } from './capture/facts.ts'
 import type { Visit } from './capture/visit.ts'

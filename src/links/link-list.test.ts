@@ -6,7 +6,8 @@ import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { Failure } from '../errors.ts'
 import type { ListQuery } from '../forms/list-query.ts'
-import { findEndingLinks, linkListQuery, linkPageRequest, listLinks } from './link-list.ts'
+import { findEndingLinks, linkListQuery, linkPageRequest } from './activity.ts'
+import { listLinks } from './link-list.ts'
 import { findLinkDomain, insertLink, type LinkDomain } from './store.ts'
 
 const dayMs = 86_400_000

@@ -2,7 +2,7 @@
 import { workerData } from 'node:worker_threads'
 import { serveRequests } from '../lib/worker-client.ts'
 import { shortUrls } from '../names/short-url.ts'
-import { openBatchWriter } from '../storage/open.ts'
+import { openBatchWriter } from '../storage/batch-writer.ts'
 import { type BatchResponse, runBatch } from './batch.ts'
 import { type BatchWorkerData, receivedBatch, type SentBatch } from './batch-worker.ts'
 

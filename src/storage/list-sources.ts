@@ -2,12 +2,9 @@
 import { type OperationNodeSource, type RawBuilder, sql } from 'kysely'
 import { urlTerm } from '../lib/url-search.ts'
 import type { Groups, RangeColumn, SideColumn } from '../resources.ts'
-import type { GroupIds, Listable, Listing } from './port.ts'
+import type { GroupIds, Listable, Listing, Values } from './port.ts'
 
 export type Sql = RawBuilder<unknown>
-
-/** The values of a row, in the order of the columns. */
-export type Values = readonly unknown[]
 
 /**
  * The most that a query reads. `page`: some entries near the start of an index. `count`: `countedMatches` index entries.

@@ -14,9 +14,8 @@ import {
   type Sql,
   sortColumn,
   sorted,
-  type Values,
 } from './list-sources.ts'
-import { countedMatches, type Listable, type Listing, type Page } from './port.ts'
+import { countedMatches, type Listable, type Listing, type Page, type Values } from './port.ts'
 import { CachedQuery } from './schema.ts'
 
 /** The most entries of an index that are skipped at the cost of a `page`, and of a `count`. */

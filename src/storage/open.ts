@@ -2,7 +2,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { UseOwnTool } from '../errors.ts'
 import type { MigrationState } from './migrate.ts'
-import { type BatchWriter, describePostgres, type Storage, type StorageLocation } from './port.ts'
+import { describePostgres, type Storage, type StorageLocation } from './port.ts'
 import type { BackupOptions } from './sqlite/backup.ts'
 import type { Restored, RestoreOptions } from './sqlite/restore.ts'
 
@@ -10,14 +10,6 @@ import type { Restored, RestoreOptions } from './sqlite/restore.ts'
 export async function openStorage(location: StorageLocation): Promise<Storage> {
   if (location.engine === 'sqlite') return (await sqlite()).openSqlite(location.path)
   return (await postgres()).openPostgres(location.url, location.pool)
-}
-
-/** Opens another connection to a migrated database. */
-export async function openBatchWriter(location: StorageLocation): Promise<BatchWriter> {
-  if (location.engine === 'sqlite') {
-    return (await import('./sqlite/batch-writer.ts')).openSqliteBatchWriter(location.path)
-  }
-  return (await import('./postgres/batch-writer.ts')).openPostgresBatchWriter(location.url)
 }
 
 /** Returns the migrations in order, and whether each has been applied. Only reads. Throws `StartupFailure`. */

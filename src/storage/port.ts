@@ -169,6 +169,9 @@ export interface Listing<Row> {
   readonly withoutScan?: boolean
 }
 
+/** The values of a row, in the order of the columns. */
+export type Values = readonly unknown[]
+
 /** The part of a listing that a client chooses. */
 export type PageRequest = Omit<Listing<never>, 'of' | 'account'>
 

@@ -7,7 +7,7 @@ import { type Resource, resources } from '../../resources.ts'
 import { type ChangeRow, changedOnPostgres, prunedBatchSize, prunedOnPostgres, toChanges } from '../changes.ts'
 import { Condition } from '../condition.ts'
 import { listPage } from '../list.ts'
-import { type Cost, filtered, type ListEngine, type Values } from '../list-sources.ts'
+import { type Cost, filtered, type ListEngine } from '../list-sources.ts'
 import type {
   ChangePosition,
   Changes,
@@ -19,6 +19,7 @@ import type {
   Page,
   Storage,
   StorageLocation,
+  Values,
 } from '../port.ts'
 import { isRead, type Query } from '../schema.ts'
 import { insufficientPrivilege, isReadOnly, stateOf } from './errors.ts'

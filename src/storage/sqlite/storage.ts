@@ -6,7 +6,7 @@ import { resources } from '../../resources.ts'
 import { type ChangeRow, changedOnSqlite, prunedBatchSize, prunedOnSqlite, toChanges } from '../changes.ts'
 import { Condition } from '../condition.ts'
 import { listPage } from '../list.ts'
-import type { Cost, Values } from '../list-sources.ts'
+import type { Cost } from '../list-sources.ts'
 import type {
   ChangePosition,
   Changes,
@@ -17,6 +17,7 @@ import type {
   Page,
   Storage,
   StorageLocation,
+  Values,
 } from '../port.ts'
 import { isRead, type Query, query } from '../schema.ts'
 import { Connection, openDatabase } from './connection.ts'
