@@ -214,7 +214,8 @@ export function reversalRoutes({ api, storage, reversals, reverseEvent, records 
     if (limited !== undefined) return limited
     const reversed = await reversals.undoBatch(actor, body.batch_id)
     const failed = reversed.filter(({ failure }) => failure !== null).length
-    const meta = { succeeded: reversed.length - failed, failed, remaining: Math.max(0, open - reversed.length) }
+    const left = await countBatch(storage, actor.account, body.batch_id, Date.now())
+    const meta = { succeeded: reversed.length - failed, failed, remaining: Math.max(0, left.open - failed) }
     return sendJson(exchange, 200, JSON.stringify({ data: reversed.map(rowOf), meta }))
   })
 }

@@ -93,6 +93,20 @@ describe('POST /events/{id}/undo', () => {
 })
 
 describe('POST /events/undo', () => {
+  test('409 in the row of a link that has got its lost tag back since, and nothing that remains', async () => {
+    const own = await newPlace(app)
+    const { id } = await own.stored('/tags', { name: 'Print' })
+    const [kept, lost] = [await own.link({ tags: ['Print'] }), await own.link({ tags: ['Print'] })]
+    await own.send('DELETE', `/tags/${id}`)
+    const { batch_id } = await latest(own)
+    await own.send('PATCH', `/links/${kept.id}`, { json: { tags: ['print'] } })
+    const { body } = await own.send('POST', '/events/undo', { json: { batch_id } })
+    const codes = body.data.map(({ code = null }: Json) => code)
+    assert.deepEqual(codes, ['name_taken', null, 'not_undoable'])
+    assert.deepEqual(body.meta, { succeeded: 1, failed: 2, remaining: 0 })
+    assert.deepEqual((await own.send('GET', `/links/${lost.id}`)).body.data.tags, ['print'])
+  })
+
   test('200 with a row for each event, newest first, of which some can fail', async () => {
     const own = await newPlace(app)
     const links = [{ url: 'https://acme.com/1' }, { url: 'https://acme.com/2' }, { url: 'https://acme.com/3' }]

@@ -4,7 +4,15 @@ import { Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import { type Changes, type EventAction, isSame, type RecordKind, type Values } from './event.ts'
-import { findEvent, lockEvent, markUndone, openEventIds, type StoredEvent, undoableUntil } from './store.ts'
+import {
+  findEvent,
+  lockEvent,
+  markUndone,
+  openEventIds,
+  openGroupIds,
+  type StoredEvent,
+  undoableUntil,
+} from './store.ts'
 
 /** What happens after the commit, such as informing the redirect server. */
 export type Effect = () => unknown
@@ -91,12 +99,18 @@ export class Reversals {
   ): Promise<ReversedEvent[]> {
     const { storage, flush } = this.#parts
     await flush()
-    const ids = await openEventIds(storage, actor.account, batch, {
-      now: Date.now(),
-      limit: maxReversed,
-      before,
-      ofLinks,
-    })
+    const { account } = actor
+    const now = Date.now()
+    const isFirst = before === undefined && ofLinks === undefined
+    const groups = isFirst ? await openGroupIds(storage, account, batch, now) : []
+    const results = await this.#reverseAll(actor, groups)
+    // Read now, because a removal ends only when its record is there again, and stores events of links until then.
+    const limit = Math.max(0, maxReversed - groups.length)
+    const ids = await openEventIds(storage, account, batch, { now, limit, before, ofLinks })
+    return [...results, ...(await this.#reverseAll(actor, ids))]
+  }
+
+  async #reverseAll(actor: Actor, ids: readonly number[]): Promise<ReversedEvent[]> {
     const results: ReversedEvent[] = []
     for (let at = 0; at < ids.length; at += reversedTogether) {
       results.push(...(await this.#reverseSome(actor, ids.slice(at, at + reversedTogether))))
@@ -136,7 +150,8 @@ export class Reversals {
     if (until === null) throw irreversible('This kind of change can’t be undone.')
     if (until <= Date.now()) throw irreversible('More than 30 days have passed.')
     const effect = await reversed(this.#parts.kinds[record], tx, actor, event)
-    await markUndone(tx, event, actor.batchId)
+    if (!(await markUndone(tx, event, actor.batchId)))
+      throw irreversible(`The ${record} has its previous values already.`)
     return { event, effect }
   }
 }

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { keyActor, storeEvents } from '../../test/events.ts'
 import { query } from '../storage/schema.ts'
-import { countBatch, isBatchOpen, openEventIds, undoableMs } from './store.ts'
+import { countBatch, isBatchOpen, openEventIds, openGroupIds, undoableMs } from './store.ts'
 
-test('finds the events of a batch that can be undone, groups first and then newest first, in parts', async (t) => {
+test('finds the events of a batch that can be undone, newest first, in parts, and deletions of groups', async (t) => {
   const storage = await newStorage((work) => t.after(work))
   const actor = keyActor(1)
   const { batchId: batch } = actor
@@ -19,8 +19,12 @@ test('finds the events of a batch that can be undone, groups first and then newe
   const open = (limit: number, before?: number) => openEventIds(storage, 1, batch, { now, limit, before })
 
   const all = await open(5_000)
-  assert.equal(all.length, 4_501)
-  assert.deepEqual([all[0], all.slice(1)], [1, all.slice(1).sort((a, b) => b - a)])
+  assert.equal(all.length, 4_500)
+  assert.deepEqual(
+    all,
+    all.toSorted((a, b) => b - a),
+  )
+  assert.deepEqual(await openGroupIds(storage, 1, batch, now), [1])
   const parts: number[] = []
   for (let part = await open(700); part.length > 0; part = await open(700, part.at(-1))) parts.push(...part)
   assert.deepEqual(parts, all)
@@ -32,6 +36,7 @@ test('finds the events of a batch that can be undone, groups first and then newe
   assert.deepEqual(await open(5_000), all.slice(500))
   assert.deepEqual(await countBatch(storage, 1, batch, now), { open: 4_001, all: 4_503 })
   assert.deepEqual(await openEventIds(storage, 1, batch, { now: now + undoableMs, limit: 1 }), [])
+  assert.deepEqual(await openGroupIds(storage, 1, batch, now + undoableMs), [])
   assert.equal(await isBatchOpen(storage, 1, batch, now), true)
   assert.equal(await isBatchOpen(storage, 1, batch, now + undoableMs), false)
   assert.equal(await isBatchOpen(storage, 3, batch, now), false)

@@ -198,7 +198,17 @@ interface BatchPart {
 }
 
 /**
- * Returns the ids of the account's events of a batch that can be undone, in the order to do so; `limit` at most. With `before`,
+ * Returns the ids of the account's events of a batch that deleted a domain, a space or a tag and can be undone at `now`, in Unix
+ * milliseconds, newest first. Undo them before the others: links return only to a domain, space or tag that is there.
+ */
+export async function openGroupIds(db: Db, account: number, batch: string, now: number): Promise<number[]> {
+  const own = statesInBatch.where('account_id', '=', account).where('batch_id', '=', batch)
+  const groups = await db.execute(own.where(isOfGroup).orderBy('id', 'desc'))
+  return groups.filter((row) => isOpen(row, now)).map(({ id }) => Number(id))
+}
+
+/**
+ * Returns the ids of the account's other events of a batch that can be undone, newest first; `limit` at most. With `before`,
  * continues after the last id of a result.
  */
 export async function openEventIds(
@@ -208,11 +218,7 @@ export async function openEventIds(
   { now, limit, before, ofLinks }: BatchPart,
 ): Promise<number[]> {
   const isGroup = ({ record, action }: StateInBatch) => action === 'deleted' && record !== 'link'
-  // Links return only to a domain, space or tag that is there.
-  const own = statesInBatch.where('account_id', '=', account).where('batch_id', '=', batch)
-  const hasGroups = before === undefined && ofLinks === undefined
-  const groups = hasGroups ? await db.execute(own.where(isOfGroup).orderBy('id', 'desc').limit(limit)) : []
-  const open = groups.filter((row) => isOpen(row, now))
+  const open: StateInBatch[] = []
   for await (const rows of readBatch(db, account, batch, before)) {
     const wanted = ofLinks === undefined ? rows : rows.filter((row) => row.record === 'link' && row.action === ofLinks)
     open.push(...wanted.filter((row) => !isGroup(row) && isOpen(row, now)))
@@ -271,15 +277,16 @@ export async function firstOfBatch(db: Db, account: number, batch: string): Prom
 
 /** Returns whether any of the account's events of a batch can be undone at `now`, in Unix milliseconds. */
 export async function isBatchOpen(db: Db, account: number, batch: string, now: number): Promise<boolean> {
+  if ((await openGroupIds(db, account, batch, now)).length > 0) return true
   return (await openEventIds(db, account, batch, { now, limit: 1 })).length > 0
 }
 
-/** Stores that the newest event of the batch about the same record has reversed an event. */
+/** Stores that the newest event of the batch about the same record has reversed an event. Returns false if there is none. */
 export async function markUndone(
   tx: Db,
   event: Pick<StoredEvent, 'id' | 'account' | 'record' | 'recordId'>,
   batch: string,
-): Promise<void> {
+): Promise<boolean> {
   const reversal = query
     .selectFrom('events as reversal')
     .select(({ fn }) => fn.max('reversal.id').as('id'))
@@ -288,7 +295,8 @@ export async function markUndone(
     .where('reversal.record', '=', event.record)
     .where('reversal.record_id', '=', event.recordId)
   const own = query.updateTable('events').where('id', '=', event.id).where('account_id', '=', event.account)
-  await tx.execute(own.set({ undone_by: reversal }))
+  const [marked] = await tx.execute(own.set({ undone_by: reversal }).returning('undone_by'))
+  return marked !== undefined && marked.undone_by !== null
 }
 
 /** Removes the values from all events of a record, which is deleted permanently. */
