@@ -115,24 +115,9 @@ export function buildApi(options: AppOptions, shared: Shared) {
   problemPages(router)
   documents(router, operations, dashboardUrl)
   const deleteClicks = clickDeletion(shared)
-  const pageParts = {
-    clicksRetention: options.clicksRetention,
-    deleteClicks,
-    flushClicks: () => shared.clicks.flush(),
-    runBatch: batches.run.bind(batches),
-  }
-  addDashboard({
-    router,
-    storage,
-    keyring,
-    dashboardUrl,
-    rateLimits,
-    shortUrl,
-    actions,
-    semaphores,
-    reversals,
-    ...pageParts,
-  })
+  const parts = { router, storage, keyring, dashboardUrl, rateLimits, shortUrl, actions, semaphores, reversals }
+  const { clicksRetention } = options
+  addDashboard({ ...parts, clicksRetention, deleteClicks, runBatch: batches.run.bind(batches) })
   resourceRoutes(api, idempotentRequests, actions.domains)
   resourceRoutes(api, idempotentRequests, actions.spaces)
   resourceRoutes(api, idempotentRequests, actions.tags)

@@ -116,8 +116,6 @@ export interface Services {
     readonly links: LinkActions
   }
   readonly reversals: Reversals
-  /** Resolves when the clicks that this process has counted are written. */
-  readonly flushClicks: () => Promise<void>
 }
 
 type PageServices = Pick<Services, 'router' | 'storage' | 'shortUrl' | 'dashboardUrl' | 'rateLimits' | 'semaphores'>
