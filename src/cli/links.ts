@@ -78,7 +78,7 @@ ${aliasNote}`,
   }),
 
   delete: accountCommand({
-    summary: `Delete a link. Servers stop redirecting it within a second. ${restorableNote}`,
+    summary: `Delete a link within a second, on all servers. ${restorableNote}`,
     arguments: { operand: aliasOperand, domain: domainOfAlias, ...optionsOf(deletionQuery), yes },
     notes: aliasNote,
     run: async (db, { operand: alias, domain, account, actor, yes, ...options }, terminal) => {
