@@ -3,8 +3,8 @@ import { buildActions } from '../src/app/actions.ts'
 import { passwordSemaphores } from '../src/app/semaphores.ts'
 import type { Storage } from '../src/storage/port.ts'
 
-/** Returns the actions, and what reverses their events. */
-export const actionsOn = (storage: Storage) =>
+/** Returns the actions, and what reverses their events. `erase` deletes the clicks of permanently deleted records. */
+export const actionsOn = (storage: Storage, erase: () => Promise<void> = async () => undefined) =>
   buildActions(storage, {
     shortUrl: (name, alias) => `http://${name}/${alias}`,
     urlSchemes: [],
@@ -12,6 +12,6 @@ export const actionsOn = (storage: Storage) =>
     onChange: () => undefined,
     onDomainChange: async () => undefined,
     flush: async () => undefined,
-    erase: async () => undefined,
+    erase,
     run: (work) => work(() => false),
   })

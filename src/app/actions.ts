@@ -29,14 +29,15 @@ export const removals = {
 
 /** Builds the actions, and what reverses their events. */
 export function buildActions(storage: Storage, parts: ActionParts) {
-  const { run, flush } = parts
+  const { run, flush, erase } = parts
   const domains = domainActions(storage, {
     removals: { run },
     removal: removals.domain,
+    erase,
     onChange: parts.onDomainChange,
   })
-  const spaces = spaceActions(storage, { removals: { run }, removal: removals.space })
-  const tags = tagActions(storage, { removals: { run }, removal: removals.tag })
+  const spaces = spaceActions(storage, { removals: { run }, removal: removals.space, erase })
+  const tags = tagActions(storage, { removals: { run }, removal: removals.tag, erase })
   const links = new LinkActions(storage, parts)
   const kinds = { link: linkReversal(links), domain: domains.reversal, space: spaces.reversal, tag: tags.reversal }
   return { actions: { domains, spaces, tags, links }, reversals: new Reversals({ storage, kinds, flush, run }) }

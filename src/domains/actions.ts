@@ -12,6 +12,8 @@ import { beginDomainRemoval, changeDomain, countLinks, domainRecords, domainReve
 interface DomainParts {
   readonly removals: Pick<Removals, 'run'>
   readonly removal: Removal
+  /** Deletes the clicks of permanently deleted records, and overwrites deleted data where the engine still stores it. */
+  readonly erase: () => Promise<void>
   /** Called after each commit and before the response, so that this process redirects correctly straight away. */
   readonly onChange: () => Promise<void>
 }
@@ -20,10 +22,13 @@ interface DomainParts {
 export type DomainActions = ReturnType<typeof domainActions>
 
 /** Returns the functions that validate and store changes of domains. */
-export function domainActions(storage: Storage, { removals, removal, onChange }: DomainParts) {
-  const finish = async (id: number) => {
+export function domainActions(storage: Storage, { removals, removal, erase, onChange }: DomainParts) {
+  const finish = async (id: number, isPermanent = false) => {
     await onChange()
-    await removals.run((isStopped) => finishRemoval(storage, removal, id, isStopped))
+    await removals.run(async (isStopped) => {
+      await finishRemoval(storage, removal, id, isStopped)
+      if (isPermanent) await erase()
+    })
   }
   return {
     name: 'domains' as const,
@@ -67,7 +72,7 @@ export function domainActions(storage: Storage, { removals, removal, onChange }:
           throw isInUse ? domainInUse(await countLinks(storage, actor.account, id)) : error
         })
       if (!isGone) throw notFound('domain')
-      await finish(id)
+      await finish(id, permanently)
     },
     reversal: domainReversal(onChange, (id) => () => finish(id)) as Reversal,
   } satisfies ResourceHandlers<Domain> & Readonly<Record<string, unknown>>

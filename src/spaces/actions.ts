@@ -9,11 +9,17 @@ import { beginSpaceRemoval, changeSpace, insertSpace, spaceRecords, spaceReversa
 interface SpaceParts {
   readonly removals: Pick<Removals, 'run'>
   readonly removal: Removal
+  /** Deletes the clicks of permanently deleted records, and overwrites deleted data where the engine still stores it. */
+  readonly erase: () => Promise<void>
 }
 
 /** Returns the functions that validate and store changes of spaces, for the API and the dashboard. */
-export function spaceActions(storage: Storage, { removals, removal }: SpaceParts) {
-  const finish = (id: number) => removals.run((isStopped) => finishRemoval(storage, removal, id, isStopped))
+export function spaceActions(storage: Storage, { removals, removal, erase }: SpaceParts) {
+  const finish = (id: number, isPermanent = false) =>
+    removals.run(async (isStopped) => {
+      await finishRemoval(storage, removal, id, isStopped)
+      if (isPermanent) await erase()
+    })
   return {
     name: 'spaces' as const,
     operations: spaceOperations,
@@ -35,7 +41,7 @@ export function spaceActions(storage: Storage, { removals, removal }: SpaceParts
       const { permanently } = await checkedChange(deletionQuery.check(query), find, 'space', precondition)
       const how = { precondition, isPermanent: permanently }
       if (!(await storage.write((tx) => beginSpaceRemoval(tx, actor, id, how)))) throw notFound('space')
-      await finish(id)
+      await finish(id, permanently)
     },
     reversal: spaceReversal(finish),
   } satisfies ResourceHandlers<Space> & Readonly<Record<string, unknown>>

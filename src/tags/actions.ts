@@ -29,10 +29,12 @@ export type TagActions = ReturnType<typeof tagActions>
 interface TagParts {
   readonly removals: Pick<Removals, 'run'>
   readonly removal: Removal
+  /** Deletes the clicks of permanently deleted records, and overwrites deleted data where the engine still stores it. */
+  readonly erase: () => Promise<void>
 }
 
 /** Returns the functions that validate and store changes of tags, for the API and the dashboard. */
-export function tagActions(storage: Storage, { removals, removal }: TagParts) {
+export function tagActions(storage: Storage, { removals, removal, erase }: TagParts) {
   const find = async (account: number, id: number) => {
     const tag = await findTag(storage, account, id)
     return tag && shownTag(tag)
@@ -41,7 +43,11 @@ export function tagActions(storage: Storage, { removals, removal }: TagParts) {
     withShownVersion(() => find(account, id), 'tag', change)
   const checked = <T>(values: T | Failure, { account }: Actor, id: number, precondition: Precondition | null) =>
     checkedChange(values, () => tagRecords.find(storage, account, id), 'tag', precondition)
-  const finish = (id: number) => removals.run((isStopped) => finishRemoval(storage, removal, id, isStopped))
+  const finish = (id: number, isPermanent = false) =>
+    removals.run(async (isStopped) => {
+      await finishRemoval(storage, removal, id, isStopped)
+      if (isPermanent) await erase()
+    })
   return {
     name: 'tags' as const,
     operations: tagOperations,
@@ -64,7 +70,7 @@ export function tagActions(storage: Storage, { removals, removal }: TagParts) {
         const { permanently } = await checked(deletionQuery.check(query), actor, id, precondition)
         const how = { precondition, isPermanent: permanently }
         if (!(await storage.write((tx) => beginTagRemoval(tx, actor, id, how)))) throw notFound('tag')
-        await finish(id)
+        await finish(id, permanently)
       }),
     /**
      * Moves the links of a tag to the tag `into`, deletes the tag, and returns the remaining one. Throws `not_found`,

@@ -4,9 +4,8 @@ import type { BatchWriter } from '../port.ts'
 import { Connection, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 
-/** Checkpoints run sooner than on the writer of the event loop. Deleted rows, such as salts, are overwritten. */
-const pragmas =
-  'pragma cache_size = -12000; pragma wal_autocheckpoint = 1500; pragma journal_size_limit = 33554432; pragma secure_delete = on'
+/** Checkpoints run sooner than on the writer of the event loop. */
+const pragmas = 'pragma cache_size = -12000; pragma wal_autocheckpoint = 1500; pragma journal_size_limit = 33554432'
 
 /** Limits for truncating the log while others read it. Milliseconds. */
 const maxAttempts = 100

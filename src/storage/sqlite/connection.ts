@@ -16,6 +16,7 @@ export function openDatabase(path: string, timeoutMs: number, extra = ''): Datab
     pragma foreign_keys = on;
     pragma trusted_schema = off;
     pragma temp_store = memory;
+    pragma secure_delete = on;
     ${extra}
   `)
   return database
