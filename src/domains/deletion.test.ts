@@ -12,6 +12,7 @@ import { detachBatchSize, finishRemoval, finishRemovals } from '../events/remova
 import { eventsOfRecord } from '../events/store.ts'
 import { listLinks } from '../links/link-list.ts'
 import { insertLink } from '../links/store.ts'
+import { findQrStyle, storeQrStyle } from '../qr/store.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { beginDomainRemoval, domainRecords } from './store.ts'
@@ -180,11 +181,29 @@ test('a link that was deleted before can return after its domain; a permanent de
   assert.equal((await storage.execute(tables.links)).length, 1)
   await actions.domains.remove(systemActor(account), domain, { links: 'delete', permanently: 'true' }, null)
   const permanent = await deletionOf()
-  assert.deepEqual([permanent.changes, permanent.kept], [null, undefined])
+  assert.equal(permanent.changes, null)
   await assert.rejects(restore(), { code: 'not_undoable' })
-  const stored = query.selectFrom('events').select('id').where('record', 'in', ['domain', 'link'])
-  assert.deepEqual(
-    await storage.execute(stored.where('changes', 'is not', null).where('record_id', 'in', [domain, sale])),
-    [],
-  )
+  const own = query.selectFrom('events').select('id').where('record', 'in', ['domain', 'link'])
+  const stored = own.where(({ or, eb }) => or([eb('changes', 'is not', null), eb('kept', 'is not', null)]))
+  assert.deepEqual(await storage.execute(stored.where('record_id', 'in', [domain, sale])), [])
+})
+
+test('a domain returns with its QR code style, and its return can be undone in turn', async (t) => {
+  const { storage, account, actor, domain, remove, restore } = await place(t)
+  const { reversals } = actionsOn(storage)
+  const style = { dark: '#0b5c6b', background: '#fff4e0', margin: 2, logo: Buffer.from('logo') }
+  await storeQrStyle(storage, actor, domain, style)
+  for (let round = 0; round < 2; round++) {
+    await remove()
+    assert.equal(await findQrStyle(storage, account, domain), undefined)
+    await restore()
+    assert.deepEqual(await findQrStyle(storage, account, domain), style)
+  }
+  const [restoration] = await eventsOfRecord(storage, account, { record: 'domain', id: domain }, 1)
+  await reversals.undoEvent(actor, restoration?.id ?? 0)
+  assert.equal(await domainRecords.find(storage, account, domain), undefined)
+  await restore()
+  await storeQrStyle(storage, actor, domain, { ...style, margin: 3 })
+  const [, latest] = await eventsOfRecord(storage, account, { record: 'domain', id: domain }, 2)
+  await assert.rejects(reversals.undoEvent(actor, latest?.id ?? 0), { code: 'not_undoable' })
 })

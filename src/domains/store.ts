@@ -167,7 +167,8 @@ export function domainReversal(effect: Effect, remove: (id: number) => Effect): 
       const same = query.selectFrom('domains').select('id').where('name', '=', row.name)
       if ((await tx.execute(same)).length > 0) throw nameTaken(row.name)
       try {
-        await logged.restore(tx, actor, row)
+        // With the style, so that the restoration can be undone in turn.
+        await logged.restore(tx, actor, row, qrStyleEvent(row, null, qr_style))
       } catch (error) {
         // The name was stored during the transaction.
         if (error instanceof UniqueViolation) throw nameTaken(row.name)

@@ -2,7 +2,7 @@ import type { Actor } from '../access/actor.ts'
 import type { Db } from '../storage/port.ts'
 import type { Precondition, Records, Times, Versioned } from '../storage/records.ts'
 import { type OwnedTable, query, type Row } from '../storage/schema.ts'
-import { createdEvent, type Described, deletedEvent, restoredEvent, updatedEvent } from './event.ts'
+import { createdEvent, type Described, deletedEvent, type NewEvent, restoredEvent, updatedEvent } from './event.ts'
 import { eraseEvents, recordEvents } from './store.ts'
 
 type ChangeOptions = NonNullable<Parameters<Records<never>['change']>[5]>
@@ -78,8 +78,16 @@ export class LoggedRecords<Shown extends Times & { readonly id: number }> {
     return true
   }
 
-  /** Stores a deleted row of the actor again, in a new version, or returns it to the account if its removal still runs. */
-  async restore(tx: Db, actor: Actor, row: Row<OwnedTable>): Promise<Shown> {
+  /**
+   * Stores a deleted row of the actor again, in a new version, or returns it to the account if its removal still runs. `more` is
+   * what else the event restores.
+   */
+  async restore(
+    tx: Db,
+    actor: Actor,
+    row: Row<OwnedTable>,
+    more: Pick<NewEvent, 'changes' | 'kept'> | null = null,
+  ): Promise<Shown> {
     const { id, ...columns } = row
     const now = new Date().toISOString()
     const updated_at = row.updated_at < now ? now : row.updated_at
@@ -89,7 +97,8 @@ export class LoggedRecords<Shown extends Times & { readonly id: number }> {
       await tx.execute(query.insertInto(this.#table).values({ id, ...restored } as never))
     }
     const { record } = (await this.#records.find(tx, actor.account, id)) as Versioned<Shown>
-    await recordEvents(tx, actor, [restoredEvent(this.#described, record)])
+    const event = restoredEvent(this.#described, record)
+    await recordEvents(tx, actor, [{ ...event, changes: { ...event.changes, ...more?.changes }, kept: more?.kept }])
     return record
   }
 
