@@ -2,6 +2,7 @@
 import { type Actor, requireScope } from '../access/actor.ts'
 import { Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
+import { foldCase } from '../lib/text.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import { type Changes, type EventAction, isSame, type RecordKind, type Values } from './event.ts'
 import {
@@ -192,8 +193,12 @@ function requireUnchanged(
 /** What an event of a change keeps: secrets by field, and the name of a tag that the link lost because it was deleted. */
 type KeptOfChange = Changes & { readonly lostTag?: string }
 
+/** Adds a tag to those of a link. Throws `not_undoable` if it has the tag. */
 function withTag(tags: unknown, name: string): readonly string[] {
-  return [...new Set([...(tags as readonly string[]), name])]
+  const own = tags as readonly string[]
+  const folded = foldCase(name)
+  if (own.some((each) => foldCase(each) === folded)) throw irreversible(`The link has the tag ${name} already.`, 'tags')
+  return [...own, name]
 }
 
 /** Returns null for each field, because a creation leaves out fields without a value. */

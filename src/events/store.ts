@@ -53,12 +53,15 @@ function rowOf(actor: Actor, event: NewEvent, created_at: string) {
 
 const columns = [
   ...['id', 'account_id', 'batch_id', 'record', 'action', 'record_id', 'record_name'],
-  ...['actor_kind', 'actor_id', 'actor_name', 'request_id', 'changes', 'kept', 'undone_by', 'created_at'],
-] as (keyof Row<'events'>)[]
+  ...['actor_kind', 'actor_id', 'actor_name', 'request_id', 'changes', 'undone_by', 'created_at'],
+] as Exclude<keyof Row<'events'>, 'kept'>[]
 
+/** Without what reversals need, which may have 120 KB. */
 const events = query.selectFrom('events').select(columns)
 
-function toEvent(row: Row<'events'>): StoredEvent {
+type ShownRow = Omit<Row<'events'>, 'kept'> & Partial<Pick<Row<'events'>, 'kept'>>
+
+function toEvent({ kept = null, ...row }: ShownRow): StoredEvent {
   return {
     id: Number(row.id),
     account: Number(row.account_id),
@@ -74,25 +77,26 @@ function toEvent(row: Row<'events'>): StoredEvent {
     requestId: row.request_id,
     batchId: row.batch_id,
     changes: row.changes === null ? null : (JSON.parse(row.changes) as Changes),
-    kept: row.kept === null ? undefined : JSON.parse(row.kept),
+    kept: kept === null ? undefined : JSON.parse(kept),
     undoneBy: row.undone_by === null ? null : Number(row.undone_by),
     at: row.created_at,
   }
 }
 
-/** Finds the account's event with this id. */
+/** Finds the account's event with this id, without what its reversal needs. */
 export async function findEvent(db: Db, account: number, id: number): Promise<StoredEvent | undefined> {
   const [row] = await db.execute(events.where('id', '=', id).where('account_id', '=', account))
   return row && toEvent(row)
 }
 
-/** Finds an event as `findEvent` does, and locks it until the end of the transaction. */
+/** Finds the account's event with all that its reversal needs, and locks it until the end of the transaction. */
 export async function lockEvent(tx: Db, account: number, id: number): Promise<StoredEvent | undefined> {
-  const [row] = await tx.execute(events.where('id', '=', id).where('account_id', '=', account).forUpdate())
+  const own = events.select('kept').where('id', '=', id).where('account_id', '=', account)
+  const [row] = await tx.execute(own.forUpdate())
   return row && toEvent(row)
 }
 
-const listable: Listable<Row<'events'>> = {
+const listable: Listable<ShownRow> = {
   table: 'events',
   columns,
   sorts: {},

@@ -7,7 +7,7 @@ import { keptDays, keptTotals, newClick, openClicks, sumsOf } from '../../test/c
 import { newDomain, newSpace, plainLink, setSpace, twoNodes } from '../../test/links.ts'
 import { runs } from '../../test/runs.ts'
 import { systemActor } from '../access/actor.ts'
-import { eventsOfRecord } from '../events/store.ts'
+import { eventsOfRecord, lockEvent } from '../events/store.ts'
 import type { Db } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 import { deleteLinks } from './deletion.ts'
@@ -242,7 +242,10 @@ test('an error between two statements changes nothing', async (t) => {
   const how = { isPermanent: false, removedDomain: null }
   const works = [
     (tx: Db) => deleteLinks(tx, systemActor(account), [sale], how),
-    async (tx: Db) => restoreLink(tx, systemActor(account), (await deletionOf(sale))?.kept),
+    async (tx: Db) => {
+      const deletion = await lockEvent(tx, account, (await deletionOf(sale))?.id ?? 0)
+      return restoreLink(tx, systemActor(account), deletion?.kept)
+    },
   ]
   for (const work of works) {
     const before = await stateOf(storage)
