@@ -70,7 +70,7 @@ export const clearTag: DetachLinks = (db, id, deletion) =>
 /** Returns whether a record is being removed, and locks it, so that no reversal restores it until the end of the transaction. */
 async function isRemoved(tx: Db, table: 'domains' | 'spaces', id: number): Promise<boolean> {
   const removed = query.selectFrom(table).select('id').where('id', '=', id).where('account_id', '=', 0)
-  return (await tx.execute(removed.forKeyShare())).length > 0
+  return (await tx.execute(removed.forNoKeyUpdate())).length > 0
 }
 
 /** Stores the events of links that have lost a space or a tag. `changesOf` gets the tags that are left. */
