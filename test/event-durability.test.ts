@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto'
 import { describe, test } from 'node:test'
 import type { Answer, Json } from './client.ts'
 import { type Browser, signedIn } from './dashboard.ts'
-import { isRemoving, type LoggedEvent, listAll, readEvents, readRecords, replay, settled } from './event-log.ts'
+import { isCut, isRemoving, type LoggedEvent, listAll, readEvents, readRecords, replay, settled } from './event-log.ts'
 import { eventually, type Variables } from './processes.ts'
 import { runs } from './runs.ts'
 import { databaseOn, startVisited, type VisitedServer } from './visited-server.ts'
@@ -12,6 +12,8 @@ import { databaseOn, startVisited, type VisitedServer } from './visited-server.t
 /** Kills, and concurrent writers. */
 const rounds = runs(60, 2)
 const writers = 12
+/** Milliseconds. */
+const timeout = 60_000 + rounds * 20_000
 /** A server is killed after this many acknowledged requests, at most. */
 const maxRequests = 150
 const bulkSize = 30
@@ -28,9 +30,6 @@ interface Sent {
 
 /** All requests by id. */
 type Ledger = Map<string, Sent>
-
-const isCut = (error: unknown) =>
-  ['ECONNRESET', 'ECONNREFUSED', 'EPIPE'].includes((error as { code?: string }).code ?? '')
 
 interface WriterParts {
   readonly variables: Variables
@@ -261,7 +260,9 @@ function checkRequests(ledger: Ledger, events: readonly LoggedEvent[]): void {
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   describe(`on ${engine}`, () => {
-    test('each acknowledged change has exactly one event after SIGKILL, and each event its change', async (t) => {
+    test('each acknowledged change has exactly one event after SIGKILL, and each event its change', {
+      timeout,
+    }, async (t) => {
       const variables = await databaseOn(t, engine)
       const ledger: Ledger = new Map()
       let [server, done] = [await startVisited(t, variables), 0]

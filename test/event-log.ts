@@ -114,3 +114,8 @@ export async function isRemoving(variables: Variables): Promise<boolean> {
   const removed = ['domains', 'spaces', 'tags'].map((table) => `select id from ${table} where account_id = 0`)
   return (await queryAt(variables, removed.join(' union all '))).length > 0
 }
+
+/** Returns whether a request got no response because the server was killed. */
+export function isCut(error: unknown): boolean {
+  return ['ECONNRESET', 'ECONNREFUSED', 'EPIPE'].includes((error as { readonly code?: string }).code ?? '')
+}

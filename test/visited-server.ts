@@ -70,7 +70,7 @@ export async function databaseOn(t: Bench, engine: 'sqlite' | 'postgres'): Promi
 /** Runs a query on the database, without a server. */
 export async function queryAt({ DATABASE_URL = '' }: Variables, text: string): Promise<Record<string, unknown>[]> {
   if (DATABASE_URL.startsWith('postgres:')) return execute(DATABASE_URL, text)
-  using database = new DatabaseSync(DATABASE_URL.replace(/^sqlite:/, ''))
+  using database = new DatabaseSync(DATABASE_URL.replace(/^sqlite:/, ''), { timeout: 5_000 })
   return database.prepare(text).all()
 }
 
