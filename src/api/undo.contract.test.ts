@@ -76,6 +76,23 @@ describe('POST /events/{id}/undo', () => {
     }
   })
 
+  test('a space or tag returns to its links, for a key that can write nothing else', async () => {
+    const own = await newPlace(app)
+    const space = await own.stored('/spaces', { name: 'Sales' })
+    const { id, tags } = await own.link({ space_id: space.id, tags: ['Print'] })
+    const [tag] = (await own.send('GET', '/tags')).body.data
+    const key = await app.createKey({ account: own.account, scopes: ['spaces:write', 'tags:write', 'events:read'] })
+    for (const path of [`/spaces/${space.id}`, `/tags/${tag.id}`]) {
+      assert.equal((await own.send('DELETE', path, { key })).status, 204)
+    }
+    const { data } = (await own.send('GET', '/events?per_page=10')).body
+    for (const { id } of data.filter(({ type }: Json) => ['space.deleted', 'tag.deleted'].includes(type))) {
+      assert.equal((await own.send('POST', `/events/${id}/undo`, { key })).status, 200)
+    }
+    const link = (await own.send('GET', `/links/${id}`)).body.data
+    assert.deepEqual([link.space_id, link.tags], [space.id, tags])
+  })
+
   test('404 for the events of other accounts, 403 without the write scope, and 412 for If-Match', async () => {
     const [own, other] = [await newPlace(app), await newPlace(app)]
     const { id } = await latest(own)

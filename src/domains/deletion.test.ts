@@ -11,7 +11,7 @@ import { removals } from '../app/actions.ts'
 import { detachBatchSize, finishRemoval, finishRemovals } from '../events/removal.ts'
 import { eventsOfRecord } from '../events/store.ts'
 import { listLinks } from '../links/link-list.ts'
-import { insertLink } from '../links/store.ts'
+import { findLink, insertLink } from '../links/store.ts'
 import { findQrStyle, storeQrStyle } from '../qr/store.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
@@ -206,4 +206,16 @@ test('a domain returns with its QR code style, and its return can be undone in t
   await storeQrStyle(storage, actor, domain, { ...style, margin: 3 })
   const [, latest] = await eventsOfRecord(storage, account, { record: 'domain', id: domain }, 2)
   await assert.rejects(reversals.undoEvent(actor, latest?.id ?? 0), { code: 'not_undoable' })
+})
+
+test('a domain returns with its links only, even for a key that can write nothing but domains', async (t) => {
+  const { storage, account, actor, actions, domain, link, deletionOf } = await place(t)
+  const other = await newDomain(storage, account, 'other.acme.com')
+  const [own, others] = [await link('own'), await link('others', other)]
+  await actions.links.remove(actor, others, {}, null)
+  await actions.domains.remove(actor, domain, { links: 'delete' }, null)
+  const { reversals } = actionsOn(storage)
+  await reversals.undoEvent({ ...actor, scopes: ['domains:write'] }, (await deletionOf()).id)
+  assert.notEqual(await findLink(storage, account, own), undefined)
+  assert.equal(await findLink(storage, account, others), undefined)
 })

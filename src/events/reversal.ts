@@ -2,9 +2,8 @@
 import { type Actor, requireScope } from '../access/actor.ts'
 import { Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
-import { foldCase } from '../lib/text.ts'
 import type { Db, Storage } from '../storage/port.ts'
-import { type Changes, type EventAction, isSame, type RecordKind, type Values } from './event.ts'
+import { type Changes, isSame, type RecordKind, type Values } from './event.ts'
 import {
   findEvent,
   lockEvent,
@@ -75,57 +74,60 @@ export class Reversals {
     await effect()
     // What was deleted with the record returns in steps. A repetition continues after an interruption.
     if (event.action === 'deleted' && event.record !== 'link') {
-      const ofLinks = event.record === 'domain' ? 'deleted' : 'updated'
-      await run((isStopped) => this.#undoRest(actor, event.batchId, ofLinks, isStopped))
+      await run((isStopped) => this.#undoRest(actor, event, isStopped))
     }
     return event
   }
 
-  /** Reverses what happened to the links of a deleted record, as far as that is possible. */
-  async #undoRest(actor: Actor, batch: string, ofLinks: EventAction, isStopped: () => boolean): Promise<void> {
+  /** Reverses what a deletion did to the links of its record, as far as that is possible. */
+  async #undoRest(actor: Actor, of: StoredEvent, isStopped: () => boolean): Promise<void> {
+    // Whoever may write the record could delete it together with its links.
+    const trusted: Actor = { ...actor, scopes: ['*'] }
     let last: ReversedEvent | undefined
     do {
-      last = (await this.undoBatch(actor, batch, { before: last?.event.id, ofLinks })).at(-1)
+      last = (await this.undoBatch(trusted, of.batchId, { before: last?.event.id, of })).at(-1)
     } while (last !== undefined && !isStopped())
   }
 
   /**
    * Reverses the account's events of a batch that are not undone, `maxReversed` at most, several in a transaction. Returns the
-   * result of each. With `before`, continues after the last event of a result.
+   * result of each. With `before`, continues after the last event of a result. With `of`, reverses only what this deletion of a
+   * domain, a space or a tag did to links.
    */
   async undoBatch(
     actor: Actor,
     batch: string,
-    { before, ofLinks }: { readonly before?: number | undefined; readonly ofLinks?: EventAction } = {},
+    { before, of }: { readonly before?: number | undefined; readonly of?: StoredEvent } = {},
   ): Promise<ReversedEvent[]> {
     const { storage, flush } = this.#parts
     await flush()
     const { account } = actor
     const now = Date.now()
-    const isFirst = before === undefined && ofLinks === undefined
+    const isFirst = before === undefined && of === undefined
+    const ofLinks = of && (of.record === 'domain' ? 'deleted' : 'updated')
     const groups = isFirst ? await openGroupIds(storage, account, batch, now) : []
     const results = await this.#reverseAll(actor, groups)
     // Read now, because a removal ends only when its record is there again, and stores events of links until then.
     const limit = Math.max(0, maxReversed - groups.length)
     const ids = await openEventIds(storage, account, batch, { now, limit, before, ofLinks })
-    return [...results, ...(await this.#reverseAll(actor, ids))]
+    return [...results, ...(await this.#reverseAll(actor, ids, of))]
   }
 
-  async #reverseAll(actor: Actor, ids: readonly number[]): Promise<ReversedEvent[]> {
+  async #reverseAll(actor: Actor, ids: readonly number[], of?: StoredEvent): Promise<ReversedEvent[]> {
     const results: ReversedEvent[] = []
     for (let at = 0; at < ids.length; at += reversedTogether) {
-      results.push(...(await this.#reverseSome(actor, ids.slice(at, at + reversedTogether))))
+      results.push(...(await this.#reverseSome(actor, ids.slice(at, at + reversedTogether), of)))
     }
     return results
   }
 
   /** Reverses events in one transaction. If one of them fails, the others are reversed without it. */
-  async #reverseSome(actor: Actor, ids: readonly number[]): Promise<ReversedEvent[]> {
+  async #reverseSome(actor: Actor, ids: readonly number[], of?: StoredEvent): Promise<ReversedEvent[]> {
     const { storage } = this.#parts
     try {
       const reversed = await storage.write(async (tx) => {
         const all: (Reversed & { readonly effect: Effect })[] = []
-        for (const id of ids) all.push(await this.#reverse(tx, actor, id))
+        for (const id of ids) all.push(await this.#reverse(tx, actor, id, of))
         return all
       })
       for (const { effect } of reversed) await effect()
@@ -137,13 +139,15 @@ export class Reversals {
         return [{ event, failure: error }]
       }
       const half = Math.ceil(ids.length / 2)
-      const first = await this.#reverseSome(actor, ids.slice(0, half))
-      return [...first, ...(await this.#reverseSome(actor, ids.slice(half)))]
+      const first = await this.#reverseSome(actor, ids.slice(0, half), of)
+      return [...first, ...(await this.#reverseSome(actor, ids.slice(half), of))]
     }
   }
 
-  async #reverse(tx: Db, actor: Actor, id: number): Promise<Reversed & { readonly effect: Effect }> {
+  /** Changes nothing if the event is undone, or is no part of `of`. */
+  async #reverse(tx: Db, actor: Actor, id: number, of?: StoredEvent): Promise<Reversed & { readonly effect: Effect }> {
     const event = found(await lockEvent(tx, actor.account, id), 'event')
+    if (of !== undefined && !isPartOf(event, of)) return { event, effect: () => undefined }
     const record = reversibleKind(event)
     requireScope(actor, `${record}s:write`)
     if (event.undoneBy !== null) return { event, effect: () => undefined }
@@ -155,6 +159,12 @@ export class Reversals {
       throw irreversible(`The ${record} has its previous values already.`)
     return { event, effect }
   }
+}
+
+/** Returns whether a deletion of a domain, a space or a tag caused this event of a link. */
+function isPartOf({ changes, kept }: StoredEvent, { record, recordId, name }: StoredEvent): boolean {
+  if (record === 'tag') return (kept as KeptOfChange | undefined)?.lostTag === name
+  return changes?.[`${record}_id`]?.[0] === recordId
 }
 
 async function reversed(kind: Reversal, tx: Db, actor: Actor, event: StoredEvent): Promise<Effect> {
@@ -193,12 +203,8 @@ function requireUnchanged(
 /** What an event of a change keeps: secrets by field, and the name of a tag that the link lost because it was deleted. */
 type KeptOfChange = Changes & { readonly lostTag?: string }
 
-/** Adds a tag to those of a link. Throws `not_undoable` if it has the tag. */
 function withTag(tags: unknown, name: string): readonly string[] {
-  const own = tags as readonly string[]
-  const folded = foldCase(name)
-  if (own.some((each) => foldCase(each) === folded)) throw irreversible(`The link has the tag ${name} already.`, 'tags')
-  return [...own, name]
+  return [...new Set([...(tags as readonly string[]), name])]
 }
 
 /** Returns null for each field, because a creation leaves out fields without a value. */
