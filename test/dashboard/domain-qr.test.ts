@@ -45,7 +45,7 @@ test('every code of the domain has its colors and quiet zone immediately; the AP
   const plain = (await send('GET', `/links/${link}/qr`)).text
   assert.equal(await code(), plain)
   const saved = await browser.after(await form(colors))
-  assert.deepEqual(saved.said, ['QR code style saved. Codes that you downloaded before keep working.'])
+  assert.deepEqual(saved.said, ['QR code style saved. Codes that you downloaded before keep working. Undo Dismiss'])
   const { dark, background, margin } = saved.form(path)
   assert.deepEqual({ dark, background, margin }, colors)
   for (const text of [await code(), (await browser.get(`${path}/example`)).text]) {
@@ -58,7 +58,7 @@ test('every code of the domain has its colors and quiet zone immediately; the AP
   const asked = await browser.open(`${path}/reset`)
   assert.match(asked.text, /become black on white\. Printed codes keep working\./)
   const reset = await browser.after(await browser.submit(asked, `${path}/reset`))
-  assert.deepEqual(reset.said, ['QR codes are black on white again.'])
+  assert.deepEqual(reset.said, ['QR codes are black on white again. Undo Dismiss'])
   assert.equal(reset.links.includes(`${path}/reset`), false)
   assert.equal(await code(), plain)
 })
@@ -141,10 +141,10 @@ test('a restored domain still has its style; the API deletes both', async () => 
   await form(colors)
   const before = await stored()
   const page = `/app/domains/${domain.id}`
-  await browser.submit(await browser.open(`${page}/delete`), `${page}/delete`, { name: domain.name })
+  const list = await browser.after(await browser.submit(await browser.open(`${page}/delete`), `${page}/delete`, { name: domain.name }))
   assert.equal((await browser.get(path)).status, 404)
   assert.equal((await browser.post(path, colors)).status, 404)
-  await browser.post(`${page}/restore`)
+  await browser.submit(list, '/app/history/undo')
   assert.deepEqual(await stored(), before)
   assert.equal((await send('DELETE', `/domains/${domain.id}?links=delete`)).status, 204)
   assert.equal(await findQrStyle(app.storage, account, domain.id), undefined)

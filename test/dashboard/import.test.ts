@@ -68,7 +68,8 @@ test('creates the links of a file, and deletes them again, except changed ones',
   const [[first]] = (await links('id')) as [[number]]
   await browser.post(`/app/links/${first}/enable`)
   const undone = await browser.submit(list, '/app/history/undo')
-  assert.equal(undone.page.heading, '2 changes undone, 1 other stayed')
+  // The tag of the changed link stays, too.
+  assert.equal(undone.page.heading, '1 change undone, 2 others stayed')
   assert.deepEqual(await links('id'), [[first]])
   assert.equal((await visit(url)).status, 404)
 })
