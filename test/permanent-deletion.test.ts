@@ -1,51 +1,140 @@
-/** What a permanent deletion leaves in the data file of SQLite. */
+/** What is deleted permanently is nowhere in the database any more, except for what docs/privacy.md names. */
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { systemActor } from '../src/access/actor.ts'
-import { insertLink } from '../src/links/store.ts'
-import type { Db } from '../src/storage/port.ts'
-import { query } from '../src/storage/schema.ts'
-import { actionsOn } from './actions.ts'
-import { newClick, openClicks } from './clicks.ts'
-import { newDomain, newSpace, plainLink, twoNodes } from './links.ts'
+import { sql } from 'kysely'
+import { clickLevels, query } from '../src/storage/schema.ts'
+import { startApp, type TestApp } from './app.ts'
+import type { Json } from './client.ts'
+import { executeAt } from './engine.ts'
+import { fresh, newPlace } from './links-api.ts'
 
-const clickedIds = async (db: Db) => {
-  const days = await db.execute(query.selectFrom('click_days').select(['scope', 'id']).where('scope', '<>', 3))
-  return days.map(({ scope, id }) => `${scope} ${id}`)
+const engines = ['sqlite', 'postgres'] as const
+const sqlite = await startApp({ engine: 'sqlite' })
+const postgres = await startApp({ engine: 'postgres' })
+const apps = { sqlite, postgres }
+
+/** Returns everything in the database: the bytes of its files on SQLite, the rows of all tables on PostgreSQL. */
+async function contentOf({ storage }: TestApp): Promise<Buffer> {
+  const { location } = storage
+  if (location.engine === 'sqlite') {
+    return Buffer.concat(['', '-wal', '-shm'].map((suffix) => readFileSync(location.path + suffix)))
+  }
+  const names = sql<{ name: string }>`select tablename as name from pg_tables where schemaname = current_schema()`
+  const text: string[] = []
+  for (const { name } of await rows<{ name: string }>(postgres, names)) {
+    const all = await rows<{ row: string }>(postgres, sql`select t::text as row from ${sql.table(name)} t`)
+    text.push(...all.map(({ row }) => row))
+  }
+  // Quotes are doubled in the text of a row.
+  return Buffer.from(text.join('\n').replaceAll('""', '"'))
 }
 
-test('a permanent deletion overwrites the destination and the notes of links in the file, and deletes clicks', async (t) => {
-  const { storage, account, domain } = await twoNodes((work) => t.after(work))
-  const { location } = storage
-  assert.ok(location.engine === 'sqlite')
-  const { store, maintenance } = await openClicks(location, (work) => t.after(work))
-  const { actions } = actionsOn(storage, () => maintenance.erase())
-  const actor = systemActor(account)
-  const [doomed, space] = [await newDomain(storage, account, 'old.acme.com'), await newSpace(storage, account, 'Red')]
-  const link = async (alias: string, values = {}, on = domain) => {
-    const own = { ...plainLink, alias, url: `https://to-${alias}.example/path`, notes: `about ${alias} `.repeat(800) }
-    return (await insertLink(storage, actor, { id: on, name: 'acme.com' }, { ...own, ...values })).record.id
-  }
-  const [stays, single] = [await link('stays'), await link('single', { space_id: space })]
-  const ids = [stays, single, await link('first', {}, doomed), await link('second', {}, doomed)]
-  const clicks = ids.map((id) => newClick(id, 100 * 86_400_000))
-  await store.write(1, clicks)
-  const files = async () => {
-    const [main, log] = await Promise.all([location.path, `${location.path}-wal`].map((path) => readFile(path)))
-    return (text: string) => [main?.includes(text), log?.includes(text)].includes(true)
-  }
+async function rows<Row>({ storage }: TestApp, statement: ReturnType<typeof sql<Row>>): Promise<Row[]> {
+  const all = query.selectFrom(sql<Row>`(${statement})`.as('all')).selectAll()
+  return (await storage.execute(all as never)) as Row[]
+}
 
-  await actions.links.change(actor, single, { url: 'https://moved-single.example' }, null)
-  const hasBefore = await files()
-  for (const text of ['to-single.', 'moved-single.', 'about first', 'to-second.']) assert.equal(hasBefore(text), true)
-  await actions.links.remove(actor, single, { permanently: 'true' }, null)
-  await actions.spaces.remove(actor, space, { permanently: 'true' }, null)
-  await actions.domains.remove(actor, doomed, { links: 'delete', permanently: 'true' }, null)
-  const has = await files()
-  for (const text of ['to-single.', 'moved-single.', 'about single', 'about first', 'to-second.']) {
-    assert.equal(has(text), false, text)
+async function newLinks(app: TestApp) {
+  const place = await newPlace(app)
+  const [first, second, title, notes, bulk] = ['first', 'second', 'title', 'notes', 'bulk'].map((word) =>
+    fresh(`Secret-${word}-`.repeat(3)),
+  ) as [string, string, string, string, string]
+  const once = (json: object) => ({ json, headers: { 'idempotency-key': fresh('once') } })
+  const fields = { title, notes, redirect_password: 'correct horse', tags: ['Sale'] }
+  const request = once({ url: `https://acme.com/${first}`, alias: fresh('gone'), ...fields })
+  const link: Json = (await place.send('POST', '/links', request)).body.data
+  const bulkRequest = once({ links: [{ url: `https://acme.com/${bulk}`, title }, { url: 'https://acme.com/kept' }] })
+  const made = (await place.send('POST', '/links/bulk', bulkRequest)).body.data
+  await place.send('PATCH', `/links/${link.id}`, { json: { url: `https://acme.com/${second}`, redirect_password: '' } })
+  return {
+    place,
+    link,
+    request,
+    bulkRequest,
+    bulkLinks: made.map(({ data }: Json) => data) as Json[],
+    secrets: [first, second, title, notes, bulk],
   }
-  assert.deepEqual([has('to-stays.'), has('about stays')], [true, true])
-  assert.deepEqual(await clickedIds(storage), [`0 ${stays}`, `1 ${domain}`])
-})
+}
+
+/** Clicks on a link, and returns the stored row of its day. */
+async function clickedDay(app: TestApp, { id, short_url }: Json): Promise<string> {
+  const { status } = await app.visit(short_url, { headers: { referer: `https://${fresh('referrer')}.example/` } })
+  assert.equal(status, 302)
+  // The deletion of any link waits for the clicks.
+  const other = await newPlace(app)
+  await other.send('DELETE', `/links/${(await other.link()).id}`)
+  const days = query.selectFrom('click_days').select('breakdowns').where('scope', '=', clickLevels.link)
+  const [day] = await app.storage.execute(days.where('id', '=', id))
+  assert.ok(day, 'the day is stored')
+  return day.breakdowns
+}
+
+function assertWithout(content: Buffer, secrets: readonly string[]): void {
+  for (const secret of secrets) {
+    const at = content.indexOf(secret)
+    assert.equal(at, -1, `${secret} at ${at}: ${content.subarray(Math.max(0, at - 200), at + 200).toString('latin1')}`)
+  }
+}
+
+for (const engine of engines) {
+  test(`${engine} stores nothing of a link that was deleted permanently`, async () => {
+    const app = apps[engine]
+    const { place, link, bulkLinks, request, bulkRequest, secrets } = await newLinks(app)
+    const [bulkLink, kept] = bulkLinks as [Json, Json]
+    await clickedDay(app, kept)
+    secrets.push(await clickedDay(app, link))
+    const before = await contentOf(app)
+    for (const secret of secrets) assert.ok(before.includes(secret), `${secret} is stored`)
+    for (const { id } of [link, bulkLink]) {
+      assert.equal((await place.send('DELETE', `/links/${id}?permanently=true`)).status, 204)
+    }
+    assertWithout(await contentOf(app), secrets)
+    const repeated = [await place.send('POST', '/links', request), await place.send('POST', '/links/bulk', bulkRequest)]
+    const [one, several] = repeated.map(({ body }) => body)
+    assert.equal(one.code, 'idempotency_key_reused')
+    assert.deepEqual(several.data, [
+      { index: 0, status: 201 },
+      { index: 1, status: 201, data: kept },
+    ])
+  })
+
+  test(`${engine} stores nothing of a domain and its links that were deleted permanently`, async () => {
+    const app = apps[engine]
+    const { place, link, secrets } = await newLinks(app)
+    secrets.push(await clickedDay(app, link))
+    const homepage = fresh('Secret-homepage-')
+    secrets.push(homepage)
+    await place.send('PATCH', `/domains/${place.domain.id}`, { json: { homepage_url: `https://acme.com/${homepage}` } })
+    const { status } = await place.send('DELETE', `/domains/${place.domain.id}?links=delete&permanently=true`)
+    assert.equal(status, 204)
+    assertWithout(await contentOf(app), secrets)
+    const { body } = await place.send('GET', '/events?per_page=100')
+    const own = body.data.filter(({ record }: Json) => record === 'link' || record === 'domain')
+    assert.ok(own.every(({ changes }: Json) => changes === null))
+  })
+
+  for (const kind of ['spaces', 'tags'] as const) {
+    test(`${engine} stores of ${kind} that were deleted permanently only their names in the history`, async () => {
+      const app = apps[engine]
+      const place = await newPlace(app)
+      const name = fresh('Secret-name-of-a-group-')
+      const request = { json: { name }, headers: { 'idempotency-key': fresh('once') } }
+      const group = (await place.send('POST', `/${kind}`, request)).body.data
+      await place.send('DELETE', `/${kind}/${group.id}?permanently=true`)
+      const events = query.selectFrom('events').select(['changes', 'kept', 'record_name'])
+      const own = await app.storage.execute(
+        events
+          .where('account_id', '=', place.account)
+          .where('record_id', '=', group.id)
+          .where('record', '=', kind === 'tags' ? 'tag' : 'space'),
+      )
+      assert.deepEqual(own, Array(2).fill({ changes: null, kept: null, record_name: name }))
+      assert.deepEqual((await place.send('POST', `/${kind}`, request)).body.code, 'idempotency_key_reused')
+      const rest = query.updateTable('events').set({ record_name: '' }).where('account_id', '=', place.account)
+      await app.storage.execute(rest)
+      if (engine === 'sqlite') await executeAt(app.storage.location, 'pragma wal_checkpoint(truncate)')
+      assertWithout(await contentOf(app), [name])
+    })
+  }
+}

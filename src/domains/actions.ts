@@ -1,4 +1,4 @@
-import { checkedChange, type ResourceHandlers } from '../api/operations.ts'
+import { checkedChange, type Erase, type ResourceHandlers } from '../api/operations.ts'
 import type { Removals } from '../api/removals.ts'
 import { domainInUse, Failure, found, notFound, validationFailed } from '../errors.ts'
 import { finishRemoval, type Removal } from '../events/removal.ts'
@@ -12,8 +12,7 @@ import { beginDomainRemoval, changeDomain, countLinks, domainRecords, domainReve
 interface DomainParts {
   readonly removals: Pick<Removals, 'run'>
   readonly removal: Removal
-  /** Deletes the clicks of permanently deleted records, and overwrites deleted data where the engine still stores it. */
-  readonly erase: () => Promise<void>
+  readonly erase: Erase
   /** Called after each commit and before the response, so that this process redirects correctly straight away. */
   readonly onChange: () => Promise<void>
 }
@@ -23,11 +22,11 @@ export type DomainActions = ReturnType<typeof domainActions>
 
 /** Returns the functions that validate and store changes of domains. */
 export function domainActions(storage: Storage, { removals, removal, erase, onChange }: DomainParts) {
-  const finish = async (id: number, isPermanent = false) => {
+  const finish = async (id: number, then = async () => {}) => {
     await onChange()
     await removals.run(async (isStopped) => {
       await finishRemoval(storage, removal, id, isStopped)
-      if (isPermanent) await erase()
+      if (!isStopped()) await then()
     })
   }
   return {
@@ -72,7 +71,7 @@ export function domainActions(storage: Storage, { removals, removal, erase, onCh
           throw isInUse ? domainInUse(await countLinks(storage, actor.account, id)) : error
         })
       if (!isGone) throw notFound('domain')
-      await finish(id, permanently)
+      await finish(id, async () => (permanently ? erase(actor.account, 'domain', id) : undefined))
     },
     reversal: domainReversal(onChange, (id) => () => finish(id)) as Reversal,
   } satisfies ResourceHandlers<Domain> & Readonly<Record<string, unknown>>

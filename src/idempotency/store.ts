@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { idempotencyInProgress, idempotencyKeyReused } from '../errors.ts'
 import { Periodic } from '../lib/periodic.ts'
-import type { Db } from '../storage/port.ts'
+import type { Db, Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 
 /** A request with an Idempotency-Key, which must be carried out only once. */
@@ -146,6 +146,39 @@ export async function purgeExpired(db: Db): Promise<number> {
     .orderBy('expires_at')
     .limit(purgeBatchSize)
   return (await db.execute(query.deleteFrom('stored_responses').where('id', 'in', expired).returning('id'))).length
+}
+
+/** A fingerprint of no request. */
+const erasedFingerprint = `${fingerprintVersion}:`
+
+/**
+ * Removes a permanently deleted record from stored responses, and the links of a domain with it. The claims stay, because a
+ * repeated request must not store the record again. Searches in the background.
+ */
+export async function eraseFromResponses(
+  storage: Storage,
+  account: number,
+  record: 'link' | 'domain' | 'space' | 'tag',
+  id: number,
+): Promise<void> {
+  const field = record === 'domain' ? 'domain_id' : 'id'
+  const found = query
+    .selectFrom('stored_responses')
+    .select('id')
+    .where('account_id', '=', account)
+    .where(({ or, eb }) =>
+      or([eb('location', 'like', `%/${record}s/${id}`), eb('body', 'like', `%"${field}":${id},%`)]),
+    )
+  const isErased = (value: Readonly<Record<string, unknown>> | null) =>
+    value?.created_at !== undefined && value['domain_id' in value ? field : 'id'] === id
+  for (const [found_id] of await storage.scan(account, found)) {
+    const own = query.selectFrom('stored_responses').select(['location', 'body']).where('id', '=', Number(found_id))
+    const [response] = await storage.execute(own)
+    if (!response?.body) continue
+    const body = JSON.stringify(JSON.parse(response.body, (_, value) => (isErased(value) ? undefined : value)))
+    const erased = response.location === '' ? { body } : { body: '', fingerprint: erasedFingerprint }
+    await storage.execute(query.updateTable('stored_responses').set(erased).where('id', '=', Number(found_id)))
+  }
 }
 
 async function findResponse(tx: Db, claim: Claim): Promise<OnceResult> {

@@ -1,5 +1,5 @@
 import type { Actor } from '../access/actor.ts'
-import { checkedChange, deletionQuery } from '../api/operations.ts'
+import { checkedChange, deletionQuery, type Erase } from '../api/operations.ts'
 import { found, notFound, validationFailed } from '../errors.ts'
 import type { Reading } from '../forms/form.ts'
 import type { Fields } from '../http/form-encoding.ts'
@@ -49,8 +49,7 @@ export interface LinkParts extends LinkRules {
   readonly onChange: (id: number, domain: number, aliasFolded: string) => void
   /** Resolves when the clicks that this process has counted are written, or the database has failed. */
   readonly flush: () => Promise<void>
-  /** Deletes the clicks of permanently deleted records, and overwrites deleted data where the engine still stores it. */
-  readonly erase: () => Promise<void>
+  readonly erase: Erase
 }
 
 /** A link that a batch has stored or changed; `stored` is null if it has deleted the link. */
@@ -152,7 +151,7 @@ export class LinkActions {
       if (!deleted.has(id)) throw notFound('link')
     })
     this.onRemoved(id)
-    if (permanently) await this.#parts.erase()
+    if (permanently) await this.#parts.erase(actor.account, 'link', id)
   }
 
   /** Reports a deleted link to the redirect server. */

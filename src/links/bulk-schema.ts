@@ -234,7 +234,7 @@ export const deleteLinks = operationOf({
   method: 'POST',
   path: '/links/bulk/delete',
   summary: 'Delete many links',
-  description: 'Deletes up to 1,000 links permanently.',
+  description: 'Deletes up to 1,000 links.',
   body: { name: 'DeleteLinks', form: deletionForm, example: { ids: [1, 2] } },
   refused: { ids: '' },
   row: { index: 0, id: 1, status: 204 },

@@ -1,4 +1,4 @@
-import { checkedChange, deletionQuery, type ResourceHandlers } from '../api/operations.ts'
+import { checkedChange, deletionQuery, type Erase, type ResourceHandlers } from '../api/operations.ts'
 import type { Removals } from '../api/removals.ts'
 import { Failure, found, notFound } from '../errors.ts'
 import { finishRemoval, type Removal } from '../events/removal.ts'
@@ -9,16 +9,15 @@ import { beginSpaceRemoval, changeSpace, insertSpace, spaceRecords, spaceReversa
 interface SpaceParts {
   readonly removals: Pick<Removals, 'run'>
   readonly removal: Removal
-  /** Deletes the clicks of permanently deleted records, and overwrites deleted data where the engine still stores it. */
-  readonly erase: () => Promise<void>
+  readonly erase: Erase
 }
 
 /** Returns the functions that validate and store changes of spaces, for the API and the dashboard. */
 export function spaceActions(storage: Storage, { removals, removal, erase }: SpaceParts) {
-  const finish = (id: number, isPermanent = false) =>
+  const finish = (id: number, then = async () => {}) =>
     removals.run(async (isStopped) => {
       await finishRemoval(storage, removal, id, isStopped)
-      if (isPermanent) await erase()
+      if (!isStopped()) await then()
     })
   return {
     name: 'spaces' as const,
@@ -41,8 +40,8 @@ export function spaceActions(storage: Storage, { removals, removal, erase }: Spa
       const { permanently } = await checkedChange(deletionQuery.check(query), find, 'space', precondition)
       const how = { precondition, isPermanent: permanently }
       if (!(await storage.write((tx) => beginSpaceRemoval(tx, actor, id, how)))) throw notFound('space')
-      await finish(id, permanently)
+      await finish(id, async () => (permanently ? erase(actor.account, 'space', id) : undefined))
     },
-    reversal: spaceReversal(finish),
+    reversal: spaceReversal((id) => finish(id)),
   } satisfies ResourceHandlers<Space> & Readonly<Record<string, unknown>>
 }

@@ -1,6 +1,13 @@
 import type { Actor } from '../access/actor.ts'
 import { sendRecord } from '../api/envelopes.ts'
-import { checkedChange, deletionQuery, idOf, type ResourceHandlers, withShownVersion } from '../api/operations.ts'
+import {
+  checkedChange,
+  deletionQuery,
+  type Erase,
+  idOf,
+  type ResourceHandlers,
+  withShownVersion,
+} from '../api/operations.ts'
 import type { Removals } from '../api/removals.ts'
 import type { Api } from '../api/routes.ts'
 import { Failure, found, notFound, validationFailed } from '../errors.ts'
@@ -29,8 +36,7 @@ export type TagActions = ReturnType<typeof tagActions>
 interface TagParts {
   readonly removals: Pick<Removals, 'run'>
   readonly removal: Removal
-  /** Deletes the clicks of permanently deleted records, and overwrites deleted data where the engine still stores it. */
-  readonly erase: () => Promise<void>
+  readonly erase: Erase
 }
 
 /** Returns the functions that validate and store changes of tags, for the API and the dashboard. */
@@ -43,10 +49,10 @@ export function tagActions(storage: Storage, { removals, removal, erase }: TagPa
     withShownVersion(() => find(account, id), 'tag', change)
   const checked = <T>(values: T | Failure, { account }: Actor, id: number, precondition: Precondition | null) =>
     checkedChange(values, () => tagRecords.find(storage, account, id), 'tag', precondition)
-  const finish = (id: number, isPermanent = false) =>
+  const finish = (id: number, then = async () => {}) =>
     removals.run(async (isStopped) => {
       await finishRemoval(storage, removal, id, isStopped)
-      if (isPermanent) await erase()
+      if (!isStopped()) await then()
     })
   return {
     name: 'tags' as const,
@@ -70,7 +76,7 @@ export function tagActions(storage: Storage, { removals, removal, erase }: TagPa
         const { permanently } = await checked(deletionQuery.check(query), actor, id, precondition)
         const how = { precondition, isPermanent: permanently }
         if (!(await storage.write((tx) => beginTagRemoval(tx, actor, id, how)))) throw notFound('tag')
-        await finish(id, permanently)
+        await finish(id, async () => (permanently ? erase(actor.account, 'tag', id) : undefined))
       }),
     /**
      * Moves the links of a tag to the tag `into`, deletes the tag, and returns the remaining one. Throws `not_found`,
@@ -83,7 +89,7 @@ export function tagActions(storage: Storage, { removals, removal, erase }: TagPa
         await finish(id)
         return found(await find(actor.account, into), 'tag')
       }),
-    reversal: tagReversal(finish),
+    reversal: tagReversal((id) => finish(id)),
   } satisfies ResourceHandlers<Tag> & Readonly<Record<string, unknown>>
 }
 
