@@ -160,7 +160,7 @@ export const messages = {
   /** For keys and sign-in links, which only a page takes. */
   'not_allowed.secret': '{reason}',
   /** For a confirmation, which only a page asks for. */
-  'not_allowed.confirmation': 'Type {name} to delete it.',
+  'not_allowed.confirmation': 'Type {name} to confirm.',
   /** For the QR codes of a domain. */
   'not_allowed.color': 'Enter a color such as #0b5c6b.',
   'not_allowed.inverted':

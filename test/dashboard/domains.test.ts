@@ -39,7 +39,7 @@ test('names the links and the clicks, and asks for the name, which the server ch
   for (const name of [undefined, '', 'other.example', `x${domain.name}`, '<script>', `https://${domain.name}`]) {
     const { status, page } = await browser.submit(asked, `${path}/delete`, { name })
     assert.equal(status, 422)
-    assert.match(page.errorOf('name'), new RegExp(`Type ${domain.name} to delete it\\.`))
+    assert.match(page.errorOf('name'), new RegExp(`Type ${domain.name} to confirm\\.`))
     assert.equal(page.heading, `Delete ${domain.name} and its 2 links?`)
   }
   assert.equal((await send('GET', `/domains/${domain.id}`)).status, 200)

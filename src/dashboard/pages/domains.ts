@@ -12,7 +12,6 @@ import { DomainChecks } from '../../reachability/checks.ts'
 import { type DomainCheck, findChecks, findReachedDomain, storeCheck } from '../../reachability/store.ts'
 import type { Db, Storage } from '../../storage/port.ts'
 import { Refusal } from '../../violations.ts'
-import { restorableNote } from '../notices.ts'
 import { idParam, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { type FormState, textField } from '../parts/fields.ts'
 import { quantity, timeAgo } from '../parts/format.ts'
@@ -46,7 +45,6 @@ export function addDomainPages(pages: Pages, services: Services): void {
     deletion: async ({ id, name_unicode }, total, links, account) => [
       total === 0 ? `Delete ${name_unicode}?` : `Delete ${name_unicode} and its ${links}?`,
       html`${await recentClicks(storage, account, id)} Visitors will see a 404 immediately.`,
-      restorableNote,
     ],
     isNamed: (domain, text) => isNameOf(domain, text),
     actions: domains,

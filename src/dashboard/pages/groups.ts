@@ -2,16 +2,17 @@
 
 import { maxSummedLinks, recentClicksOf, recentClicksOfTags, recentDays } from '../../analytics/recent.ts'
 import type { ResourceHandlers } from '../../api/operations.ts'
-import { found, validationFailed } from '../../errors.ts'
+import { found } from '../../errors.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import { trimText } from '../../lib/text.ts'
 import { countLinksIn } from '../../links/store.ts'
 import { resources } from '../../resources.ts'
-import { Refusal } from '../../violations.ts'
+import type { Page } from '../../storage/port.ts'
 import { filterBar, firstLinks, ListState, requestsOf } from '../lists.ts'
+import { restorableNote } from '../notices.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { attributes, linkButton, type MenuItem, menu } from '../parts/buttons.ts'
-import { FormState, textField } from '../parts/fields.ts'
+import { deletionQueryOf, manyLinks, permanentBox, requireTyped, typedField } from '../parts/deletion.ts'
+import { FormState } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { recentClickCount, truncateMiddle } from '../parts/links.ts'
 import { confirmation, emptyState } from '../parts/messages.ts'
@@ -21,9 +22,6 @@ import { breakdownBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { Statistics } from '../statistics/statistics.ts'
 import { historyOf } from './history-entries.ts'
-
-/** The field for the typed name in a confirmation. */
-const nameField = 'name'
 
 /** The clicks are those of the last 30 days; null if there are too many links to add them up. */
 export type Listed<Row> = { readonly row: Row; readonly links: number; readonly clicks: number | null }
@@ -60,7 +58,7 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
   readonly details?: (request: PageRequest, row: Row, hasClicks: boolean) => Promise<Html>
   /** Returns the title and the consequences of deleting a group with `total` links, such as "more than 1,000 links". */
   readonly deletion: (row: Row, total: number, links: string, account: number) => Promise<readonly [string, ...Part[]]>
-  /** Returns whether the text is the name of the group. Without this function, nobody has to type the name. */
+  /** Returns whether the text is the name of the group. Then people always type it, not only if there are many links. */
   readonly isNamed?: (row: Row, text: string) => boolean
 }
 
@@ -95,12 +93,11 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
   /** Deletes the group if its name was typed, where that is asked. */
   async #remove(request: PageRequest): Promise<Redirect> {
     const { what, nameOf, isNamed, actions } = this.#group
+    const { fields, account } = request
     const row = await this.#requested(request)
-    const sent = request.fields[nameField]
-    if (isNamed !== undefined && !isNamed(row, typeof sent === 'string' ? trimText(sent) : '')) {
-      throw validationFailed([new Refusal('not_allowed.confirmation', { name: nameOf(row) }).at(nameField)])
-    }
-    const query = what === 'domain' ? { links: 'delete' } : {}
+    const isMeant = isNamed && ((text: string) => isNamed(row, text))
+    if (this.#asksForName(await this.#countLinks(row, account))) requireTyped(fields, nameOf(row), isMeant)
+    const query = { ...deletionQueryOf(fields), ...(what === 'domain' && { links: 'delete' }) }
     await actions.remove(request.actor, row.id, query, null)
     return new Redirect(this.#home, { code: `${what}-deleted`, id: row.id })
   }
@@ -236,22 +233,32 @@ ${menu(
 )}</div>`
   }
 
+  /** Counts the links of a group. Larger numbers are not exact. */
+  async #countLinks(row: Row, account: number): Promise<Pick<Page<unknown>, 'total' | 'totalIsExact'>> {
+    const { what, linksOf } = this.#group
+    if (linksOf !== undefined) return { total: linksOf(row), totalIsExact: true }
+    return firstLinks(this.#services.storage, account, { [`${what}_id`]: String(row.id) })
+  }
+
+  #asksForName({ total }: Pick<Page<unknown>, 'total'>): boolean {
+    return this.#group.isNamed !== undefined || total >= manyLinks
+  }
+
   async #askToDelete(state: FormState, request: PageRequest): Promise<PageContent> {
-    const { what, nameOf, deletion, isNamed, linksOf } = this.#group
+    const { what, nameOf, deletion } = this.#group
     const row = await this.#requested(request)
-    const query = { [`${what}_id`]: String(row.id) }
-    const counted = linksOf && { total: linksOf(row), totalIsExact: true }
-    const { total, totalIsExact } = counted ?? (await firstLinks(this.#services.storage, request.account, query))
+    const counted = await this.#countLinks(row, request.account)
+    const { total, totalIsExact } = counted
     const links = `${totalIsExact ? '' : 'more than '}${quantity(total, 'link')}`
     const [title, ...consequences] = await deletion(row, total, links, request.account)
-    const field = { name: nameField, label: `Type ${nameOf(row)} to confirm`, isCode: true, isRequired: true }
+    const typed = this.#asksForName(counted) ? typedField(state, nameOf(row)) : null
     const path = this.#pathOf(row)
     return confirmation({
       title,
       section: this.#section,
       action: `${path}/delete`,
-      consequences,
-      controls: isNamed === undefined ? null : state.withErrors(textField(state, field)),
+      consequences: [...consequences, restorableNote],
+      controls: state.withErrors(html`${permanentBox(state, what !== 'tag')}${typed}`),
       verb: `Delete ${nameOf(row)}`,
       cancel: path,
     })

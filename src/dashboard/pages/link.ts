@@ -11,9 +11,12 @@ import { findTagByName } from '../../tags/store.ts'
 import { finalNote, restorableNote } from '../notices.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyButton, hiddenFields, linkButton, type MenuItem, menu, menuForm, submitButton } from '../parts/buttons.ts'
+import { deletionQueryOf, permanentBox } from '../parts/deletion.ts'
+import { FormState } from '../parts/fields.ts'
 import { quantity } from '../parts/format.ts'
 import { breakableUrl, destination, shortUrlParts, shortUrlText, statusBadge } from '../parts/links.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
+import { formHandler } from '../record-forms.ts'
 import { linkListReturnPath, linkReturnPath } from '../return-path.ts'
 import { breakdownBars } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
@@ -192,17 +195,26 @@ function addLinkActions(pages: Pages, services: Services): void {
     })
   }
 
-  pages.get(`${home}/:id/delete`, async (request) => {
-    const { next } = request.query
+  const askToDelete = async (state: FormState, request: PageRequest) => {
+    const { next } = request.query.next === undefined ? request.fields : request.query
     const link = await requestedLink(request, services)
-    return deletePage(services, request.account, link, next === undefined ? null : linkListReturnPath(next))
-  })
+    return deletePage(services, {
+      state,
+      account: request.account,
+      link,
+      next: next === undefined ? null : linkListReturnPath(next),
+    })
+  }
 
-  pages.post(`${home}/:id/delete`, async (request) => {
-    const id = idParam(request, 'link')
-    await links.remove(request.actor, id, {}, null)
-    return new Redirect(linkListReturnPath(request.fields.next), { code: 'link-deleted', id })
-  })
+  pages.get(`${home}/:id/delete`, (request) => askToDelete(new FormState({}), request))
+  pages.post(
+    `${home}/:id/delete`,
+    formHandler(askToDelete, async (request) => {
+      const id = idParam(request, 'link')
+      await links.remove(request.actor, id, deletionQueryOf(request.fields), null)
+      return new Redirect(linkListReturnPath(request.fields.next), { code: 'link-deleted', id })
+    }),
+  )
 
   pages.get(`${home}/:id/delete-statistics`, async (request) =>
     deleteStatisticsPage(await requestedLink(request, services)),
@@ -229,8 +241,16 @@ function deleteStatisticsPage({ id, clicks, short_url }: Link): PageContent {
   })
 }
 
-/** Asks whether to delete the link. `next` is the list to return to; null on the link page. */
-async function deletePage(services: Services, account: number, link: Link, next: string | null): Promise<PageContent> {
+interface LinkDeletion {
+  readonly state: FormState
+  readonly account: number
+  readonly link: Link
+  /** The list to return to; null on the link page. */
+  readonly next: string | null
+}
+
+/** Asks whether to delete the link. */
+async function deletePage(services: Services, { state, account, link, next }: LinkDeletion): Promise<PageContent> {
   const { id, clicks, short_url } = link
   const name = shortUrlText(short_url)
   const counts = `The link has ${quantity(clicks, 'click')}.`
@@ -239,6 +259,7 @@ async function deletePage(services: Services, account: number, link: Link, next:
     section: 'links',
     action: `${home}/${id}/delete`,
     consequences: [html`${await describeEffect(services, account, [link.domain_id])} ${counts}`, restorableNote],
+    controls: state.withErrors(permanentBox(state)),
     verb: `Delete ${name}`,
     cancel: next ?? `${home}/${id}`,
     ...(next !== null && { fields: { next } }),

@@ -1,4 +1,5 @@
 /** The pages that ask before an action on several links. */
+
 import type { Actor } from '../../access/actor.ts'
 import { recentDays } from '../../analytics/recent.ts'
 import { domainRecords } from '../../domains/store.ts'
@@ -22,13 +23,14 @@ import { spaceRecords } from '../../spaces/store.ts'
 import type { Violation } from '../../violations.ts'
 import { type Notice, restorableNote } from '../notices.ts'
 import type { PageContent, Services } from '../pages.ts'
-import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
+import { linkButton } from '../parts/buttons.ts'
+import { manyLinks, typedField } from '../parts/deletion.ts'
 import { checkbox, FormState, selectField, textField, zoneUnit } from '../parts/fields.ts'
 import { formatCount, quantity } from '../parts/format.ts'
-import { breakableUrl, shortUrlText, spaceLabel } from '../parts/links.ts'
+import { breakableUrl, shortUrlText } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
-import { loadChoices, loadTagNames, noSpace } from '../record-forms.ts'
+import { loadTagNames } from '../record-forms.ts'
 import { describeEffect, listSettings, type Setting } from './link.ts'
 
 /** What a user does with links, and the notices about it. */
@@ -74,7 +76,7 @@ export async function askAbout(selection: Selection, action: LinkAction): Promis
   if (links.length === 0) return null
   switch (action.what) {
     case 'delete':
-      return askToDelete(selection, links)
+      return askToDelete(selection, links, action)
     case 'tag':
       return askForTags(selection, links, action)
     case 'limit':
@@ -91,40 +93,34 @@ export async function askAbout(selection: Selection, action: LinkAction): Promis
     : askToChangeSpace(selection, links, action.to?.id ?? 0)
 }
 
-/** Returns the page that asks where to move links. Each space and domain is a button. */
-export async function askWhereTo(selection: Selection, currentDomain?: unknown): Promise<PageContent> {
-  const { spaces, domains } = await loadChoices(selection.services.storage, selection.actor.account, {})
-  const others = domains.filter(({ id }) => String(id) !== currentDomain)
-  const to = (value: string, label: Part) => submitButton({ name: 'to', value, label, weight: 'plain' })
-  const inSpace = [
-    to(`space-${noSpace}`, 'No space'),
-    ...spaces.map((each) => to(`space-${each.id}`, spaceLabel(each))),
-  ]
-  const onDomain = others.map(({ id, name_unicode: name }) => to(`domain-${id}`, html`<bdi>${name}</bdi>`))
-  const toDomain =
-    domains.length > 1
-      ? html`<h2>To a domain</h2><p>The next page shows the consequences.</p><div class="destinations">${onDomain}</div>`
-      : html`<p>To move links to another domain, <a href="/app/domains/new">add it first</a>.</p>`
-  const { action, cancel, fields } = common(selection)
-  const { confirmed: _, ...unconfirmed } = fields
-  const body = html`<form method="post" action="${action}" class="form">${hiddenFields(unconfirmed)}
-<h2>To a space</h2><div class="destinations">${inSpace}</div>${toDomain}
-<div class="actions"><a class="button plain" href="${cancel}" data-close>Cancel</a></div></form>`
-  return { title: `Move ${quantity(selection.ids.length, 'link')}`, section: 'links', body }
+/** Returns the number of a selection's links that people type before they delete them; null if there are few. */
+export async function countToType({ ids, actor, services }: Selection): Promise<string | null> {
+  if (ids.length < manyLinks) return null
+  const links = await findBulkLinks(services.storage, actor.account, ids)
+  return links.length < manyLinks ? null : formatCount(links.length)
 }
 
-async function askToDelete(selection: Selection, links: readonly BulkLink[]): Promise<PageContent> {
+async function askToDelete(
+  selection: Selection,
+  links: readonly BulkLink[],
+  { violations }: LinkAction,
+): Promise<PageContent> {
   const counts = quantity(links.length, 'link')
   const named = links.toSorted((one, other) => other.clicks - one.clicks).slice(0, namedLinks)
   const things: Part[] = named.map((link) => html`${nameOf(link, selection)}: ${quantity(link.clicks, 'click')}`)
   if (links.length > namedLinks) things.push(`and ${formatCount(links.length - namedLinks)} more`)
-  return confirmation({
+  const isSent = selection.fields.confirmed === 'true'
+  const state = new FormState(selection.fields, isSent ? violations : [])
+  const isMany = links.length >= manyLinks
+  const page = confirmation({
     ...common(selection),
     title: `Delete ${counts}?`,
     things,
-    consequences: [await effectOf(links, selection), restorableNote],
+    consequences: [html`${await effectOf(links, selection)} ${recentClicksIn(links)}`, restorableNote],
+    controls: isMany ? state.withErrors(typedField(state, formatCount(links.length))) : null,
     verb: `Delete ${counts}`,
   })
+  return { ...page, status: isSent ? 422 : 200 }
 }
 
 /** Asks which tags to add and to remove. */
@@ -317,13 +313,12 @@ async function askToChangeDomain(
   }
   const counts = quantity(plan.moving.length, 'link')
   const effect = await effectOf(plan.moving, selection)
-  const clicks = plan.moving.reduce((sum, { recentClicks }) => sum + recentClicks, 0)
   return confirmation({
     ...common(selection),
     title: `Move ${counts} to ${name}?`,
     notes,
     consequences: [
-      html`The current short links stop working. ${effect} They had ${quantity(clicks, 'click')} in the last ${recentDays} days.`,
+      html`The current short links stop working. ${effect} ${recentClicksIn(plan.moving)}`,
       'Clicks move with the links, so the statistics of the domains change.',
       restorableNote,
     ],
@@ -374,13 +369,18 @@ function nameOf({ alias, domain_name }: BulkLink, { services }: Selection): Html
   return html`<bdi>${shortUrlText(services.shortUrl(domain_name, alias))}</bdi>`
 }
 
+function recentClicksIn(links: readonly BulkLink[]): string {
+  const clicks = links.reduce((sum, { recentClicks }) => sum + recentClicks, 0)
+  return `${links.length === 1 ? 'It' : 'They'} had ${quantity(clicks, 'click')} in the last ${recentDays} days.`
+}
+
 function effectOf(links: readonly BulkLink[], { services, actor }: Selection): Promise<Part> {
   const domains = new Set(links.map(({ domain_id }) => domain_id))
   return describeEffect(services, actor.account, [...domains])
 }
 
 /** Returns what all confirmations have in common. The form repeats the selection, not the ids of all matching links. */
-function common({ ids, isMatching, next, fields }: Selection) {
+export function common({ ids, isMatching, next, fields }: Selection) {
   const { what, to } = fields
   const selected = isMatching ? { matching: '1' } : selectedRows(ids)
   const action = { what: String(what), ...(to !== undefined && { to: String(to) }), confirmed: 'true' }

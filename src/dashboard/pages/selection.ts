@@ -1,9 +1,10 @@
 /** Actions on the selected links of the list, or on all links that match it. */
+
 import { Failure, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import { type IconName, icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
-import { type Html, html } from '../../http/html.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
 import type { BatchChange, BatchResponse } from '../../links/batch.ts'
 import { matchingLinks, maxBulkLinks } from '../../links/bulk.ts'
 import { setForm, tagChangeForm } from '../../links/bulk-schema.ts'
@@ -14,16 +15,19 @@ import { type ListState, linkListState } from '../lists.ts'
 import type { Notice } from '../notices.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
-import { formatCount } from '../parts/format.ts'
+import { requireTyped } from '../parts/deletion.ts'
+import { formatCount, quantity } from '../parts/format.ts'
+import { spaceLabel } from '../parts/links.ts'
 import { emptyState } from '../parts/messages.ts'
-import { attempt, noSpace } from '../record-forms.ts'
+import { attempt, loadChoices, noSpace } from '../record-forms.ts'
 import { linkListReturnPath } from '../return-path.ts'
 import { compareSelected } from './compare.ts'
 import { isSetting, listSettings } from './link.ts'
 import { toUtc } from './link-form.ts'
 import {
   askAbout,
-  askWhereTo,
+  common,
+  countToType,
   type Destination,
   type LinkAction,
   limits,
@@ -100,6 +104,28 @@ async function movePage({ account, actor, query }: PageRequest, services: Servic
   return askWhereTo({ ids, isMatching: true, next: list.currentHref, fields, actor, services }, query.domain_id)
 }
 
+/** Returns the page that asks where to move links. Each space and domain is a button. */
+async function askWhereTo(selection: Selection, currentDomain?: unknown): Promise<PageContent> {
+  const { spaces, domains } = await loadChoices(selection.services.storage, selection.actor.account, {})
+  const others = domains.filter(({ id }) => String(id) !== currentDomain)
+  const to = (value: string, label: Part) => submitButton({ name: 'to', value, label, weight: 'plain' })
+  const inSpace = [
+    to(`space-${noSpace}`, 'No space'),
+    ...spaces.map((each) => to(`space-${each.id}`, spaceLabel(each))),
+  ]
+  const onDomain = others.map(({ id, name_unicode: name }) => to(`domain-${id}`, html`<bdi>${name}</bdi>`))
+  const toDomain =
+    domains.length > 1
+      ? html`<h2>To a domain</h2><p>The next page shows the consequences.</p><div class="destinations">${onDomain}</div>`
+      : html`<p>To move links to another domain, <a href="/app/domains/new">add it first</a>.</p>`
+  const { action, cancel, fields } = common(selection)
+  const { confirmed: _, ...unconfirmed } = fields
+  const body = html`<form method="post" action="${action}" class="form">${hiddenFields(unconfirmed)}
+<h2>To a space</h2><div class="destinations">${inSpace}</div>${toDomain}
+<div class="actions"><a class="button plain" href="${cancel}" data-close>Cancel</a></div></form>`
+  return { title: `Move ${quantity(selection.ids.length, 'link')}`, section: 'links', body }
+}
+
 const noLinksPage: PageContent = {
   title: 'Move links',
   section: 'links',
@@ -151,10 +177,8 @@ async function actionFrom(selection: Selection): Promise<LinkAction> {
       return replaceText(selection.fields)
     case 'move':
       return moveTo(destinationFrom(selection.fields.to), selection)
-    case 'delete': {
-      const change: LinkAction['change'] = (ids) => ({ kind: 'delete', ids })
-      return { what, asks: true, change, single: 'link-deleted', several: 'links-deleted' }
-    }
+    case 'delete':
+      return deleteAll(selection)
     default:
       throw new Failure('malformed_body', 'The form doesn’t say what to do. Open the list of links and try again.')
   }
@@ -167,6 +191,17 @@ function update(change: Partial<Extract<BatchChange, { kind: 'update' }>>): Link
 /** Returns the change of all links to the values of these fields. Throws `validation_failed`. */
 async function settingOf(fields: Fields, { actor, services }: Selection): Promise<LinkAction['change']> {
   return update({ values: await services.actions.links.prepareChange(actor.account, setForm.read(fields)) })
+}
+
+async function deleteAll(selection: Selection): Promise<LinkAction> {
+  const { fields } = selection
+  const change: LinkAction['change'] = (ids) => ({ kind: 'delete', ids })
+  const action = { what: 'delete', asks: true, change, single: 'link-deleted', several: 'links-deleted' } as const
+  const count = fields.confirmed === 'true' ? await countToType(selection) : null
+  if (count === null) return action
+  const digits = (text: string) => text.replace(/[,.\s]/g, '')
+  const typed = await attempt(async () => requireTyped(fields, count, (text) => digits(text) === digits(count)))
+  return typed instanceof Failure ? { ...action, violations: typed.facts.violations ?? [] } : action
 }
 
 function changeTags({ add_tags, remove_tags }: Fields): LinkAction {

@@ -1,12 +1,13 @@
+import { recentClicksOf, recentDays } from '../../analytics/recent.ts'
 import { type Space, spaceLabels } from '../../spaces/schema.ts'
-import { restorableNote } from '../notices.ts'
 import type { Pages, Services } from '../pages.ts'
+import { quantity } from '../parts/format.ts'
 import { linkCount, spaceLabel } from '../parts/links.ts'
 import { nameAndColor } from '../record-forms.ts'
 import { GroupPages } from './groups.ts'
 
 export function addSpacePages(pages: Pages, services: Services): void {
-  const { spaces } = services.actions
+  const { storage, actions } = services
   new GroupPages<Space>(services, {
     what: 'space',
     words: {
@@ -21,11 +22,12 @@ export function addSpacePages(pages: Pages, services: Services): void {
     columns: async () => [
       { label: 'Links', cell: ({ row, links }) => linkCount(`space_id=${row.id}`, links), isPlain: true },
     ],
-    deletion: async ({ name }, total, links) => [
+    deletion: async ({ id, name }, total, links, account) => [
       `Delete ${name}?`,
-      `${total === 0 ? 'This space has no links.' : `Its ${links} will keep working without a space.`} ${restorableNote}`,
+      total === 0 ? 'This space has no links.' : `Its ${links} will keep working without a space.`,
+      `It had ${quantity((await recentClicksOf(storage, account, 'spaces', [id])).get(id) ?? 0, 'click')} in the last ${recentDays} days.`,
     ],
-    actions: spaces,
+    actions: actions.spaces,
     ...nameAndColor(spaceLabels),
   }).addTo(pages)
 }

@@ -7,8 +7,9 @@ import { trimText } from '../../lib/text.ts'
 import { resources } from '../../resources.ts'
 import { type Tag, tagLabels, tagOperations } from '../../tags/schema.ts'
 import { findTag, findTagByName, listTagsByFigure } from '../../tags/store.ts'
-import { finalNote, restorableNote } from '../notices.ts'
+import { finalNote } from '../notices.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { manyLinks, requireTyped, typedField } from '../parts/deletion.ts'
 import { FormState, textField } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { spaceLabel } from '../parts/links.ts'
@@ -50,7 +51,7 @@ export function addTagPages(pages: Pages, services: Services): void {
     deletion: async (tag, total, _links, account) => [
       `Delete ${tag.name}?`,
       total === 0 ? 'No link has this tag.' : await linksAndClicks(services, account, tag),
-      `${total === 0 ? '' : 'Links lose the tag and keep working. '}${restorableNote}`,
+      ...(total === 0 ? [] : ['Links lose the tag and keep working.']),
     ],
     // A form stays valid when only the number of links changes.
     actions: {
@@ -92,6 +93,7 @@ async function askToMerge(state: FormState, request: PageRequest, services: Serv
   const { account } = request
   const tag = found(await services.actions.tags.find(account, idParam(request, 'tag')), 'tag').record
   const suggestions = (await loadTagNames(services.storage, account)).filter((name) => name !== tag.name)
+  const typed = tag.links >= manyLinks ? typedField(state, tag.name) : null
   const into = textField(state, { name: 'into', label: 'Into', isRequired: true, hasFocus: true, suggestions })
   return confirmation({
     title: `Merge ${tag.name} into another tag`,
@@ -101,18 +103,20 @@ async function askToMerge(state: FormState, request: PageRequest, services: Serv
       await linksAndClicks(services, account, tag),
       `Its links get the other tag, and this tag is deleted. ${finalNote}`,
     ],
-    controls: state.withErrors(into),
+    controls: state.withErrors(html`${into}${typed}`),
     verb: `Merge ${tag.name}`,
     cancel: `${home}/${tag.id}`,
   })
 }
 
 async function merge(request: PageRequest, services: Services): Promise<Redirect> {
-  const { account, fields } = request
+  const { account, actor, fields } = request
+  const tag = found(await services.actions.tags.find(account, idParam(request, 'tag')), 'tag').record
+  if (tag.links >= manyLinks) requireTyped(fields, tag.name)
   const name = typeof fields.into === 'string' ? trimText(fields.into) : ''
   const target = await findTagByName(services.storage, account, name)
   // The API takes an id.
   const into = name === '' ? '' : (target?.id ?? Number.MAX_SAFE_INTEGER)
-  const { record } = await services.actions.tags.merge(request.actor, idParam(request, 'tag'), { into }, null)
+  const { record } = await services.actions.tags.merge(actor, tag.id, { into }, null)
   return new Redirect(`${home}/${record.id}`, { code: 'tag-merged' })
 }
