@@ -1,4 +1,6 @@
 /** The history of an account: its events, and their undo. */
+
+import type { Actor } from '../access/actor.ts'
 import { calendarOf } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
 import { Failure, found, validationFailed } from '../errors.ts'
@@ -195,6 +197,20 @@ interface ReversalParts {
   readonly records: Readonly<Record<ReversibleKind, Pick<ResourceHandlers<unknown>, 'find'>>>
 }
 
+/** Parts of a batch that one request tries, so that events which can't be reversed don't hold up the others. */
+const maxParts = 5
+
+/** Reverses the next events of a batch. Returns the results, and goes on if all of them failed. */
+async function reverseSome(reversals: Reversals, actor: Actor, batch: string): Promise<ReversedEvent[]> {
+  const all: ReversedEvent[] = []
+  for (let part = 0; part < maxParts; part++) {
+    const some = await reversals.undoBatch(actor, batch, { before: all.at(-1)?.event.id })
+    all.push(...some)
+    if (some.length === 0 || some.some(({ failure }) => failure === null)) break
+  }
+  return all
+}
+
 /** Adds the undo of events and batches. */
 export function reversalRoutes({ api, storage, reversals, reverseEvent, records }: ReversalParts): void {
   api.add(reverseEvent, async (exchange, { actor }) => {
@@ -212,7 +228,7 @@ export function reversalRoutes({ api, storage, reversals, reverseEvent, records 
     if (all === 0) return validationFailed([unknownBatch])
     const limited = api.countRows(exchange, actor, Math.max(1, Math.min(open, maxReversed)))
     if (limited !== undefined) return limited
-    const reversed = await reversals.undoBatch(actor, body.batch_id)
+    const reversed = await reverseSome(reversals, actor, body.batch_id)
     const failed = reversed.filter(({ failure }) => failure !== null).length
     const left = await countBatch(storage, actor.account, body.batch_id, Date.now())
     const meta = { succeeded: reversed.length - failed, failed, remaining: Math.max(0, left.open - failed) }

@@ -151,7 +151,7 @@ async function deletesDomain(page: Page): Promise<void> {
   await dialog.getByText(/It had [\d,]+ clicks in the last 30 days, the last /).waitFor()
   await dialog.getByLabel('Type acme.link to confirm').fill('something else')
   await dialog.getByRole('button', { name: 'Delete acme.link' }).click()
-  await page.getByText('Type acme.link to delete it.').waitFor()
+  await page.getByText('Type acme.link to confirm.').waitFor()
   await page.getByLabel('Type acme.link to confirm').fill('acme.link')
   await page.getByRole('button', { name: 'Delete acme.link' }).click()
   await page.getByText('acme.link deleted.').waitFor()

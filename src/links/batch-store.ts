@@ -47,17 +47,6 @@ export async function lockSpaces(tx: Db, account: number, ids: Iterable<number>)
   return found
 }
 
-/**
- * Locks the account's links with these ids until the end of the transaction, in the order of every transaction: links by id,
- * then tags. Otherwise two transactions could wait for each other.
- */
-export async function lockLinks(tx: Db, account: number, ids: readonly number[]): Promise<void> {
-  for (const some of parts(ids.toSorted((a, b) => a - b))) {
-    const links = query.selectFrom('links').select('id').where('account_id', '=', account).where('id', 'in', some)
-    await tx.execute(links.orderBy('id').forUpdate())
-  }
-}
-
 /** Returns which of these folded aliases the account's links on a domain have. */
 export async function takenAliases(
   db: Db,

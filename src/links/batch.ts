@@ -13,14 +13,14 @@ import type { Versioned } from '../storage/records.ts'
 import { type AppliedRow, changeViolations, type LinkRules, loopViolations } from './actions.ts'
 import { type Insertion, insertion } from './batch-insertion.ts'
 import { type Outcome, rejected, resultsOf } from './batch-results.ts'
-import { changeLinks, lockDomains, lockLinks, lockSpaces } from './batch-store.ts'
+import { changeLinks, lockDomains, lockSpaces } from './batch-store.ts'
 import { moveObstacles } from './bulk.ts'
 import { deleteLinks } from './deletion.ts'
 import { linkEvents } from './link-events.ts'
 import { setTagsOfLinks, type TagChange, tooManyTags } from './link-tags.ts'
 import { type Replacement, replacedUrl } from './replacement.ts'
 import type { LinkChange, LinkRow } from './schema.ts'
-import { linkRecords, unknownDomain, unknownSpace } from './store.ts'
+import { linkRecords, lockLinks, unknownDomain, unknownSpace } from './store.ts'
 
 /** A change of many links. */
 interface Update {

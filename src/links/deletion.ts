@@ -7,7 +7,7 @@ import { Records } from '../storage/records.ts'
 import { CachedQuery, clickLevels, query, type Row } from '../storage/schema.ts'
 import { linkEvents } from './link-events.ts'
 import { type LinkRow, linkColumns } from './schema.ts'
-import { computed } from './store.ts'
+import { computed, lockLinks } from './store.ts'
 
 /** A link with everything that a restoration needs. */
 export type WholeLink = LinkRow &
@@ -51,7 +51,8 @@ export async function deleteLinks(
   const { account } = actor
   const deleted = new Set<number>()
   for (const some of parts(ids, deletedTogether)) {
-    const found = await wholeLinks.findAllForUpdate(tx, account, some)
+    await lockLinks(tx, account, some)
+    const found = await wholeLinks.findAll(tx, account, some)
     // Locked after the links, so that no click is counted before they are gone.
     const totals = await lockTotals(tx, account, some)
     const links = [...found.values()].flatMap(({ record, version }) => {

@@ -28,6 +28,8 @@ export function linkReversal(actions: LinkActions): Reversal {
       const change = values as LinkChange & { readonly domain_id?: number }
       const link = await findLinkForUpdate(tx, account, id)
       if (link === undefined) throw irreversible('The link is gone.')
+      // Only its hash could be restored, which is no longer stored.
+      if (change.redirect_password === 'secret') throw irreversible('The previous password is no longer stored.')
       const { domain_id = null, space_id = null, tags = [] } = change
       if (domain_id !== null && (await lockDomain(tx, account, domain_id)) === undefined)
         throw irreversible('The previous domain of the link is gone.')

@@ -5,7 +5,7 @@ import { createdEvent, updatedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/store.ts'
 import { foldCase } from '../lib/text.ts'
 import { foldUrl } from '../lib/url-search.ts'
-import { countedMatches, type Db, type Storage } from '../storage/port.ts'
+import { countedMatches, type Db, parts, type Storage } from '../storage/port.ts'
 import { firstRevision, newTimes, Records, type Times, type Versioned } from '../storage/records.ts'
 import { CachedQuery, query, type Row, sqlTemplate } from '../storage/schema.ts'
 import { Refusal, type Violation } from '../violations.ts'
@@ -85,7 +85,21 @@ export async function findLink(db: Db, account: number, id: number): Promise<Ver
 
 /** Finds the link as `findLink` does, and locks it until the end of the transaction, which can then change it. */
 export async function findLinkForUpdate(tx: Db, account: number, id: number): Promise<Versioned<LinkRow> | undefined> {
-  return served(await linkRecords.findForUpdate(tx, account, id))
+  await lockLinks(tx, account, [id])
+  return findLink(tx, account, id)
+}
+
+/**
+ * Locks the account's links with these ids until the end of the transaction, in the order of every transaction: links by id,
+ * then tags. Otherwise two transactions could wait for each other. Links are read after that: on PostgreSQL, a statement that
+ * has waited for a lock still sees the previous tags.
+ */
+export async function lockLinks(tx: Db, account: number, ids: readonly number[]): Promise<void> {
+  for (const some of parts(ids.toSorted((a, b) => a - b))) {
+    const own = () => query.selectFrom('links').select('id').where('account_id', '=', account).where('id', 'in', some)
+    const build = () => own().orderBy('id').forUpdate()
+    await tx.execute(new CachedQuery(`lock ${some.length} links`, [account, ...some], build))
+  }
 }
 
 /** Lists the account's links with ids above `after`, in the order of ids; `limit` at most. */

@@ -66,28 +66,13 @@ export class Records<Row extends AnyRecord> {
   }
 
   /** Finds the account's records with these ids, by id. */
-  findAll(db: Db, account: number, ids: readonly number[]): Promise<Map<number, Versioned<Row>>> {
-    return this.#findThese(db, account, ids, false)
-  }
-
-  /** Finds records as `findAll` does, and locks them in the order of their ids until the end of the transaction. */
-  findAllForUpdate(tx: Db, account: number, ids: readonly number[]): Promise<Map<number, Versioned<Row>>> {
-    const sorted = ids.toSorted((one, other) => one - other)
-    return this.#findThese(tx, account, sorted, true)
-  }
-
-  async #findThese(
-    db: Db,
-    account: number,
-    ids: readonly number[],
-    isLocking: boolean,
-  ): Promise<Map<number, Versioned<Row>>> {
+  async findAll(db: Db, account: number, ids: readonly number[]): Promise<Map<number, Versioned<Row>>> {
     const found = new Map<number, Versioned<Row>>()
     for (const some of parts(ids)) {
-      const own = () => this.#select.where('account_id', '=', account).where('id', 'in', some)
-      const build = () => (isLocking ? own().orderBy('id').forUpdate() : own())
-      const shape = `${isLocking ? 'lock' : 'find'} ${some.length} ${this.#shape}`
-      const rows = await db.execute(new CachedQuery<Stored<Row>>(shape, [account, ...some], build))
+      const build = () => this.#select.where('account_id', '=', account).where('id', 'in', some)
+      const rows = await db.execute(
+        new CachedQuery<Stored<Row>>(`${some.length} of ${this.#shape}`, [account, ...some], build),
+      )
       for (const row of rows) found.set(row.id, this.toVersioned(row))
     }
     return found

@@ -8,7 +8,7 @@ import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { removals } from '../app/actions.ts'
 import { finishRemoval } from '../events/removal.ts'
-import { lockLinks } from '../links/batch-store.ts'
+import { lockLinks } from '../links/store.ts'
 import { openPostgres } from '../storage/postgres/open.ts'
 import { beginTagMerge, insertTag } from './store.ts'
 

@@ -141,7 +141,9 @@ test('a restored domain still has its style; the API deletes both', async () => 
   await form(colors)
   const before = await stored()
   const page = `/app/domains/${domain.id}`
-  const list = await browser.after(await browser.submit(await browser.open(`${page}/delete`), `${page}/delete`, { name: domain.name }))
+  const list = await browser.after(
+    await browser.submit(await browser.open(`${page}/delete`), `${page}/delete`, { name: domain.name }),
+  )
   assert.equal((await browser.get(path)).status, 404)
   assert.equal((await browser.post(path, colors)).status, 404)
   await browser.submit(list, '/app/history/undo')
