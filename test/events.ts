@@ -19,3 +19,9 @@ export function titleChanged(event: Partial<NewEvent> = {}): NewEvent {
 export async function storeEvents(db: Db, actor: Actor, ...events: readonly Partial<NewEvent>[]): Promise<void> {
   await recordEvents(db, actor, events.map(titleChanged))
 }
+
+/** Stores an event of a space in the batch that the examples of the API name. */
+export async function storeExampleBatch(db: Db, account: number): Promise<void> {
+  const actor = { ...keyActor(account), batchId: 'q1w2e3r4t5y6-a' }
+  await storeEvents(db, actor, { record: 'space', name: 'Marketing', changes: { name: ['Old', 'Marketing'] } })
+}

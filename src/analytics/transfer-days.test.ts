@@ -12,6 +12,7 @@ import { systemActor } from '../access/actor.ts'
 import { dayText } from '../accounts/calendar.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
+import { removeClicks } from '../events/store.ts'
 import { shortUrls } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import { clickLevels } from '../storage/schema.ts'
@@ -184,6 +185,7 @@ test('moves and deletes days of links after an interrupted import', async (t) =>
   await assert.rejects(importText(storage, file, stopped), { message: 'stopped' })
   await storage.execute(setSpace({ id: sale, space }))
   await storage.execute(deleteLink({ id: other }))
+  await removeClicks(storage, clickLevels.link, [other])
   const { maintenance } = await openClicks(storage.location, (work) => t.after(work))
   await maintenance.moveClicks()
   await maintenance.deleteRemoved()

@@ -118,17 +118,24 @@ interface Target {
   readonly body: Json
 }
 
+/** Stores a record, and returns its id; for events, the id of its latest event. */
+async function storedId(at: Account, resource: string, fields: Json): Promise<number> {
+  if (resource !== 'events') return (await at.stored(`/${resource}`, fields)).id
+  await at.stored('/spaces', fields)
+  return (await at.send('GET', '/events')).body.data[0].id
+}
+
 /** Stores what an operation needs, and returns a valid request. */
 async function prepare({ path, parameters, required }: DocumentedOperation, at: Account): Promise<Target> {
   const needsId = path.includes('{id}') || required.includes('ids')
   const resource = path.split('/')[1] as string
   const fields = () => (resource === 'links' ? { url } : { name: `${fresh('random')}.example` })
-  const id = needsId ? (await at.stored(`/${resource}`, fields())).id : null
+  const id = needsId ? await storedId(at, resource, fields()) : null
   const into = required.includes('into') ? (await at.stored('/tags', fields())).id : 0
   const valid: Json = { ...fields(), url, ids: [id], into, links: [{ url }] }
   const given = parameters.filter((parameter) => parameter.in === 'query' && parameter.required)
   return {
-    path: path.replace('{id}', id),
+    path: path.replace('{id}', String(id)),
     query: `?${given.map(({ name, schema }) => `${name}=${schema.enum[0]}&`).join('')}`,
     body: required.length === 0 ? undefined : Object.fromEntries(required.map((field) => [field, valid[field]])),
   }

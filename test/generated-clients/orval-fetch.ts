@@ -14,7 +14,7 @@ if (domain.status !== 201 || stored.status !== 201 || bulk.status !== 200)
 const { id } = stored.data.data
 const updated = await client.updateLink(id, change, options)
 const refused = await client.updateLink(id, invalid, options)
-const deleted = await client.deleteLink(id, options)
+const deleted = await client.deleteLink(id, {}, options)
 const missing = await client.showLink(id, options)
 const bulkDeleted = await client.deleteLinks({ ids: [bulk.data.data[0]?.data?.id ?? 0] }, {}, options)
 const updatedDomain = await client.updateDomain(domain.data.data.id, homepage, options)

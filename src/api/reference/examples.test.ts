@@ -4,8 +4,10 @@ import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { startApp, type TestApp } from '../../../test/app.ts'
+import { storeExampleBatch } from '../../../test/events.ts'
 import { pathWithCurl } from '../../../test/path.ts'
 import { operations } from '../../app/api.ts'
+import { query } from '../../storage/schema.ts'
 import { exampleIn, type Language } from './browser/examples.js'
 
 const run = promisify(execFile)
@@ -13,6 +15,7 @@ const run = promisify(execFile)
 /** Returns the example of each operation with a key: records are stored first, and deleted last. */
 async function examplesIn(app: TestApp, language: Language): Promise<[id: string, code: string][]> {
   const { text } = await app.send('GET', '/docs', { key: null })
+  const undone = await storeUndoneEvent(app)
   // `updateLinks` adds the tag into which `mergeTag` merges the first. That deletes the first, which `deleteTag` would need.
   const order = ['storeDomain', 'storeSpace', 'storeTag', 'storeLink', 'updateLinks']
   const last = ['mergeTag', 'deleteLinkClicks', 'deleteLink', 'deleteLinks', 'deleteSpace', 'deleteDomain']
@@ -22,8 +25,18 @@ async function examplesIn(app: TestApp, language: Language): Promise<[id: string
     const section = text.split(` id="${id}"`)[1] ?? ''
     const [, code = ''] =
       section.match(new RegExp(`<pre data-language="${language}"><code>(.*?)</code></pre>`, 's')) ?? []
-    return [id, decoded(code).replaceAll('https://links.example.com', app.origin)]
+    const own = decoded(code).replaceAll('https://links.example.com', app.origin)
+    return [id, own.replace('/events/1/', `/events/${undone}/`)]
   })
+}
+
+/** Stores an event that was undone before, in the batch of the example, and returns its id. */
+async function storeUndoneEvent(app: TestApp): Promise<number> {
+  await storeExampleBatch(app.storage, app.account)
+  const { body } = await app.send('GET', '/api/v1/events')
+  const [{ id }] = body.data
+  await app.storage.execute(query.updateTable('events').set({ undone_by: id }).where('id', '=', id))
+  return id
 }
 
 function decoded(html: string): string {
