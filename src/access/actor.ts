@@ -1,4 +1,4 @@
-/** Who does something: the first parameter of every action. */
+/** The author of a change, which is the first parameter of every action. */
 import { randomBytes } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import type { NeededScope, Scope } from './scope.ts'
@@ -50,7 +50,7 @@ export function commandActor(account: number, name: string): Actor {
   return actorOf({ account, kind: 'command', id: null, name, scopes: ['*'] }, null)
 }
 
-/** Returns Waymark itself, for changes that nobody asked for. */
+/** Returns Waymark itself, for changes that no one requested. */
 export function systemActor(account: number): Actor {
   return actorOf({ account, kind: 'system', id: null, name: 'Waymark', scopes: ['*'] }, null)
 }

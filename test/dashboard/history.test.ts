@@ -355,3 +355,10 @@ test('undoes nothing of another account', async () => {
   await mine.browser.post('/app/history/undo', { batch: event.batch_id })
   assert.equal((await theirs.send('GET', `/links/${id}`)).body.data.title, 'Theirs')
 })
+
+test('rejects a batch with control characters or too many characters', async () => {
+  const { browser } = await newOwner(app)
+  for (const batch of ['a\0b', 'a'.repeat(1_000)]) {
+    assert.equal((await browser.post('/app/history/undo', { batch })).status, 422)
+  }
+})

@@ -65,7 +65,7 @@ describe('DELETE /links/{id}/clicks', () => {
     assert.deepEqual(await figures(place), [2, 2, 1, 0])
   })
 
-  test('204: stores one event with the number of clicks, unless there are none', async () => {
+  test('204: stores one event with the number of clicks, and no event without clicks', async () => {
     const place = await newPlace(app)
     const { id, alias } = await place.link()
     for (let day = 0; day < 20; day++) await addClicks(storage, id, today - day, dayWith([person, bot]))

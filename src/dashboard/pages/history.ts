@@ -4,8 +4,9 @@ import type { Actor } from '../../access/actor.ts'
 import { type Calendar, calendarOf, dayText } from '../../accounts/calendar.ts'
 import type { Failure } from '../../errors.ts'
 import type { Reversals } from '../../events/reversal.ts'
-import { type EventsQuery, eventPageOf, eventsQuery } from '../../events/schema.ts'
+import { batchIdRule, type EventsQuery, eventPageOf, eventsQuery } from '../../events/schema.ts'
 import { countTypes, listEvents, type StoredEvent } from '../../events/store.ts'
+import { form, optional } from '../../forms/form.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Filter, ListState, selectFilter } from '../lists.ts'
@@ -16,6 +17,7 @@ import { actorName, type ChangeContext, thingOf } from '../parts/changes.ts'
 import type { Choice } from '../parts/fields.ts'
 import { formatDay, quantity } from '../parts/format.ts'
 import { emptyState } from '../parts/messages.ts'
+import { valuesIn } from '../record-forms.ts'
 import { returnPath } from '../return-path.ts'
 import { batchHead, type Entry, entryList, groupedEntries, historyHome, loadEntryContext } from './history-entries.ts'
 
@@ -143,6 +145,8 @@ const patienceMs = 5_000
 /** The most records that a page names because they stayed. */
 const namedRecords = 100
 
+const batchForm = form({ batch: optional(batchIdRule, null) })
+
 interface Stayed {
   readonly event: StoredEvent
   readonly failure: Failure
@@ -150,10 +154,11 @@ interface Stayed {
 
 /** Undoes an event or a batch, or as much of it as a few seconds allow. */
 async function undo({ actor, account, fields }: PageRequest, services: Services): Promise<PageContent | Redirect> {
-  const { batch, event } = fields
+  const { event } = fields
+  const { batch } = valuesIn(batchForm, { batch: fields.batch })
   const next = fields.next === undefined ? historyHome : returnPath(fields.next)
   const { done, stayed } =
-    typeof batch === 'string'
+    batch !== null
       ? await undoBatch(services.reversals, actor, batch)
       : { done: [await services.reversals.undoEvent(actor, positiveInteger(String(event)) ?? 0)], stayed: [] }
   const page = remainingPage(next, done)
