@@ -1,7 +1,7 @@
 /** All dashboard pages, and an account with data for each of them. */
 import { actorOf, commandActor, systemActor } from '../src/access/actor.ts'
 import type { NewEvent } from '../src/events/event.ts'
-import { recordEvents } from '../src/events/store.ts'
+import { recordEvents } from '../src/events/log.ts'
 import { createKey } from '../src/keys/store.ts'
 import { storeCheck } from '../src/reachability/store.ts'
 import { insertLoginToken, signInByToken } from '../src/sessions/store.ts'

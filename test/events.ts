@@ -1,7 +1,7 @@
 /** Events that tests store without a change of a record. */
 import { type Actor, actorOf } from '../src/access/actor.ts'
 import type { NewEvent } from '../src/events/event.ts'
-import { recordEvents } from '../src/events/store.ts'
+import { recordEvents } from '../src/events/log.ts'
 import type { Db } from '../src/storage/port.ts'
 
 /** Returns an API key of an account, in a request of its own. */

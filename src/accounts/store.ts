@@ -1,6 +1,6 @@
 import type { Actor } from '../access/actor.ts'
 import { type Described, updatedEvent } from '../events/event.ts'
-import { recordEvents } from '../events/store.ts'
+import { recordEvents } from '../events/log.ts'
 import type { Db } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
 import { currentTimeZone, initialTimeZones, parseTimeZones, type TimeZones, withTimeZone } from './time-zones.ts'

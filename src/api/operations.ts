@@ -1,7 +1,7 @@
 import type { Actor, KeyIdentity } from '../access/actor.ts'
 import type { NeededScope } from '../access/scope.ts'
 import { type ApiErrorCode, Failure, found, preconditionFailed } from '../errors.ts'
-import { restorableNote } from '../events/schema.ts'
+import { restorableNote } from '../events/event.ts'
 import { type Form, form, optional } from '../forms/form.ts'
 import { type TSchema, Type } from '../forms/json-schema.ts'
 import type { ListQuery } from '../forms/list-query.ts'

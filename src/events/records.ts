@@ -3,7 +3,7 @@ import type { Db } from '../storage/port.ts'
 import type { Precondition, Records, Times, Versioned } from '../storage/records.ts'
 import { type OwnedTable, query, type Row } from '../storage/schema.ts'
 import { createdEvent, type Described, deletedEvent, type NewEvent, restoredEvent, updatedEvent } from './event.ts'
-import { eraseEvents, recordEvents } from './store.ts'
+import { eraseEvents, recordEvents } from './log.ts'
 
 type ChangeOptions = NonNullable<Parameters<Records<never>['change']>[5]>
 type Columns = Readonly<Record<string, unknown>>

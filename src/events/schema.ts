@@ -11,9 +11,6 @@ import { Refusal, type Violation } from '../violations.ts'
 import { type RecordKind, recordKinds } from './event.ts'
 import { type StoredEvent, undoableUntil } from './store.ts'
 
-/** What the API says about deletions. */
-export const restorableNote = 'For 30 days, undoing its event restores it with its id and clicks.'
-
 const types = [
   ...(['link', 'domain', 'space', 'tag'] as const).flatMap((record) => [
     ...([`${record}.created`, `${record}.updated`, `${record}.deleted`, `${record}.restored`] as const),

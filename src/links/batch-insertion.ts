@@ -2,7 +2,7 @@
 import type { Actor } from '../access/actor.ts'
 import { aliasTaken, Failure, validationFailed } from '../errors.ts'
 import { createdEvent } from '../events/event.ts'
-import { recordEvents } from '../events/store.ts'
+import { recordEvents } from '../events/log.ts'
 import { foldCase } from '../lib/text.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'

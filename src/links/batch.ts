@@ -5,7 +5,7 @@
 import type { Actor } from '../access/actor.ts'
 import { aliasTaken, Failure, notFound, UniqueViolation, validationFailed } from '../errors.ts'
 import { updatedEvent } from '../events/event.ts'
-import { recordEvents } from '../events/store.ts'
+import { recordEvents } from '../events/log.ts'
 import { type Claim, type OnceResult, runOnce } from '../idempotency/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'

@@ -1,6 +1,7 @@
 /** What happens to the links of removed domains, spaces and tags, in steps: see `events/removal.ts`. */
+
+import { recordEvents } from '../events/log.ts'
 import { type Deletion, type DetachLinks, detachBatchSize } from '../events/removal.ts'
-import { recordEvents } from '../events/store.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'

@@ -3,7 +3,7 @@
 import { type Actor, allows } from '../access/actor.ts'
 import { type Failure, validationFailed } from '../errors.ts'
 import type { NewEvent } from '../events/event.ts'
-import { recordEvents } from '../events/store.ts'
+import { recordEvents } from '../events/log.ts'
 import { Ticks } from '../lib/periodic.ts'
 import { foldCase } from '../lib/text.ts'
 import { type Db, type GroupIds, type PageRequest, parts } from '../storage/port.ts'
