@@ -136,9 +136,14 @@ export function domainInUse(links: number): Failure {
   return failureOf('domain_in_use', new Refusal('in_use.domain', params).at('id'))
 }
 
-/** A change can't be undone, for the reason in the sentence. `field` is the field that stands in the way. */
-export function irreversible(reason: string, field = 'id'): Failure {
-  return failureOf('not_undoable', new Refusal('not_undoable', { reason }).at(field))
+/** A change can't be undone, for the reason in the sentence. */
+export function irreversible(reason: string): Failure {
+  return failureOf('not_undoable', new Refusal('not_undoable', { reason }).at('id'))
+}
+
+/** A change can't be undone, because a later one has changed the same field of the record. */
+export function changedSince(record: string, field: string): Failure {
+  return failureOf('not_undoable', new Refusal('not_undoable.changed', { record }).at(field))
 }
 
 export const linkExpired = new Failure('link_expired', 'This link has expired.')

@@ -1,6 +1,6 @@
 /** Undo: reverses an event or a batch of events. Reversals are events, too, so they can be undone in turn. */
 import { type Actor, requireScope } from '../access/actor.ts'
-import { Failure, found, irreversible } from '../errors.ts'
+import { changedSince, Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import { type Changes, isSame, type RecordKind, type Values } from './event.ts'
@@ -196,7 +196,7 @@ function requireUnchanged(
   for (const [field, change] of Object.entries(changes)) {
     const after = change === null ? null : change[1]
     if (isSame(current[field] ?? null, after)) continue
-    throw irreversible(`The field ${field} of the ${record} has been changed again since.`, field)
+    throw changedSince(record, field)
   }
 }
 

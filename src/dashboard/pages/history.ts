@@ -2,19 +2,20 @@
 
 import type { Actor } from '../../access/actor.ts'
 import { type Calendar, calendarOf, dayText } from '../../accounts/calendar.ts'
-import type { Failure } from '../../errors.ts'
+import { Failure } from '../../errors.ts'
 import type { Reversals } from '../../events/reversal.ts'
 import { batchIdRule, type EventsQuery, eventPageOf, eventsQuery } from '../../events/schema.ts'
-import { countTypes, listEvents, type StoredEvent } from '../../events/store.ts'
+import { countTypes, findEvent, listEvents, type StoredEvent } from '../../events/store.ts'
 import { form, optional } from '../../forms/form.ts'
 import { positiveInteger } from '../../forms/rules.ts'
+import { failures } from '../../http/failures.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Filter, ListState, selectFilter } from '../lists.ts'
 import type { Notice } from '../notices.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { attributes, hiddenFields, linkButton } from '../parts/buttons.ts'
-import { actorName, type ChangeContext, thingOf } from '../parts/changes.ts'
-import type { Choice } from '../parts/fields.ts'
+import { actorName, type ChangeContext, labelOf, thingOf } from '../parts/changes.ts'
+import { type Choice, formMessages } from '../parts/fields.ts'
 import { formatDay, quantity } from '../parts/format.ts'
 import { emptyState } from '../parts/messages.ts'
 import { valuesIn } from '../record-forms.ts'
@@ -160,7 +161,7 @@ async function undo({ actor, account, fields }: PageRequest, services: Services)
   const { done, stayed } =
     batch !== null
       ? await undoBatch(services.reversals, actor, batch)
-      : { done: [await services.reversals.undoEvent(actor, positiveInteger(String(event)) ?? 0)], stayed: [] }
+      : await undoEvent(services, actor, positiveInteger(String(event)) ?? 0)
   const page = remainingPage(next, done)
   const [count, failed] = [done.length, stayed.length]
   const notice: Notice =
@@ -170,14 +171,29 @@ async function undo({ actor, account, fields }: PageRequest, services: Services)
   const shown = stayed.slice(0, namedRecords)
   const of = shown.map((each) => each.event)
   const context = await loadEntryContext(services, account, of, page)
-  const rows = shown.map(({ event, failure }) => html`<li>${thingOf(event, context)}: ${failure.message}</li>`)
+  const rows = shown.map((each) => html`<li>${thingOf(each.event, context)}: ${reasonOf(each)}</li>`)
   const others = failed - shown.length
   const more = others > 0 ? html`<li>${quantity(others, 'other')}</li>` : null
   const title =
     count === 0 ? 'Nothing was undone' : `${quantity(count, 'change')} undone, ${quantity(failed, 'other')} stayed`
-  const body = html`<p>These changes stayed:</p><ul class="things">${rows}${more}</ul>
+  const body = html`<p>${failed === 1 ? 'This change' : 'These changes'} stayed:</p><ul class="things">${rows}${more}</ul>
 <div class="actions">${linkButton({ label: 'Continue', href: page })}</div>`
   return { title, section: 'history', body, repeatRedirect }
+}
+
+/** Returns why a change stayed, with the labels of forms. */
+function reasonOf({ event: { record }, failure: { message, facts } }: Stayed): string {
+  return facts.violations ? formMessages(facts.violations, (field) => labelOf(record, field)).join(' ') : message
+}
+
+async function undoEvent({ reversals, storage }: Services, actor: Actor, id: number) {
+  try {
+    return { done: [await reversals.undoEvent(actor, id)], stayed: [] }
+  } catch (error) {
+    const event = await findEvent(storage, actor.account, id)
+    if (!(error instanceof Failure) || failures[error.code].status >= 500 || event === undefined) throw error
+    return { done: [], stayed: [{ event, failure: error }] }
+  }
 }
 
 /** Undoes parts of a batch until nothing is left, or the time is up. */

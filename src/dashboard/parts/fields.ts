@@ -56,9 +56,12 @@ export class FormState {
   }
 }
 
-/** Returns the messages about values that no control shows, each once. */
-export function formMessages(violations: readonly Violation[]): string[] {
-  return [...new Set(violations.map(({ refusal }) => refusal.forForm(null)))]
+/** Returns the messages about values that no control shows, each once. `labelOf` returns the label of a field, if it has one. */
+export function formMessages(
+  violations: readonly Violation[],
+  labelOf: (field: string) => string | null = () => null,
+): string[] {
+  return [...new Set(violations.map(({ field, refusal }) => refusal.forForm(labelOf(field))))]
 }
 
 export interface Field {
