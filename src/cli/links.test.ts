@@ -230,7 +230,7 @@ test('accepts an alias with a hyphen after --, and an alias equal to the databas
 test('delete asks for confirmation at a terminal, and requires --yes elsewhere', async (t) => {
   const { run, say, fails, storage } = await newPlace(t)
   for (const alias of ['sale', 'other', 'last']) await say(`links create https://acme.com --alias ${alias}`)
-  const question = 'Delete http://go.acme.com:3080/sale, which redirects to https://acme.com? [y/N] '
+  const question = 'Delete http://go.acme.com:3080/sale, which redirects to https://acme.com and has 0 clicks? [y/N] '
   for (const [lines, after] of [
     [['n\n'], ''],
     [['\n'], ''],
@@ -240,7 +240,7 @@ test('delete asks for confirmation at a terminal, and requires --yes elsewhere',
     const said = await run('links delete sale', typed(lines))
     assert.deepEqual(said, { code: 1, stdout: 'Nothing deleted.\n', stderr: question + after })
   }
-  const unasked = /https:\/\/acme\.com\?\nCan't ask without a terminal\. Add --yes to confirm\.$/
+  const unasked = /https:\/\/acme\.com and has 0 clicks\?\nCan't ask without a terminal\. Add --yes to confirm\.$/
   await fails('links delete sale', 2, unasked, { input: Readable.from(['y\n']) })
   await say('links show sale')
   const stdout = 'The link http://go.acme.com:3080/sale was deleted.\n'

@@ -1,6 +1,7 @@
 /** The commands on single links and the list. They use the forms, checks and store of the API. */
 
 import { deletionQuery, insertRecord } from '../api/operations.ts'
+import { quantity } from '../dashboard/parts/format.ts'
 import { type DestinationWarning, destinationWarnings } from '../links/destination-warnings.ts'
 import { linkHandlers } from '../links/routes.ts'
 import { type Link, linkOf, listLinksQuery, storeLink, updateLink } from '../links/schema.ts'
@@ -83,8 +84,8 @@ ${aliasNote}`,
     notes: aliasNote,
     run: async (db, { operand: alias, domain, account, actor, yes, ...options }, terminal) => {
       const row = await chooseLink(db, account, alias, domain)
-      const { short_url, url } = linkOf(row, await ownShortUrls(db))
-      const question = `Delete ${short_url}, which redirects to ${url}?`
+      const { short_url, url, clicks } = linkOf(row, await ownShortUrls(db))
+      const question = `Delete ${short_url}, which redirects to ${url} and has ${quantity(clicks, 'click')}?`
       if (!(await isConfirmed(question, yes, terminal))) return { text: 'Nothing deleted.', code: 1 }
       const fields = givenFields(deletionQuery, options)
       const { handlers } = await openLinks(db)
