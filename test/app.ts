@@ -17,10 +17,10 @@ import { listen } from '../src/process/listen.ts'
 import { logTo } from '../src/process/log.ts'
 import type { Storage, StorageLocation } from '../src/storage/port.ts'
 import { checkAnswer } from './answer.ts'
-import { type Answer, type Request, sendRequest } from './client.ts'
+import { type Answer, type Request, repeatWhileOverloaded, sendRequest } from './client.ts'
 import { newStorage } from './engine.ts'
 import { exchange } from './raw-socket.ts'
-import { isOverloaded, type VisitRequest, visit } from './visitors.ts'
+import { type VisitRequest, visit } from './visitors.ts'
 
 export interface StartOptions
   extends Partial<
@@ -160,37 +160,21 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     visitPort,
     directory: app.directory,
     actions: app.actions,
-    visit: async (url, request) => {
-      let answer = await visit(visitPort, url, request)
-      while (isOverloaded(answer)) {
-        await new Promise((resolve) => setTimeout(resolve, 100))
-        answer = await visit(visitPort, url, request)
-      }
-      return answer
-    },
+    visit: (url, request) => repeatWhileOverloaded(() => visit(visitPort, url, request)),
     logs,
     createAccount: async () => (await createAccount(storage, 'Another')).id,
     createKey: async (wanted) => (await issueKey(wanted)).secret,
     issueKey,
     revokeKey: async ({ id, account_id }) => void (await revokeKey(storage, systemActor(account_id), id)),
     send: async (method, path, request = {}) => {
-      const target = { agent, port, method, path }
-      let answer = await sendRequest(target, { key, ...request })
-      // A busy machine makes any app shed load now and then; a test that is about that asks to see it.
-      while (answer.status === 503 && !request.seesOverload && isRejected(answer, method)) {
-        await new Promise((resolve) => setTimeout(resolve, 100))
-        answer = await sendRequest(target, { key, ...request })
-      }
+      const ask = () => sendRequest({ agent, port, method, path }, { key, ...request })
+      const answer = request.seesOverload ? await ask() : await repeatWhileOverloaded(ask, method)
       checkAnswer({ method, path, hasKey: request.key !== null, limits }, answer)
       return answer
     },
     raw: (...parts) => exchange(port, parts),
     close,
   }
-}
-
-function isRejected({ body }: Answer, method: string): boolean {
-  return method === 'HEAD' || body?.code === 'overloaded'
 }
 
 function isBug(line: LogLine): boolean {

@@ -55,6 +55,21 @@ export function sendRequest({ agent, port, method, path }: Target, request: Requ
   })
 }
 
+/** Sends a request, and repeats it while the server is overloaded, because a busy machine makes any server shed load. */
+export async function repeatWhileOverloaded(send: () => Promise<Answer>, method = 'GET'): Promise<Answer> {
+  for (;;) {
+    const answer = await send()
+    if (!isOverloaded(answer, method)) return answer
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+/** Returns whether the server rejected a request because it was overloaded. Any 503 without a text counts. */
+export function isOverloaded({ status, text, body }: Answer, method = 'GET'): boolean {
+  if (status !== 503) return false
+  return method === 'HEAD' || body?.code === 'overloaded' || text.includes('server is overloaded')
+}
+
 /** Builds a response from its parts. */
 export function answerOf(status: number, headers: IncomingHttpHeaders, text: string): Answer {
   return { status, headers, text, body: text === '' ? undefined : parsed(text) }

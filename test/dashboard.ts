@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import type { TestApp } from './app.ts'
-import { type Answer, type Request, sendRequest } from './client.ts'
+import { type Answer, type Request, repeatWhileOverloaded, sendRequest } from './client.ts'
 import { allOf, type Element, elementsIn, readHtml, textOf } from './html-page.ts'
 import { newPlace, type Place } from './links-api.ts'
 
@@ -84,12 +84,8 @@ export class Browser {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const sent = { ...(cookie !== '' && { cookie }), ...this.headers, ...headers }
     const target = { agent: undefined, port: this.#app.port, method, path }
-    let answer = await sendRequest(target, { key: null, ...request, headers: sent })
-    // A busy machine makes any app shed load now and then.
-    while (answer.status === 503 && !request.seesOverload && answer.text.includes('server is overloaded')) {
-      await new Promise((resolve) => setTimeout(resolve, 100))
-      answer = await sendRequest(target, { key: null, ...request, headers: sent })
-    }
+    const send = () => sendRequest(target, { key: null, ...request, headers: sent })
+    const answer = request.seesOverload ? await send() : await repeatWhileOverloaded(send, method)
     for (const text of answer.headers['set-cookie'] ?? []) this.#take(text)
     const page = checkVisited({ method, path }, answer)
     return {

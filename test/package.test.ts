@@ -4,10 +4,11 @@ import { cpSync, existsSync, globSync, mkdirSync, readFileSync, realpathSync, rm
 import { delimiter, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { version } from '../src/version.ts'
-import { sendRequest } from './client.ts'
+import { repeatWhileOverloaded } from './client.ts'
 import { type Ended, freePort, listening, newFolder, type RunningServer, startProgram } from './processes.ts'
 import { startRegistry } from './registry.ts'
 import { repository } from './scripts.ts'
+import { visit } from './visitors.ts'
 
 /** Runs a program to its end, which must succeed. */
 async function runProgram(t: TestContext, words: readonly string[], cwd = repository): Promise<Ended> {
@@ -111,8 +112,8 @@ async function assertServesLink(server: RunningServer, redirectPort: string): Pr
   const send = (path: string, form: Record<string, string>) => server.send('POST', `/api/v1/${path}`, { form })
   assert.equal((await send('domains', { name: 'localhost' })).status, 201)
   assert.equal((await send('links', { alias: 'sale', url: 'https://acme.com/sale' })).status, 201)
-  const visit = { agent: undefined, port: Number(redirectPort), method: 'GET', path: '/sale' }
-  const { status, headers } = await sendRequest(visit, { key: null, headers: { host: 'localhost' } })
+  const url = 'http://localhost/sale'
+  const { status, headers } = await repeatWhileOverloaded(() => visit(Number(redirectPort), url))
   assert.deepEqual([status, headers.location], [302, 'https://acme.com/sale'])
   for (const path of ['/docs', '/docs/dashboard', '/app/sign-in'])
     assert.equal((await server.send('GET', path)).status, 200)

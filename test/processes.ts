@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { promisify } from 'node:util'
-import { type Answer, type Json, type Request, sendRequest } from './client.ts'
+import { type Answer, type Json, type Request, repeatWhileOverloaded, sendRequest } from './client.ts'
 import { commandArguments, repository, serverArguments } from './scripts.ts'
 
 /** A test. Its processes and folders are removed after it. */
@@ -103,11 +103,9 @@ export async function listening(running: Running): Promise<RunningServer> {
     url,
     port,
     key: key.trim(),
-    send: async (method, path, request = {}) => {
-      for (;;) {
-        const answer = await sendRequest({ agent, port, method, path }, { key: key.trim(), ...request })
-        if (answer.body?.code !== 'overloaded') return answer
-      }
+    send: (method, path, request = {}) => {
+      const ask = () => sendRequest({ agent, port, method, path }, { key: key.trim(), ...request })
+      return repeatWhileOverloaded(ask, method)
     },
     end: (signal) => {
       running.child.kill(signal)

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Answer, type Json, type Request, sendRequest } from './client.ts'
+import { type Answer, isOverloaded, type Json, type Request, repeatWhileOverloaded, sendRequest } from './client.ts'
 import { execute } from './postgres.ts'
 import { newDatabase as newPostgresDatabase } from './postgres-database.ts'
 import { type Bench, freePort, newDatabase, type RunningServer, startServer, type Variables } from './processes.ts'
-import { isOverloaded, type VisitRequest, visit } from './visitors.ts'
+import { type VisitRequest, visit } from './visitors.ts'
 
 /** The pause between two visits of one visitor in a crowd, in milliseconds. */
 const pauseMs = 25
@@ -39,12 +39,8 @@ export async function startVisited(t: Bench, variables: Variables, key?: string)
     key: own,
     visitPort,
     opsPort,
-    visit: async (url, request) => {
-      for (;;) {
-        const answer = await visit(visitPort, url, { agent: new Agent({ keepAlive: false }), ...request })
-        if (!isOverloaded(answer)) return answer
-      }
-    },
+    visit: (url, request) =>
+      repeatWhileOverloaded(() => visit(visitPort, url, { agent: new Agent({ keepAlive: false }), ...request })),
     ask,
     metric: async (name) => {
       const target = { agent: undefined, port: opsPort, method: 'GET', path: '/metrics' }

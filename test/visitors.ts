@@ -123,8 +123,3 @@ export function visit(
 
 /** A user agent of people. */
 export const person = 'Mozilla/5.0 (X11; Linux x64; rv:140.0) Gecko/20100101 Firefox/140.0'
-
-/** Returns whether the server rejected a visit because it was overloaded, as on a machine that is busy with other tests. */
-export function isOverloaded({ status, text }: Answer): boolean {
-  return status === 503 && text.includes('server is overloaded')
-}

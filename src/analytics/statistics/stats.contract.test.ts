@@ -241,16 +241,17 @@ describe('clicks of a tag', () => {
     const { account, domain, send, stored } = await newPlace(app)
     const { id: tag } = await stored('/tags', { name: 'large' })
     // Separately, because PostgreSQL limits the time of a statement.
-    for (let from = 1; from < 30_000; from += 5_000) {
-      await app.storage.execute(fillLinks({ account, domain: domain.id }, from, 5_000))
+    const portion = 1_000
+    for (let from = 1; from < 30_000; from += portion) {
+      await app.storage.execute(fillLinks({ account, domain: domain.id }, from, portion))
     }
     const links = query
       .selectFrom('links')
       .where('account_id', '=', account)
       .select(['account_id', sql.lit(tag).as('tag_id'), 'id'])
     const [first] = await app.storage.execute(links.orderBy('id').limit(1))
-    for (let from = Number(first?.id), part = 0; part < 6; part++, from += 5_000) {
-      const some = links.where('id', '>=', from).where('id', '<', from + 5_000)
+    for (let from = Number(first?.id), left = 30_000; left > 0; left -= portion, from += portion) {
+      const some = links.where('id', '>=', from).where('id', '<', from + portion)
       await app.storage.execute(
         query.insertInto('link_tags').columns(['account_id', 'tag_id', 'link_id']).expression(some),
       )
