@@ -31,7 +31,7 @@ const folder = mkdtempSync(join(memoryFolder() ?? tmpdir(), 'waymark-test-'))
 // PostgreSQL and some tests run as another user.
 chmodSync(folder, 0o755)
 const timesPath = join(folder, 'times')
-const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: repository }).sort()
+const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'tools/**/*.test.ts'], { cwd: repository }).sort()
 const files = givenFiles.length > 0 ? givenFiles : selectsTests ? all : modulesOf(all)
 // A file that runs without the others starts PostgreSQL only if it needs it.
 const setup = givenFiles.length > 0 ? [] : ['--test-global-setup=test/global-setup.ts']

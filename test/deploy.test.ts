@@ -78,6 +78,7 @@ test('the image has only the files that the server needs', () => {
     '!bin',
     '!src',
     '!docs/*.md',
+    '!docs/openapi.json',
     'src/**/*.test.*',
   ])
 })

@@ -5,9 +5,9 @@ import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:ht
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { startApp, type TestApp } from '../../test/app.ts'
+import { openApiDocument } from '../../tools/docs/openapi/document.ts'
 import { operations } from '../app/api.ts'
 import { failures } from '../http/failures.ts'
-import { openApiDocument } from './openapi/document.ts'
 
 const app = await startApp()
 const html = 'text/html; charset=utf-8'

@@ -1,18 +1,16 @@
+import { readFile } from 'node:fs/promises'
 import { Failure } from '../errors.ts'
 import { readScheme, type Scheme } from '../frame/document.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { addHeader, send } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import { plainContent, type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
-import type { Operation } from './operations.ts'
+import { program } from '../version.ts'
 import type { ReferenceFiles } from './reference/page.ts'
 import type { PublicAddress } from './routes.ts'
 
 /** The number of compressed documents in the cache. It is limited because clients may use any host. */
 const maxDocuments = 8
-
-/** A placeholder for the URL of the instance, so that each document is built only once. */
-const urlPlaceholder = 'https://address.invalid'
 
 const json = 'application/json; charset=utf-8'
 
@@ -20,7 +18,7 @@ const json = 'application/json; charset=utf-8'
  * Adds the documents: `/openapi.json` for programs, and for people `/docs` and the pages below it. Their code is loaded at
  * the first request.
  */
-export function documents(routes: Router, operations: readonly Operation[], address: PublicAddress): void {
+export function documents(routes: Router, address: PublicAddress): void {
   const texts = new Map<'document', Promise<string>>()
   const compressed = new Map<string, Promise<StaticContent>>()
   const references = new Map<'reference', Promise<ReferenceFiles>>()
@@ -28,13 +26,13 @@ export function documents(routes: Router, operations: readonly Operation[], addr
 
   const documentText = () =>
     cached(texts, 'document', async () => {
-      const { openApiDocument } = await import('./openapi/document.ts')
-      return JSON.stringify(openApiDocument(operations, urlPlaceholder))
+      const text = await readFile(new URL('../../docs/openapi.json', import.meta.url), 'utf8')
+      return JSON.stringify(JSON.parse(text)).replaceAll('npx waymark', program)
     })
 
   /** `url` is part of the document, because generated clients need an absolute URL. */
   async function documentFor(url: string): Promise<StaticContent> {
-    const text = (await documentText()).replace(urlPlaceholder, url)
+    const text = (await documentText()).replace('"url":"http://localhost:3000"', `"url":"${url}"`)
     if (!compressed.has(url) && compressed.size >= maxDocuments) return plainContent(json, text)
     return cached(compressed, url, () => staticContent(json, text))
   }

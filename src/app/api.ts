@@ -113,7 +113,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const api = apiRoutes({ routes: router, keyring, rateLimits, address: dashboardUrl, semaphores })
   healthRoute(router, storage)
   problemPages(router)
-  documents(router, operations, dashboardUrl)
+  documents(router, dashboardUrl)
   const deleteClicks = clickDeletion(shared)
   const parts = { router, storage, keyring, dashboardUrl, rateLimits, shortUrl, actions, semaphores, reversals }
   const { clicksRetention } = options

@@ -4,11 +4,11 @@ import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import fc from 'fast-check'
+import { apiPrefix } from '../../../src/api/operations.ts'
+import { operations } from '../../../src/app/api.ts'
 import { startApp, type TestApp } from '../../../test/app.ts'
 import type { Answer, Json } from '../../../test/client.ts'
 import { storeExampleBatch } from '../../../test/events.ts'
-import { operations } from '../../app/api.ts'
-import { apiPrefix } from '../operations.ts'
 import { openApiDocument } from './document.ts'
 
 const document: Json = JSON.parse(JSON.stringify(openApiDocument(operations, 'https://links.example.com')))

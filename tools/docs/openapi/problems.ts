@@ -1,3 +1,8 @@
+import { malformedJson, unsupported } from '../../../src/api/body.ts'
+import { methodNotAllowed } from '../../../src/api/fallback.ts'
+import type { Operation } from '../../../src/api/operations.ts'
+import { rateLimitDetails } from '../../../src/api/rate-limit.ts'
+import { missingKey } from '../../../src/api/routes.ts'
 import {
   type ApiErrorCode,
   aliasTaken,
@@ -14,17 +19,12 @@ import {
   pageCodes,
   preconditionFailed,
   referenceConflict,
-} from '../../errors.ts'
-import { failures, problemOf } from '../../http/failures.ts'
-import { headersTooLarge } from '../../http/request-head.ts'
-import { malformedPath } from '../../http/router.ts'
-import { malformedKey } from '../../keys/keyring.ts'
-import { Refusal, violationCodes } from '../../violations.ts'
-import { malformedJson, unsupported } from '../body.ts'
-import { methodNotAllowed } from '../fallback.ts'
-import type { Operation } from '../operations.ts'
-import { rateLimitDetails } from '../rate-limit.ts'
-import { missingKey } from '../routes.ts'
+} from '../../../src/errors.ts'
+import { failures, problemOf } from '../../../src/http/failures.ts'
+import { headersTooLarge } from '../../../src/http/request-head.ts'
+import { malformedPath } from '../../../src/http/router.ts'
+import { malformedKey } from '../../../src/keys/keyring.ts'
+import { Refusal, violationCodes } from '../../../src/violations.ts'
 import { headerReferences, headers, onApiAnswers, onEveryAnswer, optionalHeaders } from './headers.ts'
 import { reference, type Schema } from './schemas.ts'
 

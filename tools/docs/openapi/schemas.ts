@@ -1,7 +1,7 @@
-import type { Field, Form } from '../../forms/form.ts'
-import type { TSchema } from '../../forms/json-schema.ts'
-import { usualMedia } from '../body.ts'
-import type { Body, MediaType } from '../operations.ts'
+import { usualMedia } from '../../../src/api/body.ts'
+import type { Body, MediaType } from '../../../src/api/operations.ts'
+import type { Field, Form } from '../../../src/forms/form.ts'
+import type { TSchema } from '../../../src/forms/json-schema.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
 

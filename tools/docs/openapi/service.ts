@@ -1,7 +1,8 @@
 /** Paths outside the API, which require no key. */
-import type { ApiErrorCode } from '../../errors.ts'
-import { failures } from '../../http/failures.ts'
-import type { Operation } from '../operations.ts'
+
+import type { Operation } from '../../../src/api/operations.ts'
+import type { ApiErrorCode } from '../../../src/errors.ts'
+import { failures } from '../../../src/http/failures.ts'
 import { headerReferences, notModified, onEveryAnswer, optionalHeaders } from './headers.ts'
 import { failuresAnywhere, problemReferences } from './problems.ts'
 import { reference, type Schema } from './schemas.ts'

@@ -3,10 +3,10 @@
  * `--check` it writes nothing, and exits with 1 when the file is not what would be written.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { openApiDocument } from '../src/api/openapi/document.ts'
-import { operations } from '../src/app/api.ts'
+import { operations } from '../../src/app/api.ts'
+import { openApiDocument } from './openapi/document.ts'
 
-const file = new URL('../docs/openapi.json', import.meta.url)
+const file = new URL('../../docs/openapi.json', import.meta.url)
 const document = `${JSON.stringify(openApiDocument(operations, 'http://localhost:3000'), null, 2)}\n`
 
 if (!process.argv.includes('--check')) {
