@@ -124,6 +124,7 @@ const undone = {
   'changes-undone': ({ count, failed }) =>
     `${count === 1 ? 'Change' : quantity(count, 'change')} undone.${failed === 0 ? '' : ` ${notUndone(quantity(failed, 'other'))}`}`,
   'changes-not-undone': ({ count }) => notUndone(quantity(count, 'change')),
+  'nothing-to-undo': () => 'Nothing was left to undo.',
 } as const satisfies Messages
 
 const messages = { ...changes, ...warnings, ...undone }

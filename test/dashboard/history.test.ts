@@ -291,49 +291,6 @@ for (const kind of ['domain', 'space', 'tag'] as const) {
   })
 }
 
-/** Presses the button of the first entry. */
-async function undoFirst({ browser }: Owner, path = '/app/history') {
-  const page = await browser.open(path)
-  return browser.submit(page, '/app/history/undo')
-}
-
-test('undoes a change with a button, and then says who undid it, with a link', async () => {
-  const owner = await newOwner(app)
-  const { id } = await owner.link({ alias: 'summer', title: 'Old' })
-  await owner.send('PATCH', `/links/${id}`, { json: { title: 'New' } })
-  const after = await owner.browser.follow(await undoFirst(owner))
-  assert.deepEqual(after.page.said, ['Change undone.'])
-  assert.equal((await owner.send('GET', `/links/${id}`)).body.data.title, 'Old')
-  assert.match(after.page.text, /Undone by API key .* just now/)
-  const [reversal] = (await owner.send('GET', '/events?sort=desc')).body.data
-  assert.ok(after.page.links.includes(`/app/history?batch_id=${reversal.batch_id}`))
-  assert.equal(after.page.actions.filter((action) => action === '/app/history/undo').length, 3)
-})
-
-test('undoing a creation on the page of the record returns to the list', async () => {
-  const owner = await newOwner(app)
-  const { id } = await owner.link()
-  const answer = await undoFirst(owner, `/app/links/${id}`)
-  assert.equal(answer.headers.location, '/app/links')
-  assert.equal((await owner.send('GET', `/links/${id}`)).status, 404)
-})
-
-test('undoes a batch as a whole, and lists what stayed with the reason', async () => {
-  const owner = await newOwner(app)
-  const json = { links: ['a', 'b', 'c'].map((alias) => ({ url: 'https://acme.com/', alias })) }
-  const { status, body } = await owner.send('POST', '/links/bulk', { json })
-  assert.ok(status < 300, JSON.stringify(body))
-  const [event] = (await owner.send('GET', '/events?sort=desc')).body.data
-  await owner.send('PATCH', `/links/${event.record_id}`, { json: { title: 'Kept' } })
-  const form = { batch: event.batch_id, next: '/app/history' }
-  const { status: shown, page } = await owner.browser.post('/app/history/undo', form)
-  assert.deepEqual([shown, page.heading], [200, '2 changes undone, 1 other stayed'])
-  assert.match(page.text, /This change stayed:\s*\S+\/c: The field “Title” of the link has been changed again since\./)
-  const batch = await owner.browser.open(`/app/history?batch_id=${event.batch_id}`)
-  assert.match(batch.text, /Undo: 2 of 3 done/)
-  assert.match(batch.text, /Undo the rest/)
-})
-
 test('says why a change can’t be undone', async (t) => {
   const { account, browser } = await newOwner(app)
   await record(person(account), link({ action: 'clicks_deleted' }))
@@ -344,34 +301,4 @@ test('says why a change can’t be undone', async (t) => {
   await record(person(account), link({ action: 'deleted' }))
   t.mock.timers.reset()
   assert.match((await browser.open('/app/history')).text, /Too old to undo/)
-})
-
-test('names the field that was changed again by its label', async () => {
-  const owner = await newOwner(app)
-  const { id } = await owner.link({ alias: 'summer' })
-  for (const redirect_password of ['one', 'other']) {
-    await owner.send('PATCH', `/links/${id}`, { json: { redirect_password } })
-  }
-  const [, event] = (await owner.send('GET', '/events?sort=desc')).body.data
-  const { status, page } = await owner.browser.post('/app/history/undo', { event: String(event.id), next: '/app/tags' })
-  assert.deepEqual([status, page.heading], [200, 'Nothing was undone'])
-  assert.match(page.text, /\/summer: The field “Password” of the link has been changed again since\./)
-  assert.ok(page.links.includes('/app/tags'))
-})
-
-test('undoes nothing of another account', async () => {
-  const [mine, theirs] = [await newOwner(app), await newOwner(app)]
-  const { id } = await theirs.link({ title: 'Theirs' })
-  const [event] = (await theirs.send('GET', '/events?sort=desc')).body.data
-  const { status } = await mine.browser.post('/app/history/undo', { event: String(event.id) })
-  assert.equal(status, 404)
-  await mine.browser.post('/app/history/undo', { batch: event.batch_id })
-  assert.equal((await theirs.send('GET', `/links/${id}`)).body.data.title, 'Theirs')
-})
-
-test('rejects a batch with control characters or too many characters', async () => {
-  const { browser } = await newOwner(app)
-  for (const batch of ['a\0b', 'a'.repeat(1_000)]) {
-    assert.equal((await browser.post('/app/history/undo', { batch })).status, 422)
-  }
 })

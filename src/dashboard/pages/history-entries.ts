@@ -145,7 +145,8 @@ function headOf({ actor, at }: StoredEvent, deed: Html, control: Part, { now }: 
 <div class="offers">${control}</div></div>`
 }
 
-function batchPage(batch: string): string {
+/** Returns the path of the page with all changes of a batch. */
+export function batchPage(batch: string): string {
   return `${historyHome}?${new URLSearchParams({ batch_id: batch })}`
 }
 

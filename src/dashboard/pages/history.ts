@@ -3,7 +3,6 @@
 import type { Actor } from '../../access/actor.ts'
 import { type Calendar, calendarOf, dayText } from '../../accounts/calendar.ts'
 import { Failure } from '../../errors.ts'
-import type { Reversals } from '../../events/reversal.ts'
 import { batchIdRule, type EventsQuery, eventPageOf, eventsQuery } from '../../events/schema.ts'
 import { countTypes, findEvent, listEvents, type StoredEvent } from '../../events/store.ts'
 import { form, optional } from '../../forms/form.ts'
@@ -11,7 +10,7 @@ import { positiveInteger } from '../../forms/rules.ts'
 import { failures } from '../../http/failures.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Filter, ListState, selectFilter } from '../lists.ts'
-import type { Notice } from '../notices.ts'
+import { type Notice, withdrawOffer } from '../notices.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { attributes, hiddenFields, linkButton } from '../parts/buttons.ts'
 import { actorName, type ChangeContext, labelOf, thingOf } from '../parts/changes.ts'
@@ -20,13 +19,26 @@ import { formatDay, quantity } from '../parts/format.ts'
 import { emptyState } from '../parts/messages.ts'
 import { valuesIn } from '../record-forms.ts'
 import { returnPath } from '../return-path.ts'
-import { batchHead, type Entry, entryList, groupedEntries, historyHome, loadEntryContext } from './history-entries.ts'
+import {
+  batchHead,
+  batchPage,
+  type Entry,
+  entryList,
+  groupedEntries,
+  historyHome,
+  loadEntryContext,
+} from './history-entries.ts'
 
 export function addHistoryPages(pages: Pages, services: Services): void {
   pages.get(historyHome, (request) => historyPage(request, services))
   // After a change of the color scheme.
   pages.get(`${historyHome}/undo`, async () => new Redirect(historyHome))
-  pages.post(`${historyHome}/undo`, (request) => undo(request, services))
+  pages.post(`${historyHome}/undo`, async (request) => {
+    const shown = await undo(request, services)
+    // As a notice does. The page names what stayed, and a repetition would fail again.
+    if (!(shown instanceof Redirect)) withdrawOffer(request.exchange, pages.isSecure(request.exchange))
+    return shown
+  })
 }
 
 type EventList = ListState<EventsQuery>
@@ -158,15 +170,13 @@ async function undo({ actor, account, fields }: PageRequest, services: Services)
   const { event } = fields
   const { batch } = valuesIn(batchForm, { batch: fields.batch })
   const next = fields.next === undefined ? historyHome : returnPath(fields.next)
-  const { done, stayed } =
+  const { done, stayed, isOver } =
     batch !== null
-      ? await undoBatch(services.reversals, actor, batch)
+      ? await undoBatch(services, actor, batch)
       : await undoEvent(services, actor, positiveInteger(String(event)) ?? 0)
-  const page = remainingPage(next, done)
+  const page = isOver ? remainingPage(next, done) : batchPage(batch ?? '')
   const [count, failed] = [done.length, stayed.length]
-  const notice: Notice =
-    count > 0 ? { code: 'changes-undone', count, failed } : { code: 'changes-not-undone', count: failed }
-  const repeatRedirect = new Redirect(page, notice)
+  const repeatRedirect = new Redirect(page, noticeOf(count, failed))
   if (failed === 0) return repeatRedirect
   const shown = stayed.slice(0, namedRecords)
   const of = shown.map((each) => each.event)
@@ -181,6 +191,11 @@ async function undo({ actor, account, fields }: PageRequest, services: Services)
   return { title, section: 'history', body, repeatRedirect }
 }
 
+function noticeOf(count: number, failed: number): Notice {
+  if (count > 0) return { code: 'changes-undone', count, failed }
+  return failed > 0 ? { code: 'changes-not-undone', count: failed } : { code: 'nothing-to-undo' }
+}
+
 /** Returns why a change stayed, with the labels of forms. */
 function reasonOf({ event: { record }, failure: { message, facts } }: Stayed): string {
   return facts.violations ? formMessages(facts.violations, (field) => labelOf(record, field)).join(' ') : message
@@ -188,16 +203,16 @@ function reasonOf({ event: { record }, failure: { message, facts } }: Stayed): s
 
 async function undoEvent({ reversals, storage }: Services, actor: Actor, id: number) {
   try {
-    return { done: [await reversals.undoEvent(actor, id)], stayed: [] }
+    return { done: [await reversals.undoEvent(actor, id)], stayed: [], isOver: true }
   } catch (error) {
     const event = await findEvent(storage, actor.account, id)
     if (!(error instanceof Failure) || failures[error.code].status >= 500 || event === undefined) throw error
-    return { done: [], stayed: [{ event, failure: error }] }
+    return { done: [], stayed: [{ event, failure: error }], isOver: true }
   }
 }
 
-/** Undoes parts of a batch until nothing is left, or the time is up. */
-async function undoBatch(reversals: Reversals, actor: Actor, batch: string) {
+/** Undoes parts of a batch until it is over, or the time is up. Its page offers to undo the rest. */
+async function undoBatch({ reversals }: Services, actor: Actor, batch: string) {
   const end = Date.now() + patienceMs
   const done: StoredEvent[] = []
   const stayed: Stayed[] = []
@@ -208,7 +223,8 @@ async function undoBatch(reversals: Reversals, actor: Actor, batch: string) {
       if (failure === null) done.push(event)
       else stayed.push({ event, failure })
     }
-    if (last === undefined || Date.now() > end) return { done, stayed }
+    const isOver = last === undefined
+    if (isOver || Date.now() > end) return { done, stayed, isOver }
   }
 }
 
