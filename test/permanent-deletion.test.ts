@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { sql } from 'kysely'
+import { eraseFromResponses } from '../src/idempotency/store.ts'
 import { clickLevels, query } from '../src/storage/schema.ts'
 import { startApp, type TestApp } from './app.ts'
 import type { Json } from './client.ts'
@@ -112,6 +113,24 @@ for (const engine of engines) {
     const { body } = await place.send('GET', '/events?per_page=100')
     const own = body.data.filter(({ record }: Json) => record === 'link' || record === 'domain')
     assert.ok(own.every(({ changes }: Json) => changes === null))
+  })
+
+  test(`${engine} keeps stored responses with other kinds of records that have the same id`, async () => {
+    const { storage } = apps[engine]
+    const { place, link, bulkLinks, request, bulkRequest } = await newLinks(apps[engine])
+    for (const { id } of [link, ...bulkLinks]) {
+      for (const kind of ['space', 'tag', 'domain'] as const) await eraseFromResponses(storage, place.account, kind, id)
+    }
+    const spaceRequest = { json: { name: 'Kept' }, headers: { 'idempotency-key': fresh('once') } }
+    const space = (await place.send('POST', '/spaces', spaceRequest)).body.data
+    await eraseFromResponses(storage, place.account, 'link', space.id)
+    assert.deepEqual((await place.send('POST', '/spaces', spaceRequest)).body.data, space)
+    assert.deepEqual((await place.send('POST', '/links', request)).body.data, link)
+    const { body } = await place.send('POST', '/links/bulk', bulkRequest)
+    assert.deepEqual(
+      body.data.map(({ data }: Json) => data),
+      bulkLinks,
+    )
   })
 
   for (const kind of ['spaces', 'tags'] as const) {

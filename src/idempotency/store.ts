@@ -166,11 +166,15 @@ export async function eraseFromResponses(
     .selectFrom('stored_responses')
     .select('id')
     .where('account_id', '=', account)
-    .where(({ or, eb }) =>
-      or([eb('location', 'like', `%/${record}s/${id}`), eb('body', 'like', `%"${field}":${id},%`)]),
-    )
+    .where(({ or, and, eb }) => {
+      const ofRecord = eb('location', 'like', `%/${record}s/${id}`)
+      const ofLinks = eb('body', 'like', `%"${field}":${id},%`)
+      if (record === 'domain') return or([ofRecord, ofLinks])
+      // A single record is found by its location, because records of other kinds have the same ids.
+      return record === 'link' ? or([ofRecord, and([eb('location', '=', ''), ofLinks])]) : ofRecord
+    })
   const isErased = (value: Readonly<Record<string, unknown>> | null) =>
-    value?.created_at !== undefined && value['domain_id' in value ? field : 'id'] === id
+    value?.domain_id !== undefined && value[field] === id
   for (const [found_id] of await storage.scan(account, found)) {
     const own = query.selectFrom('stored_responses').select(['location', 'body']).where('id', '=', Number(found_id))
     const [response] = await storage.execute(own)
