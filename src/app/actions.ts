@@ -1,17 +1,21 @@
 /** The actions on records, for the server and for commands. */
 
 import { domainActions } from '../domains/actions.ts'
-import { domainRemoval } from '../domains/store.ts'
-import { finishRemovals, type IsStopped } from '../events/removal.ts'
+import {
+  type FinishRemoval,
+  finishRemoval,
+  finishRemovals,
+  type IsStopped,
+  type Removal,
+  removalOf,
+} from '../events/removal.ts'
 import { Reversals } from '../events/reversal.ts'
 import { LinkActions, type LinkParts } from '../links/actions.ts'
 import { clearSpace, clearTag, deleteLinksOfDomain } from '../links/detachment.ts'
 import { linkReversal } from '../links/reversal.ts'
 import { spaceActions } from '../spaces/actions.ts'
-import { spaceRemoval } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
 import { tagActions } from '../tags/actions.ts'
-import { tagRemoval } from '../tags/store.ts'
 
 export interface ActionParts extends LinkParts {
   /** Runs work that may take longer than a request waits. */
@@ -22,22 +26,24 @@ export interface ActionParts extends LinkParts {
 
 /** The queries that remove records in steps. */
 export const removals = {
-  domain: domainRemoval(deleteLinksOfDomain),
-  space: spaceRemoval(clearSpace),
-  tag: tagRemoval(clearTag),
+  domain: removalOf('domain', deleteLinksOfDomain),
+  space: removalOf('space', clearSpace),
+  tag: removalOf('tag', clearTag),
 }
 
 /** Builds the actions, and what reverses their events. */
 export function buildActions(storage: Storage, parts: ActionParts) {
   const { run, flush, erase } = parts
-  const domains = domainActions(storage, {
-    removals: { run },
-    removal: removals.domain,
-    erase,
-    onChange: parts.onDomainChange,
-  })
-  const spaces = spaceActions(storage, { removals: { run }, removal: removals.space, erase })
-  const tags = tagActions(storage, { removals: { run }, removal: removals.tag, erase })
+  const finish =
+    (removal: Removal): FinishRemoval =>
+    ({ account }, id, isPermanent) =>
+      run(async (isStopped) => {
+        await finishRemoval(storage, removal, id, isStopped)
+        if (isPermanent && !isStopped()) await erase(account, removal.record, id)
+      })
+  const domains = domainActions(storage, finish(removals.domain), parts.onDomainChange)
+  const spaces = spaceActions(storage, finish(removals.space))
+  const tags = tagActions(storage, finish(removals.tag))
   const links = new LinkActions(storage, parts)
   const kinds = { link: linkReversal(links), domain: domains.reversal, space: spaces.reversal, tag: tags.reversal }
   return { actions: { domains, spaces, tags, links }, reversals: new Reversals({ storage, kinds, flush, run }) }

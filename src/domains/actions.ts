@@ -1,33 +1,24 @@
-import { checkedChange, type Erase, type ResourceHandlers } from '../api/operations.ts'
-import type { Removals } from '../api/removals.ts'
+import { checkedChange, type ResourceHandlers } from '../api/operations.ts'
 import { domainInUse, Failure, found, notFound, validationFailed } from '../errors.ts'
-import { finishRemoval, type Removal } from '../events/removal.ts'
+import { type FinishRemoval, hasLinks } from '../events/removal.ts'
 import type { Reversal } from '../events/reversal.ts'
 import { parseHostName } from '../names/host-name.ts'
 import type { Storage } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { type Domain, domainOperations, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
-import { beginDomainRemoval, changeDomain, countLinks, domainRecords, domainReversal, insertDomain } from './store.ts'
-
-interface DomainParts {
-  readonly removals: Pick<Removals, 'run'>
-  readonly removal: Removal
-  readonly erase: Erase
-  /** Called after each commit and before the response, so that this process redirects correctly straight away. */
-  readonly onChange: () => Promise<void>
-}
+import { countLinks, domainRecords, domainReversal, insertDomain, loggedDomains } from './store.ts'
 
 /** The handlers of the API, and how events are reversed. */
 export type DomainActions = ReturnType<typeof domainActions>
 
-/** Returns the functions that validate and store changes of domains. */
-export function domainActions(storage: Storage, { removals, removal, erase, onChange }: DomainParts) {
-  const finish = async (id: number, then = async () => {}) => {
+/**
+ * Returns the functions that validate and store changes of domains. `onChange` is called after each commit and before the
+ * response, so that this process redirects correctly straight away.
+ */
+export function domainActions(storage: Storage, finishRemoval: FinishRemoval, onChange: () => Promise<void>) {
+  const finish: FinishRemoval = async (...removed) => {
     await onChange()
-    await removals.run(async (isStopped) => {
-      await finishRemoval(storage, removal, id, isStopped)
-      if (!isStopped()) await then()
-    })
+    await finishRemoval(...removed)
   }
   return {
     name: 'domains' as const,
@@ -50,7 +41,7 @@ export function domainActions(storage: Storage, { removals, removal, erase, onCh
         const all = [...violations, ...renaming(record, name)]
         if (all.length > 0) throw validationFailed(all)
       }
-      const domain = found(await changeDomain(storage, actor, id, urls, precondition), 'domain')
+      const domain = found(await loggedDomains.change(storage, actor, id, urls, precondition), 'domain')
       await onChange()
       return domain
     },
@@ -58,11 +49,12 @@ export function domainActions(storage: Storage, { removals, removal, erase, onCh
     remove: async (actor, id, query, precondition) => {
       const find = () => domainRecords.find(storage, actor.account, id)
       const { links, permanently } = await checkedChange(removeDomainQuery.check(query), find, 'domain', precondition)
-      const how = { precondition, takesLinks: links === 'delete', isPermanent: permanently }
+      const how = { precondition, isPermanent: permanently }
       const isGone = await storage
         .write(async (tx) => {
-          const isGone = await beginDomainRemoval(tx, actor, id, how)
-          if (isGone === 'in use') throw domainInUse(0)
+          const isGone = await loggedDomains.beginRemoval(tx, actor, id, how)
+          // The lock on the domain keeps new links away, so this is the last moment to look for them.
+          if (isGone && links !== 'delete' && (await hasLinks(tx, 'domain', id))) throw domainInUse(0)
           return isGone
         })
         .catch(async (error) => {
@@ -71,9 +63,9 @@ export function domainActions(storage: Storage, { removals, removal, erase, onCh
           throw isInUse ? domainInUse(await countLinks(storage, actor.account, id)) : error
         })
       if (!isGone) throw notFound('domain')
-      await finish(id, async () => (permanently ? erase(actor.account, 'domain', id) : undefined))
+      await finish(actor, id, permanently)
     },
-    reversal: domainReversal(onChange, (id) => () => finish(id)) as Reversal,
+    reversal: domainReversal(onChange, finish) as Reversal,
   } satisfies ResourceHandlers<Domain> & Readonly<Record<string, unknown>>
 }
 

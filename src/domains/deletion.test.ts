@@ -15,7 +15,7 @@ import { findLink, insertLink } from '../links/store.ts'
 import { findQrStyle, storeQrStyle } from '../qr/store.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import { beginDomainRemoval, domainRecords } from './store.ts'
+import { domainRecords, loggedDomains } from './store.ts'
 
 const dayMs = 86_400_000
 
@@ -31,8 +31,8 @@ async function place(t: TestContext) {
     return (await insertLink(storage, systemActor(account), { id: on, name: 'go.acme.com' }, values)).record.id
   }
   const click = (batch: number, id: number) => store.write(batch, [newClick(id, 100 * dayMs)])
-  const how = { precondition: null, takesLinks: true, isPermanent: false }
-  const begin = () => storage.write((tx) => beginDomainRemoval(tx, actor, domain, how))
+  const how = { precondition: null, isPermanent: false }
+  const begin = () => storage.write((tx) => loggedDomains.beginRemoval(tx, actor, domain, how))
   const remove = () => actions.domains.remove(systemActor(account), domain, { links: 'delete' }, null)
   const deletionOf = async (id = domain) =>
     (await eventsOfRecord(storage, account, { record: 'domain', id }, 1))[0] ?? assert.fail()

@@ -5,6 +5,9 @@ import { isDeepStrictEqual } from 'node:util'
 export const recordKinds = ['link', 'domain', 'space', 'tag', 'key', 'account'] as const
 export type RecordKind = (typeof recordKinds)[number]
 
+/** Records that any number of links refer to. */
+export type GroupKind = 'domain' | 'space' | 'tag'
+
 export const eventActions = [
   ...['created', 'updated', 'deleted', 'restored'],
   ...['clicks_deleted', 'merged', 'rotated', 'revoked'],

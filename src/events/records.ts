@@ -1,21 +1,43 @@
 import type { Actor } from '../access/actor.ts'
 import type { Db } from '../storage/port.ts'
 import type { Precondition, Records, Times, Versioned } from '../storage/records.ts'
-import { type OwnedTable, query, type Row } from '../storage/schema.ts'
-import { createdEvent, type Described, deletedEvent, type NewEvent, restoredEvent, updatedEvent } from './event.ts'
-import { eraseEvents, recordEvents } from './log.ts'
+import { clickLevels, query, type Row } from '../storage/schema.ts'
+import {
+  createdEvent,
+  type Described,
+  deletedEvent,
+  type GroupKind,
+  type NewEvent,
+  restoredEvent,
+  updatedEvent,
+} from './event.ts'
+import { eraseEvents, recordEvents, removeClicks } from './log.ts'
 
 type ChangeOptions = NonNullable<Parameters<Records<never>['change']>[5]>
 type Columns = Readonly<Record<string, unknown>>
 
-/** Changes records of one kind together with their events. */
+interface Logged<Shown> extends Described<Shown> {
+  readonly record: GroupKind
+  /** Columns of a removed record whose values others may use again. */
+  readonly freed: Columns
+  /** Returns what a restoration needs in addition to the row. */
+  readonly keep: (tx: Db, account: number, id: number) => Promise<object>
+}
+
+/** How a record is deleted. */
+export interface RemovalOptions {
+  readonly precondition: Precondition | null
+  readonly isPermanent: boolean
+}
+
+/** Changes domains, spaces or tags together with their events. */
 export class LoggedRecords<Shown extends Times & { readonly id: number }> {
   readonly #records: Records<Shown>
-  readonly #described: Described<Shown>
-  readonly #table: OwnedTable
+  readonly #described: Logged<Shown>
+  readonly #table: `${GroupKind}s`
 
-  constructor(table: OwnedTable, records: Records<Shown>, described: Described<Shown>) {
-    this.#table = table
+  constructor(records: Records<Shown>, described: Logged<Shown>) {
+    this.#table = `${described.record}s`
     this.#records = records
     this.#described = described
   }
@@ -46,32 +68,27 @@ export class LoggedRecords<Shown extends Times & { readonly id: number }> {
   }
 
   /**
-   * Moves the actor's record out of the account, so that it is gone for all clients. `freed` has columns whose values others may
-   * use again. `keep` returns what a restoration needs in addition to the row; null deletes permanently. Returns false if there
-   * is no such record. Call `finishRemoval` afterwards. Throws what `precondition` throws for the current version.
+   * Moves the actor's record out of the account, so that it is gone for all clients. Returns false if there is no such record.
+   * Call `finishRemoval` afterwards. Throws what `precondition` throws for the current version.
    */
   async beginRemoval(
     tx: Db,
     actor: Actor,
     id: number,
-    {
-      precondition,
-      freed,
-      keep,
-    }: {
-      readonly precondition: Precondition | null
-      readonly freed: Columns
-      readonly keep: (() => Promise<object>) | null
-    },
+    { precondition, isPermanent }: RemovalOptions,
   ): Promise<boolean> {
     const { account } = actor
+    const { record, freed, keep } = this.#described
     const found = await this.#records.findForUpdate(tx, account, id)
     if (found === undefined) return false
     precondition?.check(found.version)
     const own = query.selectFrom(this.#table).selectAll().where('id', '=', id).where('account_id', '=', account)
     const [row] = await tx.execute(own)
-    const kept = keep && { ...(await keep()), row }
-    if (kept === null) await eraseEvents(tx, account, this.#described.record, [id])
+    const kept = isPermanent ? null : { ...(await keep(tx, account, id)), row }
+    if (isPermanent) {
+      await eraseEvents(tx, account, record, [id])
+      if (record !== 'tag') await removeClicks(tx, clickLevels[record], [id])
+    }
     const removal = query.updateTable(this.#table).where('id', '=', id).where('account_id', '=', account)
     await tx.execute(removal.set({ account_id: 0, ...freed }))
     await recordEvents(tx, actor, [deletedEvent(this.#described, found.record, kept)])
@@ -85,7 +102,7 @@ export class LoggedRecords<Shown extends Times & { readonly id: number }> {
   async restore(
     tx: Db,
     actor: Actor,
-    row: Row<OwnedTable>,
+    row: Row<`${GroupKind}s`>,
     more: Pick<NewEvent, 'changes' | 'kept'> | null = null,
   ): Promise<Shown> {
     const { id, ...columns } = row

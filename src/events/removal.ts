@@ -11,8 +11,8 @@
 import { type Actor, systemActor } from '../access/actor.ts'
 import { ForeignKeyViolation } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import type { Query } from '../storage/schema.ts'
-import type { RecordKind } from './event.ts'
+import { type Query, query } from '../storage/schema.ts'
+import type { GroupKind } from './event.ts'
 import { findDeletion, type StoredEvent } from './store.ts'
 
 /** Returns whether the process is about to end. The next start then continues. */
@@ -36,7 +36,7 @@ export type DetachLinks = (db: Db, id: number, deletion: Deletion) => Promise<nu
 
 /** The queries that remove one kind of record. Each returns the ids of its rows. */
 export interface Removal {
-  readonly record: RecordKind
+  readonly record: GroupKind
   readonly detachLinks: DetachLinks
   /** Selects any link that refers to the record. */
   selectLink(id: number): Query<Removed>
@@ -45,6 +45,34 @@ export interface Removal {
   /** Selects all records of the kind in account 0. */
   selectRemoved(): Query<Removed>
 }
+
+/** Returns the queries that remove one kind of record. */
+export function removalOf(record: GroupKind, detachLinks: DetachLinks): Removal {
+  const table = `${record}s` as const
+  return {
+    record,
+    detachLinks,
+    selectLink: (id) => selectLink(record, id),
+    deleteRemoved: (id) => query.deleteFrom(table).where('id', '=', id).where('account_id', '=', 0).returning('id'),
+    selectRemoved: () => query.selectFrom(table).select('id').where('account_id', '=', 0),
+  }
+}
+
+function selectLink(record: GroupKind, id: number): Query<Removed> {
+  if (record === 'tag') return query.selectFrom('link_tags').select('link_id as id').where('tag_id', '=', id).limit(1)
+  return query.selectFrom('links').select('id').where(`${record}_id`, '=', id).limit(1)
+}
+
+/** Returns whether any link refers to a record. If the transaction has locked the record, no link can follow. */
+export async function hasLinks(tx: Db, record: GroupKind, id: number): Promise<boolean> {
+  return (await tx.execute(selectLink(record, id))).length > 0
+}
+
+/**
+ * Finishes the removal that the actor has begun. Resolves when it ends, or when a request should not wait any longer.
+ * `isPermanent` also erases what other tables store of the record.
+ */
+export type FinishRemoval = (actor: Actor, id: number, isPermanent: boolean) => Promise<void>
 
 /** Links in one transaction, which takes a few milliseconds. */
 export const detachBatchSize = 40

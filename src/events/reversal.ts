@@ -3,7 +3,8 @@ import { type Actor, requireScope } from '../access/actor.ts'
 import { changedSince, Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
 import type { Db, Storage } from '../storage/port.ts'
-import { type Changes, isSame, type RecordKind, type Values } from './event.ts'
+import { type Changes, type GroupKind, isSame, type RecordKind, type Values } from './event.ts'
+import { hasLinks } from './removal.ts'
 import {
   findEvent,
   lockEvent,
@@ -23,13 +24,13 @@ export interface Reversal {
   readonly valuesOf: (tx: Db, account: number, id: number) => Promise<Values | undefined>
   /** Sets fields to previous values. Throws `not_undoable` if a record that these need is gone, and for taken names. */
   readonly change: (tx: Db, actor: Actor, id: number, values: Values) => Promise<Effect>
-  /** `isCreation` is false if the record had been restored: then it is deleted again, with its links. */
-  readonly remove: (tx: Db, actor: Actor, id: number, isCreation: boolean) => Promise<Effect>
+  /** Deletes a record that had been created or restored. */
+  readonly remove: (tx: Db, actor: Actor, id: number) => Promise<Effect>
   /** Stores a deleted record again under its id. */
   readonly restore: (tx: Db, actor: Actor, id: number, kept: unknown) => Promise<Effect>
 }
 
-export type ReversibleKind = Extract<RecordKind, 'link' | 'domain' | 'space' | 'tag'>
+export type ReversibleKind = 'link' | GroupKind
 
 interface Reversed {
   readonly event: StoredEvent
@@ -168,7 +169,8 @@ function isPartOf({ changes, kept }: StoredEvent, { record, recordId, name }: St
 }
 
 async function reversed(kind: Reversal, tx: Db, actor: Actor, event: StoredEvent): Promise<Effect> {
-  const { action, record, recordId: id, changes, kept } = event
+  const { action, recordId: id, changes, kept } = event
+  const record = reversibleKind(event)
   const current = await kind.valuesOf(tx, actor.account, id)
   if (action === 'deleted') {
     if (current !== undefined) throw irreversible(`The ${record} exists already.`)
@@ -182,7 +184,12 @@ async function reversed(kind: Reversal, tx: Db, actor: Actor, event: StoredEvent
   const fields = { ...changes, ...secrets }
   const isCreation = action !== 'updated'
   requireUnchanged(record, current, isCreation ? { ...nothing(current), ...fields } : fields)
-  if (isCreation) return kind.remove(tx, actor, id, action === 'created')
+  if (isCreation) {
+    // A restored record is deleted again with its links.
+    if (action === 'created' && record !== 'link' && (await hasLinks(tx, record, id)))
+      throw irreversible(`The ${record} has links by now.`)
+    return kind.remove(tx, actor, id)
+  }
   const before = Object.entries(fields).map(([field, [value]]) => [field, value])
   return kind.change(tx, actor, id, Object.fromEntries(before))
 }

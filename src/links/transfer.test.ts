@@ -7,7 +7,7 @@ import { newDomain, newSpace, plainLink } from '../../test/links.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
-import { beginDomainRemoval } from '../domains/store.ts'
+import { loggedDomains } from '../domains/store.ts'
 import type { Storage } from '../storage/port.ts'
 import { insertTag } from '../tags/store.ts'
 import { exportRecords } from '../transfer/export.ts'
@@ -259,8 +259,8 @@ test('exports no links of a domain that is being deleted', async (t) => {
       await insertLink(tx, systemActor(1), { id: name === 'a.example' ? 1 : 2, name }, { ...plainLink, alias: `l${n}` })
     }
   })
-  const how = { precondition: null, takesLinks: true, isPermanent: false }
-  assert.ok(await beginDomainRemoval(storage, systemActor(1), 1, how))
+  const how = { precondition: null, isPermanent: false }
+  assert.ok(await loggedDomains.beginRemoval(storage, systemActor(1), 1, how))
   const text = await textOf(storage)
   assert.deepEqual(
     linesOf(text).map((line) => linkOf(line).alias),

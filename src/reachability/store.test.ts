@@ -5,7 +5,7 @@ import { newStorage } from '../../test/engine.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { removals } from '../app/actions.ts'
-import { beginDomainRemoval, insertDomain } from '../domains/store.ts'
+import { insertDomain, loggedDomains } from '../domains/store.ts'
 import { finishRemoval } from '../events/removal.ts'
 import type { Reachability } from './checks.ts'
 import { findChecks, findReachedDomain, storeCheck } from './store.ts'
@@ -44,8 +44,8 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     assert.deepEqual(await findReachedDomain(storage, own), reached)
     assert.equal(await findReachedDomain(storage, other), undefined)
 
-    const how = { precondition: null, takesLinks: false, isPermanent: false }
-    assert.ok(await beginDomainRemoval(storage, systemActor(own), a, how))
+    const how = { precondition: null, isPermanent: false }
+    assert.ok(await loggedDomains.beginRemoval(storage, systemActor(own), a, how))
     assert.equal(await findReachedDomain(storage, own), undefined)
     await finishRemoval(storage, removals.domain, a)
     assert.deepEqual(Object.keys(await found(own)), [String(b)])

@@ -1,24 +1,12 @@
-import { checkedChange, deletionQuery, type Erase, type ResourceHandlers } from '../api/operations.ts'
-import type { Removals } from '../api/removals.ts'
+import { checkedChange, deletionQuery, type ResourceHandlers } from '../api/operations.ts'
 import { Failure, found, notFound } from '../errors.ts'
-import { finishRemoval, type Removal } from '../events/removal.ts'
+import type { FinishRemoval } from '../events/removal.ts'
 import type { Storage } from '../storage/port.ts'
 import { type Space, spaceOperations, storeSpace, updateSpace } from './schema.ts'
-import { beginSpaceRemoval, changeSpace, insertSpace, spaceRecords, spaceReversal } from './store.ts'
-
-interface SpaceParts {
-  readonly removals: Pick<Removals, 'run'>
-  readonly removal: Removal
-  readonly erase: Erase
-}
+import { changeSpace, insertSpace, loggedSpaces, spaceRecords, spaceReversal } from './store.ts'
 
 /** Returns the functions that validate and store changes of spaces, for the API and the dashboard. */
-export function spaceActions(storage: Storage, { removals, removal, erase }: SpaceParts) {
-  const finish = (id: number, then = async () => {}) =>
-    removals.run(async (isStopped) => {
-      await finishRemoval(storage, removal, id, isStopped)
-      if (!isStopped()) await then()
-    })
+export function spaceActions(storage: Storage, finish: FinishRemoval) {
   return {
     name: 'spaces' as const,
     operations: spaceOperations,
@@ -39,9 +27,9 @@ export function spaceActions(storage: Storage, { removals, removal, erase }: Spa
       const find = () => spaceRecords.find(storage, actor.account, id)
       const { permanently } = await checkedChange(deletionQuery.check(query), find, 'space', precondition)
       const how = { precondition, isPermanent: permanently }
-      if (!(await storage.write((tx) => beginSpaceRemoval(tx, actor, id, how)))) throw notFound('space')
-      await finish(id, async () => (permanently ? erase(actor.account, 'space', id) : undefined))
+      if (!(await storage.write((tx) => loggedSpaces.beginRemoval(tx, actor, id, how)))) throw notFound('space')
+      await finish(actor, id, permanently)
     },
-    reversal: spaceReversal((id) => finish(id)),
+    reversal: spaceReversal(finish),
   } satisfies ResourceHandlers<Space> & Readonly<Record<string, unknown>>
 }

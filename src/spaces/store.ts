@@ -1,9 +1,7 @@
 import type { Actor } from '../access/actor.ts'
 import { recountRecent } from '../analytics/recent.ts'
-import { irreversible } from '../errors.ts'
-import { removeClicks } from '../events/log.ts'
 import { LoggedRecords } from '../events/records.ts'
-import type { DetachLinks, Removal } from '../events/removal.ts'
+import type { FinishRemoval } from '../events/removal.ts'
 import type { Reversal } from '../events/reversal.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
@@ -14,11 +12,17 @@ import { type Space, spaceSchema } from './schema.ts'
 /** Lists, finds, changes and deletes spaces. */
 export const spaceRecords = new Records<Space>('spaces', Object.keys(spaceSchema.properties) as (keyof Space)[])
 
-const logged = new LoggedRecords<Space>('spaces', spaceRecords, {
+/** Changes, removes and restores spaces together with their events. */
+export const loggedSpaces = new LoggedRecords<Space>(spaceRecords, {
   record: 'space',
   nameOf: ({ name }) => name,
   valuesOf: ({ name, color }) => ({ name, color }),
   secrets: [],
+  freed: {},
+  keep: async (tx, _account, id) => {
+    const origins = query.selectFrom('space_origins').select(['source', 'source_id']).where('space_id', '=', id)
+    return { origins: await tx.execute(origins) }
+  },
 })
 
 /** Lists the account's spaces with this name, case-insensitively; `limit` at most. */
@@ -47,7 +51,7 @@ export function insertSpace(
     const [row] = await tx.execute(query.insertInto('spaces').values(values).returning('id'))
     const { id } = row as Pick<Space, 'id'>
     const space = spaceRecords.toVersioned({ id, ...stored, revision: firstRevision })
-    await logged.created(tx, actor, space.record)
+    await loggedSpaces.created(tx, actor, space.record)
     return space
   })
 }
@@ -90,45 +94,7 @@ export function changeSpace(
   precondition: Precondition | null,
 ): Promise<Versioned<Space> | undefined> {
   const name_folded = name === undefined ? undefined : foldCase(name)
-  return logged.change(db, actor, id, { name, name_folded, color }, precondition)
-}
-
-/** How a space is deleted. */
-export interface SpaceDeletion {
-  readonly precondition: Precondition | null
-  readonly isPermanent: boolean
-}
-
-/**
- * Moves the actor's space out of the account, so that it is gone for all clients. Its links stay, without a space. Returns
- * false if there is no such space. Call `finishRemoval` afterwards. Throws what `precondition` throws for its version.
- */
-export async function beginSpaceRemoval(
-  tx: Db,
-  actor: Actor,
-  id: number,
-  { precondition, isPermanent }: SpaceDeletion,
-): Promise<boolean> {
-  const origins = query.selectFrom('space_origins').select(['source', 'source_id']).where('space_id', '=', id)
-  const keep = isPermanent ? null : async () => ({ origins: await tx.execute(origins) })
-  const isGone = await logged.beginRemoval(tx, actor, id, { precondition, freed: {}, keep })
-  if (isGone && isPermanent) await removeClicks(tx, clickLevels.space, [id])
-  return isGone
-}
-
-const removed = query.selectFrom('spaces').select('id').where('account_id', '=', 0)
-
-const selectLink = (id: number) => query.selectFrom('links').select('id').where('space_id', '=', id).limit(1)
-
-/** Returns the queries that remove a space after its links have left it. */
-export function spaceRemoval(detachLinks: DetachLinks): Removal {
-  return {
-    record: 'space',
-    detachLinks,
-    selectLink,
-    deleteRemoved: (id) => query.deleteFrom('spaces').where('id', '=', id).where('account_id', '=', 0).returning('id'),
-    selectRemoved: () => removed,
-  }
+  return loggedSpaces.change(db, actor, id, { name, name_folded, color }, precondition)
 }
 
 /** What the event of a deleted space keeps. */
@@ -137,23 +103,22 @@ interface KeptSpace {
   readonly origins: readonly Pick<Row<'space_origins'>, 'source' | 'source_id'>[]
 }
 
-/** How events of spaces are reversed. `finish` finishes a removal. */
-export function spaceReversal(finish: (id: number) => Promise<void>): Reversal {
+/** How events of spaces are reversed. */
+export function spaceReversal(finish: FinishRemoval): Reversal {
   return {
-    valuesOf: (tx, account, id) => logged.lockedValues(tx, account, id),
+    valuesOf: (tx, account, id) => loggedSpaces.lockedValues(tx, account, id),
     change: async (tx, actor, id, values) => {
       await changeSpace(tx, actor, id, values, null)
       return () => undefined
     },
-    remove: async (tx, actor, id, isCreation) => {
-      if (isCreation && (await tx.execute(selectLink(id))).length > 0) throw irreversible('The space has links by now.')
-      await beginSpaceRemoval(tx, actor, id, { precondition: null, isPermanent: false })
-      return () => finish(id)
+    remove: async (tx, actor, id) => {
+      await loggedSpaces.beginRemoval(tx, actor, id, { precondition: null, isPermanent: false })
+      return () => finish(actor, id, false)
     },
     restore: async (tx, actor, id, kept) => {
       const { row, origins } = kept as KeptSpace
       // Another version may have folded it.
-      await logged.restore(tx, actor, { ...row, name_folded: foldCase(row.name) } as Row<'spaces'>)
+      await loggedSpaces.restore(tx, actor, { ...row, name_folded: foldCase(row.name) } as Row<'spaces'>)
       for (const { source, source_id } of origins) {
         await rememberOrigin(tx, actor.account, id, { source, id: source_id })
       }

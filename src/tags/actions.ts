@@ -1,17 +1,9 @@
 import type { Actor } from '../access/actor.ts'
 import { sendRecord } from '../api/envelopes.ts'
-import {
-  checkedChange,
-  deletionQuery,
-  type Erase,
-  idOf,
-  type ResourceHandlers,
-  withShownVersion,
-} from '../api/operations.ts'
-import type { Removals } from '../api/removals.ts'
+import { checkedChange, deletionQuery, idOf, type ResourceHandlers, withShownVersion } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
 import { Failure, found, notFound, validationFailed } from '../errors.ts'
-import { finishRemoval, type Removal } from '../events/removal.ts'
+import type { FinishRemoval } from '../events/removal.ts'
 import { conditionOf } from '../http/conditions.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { Storage } from '../storage/port.ts'
@@ -33,14 +25,8 @@ import {
 /** The handlers of the API, merging, and how events are reversed. */
 export type TagActions = ReturnType<typeof tagActions>
 
-interface TagParts {
-  readonly removals: Pick<Removals, 'run'>
-  readonly removal: Removal
-  readonly erase: Erase
-}
-
 /** Returns the functions that validate and store changes of tags, for the API and the dashboard. */
-export function tagActions(storage: Storage, { removals, removal, erase }: TagParts) {
+export function tagActions(storage: Storage, finish: FinishRemoval) {
   const find = async (account: number, id: number) => {
     const tag = await findTag(storage, account, id)
     return tag && shownTag(tag)
@@ -49,11 +35,6 @@ export function tagActions(storage: Storage, { removals, removal, erase }: TagPa
     withShownVersion(() => find(account, id), 'tag', change)
   const checked = <T>(values: T | Failure, { account }: Actor, id: number, precondition: Precondition | null) =>
     checkedChange(values, () => tagRecords.find(storage, account, id), 'tag', precondition)
-  const finish = (id: number, then = async () => {}) =>
-    removals.run(async (isStopped) => {
-      await finishRemoval(storage, removal, id, isStopped)
-      if (!isStopped()) await then()
-    })
   return {
     name: 'tags' as const,
     operations: tagOperations,
@@ -76,7 +57,7 @@ export function tagActions(storage: Storage, { removals, removal, erase }: TagPa
         const { permanently } = await checked(deletionQuery.check(query), actor, id, precondition)
         const how = { precondition, isPermanent: permanently }
         if (!(await storage.write((tx) => beginTagRemoval(tx, actor, id, how)))) throw notFound('tag')
-        await finish(id, async () => (permanently ? erase(actor.account, 'tag', id) : undefined))
+        await finish(actor, id, permanently)
       }),
     /**
      * Moves the links of a tag to the tag `into`, deletes the tag, and returns the remaining one. Throws `not_found`,
@@ -86,10 +67,10 @@ export function tagActions(storage: Storage, { removals, removal, erase }: TagPa
       withVersion(actor, id, async () => {
         const { into } = await checked(mergeInto(id, fields), actor, id, precondition)
         if (!(await beginTagMerge(storage, actor, id, precondition, into))) throw notFound('tag')
-        await finish(id)
+        await finish(actor, id, false)
         return found(await find(actor.account, into), 'tag')
       }),
-    reversal: tagReversal((id) => finish(id)),
+    reversal: tagReversal(finish),
   } satisfies ResourceHandlers<Tag> & Readonly<Record<string, unknown>>
 }
 

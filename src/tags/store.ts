@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { Actor } from '../access/actor.ts'
 import { clicksByTag } from '../analytics/recent.ts'
-import { type Failure, irreversible, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
+import { type Failure, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
 import { recordEvents } from '../events/log.ts'
-import { LoggedRecords } from '../events/records.ts'
-import type { DetachLinks, Removal } from '../events/removal.ts'
+import { LoggedRecords, type RemovalOptions } from '../events/records.ts'
+import type { FinishRemoval } from '../events/removal.ts'
 import type { Reversal } from '../events/reversal.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
@@ -18,11 +18,16 @@ export const tagRecords = new Records<Tag>('tags', Object.keys(tagSchema.propert
   links: '(select cast(coalesce(sum(total), 0) as bigint) from tag_links where tag_id = tags.id)',
 })
 
-const logged = new LoggedRecords<Tag>('tags', tagRecords, {
+/** No folded name has a line feed, so this frees the name. */
+const freedName = sql<string>`name_folded || ${'\n'} || cast(id as text)`
+
+const logged = new LoggedRecords<Tag>(tagRecords, {
   record: 'tag',
   nameOf: ({ name }) => name,
   valuesOf: ({ name, color }) => ({ name, color }),
   secrets: [],
+  freed: { name_folded: freedName },
+  keep: async () => ({}),
 })
 
 /** Lists tags as `tagRecords.list` does, but sorted by their links or recent clicks. Adds them up outside of the event loop. */
@@ -137,27 +142,12 @@ export async function changeTag(
   }
 }
 
-/** How a tag is deleted. */
-export interface TagDeletion {
-  readonly precondition: Precondition | null
-  readonly isPermanent: boolean
-}
-
-/** No folded name has a line feed, so this frees the name. */
-const freedName = sql<string>`name_folded || ${'\n'} || cast(id as text)`
-
 /**
  * Takes a tag from the account, so that no link has it any more. Returns whether the account had the tag. Call `finishRemoval`
  * afterwards. Throws what `precondition` throws.
  */
-export async function beginTagRemoval(
-  tx: Db,
-  actor: Actor,
-  id: number,
-  { precondition, isPermanent }: TagDeletion,
-): Promise<boolean> {
-  const keep = isPermanent ? null : async () => ({})
-  const isGone = await logged.beginRemoval(tx, actor, id, { precondition, freed: { name_folded: freedName }, keep })
+export async function beginTagRemoval(tx: Db, actor: Actor, id: number, how: RemovalOptions): Promise<boolean> {
+  const isGone = await logged.beginRemoval(tx, actor, id, how)
   if (isGone) await redirectMerges(tx, id, null)
   return isGone
 }
@@ -215,24 +205,8 @@ function unknownTarget(into: number): Failure {
   return validationFailed([new Refusal('unknown_tag', { id: into }).at('into')])
 }
 
-const removed = query.selectFrom('tags').select('id').where('account_id', '=', 0)
-
-const selectLink = (id: number) =>
-  query.selectFrom('link_tags').select('link_id as id').where('tag_id', '=', id).limit(1)
-
-/** Returns the queries that remove a tag after its links have lost it, or have got the tag that it was merged into. */
-export function tagRemoval(detachLinks: DetachLinks): Removal {
-  return {
-    record: 'tag',
-    detachLinks,
-    selectLink,
-    deleteRemoved: (id) => query.deleteFrom('tags').where('id', '=', id).where('account_id', '=', 0).returning('id'),
-    selectRemoved: () => removed,
-  }
-}
-
-/** How events of tags are reversed. `finish` finishes a removal. */
-export function tagReversal(finish: (id: number) => Promise<void>): Reversal {
+/** How events of tags are reversed. */
+export function tagReversal(finish: FinishRemoval): Reversal {
   const isTaken = async (tx: Db, account: number, name: string, id: number) => {
     const named = query.selectFrom('tags').select('id').where('account_id', '=', account)
     const same = named.where('name_folded', '=', foldCase(name)).where('id', '<>', id)
@@ -246,10 +220,9 @@ export function tagReversal(finish: (id: number) => Promise<void>): Reversal {
       await changeTag(tx, actor, id, values, null)
       return () => undefined
     },
-    remove: async (tx, actor, id, isCreation) => {
-      if (isCreation && (await tx.execute(selectLink(id))).length > 0) throw irreversible('The tag has links by now.')
+    remove: async (tx, actor, id) => {
       await beginTagRemoval(tx, actor, id, { precondition: null, isPermanent: false })
-      return () => finish(id)
+      return () => finish(actor, id, false)
     },
     restore: async (tx, actor, id, kept) => {
       const { row } = kept as { readonly row: Row<'tags'> }
