@@ -1,109 +1,121 @@
-/** Every operation of the API that changes something stores its events, all in one batch. */
+/** Every operation of the API that changes a record stores its events, all in one batch. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { operations } from '../src/app/api.ts'
 import { startApp } from './app.ts'
 import type { Json } from './client.ts'
+import { assertComplete, assertEvents, type Expected, newestEvent, newLink, newName } from './expected-events.ts'
 import { fresh, newPlace, type Place } from './links-api.ts'
 
 const app = await startApp()
 
-/** What a request needs, and the types of the events that it stores. */
+/** What a request needs, and the events that it stores. */
 interface Example {
   readonly path: string
   readonly json?: Json
-  readonly types: readonly string[]
+  readonly events: readonly Expected[]
 }
+type Make = (place: Place) => Promise<Example>
 
-const named = () => ({ name: `${fresh('n')}.example` })
+/** Stores a record. */
+const stored = (place: Place, kind: string, json: Json = {}) =>
+  kind === 'links' ? place.link(json) : place.stored(`/${kind}`, { name: newName() })
+
+/** Returns the example that stores a record. */
+const store = (kind: string) => async () => {
+  const json = { name: newName() }
+  const events: Expected[] = [[`${kind.slice(0, -1)}.created`, json]]
+  return { path: `/${kind}`, json, events }
+}
 
 /** Returns the example of an update, for both methods. */
 const update = (kind: string, json: Json) => async (place: Place) => {
-  const record = kind === 'links' ? await place.link() : await place.stored(`/${kind}`, named())
-  return { path: `/${kind}/${record.id}`, json, types: [`${kind.slice(0, -1)}.updated`] }
+  const record = await stored(place, kind)
+  const events: Expected[] = [[`${kind.slice(0, -1)}.updated`, record]]
+  return { path: `/${kind}/${record.id}`, json, events }
 }
 
-const store = (kind: string, json: () => Json) => async () => {
-  return { path: `/${kind}`, json: json(), types: [`${kind.slice(0, -1)}.created`] }
-}
-
-const remove = (kind: string) => async (place: Place) => {
-  const record = kind === 'links' ? await place.link() : await place.stored(`/${kind}`, named())
-  return { path: `/${kind}/${record.id}`, types: [`${kind.slice(0, -1)}.deleted`] }
-}
-
-const examples: Readonly<Record<string, (place: Place) => Promise<Example>>> = {
-  storeDomain: store('domains', named),
-  storeSpace: store('spaces', named),
-  storeTag: store('tags', named),
-  storeLink: async () => {
-    const json = { url: 'https://acme.com', tags: [fresh('New')] }
-    return { path: '/links', json, types: ['tag.created', 'link.created'] }
+const examples: Readonly<Record<string, Make>> = {
+  storeDomain: store('domains'),
+  storeSpace: store('spaces'),
+  storeTag: store('tags'),
+  storeLink: async (place) => {
+    const [{ fields, made }, name] = [newLink(place), fresh('New')]
+    const json = { ...fields, tags: [name] }
+    return { path: '/links', json, events: [['tag.created', { name }] as const, ['link.created', made] as const] }
   },
   updateDomain: update('domains', { homepage_url: 'https://acme.com' }),
   updateSpace: update('spaces', { color: 5 }),
   updateTag: update('tags', { color: 5 }),
   updateLink: update('links', { title: 'New' }),
   deleteDomain: async (place) => {
-    const { domain_id } = await place.link()
-    return { path: `/domains/${domain_id}?links=delete`, types: ['domain.deleted', 'link.deleted'] }
+    const link = await place.link()
+    const path = `/domains/${link.domain_id}?links=delete`
+    return { path, events: [['domain.deleted', place.domain] as const, ['link.deleted', link] as const] }
   },
   deleteSpace: async (place) => {
-    const { id } = await place.stored('/spaces', named())
-    await place.link({ space_id: id })
-    return { path: `/spaces/${id}`, types: ['space.deleted', 'link.updated'] }
+    const space = await stored(place, 'spaces')
+    const link = await place.link({ space_id: space.id })
+    return { path: `/spaces/${space.id}`, events: [['space.deleted', space] as const, ['link.updated', link] as const] }
   },
   deleteTag: async (place) => {
-    const { id, name } = await place.stored('/tags', named())
-    await place.link({ tags: name })
-    return { path: `/tags/${id}`, types: ['tag.deleted', 'link.updated'] }
+    const tag = await stored(place, 'tags')
+    const link = await place.link({ tags: tag.name })
+    return { path: `/tags/${tag.id}`, events: [['tag.deleted', tag] as const, ['link.updated', link] as const] }
   },
-  deleteLink: remove('links'),
+  deleteLink: async (place) => {
+    const link = await place.link()
+    return { path: `/links/${link.id}`, events: [['link.deleted', link]] }
+  },
   mergeTag: async (place) => {
-    const [{ id }, into] = [await place.stored('/tags', named()), await place.stored('/tags', named())]
-    return { path: `/tags/${id}/merge`, json: { into: into.id }, types: ['tag.merged'] }
+    const [tag, into] = [await stored(place, 'tags'), await stored(place, 'tags')]
+    return { path: `/tags/${tag.id}/merge`, json: { into: into.id }, events: [['tag.merged', tag]] }
   },
-  storeLinks: async () => ({
-    path: '/links/bulk',
-    json: { links: [{ url: 'https://acme.com' }, { url: 'https://acme.com' }] },
-    types: ['link.created', 'link.created'],
-  }),
+  storeLinks: async (place) => {
+    const links = [newLink(place), newLink(place)]
+    const json = { links: links.map(({ fields }) => fields) }
+    return { path: '/links/bulk', json, events: links.map(({ made }) => ['link.created', made]) }
+  },
   updateLinks: async (place) => {
-    const ids = [(await place.link()).id, (await place.link()).id]
-    return { path: '/links/bulk', json: { ids, set: { archived: true } }, types: ['link.updated', 'link.updated'] }
+    const links = [await place.link(), await place.link()]
+    const json = { ids: links.map(({ id }) => id), set: { archived: true } }
+    return { path: '/links/bulk', json, events: links.map((link) => ['link.updated', link]) }
   },
   deleteLinks: async (place) => {
-    return { path: '/links/bulk/delete', json: { ids: [(await place.link()).id] }, types: ['link.deleted'] }
+    const link = await place.link()
+    return { path: '/links/bulk/delete', json: { ids: [link.id] }, events: [['link.deleted', link]] }
   },
   deleteLinkClicks: async (place) => {
     const link = await place.link()
     assert.equal((await app.visit(link.short_url)).status, 302)
-    return { path: `/links/${link.id}/clicks`, types: ['link.clicks_deleted'] }
+    return { path: `/links/${link.id}/clicks`, events: [['link.clicks_deleted', link]] }
   },
   undoEvent: async (place) => {
-    await place.link()
-    const [{ id }] = (await place.send('GET', '/events')).body.data
-    return { path: `/events/${id}/undo`, types: ['link.deleted'] }
+    const link = await place.link()
+    return { path: `/events/${(await newestEvent(place)).id}/undo`, events: [['link.deleted', link]] }
   },
   undoEvents: async (place) => {
-    await place.link()
-    const [{ batch_id }] = (await place.send('GET', '/events')).body.data
-    return { path: '/events/undo', json: { batch_id }, types: ['link.deleted'] }
+    const link = await place.link()
+    const { batch_id } = await newestEvent(place)
+    return { path: '/events/undo', json: { batch_id }, events: [['link.deleted', link]] }
   },
 }
 
-for (const { id, method } of operations.filter((operation) => operation.method !== 'GET')) {
+/** Both methods of an update have the same example. */
+const exampleOf = (id: string) => id.replace(/ByPut$/, '')
+
+const writing = operations.filter(({ method }) => method !== 'GET')
+assertComplete([...new Set(writing.map(({ id }) => exampleOf(id)))], examples)
+
+for (const { id, method } of writing) {
   test(`${id} stores its events`, async () => {
     const place = await newPlace(app)
-    const example = examples[id.replace(/ByPut$/, '')]
-    assert.ok(example, `${id} has no example`)
-    const { path, json, types } = await example(place)
-    const [last] = (await place.send('GET', '/events')).body.data
-    const { status, text } = await place.send(method, path, json === undefined ? {} : { json })
+    const { path, json, events } = await (examples[exampleOf(id)] as Make)(place)
+    const { id: last, actor } = await newestEvent(place)
+    assert.deepEqual([actor.kind, actor.name], ['key', 'test'])
+    const { status, text, headers } = await place.send(method, path, json === undefined ? {} : { json })
     assert.ok(status < 300, text)
-    const { data } = (await place.send('GET', `/events?sort=asc&after=${last.id}`)).body
-    assert.deepEqual(data.map(({ type }: Json) => type).toSorted(), types.toSorted())
-    assert.equal(new Set(data.map(({ batch_id }: Json) => batch_id)).size, 1)
-    assert.ok(data.every(({ actor }: Json) => actor.kind === 'key' && actor.name === 'test'))
+    const { data } = (await place.send('GET', `/events?sort=asc&after=${last}`)).body
+    assertEvents(data, events, { actor, request_id: String(headers['x-request-id']) })
   })
 }

@@ -1,0 +1,182 @@
+/** Every form of the dashboard that changes a record stores its events, all in one batch. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { insertLoginToken } from '../../src/sessions/store.ts'
+import { startApp } from '../app.ts'
+import type { Json } from '../client.ts'
+import { Browser, type Form, type Owner } from '../dashboard.ts'
+import {
+  assertComplete,
+  assertEvents,
+  type Expected,
+  nameOf,
+  newestEvent,
+  newLink,
+  newName,
+} from '../expected-events.ts'
+import { fresh, newPlace } from '../links-api.ts'
+
+const app = await startApp()
+
+/** What a form needs, and the events that it stores. */
+interface Example {
+  /** The id in the path. */
+  readonly id?: number
+  readonly form?: Form
+  readonly events: readonly Expected[]
+}
+type Make = (owner: Owner) => Promise<Example>
+
+const rows = (...links: Json[]) => Object.fromEntries(links.map(({ id }) => [`row-${id}`, 'on']))
+
+/** Returns the example of a form that stores a record. */
+const store =
+  (kind: string, others: Form = {}): Make =>
+  async () => {
+    const form = { name: newName(), ...others }
+    return { form, events: [[`${kind}.created`, form]] }
+  }
+
+/** Returns the example of a form that changes or deletes a record, which has one link or none. */
+const change =
+  (type: string, form: Form, ofLink?: string): Make =>
+  async ({ stored, link }) => {
+    const kind = type.split('.')[0] as string
+    const record = await stored(`/${kind}s`, { name: newName() })
+    const own = { domain: { domain_id: record.id }, space: { space_id: record.id }, tag: { tags: record.name } }
+    const member = ofLink ? [[ofLink, await link(own[kind as 'tag'])] as const] : []
+    const events = [[type, record] as const, ...member]
+    return { id: record.id, form: type.endsWith('.deleted') ? { ...form, name: record.name } : form, events }
+  }
+
+/** Returns the example of a form that changes a link with these fields. */
+const changeLink =
+  (type: string, fields: Json = {}, form: Form = {}): Make =>
+  async ({ link }) => {
+    const stored = await link(fields)
+    return { id: stored.id, form, events: [[type, stored]] }
+  }
+
+/** Returns the example of an action on two links. */
+const select =
+  (type: string, form: Form, others: readonly Expected[] = []): Make =>
+  async ({ link }) => {
+    const links = [await link(), await link()]
+    const events = links.map((each) => [type, each] as const)
+    return { form: { ...rows(...links), confirmed: 'true', ...form }, events: [...events, ...others] }
+  }
+
+const examples: Readonly<Record<string, Make>> = {
+  '/app/links': async (owner) => {
+    const { fields, made } = newLink(owner)
+    const name = fresh('New')
+    return {
+      form: { ...fields, tags: name },
+      events: [['link.created', made] as const, ['tag.created', { name }] as const],
+    }
+  },
+  '/app/links/:id': changeLink('link.updated', {}, { title: 'New' }),
+  '/app/links/:id/enable': changeLink('link.updated', { disabled: true }),
+  '/app/links/:id/disable': changeLink('link.updated'),
+  '/app/links/:id/archive': changeLink('link.updated'),
+  '/app/links/:id/unarchive': changeLink('link.updated', { archived: true }),
+  '/app/links/:id/delete': changeLink('link.deleted'),
+  '/app/links/:id/delete (permanently)': changeLink('link.deleted', {}, { permanently: 'true' }),
+  '/app/links/:id/delete-statistics': async ({ link }) => {
+    const visited = await link()
+    assert.equal((await app.visit(visited.short_url)).status, 302)
+    return { id: visited.id, events: [['link.clicks_deleted', visited]] }
+  },
+  '/app/links/import': async (owner) => {
+    const { fields, made } = newLink(owner)
+    const csv = `url,alias\n${fields.url},${fields.alias}`
+    const { page } = await owner.browser.post('/app/links/import', { csv })
+    return { form: { ...page.form('/app/links/import'), what: 'create' }, events: [['link.created', made]] }
+  },
+  '/app/links/selected (archive)': select('link.updated', { what: 'archive' }),
+  '/app/links/selected (limit)': select('link.updated', { what: 'limit', clicks_limit: '5' }),
+  '/app/links/selected (replace)': select('link.updated', { what: 'replace', find: 'acme', replace: 'example' }),
+  '/app/links/selected (tag)': select('link.updated', { what: 'tag', add_tags: 'Fair' }, [
+    ['tag.created', { name: 'Fair' }],
+  ]),
+  '/app/links/selected (delete)': select('link.deleted', { what: 'delete' }),
+  '/app/links/selected (move)': async (owner) => {
+    const space = await owner.stored('/spaces', { name: newName() })
+    return select('link.updated', { what: 'move', to: `space-${space.id}` })(owner)
+  },
+  '/app/domains': store('domain'),
+  '/app/domains/:id': change('domain.updated', { homepage_url: 'https://acme.com' }),
+  '/app/domains/:id/delete': change('domain.deleted', {}, 'link.deleted'),
+  '/app/domains/:id/qr': change('domain.updated', { dark: '#0b5c6b', background: '#fff4e0', margin: '2' }),
+  '/app/domains/:id/qr/reset': async (owner) => {
+    const { browser, domain } = owner
+    await browser.post(`/app/domains/${domain.id}/qr`, { dark: '#0b5c6b', background: '#fff4e0', margin: '2' })
+    return { id: domain.id, events: [['domain.updated', domain]] }
+  },
+  '/app/spaces': store('space', { color: '2' }),
+  '/app/spaces/:id': change('space.updated', { color: '5' }),
+  '/app/spaces/:id/delete': change('space.deleted', {}, 'link.updated'),
+  '/app/tags': store('tag', { color: '2' }),
+  '/app/tags/:id': change('tag.updated', { color: '5' }),
+  '/app/tags/:id/delete': change('tag.deleted', {}, 'link.updated'),
+  '/app/tags/:id/merge': async ({ stored }) => {
+    const [tag, into] = [await stored('/tags', { name: newName() }), await stored('/tags', { name: newName() })]
+    return { id: tag.id, form: { into: into.name }, events: [['tag.merged', tag]] }
+  },
+  '/app/history/undo (event)': async (owner) => {
+    const link = await owner.link()
+    return { form: { event: (await newestEvent(owner)).id }, events: [['link.deleted', link]] }
+  },
+  '/app/history/undo (batch)': async (owner) => {
+    const link = await owner.link()
+    return { form: { batch: (await newestEvent(owner)).batch_id }, events: [['link.deleted', link]] }
+  },
+  '/app/keys': async () => {
+    const name = fresh('key')
+    return { form: { name, '*': 'true', expires: 'never' }, events: [['key.created', { name }]] }
+  },
+  '/app/keys/:id/revoke': async ({ account }) => {
+    const { key } = await app.issueKey({ account, name: 'old' })
+    return { id: key.id, events: [['key.revoked', key]] }
+  },
+  '/app/account': async ({ account }) => {
+    const form = { name: fresh('Account'), time_zone: 'Europe/Berlin' }
+    return { form, events: [['account.updated', { id: account, name: form.name }]] }
+  },
+}
+
+/** The forms that change no record. */
+const reasons: Readonly<Record<string, string>> = {
+  '/app/sign-in': 'It starts a session.',
+  '/app/sign-out': 'It ends a session.',
+  '/app/sessions': 'It makes a sign-in link.',
+  '/app/sessions/:id/end': 'It ends a session.',
+  '/app/sessions/end-all': 'It ends sessions.',
+  '/app/sessions/end-others': 'It ends sessions.',
+  '/app/scheme': 'It sets a cookie.',
+  '/app/dismiss': 'It sets a cookie.',
+  '/app/dismiss-ending': 'It sets a cookie.',
+  '/app/domains/:id/check': 'It stores what the server has observed, not a value of the domain.',
+}
+
+const forms = app.router.declared.filter(({ method, template }) => method === 'POST' && /^\/app(\/|$)/.test(template))
+assertComplete(
+  forms.map(({ template }) => template),
+  examples,
+  reasons,
+)
+
+for (const [example, make] of Object.entries(examples)) {
+  test(`${example} stores its events`, async () => {
+    const place = await newPlace(app)
+    const browser = new Browser(app)
+    await browser.post('/app/sign-in', { token: await insertLoginToken(app.storage, place.account, { name: 'Ana' }) })
+    const { id, form = {}, events } = await make({ ...place, browser })
+    const last = (await newestEvent(place)).id
+    const { status, text, headers } = await browser.post(nameOf(example).replace(':id', String(id)), form)
+    assert.ok(status === 303 || status === 201, text)
+    const { data } = (await place.send('GET', `/events?sort=asc&after=${last}`)).body
+    const actor = { kind: 'member', id: null, name: 'Ana' }
+    assertEvents(data, events, { actor, request_id: String(headers['x-request-id']) })
+  })
+}
