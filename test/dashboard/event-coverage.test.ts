@@ -160,11 +160,8 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 const forms = app.router.declared.filter(({ method, template }) => method === 'POST' && /^\/app(\/|$)/.test(template))
-assertComplete(
-  forms.map(({ template }) => template),
-  examples,
-  reasons,
-)
+const templates = forms.map(({ template }) => template)
+assertComplete(templates, examples, reasons)
 
 for (const [example, make] of Object.entries(examples)) {
   test(`${example} stores its events`, async () => {
