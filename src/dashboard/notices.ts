@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { domainToUnicode } from 'node:url'
 import { domainRecords } from '../domains/store.ts'
-import { firstOfBatch, isBatchOpen } from '../events/store.ts'
+import { endOfBatch, isBatchOpen } from '../events/store.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -242,7 +242,7 @@ async function findNamed(
 
 /** Returns the name that a deleted record had. */
 async function deletedName(db: Db, account: number, batch: string, shortUrl: ShortUrl): Promise<string | undefined> {
-  const event = await firstOfBatch(db, account, batch)
+  const [event] = await endOfBatch(db, account, batch, 'asc', 1)
   if (event === undefined) return undefined
   return event.record === 'link' ? shortUrlText(shortUrlOf(event.name, shortUrl)) : domainToUnicode(event.name)
 }

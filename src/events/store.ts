@@ -207,9 +207,11 @@ export interface BatchCount extends Pick<StoredEvent, 'record' | 'action'> {
   readonly undone: number
   /** Those that can be undone. */
   readonly open: number
+  /** The id of the first one. */
+  readonly first: number
 }
 
-/** Counts the account's events of a batch by kind of record and action. `now` is in Unix milliseconds. */
+/** Counts the account's events of a batch by kind of record and action, in the order of the first ones. `now` is in Unix milliseconds. */
 export async function countTypes(db: Db, account: number, batch: string, now: number): Promise<readonly BatchCount[]> {
   const counts = new Map<string, BatchCount>()
   for await (const rows of readBatch(db, account, batch)) {
@@ -220,10 +222,11 @@ export async function countTypes(db: Db, account: number, batch: string, now: nu
         ...{ record, action, all: all + own.length },
         undone: undone + own.filter(({ undone_by }) => undone_by !== null).length,
         open: open + own.filter((row) => isOpen(row, now)).length,
+        first: Number(own.at(-1)?.id),
       })
     }
   }
-  return [...counts.values()]
+  return [...counts.values()].sort((one, other) => one.first - other.first)
 }
 
 /** Counts the account's events of a batch: those that can be undone at `now`, in Unix milliseconds, and all. */
@@ -242,11 +245,16 @@ export function totalOf(counts: readonly BatchCount[], figure: 'all' | 'undone' 
   return counts.reduce((sum, count) => sum + count[figure], 0)
 }
 
-/** Returns the account's first event of a batch. */
-export async function firstOfBatch(db: Db, account: number, batch: string): Promise<StoredEvent | undefined> {
+/** Returns the account's first events of a batch, or the last ones with `desc`, from that end on. */
+export async function endOfBatch(
+  db: Db,
+  account: number,
+  batch: string,
+  order: 'asc' | 'desc',
+  limit: number,
+): Promise<StoredEvent[]> {
   const own = events.where('account_id', '=', account).where('batch_id', '=', batch)
-  const [first] = await db.execute(own.orderBy('id').limit(1))
-  return first && toEvent(first)
+  return (await db.execute(own.orderBy('id', order).limit(limit))).map(toEvent)
 }
 
 /** Returns whether any of the account's events of a batch can be undone at `now`, in Unix milliseconds. */

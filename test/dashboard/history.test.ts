@@ -164,6 +164,19 @@ for (const [events, sentence] of [
     'deleted go.acme.com and 24 links',
   ],
   [[link({ ...ofSpace, action: 'deleted' }), ...links(2)], 'deleted the space Print and changed 2 links'],
+  [
+    [link({ ...ofTag, action: 'deleted' }), ...links(40, { changes: { tags: [['Summer'], []] } })],
+    'deleted the tag Summer and changed the tags of 40 links',
+  ],
+  [
+    [link({ ...ofTag, action: 'deleted' }), ...links(1, { changes: { tags: [['Summer'], []] } })],
+    'deleted the tag Summer and changed the tags of go.acme.com/0',
+  ],
+  [
+    [...links(2, { action: 'created' }), ...links(30, { changes: { url } }), link({ ...ofTag, action: 'merged' })],
+    'created 2 links, changed the destination of 30 links and merged the tag Summer',
+  ],
+  [[...links(20, { changes: { url } }), ...links(20, { changes: { title: ['a', 'b'] } })], 'changed 40 links'],
   [links(1_000, { action: 'created' }), 'created 1,000 links'],
   [links(3, { changes: { tags: [[], ['a']] } }), 'changed the tags of 3 links'],
   [[link({ changes: { url } }), link({ changes: { title: ['a', 'b'] } })], 'changed 2 links'],

@@ -4,6 +4,7 @@ import type { RecordKind } from '../../events/event.ts'
 import {
   type BatchCount,
   countTypes,
+  endOfBatch,
   eventsOfRecord,
   findEvent,
   firstEventOf,
@@ -26,6 +27,7 @@ import {
   deedOf,
   type KnownRecord,
   refOf,
+  sampleSize,
 } from '../parts/changes.ts'
 import { formatCount, quantity, timeAgo } from '../parts/format.ts'
 
@@ -34,8 +36,14 @@ export const historyHome = '/app/history'
 /** One event, or neighboring events of one batch. */
 export interface Entry {
   readonly events: readonly [StoredEvent, ...StoredEvent[]]
-  /** The counts of the batch; null for one event. */
-  readonly counts: readonly BatchCount[] | null
+  /** Null for one event. */
+  readonly batch: Batch | null
+}
+
+export interface Batch {
+  readonly counts: readonly BatchCount[]
+  /** Its first and its last events, from which its sentence is built. The first ones have caused the others. */
+  readonly sample: readonly StoredEvent[]
 }
 
 export interface EntryContext extends ChangeContext {
@@ -93,19 +101,26 @@ async function findKnown(db: Db, account: number, record: RecordKind, id: unknow
   }
 }
 
+/** Loads what an entry says about a batch. Returns null for a batch with one event. */
+export async function loadBatch(db: Db, account: number, id: string): Promise<Batch | null> {
+  const counts = await countTypes(db, account, id, Date.now())
+  if (totalOf(counts, 'all') < 2) return null
+  const ends = (['asc', 'desc'] as const).map((order) => endOfBatch(db, account, id, order, sampleSize))
+  const sample = new Map((await Promise.all(ends)).flat().map((event) => [event.id, event]))
+  return { counts, sample: [...sample.values()] }
+}
+
 /** Returns the entries of a page: neighboring events of one batch are one entry. */
 export async function groupedEntries(db: Db, account: number, events: readonly StoredEvent[]): Promise<Entry[]> {
-  const batches = [...new Set(events.map(({ batchId }) => batchId))]
-  const now = Date.now()
-  const counts = new Map(
-    await Promise.all(batches.map(async (batch) => [batch, await countTypes(db, account, batch, now)] as const)),
-  )
+  const ids = [...new Set(events.map(({ batchId }) => batchId))]
+  const batches = new Map(await Promise.all(ids.map(async (id) => [id, await loadBatch(db, account, id)] as const)))
   const entries: Entry[] = []
   for (const event of events) {
     const last = entries.at(-1)
-    const own = counts.get(event.batchId) ?? []
-    if (last !== undefined && last.counts === own) entries.splice(-1, 1, { ...last, events: [...last.events, event] })
-    else entries.push({ events: [event], counts: totalOf(own, 'all') > 1 ? own : null })
+    const batch = batches.get(event.batchId) ?? null
+    if (last !== undefined && batch !== null && last.batch === batch)
+      entries.splice(-1, 1, { ...last, events: [...last.events, event] })
+    else entries.push({ events: [event], batch })
   }
   return entries
 }
@@ -118,26 +133,25 @@ export function entryList(entries: readonly Entry[], context: EntryContext): Htm
 /** The records of a batch that its entry shows. */
 const shownOfBatch = 10
 
-function renderEntry({ events, counts }: Entry, context: EntryContext): Html {
+function renderEntry({ events, batch }: Entry, context: EntryContext): Html {
   const [event] = events
-  if (counts === null) {
+  if (batch === null) {
     return html`${headOf(event, deedOf(event, context), eventControl(event, context), context)}${changedValues(event, context)}`
   }
-  const all = totalOf(counts, 'all')
+  const all = totalOf(batch.counts, 'all')
   const shown = events.slice(0, shownOfBatch)
   const rows = shown.map((each) => html`<li><p>${deedOf(each, context)}</p>${changedValues(each, context)}</li>`)
   const more =
     all > shown.length
       ? html`<p><a href="${batchPage(event.batchId)}">Show all ${quantity(all, 'change')}</a></p>`
       : null
-  return html`${batchHead({ events, counts }, context)}
+  return html`${batchHead(events, batch, context)}
 <details><summary>${quantity(shown.length, 'change')}${all > shown.length ? ` of ${formatCount(all)}` : ''}</summary><ol class="entries">${rows}</ol>${more}</details>`
 }
 
 /** Renders the sentence about a batch, with its button. */
-export function batchHead({ events, counts }: Entry, context: EntryContext): Html {
-  const deed = batchDeedOf(counts ?? [], events, context)
-  return headOf(events[0], deed, batchControl(events, counts ?? [], context), context)
+export function batchHead(events: Entry['events'], { counts, sample }: Batch, context: EntryContext): Html {
+  return headOf(events[0], batchDeedOf(counts, sample, context), batchControl(events, counts, context), context)
 }
 
 function headOf({ actor, at }: StoredEvent, deed: Html, control: Part, { now }: EntryContext): Html {
@@ -216,7 +230,7 @@ export async function historyOf(
   ])
   const shown = latest.slice(0, shownOfRecord)
   const context = await loadEntryContext(source, account, shown, next)
-  const entries = shown.map((event): Entry => ({ events: [event], counts: null }))
+  const entries = shown.map((event): Entry => ({ events: [event], batch: null }))
   const { record, id } = subject
   const all = html`<p><a href="${historyHome}?record=${record}&amp;record_id=${id}">Show all</a></p>`
   const section = html`<section id="history"><h2>History</h2>${entryList(entries, context)}${latest.length > shown.length ? all : null}</section>`

@@ -57,13 +57,12 @@ interface Counted {
   readonly all: number
 }
 
-/** Of a larger sample, the whole batch is assumed to have the same change, such as the same space. */
-const sampleSize = 10
+/** From this number on, all events of a batch and a type are assumed to have the same change, such as the same space. */
+export const sampleSize = 10
 
-/** Renders what happened in a batch: "deleted go.acme.com and 214 links". `events` are some of its events. */
+/** Renders what happened in a batch, in its order: "deleted go.acme.com and 214 links". `events` are some of its events. */
 export function batchDeedOf(counts: readonly Counted[], events: readonly Changed[], context: ChangeContext): Html {
-  const ordered = [...counts].sort((one, other) => one.all - other.all)
-  const deeds = ordered.map(({ record, action, all }) => {
+  const deeds = counts.map(({ record, action, all }) => {
     const sample = events.filter((event) => event.record === record && event.action === action)
     const [phrase, ...others] = sample.map((event) => phraseOf(event, context))
     const isSame = others.every(({ before, after }) => textOf({ before, after }) === (phrase && textOf(phrase)))
