@@ -164,6 +164,26 @@ describe('GET /events', () => {
     }
   })
 
+  test('continues after the last known event in both orders, and returns later events to a client at the end', async () => {
+    const { account, send, store } = await newHistory()
+    const by = keyActor(account)
+    await store(by, { id: 1 }, { id: 2 }, { id: 3 })
+    const [first, , last] = (await send('GET', '/events?sort=asc')).body.data
+    const after = async (id: number, sort: string) => {
+      const { body } = await send('GET', `/events?sort=${sort}&after=${id}`)
+      return { ids: body.data.map(({ record_id }: Json) => record_id), links: body.links, meta: body.meta }
+    }
+    assert.deepEqual((await after(first.id, 'asc')).ids, [2, 3])
+    assert.deepEqual((await after(last.id, 'desc')).ids, [2, 1])
+    assert.deepEqual((await after(first.id, 'desc')).ids, [])
+    const { ids, links, meta } = await after(last.id, 'asc')
+    assert.deepEqual([ids, links.prev, links.next, links.last], [[], null, null, null])
+    assert.deepEqual([meta.current_page, meta.last_page, meta.from, meta.to], Array(4).fill(null))
+    assert.doesNotMatch(links.first, /after/)
+    await store(by, { id: 4 })
+    assert.deepEqual((await after(last.id, 'asc')).ids, [4])
+  })
+
   test('hides the events of other accounts, and needs events:read', async () => {
     const [own, other] = [await newHistory(), await newHistory()]
     const batch = actorOf(keyActor(own.account), 'shared')

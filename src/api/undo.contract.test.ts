@@ -76,6 +76,24 @@ describe('POST /events/{id}/undo', () => {
     }
   })
 
+  test('409 for an alias or name that is taken by now, and for a record that needs one which is gone', async () => {
+    const own = await newPlace(app)
+    const link = await own.link({ alias: 'sale' })
+    const tag = await own.stored('/tags', { name: 'Print' })
+    for (const path of [`/links/${link.id}`, `/tags/${tag.id}`]) await own.send('DELETE', path)
+    const [untagged, deleted] = (await own.send('GET', '/events')).body.data
+    const taking = await own.link({ alias: 'SALE' })
+    await own.stored('/tags', { name: 'print' })
+    const undo = async ({ id }: Json) => own.send('POST', `/events/${id}/undo`)
+    assert.deepEqual(told(await undo(deleted)), [409, 'alias_taken'])
+    assert.deepEqual(told(await undo(untagged)), [409, 'name_taken'])
+    await own.send('DELETE', `/links/${taking.id}?permanently=true`)
+    await own.send('DELETE', `/domains/${own.domain.id}`)
+    const answer = await undo(deleted)
+    assert.deepEqual(told(answer), [409, 'not_undoable'])
+    assert.match(answer.body.message, new RegExp(own.domain.name))
+  })
+
   test('a space or tag returns to its links, for a key that can write nothing else', async () => {
     const own = await newPlace(app)
     const space = await own.stored('/spaces', { name: 'Sales' })
@@ -165,11 +183,21 @@ describe('POST /events/undo', () => {
     assert.equal(first.body.data.length, 1_000)
     assert.deepEqual(first.body.meta, { succeeded: 998, failed: 2, remaining: 2 })
     const failed = first.body.data.filter(({ status }: Json) => status === 403)
-    assert.equal(failed.length, 2)
-    assert.equal(failed[0].code, 'insufficient_scope')
+    assert.deepEqual(
+      failed.map(({ code }: Json) => code),
+      ['insufficient_scope', 'insufficient_scope'],
+    )
+    // Another key may do the rest.
+    const second = await own.send('POST', '/events/undo', { json: { batch_id } })
+    assert.deepEqual(second.body.meta, { succeeded: 4, failed: 0, remaining: 0 })
+    const totals = [await own.send('GET', '/links?archived=any'), await own.send('GET', '/tags')]
+    assert.deepEqual(
+      totals.map(({ body }) => body.meta.total),
+      [0, 0],
+    )
   })
 
-  test('422 not_allowed for an unknown batch and that of another account, and required without one', async () => {
+  test('422 for an unknown batch and that of another account, for a missing one and for an unknown field', async () => {
     const [own, other] = [await newPlace(app), await newPlace(app)]
     const { batch_id } = await latest(other)
     for (const unknown of [batch_id, 'unknown', 'x'.repeat(64)]) {
@@ -179,6 +207,8 @@ describe('POST /events/undo', () => {
       ])
     }
     assertRefused(await own.send('POST', '/events/undo', { json: {} }), ['batch_id', 'required'])
+    const json = { batch_id: (await latest(own)).batch_id, permanently: true }
+    assertRefused(await own.send('POST', '/events/undo', { json }), ['permanently', 'unknown_field'])
     assert.equal((await other.send('GET', `/domains/${other.domain.id}`)).status, 200)
   })
 })
