@@ -204,6 +204,17 @@ describe('DELETE /domains/{id} of a domain with links', () => {
     assert.deepEqual(await app.storage.execute(outOfAccount.domains()), [])
   })
 
+  test('keeps the clicks until its start for the return of the links', async () => {
+    const own = await newPlace(app)
+    const link = await own.link()
+    const visits = 20
+    for (let visit = 0; visit < visits; visit++) assert.equal((await app.visit(link.short_url)).status, 302)
+    assert.equal((await own.send('DELETE', `/domains/${own.domain.id}?links=delete`)).status, 204)
+    const { data } = (await own.send('GET', `/events?record=domain&record_id=${own.domain.id}`)).body
+    assert.equal((await own.send('POST', `/events/${data[0].id}/undo`)).status, 200)
+    assert.equal((await own.send('GET', `/links/${link.id}`)).body.data.clicks, visits)
+  })
+
   test('leaves no links that are stored during the removal', async () => {
     for (let round = 0; round < rounds; round++) {
       const own = await newPlace(app)

@@ -38,6 +38,8 @@ export function buildActions(storage: Storage, parts: ActionParts) {
     (removal: Removal): FinishRemoval =>
     ({ account }, id, isPermanent) =>
       run(async (isStopped) => {
+        // Clicks that are written after their link is deleted don't return with it.
+        await flush()
         await finishRemoval(storage, removal, id, isStopped)
         if (isPermanent && !isStopped()) await erase(account, removal.record, id)
       })
