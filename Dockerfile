@@ -18,7 +18,8 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json LICENSE NOTICE ./
 COPY --chmod=755 bin ./bin
 COPY src ./src
-COPY docs/*.md docs/openapi.json ./docs/
+COPY docs/openapi.json ./docs/
+COPY docs/html ./docs/html
 # The user `node`, as a number: Kubernetes can't verify that a name is not root.
 USER 1000:1000
 # A first start, on a temporary database, stores compiled code in the image, whose files may be read-only later. The server

@@ -39,8 +39,7 @@ const packages: readonly (readonly [packages: RegExp, files: RegExp])[] = [
 ]
 
 const readsEnvironment = /\bprocess\s*(\??\.\s*env\b|(\?\.)?\[)|\{[^{}]*\benv\b[^{}]*\}\s*=\s*(globalThis\.)?process\b/
-/** Code in browser/ has no environment, but shows examples that read it. */
-const mayReadEnvironment = /^config\/|\/browser\//
+const mayReadEnvironment = /^config\//
 const specifier = /\b(?:from|import|require|import\.meta\.resolve)\s*\(?\s*['"`]([^'"`\n]+)['"`]/g
 
 /** Returns a sentence for each rule that a file of src/ breaks. */

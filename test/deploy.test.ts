@@ -77,8 +77,8 @@ test('the image has only the files that the server needs', () => {
     '!NOTICE',
     '!bin',
     '!src',
-    '!docs/*.md',
     '!docs/openapi.json',
+    '!docs/html',
     'src/**/*.test.*',
   ])
 })

@@ -81,6 +81,8 @@ test('the npm package installs as a global command that serves a link', { timeou
   const server = await listening(startProgram(t, ['waymark', 'start'], variables, { cwd }))
   await server.said(new RegExp(`^Data is stored in ${join(cwd, 'data/waymark.db')}$`, 'm'))
   await assertServesLink(server, variables.REDIRECT_PORT)
+  const { text } = await server.send('GET', '/openapi.json')
+  assert.ok(text.includes('`waymark keys create`') && !text.includes('npx'))
   assert.equal((await server.end('SIGTERM')).code, 0)
 })
 
@@ -115,7 +117,7 @@ async function assertServesLink(server: RunningServer, redirectPort: string): Pr
   const url = 'http://localhost/sale'
   const { status, headers } = await repeatWhileOverloaded(() => visit(Number(redirectPort), url))
   assert.deepEqual([status, headers.location], [302, 'https://acme.com/sale'])
-  for (const path of ['/docs', '/docs/dashboard', '/app/sign-in'])
+  for (const path of ['/docs', '/docs/dashboard', '/problems/not_found', '/app/sign-in'])
     assert.equal((await server.send('GET', path)).status, 200)
 }
 

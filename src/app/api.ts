@@ -8,7 +8,6 @@ import { eventRoutes, listEvents, reversalOf, reversalRoutes, reverseEvents, sho
 import { apiFallback, apiResponses, Cors } from '../api/fallback.ts'
 import type { Erase, Operation } from '../api/operations.ts'
 import { ownKeyRoute, showOwnKey } from '../api/own-key.ts'
-import { problemPages } from '../api/problem-pages.ts'
 import { RateLimits } from '../api/rate-limit.ts'
 import { Removals } from '../api/removals.ts'
 import { apiRoutes, publicAddress, resourceRoutes } from '../api/routes.ts'
@@ -112,7 +111,6 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const dashboardUrl = publicAddress(options.baseUrl)
   const api = apiRoutes({ routes: router, keyring, rateLimits, address: dashboardUrl, semaphores })
   healthRoute(router, storage)
-  problemPages(router)
   documents(router, dashboardUrl)
   const deleteClicks = clickDeletion(shared)
   const parts = { router, storage, keyring, dashboardUrl, rateLimits, shortUrl, actions, semaphores, reversals }

@@ -36,6 +36,14 @@ ${body}
 `
 }
 
+/** Returns a page that was rendered with the scheme `system` in another scheme. */
+export function withScheme(page: string, scheme: Scheme): string {
+  if (scheme === 'system') return page
+  return page
+    .replace('<html lang="en">', `<html lang="en" data-scheme="${scheme}">`)
+    .replace('content="light dark"', `content="${scheme}"`)
+}
+
 const iconAddress = '/docs/static/icon.svg'
 
 export const brand = html`<a class="brand" href="/app"><img src="${iconAddress}" width="24" height="24" alt="">Waymark</a>`

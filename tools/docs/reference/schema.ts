@@ -1,5 +1,5 @@
 /** The parts of an OpenAPI document that the reference shows, and its schemas as people read them. */
-import { Html, html, type Part } from '../../http/html.ts'
+import { Html, html, type Part } from '../../../src/http/html.ts'
 
 /** A document in which only schemas have references; see `inlineReferences`. */
 export interface OpenApi {

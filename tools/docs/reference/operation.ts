@@ -1,5 +1,5 @@
-import { icon } from '../../frame/icons.ts'
-import { Html, html, type Part } from '../../http/html.ts'
+import { icon } from '../../../src/frame/icons.ts'
+import { Html, html, type Part } from '../../../src/http/html.ts'
 import { type ApiRequest, exampleIn, languages } from './browser/examples.js'
 import {
   type Content,

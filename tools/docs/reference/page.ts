@@ -1,53 +1,41 @@
-import { readFileSync } from 'node:fs'
-import {
-  frameStyles,
-  navigationLink,
-  navigationRail,
-  renderDocument,
-  type Scheme,
-  schemes,
-  skipLink,
-} from '../../frame/document.ts'
-import { icon } from '../../frame/icons.ts'
-import { type Html, html } from '../../http/html.ts'
-import { type StaticContent, staticContent } from '../../http/static-content.ts'
-import { stylesheet } from '../problem-pages.ts'
+import { navigationLink } from '../../../src/frame/document.ts'
+import { icon } from '../../../src/frame/icons.ts'
+import { type Html, html } from '../../../src/http/html.ts'
+import { renderPage } from '../page.ts'
 import { codeLinks, type DocumentedOperation, methodBadge, operationSection, synonymsOf } from './operation.ts'
 import { fieldsOf, inlineReferences, markdown, type OpenApi, type Response, rowsOf, schemaOf } from './schema.ts'
 
-function referencePage(document: OpenApi, scheme: Scheme): string {
+/** Renders the API reference. `text` is the OpenAPI document in JSON. */
+export function referencePage(text: string): string {
+  const document = inlineReferences(JSON.parse(text))
   const { info, tags } = document
   const operations = operationsOf(document)
   const common = findCommon(operations)
   const topics = topicsOf(info.description)
   const ofTag = (name: string) => operations.filter((operation) => operation.tags.includes(name))
-  const body = html`${skipLink}
-${navigationRail({
-  label: 'API reference',
-  sections,
-  more: html`<div class="contents">
+  return renderPage({
+    title: 'API reference',
+    label: 'API reference',
+    sections,
+    contents: html`
 ${navGroup('Guide', topics.map(navTopic))}
 ${tags.map(({ name }) => navGroup(name, ofTag(name).map(navOperation)))}
 ${navGroup('More', [html`<li><a href="#error-codes">Errors of every operation</a></li>`, html`<li><a href="/openapi.json">OpenAPI document</a></li>`])}
-</div>`,
-})}
-<main class="sheet" id="main" tabindex="-1">
-<header class="head"><h1>API reference</h1><p class="muted">Version ${info.version} · <a href="/openapi.json">OpenAPI document</a></p></header>
+`,
+    main: html`<header class="head"><h1>API reference</h1><p class="muted">Version ${info.version} · <a href="/openapi.json">OpenAPI document</a></p></header>
 ${controls}
 <p id="no-match" role="status"></p>
 <section id="guide"><h2>Guide</h2>${topics.map(topicSection)}</section>
 <div id="operations">${tags.map(
-    ({ name, description }) =>
-      html`<section><h2>${name}</h2>${markdown(description)}${ofTag(name).map((operation) => operationSection(operation, common))}</section>`,
-  )}</div>
+      ({ name, description }) =>
+        html`<section><h2>${name}</h2>${markdown(description)}${ofTag(name).map((operation) => operationSection(operation, common))}</section>`,
+    )}</div>
 ${errorsSection(operations[0]?.responses ?? {}, common)}
-${objectsSection(document, operations)}
-</main>`
-  return renderDocument({ title: 'API reference', scheme, head: assets, className: 'framed reference', body }).text
+${objectsSection(document, operations)}`,
+    script: html`
+<script type="module" src="/docs/static/reference.js"></script>`,
+  })
 }
-
-const assets = html`${stylesheet()}
-<script type="module" src="/docs/static/reference.js"></script>`
 
 const sections = [
   navigationLink('overview', 'Dashboard', '/app'),
@@ -133,31 +121,4 @@ function objectsSection(document: OpenApi, operations: readonly DocumentedOperat
 <details class="object" id="${name}"><summary>${icon('chevron')}<h3>${name}</h3></summary>
 ${markdown(schema.description ?? '')}${rowsOf(fieldsOf(document, schema), false)}</details>`,
   )}</section>`
-}
-
-export interface ReferenceFiles {
-  readonly pages: ReadonlyMap<Scheme, StaticContent>
-  /** By path after `/docs/`. */
-  readonly files: ReadonlyMap<string, StaticContent>
-}
-
-/** Returns the reference. `text` is the OpenAPI document in JSON. */
-export async function referenceFiles(text: string): Promise<ReferenceFiles> {
-  const document = inlineReferences(JSON.parse(text))
-  const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
-  const compress = async <Key>(texts: readonly (readonly [key: Key, type: string, text: string])[]) => {
-    const compressed = texts.map(
-      async ([key, type, text]) => [key, await staticContent(`${type}; charset=utf-8`, text)] as const,
-    )
-    return new Map(await Promise.all(compressed))
-  }
-  return {
-    pages: await compress(schemes.map((scheme) => [scheme, 'text/html', referencePage(document, scheme)])),
-    files: await compress([
-      ['static/reference.css', 'text/css', frameStyles() + read('browser/reference.css')],
-      ['static/reference.js', 'text/javascript', read('browser/reference.js')],
-      ['static/examples.js', 'text/javascript', read('browser/examples.js')],
-      ['static/icon.svg', 'image/svg+xml', read('../../frame/icon.svg')],
-    ]),
-  }
 }

@@ -1,20 +1,24 @@
 /** The pages of `docs/` as HTML, for people who use this server. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { Marked, type Token } from 'marked'
-import { navigationLink, navigationRail, renderDocument, type Scheme, skipLink } from '../frame/document.ts'
-import { escaped, Html, html } from '../http/html.ts'
-import { stylesheet } from './problem-pages.ts'
+import { navigationLink } from '../../src/frame/document.ts'
+import { escaped, Html, html } from '../../src/http/html.ts'
+import { renderPage } from './page.ts'
 
 const folder = new URL('../../docs/', import.meta.url)
 const contents = 'README'
 
 /** The names of all pages, without `.md`. */
-export const manualPages: ReadonlySet<string> = new Set(
+const names: ReadonlySet<string> = new Set(
   readdirSync(folder).flatMap((file) => (file.endsWith('.md') ? file.slice(0, -'.md'.length) : [])),
 )
 
-/** Returns the page of one of `manualPages`. */
-export function renderManualPage(name: string, scheme: Scheme): string {
+/** Renders the pages. Returns them by name. */
+export function manualPages(): [name: string, page: string][] {
+  return [...names].map((name) => [name, renderManual(name)])
+}
+
+function renderManual(name: string): string {
   const tokens = marked.lexer(readFileSync(new URL(`${name}.md`, folder), 'utf8'))
   const [first] = tokens
   const title = first !== undefined && 'text' in first ? first.text : name
@@ -23,21 +27,18 @@ export function renderManualPage(name: string, scheme: Scheme): string {
     ([page, label]) =>
       html`<li><a href="/docs/${page}"${page === name ? html` aria-current="page"` : null}>${label}</a></li>`,
   )
-  const body = html`${skipLink}
-${navigationRail({ label: 'Documentation', sections: sectionsFor(name), more: html`<div class="contents"><p>Pages</p><ul class="items">${items}</ul></div>` })}
-<main class="sheet" id="main" tabindex="-1">
-<header class="head"><h1>${title}</h1></header>
-<section>${content}</section>
-</main>`
-  return renderDocument({ title, scheme, head: stylesheet(), className: 'framed reference', body }).text
-}
-
-function sectionsFor(name: string): Html[] {
-  return [
-    navigationLink('overview', 'Dashboard', '/app'),
-    navigationLink('docs', 'Contents', `/docs/${contents}`, name === contents),
-    navigationLink('operations', 'API', '/docs'),
-  ]
+  return renderPage({
+    title,
+    label: 'Documentation',
+    sections: [
+      navigationLink('overview', 'Dashboard', '/app'),
+      navigationLink('docs', 'Contents', `/docs/${contents}`, name === contents),
+      navigationLink('operations', 'API', '/docs'),
+    ],
+    contents: html`<p>Pages</p><ul class="items">${items}</ul>`,
+    main: html`<header class="head"><h1>${title}</h1></header>
+<section>${content}</section>`,
+  })
 }
 
 /** Returns the names and labels of the pages, in the order of the contents. */
@@ -83,5 +84,5 @@ function targetOf(href: string): string | null {
   if (/^(?:https?:|#|\/)/.test(href)) return href
   if (href === 'openapi.json') return '/openapi.json'
   const [, name = '', anchor = ''] = /^([\w-]+)\.md(#.*)?$/.exec(href) ?? []
-  return manualPages.has(name) ? `/docs/${name}${anchor}` : null
+  return names.has(name) ? `/docs/${name}${anchor}` : null
 }

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { operations } from '../../../src/app/api.ts'
+import { query } from '../../../src/storage/schema.ts'
 import { startApp, type TestApp } from '../../../test/app.ts'
 import { storeExampleBatch } from '../../../test/events.ts'
 import { pathWithCurl } from '../../../test/path.ts'
-import { operations } from '../../app/api.ts'
-import { query } from '../../storage/schema.ts'
 import { exampleIn, type Language } from './browser/examples.js'
 
 const run = promisify(execFile)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
+import { operations } from '../../src/app/api.ts'
 import { startApp } from '../../test/app.ts'
 import { browserForTests, findings, skip, type Window } from '../../test/dashboard-browser.ts'
-import { operations } from '../app/api.ts'
 
 const openWindow = browserForTests()
 const app = await startApp()
