@@ -172,7 +172,7 @@ class Book {
     const records = [...this.#days.values()].flatMap(({ level, id }) => (level < 3 ? [`${level}/${id}`] : []))
     for (const record of new Set(records)) {
       const [level, id] = record.split('/').map(Number) as [0 | 1 | 2, number]
-      await db.write((tx) => recountRecent(tx, this.#account, level, id))
+      await db.write((tx) => recountRecent(tx, this.#account, level, [id]))
     }
   }
 

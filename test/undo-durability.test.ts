@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { setImmediate as tick } from 'node:timers/promises'
-import type { Answer, Json } from './client.ts'
+import type { Answer, Json, Request } from './client.ts'
 import { isCut, isRemoving, listAll, readEvents, readRecords, replay, settled } from './event-log.ts'
 import { type Bench, eventually, type Variables } from './processes.ts'
 import { runs } from './runs.ts'
@@ -82,17 +82,25 @@ const unlessCut = (error: unknown) => {
   if (!isCut(error)) throw error
 }
 
+/** Sends a request, and repeats it while the server is too busy, as clients do. */
+async function askAgain(server: VisitedServer, path: string, request?: Request): Promise<Answer> {
+  for (;;) {
+    const answer = await server.ask('POST', path, request)
+    if (answer.status !== 503 || answer.headers['retry-after'] === undefined) return answer
+  }
+}
+
 /** Undoes a deletion through its batch or through the event of its record. Returns the number of events that are left. */
 async function undo(variables: Variables, server: VisitedServer, deletion: Deletion): Promise<number> {
   const [first] = await readEvents(variables, deletion.events)
   assert.ok(first)
   if (first.kind !== 'link' && randomInt(2) === 0) {
-    const { status, text } = await server.ask('POST', `/events/${first.id}/undo`)
+    const { status, text } = await askAgain(server, `/events/${first.id}/undo`)
     assert.equal(status, 200, text)
     // After 5 s, links return in the background.
     return (await readEvents(variables, deletion.events)).filter(({ undoneBy }) => undoneBy === null).length
   }
-  const { status, body, text } = await server.ask('POST', '/events/undo', { json: { batch_id: first.batch } })
+  const { status, body, text } = await askAgain(server, '/events/undo', { json: { batch_id: first.batch } })
   assert.deepEqual([status, body.meta?.failed], [200, 0], text.slice(0, 500))
   return body.meta.remaining
 }

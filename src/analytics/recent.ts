@@ -242,17 +242,20 @@ export function clicksByTag(account: number, tags?: readonly number[]) {
   )
 }
 
-/** Recounts the recent clicks of a restored record, because days may have ended while it was deleted. */
-export async function recountRecent(tx: Db, account: number, level: 0 | 1 | 2, id: number): Promise<void> {
+/** Recounts the recent clicks of restored records, because days may have ended while they were deleted. */
+export async function recountRecent(tx: Db, account: number, level: 0 | 1 | 2, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return
   const cursors = await lockAccounts(tx, [account])
-  let sum = 0
+  const sums = new Map(ids.map((id) => [id, 0]))
   for (const day of await daysOfLevel(tx, level)) {
-    if (!isRecent({ account, level, day, id }, cursors)) continue
-    sum += (await peopleOn(tx, level, day, [id])).get(id) ?? 0
+    const recent = ids.filter((id) => isRecent({ account, level, day, id }, cursors))
+    for (const [id, people] of await peopleOn(tx, level, day, recent)) sums.set(id, (sums.get(id) ?? 0) + people)
   }
-  const set =
-    level === clickLevels.link
-      ? query.updateTable('link_clicks').set({ clicks_30d: sum }).where('link_id', '=', id)
-      : query.updateTable(groupTables[level]).set({ clicks_30d: sum }).where('id', '=', id)
-  await tx.execute(set)
+  for (const [sum, some] of Map.groupBy(ids, (id) => sums.get(id) ?? 0)) {
+    const set =
+      level === clickLevels.link
+        ? query.updateTable('link_clicks').set({ clicks_30d: sum }).where('link_id', 'in', some)
+        : query.updateTable(groupTables[level]).set({ clicks_30d: sum }).where('id', 'in', some)
+    await tx.execute(set)
+  }
 }

@@ -5,7 +5,7 @@ import { nameTaken, UniqueViolation } from '../errors.ts'
 import { recordEvents } from '../events/log.ts'
 import { LoggedRecords } from '../events/records.ts'
 import type { FinishRemoval } from '../events/removal.ts'
-import type { Effect, Reversal } from '../events/reversal.ts'
+import { type Effect, inTurn, type Reversal } from '../events/reversal.ts'
 import { foldCase } from '../lib/text.ts'
 import type { HostName } from '../names/host-name.ts'
 import { keptQrStyle, qrStyleEvent, restoreQrStyle } from '../qr/store.ts'
@@ -93,9 +93,10 @@ interface KeptDomain {
 /** How events of domains are reversed. `effect` informs the redirect server. */
 export function domainReversal(effect: Effect, finish: FinishRemoval): Reversal {
   return {
-    valuesOf: async (tx, account, id) => {
-      const values = await loggedDomains.lockedValues(tx, account, id)
-      return values && { ...values, qr_style: await keptQrStyle(tx, account, id) }
+    valuesOf: async (tx, account, ids) => {
+      const found = await loggedDomains.lockedValues(tx, account, ids)
+      for (const [id, values] of found) found.set(id, { ...values, qr_style: await keptQrStyle(tx, account, id) })
+      return found
     },
     change: async (tx, actor, id, values) => {
       const { qr_style, ...urls } = values as Partial<Urls> & Partial<Pick<KeptDomain, 'qr_style'>>
@@ -103,26 +104,28 @@ export function domainReversal(effect: Effect, finish: FinishRemoval): Reversal 
       await loggedDomains.change(tx, actor, id, urls, null)
       return effect
     },
-    remove: async (tx, actor, id) => {
-      await loggedDomains.beginRemoval(tx, actor, id, { precondition: null, isPermanent: false })
-      return () => finish(actor, id, false)
-    },
-    restore: async (tx, actor, id, kept) => {
-      const { row, qr_style } = kept as KeptDomain
-      const same = query.selectFrom('domains').select('id').where('name', '=', row.name)
-      if ((await tx.execute(same)).length > 0) throw nameTaken(row.name)
-      try {
-        // With the style, so that the restoration can be undone in turn.
-        await loggedDomains.restore(tx, actor, row, qrStyleEvent(row, null, qr_style))
-      } catch (error) {
-        // The name was stored during the transaction.
-        if (error instanceof UniqueViolation) throw nameTaken(row.name)
-        throw error
-      }
-      if (qr_style !== null) await restoreQrStyle(tx, actor.account, id, qr_style)
-      await recountRecent(tx, actor.account, clickLevels.domain, id)
-      return effect
-    },
+    remove: (tx, actor, ids) =>
+      inTurn(ids, async (id) => {
+        await loggedDomains.beginRemoval(tx, actor, id, { precondition: null, isPermanent: false })
+        return () => finish(actor, id, false)
+      }),
+    restore: (tx, actor, kept) =>
+      inTurn(kept as readonly KeptDomain[], async ({ row, qr_style }) => {
+        const { id } = row
+        const same = query.selectFrom('domains').select('id').where('name', '=', row.name)
+        if ((await tx.execute(same)).length > 0) throw nameTaken(row.name)
+        try {
+          // With the style, so that the restoration can be undone in turn.
+          await loggedDomains.restore(tx, actor, row, qrStyleEvent(row, null, qr_style))
+        } catch (error) {
+          // The name was stored during the transaction.
+          if (error instanceof UniqueViolation) throw nameTaken(row.name)
+          throw error
+        }
+        if (qr_style !== null) await restoreQrStyle(tx, actor.account, id, qr_style)
+        await recountRecent(tx, actor.account, clickLevels.domain, [id])
+        return effect
+      }),
   }
 }
 

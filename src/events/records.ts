@@ -10,6 +10,7 @@ import {
   type NewEvent,
   restoredEvent,
   updatedEvent,
+  type Values,
 } from './event.ts'
 import { eraseEvents, recordEvents, removeClicks } from './log.ts'
 
@@ -119,9 +120,13 @@ export class LoggedRecords<Shown extends Times & { readonly id: number }> {
     return record
   }
 
-  /** Returns the current values of the account's record, and locks it. */
-  async lockedValues(tx: Db, account: number, id: number) {
-    const found = await this.#records.findForUpdate(tx, account, id)
-    return found && this.#described.valuesOf(found.record)
+  /** Returns the current values of the account's records with these ids, and locks them in the order of ids. */
+  async lockedValues(tx: Db, account: number, ids: readonly number[]): Promise<Map<number, Values>> {
+    const values = new Map<number, Values>()
+    for (const id of ids.toSorted((a, b) => a - b)) {
+      const found = await this.#records.findForUpdate(tx, account, id)
+      if (found !== undefined) values.set(id, this.#described.valuesOf(found.record))
+    }
+    return values
   }
 }

@@ -60,8 +60,7 @@ test('keeps the clicks of records that are there again', async (t) => {
   await storage.execute(query.insertInto('spaces').values({ id: 8, ...space, ...times }))
   await store({ ...deleted, id: 8, record: 'space' }, { ...deleted, id: 9, record: 'space' }, { ...deleted, id: 9 })
   const [, { id } = { id: 0 }] = await storage.execute(query.selectFrom('events').select('id').orderBy('id'))
-  const undone = { id: Number(id), account: actor.account, record: 'space', recordId: 9 } as const
-  await storage.write((tx) => markUndone(tx, undone, actor.batchId))
+  await storage.write((tx) => markUndone(tx, actor.account, [Number(id)], actor.batchId))
   await expire(31)
   assert.deepEqual((await storedIn(storage)).removals, [[0, 9]])
 })

@@ -7,7 +7,7 @@ import { type Changes, type GroupKind, isSame, type RecordKind, type Values } fr
 import { hasLinks } from './removal.ts'
 import {
   findEvent,
-  lockEvent,
+  lockEvents,
   markUndone,
   openEventIds,
   openGroupIds,
@@ -20,29 +20,43 @@ export type Effect = () => unknown
 
 /** How the events of one kind of record are reversed, in a transaction. Each function stores the event of its change. */
 export interface Reversal {
-  /** Returns the current values, and locks the record. Undefined if it does not exist. */
-  readonly valuesOf: (tx: Db, account: number, id: number) => Promise<Values | undefined>
+  /** Returns the current values of those records that exist, by id, and locks them in the order of ids. */
+  readonly valuesOf: (tx: Db, account: number, ids: readonly number[]) => Promise<ReadonlyMap<number, Values>>
   /** Sets fields to previous values. Throws `not_undoable` if a record that these need is gone, and for taken names. */
   readonly change: (tx: Db, actor: Actor, id: number, values: Values) => Promise<Effect>
-  /** Deletes a record that had been created or restored. */
-  readonly remove: (tx: Db, actor: Actor, id: number) => Promise<Effect>
-  /** Stores a deleted record again under its id. */
-  readonly restore: (tx: Db, actor: Actor, id: number, kept: unknown) => Promise<Effect>
+  /** Deletes records that had been created or restored. */
+  readonly remove: (tx: Db, actor: Actor, ids: readonly number[]) => Promise<Effect>
+  /** Stores deleted records again under their ids, from what their events have kept. */
+  readonly restore: (tx: Db, actor: Actor, kept: readonly unknown[]) => Promise<Effect>
+}
+
+/** Reverses something for one record after another. */
+export async function inTurn<T>(items: readonly T[], reverse: (item: T) => Promise<Effect>): Promise<Effect> {
+  const effects: Effect[] = []
+  for (const item of items) effects.push(await reverse(item))
+  return async () => {
+    for (const effect of effects) await effect()
+  }
 }
 
 export type ReversibleKind = 'link' | GroupKind
 
-interface Reversed {
-  readonly event: StoredEvent
-}
-
 /** The result of one event of a batch. */
-export interface ReversedEvent extends Reversed {
+export interface ReversedEvent {
+  readonly event: StoredEvent
   /** Null if the event is reversed. */
   readonly failure: Failure | null
 }
 
-/** Events in one transaction, which takes about ten milliseconds. */
+/** How events of a batch are reversed. */
+interface Manner {
+  /** Reverses only what this deletion of a domain, a space or a tag did to links. */
+  readonly of?: StoredEvent | undefined
+  /** Whether to wait for another transaction that has locked the same events. */
+  readonly waits: boolean
+}
+
+/** Events in one transaction. */
 const reversedTogether = 25
 /** Events that one request reverses. */
 export const maxReversed = 1_000
@@ -71,7 +85,8 @@ export class Reversals {
   async undoEvent(actor: Actor, id: number): Promise<StoredEvent> {
     const { storage, run, flush } = this.#parts
     await flush()
-    const { event, effect } = await storage.write((tx) => this.#reverse(tx, actor, id))
+    const { events, effect } = await storage.write((tx) => this.#reverse(tx, actor, [id], { waits: true }))
+    const event = found(events[0], 'event')
     await effect()
     // What was deleted with the record returns in steps. A repetition continues after an interruption.
     if (event.action === 'deleted' && event.record !== 'link') {
@@ -114,52 +129,83 @@ export class Reversals {
     return [...results, ...(await this.#reverseAll(actor, ids, of))]
   }
 
+  /**
+   * Reverses events in transactions. First leaves out those that another transaction is reversing, so that two requests for the
+   * same batch share the work instead of waiting for each transaction of the other.
+   */
   async #reverseAll(actor: Actor, ids: readonly number[], of?: StoredEvent): Promise<ReversedEvent[]> {
+    const results = await this.#reverseParts(actor, ids, { of, waits: false })
+    const done = new Set(results.map(({ event }) => event.id))
+    const others = ids.filter((id) => !done.has(id))
+    results.push(...(await this.#reverseParts(actor, others, { of, waits: true })))
+    return results.sort((one, other) => other.event.id - one.event.id)
+  }
+
+  async #reverseParts(actor: Actor, ids: readonly number[], manner: Manner): Promise<ReversedEvent[]> {
     const results: ReversedEvent[] = []
     for (let at = 0; at < ids.length; at += reversedTogether) {
-      results.push(...(await this.#reverseSome(actor, ids.slice(at, at + reversedTogether), of)))
+      results.push(...(await this.#reverseSome(actor, ids.slice(at, at + reversedTogether), manner)))
     }
     return results
   }
 
   /** Reverses events in one transaction. If one of them fails, the others are reversed without it. */
-  async #reverseSome(actor: Actor, ids: readonly number[], of?: StoredEvent): Promise<ReversedEvent[]> {
+  async #reverseSome(actor: Actor, ids: readonly number[], manner: Manner): Promise<ReversedEvent[]> {
     const { storage } = this.#parts
     try {
-      const reversed = await storage.write(async (tx) => {
-        const all: (Reversed & { readonly effect: Effect })[] = []
-        for (const id of ids) all.push(await this.#reverse(tx, actor, id, of))
-        return all
-      })
-      for (const { effect } of reversed) await effect()
-      return reversed.map(({ event }) => ({ event, failure: null }))
+      const { events, effect } = await storage.write((tx) => this.#reverse(tx, actor, ids, manner))
+      await effect()
+      return events.map((event) => ({ event, failure: null }))
     } catch (error) {
       if (!(error instanceof Failure) || failures[error.code].status >= 500) throw error
       if (ids.length === 1) {
-        const event = found(await findEvent(storage, actor.account, ids[0] as number), 'event')
-        return [{ event, failure: error }]
+        const event = await findEvent(storage, actor.account, ids[0] as number)
+        return event === undefined ? [] : [{ event, failure: error }]
       }
       const half = Math.ceil(ids.length / 2)
-      const first = await this.#reverseSome(actor, ids.slice(0, half), of)
-      return [...first, ...(await this.#reverseSome(actor, ids.slice(half), of))]
+      const first = await this.#reverseSome(actor, ids.slice(0, half), manner)
+      return [...first, ...(await this.#reverseSome(actor, ids.slice(half), manner))]
     }
   }
 
-  /** Changes nothing if the event is undone, or is no part of `of`. */
-  async #reverse(tx: Db, actor: Actor, id: number, of?: StoredEvent): Promise<Reversed & { readonly effect: Effect }> {
-    const event = found(await lockEvent(tx, actor.account, id), 'event')
-    if (of !== undefined && !isPartOf(event, of)) return { event, effect: () => undefined }
-    const record = reversibleKind(event)
-    requireScope(actor, `${record}s:write`)
-    if (event.undoneBy !== null) return { event, effect: () => undefined }
-    const until = undoableUntil(event)
-    if (until === null) throw irreversible('This kind of change can’t be undone.')
-    if (until <= Date.now()) throw irreversible('More than 30 days have passed.')
-    const effect = await reversed(this.#parts.kinds[record], tx, actor, event)
-    if (!(await markUndone(tx, event, actor.batchId)))
-      throw irreversible(`The ${record} has its previous values already.`)
-    return { event, effect }
+  /** Reverses events, newest first. Changes nothing for an event that is undone, or is no part of `of`. Returns the events. */
+  async #reverse(tx: Db, actor: Actor, ids: readonly number[], { of, waits }: Manner) {
+    const { kinds } = this.#parts
+    const events = await lockEvents(tx, actor.account, ids, { waits })
+    const wanted = of === undefined ? events : events.filter((event) => isPartOf(event, of))
+    for (const event of wanted) requireScope(actor, `${reversibleKind(event)}s:write`)
+    const open = wanted.filter(({ undoneBy }) => undoneBy === null)
+    for (const event of open) requireOpen(event)
+    const groups = alikeEvents(open)
+    // Other transactions lock links by id, before any other records.
+    const links = open.filter(({ record }) => record === 'link').map(({ recordId }) => recordId)
+    if (groups.length > 1) await kinds.link.valuesOf(tx, actor.account, [...new Set(links)])
+    const effect = await inTurn(groups, (group) => reverseAlike(kinds[reversibleKind(group[0])], tx, actor, group))
+    return { events, effect }
   }
+}
+
+/** Throws `not_undoable` for an event that can't be undone, or not any more. */
+function requireOpen(event: StoredEvent): void {
+  const until = undoableUntil(event)
+  if (until === null) throw irreversible('This kind of change can’t be undone.')
+  if (until <= Date.now()) throw irreversible('More than 30 days have passed.')
+}
+
+/** The same action on different records of one kind. */
+type AlikeEvents = [StoredEvent, ...StoredEvent[]]
+
+/** Divides events into groups, which keep their order. */
+function alikeEvents(events: readonly StoredEvent[]): AlikeEvents[] {
+  const groups: AlikeEvents[] = []
+  for (const event of events) {
+    const group = groups.at(-1)
+    const { record, action, recordId } = event
+    const isAlike = group?.[0].record === record && group[0].action === action
+    if (isAlike && group.every((other) => other.recordId !== recordId)) group.push(event)
+    else groups.push([event])
+  }
+  return groups
 }
 
 /** Returns whether a deletion of a domain, a space or a tag caused this event of a link. */
@@ -168,30 +214,74 @@ function isPartOf({ changes, kept }: StoredEvent, { record, recordId, name }: St
   return changes?.[`${record}_id`]?.[0] === recordId
 }
 
-async function reversed(kind: Reversal, tx: Db, actor: Actor, event: StoredEvent): Promise<Effect> {
-  const { action, recordId: id, changes, kept } = event
-  const record = reversibleKind(event)
-  const current = await kind.valuesOf(tx, actor.account, id)
-  if (action === 'deleted') {
-    if (current !== undefined) throw irreversible(`The ${record} exists already.`)
-    if (kept === undefined) throw irreversible(`The deleted ${record} is no longer stored.`)
-    return kind.restore(tx, actor, id, kept)
+/** Reverses events, and stores that they are undone. */
+async function reverseAlike(kind: Reversal, tx: Db, actor: Actor, events: AlikeEvents): Promise<Effect> {
+  const current = await kind.valuesOf(
+    tx,
+    actor.account,
+    events.map(({ recordId }) => recordId),
+  )
+  const [{ action }] = events
+  const reverse = action === 'deleted' ? restoreAll : action === 'updated' ? changeAll : removeAll
+  const effect = await reverse(kind, tx, actor, events, current)
+  const ids = events.map(({ id }) => id)
+  const marked = await markUndone(tx, actor.account, ids, actor.batchId)
+  if (marked.size < ids.length) throw irreversible(`The ${events[0].record} has its previous values already.`)
+  return effect
+}
+
+type ReverseAll = (
+  kind: Reversal,
+  tx: Db,
+  actor: Actor,
+  events: AlikeEvents,
+  current: ReadonlyMap<number, Values>,
+) => Promise<Effect>
+
+const restoreAll: ReverseAll = async (kind, tx, actor, events, current) => {
+  const [{ record }] = events
+  if (current.size > 0) throw irreversible(`The ${record} exists already.`)
+  const kept = events.map((event) => event.kept)
+  if (kept.includes(undefined)) throw irreversible(`The deleted ${record} is no longer stored.`)
+  return kind.restore(tx, actor, kept)
+}
+
+const changeAll: ReverseAll = (kind, tx, actor, events, current) =>
+  inTurn(events, async (event) =>
+    kind.change(tx, actor, event.recordId, previousValues(event, valuesFor(event, current))),
+  )
+
+const removeAll: ReverseAll = async (kind, tx, actor, events, current) => {
+  for (const event of events) {
+    const { record, recordId, action, changes, kept } = event
+    const values = valuesFor(event, current)
+    requireUnchanged(record, values, { ...nothing(values), ...changes, ...(kept as Changes | undefined) })
+    const kindOfRecord = reversibleKind(event)
+    // A restored record is deleted again with its links.
+    if (action === 'created' && kindOfRecord !== 'link' && (await hasLinks(tx, kindOfRecord, recordId)))
+      throw irreversible(`The ${record} has links by now.`)
   }
-  if (current === undefined) throw irreversible(`The ${record} is gone.`)
+  return kind.remove(
+    tx,
+    actor,
+    events.map(({ recordId }) => recordId),
+  )
+}
+
+function valuesFor({ record, recordId }: StoredEvent, current: ReadonlyMap<number, Values>): Values {
+  const values = current.get(recordId)
+  if (values === undefined) throw irreversible(`The ${record} is gone.`)
+  return values
+}
+
+/** Returns the values of the changed fields before the change. Throws `not_undoable` if they have changed since. */
+function previousValues({ record, changes, kept }: StoredEvent, current: Values): Values {
   const { lostTag, ...secrets } = (kept ?? {}) as KeptOfChange
   // A link that has got other tags since gets a deleted tag back, too.
-  if (lostTag !== undefined) return kind.change(tx, actor, id, { tags: withTag(current.tags, lostTag) })
+  if (lostTag !== undefined) return { tags: withTag(current.tags, lostTag) }
   const fields = { ...changes, ...secrets }
-  const isCreation = action !== 'updated'
-  requireUnchanged(record, current, isCreation ? { ...nothing(current), ...fields } : fields)
-  if (isCreation) {
-    // A restored record is deleted again with its links.
-    if (action === 'created' && record !== 'link' && (await hasLinks(tx, record, id)))
-      throw irreversible(`The ${record} has links by now.`)
-    return kind.remove(tx, actor, id)
-  }
-  const before = Object.entries(fields).map(([field, [value]]) => [field, value])
-  return kind.change(tx, actor, id, Object.fromEntries(before))
+  requireUnchanged(record, current, fields)
+  return Object.fromEntries(Object.entries(fields).map(([field, [value]]) => [field, value]))
 }
 
 /** Throws `not_undoable` if a field has another value than after the change. Null for fields that the change left empty. */

@@ -59,11 +59,20 @@ export async function findEvent(db: Db, account: number, id: number): Promise<St
   return row && toEvent(row)
 }
 
-/** Finds the account's event with all that its reversal needs, and locks it until the end of the transaction. */
-export async function lockEvent(tx: Db, account: number, id: number): Promise<StoredEvent | undefined> {
-  const own = events.select('kept').where('id', '=', id).where('account_id', '=', account)
-  const [row] = await tx.execute(own.forUpdate())
-  return row && toEvent(row)
+/**
+ * Finds the account's events with all that their reversal needs, newest first, and locks them until the end of the transaction.
+ * Unless `waits`, leaves out the events that another transaction has locked. Transactions lock events before the records that
+ * they describe. One that has locked records never waits for events.
+ */
+export async function lockEvents(
+  tx: Db,
+  account: number,
+  ids: readonly number[],
+  { waits }: { readonly waits: boolean },
+): Promise<StoredEvent[]> {
+  const own = events.select('kept').where('id', 'in', ids).where('account_id', '=', account)
+  const locked = own.orderBy('id', 'desc').forUpdate()
+  return (await tx.execute(waits ? locked : locked.skipLocked())).map(toEvent)
 }
 
 const listable: Listable<ShownRow> = {
@@ -263,22 +272,26 @@ export async function isBatchOpen(db: Db, account: number, batch: string, now: n
   return (await openEventIds(db, account, batch, { now, limit: 1 })).length > 0
 }
 
-/** Stores that the newest event of the batch about the same record has reversed an event. Returns false if there is none. */
+/**
+ * Stores that each of the account's events was reversed by the newest event of the batch about the same record. Returns the ids of
+ * the events that have such a reversal.
+ */
 export async function markUndone(
   tx: Db,
-  event: Pick<StoredEvent, 'id' | 'account' | 'record' | 'recordId'>,
+  account: number,
+  ids: readonly number[],
   batch: string,
-): Promise<boolean> {
+): Promise<ReadonlySet<number>> {
   const reversal = query
     .selectFrom('events as reversal')
     .select(({ fn }) => fn.max('reversal.id').as('id'))
-    .where('reversal.account_id', '=', event.account)
+    .where('reversal.account_id', '=', account)
     .where('reversal.batch_id', '=', batch)
-    .where('reversal.record', '=', event.record)
-    .where('reversal.record_id', '=', event.recordId)
-  const own = query.updateTable('events').where('id', '=', event.id).where('account_id', '=', event.account)
-  const [marked] = await tx.execute(own.set({ undone_by: reversal }).returning('undone_by'))
-  return marked !== undefined && marked.undone_by !== null
+    .where('reversal.record', '=', sql.ref<string>('events.record'))
+    .where('reversal.record_id', '=', sql.ref<number>('events.record_id'))
+  const own = query.updateTable('events').where('id', 'in', ids).where('account_id', '=', account)
+  const marked = await tx.execute(own.set({ undone_by: reversal }).returning(['id', 'undone_by']))
+  return new Set(marked.filter(({ undone_by }) => undone_by !== null).map(({ id }) => Number(id)))
 }
 
 /** Events in one transaction of the retention, which no request waits for. */
@@ -299,7 +312,8 @@ export async function expireKept(db: Db, until: number): Promise<boolean> {
   // A read does not wait for other writers, and usually there are no such events.
   if ((await db.execute(due.clearLimit().limit(1))).length === 0) return false
   return db.write(async (tx) => {
-    const rows = await tx.execute(due.forUpdate())
+    // An undo may hold some of them. They expire in the next run.
+    const rows = await tx.execute(due.forUpdate().skipLocked())
     if (rows.length === 0) return false
     const ids = rows.map(({ id }) => id)
     await tx.execute(query.updateTable('events').set({ kept: null }).where('id', 'in', ids))

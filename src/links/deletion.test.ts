@@ -7,11 +7,11 @@ import { keptDays, keptTotals, newClick, openClicks, sumsOf } from '../../test/c
 import { newDomain, newSpace, plainLink, setSpace, twoNodes } from '../../test/links.ts'
 import { runs } from '../../test/runs.ts'
 import { systemActor } from '../access/actor.ts'
-import { eventsOfRecord, lockEvent } from '../events/store.ts'
+import { eventsOfRecord, lockEvents } from '../events/store.ts'
 import type { Db } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
-import { deleteLinks } from './deletion.ts'
-import { restoreLink } from './reversal.ts'
+import { deleteLinks, type WholeLink } from './deletion.ts'
+import { restoreLinks } from './reversal.ts'
 import type { LinkValues } from './schema.ts'
 import { findLink, insertLink } from './store.ts'
 
@@ -243,8 +243,8 @@ test('an error between two statements changes nothing', async (t) => {
   const works = [
     (tx: Db) => deleteLinks(tx, systemActor(account), [sale], how),
     async (tx: Db) => {
-      const deletion = await lockEvent(tx, account, (await deletionOf(sale))?.id ?? 0)
-      return restoreLink(tx, systemActor(account), deletion?.kept)
+      const [deletion] = await lockEvents(tx, account, [(await deletionOf(sale))?.id ?? 0], { waits: true })
+      return restoreLinks(tx, systemActor(account), [deletion?.kept as WholeLink])
     },
   ]
   for (const work of works) {

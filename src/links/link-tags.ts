@@ -148,13 +148,18 @@ export async function withMergingTags(db: Db, account: number, page: PageRequest
   return { ...page, groups: { tag_id: groups } }
 }
 
-/** Gives the account's link those tags with these ids that still exist. */
-export async function addTags(tx: Db, account: number, link: number, ids: readonly number[]): Promise<void> {
+/** Gives links of the account those of their tags that still exist. `tags` has the ids of the tags of each link. */
+export async function addTags(tx: Db, account: number, tags: ReadonlyMap<number, readonly number[]>): Promise<void> {
+  const ids = [...new Set([...tags.values()].flat())]
   if (ids.length === 0) return
   const own = query.selectFrom('tags').select('id').where('account_id', '=', account).where('id', 'in', ids)
-  const existing = await tx.execute(own.orderBy('name_folded').forKeyShare())
-  const rows = existing.map(({ id }) => ({ link, tag: id }))
-  await insertLinkTags(tx, account, rows)
+  const existing = new Set((await tx.execute(own.orderBy('name_folded').forKeyShare())).map(({ id }) => id))
+  const added = [...tags].flatMap(([link, those]) => those.map((tag) => ({ link, tag })))
+  await insertLinkTags(
+    tx,
+    account,
+    added.filter(({ tag }) => existing.has(tag)),
+  )
 }
 
 /** Gives links of the account tags that are locked. */

@@ -2,7 +2,7 @@
 import type { Actor } from '../access/actor.ts'
 import { recountRecent } from '../analytics/recent.ts'
 import { aliasTaken, irreversible } from '../errors.ts'
-import { restoredEvent } from '../events/event.ts'
+import { restoredEvent, type Values } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import type { Reversal } from '../events/reversal.ts'
 import { foldCase } from '../lib/text.ts'
@@ -10,23 +10,30 @@ import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
 import { clickLevels, query, type Row } from '../storage/schema.ts'
 import type { LinkActions } from './actions.ts'
+import { lockDomains, lockSpaces } from './batch-store.ts'
 import { deleteLinks, type WholeLink } from './deletion.ts'
 import { linkEvents } from './link-events.ts'
 import { addTags, findUnknownTags } from './link-tags.ts'
 import { type LinkChange, type LinkRow, linkColumns } from './schema.ts'
-import { changeLink, computed, findLink, findLinkForUpdate, findLinkSpace, foldedOf, lockDomain } from './store.ts'
+import { changeLink, computed, findLink, findLinkSpace, foldedOf, linkRecords, lockDomain, lockLinks } from './store.ts'
 
 /** Returns the functions that reverse events of links. `actions` inform the redirect server. */
 export function linkReversal(actions: LinkActions): Reversal {
   return {
-    valuesOf: async (tx, account, id) => {
-      const link = await findLinkForUpdate(tx, account, id)
-      return link && linkEvents.valuesOf(link.record)
+    valuesOf: async (tx, account, ids) => {
+      await lockLinks(tx, account, ids)
+      const links = await linkRecords.findAll(tx, account, ids)
+      const values = new Map<number, Values>()
+      for (const [id, { record }] of links) {
+        // The domain of a link without its name is being removed, and takes the link along.
+        if (record.domain_name !== null) values.set(id, linkEvents.valuesOf(record))
+      }
+      return values
     },
     change: async (tx, actor, id, values) => {
       const { account } = actor
       const change = values as LinkChange & { readonly domain_id?: number }
-      const link = await findLinkForUpdate(tx, account, id)
+      const link = await findLink(tx, account, id)
       if (link === undefined) throw irreversible('The link is gone.')
       // Only its hash could be restored, which is no longer stored.
       if (change.redirect_password === 'secret') throw irreversible('The previous password is no longer stored.')
@@ -40,13 +47,17 @@ export function linkReversal(actions: LinkActions): Reversal {
       const changed = await changeLink(tx, actor, link.record, change)
       return () => changed && actions.onStored(changed.record)
     },
-    remove: async (tx, actor, id) => {
-      await deleteLinks(tx, actor, [id], { isPermanent: false, removedDomain: null })
-      return () => actions.onRemoved(id)
+    remove: async (tx, actor, ids) => {
+      await deleteLinks(tx, actor, ids, { isPermanent: false, removedDomain: null })
+      return () => {
+        for (const id of ids) actions.onRemoved(id)
+      }
     },
-    restore: async (tx, actor, _id, kept) => {
-      const { record } = await restoreLink(tx, actor, kept)
-      return () => actions.onStored(record)
+    restore: async (tx, actor, kept) => {
+      const restored = await restoreLinks(tx, actor, kept as readonly WholeLink[])
+      return () => {
+        for (const { record } of restored) actions.onStored(record)
+      }
     },
   }
 }
@@ -55,45 +66,81 @@ export function linkReversal(actions: LinkActions): Reversal {
 const ownColumns = linkColumns.filter((column) => column === 'space_id' || !(column in computed))
 
 /**
- * Stores a deleted link again, in a new version, with those of its tags and without its space if they are gone. Returns the
- * link. Throws if its domain is gone, and `alias_taken`.
+ * Stores deleted links again, in new versions, with those of their tags and without their spaces if they are gone. Returns the
+ * links. Throws if a domain is gone, and `alias_taken`.
  */
-export async function restoreLink(tx: Db, actor: Actor, kept: unknown): Promise<Versioned<LinkRow>> {
+export async function restoreLinks(tx: Db, actor: Actor, links: readonly WholeLink[]): Promise<Versioned<LinkRow>[]> {
   const { account } = actor
-  const link = kept as WholeLink
-  const domain = await lockDomain(tx, account, link.domain_id)
-  if (domain === undefined) throw irreversible(`The domain ${link.domain_name} is gone.`)
-  const space_id = await existingSpace(tx, account, link.space_id)
+  const domains = await lockDomains(tx, account, new Set(links.map(({ domain_id }) => domain_id)))
+  const gone = links.find(({ domain_id }) => !domains.has(domain_id))
+  if (gone !== undefined) throw irreversible(`The domain ${gone.domain_name} is gone.`)
+  const spaces = await lockSpaces(
+    tx,
+    account,
+    links.flatMap(({ space_id }) => space_id ?? []),
+  )
+  const rows = links.map((link) => restoredRow(account, link, spaces))
+  const insertion = query.insertInto('links').values(rows)
+  const ifFree = insertion.onConflict((conflict) => conflict.columns(['domain_id', 'alias_folded']).doNothing())
+  const stored = new Set((await tx.execute(ifFree.returning('id'))).map(({ id }) => id))
+  const clashing = links.find(({ id }) => !stored.has(id))
+  if (clashing !== undefined) throw aliasTaken(clashing.alias)
+  await restoreClicks(tx, account, links, spaces)
+  await addTags(tx, account, new Map(links.map(({ id, tag_ids }) => [id, JSON.parse(tag_ids) as readonly number[]])))
+  const found = await linkRecords.findAll(tx, account, [...stored])
+  const restored = links.map(({ id }) => found.get(id) as Versioned<LinkRow>)
+  await recordEvents(
+    tx,
+    actor,
+    restored.map(({ record }) => restoredEvent(linkEvents, record)),
+  )
+  return restored
+}
+
+/** Returns the row of a link. `spaces` are there. */
+function restoredRow(account: number, link: WholeLink, spaces: ReadonlySet<number>): Row<'links'> {
   const now = new Date().toISOString()
   const row = {
     ...Object.fromEntries(ownColumns.map((column) => [column, link[column]])),
     // Another version may have folded them.
     ...foldedOf(link),
     alias_folded: foldCase(link.alias),
-    ...{ account_id: account, space_id, status: 'active', revision: link.revision + 1 },
+    ...{
+      account_id: account,
+      space_id: existing(link.space_id, spaces),
+      status: 'active',
+      revision: link.revision + 1,
+    },
     updated_at: link.updated_at < now ? now : link.updated_at,
     // Sorts before every time, so that the status is updated before it is next used as a filter.
     status_due_at: '',
   }
-  const insertion = query.insertInto('links').values(row as Row<'links'>)
-  const ifFree = insertion.onConflict((conflict) => conflict.columns(['domain_id', 'alias_folded']).doNothing())
-  if ((await tx.execute(ifFree.returning('id'))).length === 0) throw aliasTaken(link.alias)
-  const { clicks, bots, previews, last_clicked_ms, forgotten_ms } = link
-  const totals = { clicks, bots, previews, last_clicked_ms, forgotten_ms }
-  await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', link.id))
-  if (clicks > 0) await recountRecent(tx, account, clickLevels.link, link.id)
-  await addTags(tx, account, link.id, JSON.parse(link.tag_ids))
-  if (Number(link.is_moving) > 0 || space_id !== link.space_id) {
-    await tx.execute(query.insertInto('click_moves').values({ link_id: link.id }))
-  }
-  const restored = (await findLink(tx, account, link.id)) as Versioned<LinkRow>
-  await recordEvents(tx, actor, [restoredEvent(linkEvents, restored.record)])
-  return restored
+  return row as unknown as Row<'links'>
 }
 
-/** Returns the id of the space, which is locked; null if it is gone. */
-async function existingSpace(tx: Db, account: number, id: number | null): Promise<number | null> {
-  if (id === null) return null
-  const space = query.selectFrom('spaces').select('id').where('id', '=', id).where('account_id', '=', account)
-  return (await tx.execute(space.forKeyShare()))[0]?.id ?? null
+function existing(space: number | null, spaces: ReadonlySet<number>): number | null {
+  return space !== null && spaces.has(space) ? space : null
+}
+
+/** Gives stored links their clicks. The clicks of a link whose space is gone leave it. */
+async function restoreClicks(
+  tx: Db,
+  account: number,
+  links: readonly WholeLink[],
+  spaces: ReadonlySet<number>,
+): Promise<void> {
+  const isClicked = ({ clicks, bots, previews, last_clicked_ms, forgotten_ms }: WholeLink) =>
+    clicks + bots + previews > 0 || last_clicked_ms !== null || forgotten_ms !== null
+  for (const { id, clicks, bots, previews, last_clicked_ms, forgotten_ms } of links.filter(isClicked)) {
+    const totals = { clicks, bots, previews, last_clicked_ms, forgotten_ms }
+    await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', id))
+  }
+  const moving = links.filter(
+    ({ is_moving, space_id }) => Number(is_moving) > 0 || space_id !== existing(space_id, spaces),
+  )
+  if (moving.length > 0) {
+    await tx.execute(query.insertInto('click_moves').values(moving.map(({ id }) => ({ link_id: id }))))
+  }
+  const clicked = links.filter(({ clicks }) => clicks > 0).map(({ id }) => id)
+  await recountRecent(tx, account, clickLevels.link, clicked)
 }

@@ -4,7 +4,7 @@ import { newStorage } from '../../test/engine.ts'
 import { newDomain } from '../../test/links.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
-import { eventsOfRecord, lockEvent } from '../events/store.ts'
+import { eventsOfRecord, lockEvents } from '../events/store.ts'
 import { findQrStyle, keptQrStyle, removeQrStyle, restoreQrStyle, storeQrStyle } from './store.ts'
 import { plainStyle, type StoredQrStyle } from './style.ts'
 
@@ -60,7 +60,7 @@ test('restores a style that an event has kept, with its logo', async (t) => {
   await storeQrStyle(storage, actor, domain, style)
   await removeQrStyle(storage, actor, domain)
   const [{ id } = { id: 0 }] = await events()
-  const removal = await storage.write((tx) => lockEvent(tx, account, id))
+  const [removal] = await storage.write((tx) => lockEvents(tx, account, [id], { waits: true }))
   const { qr_style: kept = [] } = (removal?.kept ?? {}) as { qr_style?: StoredQrStyle[] }
   assert.equal(kept[1], null)
   await restoreQrStyle(storage, account, domain, kept[0] ?? null)

@@ -2,7 +2,7 @@ import type { Actor } from '../access/actor.ts'
 import { recountRecent } from '../analytics/recent.ts'
 import { LoggedRecords } from '../events/records.ts'
 import type { FinishRemoval } from '../events/removal.ts'
-import type { Reversal } from '../events/reversal.ts'
+import { inTurn, type Reversal } from '../events/reversal.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
 import { firstRevision, newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
@@ -106,24 +106,26 @@ interface KeptSpace {
 /** How events of spaces are reversed. */
 export function spaceReversal(finish: FinishRemoval): Reversal {
   return {
-    valuesOf: (tx, account, id) => loggedSpaces.lockedValues(tx, account, id),
+    valuesOf: (tx, account, ids) => loggedSpaces.lockedValues(tx, account, ids),
     change: async (tx, actor, id, values) => {
       await changeSpace(tx, actor, id, values, null)
       return () => undefined
     },
-    remove: async (tx, actor, id) => {
-      await loggedSpaces.beginRemoval(tx, actor, id, { precondition: null, isPermanent: false })
-      return () => finish(actor, id, false)
-    },
-    restore: async (tx, actor, id, kept) => {
-      const { row, origins } = kept as KeptSpace
-      // Another version may have folded it.
-      await loggedSpaces.restore(tx, actor, { ...row, name_folded: foldCase(row.name) } as Row<'spaces'>)
-      for (const { source, source_id } of origins) {
-        await rememberOrigin(tx, actor.account, id, { source, id: source_id })
-      }
-      await recountRecent(tx, actor.account, clickLevels.space, id)
-      return () => undefined
-    },
+    remove: (tx, actor, ids) =>
+      inTurn(ids, async (id) => {
+        await loggedSpaces.beginRemoval(tx, actor, id, { precondition: null, isPermanent: false })
+        return () => finish(actor, id, false)
+      }),
+    restore: (tx, actor, kept) =>
+      inTurn(kept as readonly KeptSpace[], async ({ row, origins }) => {
+        const { id } = row
+        // Another version may have folded it.
+        await loggedSpaces.restore(tx, actor, { ...row, name_folded: foldCase(row.name) } as Row<'spaces'>)
+        for (const { source, source_id } of origins) {
+          await rememberOrigin(tx, actor.account, id, { source, id: source_id })
+        }
+        await recountRecent(tx, actor.account, clickLevels.space, [id])
+        return () => undefined
+      }),
   }
 }

@@ -5,7 +5,7 @@ import { type Failure, tagTaken, UniqueViolation, validationFailed } from '../er
 import { recordEvents } from '../events/log.ts'
 import { LoggedRecords, type RemovalOptions } from '../events/records.ts'
 import type { FinishRemoval } from '../events/removal.ts'
-import type { Reversal } from '../events/reversal.ts'
+import { inTurn, type Reversal } from '../events/reversal.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { firstRevision, newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
@@ -213,23 +213,24 @@ export function tagReversal(finish: FinishRemoval): Reversal {
     return (await tx.execute(same)).length > 0
   }
   return {
-    valuesOf: (tx, account, id) => logged.lockedValues(tx, account, id),
+    valuesOf: (tx, account, ids) => logged.lockedValues(tx, account, ids),
     change: async (tx, actor, id, values) => {
       const { name } = values as Partial<Tag>
       if (name !== undefined && (await isTaken(tx, actor.account, name, id))) throw tagTaken(name)
       await changeTag(tx, actor, id, values, null)
       return () => undefined
     },
-    remove: async (tx, actor, id) => {
-      await beginTagRemoval(tx, actor, id, { precondition: null, isPermanent: false })
-      return () => finish(actor, id, false)
-    },
-    restore: async (tx, actor, id, kept) => {
-      const { row } = kept as { readonly row: Row<'tags'> }
-      if (await isTaken(tx, actor.account, row.name, id)) throw tagTaken(row.name)
-      // Another version may have folded it.
-      await logged.restore(tx, actor, { ...row, name_folded: foldCase(row.name) } as Row<'tags'>)
-      return () => undefined
-    },
+    remove: (tx, actor, ids) =>
+      inTurn(ids, async (id) => {
+        await beginTagRemoval(tx, actor, id, { precondition: null, isPermanent: false })
+        return () => finish(actor, id, false)
+      }),
+    restore: (tx, actor, kept) =>
+      inTurn(kept as readonly { readonly row: Row<'tags'> }[], async ({ row }) => {
+        if (await isTaken(tx, actor.account, row.name, row.id)) throw tagTaken(row.name)
+        // Another version may have folded it.
+        await logged.restore(tx, actor, { ...row, name_folded: foldCase(row.name) } as Row<'tags'>)
+        return () => undefined
+      }),
   }
 }

@@ -152,7 +152,7 @@ export class GroupCommit {
   }
 }
 
-const locks: ReadonlySet<string> = new Set(['ForUpdate', 'ForNoKeyUpdate', 'ForKeyShare'])
+const locks: ReadonlySet<string> = new Set(['ForUpdate', 'ForNoKeyUpdate', 'ForKeyShare', 'SkipLocked'])
 
 /** Ignores row locks, because SQLite has only one writer at a time. */
 class Compiler extends SqliteQueryCompiler {
