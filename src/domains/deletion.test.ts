@@ -146,6 +146,29 @@ test('concurrent steps and reversals of two nodes leave the domain with all its 
   assert.deepEqual(await stateOf(storage), before)
 })
 
+test('a step of an earlier removal deletes nothing once the domain is deleted again, permanently', async (t) => {
+  const { storage, account, domain, link, begin, restore } = await place(t)
+  for (let n = 0; n < detachBatchSize; n++) await link(`n${n}`)
+  await begin()
+  const how = { precondition: null, isPermanent: true }
+  let again = async () => {
+    again = async () => undefined
+    await restore()
+    await storage.write((tx) => loggedDomains.beginRemoval(tx, systemActor(account), domain, how))
+  }
+  const { detachLinks } = removals.domain
+  const late: typeof detachLinks = async (...step) => {
+    await again()
+    return detachLinks(...step)
+  }
+  await finishRemoval(storage, { ...removals.domain, detachLinks: late }, domain)
+  const events = query.selectFrom('events').select('id').where('record', '=', 'link')
+  const stored = events.where(({ or, eb }) => or([eb('changes', 'is not', null), eb('kept', 'is not', null)]))
+  assert.deepEqual(await storage.execute(stored), [])
+  assert.equal((await linkDeletions(storage, account)).length, detachBatchSize)
+  assert.deepEqual(await storage.execute(tables.domains), [])
+})
+
 test('throws name_taken while any account has its name, and returns afterwards, only to its account', async (t) => {
   const { storage, account, domain, link, remove, deletionOf } = await place(t)
   const { id: stranger } = await createAccount(storage, 'Other')

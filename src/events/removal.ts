@@ -81,9 +81,10 @@ const never: IsStopped = () => false
 
 /** Finishes a removal, unless `isStopped`. Throws if anything other than links refers to the record. */
 export async function finishRemoval(db: Db, removal: Removal, id: number, isStopped = never): Promise<void> {
-  const deletion = deletionOf(await findDeletion(db, removal.record, id))
   let isFree = false
   while (!isStopped()) {
+    // In each step, because the record may have been restored and deleted again, permanently this time.
+    const deletion = deletionOf(await findDeletion(db, removal.record, id))
     const detached = await removal.detachLinks(db, id, deletion)
     if (detached > 0) continue
     try {
@@ -107,6 +108,12 @@ function deletionOf(event: StoredEvent | undefined): Deletion {
     name,
     isPermanent: changes === null,
   }
+}
+
+/** Returns whether a removed record, which is locked, still is removed by this deletion. */
+export async function isCurrent(tx: Db, record: GroupKind, id: number, { actor }: Deletion): Promise<boolean> {
+  const { batchId = actor.batchId } = (await findDeletion(tx, record, id)) ?? {}
+  return batchId === actor.batchId
 }
 
 /** Finishes all interrupted removals of this kind. If some fail, throws the first error at the end. */

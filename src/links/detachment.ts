@@ -1,7 +1,7 @@
 /** What happens to the links of removed domains, spaces and tags, in steps: see `events/removal.ts`. */
 
 import { recordEvents } from '../events/log.ts'
-import { type Deletion, type DetachLinks, detachBatchSize } from '../events/removal.ts'
+import { type Deletion, type DetachLinks, detachBatchSize, isCurrent } from '../events/removal.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
@@ -11,9 +11,10 @@ import { tagsOf } from './schema.ts'
 import { linkRecords } from './store.ts'
 
 /** Deletes links of a removed domain. */
-export const deleteLinksOfDomain: DetachLinks = (db, id, { actor, name, isPermanent }) =>
+export const deleteLinksOfDomain: DetachLinks = (db, id, deletion) =>
   db.write(async (tx) => {
-    if (!(await isRemoved(tx, 'domains', id))) return 0
+    if (!(await isRemovedBy(tx, 'domain', id, deletion))) return 0
+    const { actor, name, isPermanent } = deletion
     // In the order of an index, because PostgreSQL would otherwise read past all rows that were deleted before.
     const links = query.selectFrom('links').select(['id', 'account_id']).where('domain_id', '=', id)
     const some = await tx.execute(links.orderBy('alias_folded').limit(detachBatchSize))
@@ -26,7 +27,7 @@ export const deleteLinksOfDomain: DetachLinks = (db, id, { actor, name, isPerman
 /** Takes links out of a removed space. */
 export const clearSpace: DetachLinks = (db, id, deletion) =>
   db.write(async (tx) => {
-    if (!(await isRemoved(tx, 'spaces', id))) return 0
+    if (!(await isRemovedBy(tx, 'space', id, deletion))) return 0
     const links = query.selectFrom('links').select(['id', 'account_id']).where('space_id', '=', id)
     const some = await tx.execute(links.orderBy('id').limit(detachBatchSize).forUpdate())
     const ids = some.map((link) => link.id)
@@ -51,7 +52,7 @@ export const clearTag: DetachLinks = (db, id, deletion) =>
       await tx.execute(query.selectFrom('tags').select('id').where('id', '=', merged_into).forKeyShare())
     }
     const [tag] = await tx.execute(removed.forUpdate())
-    if (tag === undefined) return 0
+    if (tag === undefined || !(await isCurrent(tx, 'tag', id, deletion))) return 0
     // The other tag has been removed meanwhile. The next batch follows it.
     if (tag.merged_into !== merged_into) return ids.length
     const links = await tx.execute(batch.where('link_id', 'in', ids))
@@ -68,10 +69,10 @@ export const clearTag: DetachLinks = (db, id, deletion) =>
     return ids.length
   })
 
-/** Returns whether a record is being removed, and locks it, so that no reversal restores it until the end of the transaction. */
-async function isRemoved(tx: Db, table: 'domains' | 'spaces', id: number): Promise<boolean> {
-  const removed = query.selectFrom(table).select('id').where('id', '=', id).where('account_id', '=', 0)
-  return (await tx.execute(removed.forNoKeyUpdate())).length > 0
+/** Returns whether a deletion removes a record, and locks it, so that no reversal restores it until the end of the transaction. */
+async function isRemovedBy(tx: Db, record: 'domain' | 'space', id: number, deletion: Deletion): Promise<boolean> {
+  const removed = query.selectFrom(`${record}s`).select('id').where('id', '=', id).where('account_id', '=', 0)
+  return (await tx.execute(removed.forNoKeyUpdate())).length > 0 && isCurrent(tx, record, id, deletion)
 }
 
 /** Stores the events of links that have lost a space or a tag. `changesOf` gets the tags that are left. */
