@@ -5,7 +5,7 @@ import { receiveBody } from '../http/body.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { addField, type Fields, maxFields, noFields, parseForm } from '../http/form-encoding.ts'
 import { parseCsv } from '../lib/csv.ts'
-import { Ticks } from '../lib/periodic.ts'
+import { Ticks } from '../lib/ticks.ts'
 import type { Body, MediaType } from './operations.ts'
 
 /** The maximum body size. Bytes. */

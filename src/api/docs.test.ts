@@ -7,6 +7,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { startApp, type TestApp } from '../../test/app.ts'
 import { operations } from '../app/api.ts'
 import { failures } from '../http/failures.ts'
+import { explanations } from './problem-texts.ts'
 
 const app = await startApp()
 const html = 'text/html; charset=utf-8'
@@ -215,7 +216,7 @@ test('explains problems in JSON to clients that accept JSON and not HTML', async
   const { headers, body } = await asked('application/json')
   assert.equal(headers['content-type'], json)
   assert.equal(headers.vary, 'Accept')
-  assert.deepEqual(body, { code: 'name_taken', ...failures.name_taken })
+  assert.deepEqual(body, { code: 'name_taken', ...failures.name_taken, explanation: explanations.name_taken })
   assert.equal((await asked('text/html, application/json')).headers['content-type'], html)
   assert.equal((await asked('*/*')).headers['content-type'], html)
 })

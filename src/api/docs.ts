@@ -9,7 +9,7 @@ import { addHeader, send, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import { plainContent, type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
 import { program } from '../version.ts'
-import { violationCodes } from '../violations.ts'
+import { explanations, violationCodes } from './problem-texts.ts'
 import type { PublicAddress } from './routes.ts'
 
 const folder = new URL('../../docs/', import.meta.url)
@@ -128,7 +128,8 @@ function asksForJson(accept = ''): boolean {
 }
 
 function explanationOf(code: ErrorCode): object {
-  return { code, ...failures[code], ...(code === 'validation_failed' ? { violations: violationCodes } : {}) }
+  const shown = { code, ...failures[code], explanation: explanations[code] }
+  return { ...shown, ...(code === 'validation_failed' ? { violations: violationCodes } : {}) }
 }
 
 /** Returns the cached result for the key, or runs `work` and caches its result unless it fails. */

@@ -1,7 +1,7 @@
 /** Reads the log of changes, and removes what it must not store any more. */
 import { sql } from 'kysely'
 import type { Actor, ActorKind } from '../access/actor.ts'
-import { Ticks } from '../lib/periodic.ts'
+import { Ticks } from '../lib/ticks.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { clickLevels, query, type Row } from '../storage/schema.ts'
 import type { Changes, EventAction, NewEvent, RecordKind } from './event.ts'

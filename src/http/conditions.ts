@@ -2,7 +2,7 @@
 import { Failure, preconditionFailed } from '../errors.ts'
 import { editableVersionIn } from '../lib/record-version.ts'
 import type { Exchange } from './exchange.ts'
-import { addHeader, gzipSuffix } from './response.ts'
+import { addHeader, entityTagOf, gzipSuffix } from './response.ts'
 
 /** The value of If-Match or If-None-Match: any state (`*`), or the texts between the quotes of a list of tags. */
 type EntityTags = '*' | readonly string[]
@@ -86,8 +86,4 @@ export function addEntityTag(exchange: Exchange, version: string, condition: Con
   const known = condition?.knownAs(version)
   addHeader(exchange, 'etag', entityTagOf(known ?? version))
   return known !== undefined
-}
-
-export function entityTagOf(version: string): string {
-  return `"${version}"`
 }

@@ -133,6 +133,11 @@ const gzipOptions = { level: 3 }
 /** The suffix of entity tags of compressed responses, because a strong tag identifies the bytes (RFC 9110 §8.8.3.3). */
 export const gzipSuffix = '-gzip'
 
+/** Returns the entity tag of a version (RFC 9110 §8.8.3). */
+export function entityTagOf(version: string): string {
+  return `"${version}"`
+}
+
 /** Sends 304 for a GET whose 200 may be compressed, with the same Vary (RFC 9110 §15.4.5). */
 export function sendNotModified(exchange: Exchange): undefined {
   addHeader(exchange, 'vary', 'Accept-Encoding')

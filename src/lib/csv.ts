@@ -1,6 +1,6 @@
 /** Rows of CSV files (RFC 4180) for spreadsheets. */
 import { setImmediate as nextTick } from 'node:timers/promises'
-import { Ticks } from './periodic.ts'
+import { Ticks } from './ticks.ts'
 
 /** Returns a row with its line break. No cell is a formula. Null is an empty cell. */
 export function csvRow(cells: readonly (string | number | null)[]): string {

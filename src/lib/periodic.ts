@@ -1,5 +1,3 @@
-import { setImmediate as nextTick } from 'node:timers/promises'
-
 interface PeriodicOptions {
   /** The pause between the end of a run and the start of the next. Milliseconds. */
   readonly everyMs: number
@@ -79,18 +77,3 @@ export class Periodic {
     return running
   }
 }
-
-/** Lets other work run from time to time, so that no event-loop tick is long. */
-export class Ticks {
-  #since = performance.now()
-
-  /** Continues in the next tick if this one has taken too long. */
-  async next(): Promise<void> {
-    if (performance.now() - this.#since < maxTickMs) return
-    await nextTick()
-    this.#since = performance.now()
-  }
-}
-
-/** Far below 20 ms, because other work of the tick comes on top. */
-const maxTickMs = 5

@@ -1,7 +1,7 @@
 /** Bulk actions: the links that match a list, their figures, and what prevents them from moving. */
 import { setImmediate as nextTick } from 'node:timers/promises'
-import { Ticks } from '../lib/periodic.ts'
 import { foldCase } from '../lib/text.ts'
+import { Ticks } from '../lib/ticks.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { type Db, type PageRequest, parts, type Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'

@@ -1,7 +1,7 @@
 /** The rows of files with new links, as spreadsheets write them: their encodings, separators, and lists of URLs. */
 import { isUtf8 } from 'node:buffer'
 import { type CsvRows, readCsv, type Separator } from '../lib/csv.ts'
-import { Ticks } from '../lib/periodic.ts'
+import { Ticks } from '../lib/ticks.ts'
 import { Refusal } from '../violations.ts'
 import { storeLink } from './schema.ts'
 

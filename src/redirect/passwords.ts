@@ -2,11 +2,10 @@ import { Failure } from '../errors.ts'
 import { networkOf } from '../lib/ip-address.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import { trimText } from '../lib/text.ts'
-import { windowMs } from '../limits/rate-counter.ts'
 import { verifyPassword } from '../links/password.ts'
 
 /** The wrong passwords that a network can send for a link in any minute. */
-const wrongPerMinute = 10
+const [wrongPerMinute, minuteMs] = [10, 60_000]
 /** No link has a longer password. Code points. */
 const maxPasswordLength = 128
 
@@ -38,7 +37,7 @@ export class Passwords {
     return visitorPasswords.run(async () => {
       const key = this.#wrong.has(subject) || this.#wrong.size < this.#maxSubjects ? subject : 'shared'
       const oldest = this.#recent(key).at(-wrongPerMinute)
-      if (oldest !== undefined) return tooMany(oldest + windowMs - performance.now())
+      if (oldest !== undefined) return tooMany(oldest + minuteMs - performance.now())
       const sent = trimText(password)
       const isRight = isPossible(sent) && (await verify(sent))
       if (!isRight) this.#addWrong(key)
@@ -48,7 +47,7 @@ export class Passwords {
 
   /** Returns the times of the wrong passwords of the last minute. */
   #recent(key: string): number[] {
-    const since = performance.now() - windowMs
+    const since = performance.now() - minuteMs
     return (this.#wrong.get(key) ?? []).filter((time) => time > since)
   }
 
@@ -60,7 +59,7 @@ export class Passwords {
 
   #forgetLater(key: string): void {
     const forget = () => (this.#recent(key).length === 0 ? this.#wrong.delete(key) : this.#forgetLater(key))
-    setTimeout(forget, windowMs).unref()
+    setTimeout(forget, minuteMs).unref()
   }
 }
 

@@ -1,5 +1,4 @@
 /** Tables and queries of both engines. Flags are 0 and 1. Times are RFC 3339, or Unix milliseconds in `…_ms`. */
-import { isDeepStrictEqual } from 'node:util'
 import {
   type Compilable,
   type CompiledQuery,
@@ -10,14 +9,12 @@ import {
   Kysely,
   type OperationNode,
   type OperationNodeSource,
-  type QueryCompiler,
   type RawBuilder,
   type Selectable,
   SqliteAdapter,
   SqliteQueryCompiler,
   sql,
 } from 'kysely'
-import { LruCache } from '../lib/lru-cache.ts'
 
 /** Columns of all records of accounts. */
 interface OwnedRecord {
@@ -306,9 +303,9 @@ export class CachedQuery<Row> implements Query<Row> {
     return this.#build().toOperationNode()
   }
 
-  /** Compiles for SQLite, as Kysely's type requires. Engines use `compilerOf`. */
+  /** Compiles for SQLite, as `query` does. Engines use `compilerOf`. */
   compile(): CompiledQuery<Row> {
-    return compileWith(new SqliteQueryCompiler(), this) as CompiledQuery<Row>
+    return query.getExecutor().compileQuery<Row>(this.toOperationNode() as CompiledQuery['query'], createQueryId())
   }
 }
 
@@ -323,28 +320,4 @@ export interface SqlTemplate<Result> {
 /** Returns the SQL of a template, for parts of a `CachedQuery`: sqlTemplate`name = ${name}`. */
 export function sqlTemplate<Result>(strings: TemplateStringsArray, ...parameters: unknown[]): SqlTemplate<Result> {
   return { strings, parameters, build: () => sql<Result>(strings, ...parameters) }
-}
-
-/** The most shapes that an engine remembers. */
-const maxCached = 500
-
-/** Returns the function that compiles the queries of an engine. */
-export function compilerOf(compiler: QueryCompiler): (query: OperationNodeSource) => CompiledQuery {
-  const cached = new LruCache<string, CompiledQuery>(maxCached)
-  return (query) => {
-    if (!(query instanceof CachedQuery)) return compileWith(compiler, query)
-    const { shape, parameters } = query
-    const known = cached.get(shape)
-    if (known !== undefined) return { ...known, parameters }
-    const compiled = compileWith(compiler, query)
-    if (!isDeepStrictEqual(compiled.parameters, parameters)) {
-      throw new Error(`The parameters of the query "${shape}" are in another order than in its text.`)
-    }
-    cached.set(shape, compiled)
-    return compiled
-  }
-}
-
-function compileWith(compiler: QueryCompiler, query: OperationNodeSource): CompiledQuery {
-  return compiler.compileQuery(query.toOperationNode() as CompiledQuery['query'], createQueryId())
 }

@@ -3,7 +3,7 @@ import { adoptTimeZones } from '../accounts/store.ts'
 import { readTimeZones, type TimeZones } from '../accounts/time-zones.ts'
 import { StartupFailure } from '../errors.ts'
 import { databaseId } from '../instance/store.ts'
-import { Ticks } from '../lib/periodic.ts'
+import { Ticks } from '../lib/ticks.ts'
 import type { Db } from '../storage/port.ts'
 import { formatVersion, type Totals } from './export.ts'
 import {

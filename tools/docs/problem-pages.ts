@@ -1,8 +1,8 @@
+import { explanations, violationCodes } from '../../src/api/problem-texts.ts'
 import type { ErrorCode } from '../../src/errors.ts'
 import { navigationLink } from '../../src/frame/document.ts'
 import { failures } from '../../src/http/failures.ts'
 import { type Html, html } from '../../src/http/html.ts'
-import { violationCodes } from '../../src/violations.ts'
 import { renderPage } from './page.ts'
 
 const codes = Object.keys(failures) as ErrorCode[]
@@ -13,7 +13,7 @@ export function problemPages(): [code: ErrorCode, page: string][] {
 }
 
 function renderProblem(code: ErrorCode): string {
-  const { status, title, explanation } = failures[code]
+  const { status, title } = failures[code]
   const items = codes.map(
     (each) =>
       html`<li><a href="/problems/${each}"${each === code ? html` aria-current="page"` : null}>${failures[each].title}</a></li>`,
@@ -27,7 +27,7 @@ function renderProblem(code: ErrorCode): string {
     main: html`<header class="head"><h1>${title}</h1></header>
 <div class="content">
 <p class="muted">Status ${status} · <code>${code}</code></p>
-<p>${explanation}</p>
+<p>${explanations[code]}</p>
 ${code === 'validation_failed' ? violationTable() : null}
 </div>`,
   })

@@ -1,8 +1,6 @@
 import Bowser from 'bowser'
 import { memoized } from '../../lib/lru-cache.ts'
-
-/** Only the start matters: in-app browsers append details. Characters. */
-export const maxUserAgent = 512
+import { maxUserAgent } from './visit.ts'
 
 /** Returns the software and the device of a user agent, with the names of the `bowser` package; null if unknown. */
 export const softwareOf = memoized((userAgent) => {

@@ -1,6 +1,8 @@
 import { createIsBotFromList, list } from 'isbot'
 import { memoized } from '../../lib/lru-cache.ts'
-import { maxUserAgent } from './software.ts'
+
+/** Only the start of a user agent matters: in-app browsers append details. Characters. */
+export const maxUserAgent = 512
 
 /** A redirected visit in memory. Only its facts and a visitor hash are stored: see `facts.ts`. */
 export interface Visit {

@@ -3,8 +3,8 @@ import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promis
 import { type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
 import { databaseUnavailable, overloaded } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
+import { compilerOf } from '../compiler.ts'
 import { type Db, type Meter, transactionOf } from '../port.ts'
-import { compilerOf } from '../schema.ts'
 import { type Connection, isBusy } from './connection.ts'
 
 /** The transactions of one commit. More would block the event loop for too long. */

@@ -1,6 +1,7 @@
 import { malformedJson, unsupported } from '../../../src/api/body.ts'
 import { methodNotAllowed } from '../../../src/api/fallback.ts'
 import type { Operation } from '../../../src/api/operations.ts'
+import { explanations, violationCodes } from '../../../src/api/problem-texts.ts'
 import { rateLimitDetails } from '../../../src/api/rate-limit.ts'
 import { missingKey } from '../../../src/api/routes.ts'
 import {
@@ -24,7 +25,7 @@ import { failures, problemOf } from '../../../src/http/failures.ts'
 import { headersTooLarge } from '../../../src/http/request-head.ts'
 import { malformedPath } from '../../../src/http/router.ts'
 import { malformedKey } from '../../../src/keys/keyring.ts'
-import { Refusal, violationCodes } from '../../../src/violations.ts'
+import { Refusal } from '../../../src/violations.ts'
 import { headerReferences, headers, onApiAnswers, onEveryAnswer, optionalHeaders } from './headers.ts'
 import { reference, type Schema } from './schemas.ts'
 
@@ -122,7 +123,7 @@ function responseOf(codes: readonly ApiErrorCode[], examples: ProblemExamples): 
     examples: Object.fromEntries(shown.map(([name]) => [name, reference('examples', name)])),
   }
   return {
-    description: codes.map((code) => `\`${code}\`: ${failures[code].explanation}`).join('\n\n'),
+    description: codes.map((code) => `\`${code}\`: ${explanations[code]}`).join('\n\n'),
     headers: headersOf(codes),
     content: { 'application/problem+json': content, 'application/json': content },
   }

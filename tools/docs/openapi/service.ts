@@ -1,6 +1,7 @@
 /** Paths outside the API, which require no key. */
 
 import type { Operation } from '../../../src/api/operations.ts'
+import { explanations } from '../../../src/api/problem-texts.ts'
 import type { ApiErrorCode } from '../../../src/errors.ts'
 import { failures } from '../../../src/http/failures.ts'
 import { headerReferences, notModified, onEveryAnswer, optionalHeaders } from './headers.ts'
@@ -99,7 +100,7 @@ export const servicePaths = {
       'text/html': { schema: { type: 'string' } },
       'application/json': {
         schema: reference('schemas', 'ProblemExplanation'),
-        example: { code: 'name_taken', ...failures.name_taken },
+        example: { code: 'name_taken', ...failures.name_taken, explanation: explanations.name_taken },
       },
     },
     headers: ['Vary'],
