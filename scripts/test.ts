@@ -65,7 +65,7 @@ function memoryFolder(): string | undefined {
 function modulesOf(names: readonly string[]): string[] {
   const isolated = names.filter((name) => name.endsWith('.isolated.test.ts'))
   const withBrowser = names.filter((name) => name.endsWith('.browser.test.ts'))
-  // In reverse order, so that the run starts with test/, which has the longest files.
+  // In reverse order, so that the run starts with tools/ and test/, which have the longest files.
   const others = names.filter((name) => !isolated.includes(name) && !withBrowser.includes(name)).reverse()
   const lists = [withBrowser, ...isolated.map((name) => [name]), ...Array(concurrency).fill(others)]
   return lists.map(writeModule)
