@@ -204,7 +204,7 @@ const maxParts = 5
 async function reverseSome(reversals: Reversals, actor: Actor, batch: string): Promise<ReversedEvent[]> {
   const all: ReversedEvent[] = []
   for (let part = 0; part < maxParts; part++) {
-    const some = await reversals.undoBatch(actor, batch, { before: all.at(-1)?.event.id })
+    const some = await reversals.undoBatch(actor, batch, { after: all.at(-1)?.event })
     all.push(...some)
     if (some.length === 0 || some.some(({ failure }) => failure === null)) break
   }

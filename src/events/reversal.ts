@@ -3,10 +3,11 @@ import { type Actor, requireScope } from '../access/actor.ts'
 import { changedSince, Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
 import type { Db, Storage } from '../storage/port.ts'
-import { type Changes, type GroupKind, isSame, type RecordKind, type Values } from './event.ts'
+import { type Changes, type EventAction, type GroupKind, isSame, type RecordKind, type Values } from './event.ts'
 import { hasLinks } from './removal.ts'
 import {
   findEvent,
+  isGroupDeletion,
   lockEvents,
   markUndone,
   openEventIds,
@@ -101,31 +102,32 @@ export class Reversals {
     const trusted: Actor = { ...actor, scopes: ['*'] }
     let last: ReversedEvent | undefined
     do {
-      last = (await this.undoBatch(trusted, of.batchId, { before: last?.event.id, of })).at(-1)
+      last = (await this.undoBatch(trusted, of.batchId, { after: last?.event, of })).at(-1)
     } while (last !== undefined && !isStopped())
   }
 
   /**
    * Reverses the account's events of a batch that are not undone, `maxReversed` at most, several in a transaction. Returns the
-   * result of each. With `before`, continues after the last event of a result. With `of`, reverses only what this deletion of a
+   * result of each. With `after`, continues after the last event of a result. With `of`, reverses only what this deletion of a
    * domain, a space or a tag did to links.
    */
   async undoBatch(
     actor: Actor,
     batch: string,
-    { before, of }: { readonly before?: number | undefined; readonly of?: StoredEvent } = {},
+    { after, of }: { readonly after?: StoredEvent | undefined; readonly of?: StoredEvent } = {},
   ): Promise<ReversedEvent[]> {
     const { storage, flush } = this.#parts
     await flush()
     const { account } = actor
     const now = Date.now()
-    const isFirst = before === undefined && of === undefined
-    const ofLinks = of && (of.record === 'domain' ? 'deleted' : 'updated')
-    const groups = isFirst ? await openGroupIds(storage, account, batch, now) : []
+    const ofLinks: EventAction | undefined = of && (of.record === 'domain' ? 'deleted' : 'updated')
+    const hasGroups = of === undefined && (after === undefined || isGroupDeletion(after))
+    const part = { now, limit: maxReversed, before: after?.id }
+    const groups = hasGroups ? await openGroupIds(storage, account, batch, part) : []
     const results = await this.#reverseAll(actor, groups)
     // Read now, because a removal ends only when its record is there again, and stores events of links until then.
-    const limit = Math.max(0, maxReversed - groups.length)
-    const ids = await openEventIds(storage, account, batch, { now, limit, before, ofLinks })
+    const others = { ...part, limit: maxReversed - groups.length, ofLinks, ...(hasGroups && { before: undefined }) }
+    const ids = await openEventIds(storage, account, batch, others)
     return [...results, ...(await this.#reverseAll(actor, ids, of))]
   }
 

@@ -139,6 +139,14 @@ function isReversibleKind(record: RecordKind, action: EventAction): boolean {
   return reversibleRecords.includes(record) && reversibleActions.includes(action)
 }
 
+/** The condition of `isGroupDeletion`, with literals, so that the index of these events can be used. */
+const isOfGroup = sql<boolean>`action = 'deleted' and record <> 'link'`
+
+/** Returns whether an event deleted a domain, a space or a tag. */
+export function isGroupDeletion({ action, record }: Pick<Row<'events'>, 'action' | 'record'>): boolean {
+  return action === 'deleted' && record !== 'link'
+}
+
 /** Events of a batch that one query reads, in two milliseconds. */
 const batchPart = 2_000
 
@@ -149,8 +157,14 @@ type StateInBatch = Pick<Row<'events'>, 'id' | 'record' | 'action' | 'undone_by'
 }
 
 /** Reads the account's events of a batch from before an id, newest first, in parts between which other work runs. */
-async function* readBatch(db: Db, account: number, batch: string, before?: number): AsyncGenerator<StateInBatch[]> {
-  const own = statesInBatch.where('account_id', '=', account).where('batch_id', '=', batch)
+async function* readBatch(
+  db: Db,
+  account: number,
+  batch: string,
+  { before, onlyGroups = false }: { readonly before?: number | undefined; readonly onlyGroups?: boolean } = {},
+): AsyncGenerator<StateInBatch[]> {
+  const all = statesInBatch.where('account_id', '=', account).where('batch_id', '=', batch)
+  const own = onlyGroups ? all.where(isOfGroup) : all
   const ticks = new Ticks()
   for (let next = before ?? Number.MAX_SAFE_INTEGER; ; ) {
     const rows = await db.execute(own.where('id', '<', next).orderBy('id', 'desc').limit(batchPart))
@@ -167,9 +181,6 @@ function isOpen({ record, action, undone_by, created_at, is_known }: StateInBatc
   return undone_by === null && isReversible && Date.parse(created_at) + undoableMs > now
 }
 
-/** Whether an event deleted a domain, a space or a tag. Has literals, so that the index of these events can be used. */
-const isOfGroup = sql<boolean>`action = 'deleted' and record <> 'link'`
-
 /** Which events of a batch are wanted at `now`, in Unix milliseconds. */
 interface BatchPart {
   readonly now: number
@@ -181,30 +192,28 @@ interface BatchPart {
 }
 
 /**
- * Returns the ids of the account's events of a batch that deleted a domain, a space or a tag and can be undone at `now`, in Unix
- * milliseconds, newest first. Undo them before the others: links return only to a domain, space or tag that is there.
+ * Returns the ids of the account's events of a batch that deleted a domain, a space or a tag and can be undone, newest first.
+ * Undo them before the others: links return only to a domain, space or tag that is there.
  */
-export async function openGroupIds(db: Db, account: number, batch: string, now: number): Promise<number[]> {
-  const own = statesInBatch.where('account_id', '=', account).where('batch_id', '=', batch)
-  const groups = await db.execute(own.where(isOfGroup).orderBy('id', 'desc'))
-  return groups.filter((row) => isOpen(row, now)).map(({ id }) => Number(id))
+export function openGroupIds(db: Db, account: number, batch: string, part: BatchPart): Promise<number[]> {
+  return openIds(readBatch(db, account, batch, { before: part.before, onlyGroups: true }), part)
 }
 
-/**
- * Returns the ids of the account's other events of a batch that can be undone, newest first; `limit` at most. With `before`,
- * continues after the last id of a result.
- */
-export async function openEventIds(
-  db: Db,
-  account: number,
-  batch: string,
-  { now, limit, before, ofLinks }: BatchPart,
+/** Returns the ids of the account's other events of a batch that can be undone, newest first. */
+export function openEventIds(db: Db, account: number, batch: string, part: BatchPart): Promise<number[]> {
+  const isWanted = (row: StateInBatch) =>
+    part.ofLinks === undefined ? !isGroupDeletion(row) : row.record === 'link' && row.action === part.ofLinks
+  return openIds(readBatch(db, account, batch, { before: part.before }), part, isWanted)
+}
+
+async function openIds(
+  batch: AsyncIterable<StateInBatch[]>,
+  { now, limit }: BatchPart,
+  isWanted = (_: StateInBatch) => true,
 ): Promise<number[]> {
-  const isGroup = ({ record, action }: StateInBatch) => action === 'deleted' && record !== 'link'
   const open: StateInBatch[] = []
-  for await (const rows of readBatch(db, account, batch, before)) {
-    const wanted = ofLinks === undefined ? rows : rows.filter((row) => row.record === 'link' && row.action === ofLinks)
-    open.push(...wanted.filter((row) => !isGroup(row) && isOpen(row, now)))
+  for await (const rows of batch) {
+    open.push(...rows.filter((row) => isWanted(row) && isOpen(row, now)))
     if (open.length >= limit) break
   }
   return open.slice(0, limit).map(({ id }) => Number(id))
@@ -268,7 +277,7 @@ export async function endOfBatch(
 
 /** Returns whether any of the account's events of a batch can be undone at `now`, in Unix milliseconds. */
 export async function isBatchOpen(db: Db, account: number, batch: string, now: number): Promise<boolean> {
-  if ((await openGroupIds(db, account, batch, now)).length > 0) return true
+  if ((await openGroupIds(db, account, batch, { now, limit: 1 })).length > 0) return true
   return (await openEventIds(db, account, batch, { now, limit: 1 })).length > 0
 }
 

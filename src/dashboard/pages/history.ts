@@ -218,9 +218,9 @@ async function undoBatch({ reversals }: Services, actor: Actor, batch: string) {
   const end = Date.now() + patienceMs
   const done: StoredEvent[] = []
   const stayed: Stayed[] = []
-  for (let last: number | undefined; ; ) {
-    const some = await reversals.undoBatch(actor, batch, { before: last })
-    last = some.at(-1)?.event.id
+  for (let last: StoredEvent | undefined; ; ) {
+    const some = await reversals.undoBatch(actor, batch, { after: last })
+    last = some.at(-1)?.event
     for (const { event, failure } of some) {
       if (failure === null) done.push(event)
       else stayed.push({ event, failure })
