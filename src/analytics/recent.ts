@@ -1,13 +1,14 @@
 /**
- * Human clicks in the last 30 days: the columns `clicks_30d`, by which lists are sorted. They are sums of stored days, and
- * change in the transactions that change these days. When a day ends in an account's time zone, the oldest day is
+ * Keeps the human clicks of the last 30 days: the columns `clicks_30d`, by which lists are sorted. They are sums of stored
+ * days, and change in the transactions that change these days. When a day ends in an account's time zone, the oldest day is
  * subtracted, some records at a time. An account's cursor says how far that is: days after it are included.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { calendarOf, hourMs } from '../accounts/calendar.ts'
-import { type Db, parts, type Storage } from '../storage/port.ts'
+import { type Db, parts } from '../storage/port.ts'
 import { type ClickLevel, clickLevels, query } from '../storage/schema.ts'
 import { decodeHours, peopleOf } from './day.ts'
+import { recentDays } from './recent-clicks.ts'
 import {
   addToRecent,
   daysOfLevel,
@@ -19,9 +20,6 @@ import {
   type RecentCursor,
   saveTotals,
 } from './tables.ts'
-
-/** The current day of the account's time zone and the days before. */
-export const recentDays = 30
 
 /** Records in one transaction. Looking up their days takes a few milliseconds. */
 const maxBatch = 500
@@ -178,67 +176,6 @@ async function move(
       .where('recent_day', '=', cursor.day)
       .where('recent_scope', '=', cursor.level)
       .where('recent_id', '=', cursor.id),
-  )
-}
-
-/** Returns the human clicks of the last 30 days on the account's domains or spaces, by id. */
-export async function recentClicksOf(
-  db: Db,
-  account: number,
-  table: 'domains' | 'spaces',
-  ids: readonly number[],
-): Promise<ReadonlyMap<number, number>> {
-  if (ids.length === 0) return new Map()
-  const sums = query
-    .selectFrom(groupTables[table === 'domains' ? clickLevels.domain : clickLevels.space])
-    .select(['id', 'clicks_30d'])
-  const rows = await db.execute(sums.where('id', 'in', ids).where('account_id', '=', account))
-  return new Map(rows.map(({ id, clicks_30d }) => [id, Number(clicks_30d)]))
-}
-
-/** Tags with more links take too long to add up in a list. */
-export const maxSummedLinks = 20_000
-
-/** Returns the human clicks of the last 30 days on the links with each of the account's tags, by the id of the tag. */
-export async function recentClicksOfTags(
-  storage: Storage,
-  account: number,
-  tags: readonly number[],
-): Promise<ReadonlyMap<number, number>> {
-  if (tags.length === 0) return new Map()
-  const rows = await storage.scan(account, clicksByTag(account, tags))
-  return new Map(rows.map(([tag, clicks]) => [Number(tag), Number(clicks)]))
-}
-
-/** Selects the human clicks of the last 30 days by tag, for these tags or all tags of the account. Tags without links are missing. */
-export function clicksByTag(account: number, tags?: readonly number[]) {
-  return (
-    query
-      .selectFrom('tags')
-      .innerJoin('link_tags', 'tag_id', 'tags.id')
-      .innerJoin('link_clicks', 'link_clicks.link_id', 'link_tags.link_id')
-      .innerJoin('domains', 'domains.id', 'link_clicks.domain_id')
-      .select(({ fn }) => [fn.coalesce('merged_into', 'tags.id').as('tag'), fn.sum('clicks_30d').as('clicks')])
-      .where('link_tags.account_id', '=', account)
-      .where('domains.account_id', '=', account)
-      .$if(tags !== undefined, (sums) =>
-        sums.where(({ eb, or }) => or([eb('tags.id', 'in', tags ?? []), eb('merged_into', 'in', tags ?? [])])),
-      )
-      // A link that has a tag twice while another one is being merged into it counts once.
-      .where(({ eb, or, not, exists, selectFrom }) => {
-        const twice = selectFrom('link_tags as other')
-          .innerJoin('tags as rival', 'rival.id', 'other.tag_id')
-          .select('rival.id')
-          .whereRef('other.link_id', '=', 'link_tags.link_id')
-          .where(({ and, eb, ref }) =>
-            or([
-              eb('rival.id', '=', ref('tags.merged_into')),
-              and([eb('rival.merged_into', '=', ref('tags.merged_into')), eb('rival.id', '<', ref('tags.id'))]),
-            ]),
-          )
-        return or([eb('merged_into', 'is', null), not(exists(twice))])
-      })
-      .groupBy('tag')
   )
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Actor } from '../access/actor.ts'
-import { clicksByTag } from '../analytics/recent.ts'
+import { clicksByTag } from '../analytics/recent-clicks.ts'
 import { type Failure, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
 import { recordEvents } from '../events/log.ts'
 import { LoggedRecords, type RemovalOptions } from '../events/records.ts'

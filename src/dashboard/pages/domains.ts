@@ -1,6 +1,6 @@
 import { calendarOf } from '../../accounts/calendar.ts'
 import { findTimeZones } from '../../accounts/store.ts'
-import { recentDays } from '../../analytics/recent.ts'
+import { recentDays } from '../../analytics/recent-clicks.ts'
 import { rankingOf, seriesOf } from '../../analytics/statistics/statistics.ts'
 import { type Domain, domainLabels } from '../../domains/schema.ts'
 import { found } from '../../errors.ts'

@@ -1,6 +1,6 @@
 /** Pages for domains, spaces and tags, which group links: lists, statistics and deletion. */
 
-import { maxSummedLinks, recentClicksOf, recentClicksOfTags, recentDays } from '../../analytics/recent.ts'
+import { maxSummedLinks, recentClicksOf, recentClicksOfTags, recentDays } from '../../analytics/recent-clicks.ts'
 import type { ResourceHandlers } from '../../api/operations.ts'
 import { found } from '../../errors.ts'
 import { type Html, html, type Part } from '../../http/html.ts'

@@ -1,5 +1,5 @@
 /** The list of links as a CSV file. */
-import { recentDays } from '../../analytics/recent.ts'
+import { recentDays } from '../../analytics/recent-clicks.ts'
 import { sendParts } from '../../http/response.ts'
 import { csvRow } from '../../lib/csv.ts'
 import { findBulkLinks } from '../../links/bulk.ts'

@@ -1,5 +1,5 @@
 import { calendarOf } from '../../accounts/calendar.ts'
-import { recentDays } from '../../analytics/recent.ts'
+import { recentDays } from '../../analytics/recent-clicks.ts'
 import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import { icon } from '../../frame/icons.ts'

@@ -1,4 +1,4 @@
-import { recentClicksOf, recentDays } from '../../analytics/recent.ts'
+import { recentClicksOf, recentDays } from '../../analytics/recent-clicks.ts'
 import { type Space, spaceLabels } from '../../spaces/schema.ts'
 import type { Pages, Services } from '../pages.ts'
 import { quantity } from '../parts/format.ts'

@@ -1,4 +1,4 @@
-import { maxSummedLinks, recentClicksOfTags, recentDays } from '../../analytics/recent.ts'
+import { maxSummedLinks, recentClicksOfTags, recentDays } from '../../analytics/recent-clicks.ts'
 import { found } from '../../errors.ts'
 import { listQueryOf } from '../../forms/list-query.ts'
 import { colors } from '../../forms/rules.ts'

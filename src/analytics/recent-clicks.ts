@@ -1,0 +1,65 @@
+/** Reads the human clicks of the last 30 days, which `recent.ts` keeps. */
+import type { Db, Storage } from '../storage/port.ts'
+import { query } from '../storage/schema.ts'
+
+/** The current day of the account's time zone and the days before. */
+export const recentDays = 30
+
+/** Returns the human clicks of the last 30 days on the account's domains or spaces, by id. */
+export async function recentClicksOf(
+  db: Db,
+  account: number,
+  table: 'domains' | 'spaces',
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  if (ids.length === 0) return new Map()
+  const sums = query.selectFrom(table === 'domains' ? 'domain_clicks' : 'space_clicks').select(['id', 'clicks_30d'])
+  const rows = await db.execute(sums.where('id', 'in', ids).where('account_id', '=', account))
+  return new Map(rows.map(({ id, clicks_30d }) => [id, Number(clicks_30d)]))
+}
+
+/** Tags with more links take too long to add up in a list. */
+export const maxSummedLinks = 20_000
+
+/** Returns the human clicks of the last 30 days on the links with each of the account's tags, by the id of the tag. */
+export async function recentClicksOfTags(
+  storage: Storage,
+  account: number,
+  tags: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  if (tags.length === 0) return new Map()
+  const rows = await storage.scan(account, clicksByTag(account, tags))
+  return new Map(rows.map(([tag, clicks]) => [Number(tag), Number(clicks)]))
+}
+
+/** Selects the human clicks of the last 30 days by tag, for these tags or all tags of the account. Tags without links are missing. */
+export function clicksByTag(account: number, tags?: readonly number[]) {
+  return (
+    query
+      .selectFrom('tags')
+      .innerJoin('link_tags', 'tag_id', 'tags.id')
+      .innerJoin('link_clicks', 'link_clicks.link_id', 'link_tags.link_id')
+      .innerJoin('domains', 'domains.id', 'link_clicks.domain_id')
+      .select(({ fn }) => [fn.coalesce('merged_into', 'tags.id').as('tag'), fn.sum('clicks_30d').as('clicks')])
+      .where('link_tags.account_id', '=', account)
+      .where('domains.account_id', '=', account)
+      .$if(tags !== undefined, (sums) =>
+        sums.where(({ eb, or }) => or([eb('tags.id', 'in', tags ?? []), eb('merged_into', 'in', tags ?? [])])),
+      )
+      // A link that has a tag twice while another one is being merged into it counts once.
+      .where(({ eb, or, not, exists, selectFrom }) => {
+        const twice = selectFrom('link_tags as other')
+          .innerJoin('tags as rival', 'rival.id', 'other.tag_id')
+          .select('rival.id')
+          .whereRef('other.link_id', '=', 'link_tags.link_id')
+          .where(({ and, eb, ref }) =>
+            or([
+              eb('rival.id', '=', ref('tags.merged_into')),
+              and([eb('rival.merged_into', '=', ref('tags.merged_into')), eb('rival.id', '<', ref('tags.id'))]),
+            ]),
+          )
+        return or([eb('merged_into', 'is', null), not(exists(twice))])
+      })
+      .groupBy('tag')
+  )
+}
