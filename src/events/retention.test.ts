@@ -21,7 +21,7 @@ async function newHistory(t: TestContext) {
   const store = (...events: Partial<NewEvent>[]) => storeEvents(storage, actor, ...events)
   const expire = (days: number, historyDays = 400) =>
     expireEvents(storage, { historyDays, now: start + days * dayMs }, never)
-  return { storage, actor, store, expire, ageBy: (days: number) => t.mock.timers.tick(days * dayMs) }
+  return { storage, actor, store, expire, ageBy: (days: number) => t.mock.timers.setTime(Date.now() + days * dayMs) }
 }
 
 /** Returns the record id of each event with what is kept for its undo, and the records whose clicks are due for deletion. */
@@ -94,4 +94,22 @@ test('stores events forever without a limit, and deletes many in several transac
   assert.equal((await storedIn(storage)).events.length, 450)
   await expire(401)
   assert.equal((await storedIn(storage)).events.length, 0)
+})
+
+test('deletes old events among others that a wrong clock has dated in the future, and these with them', async (t) => {
+  const { storage, store, expire, ageBy } = await newHistory(t)
+  const many = (from: number) => store(...Array.from({ length: 250 }, (_, at) => ({ id: from + at })))
+  ageBy(2_000)
+  await many(1)
+  ageBy(-2_000)
+  await many(1_001)
+  ageBy(100)
+  await store({ id: 2_001 })
+  ageBy(2_000)
+  await store({ id: 2_002 })
+  await expire(399)
+  assert.equal((await storedIn(storage)).events.length, 502)
+  await expire(401)
+  const left = (await storedIn(storage)).events.map(([id]) => id)
+  assert.deepEqual(left, [2_001, 2_002])
 })

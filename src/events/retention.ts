@@ -17,8 +17,8 @@ export async function expireEvents(
   isStopped: () => boolean,
 ): Promise<void> {
   const historyMs = historyDays === 0 ? Number.POSITIVE_INFINITY : historyDays * dayMs
-  const repeat = async (step: (db: Db, until: number) => Promise<boolean>, ageMs: number) => {
-    while (!isStopped() && (await step(db, now - ageMs))) await wait(pauseMs)
+  const repeat = async (step: (db: Db, until: number, now: number) => Promise<boolean>, ageMs: number) => {
+    while (!isStopped() && (await step(db, now - ageMs, now))) await wait(pauseMs)
   }
   // First, because a deleted event can't tell that the clicks of its record have to go.
   await repeat(expireKept, Math.min(undoableMs, historyMs))

@@ -341,11 +341,18 @@ async function idsWithoutRecord(tx: Db, record: 'link' | 'domain' | 'space', ids
   return new Set(ids).difference(new Set(present.map(({ id }) => Number(id))))
 }
 
-/** Deletes some of the oldest events, from before a time in Unix milliseconds. Returns whether there may be more. */
-export async function deleteOldEvents(db: Db, until: number): Promise<boolean> {
+/**
+ * Deletes some of the oldest events, from before a time in Unix milliseconds. A wrong clock may have dated events after `now`:
+ * these are deleted with the old events that follow them. Returns whether there may be more.
+ */
+export async function deleteOldEvents(db: Db, until: number, now: number): Promise<boolean> {
+  const [before, present] = [until, now].map((ms) => new Date(ms).toISOString()) as [string, string]
   const oldest = query.selectFrom('events').select(['id', 'created_at']).orderBy('id').limit(expiredTogether)
-  const before = new Date(until).toISOString()
-  const old = (await db.execute(oldest)).filter(({ created_at }) => created_at < before).map(({ id }) => id)
-  if (old.length > 0) await db.execute(query.deleteFrom('events').where('id', 'in', old))
-  return old.length === expiredTogether
+  const past = await db.execute(oldest.where('created_at', '<=', present))
+  const last = past.findLast(({ created_at }) => created_at < before)
+  if (last === undefined) return false
+  const some = await db.execute(oldest.where('id', '<=', last.id))
+  const due = some.filter(({ created_at }) => created_at < before || created_at > present).map(({ id }) => id)
+  await db.execute(query.deleteFrom('events').where('id', 'in', due))
+  return true
 }
