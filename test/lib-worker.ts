@@ -1,7 +1,7 @@
 /** The worker thread of src/lib/worker-client.test.ts. */
 import { workerData } from 'node:worker_threads'
 import { overloaded } from '../src/errors.ts'
-import { sendNotice, serveRequests } from '../src/lib/worker-client.ts'
+import { sendNotice, serveRequests } from '../src/lib/worker-server.ts'
 
 export type WorkerRequest = { readonly echo: string } | { readonly fail: string } | { readonly crash: true }
 

@@ -4,22 +4,12 @@ import type { Actor } from '../access/actor.ts'
 import { overloaded } from '../errors.ts'
 import { durations, Histogram } from '../lib/histogram.ts'
 import { WorkerClient } from '../lib/worker-client.ts'
-import type { Meter, StorageLocation } from '../storage/port.ts'
+import type { Meter } from '../storage/port.ts'
 import type { CountryFileReport } from './capture/countries.ts'
 import type { Visit } from './capture/visit.ts'
+import type { ClickNotice, ClickRequest, ClickWorkerData } from './click-requests.ts'
 import type { Bounds } from './maintenance.ts'
-import type { SinkConfig } from './sink/open.ts'
 import { sinkMeters } from './sink/sink.ts'
-
-export interface ClickWorkerData {
-  readonly location: StorageLocation
-  /** The operator's country database; null for the bundled one. */
-  readonly geoipDb: string | null
-  /** Where raw clicks are sent; null for nowhere. */
-  readonly clicksSink: SinkConfig | null
-  /** Identifies this process, whichever of its threads writes. */
-  readonly process: string
-}
 
 export interface ClickWorkerOptions extends Omit<ClickWorkerData, 'process'> {
   /** Gets the first error of each outage of the sink, and an error for each batch that the spool dropped. */
@@ -27,26 +17,6 @@ export interface ClickWorkerOptions extends Omit<ClickWorkerData, 'process'> {
   /** See `openCountries`. */
   readonly onCountryFile: (report: CountryFileReport) => void
 }
-
-/** The response is false if the batch was stored before, the click limit is reached, or there is no such link. */
-export type ClickRequest =
-  | { readonly work: 'start' }
-  | { readonly work: 'write'; readonly batch: number; readonly visits: readonly Visit[] }
-  | { readonly work: 'take'; readonly visit: Visit }
-  | { readonly work: 'delete'; readonly actor: Actor; readonly link: number }
-  | { readonly work: 'maintain'; readonly bounds: Bounds }
-  | { readonly work: 'erase' }
-  | { readonly work: 'stop' }
-
-export type ClickNotice =
-  | { readonly kind: 'country file'; readonly report: CountryFileReport }
-  | { readonly kind: 'sink meters'; readonly values: readonly number[] }
-  | {
-      readonly kind: 'sink problem'
-      readonly error: string
-      readonly message: string
-      readonly level: 'warn' | 'error'
-    }
 
 /** Gets an error and the log message. The level is `warn` by default. */
 export type OnProblem = (error: unknown, message: string, level?: 'warn' | 'error') => void

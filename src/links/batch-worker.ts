@@ -1,6 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
-import { fromSent, type SentError, toSent, WorkerClient } from '../lib/worker-client.ts'
+import { WorkerClient } from '../lib/worker-client.ts'
+import { fromSent, type SentError, toSent } from '../lib/worker-server.ts'
 import type { StorageLocation } from '../storage/port.ts'
 import type { AppliedRow, LinkRules } from './actions.ts'
 import type { BatchRequest, BatchResponse } from './batch.ts'

@@ -1,6 +1,6 @@
 /** The thread that runs batches, with its own connection to the database. */
 import { workerData } from 'node:worker_threads'
-import { serveRequests } from '../lib/worker-client.ts'
+import { serveRequests } from '../lib/worker-server.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { openBatchWriter } from '../storage/batch-writer.ts'
 import { type BatchResponse, runBatch } from './batch.ts'
