@@ -1,10 +1,11 @@
 /** How events of links are reversed. */
 import type { Actor } from '../access/actor.ts'
 import { recountRecent } from '../analytics/recent.ts'
-import { aliasTaken, irreversible } from '../errors.ts'
-import { restoredEvent, type Values } from '../events/event.ts'
+import { aliasTaken, type Failure, irreversible } from '../errors.ts'
+import { type GroupKind, restoredEvent, type Values } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import type { Reversal } from '../events/reversal.ts'
+import { findDeletion } from '../events/store.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
@@ -39,9 +40,9 @@ export function linkReversal(actions: LinkActions): Reversal {
       if (change.redirect_password === 'secret') throw irreversible('The previous password is no longer stored.')
       const { domain_id = null, space_id = null, tags = [] } = change
       if (domain_id !== null && (await lockDomain(tx, account, domain_id)) === undefined)
-        throw irreversible('The previous domain of the link is gone.')
+        throw await isGone(tx, 'domain', domain_id)
       if (space_id !== null && (await findLinkSpace(tx, account, space_id)) === undefined)
-        throw irreversible('The previous space of the link is gone.')
+        throw await isGone(tx, 'space', space_id)
       const [unknown] = await findUnknownTags(tx, account, tags)
       if (unknown !== undefined) throw irreversible(`The tag ${unknown} is gone.`)
       const changed = await changeLink(tx, actor, link.record, change)
@@ -60,6 +61,12 @@ export function linkReversal(actions: LinkActions): Reversal {
       }
     },
   }
+}
+
+/** Returns the error for a domain or space that a link had before. Names it, unless it was gone before there were events. */
+async function isGone(tx: Db, record: GroupKind, id: number): Promise<Failure> {
+  const deletion = await findDeletion(tx, record, id)
+  return irreversible(deletion ? `The ${record} ${deletion.name} is gone.` : `The previous ${record} is gone.`)
 }
 
 /** The columns of the table that a link shows. */

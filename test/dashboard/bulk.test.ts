@@ -278,7 +278,7 @@ describe('a move to another domain', () => {
     await browser.post(`/app/domains/${domain.id}/delete`, { name: domain.name })
     const { page: result } = await browser.submit(moved, undoPath)
     assert.equal(result.heading, 'Nothing was undone')
-    assert.match(result.text, /These changes stayed:.*moving: The previous domain of the link is gone\./)
+    assert.ok(result.text.includes(`moving: The domain ${domain.name} is gone.`))
     const empty = await browser.get(`/app/links/move?domain_id=99999`)
     assert.match(empty.page.text, /No links to move/)
   })
