@@ -31,6 +31,7 @@ export interface StartOptions
       | 'staleFor'
       | 'urlSchemes'
       | 'rateLimit'
+      | 'historyDays'
       | 'trustProxy'
       | 'maxConnections'
       | 'corsOrigins'
@@ -123,7 +124,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     opsHosts: ['localhost'],
     geoipDb: null,
     clicksRetention: 730,
-    historyDays: 400,
+    historyDays: options.historyDays ?? 400,
     clicksSink: options.clicksSink ?? null,
     countryHeader: options.countryHeader ?? null,
   })

@@ -72,6 +72,13 @@ describe('GET /events', () => {
     assert.equal(body.data[0].changes, null)
   })
 
+  test('shows no later time for the undo than the one at which the event is deleted', async () => {
+    const short = await startApp({ historyDays: 7 })
+    const { send } = await newPlace(short)
+    const { undoable_until, created_at } = (await send('GET', '/events?type=domain.created')).body.data[0]
+    assert.equal(Date.parse(undoable_until) - Date.parse(created_at), 7 * 86_400_000)
+  })
+
   test('combines all filters', async () => {
     const { account, list, store } = await newHistory()
     const [first, second] = [keyActor(account, 7), keyActor(account, 8)]

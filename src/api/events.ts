@@ -8,6 +8,7 @@ import { maxReversed, type Reversals, type ReversedEvent, type ReversibleKind } 
 import {
   batchIdRule,
   type Event,
+  type EventOptions,
   type EventsQuery,
   eventOf,
   eventPageOf,
@@ -20,7 +21,6 @@ import { Type } from '../forms/json-schema.ts'
 import { conditionOf, rejectIfMatch } from '../http/conditions.ts'
 import { failures } from '../http/failures.ts'
 import { send, sendJson } from '../http/response.ts'
-import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
 import { Refusal } from '../violations.ts'
 import { sendContent, sendRecord } from './envelopes.ts'
@@ -173,17 +173,17 @@ function rowOf({ event, failure }: ReversedEvent, index: number): object {
 }
 
 /** Adds the list and the show of events. */
-export function eventRoutes(api: Api, storage: Storage, shortUrl: ShortUrl): void {
+export function eventRoutes(api: Api, storage: Storage, options: EventOptions): void {
   listRoute(api, listEvents, async (account, query) => {
     const calendar = calendarOf(await findTimeZones(storage, account))
     const page = await listStoredEvents(storage, account, eventPageOf(query, calendar))
-    return { ...page, rows: page.rows.map((event) => eventOf(event, shortUrl)) }
+    return { ...page, rows: page.rows.map((event) => eventOf(event, options)) }
   })
 
   api.add(showEvent, async (exchange, { actor }) => {
     const condition = conditionOf(exchange)
     const event = found(await findEvent(storage, actor.account, idOf(exchange, 'event')), 'event')
-    return sendContent(exchange, { data: eventOf(event, shortUrl) }, condition)
+    return sendContent(exchange, { data: eventOf(event, options) }, condition)
   })
 }
 

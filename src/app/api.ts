@@ -126,7 +126,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   linkExportRoute(api, storage, shortUrl, semaphores.downloads)
   linkQrRoute(api, storage, shortUrl)
   statsRoutes(api, storage, deleteClicks)
-  eventRoutes(api, storage, shortUrl)
+  eventRoutes(api, storage, { shortUrl, historyDays: options.historyDays })
   const { domains: domain, spaces: space, tags: tag } = actions
   reversalRoutes({ api, storage, reversals, reverseEvent, records: { link: links, domain, space, tag } })
   ownKeyRoute(api, storage, rateLimits.perMinute)

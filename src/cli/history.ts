@@ -2,6 +2,7 @@
 import type { Actor } from '../access/actor.ts'
 import { calendarOf } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
+import { readHistoryDays } from '../config/config.ts'
 import { quantity } from '../dashboard/parts/format.ts'
 import { found } from '../errors.ts'
 import type { Reversals } from '../events/reversal.ts'
@@ -39,8 +40,8 @@ const historyCommand = recordCommand({
     const { rows, total, totalIsExact } = await listEvents(db, account, { ...eventPageOf(query, calendar), limit })
     const all = totalIsExact ? total : `more than ${total}`
     if (total > rows.length) err.write(`Showing ${rows.length} of ${all} changes. Raise --limit, or add a filter.\n`)
-    const shortUrl = await ownShortUrls(db)
-    const events = rows.map((row) => eventOf(row, shortUrl))
+    const shown = { shortUrl: await ownShortUrls(db), historyDays: readHistoryDays() }
+    const events = rows.map((row) => eventOf(row, shown))
     if (isJson) return json(events)
     const lines = events.map((event) => [
       String(event.id),
@@ -62,7 +63,7 @@ const undoCommand = accountCommand({
     const { reversals } = await openActions(db)
     if (batch) return undoBatch(reversals, actor, found(await findEvent(db, actor.account, id), 'change').batchId)
     const event = await reversals.undoEvent(actor, id)
-    return `Undone: ${inWords(eventOf({ ...event, undoneBy: null }, await ownShortUrls(db)))}`
+    return `Undone: ${inWords(eventOf({ ...event, undoneBy: null }, { shortUrl: await ownShortUrls(db), historyDays: 0 }))}`
   },
 })
 

@@ -67,6 +67,11 @@ export function readUrlSchemes(): readonly string[] {
   return readVariables(process.env, (read) => read('URL_SCHEMES'))
 }
 
+/** Reads for commands how many days events are stored; 0 for forever. Throws `StartupFailure`. */
+export function readHistoryDays(): number {
+  return readVariables(process.env, (read) => read('HISTORY_DAYS'))
+}
+
 /** Reads the dashboard's URL for commands: `BASE_URL`, the server's `stored` URL, or its own; null if the port is 0. */
 export function readOwnUrl(stored: string | null): string | null {
   return readVariables(process.env, (read) => {

@@ -1,9 +1,8 @@
 /** Retention: events are stored for some time, and what their undo needs for 30 days at most. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Db } from '../storage/port.ts'
-import { deleteOldEvents, expireKept, undoableMs } from './store.ts'
+import { deleteOldEvents, expireKept, historyMsOf, undoableMs } from './store.ts'
 
-const dayMs = 86_400_000
 /** The pause between transactions, because other writers of SQLite check the lock every 2 ms. Milliseconds. */
 const pauseMs = 5
 
@@ -16,7 +15,7 @@ export async function expireEvents(
   { historyDays, now }: { readonly historyDays: number; readonly now: number },
   isStopped: () => boolean,
 ): Promise<void> {
-  const historyMs = historyDays === 0 ? Number.POSITIVE_INFINITY : historyDays * dayMs
+  const historyMs = historyMsOf(historyDays)
   const repeat = async (step: (db: Db, until: number, now: number) => Promise<boolean>, ageMs: number) => {
     while (!isStopped() && (await step(db, now - ageMs, now))) await wait(pauseMs)
   }

@@ -9,7 +9,7 @@ import type { ShortUrl } from '../names/short-url.ts'
 import type { PageRequest } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { type RecordKind, recordKinds } from './event.ts'
-import { type StoredEvent, undoableUntil } from './store.ts'
+import { historyMsOf, type StoredEvent, undoableUntil } from './store.ts'
 
 const types = [
   ...(['link', 'domain', 'space', 'tag'] as const).flatMap((record) => [
@@ -50,7 +50,10 @@ export const eventSchema = Type.Object(
       Type.Object({}, { additionalProperties: Type.Array({}, { minItems: 2, maxItems: 2 }) }),
       'The values of the changed fields, before and after. A secret is `"secret"`. Null if the record was deleted permanently.',
     ),
-    undoable_until: orNull(timeSchema('The time.'), 'Until when the event can be undone. Null if it can’t be undone.'),
+    undoable_until: orNull(
+      timeSchema('The time.'),
+      'Until when the event can be undone: for 30 days, or for `HISTORY_DAYS` if that is less. Null if it can’t be undone.',
+    ),
     undone_by: orNull(idSchema, 'The id of the event that undid this one.'),
     created_at: timeSchema('The time of the change.'),
   },
@@ -64,10 +67,17 @@ export type Event = Omit<Static<typeof eventSchema>, 'changes' | 'actor' | 'reco
   readonly changes: StoredEvent['changes']
 }
 
+/** What the records of events depend on. */
+export interface EventOptions {
+  readonly shortUrl: ShortUrl
+  /** How many days events are stored; 0 for forever. */
+  readonly historyDays: number
+}
+
 /** Returns the API's record of an event. */
-export function eventOf(stored: StoredEvent, shortUrl: ShortUrl): Event {
+export function eventOf(stored: StoredEvent, { shortUrl, historyDays }: EventOptions): Event {
   const { id, record, action, recordId, actor, requestId, batchId, changes, undoneBy, at } = stored
-  const until = undoableUntil(stored)
+  const until = undoableUntil(stored, historyMsOf(historyDays))
   return {
     id,
     type: `${record}.${action}`,

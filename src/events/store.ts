@@ -124,15 +124,25 @@ export async function findDeletion(db: Db, record: RecordKind, id: number): Prom
   return row && toEvent(row)
 }
 
+const dayMs = 86_400_000
 /** How long an event can be undone. Milliseconds. */
-export const undoableMs = 30 * 86_400_000
+export const undoableMs = 30 * dayMs
+
+/** Returns how long events are stored, in milliseconds. 0 days are forever. */
+export function historyMsOf(historyDays: number): number {
+  return historyDays === 0 ? Number.POSITIVE_INFINITY : historyDays * dayMs
+}
 
 const reversibleRecords: readonly RecordKind[] = ['link', 'domain', 'space', 'tag']
 const reversibleActions: readonly EventAction[] = ['created', 'updated', 'deleted', 'restored']
 
-/** Returns until when an event can be undone, in Unix milliseconds; null if it never can. */
-export function undoableUntil({ record, action, changes, at }: StoredEvent): number | null {
-  return changes !== null && isReversibleKind(record, action) ? Date.parse(at) + undoableMs : null
+/** Returns until when an event that is stored for so long can be undone, in Unix milliseconds; null if it never can. */
+export function undoableUntil(
+  { record, action, changes, at }: StoredEvent,
+  historyMs = Number.POSITIVE_INFINITY,
+): number | null {
+  const isReversible = changes !== null && isReversibleKind(record, action)
+  return isReversible ? Date.parse(at) + Math.min(undoableMs, historyMs) : null
 }
 
 function isReversibleKind(record: RecordKind, action: EventAction): boolean {
