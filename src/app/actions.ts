@@ -10,14 +10,18 @@ import {
   removalOf,
 } from '../events/removal.ts'
 import { Reversals } from '../events/reversal.ts'
+import type { Semaphore } from '../lib/semaphore.ts'
 import { LinkActions, type LinkParts } from '../links/actions.ts'
 import { clearSpace, clearTag, deleteLinksOfDomain } from '../links/detachment.ts'
+import { hashPassword } from '../links/password.ts'
 import { linkReversal } from '../links/reversal.ts'
 import { spaceActions } from '../spaces/actions.ts'
 import type { Storage } from '../storage/port.ts'
 import { tagActions } from '../tags/actions.ts'
 
-export interface ActionParts extends LinkParts {
+export interface ActionParts extends Omit<LinkParts, 'hashPassword'> {
+  /** Limits concurrent hashes of passwords. */
+  readonly hashes: Semaphore
   /** Runs work that may take longer than a request waits. */
   readonly run: (work: (isStopped: IsStopped) => Promise<void>) => Promise<void>
   /** Called after each commit and before the response, so that this process redirects correctly straight away. */
@@ -33,7 +37,7 @@ export const removals = {
 
 /** Builds the actions, and what reverses their events. */
 export function buildActions(storage: Storage, parts: ActionParts) {
-  const { run, flush, erase } = parts
+  const { run, flush, erase, hashes } = parts
   const finish =
     (removal: Removal): FinishRemoval =>
     ({ account }, id, isPermanent) =>
@@ -46,7 +50,10 @@ export function buildActions(storage: Storage, parts: ActionParts) {
   const domains = domainActions(storage, finish(removals.domain), parts.onDomainChange)
   const spaces = spaceActions(storage, finish(removals.space))
   const tags = tagActions(storage, finish(removals.tag))
-  const links = new LinkActions(storage, parts)
+  const links = new LinkActions(storage, {
+    ...parts,
+    hashPassword: (account, password) => hashes.run(() => hashPassword(password), `account ${account}`),
+  })
   const kinds = { link: linkReversal(links), domain: domains.reversal, space: spaces.reversal, tag: tags.reversal }
   return { actions: { domains, spaces, tags, links }, reversals: new Reversals({ storage, kinds, flush, run }) }
 }

@@ -3,7 +3,6 @@ import { checkedChange, deletionQuery, type Erase } from '../api/operations.ts'
 import { found, notFound, validationFailed } from '../errors.ts'
 import type { Reading } from '../forms/form.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import type { Semaphore } from '../lib/semaphore.ts'
 import { foldCase } from '../lib/text.ts'
 import { Ticks } from '../lib/ticks.ts'
 import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
@@ -13,7 +12,6 @@ import type { Precondition, Versioned } from '../storage/records.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { deleteLinks } from './deletion.ts'
 import { tagViolations } from './link-tags.ts'
-import { hashPassword } from './password.ts'
 import {
   type Link,
   type LinkChange,
@@ -44,7 +42,8 @@ export interface LinkRules {
 }
 
 export interface LinkParts extends LinkRules {
-  readonly hashes: Semaphore
+  /** Hashes a password. Accounts take turns. */
+  readonly hashPassword: (account: number, password: string) => Promise<string>
   /** Called after each commit and before the response, so that this process redirects correctly straight away. */
   readonly onChange: (id: number, domain: number, aliasFolded: string) => void
   /** Resolves when the clicks that this process has counted are written, or the database has failed. */
@@ -134,7 +133,7 @@ export class LinkActions {
   /** Hashes a password for the account. Returns null and undefined unchanged. */
   async #hashed<Password extends string | null | undefined>(account: number, password: Password) {
     if (typeof password !== 'string') return password
-    return this.#parts.hashes.run(() => hashPassword(password), `account ${account}`)
+    return this.#parts.hashPassword(account, password)
   }
 
   /** See `ResourceHandlers.remove`. Throws `not_found`, `validation_failed` and the failure of the precondition. */

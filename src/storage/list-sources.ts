@@ -1,24 +1,25 @@
 /** Where the records of a listing are read from: an index, with the conditions that matches meet. */
-import { type OperationNodeSource, type RawBuilder, sql } from 'kysely'
+import { type OperationNodeSource, sql } from 'kysely'
 import { urlTerm } from '../lib/url-search.ts'
-import type { Groups, RangeColumn, SideColumn } from '../resources.ts'
-import type { GroupIds, Listable, Listing, Values } from './port.ts'
-
-export type Sql = RawBuilder<unknown>
+import type { SideColumn } from '../resources.ts'
+import {
+  type AnyListing,
+  all,
+  boundsOf,
+  filtersOf,
+  type GroupFilter,
+  groupsOf,
+  membersOf,
+  rangeColumn,
+  type Sql,
+} from './list-filters.ts'
+import type { Values } from './port.ts'
 
 /**
  * The most that a query reads. `page`: some entries near the start of an index. `count`: `countedMatches` index entries.
  * `search`: what an index finds quickly. `scan`: all records of the account.
  */
 export type Cost = 'page' | 'count' | 'search' | 'scan'
-
-/** A listing whose search is folded, without the type of its rows. */
-export type AnyListing = Omit<Listing<unknown>, 'of'> & {
-  readonly of: AnyListable
-  /** The number of archived records to leave out. It is 0 in the first query, which counts them. */
-  readonly archived: number
-}
-export type AnyListable = Omit<Listable<unknown>, 'columns'> & { readonly columns: readonly string[] }
 
 /** Records to page through, or an index of them. */
 export interface Source {
@@ -122,49 +123,6 @@ function conditionsOf(engine: ListEngine, listing: AnyListing): Sql[] {
   return conditions
 }
 
-export function filtersOf(listing: AnyListing): Sql[] {
-  const { of, account, filter, archived, ranges = {}, withoutArchived, upTo = null } = listing
-  const conditions = Object.entries(filter).map(([column, value]) =>
-    value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`,
-  )
-  for (const name of Object.keys(ranges)) conditions.push(...rangeConditions(listing, name))
-  for (const group of groupsOf(listing)) {
-    const { from, where } = membersOf(account, group)
-    const isOwn = sql`${sql.ref(group.key)} = ${sql.table(of.table)}.id`
-    conditions.push(sql`exists (select 1 from ${from} where ${where} and ${isOwn})`)
-  }
-  if (archived > 0 && of.archived && withoutArchived) conditions.push(sql`${sql.ref(of.archived.column)} = 0`)
-  if (upTo !== null) conditions.push(sql`id <= cast(${upTo} as bigint)`)
-  return conditions
-}
-
-/** Returns the conditions that a record's value is in a range. */
-function rangeConditions(listing: AnyListing, name: string): Sql[] {
-  const { of, account } = listing
-  const { column } = rangeColumn(listing, name)
-  const inRange = boundsOf(listing, name)
-  if (typeof column === 'string') return inRange
-  const { table, key } = column
-  const isOwn = sql`${sql.ref(key)} = ${sql.table(of.table)}.id and account_id = ${account}`
-  return [sql`exists (select 1 from ${sql.table(table)} where ${isOwn} and ${all(inRange)})`]
-}
-
-/** Returns the conditions for the table of a range's column. */
-function boundsOf(listing: AnyListing, name: string): Sql[] {
-  const { column, where } = rangeColumn(listing, name)
-  const { from, before } = listing.ranges?.[name] ?? {}
-  const value = sql.ref(typeof column === 'string' ? column : column.column)
-  return [
-    ...(from === undefined ? [] : [sql`${value} >= ${from}`]),
-    ...(before === undefined ? [] : [sql`${value} < ${before}`]),
-    ...(where === undefined ? [] : [sql.raw(where)]),
-  ]
-}
-
-function rangeColumn({ of }: AnyListing, name: string): RangeColumn {
-  return of.ranges?.[name] as RangeColumn
-}
-
 /** Returns the records that match, from the index of a range. */
 function ranged(engine: ListEngine, listing: AnyListing, name: string): Source {
   const { account, ranges = {} } = listing
@@ -175,23 +133,6 @@ function ranged(engine: ListEngine, listing: AnyListing, name: string): Source {
   const isInRange = all([sql`account_id = ${account}`, ...boundsOf(listing, name)])
   const side = sql`select ${sql.ref(column.key)} as side_id from ${entries} where ${isInRange}`
   return joined(engine, { ...listing, ranges: others }, side)
-}
-
-/** One of the groups that must have the record, with its name in `Resource.groups`. */
-interface GroupFilter extends Groups {
-  readonly name: string
-  readonly ids: GroupIds
-}
-
-export function groupsOf({ of, groups = {} }: AnyListing): GroupFilter[] {
-  return Object.entries(groups).flatMap(([name, all]) =>
-    all.map((ids) => ({ name, ids, ...(of.groups?.[name] as Groups) })),
-  )
-}
-
-/** Returns the account's rows of a group. */
-function membersOf(account: number, { table, group, ids }: GroupFilter): { from: Sql; where: Sql } {
-  return { from: sql.table(table), where: sql`account_id = ${account} and ${sql.ref(group)} in (${sql.join(ids)})` }
 }
 
 /** Returns the records that match, by ascending id, from the rows of a group. */
@@ -241,8 +182,4 @@ export function sortColumn({ of, sortBy }: AnyListing): SideColumn {
   if (sortBy === 'id') return { table, column: 'id', key: 'id' }
   const sort = of.sorts[sortBy] as string | SideColumn
   return typeof sort === 'string' ? { table, column: sort, key: 'id' } : sort
-}
-
-export function all(conditions: readonly Sql[]): Sql {
-  return conditions.length === 0 ? sql`1 = 1` : sql.join(conditions, sql` and `)
 }

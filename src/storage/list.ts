@@ -1,20 +1,8 @@
 /** Lists: pages of records in the order of an index, and their number. Engines run the queries and plan searches. */
 import { type OperationNodeSource, sql } from 'kysely'
 import { foldCase } from '../lib/text.ts'
-import {
-  type AnyListable,
-  type AnyListing,
-  all,
-  type Cost,
-  groupsOf,
-  indexesOf,
-  isAfter,
-  type ListEngine,
-  type Source,
-  type Sql,
-  sortColumn,
-  sorted,
-} from './list-sources.ts'
+import { type AnyListable, type AnyListing, all, groupsOf, type Sql } from './list-filters.ts'
+import { type Cost, indexesOf, isAfter, type ListEngine, type Source, sortColumn, sorted } from './list-sources.ts'
 import { countedMatches, type Listable, type Listing, type Page, type Values } from './port.ts'
 import { CachedQuery } from './schema.ts'
 

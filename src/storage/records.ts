@@ -1,7 +1,7 @@
 /** Finds, changes and deletes the records of every resource in the same way. */
 import { sql } from 'kysely'
 import { resources } from '../resources.ts'
-import { all, filtersOf } from './list-sources.ts'
+import { all, filtersOf } from './list-filters.ts'
 import { type Db, type Listable, type Page, type PageRequest, parts, type Storage } from './port.ts'
 import { CachedQuery, type OwnedTable, type Query, query, type SqlTemplate } from './schema.ts'
 

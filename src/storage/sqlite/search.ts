@@ -4,17 +4,14 @@
  */
 import { sql } from 'kysely'
 import { countQuery } from '../list.ts'
+import { type AnyListing, all, filtersOf, type Sql } from '../list-filters.ts'
 import {
-  type AnyListing,
-  all,
   filtered,
-  filtersOf,
   type Index,
   indexesOf,
   type ListEngine,
   type Plan,
   type Source,
-  type Sql,
   searchOf,
   spellingsOf,
 } from '../list-sources.ts'

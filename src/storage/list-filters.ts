@@ -1,0 +1,82 @@
+/** The conditions of a listing's filters, ranges and groups. */
+import { type RawBuilder, sql } from 'kysely'
+import type { Groups, RangeColumn } from '../resources.ts'
+import type { GroupIds, Listable, Listing } from './port.ts'
+
+export type Sql = RawBuilder<unknown>
+
+/** A listing whose search is folded, without the type of its rows. */
+export type AnyListing = Omit<Listing<unknown>, 'of'> & {
+  readonly of: AnyListable
+  /** The number of archived records to leave out. It is 0 in the first query, which counts them. */
+  readonly archived: number
+}
+export type AnyListable = Omit<Listable<unknown>, 'columns'> & { readonly columns: readonly string[] }
+
+/** Returns the conditions of a listing, except for its account and its search. */
+export function filtersOf(listing: AnyListing): Sql[] {
+  const { of, account, filter, archived, ranges = {}, withoutArchived, upTo = null } = listing
+  const conditions = Object.entries(filter).map(([column, value]) =>
+    value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`,
+  )
+  for (const name of Object.keys(ranges)) conditions.push(...rangeConditions(listing, name))
+  for (const group of groupsOf(listing)) {
+    const { from, where } = membersOf(account, group)
+    const isOwn = sql`${sql.ref(group.key)} = ${sql.table(of.table)}.id`
+    conditions.push(sql`exists (select 1 from ${from} where ${where} and ${isOwn})`)
+  }
+  if (archived > 0 && of.archived && withoutArchived) conditions.push(sql`${sql.ref(of.archived.column)} = 0`)
+  if (upTo !== null) conditions.push(sql`id <= cast(${upTo} as bigint)`)
+  return conditions
+}
+
+/** Returns the conditions that a record's value is in a range. */
+function rangeConditions(listing: AnyListing, name: string): Sql[] {
+  const { of, account } = listing
+  const { column } = rangeColumn(listing, name)
+  const inRange = boundsOf(listing, name)
+  if (typeof column === 'string') return inRange
+  const { table, key } = column
+  const isOwn = sql`${sql.ref(key)} = ${sql.table(of.table)}.id and account_id = ${account}`
+  return [sql`exists (select 1 from ${sql.table(table)} where ${isOwn} and ${all(inRange)})`]
+}
+
+/** Returns the conditions for the table of a range's column. */
+export function boundsOf(listing: AnyListing, name: string): Sql[] {
+  const { column, where } = rangeColumn(listing, name)
+  const { from, before } = listing.ranges?.[name] ?? {}
+  const value = sql.ref(typeof column === 'string' ? column : column.column)
+  return [
+    ...(from === undefined ? [] : [sql`${value} >= ${from}`]),
+    ...(before === undefined ? [] : [sql`${value} < ${before}`]),
+    ...(where === undefined ? [] : [sql.raw(where)]),
+  ]
+}
+
+/** Returns the column of a range. */
+export function rangeColumn({ of }: AnyListing, name: string): RangeColumn {
+  return of.ranges?.[name] as RangeColumn
+}
+
+/** One of the groups that must have the record, with its name in `Resource.groups`. */
+export interface GroupFilter extends Groups {
+  readonly name: string
+  readonly ids: GroupIds
+}
+
+/** Returns the groups that a matching record has. */
+export function groupsOf({ of, groups = {} }: AnyListing): GroupFilter[] {
+  return Object.entries(groups).flatMap(([name, all]) =>
+    all.map((ids) => ({ name, ids, ...(of.groups?.[name] as Groups) })),
+  )
+}
+
+/** Returns the account's rows of a group. */
+export function membersOf(account: number, { table, group, ids }: GroupFilter): { from: Sql; where: Sql } {
+  return { from: sql.table(table), where: sql`account_id = ${account} and ${sql.ref(group)} in (${sql.join(ids)})` }
+}
+
+/** Returns a condition that holds if all of these do. */
+export function all(conditions: readonly Sql[]): Sql {
+  return conditions.length === 0 ? sql`1 = 1` : sql.join(conditions, sql` and `)
+}
