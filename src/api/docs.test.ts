@@ -5,9 +5,9 @@ import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:ht
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { startApp, type TestApp } from '../../test/app.ts'
+import { explanations } from '../../tools/docs/problem-texts.ts'
 import { operations } from '../app/api.ts'
 import { failures } from '../http/failures.ts'
-import { explanations } from './problem-texts.ts'
 
 const app = await startApp()
 const html = 'text/html; charset=utf-8'

@@ -9,7 +9,6 @@ import { addHeader, send, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import { plainContent, type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
 import { program } from '../version.ts'
-import { explanations, violationCodes } from './problem-texts.ts'
 import type { PublicAddress } from './routes.ts'
 
 const folder = new URL('../../docs/', import.meta.url)
@@ -84,7 +83,7 @@ function problemPages(routes: Router): void {
     const { code = '' } = exchange.params
     if (!isErrorCode(code)) return notFound('problem')
     addHeader(exchange, 'vary', 'Accept')
-    if (asksForJson(exchange.headers.accept)) return sendJson(exchange, 200, JSON.stringify(explanationOf(code)))
+    if (asksForJson(exchange.headers.accept)) return sendJson(exchange, 200, await read(`html/problems/${code}.json`))
     const page = await readPage(`problems/${code}.html`, readScheme(exchange))
     addHeader(exchange, 'content-security-policy', problemPolicy)
     addHeader(exchange, 'content-type', html)
@@ -125,11 +124,6 @@ function isErrorCode(text: string): text is ErrorCode {
 
 function asksForJson(accept = ''): boolean {
   return /\bapplication\/json\b/i.test(accept) && !/\btext\/html\b/i.test(accept)
-}
-
-function explanationOf(code: ErrorCode): object {
-  const shown = { code, ...failures[code], explanation: explanations[code] }
-  return { ...shown, ...(code === 'validation_failed' ? { violations: violationCodes } : {}) }
 }
 
 /** Returns the cached result for the key, or runs `work` and caches its result unless it fails. */

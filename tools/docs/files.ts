@@ -3,7 +3,7 @@ import { operations } from '../../src/app/api.ts'
 import { frameStyles } from '../../src/frame/document.ts'
 import { manualPages } from './manual.ts'
 import { openApiDocument } from './openapi/document.ts'
-import { problemPages } from './problem-pages.ts'
+import { problemFacts, problemPages } from './problem-pages.ts'
 import { referencePage } from './reference/page.ts'
 
 /** Returns the text of each built file, by its path in `docs/`. */
@@ -14,6 +14,7 @@ export function buildFiles(): Map<string, string> {
     ['html/reference.html', referencePage(document)],
     ...pagesIn('manual', manualPages()),
     ...pagesIn('problems', problemPages()),
+    ...problemFacts().map(([code, json]): [string, string] => [`html/problems/${code}.json`, json]),
     ['html/static/reference.css', frameStyles() + read('reference/browser/reference.css')],
     ['html/static/reference.js', read('reference/browser/reference.js')],
     ['html/static/examples.js', read('reference/browser/examples.js')],

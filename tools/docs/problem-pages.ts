@@ -1,15 +1,23 @@
-import { explanations, violationCodes } from '../../src/api/problem-texts.ts'
 import type { ErrorCode } from '../../src/errors.ts'
 import { navigationLink } from '../../src/frame/document.ts'
 import { failures } from '../../src/http/failures.ts'
 import { type Html, html } from '../../src/http/html.ts'
 import { renderPage } from './page.ts'
+import { explanations, violationCodes } from './problem-texts.ts'
 
 const codes = Object.keys(failures) as ErrorCode[]
 
 /** Renders the page of each error code, the `type` of its problems. Returns the pages by code. */
 export function problemPages(): [code: ErrorCode, page: string][] {
   return codes.map((code) => [code, renderProblem(code)])
+}
+
+/** Returns the JSON about each error code, by code. */
+export function problemFacts(): [code: ErrorCode, json: string][] {
+  return codes.map((code) => {
+    const facts = { code, ...failures[code], explanation: explanations[code] }
+    return [code, JSON.stringify(code === 'validation_failed' ? { ...facts, violations: violationCodes } : facts)]
+  })
 }
 
 function renderProblem(code: ErrorCode): string {

@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { apiPrefix } from '../../../src/api/operations.ts'
-import { violationCodes } from '../../../src/api/problem-texts.ts'
 import { operations } from '../../../src/app/api.ts'
 import { pageCodes } from '../../../src/errors.ts'
 import { failures } from '../../../src/http/failures.ts'
 import { startApp } from '../../../test/app.ts'
 import type { Json } from '../../../test/client.ts'
+import { violationCodes } from '../problem-texts.ts'
 import { openApiDocument } from './document.ts'
 
 const document: Json = JSON.parse(JSON.stringify(openApiDocument(operations, 'http://localhost:3000')))

@@ -1,7 +1,6 @@
 import { malformedJson, unsupported } from '../../../src/api/body.ts'
 import { methodNotAllowed } from '../../../src/api/fallback.ts'
 import type { Operation } from '../../../src/api/operations.ts'
-import { explanations, violationCodes } from '../../../src/api/problem-texts.ts'
 import { rateLimitDetails } from '../../../src/api/rate-limit.ts'
 import { missingKey } from '../../../src/api/routes.ts'
 import {
@@ -26,6 +25,7 @@ import { headersTooLarge } from '../../../src/http/request-head.ts'
 import { malformedPath } from '../../../src/http/router.ts'
 import { malformedKey } from '../../../src/keys/keyring.ts'
 import { Refusal } from '../../../src/violations.ts'
+import { explanations, violationCodes } from '../problem-texts.ts'
 import { headerReferences, headers, onApiAnswers, onEveryAnswer, optionalHeaders } from './headers.ts'
 import { reference, type Schema } from './schemas.ts'
 

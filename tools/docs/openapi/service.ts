@@ -1,9 +1,9 @@
 /** Paths outside the API, which require no key. */
 
 import type { Operation } from '../../../src/api/operations.ts'
-import { explanations } from '../../../src/api/problem-texts.ts'
 import type { ApiErrorCode } from '../../../src/errors.ts'
 import { failures } from '../../../src/http/failures.ts'
+import { explanations } from '../problem-texts.ts'
 import { headerReferences, notModified, onEveryAnswer, optionalHeaders } from './headers.ts'
 import { failuresAnywhere, problemReferences } from './problems.ts'
 import { reference, type Schema } from './schemas.ts'

@@ -1,7 +1,7 @@
 /** What the documents and the pages `/problems/{code}` say about errors. */
-import type { ErrorCode } from '../errors.ts'
-import { program } from '../version.ts'
-import type { ViolationCode } from '../violations.ts'
+import type { ErrorCode } from '../../src/errors.ts'
+import { program } from '../../src/version.ts'
+import type { ViolationCode } from '../../src/violations.ts'
 
 /** The cause of each error, and the solution. */
 export const explanations: Readonly<Record<ErrorCode, string>> = {
