@@ -1,6 +1,8 @@
 /** The actions on records, for the server and for commands. */
 
+import type { Erase } from '../api/operations.ts'
 import { domainActions } from '../domains/actions.ts'
+import { finishErasures } from '../events/log.ts'
 import {
   type FinishRemoval,
   finishRemoval,
@@ -37,7 +39,11 @@ export const removals = {
 
 /** Builds the actions, and what reverses their events. */
 export function buildActions(storage: Storage, parts: ActionParts) {
-  const { run, flush, erase, hashes } = parts
+  const { run, flush, hashes } = parts
+  const erase: Erase = async (...record) => {
+    await finishErasures(storage)
+    await parts.erase(...record)
+  }
   const finish =
     (removal: Removal): FinishRemoval =>
     ({ account }, id, isPermanent) =>
@@ -52,13 +58,15 @@ export function buildActions(storage: Storage, parts: ActionParts) {
   const tags = tagActions(storage, finish(removals.tag))
   const links = new LinkActions(storage, {
     ...parts,
+    erase,
     hashPassword: (account, password) => hashes.run(() => hashPassword(password), `account ${account}`),
   })
   const kinds = { link: linkReversal(links), domain: domains.reversal, space: spaces.reversal, tag: tags.reversal }
   return { actions: { domains, spaces, tags, links }, reversals: new Reversals({ storage, kinds, flush, run }) }
 }
 
-/** Finishes all interrupted removals. */
+/** Finishes all interrupted removals and erasures. */
 export async function finishAllRemovals(storage: Storage, isStopped: IsStopped): Promise<void> {
   await Promise.all(Object.values(removals).map((removal) => finishRemovals(storage, removal, isStopped)))
+  await finishErasures(storage, isStopped)
 }

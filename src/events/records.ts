@@ -12,7 +12,7 @@ import {
   updatedEvent,
   type Values,
 } from './event.ts'
-import { eraseEvents, recordEvents, removeClicks } from './log.ts'
+import { eraseEvents, erasing, recordEvents, removeClicks } from './log.ts'
 
 type ChangeOptions = NonNullable<Parameters<Records<never>['change']>[5]>
 type Columns = Readonly<Record<string, unknown>>
@@ -86,13 +86,12 @@ export class LoggedRecords<Shown extends Times & { readonly id: number }> {
     const own = query.selectFrom(this.#table).selectAll().where('id', '=', id).where('account_id', '=', account)
     const [row] = await tx.execute(own)
     const kept = isPermanent ? null : { ...(await keep(tx, account, id)), row }
-    if (isPermanent) {
-      await eraseEvents(tx, account, record, [id])
-      if (record !== 'tag') await removeClicks(tx, clickLevels[record], [id])
-    }
+    if (isPermanent && record !== 'tag') await removeClicks(tx, clickLevels[record], [id])
+    const isErased = !isPermanent || (await eraseEvents(tx, account, record, [id]))
     const removal = query.updateTable(this.#table).where('id', '=', id).where('account_id', '=', account)
     await tx.execute(removal.set({ account_id: 0, ...freed }))
-    await recordEvents(tx, actor, [deletedEvent(this.#described, found.record, kept)])
+    const event = deletedEvent(this.#described, found.record, kept)
+    await recordEvents(tx, actor, [isErased ? event : { ...event, kept: erasing }])
     return true
   }
 

@@ -4,9 +4,12 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { actionsOn } from '../../test/actions.ts'
 import { keptDays, keptTotals, newClick, openClicks, sumsOf } from '../../test/clicks.ts'
+import { storeEvents } from '../../test/events.ts'
 import { newDomain, newSpace, plainLink, setSpace, twoNodes } from '../../test/links.ts'
+import { eventually } from '../../test/processes.ts'
 import { runs } from '../../test/runs.ts'
 import { systemActor } from '../access/actor.ts'
+import { finishAllRemovals } from '../app/actions.ts'
 import { eventsOfRecord, lockEvents } from '../events/store.ts'
 import type { Db } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
@@ -264,4 +267,48 @@ test('an error between two statements changes nothing', async (t) => {
       assert.deepEqual(await stateOf(storage), before)
     }
   }
+})
+
+test('a permanent deletion erases any number of events in steps, even after an interruption', async (t) => {
+  const { storage, account, link, actions } = await place(t)
+  const [many, few] = [await link('many'), await link('few')]
+  const actor = systemActor(account)
+  await storeEvents(storage, actor, ...Array.from({ length: 950 }, () => ({ id: many })), { id: few })
+  await storage.write((tx) => deleteLinks(tx, actor, [many], { isPermanent: true, removedDomain: null }))
+  const left = query.selectFrom('events').select('id').where('changes', 'is not', null).where('record', '=', 'link')
+  const countOf = async (id: number) => (await storage.execute(left.where('record_id', '=', id))).length
+  let steps = 0
+  await finishAllRemovals(storage, () => steps++ === 2)
+  assert.equal(await countOf(many), 551)
+  await actions.links.remove(actor, few, { permanently: 'true' }, null)
+  assert.deepEqual([await countOf(many), await countOf(few)], [0, 0])
+  const kept = query.selectFrom('events').select('id').where('kept', 'is not', null).where('record', '=', 'link')
+  assert.deepEqual(await storage.execute(kept), [])
+})
+
+test('a permanent deletion of a link does not wait for its events before the link is gone', async (t) => {
+  const { storage, other, account, domain } = await twoNodes((work) => t.after(work), 'postgres')
+  const actor = systemActor(account)
+  const on = { id: domain, name: 'go.acme.com' }
+  const { id } = (await insertLink(storage, actor, on, { ...plainLink, alias: 'sale' })).record
+  const events = () => eventsOfRecord(storage, account, { record: 'link', id }, 9)
+  const [creation] = await events()
+  const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const holding = other.write(async (tx) => {
+    await lockEvents(tx, account, [creation?.id ?? 0], { waits: true })
+    locked.resolve()
+    await release.promise
+  })
+  await locked.promise
+  const removing = actionsOn(storage).actions.links.remove(actor, id, { permanently: 'true' }, null)
+  await eventually(async () => (await findLink(storage, account, id)) === undefined)
+  release.resolve()
+  await Promise.all([holding, removing])
+  assert.deepEqual(
+    (await events()).map(({ action, changes, kept }) => [action, changes, kept]),
+    [
+      ['deleted', null, undefined],
+      ['created', null, undefined],
+    ],
+  )
 })

@@ -1,7 +1,7 @@
 /** Deleted links, which their events can restore for 30 days with their ids, tags and clicks. */
 import type { Actor } from '../access/actor.ts'
 import { deletedEvent } from '../events/event.ts'
-import { eraseEvents, recordEvents, removeClicks } from '../events/log.ts'
+import { eraseEvents, erasing, recordEvents, removeClicks } from '../events/log.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
 import { CachedQuery, clickLevels, query, type Row } from '../storage/schema.ts'
@@ -65,12 +65,10 @@ export async function deleteLinks(
     const gone = links.map(({ id }) => id)
     const deletion = () => query.deleteFrom('links').where('account_id', '=', account).where('id', 'in', gone)
     await tx.execute(new CachedQuery(`delete ${gone.length} links`, [account, ...gone], deletion))
-    if (isPermanent) {
-      await removeClicks(tx, clickLevels.link, gone)
-      await eraseEvents(tx, account, 'link', gone)
-    }
+    if (isPermanent) await removeClicks(tx, clickLevels.link, gone)
+    const isErased = !isPermanent || (await eraseEvents(tx, account, 'link', gone))
     const events = links.map((link) => deletedEvent(linkEvents, link, isPermanent ? null : link))
-    await recordEvents(tx, actor, events)
+    await recordEvents(tx, actor, isErased ? events : events.map((event) => ({ ...event, kept: erasing })))
     for (const id of gone) deleted.add(id)
   }
   return deleted

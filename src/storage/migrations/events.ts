@@ -33,6 +33,8 @@ function table({ id, integer, text, end }: Dialect): string[] {
     'create index events_by_kept on events (created_at) where kept is not null',
     // Finds the domains, spaces and tags that return before their links.
     `create index events_by_group on events (account_id, batch_id, id) where action = 'deleted' and record <> 'link'`,
+    // Finds permanent deletions whose records have more events to erase.
+    'create index events_by_erasure on events (id) where changes is null and kept is not null',
     // Finds who has deleted a record that is being removed.
     `create index events_by_removal on events (record_id) where action in ('deleted', 'merged') and record <> 'link'`,
   ]
