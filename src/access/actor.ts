@@ -1,7 +1,24 @@
 /** The author of a change, which is the first parameter of every action. */
 import { randomBytes } from 'node:crypto'
 import { Failure } from '../errors.ts'
-import type { NeededScope, Scope } from './scope.ts'
+import { type ResourceName, resourceNames } from '../resources.ts'
+
+/** A scope that an operation requires. Statistics and events are read-only. */
+export type NeededScope = `${ResourceName}:${'read' | 'write'}` | 'stats:read' | 'events:read'
+
+/** A permission of an actor. `*` includes all present and future scopes. */
+export type Scope = NeededScope | '*'
+
+export const scopes: readonly Scope[] = [
+  ...resourceNames.flatMap((name) => [`${name}:read`, `${name}:write`] as const),
+  'stats:read',
+  'events:read',
+  '*',
+]
+
+export function isScope(text: string): text is Scope {
+  return (scopes as readonly string[]).includes(text)
+}
 
 /** An API key, a person who has signed in, a command of the operator, or Waymark itself. */
 export const actorKinds = ['key', 'member', 'command', 'system'] as const

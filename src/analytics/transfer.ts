@@ -1,7 +1,7 @@
 import { calendarOf, dayText, latestDay } from '../accounts/calendar.ts'
 import { findTimeZones } from '../accounts/store.ts'
+import { dayFrom } from '../forms/rules.ts'
 import { csvRow } from '../lib/csv.ts'
-import { dayFrom } from '../lib/day.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import { exportRecords, type Totals } from '../transfer/export.ts'

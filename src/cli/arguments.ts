@@ -1,8 +1,7 @@
 /** Arguments of commands and their parsers, which throw `WrongUse`. */
 
-import { isScope, type Scope, scopes } from '../access/scope.ts'
-import { positiveInteger } from '../forms/rules.ts'
-import { dayFrom } from '../lib/day.ts'
+import { isScope, type Scope, scopes } from '../access/actor.ts'
+import { dayFrom, positiveInteger } from '../forms/rules.ts'
 import { parseBoundedText } from '../lib/text.ts'
 import { parseTimeZone } from '../lib/time-zone.ts'
 import { program } from '../version.ts'

@@ -1,5 +1,4 @@
 import type { TBoolean } from 'typebox'
-import { dayFrom } from '../lib/day.ts'
 import { parseBoundedText } from '../lib/text.ts'
 import { maxUrlLength, parseDestination, parseWebUrl } from '../names/web-url.ts'
 import { Refusal } from '../violations.ts'
@@ -145,4 +144,12 @@ export function destinationSchema(description: string, maxLength: number) {
 /** The schema of an optional http or https URL in a record. */
 export function urlOrNull(description: string) {
   return Type.Union([...schemasOf(maxUrlLength, webPattern), Type.Null()], { description })
+}
+
+const dayMs = 86_400_000
+
+/** Returns the day of a text such as `2026-11-22`, in days since 1970-01-01; undefined for an invalid date or one before. */
+export function dayFrom(text: string): number | undefined {
+  const day = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) / dayMs : Number.NaN
+  return day >= 0 && new Date(day * dayMs).toISOString().startsWith(text) ? day : undefined
 }

@@ -1,5 +1,4 @@
-import type { Actor } from '../access/actor.ts'
-import type { Scope } from '../access/scope.ts'
+import type { Actor, Scope } from '../access/actor.ts'
 import { found, notFound } from '../errors.ts'
 import { createdEvent, type Described, updatedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'

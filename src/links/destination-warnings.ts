@@ -1,6 +1,7 @@
 /** Likely mistakes in the destinations of a stored link. The link is valid, because the destination may exist later. */
-import { mistypedTopLevel } from '../names/host-name.ts'
+
 import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
+import { mistypedTopLevel } from '../names/top-level.ts'
 import { isWebUrl } from '../names/web-url.ts'
 import type { Db } from '../storage/port.ts'
 import { findLinkByShortUrl } from './link-list.ts'

@@ -6,7 +6,8 @@ import fc from 'fast-check'
 import { anyCharacter } from '../../test/characters.ts'
 import { runs } from '../../test/runs.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { type HostName, isApex, mistypedTopLevel, parseHostName } from './host-name.ts'
+import { type HostName, parseHostName } from './host-name.ts'
+import { isApex, mistypedTopLevel } from './top-level.ts'
 
 const accepted: readonly (readonly [text: string, name: string, nameUnicode?: string])[] = [
   ['go.acme.com', 'go.acme.com'],

@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import { BlockList, isIP, isIPv6 } from 'node:net'
-import { isApex } from '../names/host-name.ts'
+import { isApex } from '../names/top-level.ts'
 
 /** The value of a CNAME is a name without a trailing dot. */
 export interface DnsRecord {

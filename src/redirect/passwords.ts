@@ -2,12 +2,12 @@ import { Failure } from '../errors.ts'
 import { networkOf } from '../lib/ip-address.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import { trimText } from '../lib/text.ts'
+import { parsePassword } from '../links/link.ts'
 import { verifyPassword } from '../links/password.ts'
+import { Refusal } from '../violations.ts'
 
 /** The wrong passwords that a network can send for a link in any minute. */
 const [wrongPerMinute, minuteMs] = [10, 60_000]
-/** No link has a longer password. Code points. */
-const maxPasswordLength = 128
 
 export interface PasswordSemaphores {
   /** Runs the checks of a link and a network one after the other, so that the limit is exact. */
@@ -39,7 +39,9 @@ export class Passwords {
       const oldest = this.#recent(key).at(-wrongPerMinute)
       if (oldest !== undefined) return tooMany(oldest + minuteMs - performance.now())
       const sent = trimText(password)
-      const isRight = isPossible(sent) && (await verify(sent))
+      // No link has an empty password.
+      const isPossible = sent !== '' && !(parsePassword(sent) instanceof Refusal)
+      const isRight = isPossible && (await verify(sent))
       if (!isRight) this.#addWrong(key)
       return isRight
     }, subject)
@@ -61,10 +63,6 @@ export class Passwords {
     const forget = () => (this.#recent(key).length === 0 ? this.#wrong.delete(key) : this.#forgetLater(key))
     setTimeout(forget, minuteMs).unref()
   }
-}
-
-function isPossible(password: string): boolean {
-  return password !== '' && password.length <= 2 * maxPasswordLength && [...password].length <= maxPasswordLength
 }
 
 function tooMany(msUntilFree: number): Failure {

@@ -1,6 +1,6 @@
 /** API key pages: the list, creation and revocation. */
 
-import { type Scope, scopes } from '../../access/scope.ts'
+import { type Scope, scopes } from '../../access/actor.ts'
 import { found } from '../../errors.ts'
 import { type Field, form, optional, required } from '../../forms/form.ts'
 import { boundedText, oneOf } from '../../forms/rules.ts'
