@@ -1,4 +1,5 @@
 /** Undo: reverses an event or a batch of events. Reversals are events, too, so they can be undone in turn. */
+import { setTimeout as wait } from 'node:timers/promises'
 import { type Actor, requireScope } from '../access/actor.ts'
 import { changedSince, Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
@@ -57,6 +58,8 @@ interface Manner {
   readonly waits: boolean
 }
 
+/** The pause between transactions, because other writers of SQLite check the lock every 2 ms. Milliseconds. */
+const pauseMs = 3
 /** Events in one transaction. */
 const reversedTogether = 25
 /** Events that one request reverses. */
@@ -146,6 +149,7 @@ export class Reversals {
   async #reverseParts(actor: Actor, ids: readonly number[], manner: Manner): Promise<ReversedEvent[]> {
     const results: ReversedEvent[] = []
     for (let at = 0; at < ids.length; at += reversedTogether) {
+      if (at > 0) await wait(pauseMs)
       results.push(...(await this.#reverseSome(actor, ids.slice(at, at + reversedTogether), manner)))
     }
     return results
