@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { actionsOn } from '../../test/actions.ts'
 import { newStorage } from '../../test/engine.ts'
 import { keyActor, storeEvents } from '../../test/events.ts'
+import { newDomain, newLink, newSpace } from '../../test/links.ts'
+import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
+import { storeQrStyle } from '../qr/store.ts'
+import { plainStyle } from '../qr/style.ts'
 import type { Storage } from '../storage/port.ts'
-import { query } from '../storage/schema.ts'
+import { clickLevels, query } from '../storage/schema.ts'
 import type { NewEvent } from './event.ts'
 import { expireEvents } from './retention.ts'
-import { markUndone } from './store.ts'
+import { eventsOfRecord, markUndone } from './store.ts'
 
 const dayMs = 86_400_000
 const never = () => false
@@ -53,13 +58,49 @@ test('stores what an undo needs for 30 days, and then deletes the clicks of dele
   assert.deepEqual(await storedIn(storage), { events: [1, 2, 3, 4, 5, 6].map((id) => [id, null]), removals })
 })
 
-test('keeps the clicks of records that are there again', async (t) => {
+test('keeps the clicks of records that are there again, and restores no others after 30 days', async (t) => {
+  const { storage, actor, expire, ageBy } = await newHistory(t)
+  const { account } = actor
+  const { actions, reversals } = actionsOn(storage)
+  const gone: number[][] = []
+  const deletions: number[] = []
+  for (const returns of [true, false]) {
+    const domain = await newDomain(storage, account, `${returns}.acme.com`)
+    const space = await newSpace(storage, account, String(returns))
+    const link = await newLink(storage, { account, domain }, 'sale')
+    await storeQrStyle(storage, actor, domain, { ...plainStyle, dark: '#112233' })
+    await actions.domains.remove(actor, domain, { links: 'delete' }, null)
+    await actions.spaces.remove(actor, space, {}, null)
+    const subjects = { domain, space, link }
+    for (const record of ['link', 'domain', 'space'] as const) {
+      const [deletion] = await eventsOfRecord(storage, account, { record, id: subjects[record] }, 1)
+      assert.equal(deletion?.action, 'deleted')
+      if (!returns) {
+        deletions.push(deletion.id)
+        gone.push([clickLevels[record], subjects[record]])
+      } else if (record !== 'link') await reversals.undoEvent(systemActor(account), deletion.id)
+    }
+  }
+  await expire(30)
+  const { events, removals } = await storedIn(storage)
+  // Restored domains have events that keep their style.
+  assert.deepEqual(
+    events.filter(([, kept]) => kept !== null),
+    [],
+  )
+  assert.deepEqual(removals, gone)
+  for (const ageDays of [0, 31]) {
+    ageBy(ageDays)
+    for (const id of deletions) {
+      await assert.rejects(reversals.undoEvent(systemActor(account), id), { code: 'not_undoable' })
+    }
+  }
+})
+
+test('keeps the clicks of a deleted record only for its last deletion', async (t) => {
   const { storage, actor, store, expire } = await newHistory(t)
-  const space = { account_id: actor.account, name: 'Sales', name_folded: 'sales', color: 1, revision: 1 }
-  const times = { created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-01T00:00:00.000Z' }
-  await storage.execute(query.insertInto('spaces').values({ id: 8, ...space, ...times }))
-  await store({ ...deleted, id: 8, record: 'space' }, { ...deleted, id: 9, record: 'space' }, { ...deleted, id: 9 })
-  const [, { id } = { id: 0 }] = await storage.execute(query.selectFrom('events').select('id').orderBy('id'))
+  await store({ ...deleted, id: 9, record: 'space' }, { ...deleted, id: 9 })
+  const [{ id } = { id: 0 }] = await storage.execute(query.selectFrom('events').select('id').orderBy('id'))
   await storage.write((tx) => markUndone(tx, actor.account, [Number(id)], actor.batchId))
   await expire(31)
   assert.deepEqual((await storedIn(storage)).removals, [[0, 9]])
