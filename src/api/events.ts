@@ -101,7 +101,7 @@ export function reversalOf(shown: Readonly<Record<ReversibleKind, Success>>): Op
     tag,
     summary: 'Undo an event',
     description:
-      'Reverses the event, within 30 days. An update gets its previous values back, a deleted record is restored with its id, and a created record is deleted. A domain returns with the links that the same request deleted, a space or a tag returns to its links. The reversal is an event, too, and can be undone in turn. An event that is undone already changes nothing. The key needs the scope for writing the record, such as `links:write`.',
+      'Reverses the event, within 30 days. An update gets its previous values back, a deleted record is restored with its id, and a created record is deleted. A domain returns with the links that the same request deleted, a space or a tag returns to its links. Many links return in the background: if the server stops meanwhile, a repetition of the request continues with the others. The reversal is an event, too, and can be undone in turn. Otherwise, an event that is undone already changes nothing. The key needs the scope for writing the record, such as `links:write`.',
     scope: null,
     success: {
       status: 200,
