@@ -8,10 +8,6 @@ export type RecordKind = (typeof recordKinds)[number]
 /** Records that any number of links refer to. */
 export type GroupKind = 'domain' | 'space' | 'tag'
 
-export const eventActions = [
-  ...['created', 'updated', 'deleted', 'restored'],
-  ...['clicks_deleted', 'merged', 'rotated', 'revoked'],
-] as const as readonly EventAction[]
 export type EventAction =
   | 'created'
   | 'updated'

@@ -1,5 +1,4 @@
 import { databaseUnavailable } from '../../errors.ts'
-import { Semaphore } from '../../lib/semaphore.ts'
 import type { BatchWriter } from '../port.ts'
 import { Pool } from './pool.ts'
 import { execute, transact } from './queries.ts'
@@ -7,12 +6,17 @@ import { execute, transact } from './queries.ts'
 /** Opens a database that has been migrated, with one connection. */
 export function openPostgresBatchWriter(url: string): BatchWriter {
   const pool = new Pool(url, 1)
-  const closed = () => databaseUnavailable(new Error('The connection is closed.'))
-  const turns = new Semaphore({ concurrency: 1, rejection: closed })
   let isClosed = false
+  let last: Promise<unknown> = Promise.resolve()
+  /** Runs tasks one after another, because waiting for the connection has a time limit. */
+  const inTurn = <T>(task: () => Promise<T>): Promise<T> => {
+    const result = last.then(task)
+    last = result.catch(() => undefined)
+    return result
+  }
   const next = async <T>(task: () => Promise<T>): Promise<T> => {
-    if (isClosed) throw closed()
-    return turns.run(task)
+    if (isClosed) throw databaseUnavailable(new Error('The connection is closed.'))
+    return inTurn(task)
   }
   return {
     write: (work) => next(() => transact(pool, 'default', work)),
@@ -25,7 +29,7 @@ export function openPostgresBatchWriter(url: string): BatchWriter {
     async close() {
       if (isClosed) return
       isClosed = true
-      await turns.run(() => pool.close())
+      await inTurn(() => pool.close())
     },
   }
 }
