@@ -8,6 +8,7 @@
  * After a crash, the next start finds the record in account 0 and continues. A reversal in the meantime returns the record to
  * its account, which ends the removal.
  */
+import { setTimeout as wait } from 'node:timers/promises'
 import { type Actor, systemActor } from '../access/actor.ts'
 import { ForeignKeyViolation } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
@@ -77,6 +78,9 @@ export type FinishRemoval = (actor: Actor, id: number, isPermanent: boolean) => 
 /** Links in one transaction, which takes a few milliseconds. */
 export const detachBatchSize = 40
 
+/** The pause between transactions, because other writers of SQLite check the lock every 2 ms. Milliseconds. */
+const pauseMs = 3
+
 const never: IsStopped = () => false
 
 /** Finishes a removal, unless `isStopped`. Throws if anything other than links refers to the record. */
@@ -86,7 +90,10 @@ export async function finishRemoval(db: Db, removal: Removal, id: number, isStop
     // In each step, because the record may have been restored and deleted again, permanently this time.
     const deletion = deletionOf(await findDeletion(db, removal.record, id))
     const detached = await removal.detachLinks(db, id, deletion)
-    if (detached > 0) continue
+    if (detached > 0) {
+      await wait(pauseMs)
+      continue
+    }
     try {
       await db.execute(removal.deleteRemoved(id))
       return
