@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { sql } from 'kysely'
+import { systemActor } from '../src/access/actor.ts'
 import { eraseFromResponses } from '../src/idempotency/store.ts'
 import { clickLevels, query } from '../src/storage/schema.ts'
+import { actionsOn } from './actions.ts'
 import { startApp, type TestApp } from './app.ts'
 import type { Json } from './client.ts'
 import { executeAt } from './engine.ts'
@@ -113,6 +115,14 @@ for (const engine of engines) {
     const { body } = await place.send('GET', '/events?per_page=100')
     const own = body.data.filter(({ record }: Json) => record === 'link' || record === 'domain')
     assert.ok(own.every(({ changes }: Json) => changes === null))
+  })
+
+  test(`${engine} stores no response with a link that a command deleted permanently`, async () => {
+    const { storage } = apps[engine]
+    const { place, link, request } = await newLinks(apps[engine])
+    const { actions } = actionsOn(storage)
+    await actions.links.remove(systemActor(place.account), link.id, { permanently: 'true' }, null)
+    assert.equal((await place.send('POST', '/links', request)).body.code, 'idempotency_key_reused')
   })
 
   test(`${engine} keeps stored responses with other kinds of records that have the same id`, async () => {

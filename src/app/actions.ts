@@ -12,6 +12,7 @@ import {
   removalOf,
 } from '../events/removal.ts'
 import { Reversals } from '../events/reversal.ts'
+import { eraseFromResponses } from '../idempotency/store.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import { LinkActions, type LinkParts } from '../links/actions.ts'
 import { clearSpace, clearTag, deleteLinksOfDomain } from '../links/detachment.ts'
@@ -42,6 +43,7 @@ export function buildActions(storage: Storage, parts: ActionParts) {
   const { run, flush, hashes } = parts
   const erase: Erase = async (...record) => {
     await finishErasures(storage)
+    await eraseFromResponses(storage, ...record)
     await parts.erase(...record)
   }
   const finish =

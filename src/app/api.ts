@@ -6,7 +6,7 @@ import { deleteLinkClicks, showStats } from '../analytics/statistics/schema.ts'
 import { documents } from '../api/docs.ts'
 import { eventRoutes, listEvents, reversalOf, reversalRoutes, reverseEvents, showEvent } from '../api/events.ts'
 import { apiFallback, apiResponses, Cors } from '../api/fallback.ts'
-import type { Erase, Operation } from '../api/operations.ts'
+import type { Operation } from '../api/operations.ts'
 import { ownKeyRoute, showOwnKey } from '../api/own-key.ts'
 import { RateLimits } from '../api/rate-limit.ts'
 import { Removals } from '../api/removals.ts'
@@ -21,7 +21,7 @@ import type { Proxies } from '../http/proxies.ts'
 import { requireValidHost } from '../http/request-head.ts'
 import { type RequestCounts, RequestLog } from '../http/request-log.ts'
 import { Router } from '../http/router.ts'
-import { eraseFromResponses, IdempotentRequests } from '../idempotency/store.ts'
+import { IdempotentRequests } from '../idempotency/store.ts'
 import { Keyring } from '../keys/keyring.ts'
 import type { LinkActions } from '../links/actions.ts'
 import { BatchWorker } from '../links/batch-worker.ts'
@@ -103,7 +103,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const shortUrl = shortUrls(options.shortUrl)
   const { actions, reversals } = buildActions(storage, {
     ...{ shortUrl, urlSchemes: options.urlSchemes, hashes: semaphores.hashes },
-    ...effectsOn(storage, shared),
+    ...effectsOn(shared),
     run: (work) => removals.run(work),
   })
   const batches = batchWorker(options, shared, actions.links)
@@ -163,7 +163,7 @@ function buildListener(
 }
 
 /** Returns what changes of records mean for this process, which redirects by the new values immediately. */
-function effectsOn(storage: Storage, { directory, clicks }: Shared) {
+function effectsOn({ directory, clicks }: Shared) {
   return {
     onChange: (id: number, domain: number, alias: string) => {
       directory.linkChanged(id, domain, alias)
@@ -171,10 +171,7 @@ function effectsOn(storage: Storage, { directory, clicks }: Shared) {
     },
     onDomainChange: () => directory.domainsChanged(),
     flush: () => clicks.flush(),
-    erase: async (...record: Parameters<Erase>) => {
-      await eraseFromResponses(storage, ...record)
-      await clicks.erase()
-    },
+    erase: () => clicks.erase(),
   }
 }
 
