@@ -2,7 +2,7 @@
 
 import type { Erase } from '../api/operations.ts'
 import { domainActions } from '../domains/actions.ts'
-import { finishErasures } from '../events/log.ts'
+import { finishErasures } from '../events/erasure.ts'
 import {
   type FinishRemoval,
   finishRemoval,

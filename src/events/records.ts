@@ -2,6 +2,7 @@ import type { Actor } from '../access/actor.ts'
 import type { Db } from '../storage/port.ts'
 import type { Precondition, Records, Times, Versioned } from '../storage/records.ts'
 import { clickLevels, query, type Row } from '../storage/schema.ts'
+import { eraseEvents, erasing, removeClicks } from './erasure.ts'
 import {
   createdEvent,
   type Described,
@@ -12,7 +13,7 @@ import {
   updatedEvent,
   type Values,
 } from './event.ts'
-import { eraseEvents, erasing, recordEvents, removeClicks } from './log.ts'
+import { recordEvents } from './log.ts'
 
 type ChangeOptions = NonNullable<Parameters<Records<never>['change']>[5]>
 type Columns = Readonly<Record<string, unknown>>

@@ -4,8 +4,8 @@ import type { Actor, ActorKind } from '../access/actor.ts'
 import { Ticks } from '../lib/ticks.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { clickLevels, query, type Row } from '../storage/schema.ts'
+import { removeClicks } from './erasure.ts'
 import type { Changes, EventAction, NewEvent, RecordKind } from './event.ts'
-import { removeClicks } from './log.ts'
 
 /** A stored event. */
 export interface StoredEvent extends Omit<NewEvent, 'id'> {

@@ -1,7 +1,8 @@
 /** Deleted links, which their events can restore for 30 days with their ids, tags and clicks. */
 import type { Actor } from '../access/actor.ts'
+import { eraseEvents, erasing, removeClicks } from '../events/erasure.ts'
 import { deletedEvent } from '../events/event.ts'
-import { eraseEvents, erasing, recordEvents, removeClicks } from '../events/log.ts'
+import { recordEvents } from '../events/log.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
 import { CachedQuery, clickLevels, query, type Row } from '../storage/schema.ts'

@@ -1,0 +1,67 @@
+/** What a permanent deletion removes besides the record: the values in its events, and its clicks. */
+import { type Db, parts } from '../storage/port.ts'
+import { type ClickLevel, query } from '../storage/schema.ts'
+import type { RecordKind } from './event.ts'
+
+/** Events that one transaction erases, which takes 20 ms with long values. */
+const erasedTogether = 200
+
+/**
+ * Removes the values from the events of records that are deleted permanently. Does nothing and returns false if there are many
+ * events, or if another transaction has locked one: it may wait for the records, which are locked. Then the event of the deletion
+ * must keep `erasing`, and `finishErasures` must follow.
+ */
+export async function eraseEvents(
+  tx: Db,
+  account: number,
+  record: RecordKind,
+  ids: readonly number[],
+): Promise<boolean> {
+  const of = query.selectFrom('events').select('id').where('account_id', '=', account).where('record', '=', record)
+  const all = await tx.execute(of.where('record_id', 'in', ids).limit(erasedTogether + 1))
+  if (all.length === 0) return true
+  if (all.length > erasedTogether) return false
+  const own = all.map(({ id }) => id)
+  const free = query.selectFrom('events').select('id').where('id', 'in', own).forUpdate().skipLocked()
+  if ((await tx.execute(free)).length < all.length) return false
+  await eraseSome(tx, own)
+  return true
+}
+
+function eraseSome(db: Db, ids: readonly number[]) {
+  return db.execute(query.updateTable('events').set({ changes: null, kept: null }).where('id', 'in', ids))
+}
+
+/** What the event of a permanent deletion keeps until all events of its record are erased. */
+export const erasing = 'erasing'
+
+/** Removes the values from the events of records whose deletion left that to others, in steps, unless `isStopped`. */
+export async function finishErasures(db: Db, isStopped = () => false): Promise<void> {
+  const columns = ['id', 'account_id', 'record', 'record_id'] as const
+  // The condition of an index.
+  const begun = query.selectFrom('events').select(columns).where('changes', 'is', null).where('kept', 'is not', null)
+  for (;;) {
+    const [deletion] = await db.execute(begun.orderBy('id').limit(1))
+    if (deletion === undefined) return
+    const { id, account_id, record, record_id } = deletion
+    const all = query.selectFrom('events').select('id').where('account_id', '=', account_id)
+    const own = all.where('record', '=', record).where('record_id', '=', record_id).where('id', '<>', id)
+    for (let some: number[] = []; ; ) {
+      if (isStopped()) return
+      const next = own.where('id', '>', some.at(-1) ?? 0).orderBy('id')
+      some = (await db.execute(next.limit(erasedTogether))).map((event) => Number(event.id))
+      if (some.length === 0) break
+      await eraseSome(db, some)
+    }
+    await eraseSome(db, [id])
+  }
+}
+
+/** Makes the background delete the clicks of records. */
+export async function removeClicks(tx: Db, level: ClickLevel, ids: Iterable<number>): Promise<void> {
+  const rows = [...ids].map((id) => ({ scope: level, id }))
+  for (const some of parts(rows, 256)) {
+    const insertion = query.insertInto('click_removals').values(some)
+    await tx.execute(insertion.onConflict((conflict) => conflict.doNothing()))
+  }
+}
