@@ -10,10 +10,19 @@ const insertedEvents = 64
 /** Stores events of an actor, in the transaction of the changes. */
 export async function recordEvents(tx: Db, actor: Actor, events: readonly (NewEvent | null)[]): Promise<void> {
   const created_at = new Date().toISOString()
+  const { account, batchId } = actor
   const rows = events.flatMap((event) => (event === null ? [] : [rowOf(actor, event, created_at)]))
   for (const some of parts(rows, insertedEvents)) {
-    const build = () => query.insertInto('events').values(some)
-    await tx.execute(new CachedQuery(`insert ${some.length} events`, some.flatMap(Object.values), build))
+    const build = () =>
+      query.insertInto('events').values(({ selectFrom, case: when, exists, not, lit }) => {
+        const earlier = selectFrom('events as earlier').select('id').where('account_id', '=', account)
+        const isFirst = not(exists(earlier.where('batch_id', '=', batchId)))
+        const opens_batch = when().when(isFirst).then(lit(1)).end()
+        // After the other columns, as in the values.
+        return some.map((row, at) => ({ ...row, opens_batch: at === 0 ? opens_batch : null }))
+      })
+    const values = some.flatMap((row, at) => [...Object.values(row), ...(at === 0 ? [account, batchId] : [null])])
+    await tx.execute(new CachedQuery(`insert ${some.length} events`, values, build))
   }
 }
 

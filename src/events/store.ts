@@ -24,12 +24,12 @@ export interface StoredEvent extends Omit<NewEvent, 'id'> {
 const columns = [
   ...['id', 'account_id', 'batch_id', 'record', 'action', 'record_id', 'record_name'],
   ...['actor_kind', 'actor_id', 'actor_name', 'request_id', 'changes', 'undone_by', 'created_at'],
-] as Exclude<keyof Row<'events'>, 'kept'>[]
+] as (keyof ShownRow)[]
 
 /** Without what reversals need, which may have 120 KB. */
 const events = query.selectFrom('events').select(columns)
 
-type ShownRow = Omit<Row<'events'>, 'kept'> & Partial<Pick<Row<'events'>, 'kept'>>
+type ShownRow = Omit<Row<'events'>, 'kept' | 'opens_batch'> & Partial<Pick<Row<'events'>, 'kept'>>
 
 function toEvent({ kept = null, ...row }: ShownRow): StoredEvent {
   return {
@@ -80,7 +80,7 @@ const listable: Listable<ShownRow> = {
   columns,
   sorts: {},
   searched: {},
-  filters: ['record_id', 'batch_id'],
+  filters: ['record_id', 'batch_id', 'opens_batch'],
   unindexedFilters: ['record', 'action', 'actor_kind', 'actor_id'],
   ranges: { created_at: { column: 'created_at', isIndexed: false } },
   isUncounted: true,
@@ -91,6 +91,11 @@ export async function listEvents(storage: Storage, account: number, page: PageRe
   const upTo = await storage.eventHorizon()
   const found = await storage.list({ of: listable, account, ...page, upTo })
   return { ...found, rows: found.rows.map(toEvent) }
+}
+
+/** Lists a page of the account's batches: the first event of each. */
+export function listBatches(storage: Storage, account: number, page: PageRequest): Promise<Page<StoredEvent>> {
+  return listEvents(storage, account, { ...page, filter: { ...page.filter, opens_batch: 1 } })
 }
 
 /** Returns the account's latest events of a record, the newest first. */
@@ -239,31 +244,57 @@ export interface BatchCount extends Pick<StoredEvent, 'record' | 'action'> {
   readonly first: number
 }
 
-/** Counts the account's events of a batch by kind of record and action, in the order of the first ones. `now` is in Unix milliseconds. */
-export async function countTypes(db: Db, account: number, batch: string, now: number): Promise<readonly BatchCount[]> {
-  const counts = new Map<string, BatchCount>()
-  for await (const rows of readBatch(db, account, batch)) {
-    for (const [type, own] of Map.groupBy(rows, ({ record, action }) => `${record}.${action}`)) {
-      const [record, action] = type.split('.') as [RecordKind, EventAction]
-      const { all = 0, undone = 0, open = 0 } = counts.get(type) ?? {}
-      counts.set(type, {
-        ...{ record, action, all: all + own.length },
-        undone: undone + own.filter(({ undone_by }) => undone_by !== null).length,
-        open: open + own.filter((row) => isOpen(row, now)).length,
-        first: Number(own.at(-1)?.id),
-      })
-    }
-  }
-  return [...counts.values()].sort((one, other) => one.first - other.first)
-}
+/** Events that one query counts, in a few milliseconds. */
+const countedTogether = 5_000
 
-/** Counts the account's events of a batch: those that can be undone at `now`, in Unix milliseconds, and all. */
-export async function countBatch(
+/**
+ * Counts the account's events of a batch by kind of record and action, in the order of the first ones; only the last `most` events
+ * if there are more. `now` is in Unix milliseconds.
+ */
+export async function countTypes(
   db: Db,
   account: number,
   batch: string,
   now: number,
-): Promise<{ readonly open: number; readonly all: number }> {
+  most = Number.POSITIVE_INFINITY,
+): Promise<readonly BatchCount[]> {
+  const counts = new Map<string, BatchCount>()
+  const ticks = new Ticks()
+  for (let before = Number.MAX_SAFE_INTEGER, left = most; ; await ticks.next()) {
+    const limit = Math.min(countedTogether, left)
+    const rows = await db.execute(countsOfPart(account, batch, before, now, limit))
+    for (const row of rows) {
+      const [record, action] = [row.record as RecordKind, row.action as EventAction]
+      const { all = 0, undone = 0, open = 0 } = counts.get(`${record}.${action}`) ?? {}
+      counts.set(`${record}.${action}`, {
+        ...{ record, action, all: all + Number(row.all), undone: undone + Number(row.undone) },
+        open: open + (isReversibleKind(record, action) ? Number(row.open) : 0),
+        first: Number(row.first),
+      })
+      before = Math.min(before, Number(row.first))
+    }
+    const counted = rows.reduce((sum, { all }) => sum + Number(all), 0)
+    left -= counted
+    if (counted < limit || left <= 0) break
+  }
+  return [...counts.values()].sort((one, other) => one.first - other.first)
+}
+
+/** Counts the last events of a batch before an id by type. */
+function countsOfPart(account: number, batch: string, before: number, now: number, limit: number) {
+  const since = new Date(now - undoableMs).toISOString()
+  const isOpen = sql<1 | null>`case when undone_by is null and changes is not null and created_at > ${since} then 1 end`
+  const own = query.selectFrom('events').where('account_id', '=', account).where('batch_id', '=', batch)
+  const states = own.select(['id', 'record', 'action', 'undone_by', isOpen.as('is_open')])
+  const part = states.where('id', '<', before).orderBy('id', 'desc').limit(limit).as('part')
+  const types = query.selectFrom(part).select(['record', 'action']).groupBy(['record', 'action'])
+  return types
+    .select(({ fn }) => [fn.countAll().as('all'), fn.count('undone_by').as('undone')])
+    .select(({ fn }) => [fn.count('is_open').as('open'), fn.min('id').as('first')])
+}
+
+/** Counts the account's events of a batch: those that can be undone at `now`, in Unix milliseconds, and all. */
+export async function countBatch(db: Db, account: number, batch: string, now: number) {
   const counts = await countTypes(db, account, batch, now)
   return { open: totalOf(counts, 'open'), all: totalOf(counts, 'all') }
 }

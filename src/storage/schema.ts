@@ -247,6 +247,8 @@ export interface Database {
     kept: string | null
     /** The event that reversed this one. */
     undone_by: number | null
+    /** 1 for the first event of each batch. */
+    opens_batch: number | null
     created_at: string
   }
   /** Committed changes that the redirect server has to notice. */

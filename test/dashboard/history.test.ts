@@ -150,12 +150,33 @@ test('shows the changes of one batch as one entry, with the first records and a 
   assert.equal(sentences(page)[0], 'Ben moved 30 links to Print')
   const all = `/app/history?batch_id=${ben.batchId}`
   assert.ok(page.links.includes(all))
-  assert.match(page.text, /10 changes of 30/)
+  assert.match(page.text, /10 of 30 changes/)
   const batch = await browser.open(all)
   assert.equal(sentences(batch)[0], 'Ben moved 30 links to Print')
   assert.equal(sentences(batch)[1], 'Ben moved go.acme.com/29 to Print')
   assert.equal(sentences(batch).length, 26)
   assert.match(batch.text, /30 changes.*1–25 of 30/s)
+})
+
+test('a batch of any size is one entry, and fills no page', async () => {
+  const { account, browser } = await newOwner(app)
+  const [ana, ben, eve] = [person(account), person(account, 'Ben'), person(account, 'Eve')]
+  const event = link({ ...ofSpace, action: 'deleted' })
+  await record(ana, event)
+  await record(ben, link({ record: 'domain', action: 'deleted', name: 'go.acme.com' }))
+  await record(eve, event)
+  await record(ben, ...links(1_001, { action: 'deleted' }))
+  const page = await browser.open('/app/history')
+  assert.deepEqual(sentences(page).slice(0, 3), [
+    'Eve deleted the space Print',
+    'Ben deleted go.acme.com and more than 1,000 links',
+    'Ana deleted the space Print',
+  ])
+  assert.match(page.text, /10 of more than 1,000 changes/)
+  const all = await browser.open(`/app/history?batch_id=${ben.batchId}`)
+  assert.equal(sentences(all)[0], 'Ben deleted go.acme.com and 1,001 links')
+  assert.deepEqual(sentences(await browser.open('/app/history?actor=member')), sentences(page).slice(0, 3))
+  assert.equal(sentences(await browser.open('/app/history?type=link.deleted')).length, 1)
 })
 
 for (const [events, sentence] of [

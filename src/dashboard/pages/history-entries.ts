@@ -13,7 +13,7 @@ import {
   undoableUntil,
 } from '../../events/store.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import { findLink } from '../../links/store.ts'
+import { findLinkNames } from '../../links/link-list.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import type { Db } from '../../storage/port.ts'
@@ -33,16 +33,18 @@ import { formatCount, quantity, timeAgo } from '../parts/format.ts'
 
 export const historyHome = '/app/history'
 
-/** One event, or neighboring events of one batch. */
+/** One event, or its batch. */
 export interface Entry {
-  readonly events: readonly [StoredEvent, ...StoredEvent[]]
+  readonly event: StoredEvent
   /** Null for one event. */
   readonly batch: Batch | null
 }
 
 export interface Batch {
   readonly counts: readonly BatchCount[]
-  /** Its first and its last events, from which its sentence is built. The first ones have caused the others. */
+  /** Whether it has more events than were counted. */
+  readonly isLarger: boolean
+  /** Its first and its last events. The first ones have caused the others. */
   readonly sample: readonly StoredEvent[]
 }
 
@@ -69,16 +71,21 @@ export async function loadEntryContext(
   const refs = new Map<string, readonly [RecordKind, unknown]>()
   const refer = (record: RecordKind, id: unknown) => refs.set(refOf(record, id), [record, id])
   for (const { record, recordId, changes } of events) {
-    refer(record, recordId)
+    if (record !== 'link') refer(record, recordId)
     for (const id of changes?.space_id ?? []) refer('space', id)
     for (const id of changes?.domain_id ?? []) refer('domain', id)
   }
   const undoneBy = new Set(events.flatMap((event) => event.undoneBy ?? []))
-  const [found, reversals] = await Promise.all([
+  const linkIds = new Set(events.flatMap(({ record, recordId }) => (record === 'link' ? [recordId] : [])))
+  const [links, found, reversals] = await Promise.all([
+    findLinkNames(storage, account, [...linkIds]),
     Promise.all([...refs].map(async ([ref, of]) => [ref, await findKnown(storage, account, ...of)] as const)),
     Promise.all([...undoneBy].map((id) => findEvent(storage, account, id))),
   ])
-  const known = new Map(found.flatMap(([ref, record]) => (record === undefined ? [] : [[ref, record] as const])))
+  const known = new Map<string, KnownRecord>(
+    found.flatMap(([ref, record]) => (record === undefined ? [] : [[ref, record] as const])),
+  )
+  for (const id of links.keys()) known.set(refOf('link', id), { name: '' })
   const byId = reversals.flatMap((event) => (event === undefined ? [] : [[event.id, event] as const]))
   return { shortUrl, known, reversals: new Map(byId), next, now: Date.now() }
 }
@@ -86,8 +93,6 @@ export async function loadEntryContext(
 async function findKnown(db: Db, account: number, record: RecordKind, id: unknown): Promise<KnownRecord | undefined> {
   if (typeof id !== 'number') return undefined
   switch (record) {
-    case 'link':
-      return (await findLink(db, account, id)) && { name: '' }
     case 'domain': {
       const domain = (await domainRecords.find(db, account, id))?.record
       return domain && { name: domain.name_unicode }
@@ -101,28 +106,29 @@ async function findKnown(db: Db, account: number, record: RecordKind, id: unknow
   }
 }
 
-/** Loads what an entry says about a batch. Returns null for a batch with one event. */
-export async function loadBatch(db: Db, account: number, id: string): Promise<Batch | null> {
-  const counts = await countTypes(db, account, id, Date.now())
+/** The most events of a batch that its entry counts. Its page counts all. */
+const countedInEntry = 1_000
+
+/** Loads what is said about a batch, and counts its events up to `most`. Returns null for a batch with one event. */
+export async function loadBatch(
+  db: Db,
+  account: number,
+  id: string,
+  most = Number.POSITIVE_INFINITY,
+): Promise<Batch | null> {
+  const counts = await countTypes(db, account, id, Date.now(), most + 1)
   if (totalOf(counts, 'all') < 2) return null
   const ends = (['asc', 'desc'] as const).map((order) => endOfBatch(db, account, id, order, sampleSize))
   const sample = new Map((await Promise.all(ends)).flat().map((event) => [event.id, event]))
-  return { counts, sample: [...sample.values()] }
+  return { counts, isLarger: totalOf(counts, 'all') > most, sample: [...sample.values()] }
 }
 
-/** Returns the entries of a page: neighboring events of one batch are one entry. */
+/** Returns an entry for each batch of the events. */
 export async function groupedEntries(db: Db, account: number, events: readonly StoredEvent[]): Promise<Entry[]> {
-  const ids = [...new Set(events.map(({ batchId }) => batchId))]
-  const batches = new Map(await Promise.all(ids.map(async (id) => [id, await loadBatch(db, account, id)] as const)))
-  const entries: Entry[] = []
-  for (const event of events) {
-    const last = entries.at(-1)
-    const batch = batches.get(event.batchId) ?? null
-    if (last !== undefined && batch !== null && last.batch === batch)
-      entries.splice(-1, 1, { ...last, events: [...last.events, event] })
-    else entries.push({ events: [event], batch })
-  }
-  return entries
+  const heads = [...Map.groupBy(events, ({ batchId }) => batchId).values()].flatMap(([first]) => first ?? [])
+  return Promise.all(
+    heads.map(async (event) => ({ event, batch: await loadBatch(db, account, event.batchId, countedInEntry) })),
+  )
 }
 
 /** Renders entries as a list. */
@@ -130,28 +136,25 @@ export function entryList(entries: readonly Entry[], context: EntryContext): Htm
   return html`<ol class="entries">${entries.map((entry) => html`<li>${renderEntry(entry, context)}</li>`)}</ol>`
 }
 
-/** The records of a batch that its entry shows. */
-const shownOfBatch = 10
-
-function renderEntry({ events, batch }: Entry, context: EntryContext): Html {
-  const [event] = events
+function renderEntry({ event, batch }: Entry, context: EntryContext): Html {
   if (batch === null) {
     return html`${headOf(event, deedOf(event, context), eventControl(event, context), context)}${changedValues(event, context)}`
   }
-  const all = totalOf(batch.counts, 'all')
-  const shown = events.slice(0, shownOfBatch)
+  const total = totalOf(batch.counts, 'all')
+  const all = batch.isLarger ? `more than ${quantity(countedInEntry, 'change')}` : quantity(total, 'change')
+  const shown = batch.sample.slice(0, sampleSize)
   const rows = shown.map((each) => html`<li><p>${deedOf(each, context)}</p>${changedValues(each, context)}</li>`)
   const more =
-    all > shown.length
-      ? html`<p><a href="${batchPage(event.batchId)}">Show all ${quantity(all, 'change')}</a></p>`
+    total > shown.length
+      ? html`<p><a href="${batchPage(event.batchId)}">Show all ${batch.isLarger ? 'changes' : all}</a></p>`
       : null
-  return html`${batchHead(events, batch, context)}
-<details><summary>${quantity(shown.length, 'change')}${all > shown.length ? ` of ${formatCount(all)}` : ''}</summary><ol class="entries">${rows}</ol>${more}</details>`
+  return html`${batchHead(event, batch, context)}
+<details><summary>${total > shown.length ? `${shown.length} of ` : ''}${all}</summary><ol class="entries">${rows}</ol>${more}</details>`
 }
 
 /** Renders the sentence about a batch, with its button. */
-export function batchHead(events: Entry['events'], { counts, sample }: Batch, context: EntryContext): Html {
-  return headOf(events[0], batchDeedOf(counts, sample, context), batchControl(events, counts, context), context)
+export function batchHead(event: StoredEvent, batch: Batch, context: EntryContext): Html {
+  return headOf(event, batchDeedOf(batch, context), batchControl(event, batch, context), context)
 }
 
 function headOf({ actor, at }: StoredEvent, deed: Html, control: Part, { now }: EntryContext): Html {
@@ -188,15 +191,16 @@ function whyNot(event: StoredEvent, { reversals, now }: EntryContext): Html | nu
   return until <= now ? note('Too old to undo') : null
 }
 
-function batchControl(events: Entry['events'], counts: readonly BatchCount[], context: EntryContext): Part {
+function batchControl(event: StoredEvent, { counts, sample, isLarger }: Batch, context: EntryContext): Part {
   const [open, undone] = [totalOf(counts, 'open'), totalOf(counts, 'undone')]
-  const [first] = events
-  const fields = { batch: first.batchId }
+  const fields = { batch: event.batchId }
   const progress = `Undo: ${formatCount(undone)} of ${formatCount(open + undone)} done`
-  if (open > 0 && undone === 0) return undoButton('Undo', fields, context)
-  if (open > 0)
-    return html`<span class="muted small">${progress}</span> ${undoButton('Undo the rest', fields, context)}`
-  return whyNot(events.find(({ undoneBy }) => undoneBy !== null) ?? first, context)
+  // The first events of a batch are the last to be undone.
+  const isOpen = open > 0 || (isLarger && sample.some((each) => whyNot(each, context) === null))
+  if (isOpen && undone === 0) return undoButton('Undo', fields, context)
+  if (isOpen)
+    return html`<span class="muted small">${isLarger ? null : progress}</span> ${undoButton('Undo the rest', fields, context)}`
+  return whyNot(sample.find(({ undoneBy }) => undoneBy !== null) ?? event, context)
 }
 
 /** A record with a page. */
@@ -230,7 +234,7 @@ export async function historyOf(
   ])
   const shown = latest.slice(0, shownOfRecord)
   const context = await loadEntryContext(source, account, shown, next)
-  const entries = shown.map((event): Entry => ({ events: [event], batch: null }))
+  const entries = shown.map((event): Entry => ({ event, batch: null }))
   const { record, id } = subject
   const all = html`<p><a href="${historyHome}?record=${record}&amp;record_id=${id}">Show all</a></p>`
   const section = html`<section id="history"><h2>History</h2>${entryList(entries, context)}${latest.length > shown.length ? all : null}</section>`

@@ -4,7 +4,7 @@ import type { Actor } from '../../access/actor.ts'
 import { type Calendar, calendarOf, dayText } from '../../accounts/calendar.ts'
 import { Failure } from '../../errors.ts'
 import { batchIdRule, type EventsQuery, eventPageOf, eventsQuery } from '../../events/schema.ts'
-import { findEvent, listEvents, type StoredEvent } from '../../events/store.ts'
+import { findEvent, listBatches, listEvents, type StoredEvent } from '../../events/store.ts'
 import { form, optional } from '../../forms/form.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import { failures } from '../../http/failures.ts'
@@ -48,25 +48,27 @@ async function historyPage({ account, session, query }: PageRequest, services: S
   const { storage } = services
   const calendar = calendarOf(session.account.time_zones)
   const list = new ListState(historyHome, query, eventsQuery, (read) => eventPageOf(read, calendar))
-  const page = await listEvents(storage, account, list.request)
+  const { record, type, record_id, batch_id } = list.query
+  const isOneRecord = record_id !== null || batch_id !== null
+  // The first event of a batch may be about a record of another kind.
+  const listed = isOneRecord || record !== null || type !== null ? listEvents : listBatches
+  const page = await listed(storage, account, list.request)
   const { rows, total, totalIsExact } = page
   const shown = { title: 'History', section: 'history' } as const
   if (total === 0 && list.href(noFilters) === list.href({})) return { ...shown, body: nothingYet }
-  const { record_id, batch_id } = list.query
-  const isOneRecord = record_id !== null || batch_id !== null
-  const single = rows.map((event): Entry => ({ events: [event], batch: null }))
+  const single = rows.map((event): Entry => ({ event, batch: null }))
   const entries = isOneRecord ? single : await groupedEntries(storage, account, rows)
   const whole = batch_id && (await loadBatch(storage, account, batch_id))
   const samples = [whole, ...entries.map(({ batch }) => batch)].flatMap((batch) => (batch ? batch.sample : []))
   const context = await loadEntryContext(services, account, [...rows, ...samples], list.currentHref)
-  const days = Map.groupBy(entries, ({ events: [{ at }] }) => calendar.dayOf(Date.parse(at)))
+  const days = Map.groupBy(entries, ({ event: { at } }) => calendar.dayOf(Date.parse(at)))
   const sections = [...days].map(
     ([day, those]) => html`<section><h2>${dayHeading(day, calendar)}</h2>${entryList(those, context)}</section>`,
   )
   const count = html`<p data-count>${totalIsExact ? '' : 'More than '}${quantity(total, 'change')}</p>`
   const head = html`<div class="found">${count}${chips(list, rows, context)}</div>`
-  const [first, ...others] = rows
-  const batch = first && whole && batchHead([first, ...others], whole, context)
+  const [first] = rows
+  const batch = first && whole && batchHead(first, whole, context)
   const body = html`${filterForm(list)}
 <div id="results" class="results">${head}${batch ? html`<section class="batch">${batch}</section>` : null}
 ${rows.length === 0 ? noRows(list) : html`${sections}${list.pagination(page)}`}</div>`

@@ -57,20 +57,40 @@ interface Counted {
   readonly all: number
 }
 
+interface CountedBatch {
+  readonly counts: readonly Counted[]
+  /** Whether it has more events than were counted. */
+  readonly isLarger: boolean
+  /** Some of its events: the first ones have caused the others. */
+  readonly sample: readonly Changed[]
+}
+
+/** Returns the counted types, after those of which only a sample is known. */
+function typesOf({ counts, sample }: CountedBatch): Counted[] {
+  const known = new Set(counts.map(({ record, action }) => `${record}.${action}`))
+  const others = Map.groupBy(sample, ({ record, action }) => `${record}.${action}`)
+  const uncounted = [...others].flatMap(([type, [first, ...more]]) =>
+    first === undefined || known.has(type) ? [] : [{ ...first, all: more.length + 1 }],
+  )
+  return [...uncounted, ...counts]
+}
+
 /** From this number on, all events of a batch and a type are assumed to have the same change, such as the same space. */
 export const sampleSize = 10
 
-/** Renders what happened in a batch, in its order: "deleted go.acme.com and 214 links". `events` are some of its events. */
-export function batchDeedOf(counts: readonly Counted[], events: readonly Changed[], context: ChangeContext): Html {
-  const deeds = counts.map(({ record, action, all }) => {
-    const sample = events.filter((event) => event.record === record && event.action === action)
+/** Renders what happened in a batch, in its order: "deleted go.acme.com and 214 links". */
+export function batchDeedOf(batch: CountedBatch, context: ChangeContext): Html {
+  const { isLarger } = batch
+  const deeds = typesOf(batch).map(({ record, action, all }) => {
+    const sample = batch.sample.filter((event) => event.record === record && event.action === action)
     const [phrase, ...others] = sample.map((event) => phraseOf(event, context))
     const isSame = others.every(({ before, after }) => textOf({ before, after }) === (phrase && textOf(phrase)))
     const isEnough = sample.length === all || sample.length >= sampleSize
     const [first] = sample
+    const amount = isLarger ? `more than ${quantity(all - 1, nouns[record])}` : quantity(all, nouns[record])
     return {
       phrase: phrase && isSame && isEnough ? phrase : plainPhrase(record, action),
-      thing: all === 1 && first ? thingOf(first, context) : html`${quantity(all, nouns[record])}`,
+      thing: all === 1 && first ? thingOf(first, context) : html`${amount}`,
     }
   })
   const groups = [...Map.groupBy(deeds, ({ phrase }) => textOf(phrase)).values()]

@@ -19,6 +19,7 @@ function table({ id, integer, text, end }: Dialect): string[] {
       action ${text} not null,
       record_id ${integer} not null,
       undone_by ${integer},
+      opens_batch ${integer},
       created_at ${text} not null,
       actor_kind ${text} not null,
       actor_id ${integer},
@@ -31,6 +32,8 @@ function table({ id, integer, text, end }: Dialect): string[] {
     'create index events_by_account on events (account_id, id)',
     'create index events_by_record_id on events (account_id, record_id, id)',
     'create index events_by_batch_id on events (account_id, batch_id, id)',
+    // Lists batches by their first events, which have a 1.
+    'create index events_by_opens_batch on events (account_id, opens_batch, id)',
     'create index events_by_kept on events (created_at) where kept is not null',
     // Finds the domains, spaces and tags that return before their links.
     `create index events_by_group on events (account_id, batch_id, id) where action = 'deleted' and record <> 'link'`,
