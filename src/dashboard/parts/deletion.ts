@@ -37,7 +37,7 @@ function plain(text: string): string {
 /** Renders the box for deleting without a way back. Only records with clicks lose them. */
 export function permanentBox(state: FormState, hasClicks = true): Html {
   const clicks = hasClicks ? ', its clicks are deleted immediately' : ''
-  const help = `It can’t be restored${clicks}, and its history loses the values.`
+  const help = `It can’t be restored${clicks}, and its values are removed from the history.`
   return checkbox(state, { name: 'permanently', label: 'Delete permanently', help })
 }
 
