@@ -1,11 +1,27 @@
 /** The dashboard: pages for people on the API listener, over the same forms, actions and stores. */
 
+import type { Actor } from '../access/actor.ts'
+import type { ResourceHandlers } from '../api/operations.ts'
+import type { RateLimits } from '../api/rate-limit.ts'
+import type { Domain } from '../domains/schema.ts'
 import { Failure } from '../errors.ts'
+import type { Reversals } from '../events/reversal.ts'
+import type { Exchange } from '../http/exchange.ts'
 import { html } from '../http/html.ts'
 import { addHeader, send } from '../http/response.ts'
+import type { Router } from '../http/router.ts'
+import type { Keyring } from '../keys/keyring.ts'
+import type { Semaphore } from '../lib/semaphore.ts'
+import type { LinkActions } from '../links/actions.ts'
+import type { RunBatch } from '../links/batch.ts'
+import type { ShortUrl } from '../names/short-url.ts'
+import type { Space } from '../spaces/schema.ts'
+import type { Storage } from '../storage/port.ts'
+import type { TagActions } from '../tags/actions.ts'
 import { version } from '../version.ts'
 import { assetHandler } from './assets.ts'
 import { renderFailurePage } from './frame.ts'
+import type { Pages } from './page.ts'
 import { addAccountPage } from './pages/account.ts'
 import { addComparePage } from './pages/compare.ts'
 import { addDomainQrPages } from './pages/domain-qr.ts'
@@ -23,12 +39,39 @@ import { addSessionPages } from './pages/sessions.ts'
 import { addSignInPages } from './pages/sign-in.ts'
 import { addSpacePages } from './pages/spaces.ts'
 import { addTagPages } from './pages/tags.ts'
-import { Pages, type Services } from './pages.ts'
+import { PageServer } from './pages.ts'
 import { addBreakdownPages } from './statistics/breakdown-pages.ts'
+
+/** What the pages use. Each names its own part. */
+interface Services {
+  readonly router: Router
+  readonly storage: Storage
+  readonly keyring: Keyring
+  readonly shortUrl: ShortUrl
+  /** Returns the public URL of the dashboard, without a trailing slash. */
+  readonly dashboardUrl: (exchange: Exchange) => string
+  readonly rateLimits: RateLimits
+  /** The number of days after which statistics are deleted. 0 means never. */
+  readonly clicksRetention: number
+  /** Deletes all of a link's clicks. Returns false if the account has no such link. */
+  readonly deleteClicks: (actor: Actor, link: number) => Promise<boolean>
+  readonly runBatch: RunBatch
+  /** Limits of concurrent work, by account. */
+  readonly semaphores: Readonly<
+    Record<'pages' | 'downloads' | 'selections' | 'importChecks' | 'imports' | 'logos', Semaphore>
+  >
+  readonly actions: {
+    readonly domains: ResourceHandlers<Domain>
+    readonly spaces: ResourceHandlers<Space>
+    readonly tags: TagActions
+    readonly links: LinkActions
+  }
+  readonly reversals: Reversals
+}
 
 export function addDashboard(services: Services): void {
   const { router } = services
-  const pages = new Pages(services)
+  const pages = new PageServer(services)
   router.add('GET', '/', (exchange) => {
     addHeader(exchange, 'location', '/app')
     return send(exchange, 302)

@@ -11,13 +11,14 @@ import { overloaded } from '../errors.ts'
 import { Overload } from '../http/overload.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { assetFolder } from './assets.ts'
-import { type PageHandler, Pages } from './pages.ts'
+import type { PageHandler } from './page.ts'
+import { PageServer } from './pages.ts'
 
 /** Adds a page that renders when the test releases it. Counts concurrent renderings. */
 function slowPage({ router, storage }: TestApp) {
   const { promise, resolve } = Promise.withResolvers<void>()
   const rendering = { now: 0, most: 0, begun: 0, release: resolve }
-  const pages = new Pages({
+  const pages = new PageServer({
     router,
     storage,
     shortUrl: shortUrls('http://{domain}'),

@@ -1,12 +1,8 @@
 /** Routes for pages. Every page requires a session, and no other site can post its forms. */
 
-import { type Actor, actorOf, type Identity } from '../access/actor.ts'
-import type { ResourceHandlers } from '../api/operations.ts'
+import { actorOf, type Identity } from '../access/actor.ts'
 import type { RateLimits } from '../api/rate-limit.ts'
-import type { DomainActions } from '../domains/actions.ts'
-import { Failure, found } from '../errors.ts'
-import type { Reversals } from '../events/reversal.ts'
-import { positiveInteger } from '../forms/rules.ts'
+import { Failure } from '../errors.ts'
 import { readScheme } from '../frame/document.ts'
 import { receiveBody } from '../http/body.ts'
 import { addEntityTag, conditionOf } from '../http/conditions.ts'
@@ -16,18 +12,12 @@ import type { Html } from '../http/html.ts'
 import { isMultipart, parseMultipart } from '../http/multipart.ts'
 import { addHeaders, type Sent, send, sendNotModified, sendText } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
-import type { Keyring } from '../keys/keyring.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
-import type { LinkActions } from '../links/actions.ts'
-import type { RunBatch } from '../links/batch.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { findSession, type Session } from '../sessions/store.ts'
 import { readSessionCookie } from '../sessions/token.ts'
-import type { Space } from '../spaces/schema.ts'
 import type { Storage } from '../storage/port.ts'
-import type { TagActions } from '../tags/actions.ts'
 import {
-  type FrameContent,
   failureContent,
   fingerprintOfParts,
   isRefresh,
@@ -36,7 +26,8 @@ import {
   renderFramed,
   responseHeaders,
 } from './frame.ts'
-import { consumeNotices, type Notice, setNotice, withdrawOffer } from './notices.ts'
+import { consumeNotices, setNotice, withdrawOffer } from './notices.ts'
+import { type FormLimits, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from './page.ts'
 import { returnPath, shortReturnPath } from './return-path.ts'
 import { Submissions } from './submissions.ts'
 
@@ -47,88 +38,28 @@ const maxPublicFormBytes = 4 * 1024
 /** The maximum number of fields in a form: a checkbox for each row, and a few others. */
 const maxFormFields = 200
 
-/** The limits of a form with files. */
-interface FormLimits {
-  /** Larger than its files may be, so that the form can show the error. */
-  readonly maxBytes: number
-  readonly maxFields: number
-  /** What people read if the form is larger. */
-  readonly tooLarge?: string
-}
-
 const fileLimits: FormLimits = { maxBytes: 1024 * 1024, maxFields: maxFormFields }
 
-export interface PageRequest {
-  readonly exchange: Exchange
-  readonly session: Session
-  readonly account: number
-  readonly actor: Actor
-  readonly query: Fields
-  /** The submitted fields; empty for GET. */
-  readonly fields: Fields
-}
-
-export interface PageContent extends FrameContent {
-  /** 200 by default. */
-  readonly status?: number
-  /** The redirect for a repeated form. Without it, a repeat does the work again. */
-  readonly repeatRedirect?: Redirect
-}
-
-/** The next page, with an optional notice to show on it. */
-export class Redirect {
-  readonly path: string
-  readonly notice: Notice | undefined
-  /** The batch of the changes that the notice is about. */
-  readonly batch: string
-
-  constructor(path: string, notice?: Notice, batch = '') {
-    this.path = path
-    this.notice = notice
-    this.batch = batch
-  }
-}
-
-/** Handles a request for a page. A thrown `Failure` becomes an error page. */
-export type PageHandler = (request: PageRequest) => Promise<PageContent | Redirect>
-
-export interface Services {
+interface Services {
   readonly router: Router
   readonly storage: Storage
-  readonly keyring: Keyring
   readonly shortUrl: ShortUrl
   /** Returns the public URL of the dashboard, without a trailing slash. */
   readonly dashboardUrl: (exchange: Exchange) => string
   readonly rateLimits: RateLimits
-  /** The number of days after which statistics are deleted. 0 means never. */
-  readonly clicksRetention: number
-  /** Deletes all of a link's clicks. Returns false if the account has no such link. */
-  readonly deleteClicks: (actor: Actor, link: number) => Promise<boolean>
-  readonly runBatch: RunBatch
   /** Limits of concurrent work, by account. */
-  readonly semaphores: Readonly<
-    Record<'pages' | 'downloads' | 'selections' | 'importChecks' | 'imports' | 'logos', Semaphore>
-  >
-  readonly actions: {
-    readonly domains: DomainActions
-    readonly spaces: ResourceHandlers<Space>
-    readonly tags: TagActions
-    readonly links: LinkActions
-  }
-  readonly reversals: Reversals
+  readonly semaphores: { readonly pages: Semaphore }
 }
 
-type PageServices = Pick<Services, 'router' | 'storage' | 'shortUrl' | 'dashboardUrl' | 'rateLimits' | 'semaphores'>
-
-export class Pages {
-  readonly #services: PageServices
+/** Serves pages: checks who asks and how often, and puts the content into the frame. */
+export class PageServer implements Pages {
+  readonly #services: Services
   readonly #submissions = new Submissions<PageContent | Redirect>()
 
-  constructor(services: PageServices) {
+  constructor(services: Services) {
     this.#services = services
   }
 
-  /** Adds a page for GET. Without a session, redirects to the sign-in page and back afterwards. */
   get(path: string, page: PageHandler): void {
     this.getFile(path, (request) =>
       this.#services.semaphores.pages.run(async () => {
@@ -138,7 +69,6 @@ export class Pages {
     )
   }
 
-  /** Adds a file, such as an image, for GET. The handler sends the response. */
   getFile(path: string, handler: (request: PageRequest) => Promise<Outcome>): void {
     this.publicRoute('GET', path, async (exchange) => {
       const session = await this.sessionOf(exchange)
@@ -153,17 +83,14 @@ export class Pages {
     })
   }
 
-  /** Adds a page for a form. */
   post(path: string, page: PageHandler): void {
     this.#addForm(path, page, readPlainForm)
   }
 
-  /** Adds a page for a form with files, whose values are a `Buffer`. */
   postFiles(path: string, page: PageHandler, limits: FormLimits = fileLimits): void {
     this.#addForm(path, page, (exchange) => readFormWithFiles(exchange, limits))
   }
 
-  /** Adds a page for a form that ends a session. It has no rate limit, so that a stolen session can always be ended. */
   postUnlimited(path: string, page: PageHandler): void {
     this.#addForm(path, page, readPlainForm, false)
   }
@@ -218,7 +145,6 @@ export class Pages {
     return session
   }
 
-  /** Whether browsers reach the dashboard over HTTPS. */
   isSecure(exchange: Exchange): boolean {
     return this.#services.dashboardUrl(exchange).startsWith('https:')
   }
@@ -295,11 +221,6 @@ function identityOf({ account, name, key_id: id, key_name }: Session): Identity 
   const scopes = ['*'] as const
   if (id !== null) return { account: account.id, kind: 'key', id, name: key_name ?? '', scopes }
   return { account: account.id, kind: 'member', id: null, name: name ?? account.name, scopes }
-}
-
-/** Returns the `{id}` of the path. Throws `not_found` if it is not an id. */
-export function idParam({ exchange }: PageRequest, what: string): number {
-  return found(positiveInteger(exchange.params.id ?? ''), what)
 }
 
 type FormReader = (exchange: Exchange) => Promise<Fields | Failure>

@@ -7,8 +7,9 @@ import { Type } from '../../forms/json-schema.ts'
 import { boundedText } from '../../forms/rules.ts'
 import { html } from '../../http/html.ts'
 import { parseTimeZone, timeZoneNames } from '../../lib/time-zone.ts'
+import type { Storage } from '../../storage/port.ts'
 import { Refusal } from '../../violations.ts'
-import { type PageContent, type PageHandler, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { FormState, selectField, textField } from '../parts/fields.ts'
 import { formHandler, guardedForm, valuesIn } from '../record-forms.ts'
 import { timeZoneText } from '../statistics/clicks-over-time.ts'
@@ -27,7 +28,7 @@ const accountForm = form({
   time_zone: required(timeZone),
 })
 
-export function addAccountPage(pages: Pages, { storage: db }: Services): void {
+export function addAccountPage(pages: Pages, { storage: db }: { readonly storage: Storage }): void {
   pages.get(home, async (request) => {
     const { name, time_zones } = request.session.account
     return accountPage(new FormState({ name, time_zone: calendarOf(time_zones).timeZone }), request)

@@ -9,7 +9,7 @@ import { findLink } from '../../links/store.ts'
 import type { Earlier } from '../charts/area-chart.ts'
 import { lineChart, lineSample, maxLines } from '../charts/line-chart.ts'
 import type { Period } from '../charts/period.ts'
-import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { formatCount, formatPercent, quantity, timeAgo } from '../parts/format.ts'
 import { shortUrlLink, shortUrlText } from '../parts/links.ts'
@@ -19,11 +19,11 @@ import { changeSince, timeZoneText } from '../statistics/clicks-over-time.ts'
 import { comparisonText, earlierClicks } from '../statistics/comparison.ts'
 import { sendBuckets } from '../statistics/csv.ts'
 import { periodBar } from '../statistics/period-bar.ts'
-import { Statistics } from '../statistics/statistics.ts'
+import { Statistics, type StatisticsServices } from '../statistics/statistics.ts'
 
 const home = '/app/links/compare'
 
-export function addComparePage(pages: Pages, services: Services): void {
+export function addComparePage(pages: Pages, services: StatisticsServices): void {
   pages.get(home, (request) => comparePage(request, services))
   pages.getFile(`${home}/clicks.csv`, (request) => sendComparison(request, services))
 }
@@ -40,7 +40,7 @@ interface Compared {
   readonly earlier: Earlier | null
 }
 
-async function comparePage(request: PageRequest, services: Services): Promise<PageContent> {
+async function comparePage(request: PageRequest, services: StatisticsServices): Promise<PageContent> {
   const ids = idsIn(request.query.ids)
   if (ids === null) {
     const why = 'The URL of this page must end in ?ids= and link ids, such as 1,2,3.'
@@ -59,7 +59,7 @@ async function comparePage(request: PageRequest, services: Services): Promise<Pa
 }
 
 /** Sends the clicks of each link as CSV, or returns `validation_failed`. */
-async function sendComparison(request: PageRequest, services: Services): Promise<Outcome> {
+async function sendComparison(request: PageRequest, services: StatisticsServices): Promise<Outcome> {
   const ids = idsIn(request.query.ids)
   if (ids === null || ids.length > maxLines)
     return new Failure('validation_failed', `The ids must be 1 to ${maxLines} link ids, such as 1,2,3.`)
@@ -76,7 +76,11 @@ async function sendComparison(request: PageRequest, services: Services): Promise
 }
 
 /** Finds the links that the account has. */
-async function findLinks(ids: readonly number[], { account }: PageRequest, services: Services): Promise<Link[]> {
+async function findLinks(
+  ids: readonly number[],
+  { account }: PageRequest,
+  services: StatisticsServices,
+): Promise<Link[]> {
   const { storage, shortUrl } = services
   const rows = await Promise.all(ids.map((id) => findLink(storage, account, id)))
   return rows.flatMap((row) => (row === undefined ? [] : linkOf(row.record, shortUrl)))
@@ -106,7 +110,7 @@ function leftOutText(count: number): Html | null {
   return html`<p class="attention">${words} exist.</p>`
 }
 
-async function clicksOf(link: Link, request: PageRequest, services: Services): Promise<Compared> {
+async function clicksOf(link: Link, request: PageRequest, services: StatisticsServices): Promise<Compared> {
   const statistics = new Statistics(services, request, { level: 'link', id: link.id }, home)
   const { range, interval } = statistics.reading.period
   const series = await statistics.seriesOf(range, interval)

@@ -1,21 +1,30 @@
 /** The page for the look of a domain's QR codes: colors, quiet zone and logo. */
+
 import type { Domain } from '../../domains/schema.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { found } from '../../errors.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { Semaphore } from '../../lib/semaphore.ts'
 import { sendQr } from '../../links/qr.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
 import { type LogoProblem, maxLogoFileBytes, readLogo } from '../../qr/logo.ts'
 import { findQrStyle, type QrStyleChange, removeQrStyle, storeQrStyle } from '../../qr/store.ts'
 import { plainStyle, type QrStyle, qrStyleForm, qrStyleLabels } from '../../qr/style.ts'
+import type { Storage } from '../../storage/port.ts'
 import { Refusal, type Violation } from '../../violations.ts'
-import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { linkButton, submitButton } from '../parts/buttons.ts'
 import { checkbox, colorField, FormState, fileField, textField } from '../parts/fields.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
 
 /** The alias of the code that the page shows. Generated aliases are as long. */
 const exampleAlias = 'example'
+
+interface Services {
+  readonly storage: Storage
+  readonly shortUrl: ShortUrl
+  readonly semaphores: { readonly logos: Semaphore }
+}
 
 export function addDomainQrPages(pages: Pages, services: Services): void {
   const { storage, shortUrl } = services

@@ -2,9 +2,11 @@ import { calendarOf } from '../../accounts/calendar.ts'
 import { findTimeZones } from '../../accounts/store.ts'
 import { recentDays } from '../../analytics/recent-clicks.ts'
 import { rankingOf, seriesOf } from '../../analytics/statistics/statistics.ts'
+import type { ResourceHandlers } from '../../api/operations.ts'
 import { type Domain, domainLabels } from '../../domains/schema.ts'
 import { found } from '../../errors.ts'
 import { icon } from '../../frame/icons.ts'
+import type { Exchange } from '../../http/exchange.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { countLinksIn, lastClickOn } from '../../links/store.ts'
 import { parseHostName } from '../../names/host-name.ts'
@@ -12,16 +14,21 @@ import { DomainChecks } from '../../reachability/checks.ts'
 import { type DomainCheck, findChecks, findReachedDomain, storeCheck } from '../../reachability/store.ts'
 import type { Db, Storage } from '../../storage/port.ts'
 import { Refusal } from '../../violations.ts'
-import { idParam, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { idParam, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { type FormState, textField } from '../parts/fields.ts'
 import { quantity, timeAgo } from '../parts/format.ts'
 import { destination, linkCount } from '../parts/links.ts'
 import type { Column } from '../parts/table.ts'
 import { copyableHostName, reachabilityBadge, reachabilitySection } from './domain-reachability.ts'
-import { GroupPages, type Listed } from './groups.ts'
+import { GroupPages, type GroupServices, type Listed } from './groups.ts'
 import { factList } from './link-facts.ts'
 
 const home = '/app/domains'
+
+interface Services extends GroupServices {
+  readonly dashboardUrl: (exchange: Exchange) => string
+  readonly actions: { readonly domains: ResourceHandlers<Domain> }
+}
 
 export function addDomainPages(pages: Pages, services: Services): void {
   const { storage, shortUrl } = services

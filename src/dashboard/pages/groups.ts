@@ -9,7 +9,7 @@ import { resources } from '../../resources.ts'
 import type { Page } from '../../storage/port.ts'
 import { filterBar, firstLinks, ListState, requestsOf } from '../lists.ts'
 import { restorableNote } from '../notices.ts'
-import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { attributes, linkButton, type MenuItem, menu } from '../parts/buttons.ts'
 import { deletionQueryOf, manyLinks, permanentBox, requireTyped, typedField } from '../parts/deletion.ts'
 import { FormState } from '../parts/fields.ts'
@@ -20,11 +20,14 @@ import { type Column, table } from '../parts/table.ts'
 import { addRecordForms, formHandler, newRecordForm, type RecordForms } from '../record-forms.ts'
 import { breakdownBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
-import { Statistics } from '../statistics/statistics.ts'
+import { Statistics, type StatisticsServices } from '../statistics/statistics.ts'
 import { historyOf } from './history-entries.ts'
 
 /** The clicks are those of the last 30 days; null if there are too many links to add them up. */
 export type Listed<Row> = { readonly row: Row; readonly links: number; readonly clicks: number | null }
+
+/** What every group page uses. */
+export type GroupServices = StatisticsServices
 
 type Kind = 'domain' | 'space' | 'tag'
 
@@ -63,12 +66,12 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
 }
 
 export class GroupPages<Row extends { readonly id: number; readonly created_at: string }> {
-  readonly #services: Services
+  readonly #services: GroupServices
   readonly #group: Group<Row>
   readonly #section: `${Kind}s`
   readonly #home: string
 
-  constructor(services: Services, group: Group<Row>) {
+  constructor(services: GroupServices, group: Group<Row>) {
     this.#services = services
     this.#group = group
     this.#section = `${group.what}s`

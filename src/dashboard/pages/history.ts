@@ -3,15 +3,18 @@
 import type { Actor } from '../../access/actor.ts'
 import { type Calendar, calendarOf, dayText } from '../../accounts/calendar.ts'
 import { Failure } from '../../errors.ts'
+import type { Reversals } from '../../events/reversal.ts'
 import { batchIdRule, type EventsQuery, eventPageOf, eventsQuery } from '../../events/schema.ts'
 import { findEvent, listBatches, listEvents, type StoredEvent } from '../../events/store.ts'
 import { form, optional } from '../../forms/form.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import { failures } from '../../http/failures.ts'
 import { type Html, html } from '../../http/html.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
+import type { Storage } from '../../storage/port.ts'
 import { type Filter, ListState, selectFilter } from '../lists.ts'
 import { type Notice, withdrawOffer } from '../notices.ts'
-import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { attributes, hiddenFields, linkButton } from '../parts/buttons.ts'
 import { actorName, type ChangeContext, labelOf, thingOf } from '../parts/changes.ts'
 import { type Choice, formMessages } from '../parts/fields.ts'
@@ -29,6 +32,12 @@ import {
   loadBatch,
   loadEntryContext,
 } from './history-entries.ts'
+
+interface Services {
+  readonly storage: Storage
+  readonly shortUrl: ShortUrl
+  readonly reversals: Reversals
+}
 
 export function addHistoryPages(pages: Pages, services: Services): void {
   pages.get(historyHome, (request) => historyPage(request, services))

@@ -1,9 +1,13 @@
 /** Imports CSV: a form for the file, a check of its rows with controls for errors, and one button that stores the links. */
+
 import { Failure } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { csvRow } from '../../lib/csv.ts'
+import type { Semaphore } from '../../lib/semaphore.ts'
+import type { LinkActions } from '../../links/actions.ts'
+import type { RunBatch } from '../../links/batch.ts'
 import { maxBytes, maxRows } from '../../links/bulk-schema.ts'
 import {
   type CheckedRow,
@@ -26,8 +30,9 @@ import { type CheckedLink, storeNewLinks } from '../../links/new-links.ts'
 import { linkLabels } from '../../links/schema.ts'
 import { findLinkDomain } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
+import type { Storage } from '../../storage/port.ts'
 import { Refusal, type Violation } from '../../violations.ts'
-import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from '../parts/buttons.ts'
 import {
   checkbox,
@@ -61,6 +66,14 @@ const section = 'links'
 
 /** The link to the page, for pages with new links. */
 export const importButton = linkButton({ label: 'Import CSV', href: home })
+
+interface Services {
+  readonly storage: Storage
+  readonly shortUrl: ShortUrl
+  readonly runBatch: RunBatch
+  readonly actions: { readonly links: LinkActions }
+  readonly semaphores: Readonly<Record<'importChecks' | 'imports', Semaphore>>
+}
 
 export function addImportPages(pages: Pages, services: Services): void {
   pages.get(home, async ({ account }) => {

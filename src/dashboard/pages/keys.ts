@@ -7,10 +7,11 @@ import { boundedText, oneOf } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { createKey, findKey, type IssuedKey, type Key, listKeys, revokeKey, statusOf } from '../../keys/store.ts'
+import type { Storage } from '../../storage/port.ts'
 import { Refusal } from '../../violations.ts'
 import { slicePage } from '../lists.ts'
 import { finalNote } from '../notices.ts'
-import { idParam, type PageContent, type PageHandler, type Pages, Redirect, type Services } from '../pages.ts'
+import { idParam, type PageContent, type PageHandler, type Pages, Redirect } from '../page.ts'
 import { copyable, linkButton } from '../parts/buttons.ts'
 import { checkbox, FormState, selectField, textField } from '../parts/fields.ts'
 import { capitalize, timeAgo } from '../parts/format.ts'
@@ -20,7 +21,7 @@ import { formHandler, newRecordForm, valuesIn } from '../record-forms.ts'
 
 const home = '/app/keys'
 
-export function addKeyPages(pages: Pages, { storage: db }: Services): void {
+export function addKeyPages(pages: Pages, { storage: db }: { readonly storage: Storage }): void {
   pages.get(home, async ({ account, query }) => listPage(await listKeys(db, account), query))
 
   pages.get(`${home}/new`, async () => newPage(new FormState({ '*': 'true', expires: 'never' })))

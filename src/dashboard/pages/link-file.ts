@@ -1,19 +1,28 @@
 /** The list of links as a CSV file. */
+
 import { recentDays } from '../../analytics/recent-clicks.ts'
 import { sendParts } from '../../http/response.ts'
 import { csvRow } from '../../lib/csv.ts'
+import type { Semaphore } from '../../lib/semaphore.ts'
 import { findBulkLinks } from '../../links/bulk.ts'
 import { passwordColumn } from '../../links/import-file.ts'
 import { linkBatches } from '../../links/link-list.ts'
 import { linkLabels, linkOf, storeLink } from '../../links/schema.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
 import { spaceRecords } from '../../spaces/store.ts'
-import type { PageRequest as ListPage } from '../../storage/port.ts'
+import type { PageRequest as ListPage, Storage } from '../../storage/port.ts'
 import { type ListState, linkListState } from '../lists.ts'
-import type { PageRequest, Pages, Services } from '../pages.ts'
+import type { PageRequest, Pages } from '../page.ts'
 import { capitalize } from '../parts/format.ts'
 import { byteOrderMark, csvHeaders } from '../statistics/csv.ts'
 
 const path = '/app/links.csv'
+
+interface Services {
+  readonly storage: Storage
+  readonly shortUrl: ShortUrl
+  readonly semaphores: { readonly downloads: Semaphore }
+}
 
 export function addLinkFile(pages: Pages, services: Services): void {
   pages.getFile(path, (request) =>

@@ -5,11 +5,12 @@ import { found } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
+import type { LinkActions } from '../../links/actions.ts'
 import { type Link, type LinkRow, linkLabels, linkOf } from '../../links/schema.ts'
 import { findLink, findLinkDomain } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import type { Storage } from '../../storage/port.ts'
-import type { PageContent, Pages, Services } from '../pages.ts'
+import type { PageContent, Pages } from '../page.ts'
 import { hiddenFields } from '../parts/buttons.ts'
 import {
   type Choice,
@@ -27,6 +28,12 @@ import { shortUrlParts, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst } from '../parts/messages.ts'
 import { addRecordForms, type Choices, loadChoices, loadTagNames, newRecordForm, spaceChoice } from '../record-forms.ts'
 import { campaignSection, campaignValues, loadSuggestions, mergeCampaign, type Suggestions } from './campaign-fields.ts'
+
+interface Services {
+  readonly storage: Storage
+  readonly shortUrl: ShortUrl
+  readonly actions: { readonly links: LinkActions }
+}
 
 export function addLinkForms(pages: Pages, { storage, actions: { links }, shortUrl }: Services): void {
   /** Finds the link that the new link is a copy of. */

@@ -1,15 +1,18 @@
+import type { Actor } from '../../access/actor.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { found, notFound } from '../../errors.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
+import type { LinkActions } from '../../links/actions.ts'
 import { sendQr } from '../../links/qr.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
 import { findQrStyle } from '../../qr/store.ts'
 import { spaceRecords } from '../../spaces/store.ts'
+import type { Storage } from '../../storage/port.ts'
 import { findTagByName } from '../../tags/store.ts'
 import { finalNote, restorableNote } from '../notices.ts'
-import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { copyButton, hiddenFields, linkButton, type MenuItem, menu, menuForm, submitButton } from '../parts/buttons.ts'
 import { deletionQueryOf, permanentBox } from '../parts/deletion.ts'
 import { FormState } from '../parts/fields.ts'
@@ -20,7 +23,7 @@ import { formHandler } from '../record-forms.ts'
 import { linkListReturnPath, linkReturnPath } from '../return-path.ts'
 import { breakdownBars } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
-import { noClicksYet, Statistics } from '../statistics/statistics.ts'
+import { noClicksYet, Statistics, type StatisticsServices } from '../statistics/statistics.ts'
 import { historyOf } from './history-entries.ts'
 import { detourSentence, type LinkContext, linkFacts } from './link-facts.ts'
 
@@ -57,6 +60,12 @@ export type Setting = keyof typeof listSettings
 
 export function isSetting(what: unknown): what is Setting {
   return typeof what === 'string' && Object.hasOwn(listSettings, what)
+}
+
+interface Services extends StatisticsServices {
+  readonly actions: { readonly links: LinkActions }
+  /** Deletes all of a link's clicks. Returns false if the account has no such link. */
+  readonly deleteClicks: (actor: Actor, link: number) => Promise<boolean>
 }
 
 export function addLinkPages(pages: Pages, services: Services): void {
@@ -109,7 +118,7 @@ ${deletionSection(link, isVisited)}`
 async function contextOf(
   { space_id, domain_id, tags: names }: Link,
   account: number,
-  { storage }: Services,
+  { storage }: { readonly storage: Storage },
 ): Promise<Omit<LinkContext, 'createdBy' | 'updatedBy'>> {
   const [space, domain, tags] = await Promise.all([
     space_id === null ? undefined : spaceRecords.find(storage, account, space_id),
@@ -268,7 +277,7 @@ async function deletePage(services: Services, { state, account, link, next }: Li
 
 /** Describes the effect on visitors of links on these domains: a 404, or the domain's not-found page. */
 export async function describeEffect(
-  { storage }: Services,
+  { storage }: { readonly storage: Storage },
   account: number,
   domainIds: readonly number[],
 ): Promise<Part> {

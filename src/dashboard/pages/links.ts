@@ -10,6 +10,7 @@ import { maxTags, statuses } from '../../links/link.ts'
 import { listWithExactFirst } from '../../links/link-list.ts'
 import { findNearestLink } from '../../links/nearest-alias.ts'
 import { type Link, type LinkRow, linkOf } from '../../links/schema.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
 import { resources } from '../../resources.ts'
 import type { Space } from '../../spaces/schema.ts'
 import type { Page, Storage } from '../../storage/port.ts'
@@ -17,7 +18,7 @@ import { type Tag, tagOperations } from '../../tags/schema.ts'
 import { findTagByName, tagRecords } from '../../tags/store.ts'
 import { sparkline } from '../charts/small-charts.ts'
 import { type Filter, filterBar, ListState, linkListState, requestsOf, selectFilter, tagsFilter } from '../lists.ts'
-import type { PageContent, Pages, Services } from '../pages.ts'
+import type { PageContent, Pages } from '../page.ts'
 import { linkButton, menu, menuForm } from '../parts/buttons.ts'
 import type { Choice } from '../parts/fields.ts'
 import { capitalize, formatCount, quantity, timeAgo } from '../parts/format.ts'
@@ -40,6 +41,11 @@ import { namesIn } from './link-form.ts'
 import { matchingBox, selectedActions } from './selection.ts'
 
 const home = '/app/links'
+
+interface Services {
+  readonly storage: Storage
+  readonly shortUrl: ShortUrl
+}
 
 export function addLinkListPages(pages: Pages, services: Services): void {
   const { storage, shortUrl } = services

@@ -8,7 +8,7 @@ import { type Link, linkOf } from '../../links/schema.ts'
 import { findLinkDomain } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { firstLinks } from '../lists.ts'
-import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { formatCount, quantity, timeAgo } from '../parts/format.ts'
 import { shortUrlLink, shortUrlText } from '../parts/links.ts'
@@ -16,11 +16,11 @@ import { emptyState } from '../parts/messages.ts'
 import { returnPath } from '../return-path.ts'
 import { breakdownBars, groupBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
-import { inactiveText, Statistics } from '../statistics/statistics.ts'
+import { inactiveText, Statistics, type StatisticsServices } from '../statistics/statistics.ts'
 import { importButton } from './import.ts'
 import { qrImage } from './link.ts'
 
-export function addOverviewPage(pages: Pages, services: Services): void {
+export function addOverviewPage(pages: Pages, services: StatisticsServices): void {
   pages.get('/app', (request) => showOverview(request, services))
   pages.post(dismissalPath, async ({ exchange, account, fields }) => {
     // A link that ended since then must stay in the notice.
@@ -31,7 +31,7 @@ export function addOverviewPage(pages: Pages, services: Services): void {
   })
 }
 
-async function showOverview(request: PageRequest, services: Services): Promise<PageContent> {
+async function showOverview(request: PageRequest, services: StatisticsServices): Promise<PageContent> {
   const { storage, shortUrl } = services
   const { account } = request
   const statistics = new Statistics(services, request, { level: 'account', id: account }, '/app')
@@ -96,7 +96,10 @@ const dismissalPath = '/app/dismiss-ending'
 const maxNamed = 3
 
 /** Returns null without such links. */
-async function endingNotice({ exchange, account }: PageRequest, { storage, shortUrl }: Services): Promise<Html | null> {
+async function endingNotice(
+  { exchange, account }: PageRequest,
+  { storage, shortUrl }: StatisticsServices,
+): Promise<Html | null> {
   const now = Date.now()
   const [, owner, time] = cookieFormat.exec(readCookie(exchange, dismissalCookie) ?? '') ?? []
   const dismissedAt = Number(owner) === account ? Math.min(Number(time), now) : 0

@@ -6,6 +6,7 @@ import { domainRecords } from '../../domains/store.ts'
 import { validationFailed } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
+import type { LinkActions } from '../../links/actions.ts'
 import type { BatchChange } from '../../links/batch.ts'
 import {
   type BulkLink,
@@ -19,10 +20,12 @@ import { maxTags } from '../../links/link.ts'
 import { type Replacement, replacedParts } from '../../links/replacement.ts'
 import { linkLabels } from '../../links/schema.ts'
 import { unknownDomain, unknownSpace } from '../../links/store.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
 import { spaceRecords } from '../../spaces/store.ts'
+import type { Storage } from '../../storage/port.ts'
 import type { Violation } from '../../violations.ts'
 import { type Notice, restorableNote } from '../notices.ts'
-import type { PageContent, Services } from '../pages.ts'
+import type { PageContent } from '../page.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { manyLinks, typedField } from '../parts/deletion.ts'
 import { checkbox, FormState, selectField, textField, zoneUnit } from '../parts/fields.ts'
@@ -64,7 +67,11 @@ export interface Selection {
   readonly next: string
   readonly fields: Fields
   readonly actor: Actor
-  readonly services: Services
+  readonly services: {
+    readonly storage: Storage
+    readonly shortUrl: ShortUrl
+    readonly actions: { readonly links: LinkActions }
+  }
 }
 
 /** Links and conflicts that a page names. */

@@ -5,7 +5,8 @@ import { positiveInteger } from '../../forms/rules.ts'
 import { type IconName, icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import type { BatchChange, BatchResponse } from '../../links/batch.ts'
+import type { Semaphore } from '../../lib/semaphore.ts'
+import type { BatchChange, BatchResponse, RunBatch } from '../../links/batch.ts'
 import { matchingLinks, maxBulkLinks } from '../../links/bulk.ts'
 import { setForm, tagChangeForm } from '../../links/bulk-schema.ts'
 import { type Replacement, replacementForm } from '../../links/replacement.ts'
@@ -13,7 +14,7 @@ import { Refusal, type Violation } from '../../violations.ts'
 import { maxLines } from '../charts/line-chart.ts'
 import { type ListState, linkListState } from '../lists.ts'
 import type { Notice } from '../notices.ts'
-import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { requireTyped } from '../parts/deletion.ts'
 import { formatCount, quantity } from '../parts/format.ts'
@@ -38,6 +39,11 @@ const home = '/app/links'
 /** Links in one transaction, so that other writes get their turn after about 50 ms. */
 const partSize = 500
 
+type Services = Selection['services'] & {
+  readonly runBatch: RunBatch
+  readonly semaphores: { readonly selections: Semaphore }
+}
+
 export function addSelectionPages(pages: Pages, services: Services): void {
   // Changing the color scheme on the confirmation page returns to this path.
   pages.get(`${home}/selected`, async () => new Redirect(home))
@@ -51,13 +57,13 @@ export function addSelectionPages(pages: Pages, services: Services): void {
     if (ids.length === 0) return new Redirect(list)
     if (fields.what === 'compare') return compareSelected(ids, list)
     const selection = { ids, isMatching: fields.matching !== undefined, next: list, fields, actor, services }
-    return fields.what === 'move' && fields.to === undefined ? askWhereTo(selection) : act(selection)
+    return fields.what === 'move' && fields.to === undefined ? askWhereTo(selection) : act(selection, services)
   })
 }
 
 /** Applies the action of the form, or asks about it first. */
-async function act(selection: Selection): Promise<PageContent | Redirect> {
-  const { isMatching, fields, next, actor, services } = selection
+async function act(selection: Selection, services: Services): Promise<PageContent | Redirect> {
+  const { isMatching, fields, next, actor } = selection
   const action = await actionFrom(selection)
   const isValid = (action.violations ?? []).length === 0
   const isConfirmed = fields.confirmed === 'true' ? isValid : !(action.asks || isMatching)

@@ -1,13 +1,16 @@
 /** Session pages: the list, and sign-in links for other people. */
+
 import { notFound } from '../../errors.ts'
 import { form, optional } from '../../forms/form.ts'
 import { boundedText } from '../../forms/rules.ts'
+import type { Exchange } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { insertLoginToken, listSessions, loginLifetimeMs, removeSession, removeSessions } from '../../sessions/store.ts'
 import { clearSessionCookie, signInUrl } from '../../sessions/token.ts'
+import type { Storage } from '../../storage/port.ts'
 import { slicePage } from '../lists.ts'
-import { idParam, type PageContent, type PageHandler, type Pages, Redirect, type Services } from '../pages.ts'
+import { idParam, type PageContent, type PageHandler, type Pages, Redirect } from '../page.ts'
 import { copyable, linkButton, postButton } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
 import { timeAgo } from '../parts/format.ts'
@@ -17,6 +20,11 @@ import { formHandler, newRecordForm, valuesIn } from '../record-forms.ts'
 
 const home = '/app/sessions'
 type Listed = Awaited<ReturnType<typeof listSessions>>[number]
+
+interface Services {
+  readonly storage: Storage
+  readonly dashboardUrl: (exchange: Exchange) => string
+}
 
 export function addSessionPages(pages: Pages, services: Services): void {
   const { storage: db } = services

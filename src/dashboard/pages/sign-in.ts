@@ -1,22 +1,32 @@
 /** Sign-in with a one-time link or with an API key, and sign-out. */
 
 import { softwareOf } from '../../analytics/capture/software.ts'
+import type { RateLimits } from '../../api/rate-limit.ts'
 import { Failure } from '../../errors.ts'
 import { readScheme, storeScheme } from '../../frame/document.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
+import type { Keyring } from '../../keys/keyring.ts'
 import { removeSession, type Session, signInByKey, signInByToken } from '../../sessions/store.ts'
 import { clearSessionCookie, setSessionCookie } from '../../sessions/token.ts'
+import type { Storage } from '../../storage/port.ts'
 import { program } from '../../version.ts'
 import { Refusal, type Violation } from '../../violations.ts'
 import { renderBare } from '../frame.ts'
-import { type Pages, Redirect, type Services } from '../pages.ts'
+import { Redirect } from '../page.ts'
+import type { PageServer } from '../pages.ts'
 import { copyable, hiddenFields, submitButton } from '../parts/buttons.ts'
 import { collapsibleSection, FormState, textField } from '../parts/fields.ts'
 import { shortReturnPath } from '../return-path.ts'
 
-export function addSignInPages(pages: Pages, { storage: db, keyring, rateLimits }: Services): void {
+interface Services {
+  readonly storage: Storage
+  readonly keyring: Keyring
+  readonly rateLimits: RateLimits
+}
+
+export function addSignInPages(pages: PageServer, { storage: db, keyring, rateLimits }: Services): void {
   pages.publicRoute('GET', '/app/sign-in', async (exchange) => {
     const session = await pages.sessionOf(exchange)
     const next = shortReturnPath(exchange.query.next)

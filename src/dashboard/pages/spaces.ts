@@ -1,10 +1,15 @@
 import { recentClicksOf, recentDays } from '../../analytics/recent-clicks.ts'
+import type { ResourceHandlers } from '../../api/operations.ts'
 import { type Space, spaceLabels } from '../../spaces/schema.ts'
-import type { Pages, Services } from '../pages.ts'
+import type { Pages } from '../page.ts'
 import { quantity } from '../parts/format.ts'
 import { linkCount, spaceLabel } from '../parts/links.ts'
 import { nameAndColor } from '../record-forms.ts'
-import { GroupPages } from './groups.ts'
+import { GroupPages, type GroupServices } from './groups.ts'
+
+interface Services extends GroupServices {
+  readonly actions: { readonly spaces: ResourceHandlers<Space> }
+}
 
 export function addSpacePages(pages: Pages, services: Services): void {
   const { storage, actions } = services

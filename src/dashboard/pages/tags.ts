@@ -5,21 +5,26 @@ import { colors } from '../../forms/rules.ts'
 import { html } from '../../http/html.ts'
 import { trimText } from '../../lib/text.ts'
 import { resources } from '../../resources.ts'
+import type { TagActions } from '../../tags/actions.ts'
 import { type Tag, tagLabels, tagOperations } from '../../tags/schema.ts'
 import { findTag, findTagByName, listTagsByFigure } from '../../tags/store.ts'
 import { finalNote } from '../notices.ts'
-import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { manyLinks, requireTyped, typedField } from '../parts/deletion.ts'
 import { FormState, textField } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { spaceLabel } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
 import { formHandler, loadTagNames, nameAndColor } from '../record-forms.ts'
-import { GroupPages } from './groups.ts'
+import { GroupPages, type GroupServices } from './groups.ts'
 
 const home = '/app/tags'
 /** The API sorts by neither figure, because they have no index. */
 const listQuery = listQueryOf({ ...resources.tags, sorts: { ...resources.tags.sorts, links: '', clicks_30d: '' } })
+
+interface Services extends GroupServices {
+  readonly actions: { readonly tags: TagActions }
+}
 
 export function addTagPages(pages: Pages, services: Services): void {
   const { tags } = services.actions
@@ -82,7 +87,7 @@ function facts(tag: Tag) {
 }
 
 /** Returns a sentence with the number of links of a tag and of their clicks. */
-async function linksAndClicks({ storage }: Services, account: number, { id, links }: Tag): Promise<string> {
+async function linksAndClicks({ storage }: GroupServices, account: number, { id, links }: Tag): Promise<string> {
   const counts = quantity(links, 'link')
   if (links > maxSummedLinks) return `It has ${counts}.`
   const clicks = (await recentClicksOfTags(storage, account, [id])).get(id) ?? 0

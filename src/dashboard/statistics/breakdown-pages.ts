@@ -17,7 +17,7 @@ import type { Resource } from '../../resources.ts'
 import { type Period, periodQuery } from '../charts/period.ts'
 import { type BarRow, bar } from '../charts/small-charts.ts'
 import { filterBar, ListState, requestsOf } from '../lists.ts'
-import type { PageContent, PageRequest, Pages, Services } from '../pages.ts'
+import type { PageContent, PageRequest, Pages } from '../page.ts'
 import { formatCount, formatPercent } from '../parts/format.ts'
 import { shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { longTable, type Sorting } from '../parts/table.ts'
@@ -25,7 +25,13 @@ import { idsIn, rankValues, rowsOf, textsOf, topValues, unanswered } from './bre
 import { timeZoneText } from './clicks-over-time.ts'
 import { type CsvRow, sendClicksCsv, sendCsv, shareText } from './csv.ts'
 import { periodBar } from './period-bar.ts'
-import { homes, type NamedStatistics, requestedStatistics, type Statistics } from './statistics.ts'
+import {
+  homes,
+  type NamedStatistics,
+  requestedStatistics,
+  type Statistics,
+  type StatisticsServices,
+} from './statistics.ts'
 import {
   type BreakdownName,
   breakdowns,
@@ -43,7 +49,7 @@ const names = Object.keys(breakdowns) as BreakdownName[]
 /** The links among which a search finds links, and the links of a file. */
 const [searchedLinks, linksInFile] = [1_000, 10_000]
 
-export function addBreakdownPages(pages: Pages, services: Services): void {
+export function addBreakdownPages(pages: Pages, services: StatisticsServices): void {
   for (const level of levels) {
     const home = homes[level]
     const requested = (request: PageRequest) => requestedStatistics(request, services, level)

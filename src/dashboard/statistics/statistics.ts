@@ -23,10 +23,17 @@ import {
   readPeriod,
 } from '../charts/period.ts'
 import { livePart, type Section } from '../frame.ts'
-import { idParam, type PageRequest, type Services } from '../pages.ts'
+import { idParam, type PageRequest } from '../page.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { shortUrlText } from '../parts/links.ts'
 import { emptyState } from '../parts/messages.ts'
+
+export interface StatisticsServices {
+  readonly storage: Storage
+  readonly shortUrl: ShortUrl
+  /** The number of days after which statistics are deleted. 0 means never. */
+  readonly clicksRetention: number
+}
 
 type StatisticsRequest = Pick<PageRequest, 'account' | 'query'> & {
   readonly session: { readonly account: Pick<PageRequest['session']['account'], 'time_zones'> }
@@ -45,7 +52,7 @@ export class Statistics {
   readonly retentionDays: number
 
   constructor(
-    { storage, shortUrl, clicksRetention }: Pick<Services, 'storage' | 'shortUrl' | 'clicksRetention'>,
+    { storage, shortUrl, clicksRetention }: StatisticsServices,
     { account, session, query }: StatisticsRequest,
     subject: Subject,
     path: string,
@@ -168,7 +175,7 @@ export interface NamedStatistics {
 /** Returns the requested statistics. Throws `not_found` if the account has no such record. */
 export async function requestedStatistics(
   request: PageRequest,
-  services: Services,
+  services: StatisticsServices,
   level: Subject['level'],
 ): Promise<NamedStatistics> {
   const { storage, shortUrl } = services
