@@ -6,11 +6,8 @@ import { positiveInteger } from '../forms/rules.ts'
 import { type IconName, icon } from '../frame/icons.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
-import { linkListQuery, linkPageRequest } from '../links/activity.ts'
-import { listLinks } from '../links/link-list.ts'
-import { type LinkRow, listLinksQuery } from '../links/schema.ts'
-import { type Resource, resources } from '../resources.ts'
-import type { Page, PageRequest, Storage } from '../storage/port.ts'
+import type { Resource } from '../resources.ts'
+import type { Page, PageRequest } from '../storage/port.ts'
 import { attributes, hiddenFields } from './parts/buttons.ts'
 import { type Choice, optionsOf } from './parts/fields.ts'
 import { formatCount } from './parts/format.ts'
@@ -99,17 +96,6 @@ export class ListState<Query extends PageQuery = ListQuery> {
 /** Returns the function that returns the page of a resource to read from storage. */
 export function requestsOf(resource: Resource): (query: ListQuery) => PageRequest {
   return (query) => pageRequestOf(query, resource)
-}
-
-/** Returns the state of the list of links, which has more filters than in the API. Throws `validation_failed`. */
-export function linkListState(path: string, given: Fields): ListState {
-  return new ListState(path, given, linkListQuery, (query) => linkPageRequest(query))
-}
-
-/** Returns the first ten links for a query, archived ones included, and how many there are. */
-export function firstLinks(storage: Storage, account: number, query: Fields): Promise<Page<LinkRow>> {
-  const given = { per_page: '10', archived: 'any', ...query }
-  return listLinks(storage, account, new ListState('', given, listLinksQuery, requestsOf(resources.links)).request)
 }
 
 /** Returns the requested rows of an in-memory list, and the pagination. A list of one page has no pagination. */

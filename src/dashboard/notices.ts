@@ -19,10 +19,6 @@ import { quantity } from './parts/format.ts'
 import { shortUrlText, truncateMiddle } from './parts/links.ts'
 import { notice } from './parts/messages.ts'
 
-/** What pages say before changes that the history can undo, and before the others. */
-export const restorableNote = 'You can undo this in the history for 30 days.'
-export const finalNote = 'You can’t undo this.'
-
 const noticeCookie = 'waymark_notice'
 const offerCookie = 'waymark_undo'
 const maxAge = 60

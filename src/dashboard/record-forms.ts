@@ -1,20 +1,15 @@
 /** The forms for new and existing links, domains, spaces and tags. */
 import { insertRecord, type ResourceHandlers } from '../api/operations.ts'
-import type { Domain } from '../domains/schema.ts'
-import { domainRecords } from '../domains/store.ts'
 import { Failure, found, preconditionFailed } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
-import { colors, positiveInteger } from '../forms/rules.ts'
+import { colors } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
-import type { Space } from '../spaces/schema.ts'
-import { spaceRecords } from '../spaces/store.ts'
-import type { Db, Storage } from '../storage/port.ts'
-import type { Precondition, Records } from '../storage/records.ts'
-import { tagRecords } from '../tags/store.ts'
+import type { Db } from '../storage/port.ts'
+import type { Precondition } from '../storage/records.ts'
 import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from './page.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from './parts/buttons.ts'
-import { type Choice, FormState, textField } from './parts/fields.ts'
+import { FormState, textField } from './parts/fields.ts'
 import { colorField } from './parts/links.ts'
 import { conflictMessage, type Difference } from './parts/messages.ts'
 
@@ -162,56 +157,3 @@ export async function attempt<T>(action: () => Promise<T>): Promise<T | Failure>
 }
 
 const conflict = 'precondition_failed'
-
-export interface Choices {
-  readonly domains: readonly Domain[]
-  readonly spaces: readonly Space[]
-}
-
-/** The id for "no space" in forms. */
-export const noSpace = '0'
-
-/** The maximum number of domains and spaces in a select. */
-export const maxChoices = 250
-
-const firstChoices = { search: [], searchIn: [], filter: {}, offset: 0, limit: maxChoices, after: null } as const
-
-/** Returns the first records by name, and the `chosen` ones. Without its selected option, a select would submit another. */
-export async function loadChoices(
-  storage: Storage,
-  account: number,
-  chosen: { readonly domains?: readonly unknown[]; readonly spaces?: readonly unknown[] },
-): Promise<Choices> {
-  const [domains, spaces] = await Promise.all([
-    choicesOf(domainRecords, storage, account, chosen.domains),
-    choicesOf(spaceRecords, storage, account, chosen.spaces),
-  ])
-  return { domains, spaces }
-}
-
-async function choicesOf<Row extends Space | Domain>(
-  records: Records<Row>,
-  storage: Storage,
-  account: number,
-  chosen: readonly unknown[] = [],
-): Promise<readonly Row[]> {
-  const { rows } = await records.list(storage, account, { ...firstChoices, sortBy: 'name', direction: 'asc' })
-  const ids = new Set(chosen.flatMap((id) => positiveInteger(String(id)) ?? []))
-  const unlisted = ids.difference(new Set(rows.map(({ id }) => id)))
-  const others = await Promise.all([...unlisted].map((id) => records.find(storage, account, id)))
-  return [...rows, ...others.flatMap((found) => found?.record ?? [])]
-}
-
-/** Returns the sorted names of the newest tags. */
-export async function loadTagNames(storage: Storage, account: number): Promise<readonly string[]> {
-  const { rows } = await tagRecords.list(storage, account, { ...firstChoices, sortBy: 'id', direction: 'desc' })
-  return rows.map(({ name }) => name).sort((one, other) => one.localeCompare(other, 'en'))
-}
-
-export function spaceChoice({ id, name }: Space): Choice {
-  return { value: String(id), label: name }
-}
-
-export function domainChoice({ id, name_unicode }: Domain): Choice {
-  return { value: String(id), label: name_unicode }
-}

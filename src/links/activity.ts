@@ -5,12 +5,9 @@ import { oneOf } from '../forms/rules.ts'
 import { resources } from '../resources.ts'
 import type { Db, PageRequest, ValueRange } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import { type Status, statuses } from './link.ts'
+import { endingDays, idleDays, type Status, statuses } from './link.ts'
 import { type LinkRow, linkFilters } from './schema.ts'
 import { findLink, hasDomain, settleStatuses } from './store.ts'
-
-/** After how many days without a click a link is idle, and how many days before its end it ends soon. */
-export const [idleDays, endingDays] = [90, 7]
 
 const dayMs = 86_400_000
 

@@ -13,6 +13,9 @@ export const maxClicksLimit = 1_000_000_000
 export const statuses = ['active', 'scheduled', 'expired', 'disabled'] as const
 export type Status = (typeof statuses)[number]
 
+/** After how many days without a click a link is idle, and how many days before its end it ends soon. */
+export const [idleDays, endingDays] = [90, 7]
+
 export const redirectStatuses = [301, 302, 307, 308] as const
 
 /** The fields that determine a link's status. Times are RFC 3339 in UTC with milliseconds, so they compare as text. */

@@ -6,12 +6,18 @@ import { found } from '../../errors.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { countLinksIn } from '../../links/store.ts'
 import { resources } from '../../resources.ts'
-import type { Page } from '../../storage/port.ts'
-import { filterBar, firstLinks, ListState, requestsOf } from '../lists.ts'
-import { restorableNote } from '../notices.ts'
+import { countedMatches } from '../../storage/port.ts'
+import { filterBar, ListState, requestsOf } from '../lists.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { attributes, linkButton, type MenuItem, menu } from '../parts/buttons.ts'
-import { deletionQueryOf, manyLinks, permanentBox, requireTyped, typedField } from '../parts/deletion.ts'
+import {
+  deletionQueryOf,
+  manyLinks,
+  permanentBox,
+  requireTyped,
+  restorableNote,
+  typedField,
+} from '../parts/deletion.ts'
 import { FormState } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { recentClickCount, truncateMiddle } from '../parts/links.ts'
@@ -51,7 +57,7 @@ interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Ro
   readonly underName?: (row: Row) => Html
   /** Returns the columns of a page of the list, between the name and the creation time. */
   readonly columns: (account: number, rows: readonly Row[]) => Promise<readonly Column<Listed<Row>>[]>
-  /** Returns the number of links of a row that has it. */
+  /** Returns the number of links of a tag. */
   readonly linksOf?: (row: Row) => number
   /** Returns the query of the form for a new link in the group. */
   readonly newLinkQuery?: (row: Row) => Readonly<Record<string, string>>
@@ -236,25 +242,25 @@ ${menu(
 )}</div>`
   }
 
-  /** Counts the links of a group. Larger numbers are not exact. */
-  async #countLinks(row: Row, account: number): Promise<Pick<Page<unknown>, 'total' | 'totalIsExact'>> {
+  /** Counts the links of a group. A number above `countedMatches` stands for any higher one. */
+  async #countLinks(row: Row, account: number): Promise<number> {
     const { what, linksOf } = this.#group
-    if (linksOf !== undefined) return { total: linksOf(row), totalIsExact: true }
-    return firstLinks(this.#services.storage, account, { [`${what}_id`]: String(row.id) })
+    if (what === 'tag') return linksOf?.(row) ?? 0
+    return (await countLinksIn(this.#services.storage, account, `${what}_id`, [row.id])).get(row.id) ?? 0
   }
 
-  #asksForName({ total }: Pick<Page<unknown>, 'total'>): boolean {
-    return this.#group.isNamed !== undefined || total >= manyLinks
+  #asksForName(links: number): boolean {
+    return this.#group.isNamed !== undefined || links >= manyLinks
   }
 
   async #askToDelete(state: FormState, request: PageRequest): Promise<PageContent> {
     const { what, nameOf, deletion } = this.#group
     const row = await this.#requested(request)
-    const counted = await this.#countLinks(row, request.account)
-    const { total, totalIsExact } = counted
-    const links = `${totalIsExact ? '' : 'more than '}${quantity(total, 'link')}`
+    const total = await this.#countLinks(row, request.account)
+    const isMore = what !== 'tag' && total > countedMatches
+    const links = isMore ? `more than ${quantity(countedMatches, 'link')}` : quantity(total, 'link')
     const [title, ...consequences] = await deletion(row, total, links, request.account)
-    const typed = this.#asksForName(counted) ? typedField(state, nameOf(row)) : null
+    const typed = this.#asksForName(total) ? typedField(state, nameOf(row)) : null
     const path = this.#pathOf(row)
     return confirmation({
       title,

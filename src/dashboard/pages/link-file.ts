@@ -11,12 +11,10 @@ import { linkLabels, linkOf, storeLink } from '../../links/schema.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import type { PageRequest as ListPage, Storage } from '../../storage/port.ts'
-import { type ListState, linkListState } from '../lists.ts'
+import { linkFilePath, linkListState } from '../link-list.ts'
 import type { PageRequest, Pages } from '../page.ts'
 import { capitalize } from '../parts/format.ts'
 import { byteOrderMark, csvHeaders } from '../statistics/csv.ts'
-
-const path = '/app/links.csv'
 
 interface Services {
   readonly storage: Storage
@@ -25,17 +23,12 @@ interface Services {
 }
 
 export function addLinkFile(pages: Pages, services: Services): void {
-  pages.getFile(path, (request) =>
+  pages.getFile(linkFilePath, (request) =>
     services.semaphores.downloads.run(async () => {
-      const list = linkListState(path, request.query)
+      const list = linkListState(linkFilePath, request.query)
       return sendParts(request.exchange, fileParts(request, services, list.request), csvHeaders('links.csv'))
     }, String(request.account)),
   )
-}
-
-/** Returns the URL of the file with the links that match the filters of a list. */
-export function linkFileHref(list: ListState): string {
-  return list.href({ sort_by: null, sort: null, per_page: null }).replace('/app/links', path)
 }
 
 /** Yields the header, then the links in batches, newest first: only ids keep their order while others store links. */

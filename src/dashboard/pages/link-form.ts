@@ -10,6 +10,7 @@ import { type Link, type LinkRow, linkLabels, linkOf } from '../../links/schema.
 import { findLink, findLinkDomain } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import type { Storage } from '../../storage/port.ts'
+import { type Choices, loadChoices, loadTagNames, namesIn, spaceChoice } from '../choices.ts'
 import type { PageContent, Pages } from '../page.ts'
 import { hiddenFields } from '../parts/buttons.ts'
 import {
@@ -26,7 +27,7 @@ import {
 import { exactTime, formatDay, quantity } from '../parts/format.ts'
 import { shortUrlParts, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst } from '../parts/messages.ts'
-import { addRecordForms, type Choices, loadChoices, loadTagNames, newRecordForm, spaceChoice } from '../record-forms.ts'
+import { addRecordForms, newRecordForm } from '../record-forms.ts'
 import { campaignSection, campaignValues, loadSuggestions, mergeCampaign, type Suggestions } from './campaign-fields.ts'
 
 interface Services {
@@ -329,12 +330,4 @@ function formatValue(field: string, value: string, { spaces }: Choices): string 
   if (kind === 'space') return spaces.find(({ id }) => String(id) === value)?.name ?? value
   const isWhole = kind === 'datetime-local' && /T\d\d:\d\d:00Z$/.test(value) && !Number.isNaN(Date.parse(value))
   return isWhole ? exactTime(value) : value
-}
-
-/** Returns the names in a text with commas between them. */
-export function namesIn(text: string): string[] {
-  return text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
 }

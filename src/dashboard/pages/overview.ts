@@ -1,13 +1,16 @@
 /** The overview: recent clicks, and links that need attention. */
+
 import { positiveInteger } from '../../forms/rules.ts'
 import { icon } from '../../frame/icons.ts'
 import { readCookie, setCookie } from '../../http/cookies.ts'
 import { type Html, html } from '../../http/html.ts'
-import { endingDays, findEndingLinks, maxEndingLinks } from '../../links/activity.ts'
+import { findEndingLinks, maxEndingLinks } from '../../links/activity.ts'
+import { endingDays } from '../../links/link.ts'
+import { listLinks } from '../../links/link-list.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { findLinkDomain } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
-import { firstLinks } from '../lists.ts'
+import { linkListState } from '../link-list.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { formatCount, quantity, timeAgo } from '../parts/format.ts'
@@ -41,7 +44,8 @@ async function showOverview(request: PageRequest, services: StatisticsServices):
     const body = html`${warning}${await clicksSections(statistics, request.session.account.created_at)}`
     return { ...shown, action: newLink, body, status: statistics.status }
   }
-  const [newest] = (await firstLinks(storage, account, { sort_by: 'id', sort: 'desc' })).rows
+  const newestFirst = linkListState('/app/links', { archived: 'any', sort_by: 'id', sort: 'desc' })
+  const [newest] = (await listLinks(storage, account, newestFirst.request)).rows
   if (newest === undefined) {
     const hasDomain = (await findLinkDomain(storage, account, null)) !== undefined
     return { ...shown, heading: 'Welcome', body: hasDomain ? firstLink : firstDomain }
