@@ -6,16 +6,15 @@ import { endOfBatch, isBatchOpen } from '../events/store.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
 import type { Exchange } from '../http/exchange.ts'
-import { type Html, html, type Part } from '../http/html.ts'
+import { type Html, html } from '../http/html.ts'
 import { type DestinationWarning, destinationWarnings } from '../links/destination-warnings.ts'
-import { maxTags } from '../links/link.ts'
 import type { LinkRow } from '../links/schema.ts'
 import { findLink } from '../links/store.ts'
 import { type ShortUrl, shortUrlOf } from '../names/short-url.ts'
 import { spaceRecords } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
+import { changes, messages, type Notice, undone, warnings } from './notice-messages.ts'
 import { hiddenFields, linkButton, postButton, submitButton } from './parts/buttons.ts'
-import { quantity } from './parts/format.ts'
 import { shortUrlText, truncateMiddle } from './parts/links.ts'
 import { notice } from './parts/messages.ts'
 
@@ -24,15 +23,6 @@ const offerCookie = 'waymark_undo'
 const maxAge = 60
 /** A code, three numbers and the batch of the change, if there is one, separated by dots. */
 const cookieFormat = /^([a-z-]+)\.(\d+)\.(\d+)\.(\d+)\.([\w-]{0,64})$/
-
-export interface Notice {
-  readonly code: keyof typeof messages
-  readonly count?: number
-  /** The number of records that could not be changed. */
-  readonly failed?: number
-  /** The record to name. */
-  readonly id?: number | undefined
-}
 
 /** A notice as in a cookie, with 0 for missing numbers. */
 type StoredNotice = Readonly<Record<'count' | 'failed' | 'id', number>> &
@@ -43,87 +33,6 @@ interface NoticeContext {
   readonly account: number
   readonly shortUrl: ShortUrl
 }
-
-interface Facts {
-  readonly count: number
-  readonly failed: number
-  /** Returns the record name, or the fallback if it is unknown. */
-  readonly nameOr: (fallback: string) => Part
-}
-
-type Messages = Readonly<Record<string, (facts: Facts) => Part>>
-
-/** Messages about changes. */
-const changes = {
-  // Scripts copy the short link, and then say so.
-  'link-created': () => html`<span data-created>Link created.</span>`,
-  'link-saved': () => 'Link saved. The change takes effect immediately.',
-  'link-deleted': ({ nameOr }) => html`${nameOr('Link')} deleted.`,
-  'clicks-deleted': () => 'Statistics deleted.',
-  'link-enabled': ({ nameOr }) => html`${nameOr('Link')} enabled.`,
-  'link-disabled': ({ nameOr }) => html`${nameOr('Link')} disabled.`,
-  'link-archived': ({ nameOr }) => html`${nameOr('Link')} archived. It keeps working.`,
-  'link-unarchived': ({ nameOr }) => html`${nameOr('Link')} is in lists again.`,
-  'links-enabled': several('enabled'),
-  'links-disabled': several('disabled'),
-  'links-archived': (facts) => `${several('archived')(facts)} Archived links keep working.`,
-  'links-unarchived': several('unarchived'),
-  'links-moved': ({ count, failed, nameOr }) =>
-    html`${quantity(count, 'link')} moved to ${nameOr('another space')}.${failures(failed, 'moved')}`,
-  'links-on-domain': ({ count, failed, nameOr }) =>
-    html`${quantity(count, 'link')} moved to ${nameOr('another domain')}.${failures(failed, 'moved')}`,
-  'links-without-space': ({ count, failed }) =>
-    `${quantity(count, 'link')} moved to “No space”.${failures(failed, 'moved')}`,
-  'links-tagged': ({ count, failed }) =>
-    `Tags of ${quantity(count, 'link')} changed.${failed === 0 ? '' : `${failures(failed, 'changed')} A link has up to ${maxTags} tags.`}`,
-  'links-deleted': several('deleted'),
-  'link-changed': ({ nameOr }) => html`${nameOr('Link')} changed.`,
-  'links-changed': several('changed'),
-  'links-redirected': (facts) => `Destinations of ${several('changed')(facts)}`,
-  'links-imported': ({ count, failed }) =>
-    `${quantity(count, 'link')} created.${failed === 0 ? '' : ` ${quantity(failed, 'row')} skipped.`}`,
-  'account-saved': () => 'Account saved.',
-  // The form accepts a URL and stores only its host.
-  'domain-created': ({ nameOr }) => html`${nameOr('Domain')} added.`,
-  'domain-saved': () => 'Domain saved.',
-  'domain-reached': ({ nameOr }) => html`Visitors reach this server at ${nameOr('the domain')}.`,
-  'qr-saved': () => 'QR code style saved. Codes that you downloaded before keep working.',
-  'qr-reset': () => 'QR codes are black on white again.',
-  'domain-deleted': ({ nameOr }) => html`${nameOr('Domain')} deleted.`,
-  'space-created': () => 'Space created.',
-  'space-saved': () => 'Space saved.',
-  'tag-created': () => 'Tag created.',
-  'tag-saved': () => 'Tag saved. Its links show the change immediately.',
-  'tag-merged': () => 'Tags merged. This tag has the links of both.',
-  'tag-deleted': () => 'Tag deleted. Its links keep working.',
-  'space-deleted': () => 'Space deleted. Its links keep working.',
-  'key-revoked': () => 'Key revoked.',
-  'signed-in': () => 'You’re already signed in. That sign-in link was used or has expired.',
-  'session-ended': () => 'Session ended.',
-  'sessions-ended': ({ count }) => `${quantity(count, 'session')} ended.`,
-} as const satisfies Messages
-
-/** Messages about requests that changed nothing. */
-const warnings = {
-  'links-not-moved': () => 'No link was moved because all are on the domain already, or their aliases are taken there.',
-  'links-not-redirected': () => 'No destination was changed because none has the text any more.',
-  'links-gone': () => 'Nothing was changed because the links no longer exist.',
-  'domain-not-reached': ({ nameOr }) => html`Visitors don’t reach this server at ${nameOr('the domain')}.`,
-  'key-created-before': () =>
-    'The key was created when you first pressed the button, and it’s shown only once. If you didn’t copy it, revoke it and create another key.',
-  'sign-in-link-created-before': () =>
-    'The sign-in link was created when you first pressed the button, and it’s shown only once. If you didn’t copy it, create another one.',
-} as const satisfies Messages
-
-/** Messages after an undo, which ends its offer. */
-const undone = {
-  'changes-undone': ({ count, failed }) =>
-    `${count === 1 ? 'Change' : quantity(count, 'change')} undone.${failed === 0 ? '' : ` ${notUndone(quantity(failed, 'other'))}`}`,
-  'changes-not-undone': ({ count }) => notUndone(quantity(count, 'change')),
-  'nothing-to-undo': () => 'Nothing was left to undo.',
-} as const satisfies Messages
-
-const messages = { ...changes, ...warnings, ...undone }
 
 /** Shows the notice on the next page. If the batch can be undone, that page offers it for a minute. */
 export function setNotice(exchange: Exchange, { code, ...given }: Notice, batch: string, isSecure: boolean): void {
@@ -241,17 +150,4 @@ async function deletedName(db: Db, account: number, batch: string, shortUrl: Sho
   const [event] = await endOfBatch(db, account, batch, 'asc', 1)
   if (event === undefined) return undefined
   return event.record === 'link' ? shortUrlText(shortUrlOf(event.name, shortUrl)) : domainToUnicode(event.name)
-}
-
-/** Returns the message about several links: "2 links enabled. 1 other couldn’t be enabled." */
-function several(change: string): (facts: Facts) => string {
-  return ({ count, failed }) => `${quantity(count, 'link')} ${change}.${failures(failed, change)}`
-}
-
-function failures(count: number, change: string): string {
-  return count === 0 ? '' : ` ${quantity(count, 'other')} couldn’t be ${change}.`
-}
-
-function notUndone(changes: string): string {
-  return `${changes} couldn’t be undone because the records were changed since, or others that they need are gone.`
 }

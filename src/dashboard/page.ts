@@ -7,7 +7,7 @@ import type { Exchange, Outcome } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { Session } from '../sessions/store.ts'
 import type { FrameContent } from './frame.ts'
-import type { Notice } from './notices.ts'
+import type { Notice } from './notice-messages.ts'
 
 export interface PageRequest {
   readonly exchange: Exchange

@@ -8,16 +8,10 @@ import { countLinksIn } from '../../links/store.ts'
 import { resources } from '../../resources.ts'
 import { countedMatches } from '../../storage/port.ts'
 import { filterBar, ListState, requestsOf } from '../lists.ts'
+import { restorableNote } from '../notice-messages.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { attributes, linkButton, type MenuItem, menu } from '../parts/buttons.ts'
-import {
-  deletionQueryOf,
-  manyLinks,
-  permanentBox,
-  requireTyped,
-  restorableNote,
-  typedField,
-} from '../parts/deletion.ts'
+import { deletionQueryOf, manyLinks, permanentBox, requireTyped, typedField } from '../parts/deletion.ts'
 import { FormState } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { recentClickCount, truncateMiddle } from '../parts/links.ts'

@@ -6,10 +6,6 @@ import { foldCase, trimText } from '../../lib/text.ts'
 import { Refusal } from '../../violations.ts'
 import { checkbox, type FormState, textField } from './fields.ts'
 
-/** What pages say before changes that the history can undo, and before the others. */
-export const restorableNote = 'You can undo this in the history for 30 days.'
-export const finalNote = 'You can’t undo this.'
-
 /** From this number of links on, people type a name or a number before they delete. */
 export const manyLinks = 100
 
