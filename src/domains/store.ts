@@ -112,15 +112,11 @@ export function domainReversal(effect: Effect, finish: FinishRemoval): Reversal 
     restore: (tx, actor, kept) =>
       inTurn(kept as readonly KeptDomain[], async ({ row, qr_style }) => {
         const { id } = row
-        const same = query.selectFrom('domains').select('id').where('name', '=', row.name)
-        if ((await tx.execute(same)).length > 0) throw nameTaken(row.name)
         try {
           // With the style, so that the restoration can be undone in turn.
           await loggedDomains.restore(tx, actor, row, qrStyleEvent(row, null, qr_style))
         } catch (error) {
-          // The name was stored during the transaction.
-          if (error instanceof UniqueViolation) throw nameTaken(row.name)
-          throw error
+          throw error instanceof UniqueViolation ? nameTaken(row.name) : error
         }
         if (qr_style !== null) await restoreQrStyle(tx, actor.account, id, qr_style)
         await recountRecent(tx, actor.account, clickLevels.domain, [id])

@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
+import { actionsOn } from '../../test/actions.ts'
 import { newDomain, newLink } from '../../test/links.ts'
 import { newDatabase } from '../../test/postgres-database.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { removals } from '../app/actions.ts'
 import { finishRemoval } from '../events/removal.ts'
+import { eventsOfRecord } from '../events/store.ts'
 import { lockLinks } from '../links/store.ts'
 import { openPostgres } from '../storage/postgres/open.ts'
 import { beginTagMerge, insertTag } from './store.ts'
@@ -77,4 +79,19 @@ test('bulk requests lock links in the order of ids, so that two of them do not w
   assert.equal((await client.query('select from links where id = $1 for update skip locked', [later])).rows.length, 1)
   await client.query('commit')
   await locked
+})
+
+test('the return of a tag throws name_taken if another transaction stores its name meanwhile', async (t) => {
+  const { storage, client, account, waiting, a } = await open(t)
+  const actor = systemActor(account)
+  const { actions, reversals } = actionsOn(storage)
+  await actions.tags.remove(actor, a, {}, null)
+  const [event] = await eventsOfRecord(storage, account, { record: 'tag', id: a }, 1)
+  await client.query('begin')
+  await client.query(
+    `insert into tags (account_id, name, name_folded, color, created_at, updated_at) values ($1, 'A', 'a', 1, '', '')`,
+    [account],
+  )
+  const returning = reversals.undoEvent(actor, event?.id ?? 0)
+  await Promise.all([assert.rejects(returning, { code: 'name_taken' }), waiting(1).then(() => client.query('commit'))])
 })

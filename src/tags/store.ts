@@ -126,7 +126,7 @@ export function insertTag(
 }
 
 /** Changes the actor's tag, as `Records.change` does. An undefined value stays unchanged. Throws `name_taken`. */
-export async function changeTag(
+export function changeTag(
   db: Db,
   actor: Actor,
   id: number,
@@ -134,11 +134,13 @@ export async function changeTag(
   precondition: Precondition | null,
 ): Promise<Versioned<Tag> | undefined> {
   const name_folded = name === undefined ? undefined : foldCase(name)
-  try {
-    return await logged.change(db, actor, id, { name, name_folded, color }, precondition)
-  } catch (error) {
-    if (error instanceof UniqueViolation) throw tagTaken(name ?? '')
-    throw error
+  return logged.change(db, actor, id, { name, name_folded, color }, precondition).catch(throwTaken(name))
+}
+
+/** Returns a function that throws an error, or `name_taken` if another tag has the name. */
+function throwTaken(name = ''): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof UniqueViolation ? tagTaken(name) : error
   }
 }
 
@@ -207,16 +209,9 @@ function unknownTarget(into: number): Failure {
 
 /** How events of tags are reversed. */
 export function tagReversal(finish: FinishRemoval): Reversal {
-  const isTaken = async (tx: Db, account: number, name: string, id: number) => {
-    const named = query.selectFrom('tags').select('id').where('account_id', '=', account)
-    const same = named.where('name_folded', '=', foldCase(name)).where('id', '<>', id)
-    return (await tx.execute(same)).length > 0
-  }
   return {
     valuesOf: (tx, account, ids) => logged.lockedValues(tx, account, ids),
     change: async (tx, actor, id, values) => {
-      const { name } = values as Partial<Tag>
-      if (name !== undefined && (await isTaken(tx, actor.account, name, id))) throw tagTaken(name)
       await changeTag(tx, actor, id, values, null)
       return () => undefined
     },
@@ -227,9 +222,9 @@ export function tagReversal(finish: FinishRemoval): Reversal {
       }),
     restore: (tx, actor, kept) =>
       inTurn(kept as readonly { readonly row: Row<'tags'> }[], async ({ row }) => {
-        if (await isTaken(tx, actor.account, row.name, row.id)) throw tagTaken(row.name)
         // Another version may have folded it.
-        await logged.restore(tx, actor, { ...row, name_folded: foldCase(row.name) } as Row<'tags'>)
+        const folded = { ...row, name_folded: foldCase(row.name) } as Row<'tags'>
+        await logged.restore(tx, actor, folded).catch(throwTaken(row.name))
         return () => undefined
       }),
   }
