@@ -21,11 +21,13 @@ import type { TagActions } from '../tags/actions.ts'
 import { version } from '../version.ts'
 import { assetHandler } from './assets.ts'
 import { renderFailurePage } from './frame.ts'
+import type { AddGroupPages } from './group.ts'
 import type { Pages } from './page.ts'
 import { addAccountPage } from './pages/account.ts'
 import { addComparePage } from './pages/compare.ts'
 import { addDomainQrPages } from './pages/domain-qr.ts'
 import { addDomainPages } from './pages/domains.ts'
+import { GroupPages } from './pages/groups.ts'
 import { addHistoryPages } from './pages/history.ts'
 import { addImportPages } from './pages/import.ts'
 import { addKeyPages } from './pages/keys.ts'
@@ -72,6 +74,7 @@ interface Services {
 export function addDashboard(services: Services): void {
   const { router } = services
   const pages = new PageServer(services)
+  const addGroupPages: AddGroupPages = (group) => new GroupPages(services, group).addTo(pages)
   router.add('GET', '/', (exchange) => {
     addHeader(exchange, 'location', '/app')
     return send(exchange, 302)
@@ -91,10 +94,10 @@ export function addDashboard(services: Services): void {
   addLinkPages(pages, services)
   addComparePage(pages, services)
   addLinkForms(pages, services)
-  addDomainPages(pages, services)
+  addDomainPages(pages, addGroupPages, services)
   addDomainQrPages(pages, services)
-  addSpacePages(pages, services)
-  addTagPages(pages, services)
+  addSpacePages(addGroupPages, services)
+  addTagPages(pages, addGroupPages, services)
   addHistoryPages(pages, services)
   addKeyPages(pages, services)
   addSessionPages(pages, services)

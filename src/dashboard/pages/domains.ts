@@ -10,31 +10,34 @@ import type { Exchange } from '../../http/exchange.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { countLinksIn, lastClickOn } from '../../links/store.ts'
 import { parseHostName } from '../../names/host-name.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
 import { DomainChecks } from '../../reachability/checks.ts'
 import { type DomainCheck, findChecks, findReachedDomain, storeCheck } from '../../reachability/store.ts'
 import type { Db, Storage } from '../../storage/port.ts'
 import { Refusal } from '../../violations.ts'
+import type { AddGroupPages, Listed } from '../group.ts'
 import { idParam, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { type FormState, textField } from '../parts/fields.ts'
 import { quantity, timeAgo } from '../parts/format.ts'
 import { destination, linkCount } from '../parts/links.ts'
 import type { Column } from '../parts/table.ts'
 import { copyableHostName, reachabilityBadge, reachabilitySection } from './domain-reachability.ts'
-import { GroupPages, type GroupServices, type Listed } from './groups.ts'
 import { factList } from './link-facts.ts'
 
 const home = '/app/domains'
 
-interface Services extends GroupServices {
+interface Services {
+  readonly storage: Storage
+  readonly shortUrl: ShortUrl
   readonly dashboardUrl: (exchange: Exchange) => string
   readonly actions: { readonly domains: ResourceHandlers<Domain> }
 }
 
-export function addDomainPages(pages: Pages, services: Services): void {
+export function addDomainPages(pages: Pages, addGroupPages: AddGroupPages, services: Services): void {
   const { storage, shortUrl } = services
   const { domains } = services.actions
   const checks = new DomainChecks({ storage, shortUrl })
-  new GroupPages<Domain>(services, {
+  addGroupPages<Domain>({
     what: 'domain',
     words: {
       add: 'Add domain',
@@ -63,7 +66,7 @@ export function addDomainPages(pages: Pages, services: Services): void {
       name: name_unicode,
       controls: (state) => html`${fixedName(id, name_unicode)}${urlFields(state)}`,
     }),
-  }).addTo(pages)
+  })
   addCheck(pages, services, checks)
 }
 

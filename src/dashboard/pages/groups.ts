@@ -1,77 +1,35 @@
-/** Pages for domains, spaces and tags, which group links: lists, statistics and deletion. */
+/** The pages for domains, spaces and tags: lists, statistics and deletion. */
 
 import { maxSummedLinks, recentClicksOf, recentClicksOfTags, recentDays } from '../../analytics/recent-clicks.ts'
-import type { ResourceHandlers } from '../../api/operations.ts'
 import { found } from '../../errors.ts'
-import { type Html, html, type Part } from '../../http/html.ts'
+import { type Html, html } from '../../http/html.ts'
 import { countLinksIn } from '../../links/store.ts'
 import { resources } from '../../resources.ts'
 import { countedMatches } from '../../storage/port.ts'
+import type { Group, GroupKind, Listed } from '../group.ts'
 import { filterBar, ListState, requestsOf } from '../lists.ts'
 import { restorableNote } from '../notice-messages.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
-import { attributes, linkButton, type MenuItem, menu } from '../parts/buttons.ts'
+import { attributes, linkButton, menu } from '../parts/buttons.ts'
 import { deletionQueryOf, manyLinks, permanentBox, requireTyped, typedField } from '../parts/deletion.ts'
 import { FormState } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { recentClickCount, truncateMiddle } from '../parts/links.ts'
 import { confirmation, emptyState } from '../parts/messages.ts'
 import { type Column, table } from '../parts/table.ts'
-import { addRecordForms, formHandler, newRecordForm, type RecordForms } from '../record-forms.ts'
+import { addRecordForms, formHandler, newRecordForm } from '../record-forms.ts'
 import { breakdownBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { Statistics, type StatisticsServices } from '../statistics/statistics.ts'
 import { historyOf } from './history-entries.ts'
 
-/** The clicks are those of the last 30 days; null if there are too many links to add them up. */
-export type Listed<Row> = { readonly row: Row; readonly links: number; readonly clicks: number | null }
-
-/** What every group page uses. */
-export type GroupServices = StatisticsServices
-
-type Kind = 'domain' | 'space' | 'tag'
-
-interface Group<Row extends { readonly id: number }> extends Omit<RecordForms<Row>, 'newPage'> {
-  readonly actions: ResourceHandlers<Row>
-  readonly what: Kind
-  readonly words: {
-    readonly add: string
-    readonly create: string
-    /** The text for an empty list. */
-    readonly why: string
-    /** The label of the creation-time column. */
-    readonly created: string
-    /** The heading of the statistics. */
-    readonly statistics: string
-  }
-  readonly newControls: (state: FormState) => Html
-  readonly nameOf: (row: Row) => string
-  readonly heading: (row: Row) => Html
-  /** Renders the second line of a row, under the name. */
-  readonly underName?: (row: Row) => Html
-  /** Returns the columns of a page of the list, between the name and the creation time. */
-  readonly columns: (account: number, rows: readonly Row[]) => Promise<readonly Column<Listed<Row>>[]>
-  /** Returns the number of links of a tag. */
-  readonly linksOf?: (row: Row) => number
-  /** Returns the query of the form for a new link in the group. */
-  readonly newLinkQuery?: (row: Row) => Readonly<Record<string, string>>
-  /** Menu items that only this kind of group has. */
-  readonly menuItems?: (row: Row) => readonly MenuItem[]
-  /** Renders the part of a group's page above its clicks. */
-  readonly details?: (request: PageRequest, row: Row, hasClicks: boolean) => Promise<Html>
-  /** Returns the title and the consequences of deleting a group with `total` links, such as "more than 1,000 links". */
-  readonly deletion: (row: Row, total: number, links: string, account: number) => Promise<readonly [string, ...Part[]]>
-  /** Returns whether the text is the name of the group. Then people always type it, not only if there are many links. */
-  readonly isNamed?: (row: Row, text: string) => boolean
-}
-
 export class GroupPages<Row extends { readonly id: number; readonly created_at: string }> {
-  readonly #services: GroupServices
+  readonly #services: StatisticsServices
   readonly #group: Group<Row>
-  readonly #section: `${Kind}s`
+  readonly #section: `${GroupKind}s`
   readonly #home: string
 
-  constructor(services: GroupServices, group: Group<Row>) {
+  constructor(services: StatisticsServices, group: Group<Row>) {
     this.#services = services
     this.#group = group
     this.#section = `${group.what}s`

@@ -1,19 +1,19 @@
 import { recentClicksOf, recentDays } from '../../analytics/recent-clicks.ts'
 import type { ResourceHandlers } from '../../api/operations.ts'
 import { type Space, spaceLabels } from '../../spaces/schema.ts'
-import type { Pages } from '../page.ts'
+import type { Storage } from '../../storage/port.ts'
+import type { AddGroupPages } from '../group.ts'
 import { quantity } from '../parts/format.ts'
 import { linkCount, spaceLabel } from '../parts/links.ts'
 import { nameAndColor } from '../record-forms.ts'
-import { GroupPages, type GroupServices } from './groups.ts'
 
-interface Services extends GroupServices {
+interface Services {
+  readonly storage: Storage
   readonly actions: { readonly spaces: ResourceHandlers<Space> }
 }
 
-export function addSpacePages(pages: Pages, services: Services): void {
-  const { storage, actions } = services
-  new GroupPages<Space>(services, {
+export function addSpacePages(addGroupPages: AddGroupPages, { storage, actions }: Services): void {
+  addGroupPages<Space>({
     what: 'space',
     words: {
       add: 'New space',
@@ -34,5 +34,5 @@ export function addSpacePages(pages: Pages, services: Services): void {
     ],
     actions: actions.spaces,
     ...nameAndColor(spaceLabels),
-  }).addTo(pages)
+  })
 }

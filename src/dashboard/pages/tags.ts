@@ -5,10 +5,12 @@ import { colors } from '../../forms/rules.ts'
 import { html } from '../../http/html.ts'
 import { trimText } from '../../lib/text.ts'
 import { resources } from '../../resources.ts'
+import type { Storage } from '../../storage/port.ts'
 import type { TagActions } from '../../tags/actions.ts'
 import { type Tag, tagLabels, tagOperations } from '../../tags/schema.ts'
 import { findTag, findTagByName, listTagsByFigure } from '../../tags/store.ts'
 import { loadTagNames } from '../choices.ts'
+import type { AddGroupPages } from '../group.ts'
 import { finalNote } from '../notice-messages.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { manyLinks, requireTyped, typedField } from '../parts/deletion.ts'
@@ -17,17 +19,17 @@ import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { spaceLabel } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
 import { formHandler, nameAndColor } from '../record-forms.ts'
-import { GroupPages, type GroupServices } from './groups.ts'
 
 const home = '/app/tags'
 /** The API sorts by neither figure, because they have no index. */
 const listQuery = listQueryOf({ ...resources.tags, sorts: { ...resources.tags.sorts, links: '', clicks_30d: '' } })
 
-interface Services extends GroupServices {
+interface Services {
+  readonly storage: Storage
   readonly actions: { readonly tags: TagActions }
 }
 
-export function addTagPages(pages: Pages, services: Services): void {
+export function addTagPages(pages: Pages, addGroupPages: AddGroupPages, services: Services): void {
   const { tags } = services.actions
   const question = (state: FormState, request: PageRequest) => askToMerge(state, request, services)
   pages.get(`${home}/:id/merge`, (request) => question(new FormState({}), request))
@@ -35,7 +37,7 @@ export function addTagPages(pages: Pages, services: Services): void {
     `${home}/:id/merge`,
     formHandler(question, (request) => merge(request, services)),
   )
-  new GroupPages<Tag>(services, {
+  addGroupPages<Tag>({
     what: 'tag',
     words: {
       add: 'New tag',
@@ -70,7 +72,7 @@ export function addTagPages(pages: Pages, services: Services): void {
       find: (account, id) => findTag(services.storage, account, id),
     },
     ...nameAndColor(tagLabels),
-  }).addTo(pages)
+  })
 }
 
 function colorOf({ color }: Tag): string {
@@ -88,7 +90,7 @@ function facts(tag: Tag) {
 }
 
 /** Returns a sentence with the number of links of a tag and of their clicks. */
-async function linksAndClicks({ storage }: GroupServices, account: number, { id, links }: Tag): Promise<string> {
+async function linksAndClicks({ storage }: Services, account: number, { id, links }: Tag): Promise<string> {
   const counts = quantity(links, 'link')
   if (links > maxSummedLinks) return `It has ${counts}.`
   const clicks = (await recentClicksOfTags(storage, account, [id])).get(id) ?? 0
