@@ -14,6 +14,7 @@ import { eventsOfRecord, lockEvents } from '../events/store.ts'
 import type { Db } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
 import { deleteLinks, type WholeLink } from './deletion.ts'
+import { maxTags } from './link.ts'
 import { restoreLinks } from './reversal.ts'
 import type { LinkValues } from './schema.ts'
 import { findLink, insertLink } from './store.ts'
@@ -164,6 +165,22 @@ test('returns without a space or tag that was deleted meanwhile, and its clicks 
     (await keptTotals(storage)).map(({ clicks, space_id }) => [clicks, space_id]),
     [[1, null]],
   )
+})
+
+test('a link that has got other tags instead of a deleted one does not get it back above the limit', async (t) => {
+  const { storage, account, actions, reversals, link } = await place(t)
+  const tags = Array.from({ length: maxTags }, (_, at) => `t${at}`)
+  const id = await link('sale', { tags })
+  const [tag] = await storage.execute(query.selectFrom('tags').select('id').where('name', '=', 't0'))
+  await actions.tags.remove(systemActor(account), tag?.id ?? 0, {}, null)
+  const [deletion] = await eventsOfRecord(storage, account, { record: 'tag', id: tag?.id ?? 0 }, 1)
+  const [loss] = await eventsOfRecord(storage, account, { record: 'link', id }, 1)
+  await actions.links.change(systemActor(account), id, { tags: ['new', ...tags.slice(1)] }, null)
+  await reversals.undoEvent(systemActor(account), deletion?.id ?? 0)
+  await assert.rejects(reversals.undoEvent(systemActor(account), loss?.id ?? 0), {
+    code: 'not_undoable',
+    message: 'The link has 20 tags by now.',
+  })
 })
 
 test('clicks that had not followed their link to its new space do so after it returns', async (t) => {

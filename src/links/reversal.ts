@@ -13,10 +13,11 @@ import { clickLevels, query, type Row } from '../storage/schema.ts'
 import type { LinkActions } from './actions.ts'
 import { lockDomains, lockSpaces } from './batch-store.ts'
 import { deleteLinks, type WholeLink } from './deletion.ts'
+import { maxTags } from './link.ts'
 import { linkEvents } from './link-events.ts'
 import { addTags, findUnknownTags } from './link-tags.ts'
 import { type LinkChange, type LinkRow, linkColumns } from './schema.ts'
-import { changeLink, computed, findLink, findLinkSpace, foldedOf, linkRecords, lockDomain, lockLinks } from './store.ts'
+import { changeLink, computed, findLink, foldedOf, linkRecords, lockDomain, lockLinks } from './store.ts'
 
 /** Returns the functions that reverse events of links. `actions` inform the redirect server. */
 export function linkReversal(actions: LinkActions): Reversal {
@@ -41,8 +42,10 @@ export function linkReversal(actions: LinkActions): Reversal {
       const { domain_id = null, space_id = null, tags = [] } = change
       if (domain_id !== null && (await lockDomain(tx, account, domain_id)) === undefined)
         throw await isGone(tx, 'domain', domain_id)
-      if (space_id !== null && (await findLinkSpace(tx, account, space_id)) === undefined)
+      if (space_id !== null && !(await lockSpaces(tx, account, [space_id])).has(space_id))
         throw await isGone(tx, 'space', space_id)
+      // A link that has got other tags since would keep them.
+      if (tags.length > maxTags) throw irreversible(`The link has ${maxTags} tags by now.`)
       const [unknown] = await findUnknownTags(tx, account, tags)
       if (unknown !== undefined) throw irreversible(`The tag ${unknown} is gone.`)
       const changed = await changeLink(tx, actor, link.record, change)
