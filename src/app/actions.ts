@@ -41,8 +41,9 @@ export const removals = {
 /** Builds the actions, and what reverses their events. */
 export function buildActions(storage: Storage, parts: ActionParts) {
   const { run, flush, hashes } = parts
-  const erase: Erase = async (...record) => {
-    await finishErasures(storage)
+  const erase = async (isStopped: IsStopped, ...record: Parameters<Erase>) => {
+    await finishErasures(storage, record[0], isStopped)
+    if (isStopped()) return
     await eraseFromResponses(storage, ...record)
     await parts.erase(...record)
   }
@@ -53,14 +54,14 @@ export function buildActions(storage: Storage, parts: ActionParts) {
         // Clicks that are written after their link is deleted don't return with it.
         await flush()
         await finishRemoval(storage, removal, id, isStopped)
-        if (isPermanent && !isStopped()) await erase(account, removal.record, id)
+        if (isPermanent) await erase(isStopped, account, removal.record, id)
       })
   const domains = domainActions(storage, finish(removals.domain), parts.onDomainChange)
   const spaces = spaceActions(storage, finish(removals.space))
   const tags = tagActions(storage, finish(removals.tag))
   const links = new LinkActions(storage, {
     ...parts,
-    erase,
+    erase: (...record) => run((isStopped) => erase(isStopped, ...record)),
     hashPassword: (account, password) => hashes.run(() => hashPassword(password), `account ${account}`),
   })
   const kinds = { link: linkReversal(links), domain: domains.reversal, space: spaces.reversal, tag: tags.reversal }
@@ -70,5 +71,5 @@ export function buildActions(storage: Storage, parts: ActionParts) {
 /** Finishes all interrupted removals and erasures. */
 export async function finishAllRemovals(storage: Storage, isStopped: IsStopped): Promise<void> {
   await Promise.all(Object.values(removals).map((removal) => finishRemovals(storage, removal, isStopped)))
-  await finishErasures(storage, isStopped)
+  await finishErasures(storage, null, isStopped)
 }

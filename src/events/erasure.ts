@@ -1,4 +1,5 @@
 /** What a permanent deletion removes besides the record: the values in its events, and its clicks. */
+import { setTimeout as wait } from 'node:timers/promises'
 import { type Db, parts } from '../storage/port.ts'
 import { type ClickLevel, query } from '../storage/schema.ts'
 import type { RecordKind } from './event.ts'
@@ -35,13 +36,20 @@ function eraseSome(db: Db, ids: readonly number[]) {
 /** What the event of a permanent deletion keeps until all events of its record are erased. */
 export const erasing = 'erasing'
 
-/** Removes the values from the events of records whose deletion left that to others, in steps, unless `isStopped`. */
-export async function finishErasures(db: Db, isStopped = () => false): Promise<void> {
+/** The pause between transactions, because other writers of SQLite check the lock every 2 ms. Milliseconds. */
+const pauseMs = 3
+
+/**
+ * Removes the values from the events of records whose deletion left that to others, in steps, unless `isStopped`. For all
+ * accounts if `account` is null.
+ */
+export async function finishErasures(db: Db, account: number | null, isStopped: () => boolean): Promise<void> {
   const columns = ['id', 'account_id', 'record', 'record_id'] as const
   // The condition of an index.
   const begun = query.selectFrom('events').select(columns).where('changes', 'is', null).where('kept', 'is not', null)
+  const due = account === null ? begun : begun.where('account_id', '=', account)
   for (;;) {
-    const [deletion] = await db.execute(begun.orderBy('id').limit(1))
+    const [deletion] = await db.execute(due.orderBy('id').limit(1))
     if (deletion === undefined) return
     const { id, account_id, record, record_id } = deletion
     const all = query.selectFrom('events').select('id').where('account_id', '=', account_id)
@@ -52,6 +60,7 @@ export async function finishErasures(db: Db, isStopped = () => false): Promise<v
       some = (await db.execute(next.limit(erasedTogether))).map((event) => Number(event.id))
       if (some.length === 0) break
       await eraseSome(db, some)
+      await wait(pauseMs)
     }
     await eraseSome(db, [id])
   }

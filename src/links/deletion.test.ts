@@ -297,7 +297,11 @@ test('a permanent deletion erases any number of events in steps, even after an i
   let steps = 0
   await finishAllRemovals(storage, () => steps++ === 2)
   assert.equal(await countOf(many), 551)
+  const other = { record: 'link', action: 'deleted', changes: null, kept: 'erasing' } as const
+  await storeEvents(storage, systemActor(account + 1), { id: few }, { ...other, id: few })
   await actions.links.remove(actor, few, { permanently: 'true' }, null)
+  assert.deepEqual([await countOf(many), await countOf(few)], [0, 1], 'of this account only')
+  await finishAllRemovals(storage, () => false)
   assert.deepEqual([await countOf(many), await countOf(few)], [0, 0])
   const kept = query.selectFrom('events').select('id').where('kept', 'is not', null).where('record', '=', 'link')
   assert.deepEqual(await storage.execute(kept), [])
