@@ -162,8 +162,8 @@ export function isGroupDeletion({ action, record }: Pick<Row<'events'>, 'action'
   return action === 'deleted' && record !== 'link'
 }
 
-/** Events of a batch that one query reads, in two milliseconds. */
-const batchPart = 2_000
+/** Events of a batch that one query reads or counts, in 2 to 5 ms. */
+const readTogether = 2_000
 
 const isKnown = sql<number | boolean>`changes is not null`.as('is_known')
 const statesInBatch = query.selectFrom('events').select(['id', 'record', 'action', 'undone_by', 'created_at', isKnown])
@@ -182,9 +182,9 @@ async function* readBatch(
   const own = onlyGroups ? all.where(isOfGroup) : all
   const ticks = new Ticks()
   for (let next = before ?? Number.MAX_SAFE_INTEGER; ; ) {
-    const rows = await db.execute(own.where('id', '<', next).orderBy('id', 'desc').limit(batchPart))
+    const rows = await db.execute(own.where('id', '<', next).orderBy('id', 'desc').limit(readTogether))
     yield rows
-    if (rows.length < batchPart) return
+    if (rows.length < readTogether) return
     next = Number(rows.at(-1)?.id)
     await ticks.next()
   }
@@ -244,9 +244,6 @@ export interface BatchCount extends Pick<StoredEvent, 'record' | 'action'> {
   readonly first: number
 }
 
-/** Events that one query counts, in a few milliseconds. */
-const countedTogether = 5_000
-
 /**
  * Counts the account's events of a batch by kind of record and action, in the order of the first ones; only the last `most` events
  * if there are more. `now` is in Unix milliseconds.
@@ -261,7 +258,7 @@ export async function countTypes(
   const counts = new Map<string, BatchCount>()
   const ticks = new Ticks()
   for (let before = Number.MAX_SAFE_INTEGER, left = most; ; await ticks.next()) {
-    const limit = Math.min(countedTogether, left)
+    const limit = Math.min(readTogether, left)
     const rows = await db.execute(countsOfPart(account, batch, before, now, limit))
     for (const row of rows) {
       const [record, action] = [row.record as RecordKind, row.action as EventAction]
