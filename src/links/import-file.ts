@@ -11,6 +11,7 @@ import { Ticks } from '../lib/ticks.ts'
 import type { Db } from '../storage/port.ts'
 import type { LinkRules } from './actions.ts'
 import { findExcess, maxBytes, maxRows } from './bulk-schema.ts'
+import { linkFields } from './fields.ts'
 import { isFilled, readRows } from './import-rows.ts'
 import { type CheckedLink, checkNewLinks } from './new-links.ts'
 import { linkLabels, storeLink } from './schema.ts'
@@ -59,7 +60,6 @@ const assignedColumns = [
   'created',
   numberColumn,
 ]
-const flags = ['disabled', 'forward_query', 'archived', 'has_redirect_password']
 
 interface ReadingOptions {
   readonly storage: Db
@@ -226,14 +226,20 @@ interface Writing {
   readonly timeZone: string
 }
 
+/** Returns the kind of a column's values. */
+function kindOf(column: string) {
+  return column === 'has_redirect_password' ? 'flag' : linkFields[column as keyof typeof linkFields]?.kind
+}
+
 /** Returns the fields of a row as users mean them: a URL may lack `https://`, and spreadsheets write TRUE and 31.12.2026. */
 function fieldsIn(columns: readonly string[], { cells }: ImportRow, writing: Writing): Record<string, string> {
   return Object.fromEntries(
     columns.map((column, at) => {
       const cell = cells[at] ?? ''
-      if (column === 'url' || column === 'expiration_url') return [column, writing.completeUrl(cell)]
-      if (column.endsWith('_at')) return [column, isoTime(cell, writing.timeZone, column === 'active_period_end_at')]
-      return [column, flags.includes(column) ? cell.toLowerCase() : cell]
+      const kind = kindOf(column)
+      if (kind === 'url') return [column, writing.completeUrl(cell)]
+      if (kind === 'time') return [column, isoTime(cell, writing.timeZone, column === 'active_period_end_at')]
+      return [column, kind === 'flag' ? cell.toLowerCase() : cell]
     }),
   )
 }

@@ -1,12 +1,8 @@
 import type { Described } from '../events/event.ts'
-import { type LinkRow, linkLabels, linkSchema, tagsOf } from './schema.ts'
+import { flags, linkFields } from './fields.ts'
+import { type LinkRow, tagsOf } from './schema.ts'
 
-type Flags = Readonly<Record<string, { readonly type?: string }>>
-
-const fields = Object.keys(linkLabels) as (keyof typeof linkLabels)[]
-
-/** The fields that a row has as 0 or 1. */
-const flags = new Set(fields.filter((field) => (linkSchema.properties as Flags)[field]?.type === 'boolean'))
+const fields = Object.keys(linkFields) as (keyof typeof linkFields)[]
 
 /** Describes the events of links. */
 export const linkEvents: Described<LinkRow> = {
@@ -15,7 +11,8 @@ export const linkEvents: Described<LinkRow> = {
   valuesOf: (row) => {
     const values: Record<string, unknown> = {}
     // Half as long as with `Object.fromEntries`, for each link of a batch.
-    for (const field of fields) values[field] = flags.has(field) ? row[field] === 1 : row[field]
+    for (const field of fields) values[field] = row[field]
+    for (const flag of flags) values[flag] = values[flag] === 1
     values.tags = tagsOf(row)
     return values
   },
