@@ -9,7 +9,6 @@ import { withHttps } from '../dashboard/scripts/destination.js'
 import { Failure, StartupFailure } from '../errors.ts'
 import { writeWhole } from '../lib/whole-file.ts'
 import { type RunBatch, runBatch } from '../links/batch.ts'
-import { maxBulkLinks } from '../links/bulk.ts'
 import { maxRows } from '../links/bulk-schema.ts'
 import { exportQuery, linkFile } from '../links/export.ts'
 import {
@@ -22,6 +21,7 @@ import {
   type ReadyRow,
 } from '../links/import-file.ts'
 import { textOfFile } from '../links/import-rows.ts'
+import { maxBulkLinks } from '../links/link.ts'
 import { storeNewLinks } from '../links/new-links.ts'
 import { drawQr, qrQuery } from '../links/qr.ts'
 import { type Link, linkLabels, linkOf, storeLink } from '../links/schema.ts'

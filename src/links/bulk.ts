@@ -1,4 +1,5 @@
 /** Bulk actions: the links that match a list, their figures, and what prevents them from moving. */
+
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { foldCase } from '../lib/text.ts'
 import { Ticks } from '../lib/ticks.ts'
@@ -8,13 +9,12 @@ import { query } from '../storage/schema.ts'
 import type { Refusal } from '../violations.ts'
 import { type LinkRules, loopViolations } from './actions.ts'
 import { takenAliases } from './batch-store.ts'
+import { maxBulkLinks } from './link.ts'
 import { linkBatches } from './link-list.ts'
 import { type Replacement, replacedUrl } from './replacement.ts'
 import type { LinkRow } from './schema.ts'
 import type { LinkDomain } from './store.ts'
 
-/** The links that one action may change, so that a request takes seconds at most. */
-export const maxBulkLinks = 5_000
 /** Links that one query reads. */
 const batchSize = 256
 

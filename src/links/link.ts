@@ -9,6 +9,8 @@ export const maxPasswordLength = 128
 export const maxTargetLength = 8192
 export const maxTags = 20
 export const maxClicksLimit = 1_000_000_000
+/** The links that one action may change, so that a request takes seconds at most. */
+export const maxBulkLinks = 5_000
 
 export const statuses = ['active', 'scheduled', 'expired', 'disabled'] as const
 export type Status = (typeof statuses)[number]

@@ -1,7 +1,7 @@
 /** Actions on all links that match the list, and moves to another domain. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { maxBulkLinks } from '../../src/links/bulk.ts'
+import { maxBulkLinks } from '../../src/links/link.ts'
 import type { Storage } from '../../src/storage/port.ts'
 import { startApp } from '../app.ts'
 import { openClicks } from '../clicks.ts'

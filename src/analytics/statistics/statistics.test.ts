@@ -4,8 +4,7 @@ import { startApp } from '../../../test/app.ts'
 import { addClicks, dayOf, dayWith, manyPeople, storeDay, type TestClick } from '../../../test/days.ts'
 import { newPlace } from '../../../test/links-api.ts'
 import { dimensions, emptyDay, hourOf, maxValues } from '../day.ts'
-import { dailyClicksOf } from './statistics.ts'
-import { findGroupNames, linksOfReferrer, rankGroups } from './store.ts'
+import { dailyClicksOf, findGroupNames, linksOfReferrer, rankGroups } from './store.ts'
 
 const app = await startApp()
 const db = app.storage

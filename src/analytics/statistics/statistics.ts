@@ -1,5 +1,5 @@
 import { type Calendar, utc } from '../../accounts/calendar.ts'
-import type { Db, Storage } from '../../storage/port.ts'
+import type { Storage } from '../../storage/port.ts'
 import type { DayRange, Interval } from './day-range.ts'
 import { Ranking } from './ranking.ts'
 import type { StatsQuery } from './schema.ts'
@@ -45,19 +45,4 @@ export async function rankingOf(
   if (name === 'links' && totals.clicks > 0) ranking.add(subject.id, totals.clicks)
   if (name === 'classes') for (const [value, counter] of classes) ranking.add(value, totals[counter])
   return ranking
-}
-
-/** Returns the human clicks of each of the account's links on each day of the range. Unknown links have zeros. */
-export async function dailyClicksOf(
-  db: Db,
-  account: number,
-  linkIds: readonly number[],
-  range: DayRange,
-): Promise<Map<number, number[]>> {
-  const clicks = new Map(linkIds.map((id) => [id, Array.from({ length: range.to - range.from + 1 }, () => 0)]))
-  for await (const { id, day, hours } of readHours(db, account, 'link', linkIds, range)) {
-    const days = clicks.get(id) as number[]
-    for (const [, { people }] of hours) days[day - range.from] = (days[day - range.from] as number) + people
-  }
-  return clicks
 }

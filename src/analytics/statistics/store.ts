@@ -77,6 +77,21 @@ export async function* readHours(
   }
 }
 
+/** Returns the human clicks of each of the account's links on each day of the range. Unknown links have zeros. */
+export async function dailyClicksOf(
+  db: Db,
+  account: number,
+  linkIds: readonly number[],
+  range: DayRange,
+): Promise<Map<number, number[]>> {
+  const clicks = new Map(linkIds.map((id) => [id, Array.from({ length: range.to - range.from + 1 }, () => 0)]))
+  for await (const { id, day, hours } of readHours(db, account, 'link', linkIds, range)) {
+    const days = clicks.get(id) as number[]
+    for (const [, { people }] of hours) days[day - range.from] = (days[day - range.from] as number) + people
+  }
+  return clicks
+}
+
 /** Returns the clicks by value of several dimensions, whose days are read together. Records of other accounts have none. */
 export async function rankingsOf<Name extends Dimension>(
   db: Storage,

@@ -7,8 +7,9 @@ import { calendarOf, utc } from '../../accounts/calendar.ts'
 import { type DayRange, type Interval, intervals } from '../../analytics/statistics/day-range.ts'
 import { Series } from '../../analytics/statistics/series.ts'
 import type { Html } from '../../http/html.ts'
+import { maxCompared } from '../parts/link-actions.ts'
 import { areaChart } from './area-chart.ts'
-import { lineChart, maxLines } from './line-chart.ts'
+import { lineChart } from './line-chart.ts'
 import { bucketName, createAxis, labelIndexes, plotHeight, plotWidth } from './plot.ts'
 
 const today = Date.parse('2026-11-22') / 86_400_000
@@ -75,7 +76,7 @@ function assertWellDrawn(drawn: Html): void {
 
 test('draws well-formed charts within their frame for any figures', () => {
   fc.assert(
-    fc.property(charts, fc.integer({ min: 1, max: maxLines }), (chart, count) => {
+    fc.property(charts, fc.integer({ min: 1, max: maxCompared }), (chart, count) => {
       assertWellDrawn(areaChart(chart))
       assertWithinFrame(areaChart(chart))
       const line = { label: chart.title, clicks: chart.buckets.map((bucket) => bucket.clicks) }

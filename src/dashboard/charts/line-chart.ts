@@ -28,10 +28,8 @@ interface Line {
   readonly clicks: readonly number[]
 }
 
+/** One for each of `maxCompared` links. */
 const markers = [symbolCircle, symbolSquare, symbolTriangle, symbolDiamond, symbolCross]
-
-/** The number of lines that can be told apart. */
-export const maxLines = markers.length
 
 /** Renders a chart and a table. `scripts/chart.js` shows the values under the pointer. */
 export function lineChart(chart: LineChart): Html {

@@ -7,11 +7,12 @@ import { type Html, html } from '../../http/html.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
 import type { Earlier } from '../charts/area-chart.ts'
-import { lineChart, lineSample, maxLines } from '../charts/line-chart.ts'
+import { lineChart, lineSample } from '../charts/line-chart.ts'
 import type { Period } from '../charts/period.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { formatCount, formatPercent, quantity, timeAgo } from '../parts/format.ts'
+import { maxCompared } from '../parts/link-actions.ts'
 import { shortUrlLink, shortUrlText } from '../parts/links.ts'
 import { emptyState } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
@@ -30,7 +31,7 @@ export function addComparePage(pages: Pages, services: StatisticsServices): void
 
 /** Returns the page for the links that people selected in the list. */
 export function compareSelected(ids: readonly number[], listPath: string): Redirect | PageContent {
-  return ids.length > maxLines ? tooMany(ids.length, listPath) : new Redirect(`${home}?ids=${ids.join(',')}`)
+  return ids.length > maxCompared ? tooMany(ids.length, listPath) : new Redirect(`${home}?ids=${ids.join(',')}`)
 }
 
 interface Compared {
@@ -46,11 +47,11 @@ async function comparePage(request: PageRequest, services: StatisticsServices): 
     const why = 'The URL of this page must end in ?ids= and link ids, such as 1,2,3.'
     return { ...emptyPage('Invalid list of links', why), status: 422 }
   }
-  if (ids.length > maxLines) return tooMany(ids.length)
+  if (ids.length > maxCompared) return tooMany(ids.length)
   const links = await findLinks(ids, request, services)
   if (links.length === 0) {
     const title = ids.length === 0 ? 'Select links to compare' : 'These links no longer exist'
-    return emptyPage(title, `Select up to ${maxLines} links in the list, then choose Compare.`)
+    return emptyPage(title, `Select up to ${maxCompared} links in the list, then choose Compare.`)
   }
   const compared = await Promise.all(links.map((link) => clicksOf(link, request, services)))
   const [{ statistics }] = compared as [Compared]
@@ -61,8 +62,8 @@ async function comparePage(request: PageRequest, services: StatisticsServices): 
 /** Sends the clicks of each link as CSV, or returns `validation_failed`. */
 async function sendComparison(request: PageRequest, services: StatisticsServices): Promise<Outcome> {
   const ids = idsIn(request.query.ids)
-  if (ids === null || ids.length > maxLines)
-    return new Failure('validation_failed', `The ids must be 1 to ${maxLines} link ids, such as 1,2,3.`)
+  if (ids === null || ids.length > maxCompared)
+    return new Failure('validation_failed', `The ids must be 1 to ${maxCompared} link ids, such as 1,2,3.`)
   const statistics = new Statistics(services, request, { level: 'link', id: 0 }, home)
   const { range, interval } = statistics.validPeriod()
   const compared = await Promise.all(
@@ -95,7 +96,7 @@ function idsIn(text: unknown): number[] | null {
 }
 
 function tooMany(count: number, listPath = '/app/links'): PageContent {
-  const why = `You selected ${formatCount(count)} links. Select at most ${maxLines}, so that their lines can be told apart.`
+  const why = `You selected ${formatCount(count)} links. Select at most ${maxCompared}, so that their lines can be told apart.`
   return { ...emptyPage('Too many links to compare', why, listPath), status: 422 }
 }
 

@@ -34,7 +34,7 @@ import type { Storage } from '../../storage/port.ts'
 import { Refusal, type Violation } from '../../violations.ts'
 import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
-import { hiddenFields, linkButton, onceField, submitButton } from '../parts/buttons.ts'
+import { hiddenFields, onceField, submitButton } from '../parts/buttons.ts'
 import {
   checkbox,
   collapsibleSection,
@@ -64,9 +64,6 @@ const formLimits = {
   tooLarge: 'The file is larger than 1 MB. Split it into several files.',
 }
 const section = 'links'
-
-/** The link to the page, for pages with new links. */
-export const importButton = linkButton({ label: 'Import CSV', href: home })
 
 interface Services {
   readonly storage: Storage

@@ -17,7 +17,8 @@ import { copyButton, hiddenFields, linkButton, type MenuItem, menu, menuForm, su
 import { deletionQueryOf, permanentBox } from '../parts/deletion.ts'
 import { FormState } from '../parts/fields.ts'
 import { quantity } from '../parts/format.ts'
-import { breakableUrl, destination, shortUrlParts, shortUrlText, statusBadge } from '../parts/links.ts'
+import { linkSettings, settingItems } from '../parts/link-actions.ts'
+import { breakableUrl, destination, qrImage, shortUrlParts, shortUrlText, statusBadge } from '../parts/links.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
 import { formHandler } from '../record-forms.ts'
 import { linkListReturnPath, linkReturnPath } from '../return-path.ts'
@@ -28,39 +29,6 @@ import { historyOf } from './history-entries.ts'
 import { detourSentence, type LinkContext, linkFacts } from './link-facts.ts'
 
 const home = '/app/links'
-
-/** Settings that link pages and the menus of lists change. */
-export const linkSettings = {
-  enable: { label: 'Enable', icon: 'done', change: { disabled: 'false' }, past: 'enabled' },
-  disable: { label: 'Disable', icon: 'off', change: { disabled: 'true' }, past: 'disabled' },
-  archive: { label: 'Archive', icon: 'archive', change: { archived: 'true' }, past: 'archived' },
-  unarchive: { label: 'Unarchive', icon: 'unarchive', change: { archived: 'false' }, past: 'unarchived' },
-} as const
-
-/** Settings that the menu for selected links changes. A question starts with `verb`, or `label` without it. */
-export const listSettings = {
-  ...linkSettings,
-  forward: {
-    label: 'Forward query strings',
-    verb: 'Forward query strings of',
-    icon: 'open',
-    change: { forward_query: 'true' },
-    past: 'changed',
-  },
-  unforward: {
-    label: 'Don’t forward query strings',
-    verb: 'Don’t forward query strings of',
-    icon: 'off',
-    change: { forward_query: 'false' },
-    past: 'changed',
-  },
-} as const
-
-export type Setting = keyof typeof listSettings
-
-export function isSetting(what: unknown): what is Setting {
-  return typeof what === 'string' && Object.hasOwn(listSettings, what)
-}
 
 interface Services extends StatisticsServices {
   readonly actions: { readonly links: LinkActions }
@@ -168,18 +136,6 @@ function headActions(link: Link, hasStatistics: boolean): Html {
 ${copyButton(short_url, 'the short link', 'Copy', 'primary')}
 ${linkButton({ label: 'Edit', href: `${path}/edit`, icon: 'edit' })}
 ${menu('link-menu', 'More actions', items, 'plain')}${menuForm({ next: path })}</div>`
-}
-
-/** Returns the menu items that change the settings of a link. */
-export function settingItems({ id, disabled, archived }: Pick<Link, 'id' | 'disabled' | 'archived'>): MenuItem[] {
-  return ([disabled ? 'enable' : 'disable', archived ? 'unarchive' : 'archive'] as const).map((name) => {
-    const { label, icon } = linkSettings[name]
-    return { label, icon, href: `${home}/${id}/${name}`, isPost: true }
-  })
-}
-
-export function qrImage(shortUrl: string, path: string): Html {
-  return html`<img src="${path}?format=svg&amp;size=512" width="160" height="160" alt="QR code for ${shortUrl}">`
 }
 
 /** Renders the QR code, folded on phones only. A link to `#qr` opens it. */

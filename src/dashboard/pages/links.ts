@@ -1,6 +1,6 @@
 import { calendarOf } from '../../accounts/calendar.ts'
 import { recentDays } from '../../analytics/recent-clicks.ts'
-import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
+import { dailyClicksOf } from '../../analytics/statistics/store.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import { icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
@@ -23,6 +23,7 @@ import type { PageContent, Pages } from '../page.ts'
 import { linkButton, menu, menuForm } from '../parts/buttons.ts'
 import type { Choice } from '../parts/fields.ts'
 import { capitalize, formatCount, quantity, timeAgo } from '../parts/format.ts'
+import { importButton, matchingBox, selectedActions, settingItems } from '../parts/link-actions.ts'
 import {
   destination,
   recentClickCount,
@@ -34,9 +35,6 @@ import {
 } from '../parts/links.ts'
 import { addDomainFirst, emptyState } from '../parts/messages.ts'
 import { longTable, selectable, selectRow } from '../parts/table.ts'
-import { importButton } from './import.ts'
-import { settingItems } from './link.ts'
-import { matchingBox, selectedActions } from './selection.ts'
 
 const home = '/app/links'
 
@@ -187,7 +185,7 @@ async function results(list: ListState, page: Page<Row>, labels: readonly string
   const count = `${totalIsExact ? '' : 'More than '}${quantity(total, 'link')}`
   const file = html`<a class="small" href="${linkFileHref(list)}">Export CSV</a>`
   const found = html`<div class="found"><p data-count>${count}</p>${clear}${file}</div>`
-  return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list), selectedActions(list), matchingBox(total, rows.length, totalIsExact))}
+  return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list), selectedActions(list.currentHref), matchingBox(total, rows.length, totalIsExact))}
 ${menuForm({ next: list.currentHref })}${list.pagination(page)}`
 }
 

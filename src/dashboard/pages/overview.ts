@@ -14,14 +14,13 @@ import { linkListState } from '../link-list.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { formatCount, quantity, timeAgo } from '../parts/format.ts'
-import { shortUrlLink, shortUrlText } from '../parts/links.ts'
+import { importButton } from '../parts/link-actions.ts'
+import { qrImage, shortUrlLink, shortUrlText } from '../parts/links.ts'
 import { emptyState } from '../parts/messages.ts'
 import { returnPath } from '../return-path.ts'
 import { breakdownBars, groupBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { inactiveText, Statistics, type StatisticsServices } from '../statistics/statistics.ts'
-import { importButton } from './import.ts'
-import { qrImage } from './link.ts'
 
 export function addOverviewPage(pages: Pages, services: StatisticsServices): void {
   pages.get('/app', (request) => showOverview(request, services))

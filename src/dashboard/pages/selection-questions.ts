@@ -1,5 +1,4 @@
 /** The pages that ask before an action on several links. */
-
 import type { Actor } from '../../access/actor.ts'
 import { recentDays } from '../../analytics/recent-clicks.ts'
 import { domainRecords } from '../../domains/store.ts'
@@ -31,10 +30,11 @@ import { linkButton } from '../parts/buttons.ts'
 import { manyLinks, typedField } from '../parts/deletion.ts'
 import { checkbox, FormState, selectField, textField, zoneUnit } from '../parts/fields.ts'
 import { formatCount, quantity } from '../parts/format.ts'
+import { listSettings, type Setting } from '../parts/link-actions.ts'
 import { breakableUrl, shortUrlText } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
-import { describeEffect, listSettings, type Setting } from './link.ts'
+import { describeEffect } from './link.ts'
 
 /** What a user does with links, and the notices about it. */
 export interface LinkAction {

@@ -2,30 +2,28 @@
 
 import { Failure, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
-import { type IconName, icon } from '../../frame/icons.ts'
 import type { Fields } from '../../http/form-encoding.ts'
-import { type Html, html, type Part } from '../../http/html.ts'
+import { html, type Part } from '../../http/html.ts'
 import type { Semaphore } from '../../lib/semaphore.ts'
 import type { BatchChange, BatchResponse, RunBatch } from '../../links/batch.ts'
-import { matchingLinks, maxBulkLinks } from '../../links/bulk.ts'
+import { matchingLinks } from '../../links/bulk.ts'
 import { setForm, tagChangeForm } from '../../links/bulk-schema.ts'
+import { maxBulkLinks } from '../../links/link.ts'
 import { type Replacement, replacementForm } from '../../links/replacement.ts'
 import { Refusal, type Violation } from '../../violations.ts'
-import { maxLines } from '../charts/line-chart.ts'
 import { loadChoices, noSpace } from '../choices.ts'
 import { linkListState } from '../link-list.ts'
-import type { ListState } from '../lists.ts'
 import type { Notice } from '../notice-messages.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { requireTyped } from '../parts/deletion.ts'
 import { formatCount, quantity } from '../parts/format.ts'
+import { isSetting, listSettings } from '../parts/link-actions.ts'
 import { spaceLabel } from '../parts/links.ts'
 import { emptyState } from '../parts/messages.ts'
 import { attempt } from '../record-forms.ts'
 import { linkListReturnPath } from '../return-path.ts'
 import { compareSelected } from './compare.ts'
-import { isSetting, listSettings } from './link.ts'
 import { toUtc } from './link-form.ts'
 import {
   askAbout,
@@ -72,34 +70,6 @@ async function act(selection: Selection, services: Services): Promise<PageConten
   if (!isConfirmed) return (await askAbout(selection, action)) ?? new Redirect(next)
   const apply = () => applyToAll({ ...selection, runBatch: services.runBatch }, action)
   return new Redirect(next, await services.semaphores.selections.run(apply, String(actor.account)))
-}
-
-const moreActions: Readonly<Record<string, { readonly label: string; readonly icon: IconName }>> = {
-  ...listSettings,
-  limit: { label: 'Dates and limits…', icon: 'clock' },
-  replace: { label: 'Replace in destinations…', icon: 'edit' },
-}
-
-/** Renders the controls for the selected links. More actions can be added here and in `actionFrom`. */
-export function selectedActions(list: ListState): Html {
-  const what = (value: string, label: string, weight: 'plain' | 'danger' = 'plain') =>
-    submitButton({ name: 'what', value, label, weight })
-  const more = Object.entries(moreActions).map(
-    ([value, { label, icon: name }]) =>
-      html`<li><button name="what" value="${value}">${icon(name)}${label}</button></li>`,
-  )
-  return html`${hiddenFields({ next: list.currentHref })}${what('move', 'Move…')}${what('tag', 'Tags…')}${what('compare', `Compare (up to ${maxLines})`)}
-<button type="button" class="button plain" popovertarget="more-actions">${icon('menu')}More</button>
-<div class="menu" id="more-actions" popover><ul class="items">${more}</ul></div>
-${what('delete', 'Delete', 'danger')}`
-}
-
-/** Renders the box that selects all links on all pages, if there are several. */
-export function matchingBox(total: number, shown: number, isExact: boolean): Html | null {
-  if (total <= shown) return null
-  if (!isExact || total > maxBulkLinks)
-    return html`<span class="muted small">To select all, filter the list to ${formatCount(maxBulkLinks)} links.</span>`
-  return html`<label><input type="checkbox" name="matching" value="1" data-select-matching="${total}"> All ${formatCount(total)} that match</label>`
 }
 
 /** Asks where to move all links that match the query, such as all links on a domain. */

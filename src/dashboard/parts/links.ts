@@ -166,3 +166,8 @@ export function linkCount(filter: string, links: number): Html {
   const words = links > countedMatches ? `More than ${quantity(countedMatches, 'link')}` : quantity(links, 'link')
   return html`<a href="/app/links?${filter}&amp;archived=any">${words}</a>`
 }
+
+/** Renders the QR code of a short link, which `path` sends. */
+export function qrImage(shortUrl: string, path: string): Html {
+  return html`<img src="${path}?format=svg&amp;size=512" width="160" height="160" alt="QR code for ${shortUrl}">`
+}
