@@ -149,7 +149,7 @@ export const reverseEvents: Operation = {
   path: '/events/undo',
   tag,
   summary: 'Undo a batch of events',
-  description: `Undoes up to ${maxReversed.toLocaleString('en-US')} events with the same \`batch_id\`, newest first. Events succeed or fail independently. If \`remaining\` is not 0, repeat the request. Each started 100 events count as one request for the rate limit. The key needs the scope for writing each record, such as \`links:write\`.`,
+  description: `Undoes up to ${maxReversed.toLocaleString('en-US')} events with the same \`batch_id\`, newest first. Events succeed or fail independently. Repeat the request until \`remaining\` or \`succeeded\` is 0. Each started 100 events count as one request for the rate limit. The key needs the scope for writing each record, such as \`links:write\`.`,
   scope: null,
   body: { name: 'UndoEvents', form: batchForm, example: { batch_id: example.batch_id } },
   refused: { batch_id: '' },

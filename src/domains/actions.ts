@@ -8,9 +8,6 @@ import { Refusal, type Violation } from '../violations.ts'
 import { type Domain, domainOperations, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
 import { countLinks, domainRecords, domainReversal, insertDomain, loggedDomains } from './store.ts'
 
-/** The handlers of the API, and how events are reversed. */
-export type DomainActions = ReturnType<typeof domainActions>
-
 /**
  * Returns the functions that validate and store changes of domains. `onChange` is called after each commit and before the
  * response, so that this process redirects correctly straight away.

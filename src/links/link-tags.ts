@@ -187,7 +187,7 @@ async function tagIdsByName(db: Db, account: number, names: readonly string[]): 
 }
 
 /** Returns the ids of the account's tags with these names, case-insensitively. */
-export async function tagIdsOf(db: Db, account: number, names: readonly string[]): Promise<ReadonlySet<number>> {
+async function tagIdsOf(db: Db, account: number, names: readonly string[]): Promise<ReadonlySet<number>> {
   return new Set((await tagIdsByName(db, account, names.map(foldCase))).values())
 }
 

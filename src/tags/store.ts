@@ -60,11 +60,7 @@ export async function listTagsByFigure(
  * Returns tags with the number of their links while other tags are being merged into them. A link may have several of these
  * tags, so links are counted, outside of the event loop.
  */
-export async function withMergingLinks<T extends Tag>(
-  storage: Storage,
-  account: number,
-  tags: readonly T[],
-): Promise<T[]> {
+async function withMergingLinks<T extends Tag>(storage: Storage, account: number, tags: readonly T[]): Promise<T[]> {
   const isDetaching = sql<boolean>`exists (select 1 from link_tags where tag_id = tags.id)`
   const ids = tags.map(({ id }) => id)
   const merging = query.selectFrom('tags').select(['id', 'merged_into']).where('merged_into', 'in', ids)

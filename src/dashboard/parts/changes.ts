@@ -111,7 +111,7 @@ function joined(parts: readonly Html[]): Html {
 }
 
 /** What people call records of each kind. */
-export const nouns: Readonly<Record<RecordKind, string>> = {
+const nouns: Readonly<Record<RecordKind, string>> = {
   ...{ link: 'link', domain: 'domain', space: 'space', tag: 'tag' },
   ...{ key: 'API key', account: 'account' },
 }
