@@ -5,8 +5,9 @@ import type { Reversal } from '../events/reversal.ts'
 import { parseHostName } from '../names/host-name.ts'
 import type { Storage } from '../storage/port.ts'
 import { Refusal, type Violation } from '../violations.ts'
+import { domainReversal } from './reversal.ts'
 import { type Domain, domainOperations, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
-import { countLinks, domainRecords, domainReversal, insertDomain, loggedDomains } from './store.ts'
+import { countLinks, domainRecords, insertDomain, loggedDomains } from './store.ts'
 
 /**
  * Returns the functions that validate and store changes of domains. `onChange` is called after each commit and before the

@@ -2,8 +2,9 @@ import { checkedChange, deletionQuery, type ResourceHandlers } from '../api/oper
 import { Failure, found, notFound } from '../errors.ts'
 import type { FinishRemoval } from '../events/removal.ts'
 import type { Storage } from '../storage/port.ts'
+import { spaceReversal } from './reversal.ts'
 import { type Space, spaceOperations, storeSpace, updateSpace } from './schema.ts'
-import { changeSpace, insertSpace, loggedSpaces, spaceRecords, spaceReversal } from './store.ts'
+import { changeSpace, insertSpace, loggedSpaces, spaceRecords } from './store.ts'
 
 /** Returns the functions that validate and store changes of spaces, for the API and the dashboard. */
 export function spaceActions(storage: Storage, finish: FinishRemoval) {

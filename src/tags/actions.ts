@@ -9,6 +9,7 @@ import type { Fields } from '../http/form-encoding.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Precondition } from '../storage/records.ts'
 import { Refusal } from '../violations.ts'
+import { tagReversal } from './reversal.ts'
 import { mergeTag, mergeTagForm, shownTag, storeTag, type Tag, tagOperations, updateTag } from './schema.ts'
 import {
   beginTagMerge,
@@ -18,7 +19,6 @@ import {
   insertTag,
   listTags,
   tagRecords,
-  tagReversal,
   withExactLinks,
 } from './store.ts'
 

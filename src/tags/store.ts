@@ -4,12 +4,10 @@ import { clicksByTag } from '../analytics/recent-clicks.ts'
 import { type Failure, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
 import { recordEvents } from '../events/log.ts'
 import { LoggedRecords, type RemovalOptions } from '../events/records.ts'
-import type { FinishRemoval } from '../events/removal.ts'
-import { inTurn, type Reversal } from '../events/reversal.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { firstRevision, newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
-import { query, type Row, sqlTemplate } from '../storage/schema.ts'
+import { query, sqlTemplate } from '../storage/schema.ts'
 import { Refusal } from '../violations.ts'
 import { type Tag, tagSchema } from './schema.ts'
 
@@ -21,7 +19,8 @@ export const tagRecords = new Records<Tag>('tags', Object.keys(tagSchema.propert
 /** No folded name has a line feed, so this frees the name. */
 const freedName = sql<string>`name_folded || ${'\n'} || cast(id as text)`
 
-const logged = new LoggedRecords<Tag>(tagRecords, {
+/** Changes, removes and restores tags together with their events. */
+export const loggedTags = new LoggedRecords<Tag>(tagRecords, {
   record: 'tag',
   nameOf: ({ name }) => name,
   valuesOf: ({ name, color }) => ({ name, color }),
@@ -116,7 +115,7 @@ export function insertTag(
     const id = await tagRecords.insertIf(tx, { account_id: account, name_folded, ...stored }, isFree)
     if (id === undefined) throw tagTaken(name)
     const tag = tagRecords.toVersioned({ id, links: 0, ...stored, revision: firstRevision })
-    await logged.created(tx, actor, tag.record)
+    await loggedTags.created(tx, actor, tag.record)
     return tag
   })
 }
@@ -130,11 +129,11 @@ export function changeTag(
   precondition: Precondition | null,
 ): Promise<Versioned<Tag> | undefined> {
   const name_folded = name === undefined ? undefined : foldCase(name)
-  return logged.change(db, actor, id, { name, name_folded, color }, precondition).catch(throwTaken(name))
+  return loggedTags.change(db, actor, id, { name, name_folded, color }, precondition).catch(throwTaken(name))
 }
 
 /** Returns a function that throws an error, or `name_taken` if another tag has the name. */
-function throwTaken(name = ''): (error: unknown) => never {
+export function throwTaken(name = ''): (error: unknown) => never {
   return (error) => {
     throw error instanceof UniqueViolation ? tagTaken(name) : error
   }
@@ -145,7 +144,7 @@ function throwTaken(name = ''): (error: unknown) => never {
  * afterwards. Throws what `precondition` throws.
  */
 export async function beginTagRemoval(tx: Db, actor: Actor, id: number, how: RemovalOptions): Promise<boolean> {
-  const isGone = await logged.beginRemoval(tx, actor, id, how)
+  const isGone = await loggedTags.beginRemoval(tx, actor, id, how)
   if (isGone) await redirectMerges(tx, id, null)
   return isGone
 }
@@ -201,27 +200,4 @@ async function lockTags(tx: Db, account: number, ids: readonly number[]): Promis
 
 function unknownTarget(into: number): Failure {
   return validationFailed([new Refusal('unknown_tag', { id: into }).at('into')])
-}
-
-/** How events of tags are reversed. */
-export function tagReversal(finish: FinishRemoval): Reversal {
-  return {
-    valuesOf: (tx, account, ids) => logged.lockedValues(tx, account, ids),
-    change: async (tx, actor, id, values) => {
-      await changeTag(tx, actor, id, values, null)
-      return () => undefined
-    },
-    remove: (tx, actor, ids) =>
-      inTurn(ids, async (id) => {
-        await beginTagRemoval(tx, actor, id, { precondition: null, isPermanent: false })
-        return () => finish(actor, id, false)
-      }),
-    restore: (tx, actor, kept) =>
-      inTurn(kept as readonly { readonly row: Row<'tags'> }[], async ({ row }) => {
-        // Another version may have folded it.
-        const folded = { ...row, name_folded: foldCase(row.name) } as Row<'tags'>
-        await logged.restore(tx, actor, folded).catch(throwTaken(row.name))
-        return () => undefined
-      }),
-  }
 }
