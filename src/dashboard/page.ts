@@ -5,13 +5,20 @@ import { found } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import type { Session } from '../sessions/store.ts'
 import type { FrameContent } from './frame.ts'
 import type { Notice } from './notice-messages.ts'
 
+/** An open session with its account. */
+interface PageSession {
+  readonly id: number
+  /** The person's name, if it is known. */
+  readonly name: string | null
+  readonly account: Readonly<Record<'name' | 'time_zones' | 'created_at', string>> & { readonly id: number }
+}
+
 export interface PageRequest {
   readonly exchange: Exchange
-  readonly session: Session
+  readonly session: PageSession
   readonly account: number
   readonly actor: Actor
   readonly query: Fields
