@@ -36,9 +36,13 @@ export class Series {
     this.#counts = this.#starts.map(noCounts)
   }
 
-  /** Adds the hours of a day of the range. */
-  add(day: number, hours: Iterable<readonly [hour: number, HourCounts]>): void {
-    for (const [hour, counts] of hours) addCounts(this.#counts[this.#indexOf(day, hour)] as HourCounts, counts)
+  /** Adds hours of days. Leaves out days that are not in the range. */
+  add(hours: Iterable<readonly [day: number, hour: number, HourCounts]>): this {
+    const { from, to } = this.#range
+    for (const [day, hour, counts] of hours) {
+      if (day >= from && day <= to) addCounts(this.#counts[this.#indexOf(day, hour)] as HourCounts, counts)
+    }
+    return this
   }
 
   /** Returns the number of buckets that have started at a time in Unix milliseconds. */

@@ -4,21 +4,19 @@ import type { DayRange, Interval } from './day-range.ts'
 import { Ranking } from './ranking.ts'
 import type { StatsQuery } from './schema.ts'
 import { Series } from './series.ts'
-import { rankingsOf, readHours, readTagHours, type Subject } from './store.ts'
+import { readClicks, type Subject } from './store.ts'
 
 /** Returns the clicks over time. */
 export async function seriesOf(
   db: Storage,
   account: number,
-  { level, id }: Subject,
+  subject: Subject,
   calendar: Calendar,
   range: DayRange,
   interval: Interval,
 ): Promise<Series> {
-  const series = new Series(range, interval, calendar)
-  const days = level === 'tag' ? readTagHours(db, account, id, range) : readHours(db, account, level, [id], range)
-  for await (const { day, hours } of days) series.add(day, hours)
-  return series
+  const { hours } = await readClicks(db, account, subject, range, ['hours'])
+  return new Series(range, interval, calendar).add(hours)
 }
 
 const classes = [
@@ -36,7 +34,7 @@ export async function rankingOf(
   name: Exclude<StatsQuery['name'], 'clicks'>,
 ): Promise<Ranking> {
   if (name !== 'classes' && !(name === 'links' && subject.level === 'link')) {
-    return (await rankingsOf(db, account, subject, range, [name]))[name]
+    return (await readClicks(db, account, subject, range, [name])).rankings[name]
   }
   const ranking = new Ranking()
   // Totals of days are the same in every zone.

@@ -22,8 +22,10 @@ export interface Subject {
   readonly id: number
 }
 
-/** Days that one query reads, because full ones take the event loop 4 ms, and days that one query of a tag adds up. */
-const [dayBatchSize, tagDayBatchSize] = [32, 16]
+/** Days that one query reads without and with their breakdowns, because full ones take the event loop 4 ms. */
+const [dayBatchSize, fullDayBatchSize] = [32, 16]
+/** Days of a tag that one query adds up. */
+const tagDayBatchSize = 16
 /** Records whose days one query reads. */
 const idBatchSize = 16
 
@@ -61,22 +63,6 @@ function daysAmong(account: number, level: StoredLevel, ids: readonly number[], 
   return rows.where('click_days.id', 'in', ids).where(({ exists }) => exists(isOwned))
 }
 
-/** Returns the hours of each stored day of the range. Records of other accounts have no days. */
-export async function* readHours(
-  db: Db,
-  account: number,
-  level: StoredLevel,
-  ids: readonly number[],
-  range: DayRange,
-): AsyncGenerator<{ readonly id: number; readonly day: number; readonly hours: Iterable<[number, HourCounts]> }> {
-  for (const some of parts(ids, idBatchSize)) {
-    for await (const days of batchesOf(range)) {
-      const rows = await db.execute(daysAmong(account, level, some, days).select(['id', 'day', 'hours']))
-      for (const { hours, ...key } of rows) yield { ...key, hours: decodeHours(hours) }
-    }
-  }
-}
-
 /** Returns the human clicks of each of the account's links on each day of the range. Unknown links have zeros. */
 export async function dailyClicksOf(
   db: Db,
@@ -85,35 +71,66 @@ export async function dailyClicksOf(
   range: DayRange,
 ): Promise<Map<number, number[]>> {
   const clicks = new Map(linkIds.map((id) => [id, Array.from({ length: range.to - range.from + 1 }, () => 0)]))
-  for await (const { id, day, hours } of readHours(db, account, 'link', linkIds, range)) {
-    const days = clicks.get(id) as number[]
-    for (const [, { people }] of hours) days[day - range.from] = (days[day - range.from] as number) + people
+  for (const some of parts(linkIds, idBatchSize)) {
+    for await (const days of batchesOf(range, dayBatchSize)) {
+      for (const { id, day, hours } of await db.execute(
+        daysAmong(account, 'link', some, days).select(['id', 'day', 'hours']),
+      )) {
+        const found = clicks.get(id) as number[]
+        found[day - range.from] = decodeHours(hours).reduce((sum, [, { people }]) => sum + people, 0)
+      }
+    }
   }
   return clicks
 }
 
-/** Returns the clicks by value of several dimensions, whose days are read together. Records of other accounts have none. */
-export async function rankingsOf<Name extends Dimension>(
-  db: Storage,
+/** Clicks in a range of days: by hour, and by the values of some dimensions. */
+export interface Clicks<Name extends Dimension = never> {
+  /** Without the hours that have no visits. */
+  readonly hours: (readonly [day: number, hour: number, HourCounts])[]
+  readonly rankings: Readonly<Record<Name, Ranking>>
+}
+
+/**
+ * Returns the clicks of a range. All that is wanted is read together, so it adds up. What is not wanted may be empty.
+ * Records of other accounts have no clicks.
+ */
+export async function readClicks<Name extends Dimension = never>(
+  storage: Storage,
   account: number,
   { level, id }: Subject,
   range: DayRange,
-  names: readonly Name[],
-): Promise<Record<Name, Ranking>> {
-  if (level === 'tag') return rankingsOfTag(db, account, id, range, names)
-  const rankings = emptyRankings(names)
-  const columns = names.map((name) => sql<string | null>`breakdowns ->> ${sql.lit(dimensions.indexOf(name))}`.as(name))
-  for await (const days of batchesOf(range)) {
-    const stored = daysAmong(account, level, [id], days).select(columns)
-    const rows = await db.execute<Readonly<Record<string, string | null>>>(stored)
-    for (const name of names) {
-      if (names.length > 1) await nextTick()
-      for (const row of rows) {
-        decodeBreakdown(name, JSON.parse(row[name] ?? '{}'), (value, clicks) => rankings[name].add(value, clicks))
+  wanted: readonly (Name | 'hours')[],
+): Promise<Clicks<Name>> {
+  const names = wanted.filter((name): name is Name => name !== 'hours')
+  const rankings = Object.fromEntries(names.map((name) => [name, new Ranking()])) as Record<Name, Ranking>
+  const clicks: Clicks<Name> = { hours: [], rankings }
+  if (level === 'tag') return addTagClicks(clicks, storage, account, id, range, wanted)
+  const hasBreakdowns = names.length > 0
+  for await (const days of batchesOf(range, hasBreakdowns ? fullDayBatchSize : dayBatchSize)) {
+    const stored = daysAmong(account, level, [id], days).select(['day', 'hours'])
+    for (const row of await storage.execute(stored.$if(hasBreakdowns, (rows) => rows.select('breakdowns')))) {
+      for (const [hour, counts] of decodeHours(row.hours)) clicks.hours.push([row.day, hour, counts])
+      const breakdowns = JSON.parse(row.breakdowns ?? '[]')
+      for (const name of names) {
+        const breakdown = breakdowns[dimensions.indexOf(name)] ?? {}
+        decodeBreakdown(name, breakdown, (value, people) => rankings[name].add(value, people))
       }
     }
   }
-  return rankings
+  return clicks
+}
+
+/** Returns whether there were visits in the range. */
+export async function hasVisits(storage: Storage, account: number, { level, id }: Subject, range: DayRange) {
+  if (level !== 'tag') {
+    const stored = daysAmong(account, level, [id], daysOf(range)).select('day')
+    return (await storage.execute(stored.limit(1))).length > 0
+  }
+  for (const days of await tagDays(storage, account, id, range)) {
+    if ((await storage.scan(account, days.select('day').limit(1))).length > 0) return true
+  }
+  return false
 }
 
 /**
@@ -141,7 +158,7 @@ export async function linksOfReferrer(
   return rows.map(([id, clicks]) => ({ value: Number(id), clicks: Number(clicks) }))
 }
 
-/** With more links, the days of all links are read, instead of looking up each link on each day. */
+/** With more links, one query adds up one day. */
 const maxLookups = 20_000
 /** Values of a tag that one query returns, and values of the whole range, as many as a year of a space can have. */
 const [maxStepValues, maxTagValues] = [5_000, 75_000]
@@ -150,8 +167,8 @@ const [maxStepValues, maxTagValues] = [5_000, 75_000]
  * Returns queries for the stored days of the links that have the account's tag now, each for some days of the range. Its
  * days are not stored, and a tag may have a million links, so the queries add them up outside of the event loop.
  */
-async function tagDays(db: Db, account: number, tag: number, range: DayRange) {
-  const tags = await db.execute(
+async function tagDays(storage: Storage, account: number, tag: number, range: DayRange) {
+  const tags = await storage.execute(
     query
       .selectFrom('tags')
       .leftJoin('tag_links', 'tag_id', 'id')
@@ -163,7 +180,8 @@ async function tagDays(db: Db, account: number, tag: number, range: DayRange) {
       .groupBy('id'),
   )
   if (tags.length === 0) return []
-  const isLarge = tags.reduce((sum, { links }) => sum + Number(links), 0) > maxLookups
+  const links = tags.reduce((sum, { links }) => sum + Number(links), 0)
+  const steps = parts(daysOf(range), links > maxLookups ? 1 : tagDayBatchSize).toArray()
   const ids = tags.map(({ id }) => id)
   const tagged = query
     .selectFrom('link_tags')
@@ -172,22 +190,26 @@ async function tagDays(db: Db, account: number, tag: number, range: DayRange) {
     .where('tag_id', 'in', ids)
   const id = sql.ref<number>('click_days.id')
   // The links of removed domains are gone, but keep their tags until they are deleted. Such domains are rare.
-  const removed = await db.execute(query.selectFrom('domains').select('id').where('account_id', '=', 0).limit(1))
-  return parts(daysOf(range), isLarge ? 1 : tagDayBatchSize)
-    .map((days) =>
-      storedDays('link', days)
-        .where(({ exists, eb }) => (isLarge ? exists(tagged.where('link_id', '=', id)) : eb(id, 'in', tagged)))
-        .$if(removed.length > 0, (rows) => rows.where(({ exists }) => exists(ownedRecord(account, 'link', id)))),
-    )
-    .toArray()
+  const removed = await storage.execute(query.selectFrom('domains').select('id').where('account_id', '=', 0).limit(1))
+  const isSparse = links > maxLookups || (await haveFewerRows(storage, account, steps, links))
+  return steps.map((days) =>
+    storedDays('link', days)
+      // Reads all links of each day, or looks up each link on each day.
+      .where(({ exists, eb }) => (isSparse ? exists(tagged.where('link_id', '=', id)) : eb(id, 'in', tagged)))
+      .$if(removed.length > 0, (rows) => rows.where(({ exists }) => exists(ownedRecord(account, 'link', id)))),
+  )
 }
 
-/** Returns whether the links that have the account's tag now had visits in the range. */
-export async function hasTagDays(storage: Storage, account: number, tag: number, range: DayRange): Promise<boolean> {
-  for (const days of await tagDays(storage, account, tag, range)) {
-    if ((await storage.scan(account, days.select('day').limit(1))).length > 0) return true
-  }
-  return false
+/** Returns whether fewer than `links` links have visits on a day, of all accounts. Counts the first day of each step. */
+async function haveFewerRows(storage: Storage, account: number, steps: readonly (readonly number[])[], links: number) {
+  const sample = steps.flatMap(([first]) => first ?? [])
+  const limit = links * sample.length
+  const rows = storedDays('link', sample).select('day').limit(limit)
+  const [count] = await storage.scan(
+    account,
+    query.selectFrom(rows.as('row')).select(({ fn }) => fn.countAll().as('rows')),
+  )
+  return Number(count?.[0]) < limit
 }
 
 /** Returns the sum of numbers in JSON. They are exact up to 2^53 on both engines. */
@@ -195,87 +217,86 @@ function sumOf(json: RawBuilder<unknown>) {
   return sql<number>`sum(cast(${json} as double precision))`
 }
 
-/** Returns the hours of each day of the range, added up for the links that have the account's tag now. */
-export async function* readTagHours(
-  storage: Storage,
-  account: number,
-  tag: number,
-  range: DayRange,
-): AsyncGenerator<{ readonly day: number; readonly hours: Iterable<[number, HourCounts]> }> {
-  for (const days of await tagDays(storage, account, tag, range)) {
-    const sums = [0, 1, 2, 3].map((index) => sumOf(sql`hour.value ->> ${sql.lit(index)}`).as(`sum${index}`))
-    const rows = await storage.scan(
-      account,
-      days
-        .innerJoin(sql<{ key: string }>`json_each(hours)`.as('hour'), (join) => join.onTrue())
-        .select(['day', 'hour.key', ...sums])
-        .groupBy(['day', 'hour.key']),
+/** What one query adds up, by its number. */
+const summands = [...dimensions, 'hours'] as const
+const [linksNumber, hoursNumber] = [sql.lit(summands.indexOf('links')), sql.lit(summands.indexOf('hours'))]
+
+/**
+ * Selects the sums of the days: a number among `summands`, the value or the hour, its clicks, the clicks of all values, and
+ * for hours the day and the other counts. Hours are first, then the most frequent value of each dimension, so that each has
+ * its total.
+ */
+function sumsOf(
+  days: Awaited<ReturnType<typeof tagDays>>[number],
+  wanted: readonly (Dimension | 'hours')[],
+  limit: number,
+) {
+  const numbers = wanted.map((name) => sql`select ${sql.lit(summands.indexOf(name))} as number`)
+  const number = sql.ref<number>('summand.number')
+  const count = (index: number) => sql`entry.value ->> ${sql.lit(index)}`
+  const ofHours = (value: RawBuilder<unknown>) =>
+    sql<number | null>`case ${number} when ${hoursNumber} then ${value} end`
+  const readsHours = sql`${number} in (${linksNumber}, ${hoursNumber})`
+  const entries = sql`json_each(case when ${readsHours} then hours else breakdowns -> ${number} end)`
+  const sums = days
+    .innerJoin(sql<{ number: number }>`(${sql.join(numbers, sql` union all `)})`.as('summand'), (join) => join.onTrue())
+    .innerJoin(entries.as('entry'), (join) => join.onTrue())
+    .select([
+      number.as('number'),
+      // A day of links does not name its link.
+      sql`case ${number} when ${linksNumber} then cast(click_days.id as text) else entry.key end`.as('named'),
+      sumOf(sql`case when ${readsHours} then ${count(0)} else cast(entry.value as text) end`).as('clicks'),
+      ofHours(sql.ref('day')).as('on_day'),
+      ...[1, 2, 3].map((index) => sumOf(ofHours(count(index))).as(`count${index}`)),
+    ])
+    .groupBy(['number', 'named', 'on_day'])
+  return query
+    .selectFrom(sums.as('sums'))
+    .select(['number', 'named', 'clicks', sql`sum(clicks) over (partition by number)`.as('total'), 'on_day'])
+    .select(['count1', 'count2', 'count3'])
+    .where(sql<boolean>`(clicks > 0 or number = ${hoursNumber})`)
+    .orderBy(
+      sql`case number when ${hoursNumber} then 0 else row_number() over (partition by number order by clicks desc) end`,
     )
-    for (const [day = 0, hour = 0, people = 0, unique = 0, bots = 0, previews = 0] of rows.map((row) =>
-      row.map(Number),
-    )) {
-      yield { day, hours: [[hour, { people, unique, bots, previews }]] }
-    }
-  }
+    .limit(limit)
 }
 
-function emptyRankings<Name extends Dimension>(names: readonly Name[]): Record<Name, Ranking> {
-  return Object.fromEntries(names.map((name) => [name, new Ranking()])) as Record<Name, Ranking>
-}
-
-async function rankingsOfTag<Name extends Dimension>(
+/** Adds up the clicks of a tag. */
+async function addTagClicks<Name extends Dimension>(
+  clicks: Clicks<Name>,
   storage: Storage,
   account: number,
   tag: number,
   range: DayRange,
-  names: readonly Name[],
-): Promise<Record<Name, Ranking>> {
-  const rankings = emptyRankings(names)
+  wanted: readonly (Name | 'hours')[],
+): Promise<Clicks<Name>> {
   const steps = await tagDays(storage, account, tag, range)
-  for (const together of [names.filter((name) => name === 'links'), names.filter((name) => name !== 'links')]) {
-    if (together.length > 0) await addTagValues(storage, account, steps, together, rankings)
-  }
-  return rankings
+  const limit = Math.min(maxStepValues, Math.ceil(maxTagValues / steps.length) * wanted.length)
+  for (const days of steps) addSums(clicks, await storage.scan(account, sumsOf(days, wanted, limit)))
+  return clicks
 }
 
-/** Adds the clicks by value of some days, either of links or of other dimensions. The rarest of very many values become `other`. */
-async function addTagValues<Name extends Dimension>(
-  storage: Storage,
-  account: number,
-  steps: Awaited<ReturnType<typeof tagDays>>,
-  names: readonly Name[],
-  rankings: Record<Name, Ranking>,
-): Promise<void> {
-  const isOfLinks = names[0] === 'links'
-  const chosen = names.map((name) => sql`select ${sql.lit(dimensions.indexOf(name))} as number`)
-  const entries = isOfLinks ? sql`hours` : sql`breakdowns -> dimension.number`
-  const key = isOfLinks ? sql.ref('click_days.id') : sql.ref('entry.key')
-  const clicks = sumOf(isOfLinks ? sql`entry.value ->> 0` : sql`cast(entry.value as text)`)
-  const limit = Math.min(maxStepValues, Math.ceil(maxTagValues / steps.length) * names.length)
-  for (const days of steps) {
-    const sums = days
-      .innerJoin(sql<{ number: number }>`(${sql.join(chosen, sql` union all `)})`.as('dimension'), (join) =>
-        join.onTrue(),
-      )
-      .innerJoin(sql`json_each(${entries})`.as('entry'), (join) => join.onTrue())
-      .select(['dimension.number', key.as('value'), clicks.as('clicks')])
-      .select(sql`sum(${clicks}) over (partition by dimension.number)`.as('total'))
-      .groupBy(['dimension.number', key])
-      .having(clicks, '>', 0)
-      // The most frequent value of each dimension is first, then the second of each, so that each has its total.
-      .orderBy(sql`row_number() over (partition by dimension.number order by ${clicks} desc)`)
-      .limit(limit)
-    const rests = new Map<Name, number>()
-    for (const [number, value, found, total] of await storage.scan(account, sums)) {
-      const name = dimensions[Number(number)] as Name
-      rankings[name].add(decodeValue(name, String(value)), Number(found))
-      rests.set(name, (rests.get(name) ?? Number(total)) - Number(found))
+/** Adds the sums of some days, and what the limit left out as `other`. */
+function addSums<Name extends Dimension>(
+  { hours, rankings }: Clicks<Name>,
+  rows: readonly (readonly unknown[])[],
+): void {
+  const rests = new Map<Name, number>()
+  for (const [number, named, clicks, total, day, ...counts] of rows) {
+    const name = summands[Number(number)] as Name | 'hours'
+    const people = Number(clicks)
+    if (name === 'hours') {
+      const [unique = 0, bots = 0, previews = 0] = counts.map(Number)
+      hours.push([Number(day), Number(named), { people, unique, bots, previews }])
+    } else {
+      rankings[name].add(decodeValue(name, String(named)), people)
+      rests.set(name, (rests.get(name) ?? Number(total)) - people)
     }
-    for (const [name, rest] of rests) if (rest > 0) rankings[name].add(other, rest)
   }
+  for (const [name, rest] of rests) if (rest > 0) rankings[name].add(other, rest)
 }
 
-/** The kinds of records that group the links of an account. */
+/** The kinds of records that group/** The kinds of records that group the links of an account. */
 export type GroupLevel = 'domain' | 'space'
 
 /** The number of groups whose days are read, and the number of their days. Adding them up takes up to a second. */
@@ -335,8 +356,8 @@ function daysOf({ from, to }: DayRange): number[] {
 }
 
 /** Returns the days of the range in batches, each in its own event-loop tick. */
-async function* batchesOf(range: DayRange): AsyncGenerator<readonly number[]> {
-  for (const batch of parts(daysOf(range), dayBatchSize)) {
+async function* batchesOf(range: DayRange, size: number): AsyncGenerator<readonly number[]> {
+  for (const batch of parts(daysOf(range), size)) {
     if (batch[0] !== range.from) await nextTick()
     yield batch
   }

@@ -21,6 +21,7 @@ import { addRecordForms, formHandler, newRecordForm } from '../record-forms.ts'
 import { breakdownBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { Statistics, type StatisticsServices } from '../statistics/statistics.ts'
+import { type PropertyName, propertyNames } from '../statistics/values.ts'
 import { historyOf } from './history-entries.ts'
 
 export class GroupPages<Row extends { readonly id: number; readonly created_at: string }> {
@@ -153,7 +154,10 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const { what, nameOf, heading, details } = this.#group
     const row = await this.#requested(request)
     const shown = { title: nameOf(row), heading: heading(row), section: this.#section, action: this.#headActions(row) }
-    const statistics = new Statistics(this.#services, request, { level: what, id: row.id }, this.#pathOf(row))
+    const statistics = new Statistics(this.#services, request, { level: what, id: row.id }, this.#pathOf(row), [
+      'links',
+      ...propertyNames,
+    ])
     // Once there have been visits, an empty period is worth showing.
     const hasClicks = await statistics.areWorthShowing()
     const subject = { record: what, id: row.id } as const
@@ -166,9 +170,17 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     return { ...shown, body, status: statistics.status }
   }
 
-  async #clicksSection(statistics: Statistics, { created_at }: Row, hasClicks: boolean): Promise<Html> {
+  async #clicksSection(
+    statistics: Statistics<'links' | PropertyName>,
+    { created_at }: Row,
+    hasClicks: boolean,
+  ): Promise<Html> {
     const parts = hasClicks
-      ? await Promise.all([clicksOverTime(statistics, created_at), topLinks(statistics), breakdownBars(statistics)])
+      ? await Promise.all([
+          clicksOverTime(statistics, created_at),
+          topLinks(statistics),
+          breakdownBars(statistics, propertyNames),
+        ])
       : html`<p class="muted">No clicks in the last 12 months.</p>`
     return html`<section id="clicks"${attributes({ 'data-refresh': !hasClicks && this.#group.what !== 'tag', 'data-arrived': 'First click received' })}><h2>${this.#group.words.statistics}</h2>${parts}</section>`
   }

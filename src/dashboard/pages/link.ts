@@ -25,6 +25,7 @@ import { linkListReturnPath, linkReturnPath } from '../return-path.ts'
 import { breakdownBars } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { noClicksYet, Statistics, type StatisticsServices } from '../statistics/statistics.ts'
+import { propertyNames } from '../statistics/values.ts'
 import { historyOf } from './history-entries.ts'
 import { detourSentence, type LinkContext, linkFacts } from './link-facts.ts'
 
@@ -59,13 +60,16 @@ async function requestedLink(request: PageRequest, { storage, shortUrl }: Servic
 async function showLink(request: PageRequest, services: Services): Promise<PageContent> {
   const link = await requestedLink(request, services)
   const path = `${home}/${link.id}`
-  const statistics = new Statistics(services, request, { level: 'link', id: link.id }, path)
+  const statistics = new Statistics(services, request, { level: 'link', id: link.id }, path, propertyNames)
   const isVisited = link.clicks > 0 || (await statistics.areWorthShowing())
   const [records, history, shown] = await Promise.all([
     contextOf(link, request.account, services),
     historyOf(services, request.account, { record: 'link', id: link.id }, path),
     isVisited
-      ? Promise.all([clicksOverTime(statistics, link.created_at, link.clicks), breakdownBars(statistics)])
+      ? Promise.all([
+          clicksOverTime(statistics, link.created_at, link.clicks),
+          breakdownBars(statistics, propertyNames),
+        ])
       : null,
   ])
   const context = { ...records, ...history }

@@ -33,10 +33,16 @@ export function addOverviewPage(pages: Pages, services: StatisticsServices): voi
   })
 }
 
+/** The properties of visits that the overview shows. */
+const properties = ['countries', 'referrers'] as const
+
 async function showOverview(request: PageRequest, services: StatisticsServices): Promise<PageContent> {
   const { storage, shortUrl } = services
   const { account } = request
-  const statistics = new Statistics(services, request, { level: 'account', id: account }, '/app')
+  const statistics = new Statistics(services, request, { level: 'account', id: account }, '/app', [
+    'links',
+    ...properties,
+  ])
   const shown = { title: 'Overview', section: 'overview' } as const
   if (await statistics.areWorthShowing()) {
     const warning = await endingNotice(request, services)
@@ -79,12 +85,15 @@ function waitingForFirstClick({ id, short_url: shortUrl, status }: Link): Html {
 <p>${shortUrlLink(shortUrl, `/app/links/${id}`)}</p>${next}</div></div></section>`
 }
 
-async function clicksSections(statistics: Statistics, createdAt: string): Promise<Html> {
+async function clicksSections(
+  statistics: Statistics<'links' | (typeof properties)[number]>,
+  createdAt: string,
+): Promise<Html> {
   const [overTime, top, groups, bars] = await Promise.all([
     clicksOverTime(statistics, createdAt),
     topLinks(statistics),
     groupBars(statistics),
-    breakdownBars(statistics, ['countries', 'referrers']),
+    breakdownBars(statistics, properties),
   ])
   return html`<section id="clicks" data-arrived="First click received"><h2>Clicks</h2>${overTime}</section>
 <section id="where"><h2>Where clicks come from</h2>${top}${groups}${bars}</section>`

@@ -1,7 +1,7 @@
 import { other } from '../../analytics/day.ts'
 import type { Ranking, ValueClicks } from '../../analytics/statistics/ranking.ts'
 import { rankingOf } from '../../analytics/statistics/statistics.ts'
-import { findGroupNames, rankGroups, rankingsOf } from '../../analytics/statistics/store.ts'
+import { findGroupNames, rankGroups } from '../../analytics/statistics/store.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { findLinkNames, type LinkName } from '../../links/link-list.ts'
@@ -17,7 +17,6 @@ import {
   groups,
   isGroup,
   type PropertyName,
-  propertyNames,
   referrerPath,
   valueLabel,
   valueText,
@@ -26,10 +25,13 @@ import {
 /** The number of values in a breakdown, and of links in the ranking. */
 const [shownValues, shownLinks] = [8, 10]
 
-/** Renders breakdowns as bars, and a sentence about their limits. Reads the days only once. */
-export async function breakdownBars(statistics: Statistics, names = propertyNames): Promise<Html> {
-  const { source, reading, subject } = statistics
-  const rankings = await rankingsOf(...source, reading.period.range, names)
+/** Renders breakdowns as bars, and a sentence about their limits. */
+export async function breakdownBars<Name extends PropertyName>(
+  statistics: Statistics<Name>,
+  names: readonly Name[],
+): Promise<Html> {
+  const { subject } = statistics
+  const { rankings } = await statistics.clicks()
   const bars = await Promise.all(names.map((name) => topBars(statistics, name, rankings[name], shownValues)))
   const shown = statistics.live('breakdowns', html`<div class="breakdowns">${bars}</div>`)
   const opened = subject.level === 'link' ? null : ' A referrer opens the links that it sent visitors to.'
@@ -47,16 +49,15 @@ export async function rankValues(statistics: Statistics, name: BreakdownName): P
   if (!isGroup(name)) return rankingOf(...source, range, name)
   const [storage, account] = source
   const { ranking, isWhole } = await rankGroups(storage, account, groups[name].level, range)
-  // Read last, so that new clicks can't make it less than the sum.
   const rest = (await statistics.seriesOf(range, 'month')).totals.clicks - ranking.total
   if (rest > 0) ranking.add(isWhole ? null : other, rest)
   return ranking
 }
 
 /** Renders the links with the most clicks as bars. */
-export async function topLinks(statistics: Statistics): Promise<Html> {
-  const ranking = await rankValues(statistics, 'links')
-  return statistics.live('top-links', await topBars(statistics, 'links', ranking, shownLinks))
+export async function topLinks(statistics: Statistics<'links'>): Promise<Html> {
+  const { rankings } = await statistics.clicks()
+  return statistics.live('top-links', await topBars(statistics, 'links', rankings.links, shownLinks))
 }
 
 async function topBars(statistics: Statistics, name: BreakdownName, ranking: Ranking, most: number): Promise<Html> {

@@ -1,5 +1,6 @@
 import { dayMs, dayOf, dayText, hourMs } from '../../accounts/calendar.ts'
-import type { Bucket, Counts, Series } from '../../analytics/statistics/series.ts'
+import { type Bucket, type Counts, Series } from '../../analytics/statistics/series.ts'
+import { readClicks } from '../../analytics/statistics/store.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { Earlier } from '../charts/area-chart.ts'
 import { comparisons, counterpartOf, currentHourOf, type Period } from '../charts/period.ts'
@@ -12,11 +13,13 @@ export async function earlierClicks(statistics: Statistics, current: Series, now
   const { period } = statistics.reading
   const { before, comparison, interval } = period
   if (before === null) return null
-  const series = await statistics.seriesOf(before, interval)
+  const { hours } = await readClicks(...statistics.source, before, ['hours'])
+  const series = new Series(before, interval, statistics.calendar).add(hours)
   const { clicks, bots, previews } = series.totals
   if (clicks + bots + previews === 0) return null
   const hour = cutOffHour(period, statistics.calendar.localTimeOf(now))
-  const later = hour === null ? [] : await bucketsSince(statistics, before.to, hour)
+  const lastDay = new Series({ from: before.to, to: before.to }, 'hour', statistics.calendar).add(hours)
+  const later = hour === null ? [] : bucketsSince(lastDay, before.to, hour)
   return {
     phrase: comparisons[comparison],
     totals: countsWithout(later, series.totals),
@@ -33,8 +36,7 @@ function cutOffHour(period: Period, localNow: number): number | null {
   return interval === 'month' || counterpartOf(period, before.to) === dayOf(localNow) ? hour : null
 }
 
-async function bucketsSince(statistics: Statistics, day: number, hour: number): Promise<Bucket[]> {
-  const { buckets, localStarts } = await statistics.seriesOf({ from: day, to: day }, 'hour')
+function bucketsSince({ buckets, localStarts }: Series, day: number, hour: number): Bucket[] {
   const start = day * dayMs + hour * hourMs
   return buckets.filter((_, at) => (localStarts[at] as number) >= start)
 }

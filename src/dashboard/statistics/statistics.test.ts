@@ -25,12 +25,16 @@ for (let hour = 0; hour < 24; hour++) Object.assign(hourOf(facts, hour), { peopl
 const { hours } = encodeDay(facts)
 
 /** Returns statistics with 300 clicks a day, from a day on. */
-function statisticsOf(query: Fields, { firstDay = 0, clicksRetention = 0 } = {}): Statistics {
+function statisticsOf(query: Fields, { firstDay = 0, clicksRetention = 0, read = [] as number[] } = {}): Statistics {
   // The days are among the parameters of the query.
-  const execute = async (query: Query<unknown>) =>
-    query
+  const execute = async (query: Query<unknown>) => {
+    const days = query
       .compile()
-      .parameters.flatMap((day) => (Number(day) > 10_000 && Number(day) >= firstDay ? [{ day, hours }] : []))
+      .parameters.map(Number)
+      .filter((day) => day > 10_000)
+    read.push(...days)
+    return days.flatMap((day) => (day >= firstDay ? [{ day, hours }] : []))
+  }
   const services = { storage: { execute } as unknown as Storage, shortUrl: () => '', clicksRetention }
   return new Statistics(
     services,
@@ -126,6 +130,20 @@ for (const [title, period, firstDay, createdAt, rows, first] of [
     assert.deepEqual([names.length, names[0]?.slice(0, first.length)], [rows, first])
   })
 }
+
+test('reads each day of the period and of the earlier one once, and nothing else', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-11-23T15:00:00Z') })
+  for (const firstDay of [0, today - 2]) {
+    const read: number[] = []
+    const statistics = statisticsOf({ period: '30d' }, { firstDay, read })
+    assert.ok(await statistics.areWorthShowing())
+    await clicksOverTime(statistics, '2026-11-21T10:00:00Z')
+    assert.deepEqual(
+      read.sort(),
+      Array.from({ length: 60 }, (_, n) => today - 59 + n),
+    )
+  }
+})
 
 test('shows the changes of bots and previews in a line that expands', async () => {
   const before = { clicks: 1, unique_clicks: 1, bots: 2, previews: 0 }

@@ -1,9 +1,9 @@
 /** Statistics of a link, a domain, a space, a tag or the account over a period, as part of a page. */
 import { type Calendar, calendarOf, dayOf } from '../../accounts/calendar.ts'
+import type { Dimension } from '../../analytics/day.ts'
 import type { DayRange, Interval } from '../../analytics/statistics/day-range.ts'
-import type { Series } from '../../analytics/statistics/series.ts'
-import { seriesOf } from '../../analytics/statistics/statistics.ts'
-import { hasTagDays, type Subject } from '../../analytics/statistics/store.ts'
+import { Series } from '../../analytics/statistics/series.ts'
+import { type Clicks, hasVisits, readClicks, type Subject } from '../../analytics/statistics/store.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { found, validationFailed } from '../../errors.ts'
 import type { Html } from '../../http/html.ts'
@@ -39,8 +39,8 @@ type StatisticsRequest = Pick<PageRequest, 'account' | 'query'> & {
   readonly session: { readonly account: Pick<PageRequest['session']['account'], 'time_zones'> }
 }
 
-/** The subject of a page with statistics, and its period. */
-export class Statistics {
+/** The subject of a page with statistics, and its period. `Name` are the dimensions whose breakdowns it shows. */
+export class Statistics<Name extends Dimension = never> {
   readonly shortUrl: ShortUrl
   readonly source: readonly [db: Storage, account: number, subject: Subject]
   readonly subject: Subject
@@ -50,12 +50,15 @@ export class Statistics {
   readonly reading: PeriodReading
   /** Earlier days are deleted. 0 means never. */
   readonly retentionDays: number
+  /** Returns the clicks in the period. All parts of the page share them, so they add up. */
+  readonly clicks: () => Promise<Clicks<Name>>
 
   constructor(
     { storage, shortUrl, clicksRetention }: StatisticsServices,
     { account, session, query }: StatisticsRequest,
     subject: Subject,
     path: string,
+    names: readonly Name[] = [],
   ) {
     this.shortUrl = shortUrl
     this.source = [storage, account, subject]
@@ -64,6 +67,11 @@ export class Statistics {
     this.retentionDays = clicksRetention
     this.calendar = calendarOf(session.account.time_zones)
     this.reading = readPeriod(query, this.calendar.today())
+    let clicks: Promise<Clicks<Name>> | undefined
+    this.clicks = () => {
+      clicks ??= readClicks(...this.source, this.reading.period.range, ['hours', ...names])
+      return clicks
+    }
   }
 
   /** The status of the page: 422 if the period is invalid. */
@@ -74,17 +82,8 @@ export class Statistics {
   /** Returns whether there were visits in the period or in the last twelve months, or the period is invalid. */
   async areWorthShowing(): Promise<boolean> {
     if (this.reading.violations.length > 0) return true
-    const { id, level } = this.subject
-    for (const { range } of [this.reading.period, namedPeriod('12m', this.calendar.today())]) {
-      if (level === 'tag') {
-        const [storage, account] = this.source
-        if (await hasTagDays(storage, account, id, range)) return true
-        continue
-      }
-      const { clicks, bots, previews } = (await this.seriesOf(range, 'month')).totals
-      if (clicks + bots + previews > 0) return true
-    }
-    return false
+    const { hours } = await this.clicks()
+    return hours.length > 0 || hasVisits(...this.source, namedPeriod('12m', this.calendar.today()).range)
   }
 
   /**
@@ -131,9 +130,9 @@ export class Statistics {
     }
   }
 
-  /** Returns the clicks over time. */
-  seriesOf(range: DayRange, interval: Interval) {
-    return seriesOf(...this.source, this.calendar, range, interval)
+  /** Returns the clicks over time in the period or in a part of it. */
+  async seriesOf(range: DayRange, interval: Interval): Promise<Series> {
+    return new Series(range, interval, this.calendar).add((await this.clicks()).hours)
   }
 }
 
