@@ -9,6 +9,7 @@ import type { Semaphore } from '../../lib/semaphore.ts'
 import type { LinkActions } from '../../links/actions.ts'
 import type { RunBatch } from '../../links/batch.ts'
 import { maxBytes, maxRows } from '../../links/bulk-schema.ts'
+import { linkFields } from '../../links/fields.ts'
 import {
   type CheckedRow,
   checkRows,
@@ -329,7 +330,8 @@ function controlsFor(
       const value = row.cells[columns.indexOf(field)] ?? ''
       return selectField(state, { ...control, options: [{ value, label: value }, ...domains.map(domainChoice)] })
     }
-    return (field === 'csv' || field === 'notes' ? textArea : textField)(state, control)
+    const isLong = field === 'csv' || linkFields[field as keyof typeof linkFields]?.kind === 'lines'
+    return (isLong ? textArea : textField)(state, control)
   })}</div>`
 }
 

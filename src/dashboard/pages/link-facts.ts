@@ -8,6 +8,7 @@ import { isLinkable } from '../../names/web-url.ts'
 import type { Space } from '../../spaces/schema.ts'
 import type { Tag } from '../../tags/schema.ts'
 import { attributes } from '../parts/buttons.ts'
+import { shownValue } from '../parts/changes.ts'
 import { dayElement, exactTimeElement, formatCount, quantity, timeAgo } from '../parts/format.ts'
 import { breakableUrl, destination, spaceLabel, tagList, truncateMiddle } from '../parts/links.ts'
 
@@ -59,7 +60,7 @@ export function linkFacts(link: Link, context: LinkContext): Html {
     ...settingsThat(false),
     [linkLabels.space_id, space ? html`<a href="/app/links?space_id=${space.id}">${spaceLabel(space)}</a>` : null],
     [linkLabels.tags, tags.length === 0 ? null : tagList(tags)],
-    [linkLabels.notes, link.notes && html`<bdi class="lines">${link.notes}</bdi>`],
+    ...plainFacts(link),
     [linkLabels.archived, link.archived ? 'Yes. It keeps working, but lists omit it.' : null],
     [
       start !== null && Date.parse(start) > now ? linkLabels.active_period_start_at : 'Started working on',
@@ -78,6 +79,22 @@ export function linkFacts(link: Link, context: LinkContext): Html {
   if (defaults.length === 0) return facts
   return html`<div>${facts}<details class="defaults"><summary>Default settings</summary>${factList(null, defaults)}</details></div>`
 }
+
+/** Fields with a fact of their own, or in the heading of the page. */
+const described = new Set<string>([
+  ...['url', 'domain_id', 'alias', 'space_id', 'title', 'disabled', 'active_period_start_at', 'active_period_end_at'],
+  ...['clicks_limit', 'expiration_url', 'redirect_password', 'forward_query', 'redirect_status', 'tags', 'archived'],
+])
+const plain = (Object.keys(linkLabels) as (keyof Link & keyof typeof linkLabels)[]).filter(
+  (field) => !described.has(field),
+)
+
+/** Returns the other fields that are set. */
+function plainFacts(link: Link): Fact[] {
+  return plain.map((field) => [linkLabels[field], link[field] ? shownValue(field, link[field], noRecords) : null])
+}
+
+const noRecords = { known: new Map() }
 
 function by(author: Html | null): Html | null {
   return author && html` by ${author}`

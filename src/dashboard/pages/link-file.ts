@@ -5,6 +5,7 @@ import { sendParts } from '../../http/response.ts'
 import { csvRow } from '../../lib/csv.ts'
 import type { Semaphore } from '../../lib/semaphore.ts'
 import { findBulkLinks } from '../../links/bulk.ts'
+import { shownName } from '../../links/fields.ts'
 import { passwordColumn } from '../../links/import-file.ts'
 import { linkBatches } from '../../links/link-list.ts'
 import { linkLabels, linkOf, storeLink } from '../../links/schema.ts'
@@ -72,5 +73,5 @@ const shownFields: readonly Field[] = ['domain_id', 'alias', 'title', 'url', 'sp
 /** The other fields, so that an import of the file creates the same links. Text of lists has commas. */
 const settings = [...new Set<Field>(['tags', 'notes', 'archived', ...(Object.keys(storeLink.fields) as Field[])])]
   .filter((field) => !shownFields.includes(field))
-  .map((field) => (field === 'redirect_password' ? 'has_redirect_password' : field))
+  .map(shownName)
 const settingLabels = settings.map((name) => (name === 'has_redirect_password' ? passwordColumn : linkLabels[name]))

@@ -6,6 +6,7 @@ import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { LinkActions } from '../../links/actions.ts'
+import { linkFields } from '../../links/fields.ts'
 import { type Link, type LinkRow, linkLabels, linkOf } from '../../links/schema.ts'
 import { findLink, findLinkDomain } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
@@ -148,18 +149,8 @@ function existingLinkControls(state: FormState, choices: Offered, link: Link): H
 
 interface Control extends Pick<Field, 'help'> {
   readonly name: keyof typeof linkLabels
-  readonly summary: (value: string) => string
-  /** `text` by default. */
-  readonly kind?:
-    | 'url'
-    | 'number'
-    | 'password'
-    | 'datetime-local'
-    | 'checkbox'
-    | 'space'
-    | 'redirect'
-    | 'tags'
-    | 'lines'
+  /** By default, the label of a control with long or secret text or a checkbox, and the value of others. */
+  readonly summary?: (value: string) => string
 }
 
 const maxSummaryCharacters = 24
@@ -167,66 +158,36 @@ const maxSummaryCharacters = 24
 /** Optional fields in collapsible sections, by their titles. */
 const sections: Readonly<Record<string, readonly Control[]>> = {
   'Name, space, tags and notes': [
-    {
-      name: 'title',
-      help: 'What the link is for.',
-      summary: (title) => truncateMiddle(title, maxSummaryCharacters),
-    },
-    { name: 'space_id', kind: 'space', summary: (id) => id },
-    {
-      name: 'tags',
-      kind: 'tags',
-      help: 'Words with commas between them, such as Summer, Print. Up to 20.',
-      summary: (tags) => truncateMiddle(tags, maxSummaryCharacters),
-    },
-    { name: 'notes', kind: 'lines', help: 'Only visible in your account.', summary: () => 'notes' },
+    { name: 'title', help: 'What the link is for.' },
+    { name: 'space_id' },
+    { name: 'tags', help: 'Words with commas between them, such as Summer, Print. Up to 20.' },
+    { name: 'notes', help: 'Only visible in your account.' },
   ],
   'Dates and limits': [
-    {
-      name: 'active_period_start_at',
-      kind: 'datetime-local',
-      summary: (at) => `from ${formatDayOf(at)}`,
-    },
-    {
-      name: 'active_period_end_at',
-      kind: 'datetime-local',
-      summary: (at) => `until ${formatDayOf(at)}`,
-    },
+    { name: 'active_period_start_at', summary: (at) => `from ${formatDayOf(at)}` },
+    { name: 'active_period_end_at', summary: (at) => `until ${formatDayOf(at)}` },
     {
       name: 'clicks_limit',
-      kind: 'number',
       help: 'The link expires after this many human clicks. Bots don’t count.',
       summary: (limit) => (/^\d{1,15}$/.test(limit) ? quantity(Number(limit), 'click') : limit),
     },
     {
       name: 'expiration_url',
-      kind: 'url',
       help: 'Leave it empty to use the domain’s destination for unknown links.',
       summary: (url) => `then ${URL.parse(url)?.hostname ?? 'elsewhere'}`,
     },
   ],
   Access: [
-    {
-      name: 'disabled',
-      kind: 'checkbox',
-      help: 'The link stops working until you enable it again.',
-      summary: () => 'disabled',
-    },
-    {
-      name: 'redirect_password',
-      kind: 'password',
-      help: 'Visitors must enter it to open the link.',
-      summary: () => 'password',
-    },
+    { name: 'disabled', help: 'The link stops working until you enable it again.' },
+    { name: 'redirect_password', help: 'Visitors must enter it to open the link.' },
   ],
   Redirect: [
     {
       name: 'forward_query',
-      kind: 'checkbox',
       help: 'Adds the visitor’s query string, such as ?utm_source=mail, to the destination.',
       summary: () => 'query string',
     },
-    { name: 'redirect_status', kind: 'redirect', summary: (status) => status },
+    { name: 'redirect_status' },
   ],
 }
 
@@ -250,12 +211,15 @@ function linkSections(state: FormState, choices: Offered, hasPassword = false): 
 }
 
 function summarizeControl(control: Control, state: FormState, { spaces }: Choices, hasPassword: boolean): string[] {
-  const { name, kind, summary } = control
+  const { name, summary } = control
+  const { kind, label } = linkFields[name]
   const { value } = state.field(name)
-  if (kind === 'password' && hasPassword) return [summary(value)]
-  if (value === '' || value === 'false' || (kind === 'redirect' && value === '302')) return []
-  const space = kind === 'space' ? spaces.find(({ id }) => String(id) === value) : undefined
-  return [space === undefined ? summary(value) : truncateMiddle(space.name, maxSummaryCharacters)]
+  const isDefault = value === '' || value === 'false' || (name === 'redirect_status' && value === '302')
+  if (isDefault && !(kind === 'password' && hasPassword)) return []
+  if (summary) return [summary(value)]
+  if (kind === 'flag' || kind === 'lines' || kind === 'password') return [label.toLowerCase()]
+  const space = name === 'space_id' ? spaces.find(({ id }) => String(id) === value) : undefined
+  return [truncateMiddle(space?.name ?? value, maxSummaryCharacters)]
 }
 
 function formatDayOf(text: string): string {
@@ -264,16 +228,16 @@ function formatDayOf(text: string): string {
 }
 
 function renderControl(control: Control, state: FormState, { spaces, tagNames }: Offered, hasPassword: boolean): Html {
-  const { kind = 'text' } = control
-  const field: Field = { ...control, label: linkLabels[control.name] }
-  if (kind === 'checkbox') return checkbox(state, field)
+  const { kind, label } = linkFields[control.name]
+  const field: Field = { ...control, label }
+  if (kind === 'flag') return checkbox(state, field)
   if (kind === 'lines') return textArea(state, field)
-  if (kind === 'tags') return textField(state, { ...field, suggestions: tagNames, isList: true })
-  if (kind === 'redirect') return selectField(state, { ...field, options: redirects })
+  if (kind === 'names') return textField(state, { ...field, suggestions: tagNames, isList: true })
   if (kind === 'password') return passwordFields(field, state, hasPassword)
-  if (kind === 'datetime-local') return textField(state, { ...field, type: kind, unit: zoneUnit })
-  if (kind !== 'space') return textField(state, { ...field, type: kind })
-  const options = [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)]
+  if (kind === 'time') return textField(state, { ...field, type: 'datetime-local', unit: zoneUnit })
+  if (kind !== 'choice') return textField(state, { ...field, type: kind })
+  const options =
+    field.name === 'redirect_status' ? redirects : [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)]
   return selectField(state, { ...field, options })
 }
 
@@ -285,12 +249,11 @@ function passwordFields(field: Field, state: FormState, hasPassword: boolean): H
   return html`${textField(state, { ...field, ...password, label: 'New password', help })}${checkbox(state, remove)}`
 }
 
-const allControls: readonly Pick<Control, 'name' | 'kind'>[] = [{ name: 'url' }, { name: 'alias' }, ...controls]
-
 function formValues(link: Link): Fields {
-  const values = allControls.map(({ name, kind }) => {
+  const names = ['url', 'alias', ...controls.map(({ name }) => name)] as const
+  const values = names.map((name) => {
     const text = name === 'tags' ? link.tags.join(', ') : String(link[name as keyof Link] ?? '')
-    return [name, kind === 'datetime-local' ? localTime(text) : text]
+    return [name, linkFields[name].kind === 'time' ? localTime(text) : text]
   })
   return { ...Object.fromEntries(values), ...campaignValues(link.url) }
 }
@@ -303,13 +266,16 @@ function localTime(text: string): string {
 function fieldsIn(form: Fields): Fields {
   const { copy: _, remove_password, ...sent } = mergeCampaign(form)
   const fields: Record<string, unknown> = { ...sent }
-  for (const { name, kind } of controls) {
+  for (const { name } of controls) {
+    const { kind } = linkFields[name]
+    const value = sent[name]
     // Browsers don't send unchecked boxes.
-    if (kind === 'checkbox') fields[name] = sent[name] || 'false'
-    if (kind === 'datetime-local' && typeof sent[name] === 'string') fields[name] = toUtc(sent[name])
-    if (kind === 'tags' && typeof sent[name] === 'string') fields[name] = namesIn(sent[name]).join(', ')
+    if (kind === 'flag') fields[name] = value || 'false'
+    if (typeof value !== 'string') continue
+    if (kind === 'time') fields[name] = toUtc(value)
+    if (kind === 'names') fields[name] = namesIn(value).join(', ')
     // Browsers end lines with CR LF.
-    if (kind === 'lines' && typeof sent[name] === 'string') fields[name] = sent[name].replaceAll('\r\n', '\n')
+    if (kind === 'lines') fields[name] = value.replaceAll('\r\n', '\n')
   }
   // An empty password field was not edited.
   if (remove_password === 'true') fields.redirect_password = ''
@@ -325,9 +291,9 @@ export function toUtc(text: string): string {
 
 /** Formats a value of the form to compare two versions of a link. */
 function formatValue(field: string, value: string, { spaces }: Choices): string {
-  const kind = controls.find(({ name }) => name === field)?.kind
-  if (kind === 'checkbox') return value === 'true' ? 'Yes' : ''
-  if (kind === 'space') return spaces.find(({ id }) => String(id) === value)?.name ?? value
-  const isWhole = kind === 'datetime-local' && /T\d\d:\d\d:00Z$/.test(value) && !Number.isNaN(Date.parse(value))
+  const kind = linkFields[field as keyof typeof linkFields]?.kind
+  if (kind === 'flag') return value === 'true' ? 'Yes' : ''
+  if (field === 'space_id') return spaces.find(({ id }) => String(id) === value)?.name ?? value
+  const isWhole = kind === 'time' && /T\d\d:\d\d:00Z$/.test(value) && !Number.isNaN(Date.parse(value))
   return isWhole ? exactTime(value) : value
 }

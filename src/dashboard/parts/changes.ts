@@ -228,8 +228,8 @@ function isNone(value: unknown): boolean {
   return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
 }
 
-/** Renders a value for people. */
-function shownValue(field: string, value: unknown, context: ChangeContext): Html {
+/** Renders the value of a field for people. */
+export function shownValue(field: string, value: unknown, context: Pick<ChangeContext, 'known'>): Html {
   if (isNone(value)) return html`none`
   if (field === 'redirect_password') return html`a password`
   if (field === 'space_id') return reference('space', value, context)
@@ -249,14 +249,14 @@ function numberOf(field: string, value: number): Html {
   return html`${field === 'redirect_status' ? String(value) : formatCount(value)}`
 }
 
-function objectOf(value: object, context: ChangeContext): Html {
+function objectOf(value: object, context: Pick<ChangeContext, 'known'>): Html {
   const parts = Object.entries(value).map(
     ([name, each]) => html`${capitalize(name.replaceAll('_', ' '))}: ${shownValue(name, each, context)}`,
   )
   return html`${parts.map((part, at) => html`${at === 0 ? '' : ', '}${part}`)}`
 }
 
-function reference(kind: 'space' | 'domain', id: unknown, { known }: ChangeContext): Html {
+function reference(kind: 'space' | 'domain', id: unknown, { known }: Pick<ChangeContext, 'known'>): Html {
   const record = known.get(refOf(kind, id))
   if (record === undefined) return html`a deleted ${kind}`
   const { name, color } = record
