@@ -4,7 +4,7 @@ import { Type } from '../forms/json-schema.ts'
 import { oneOf } from '../forms/rules.ts'
 import { parseBoundedText } from '../lib/text.ts'
 import { schemeRefusal } from '../names/web-url.ts'
-import type { Refusal } from '../violations.ts'
+import { Refusal } from '../violations.ts'
 import { type LinkRules, loopViolations } from './actions.ts'
 import { maxTargetLength } from './link.ts'
 import { type LinkRow, updateLink } from './schema.ts'
@@ -24,6 +24,9 @@ export interface Replacement {
   readonly replace: string
   readonly part: keyof typeof parts
 }
+
+/** The most UTF-16 code units of a text that may become a valid destination when it is normalized. */
+const longestText = 4 * maxTargetLength
 
 const text: Rule<string> = {
   schema: Type.String({ maxLength: maxTargetLength }),
@@ -48,6 +51,9 @@ export function replacedUrl(
 ): string | Refusal | undefined {
   const [, before = '', middle = '', after = ''] = parts[part].exec(url) ?? []
   if (!middle.includes(find)) return undefined
+  const added = (middle.split(find).length - 1) * (replace.length - find.length)
+  // Thousands of occurrences would become 64 MB, which take half a second to check.
+  if (url.length + added > longestText) return new Refusal('too_long', { most: maxTargetLength })
   const checked = updateLink.fields.url.read(`${before}${middle.replaceAll(find, () => replace)}${after}`)
   if (checked === url) return undefined
   if (typeof checked !== 'string') return checked
