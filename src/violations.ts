@@ -132,7 +132,7 @@ export const messages = {
   not_undoable: '{reason}',
   'not_undoable.changed': [
     'The field {field} of the {record} has been changed again since.',
-    'The field {label} of the {record} has been changed again since.',
+    '{label} of the {record} has been changed again since.',
   ],
   'in_use.record':
     'Other records refer to this record, or it refers to a record that was just deleted. Reload both and try again.',

@@ -86,7 +86,7 @@ test('undo changes nothing if the name was added again, and says so', async () =
   await other.stored('/domains', { name: domain.name })
   const { page } = await browser.submit(deleted, '/app/history/undo')
   assert.equal(page.heading, 'Nothing was undone')
-  assert.match(page.text, /The name \S+ has already been taken/)
+  assert.match(page.text, /The domain \S+ has already been added/)
 })
 
 /** Returns an app whose short URLs reach its redirect server while `isServing` returns true. */

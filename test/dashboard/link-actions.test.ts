@@ -159,7 +159,7 @@ describe('selected links', () => {
     await place.send('PATCH', `/links/${one.id}`, { form: { title: 'Another field' } })
     const { id: elsewhere } = await place.stored('/spaces', { name: 'Elsewhere' })
     await place.send('PATCH', `/links/${three.id}`, { form: { space_id: elsewhere } })
-    assert.match(await undo(moved), /2 changes undone, 1 other stayed.*The field “Space” .* changed again since\./)
+    assert.match(await undo(moved), /2 changes undone, 1 other stayed.*“Space” .* changed again since\./)
     const spaces = async () => Promise.all([one, two, three].map(async (link) => (await shown(link)).space_id))
     assert.deepEqual(await spaces(), [space.id, null, elsewhere])
     const all = await move('0')

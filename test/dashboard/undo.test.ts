@@ -43,7 +43,7 @@ test('undoes a batch as a whole, and lists what stayed with the reason', async (
   const form = { batch: event.batch_id, next: '/app/history' }
   const { status: shown, page } = await owner.browser.post('/app/history/undo', form)
   assert.deepEqual([shown, page.heading], [200, '2 changes undone, 1 other stayed'])
-  assert.match(page.text, /This change stayed:\s*\S+\/c: The field “Title” of the link has been changed again since\./)
+  assert.match(page.text, /This change stayed:\s*\S+\/c: “Title” of the link has been changed again since\./)
   const batch = await owner.browser.open(`/app/history?batch_id=${event.batch_id}`)
   assert.match(batch.text, /Undo: 2 of 3 done/)
   assert.match(batch.text, /Undo the rest/)
@@ -94,7 +94,7 @@ test('names the field that was changed again by its label', async () => {
   const [, event] = (await owner.send('GET', '/events?sort=desc')).body.data
   const { status, page } = await owner.browser.post('/app/history/undo', { event: String(event.id), next: '/app/tags' })
   assert.deepEqual([status, page.heading], [200, 'Nothing was undone'])
-  assert.match(page.text, /\/summer: The field “Password” of the link has been changed again since\./)
+  assert.match(page.text, /\/summer: “Password” of the link has been changed again since\./)
   assert.ok(page.links.includes('/app/tags'))
 })
 
