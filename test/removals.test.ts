@@ -9,7 +9,7 @@ import { detachBatchSize, finishRemovals } from '../src/events/removal.ts'
 import { insertLink } from '../src/links/store.ts'
 import type { Db, Storage } from '../src/storage/port.ts'
 import { startApp } from './app.ts'
-import type { Json } from './client.ts'
+import type { Answer, Json } from './client.ts'
 import { withMethods } from './failing-storage.ts'
 import { plainLink } from './links.ts'
 import { assertRefused, fresh, linksOn, newPlace, outOfAccount, type Place } from './links-api.ts'
@@ -232,6 +232,46 @@ describe('DELETE /domains/{id} of a domain with links', () => {
       assert.equal((await own.send('GET', '/links')).body.meta.total, 0)
     }
   })
+})
+
+describe('visits during a deletion', () => {
+  const deletions: Readonly<Record<string, (own: Place, links: readonly Json[]) => Promise<Answer[]>>> = {
+    'of many links': async ({ send }, links) => [
+      await send('POST', '/links/bulk/delete', { json: { ids: links.map(({ id }) => id) } }),
+    ],
+    'of single links': ({ send }, links) => Promise.all(links.map(({ id }) => send('DELETE', `/links/${id}`))),
+    'of their domain': async ({ send, domain }) => [await send('DELETE', `/domains/${domain.id}?links=delete`)],
+  }
+  for (const [name, remove] of Object.entries(deletions)) {
+    test(`${name} are counted once it is undone`, async () => {
+      const own = await newPlace(app)
+      await fill(own, 100)
+      const links: Json[] = (await own.send('GET', '/links?per_page=100')).body.data
+      const followed = new Map<number, number>()
+      let isEnding = false
+      const visit = async (link: Json) => {
+        const { status } = await app.visit(link.short_url)
+        if (status === 302) followed.set(link.id, (followed.get(link.id) ?? 0) + 1)
+      }
+      const visiting = Array.from({ length: 6 }, async (_, first) => {
+        for (let at = first; !isEnding; at += 1) await visit(links[at % links.length])
+      })
+      await eventually(async () => followed.size > 50)
+      for (const { status } of await remove(own, links)) assert.ok(status < 300)
+      const { data } = (await own.send('GET', '/events?type=link.deleted&per_page=100')).body
+      const batches = new Set(data.map(({ batch_id }: Json) => batch_id))
+      for (const batch_id of batches) {
+        const { status, body } = await own.send('POST', '/events/undo', { json: { batch_id } })
+        assert.deepEqual([status, body.meta.failed, body.meta.remaining], [200, 0, 0])
+      }
+      isEnding = true
+      await Promise.all(visiting)
+      await eventually(async () => {
+        const { body } = await own.send('GET', '/links?per_page=100')
+        return body.data.every(({ id, clicks }: Json) => clicks === (followed.get(id) ?? 0))
+      })
+    })
+  }
 })
 
 describe('DELETE /spaces/{id} of a space with links', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { actionsOn } from '../../test/actions.ts'
 import {
   type KeptDay,
   keptDays,
@@ -13,9 +14,10 @@ import {
   sumsOf,
 } from '../../test/clicks.ts'
 import type { Later } from '../../test/engine.ts'
-import { deleteLink, dueOf, newLink } from '../../test/links.ts'
+import { deleteLink, dueOf, newLink, setSpace } from '../../test/links.ts'
 import { systemActor } from '../access/actor.ts'
 import { dayOf } from '../accounts/calendar.ts'
+import { eventsOfRecord } from '../events/store.ts'
 import { clickLevels } from '../storage/schema.ts'
 import type { Click, ClickStore, CountedClick } from './click-store.ts'
 import { dimensions } from './day.ts'
@@ -82,6 +84,51 @@ test('stores a repeated batch once, without the clicks of deleted links', async 
     (await keptTotals(storage)).map(({ clicks }) => clicks),
     [1, 0],
   )
+})
+
+test('a deleted link returns with the clicks that arrived since; drops them after a permanent deletion', async (t) => {
+  const { storage, account, links, spaces, first, second } = await newPlace((work) => t.after(work))
+  const { actions, reversals } = actionsOn(storage)
+  const actor = systemActor(account)
+  const [one = 0, two = 0, three = 0] = links
+  await storage.execute(setSpace({ id: one, space: spaces[0] as number }))
+  await first.write(1, [click(one, { visitor: 7 })])
+  await actions.links.remove(actor, one, {}, null)
+  await actions.links.remove(actor, two, {}, null)
+  await actions.links.remove(actor, three, { permanently: 'true' }, null)
+  const bot = { class: 'bot', facts: null, visitorUnder: null } as const
+  const late = [click(one, { visitor: 7, atMs: noon + 1_000 }), click(one, { visitor: 8, atMs: noon + dayMs })]
+  const sent = [...late, click(two, { ...bot, count: 3 }), click(three)]
+  const counted = await first.write(2, sent)
+  assert.deepEqual(
+    counted?.map(({ isFirst, link }) => [link.link_id, link.space_id, isFirst]),
+    [
+      [one, spaces[0], false],
+      [one, spaces[0], true],
+      [two, null, false],
+    ],
+  )
+  assert.equal(await first.write(2, sent), null)
+  await second.write(1, [click(one, { visitor: 8, atMs: noon + dayMs })])
+  assert.deepEqual(await keptTotals(storage), [])
+  const days = await keptDays(storage)
+  for (const level of Object.values(clickLevels)) {
+    const people = days.filter((each) => each.level === level).map(({ facts }) => sumsOf(facts).people)
+    assert.deepEqual(
+      people.filter((n) => n > 0),
+      [2, 2],
+      String(level),
+    )
+  }
+  for (const id of [one, two]) {
+    const [deletion] = await eventsOfRecord(storage, account, { record: 'link', id }, 1)
+    await reversals.undoEvent(actor, deletion?.id ?? 0)
+  }
+  assert.partialDeepStrictEqual(await keptTotals(storage), [
+    { link_id: one, clicks: 4, bots: 0, space_id: spaces[0], last_clicked_ms: noon + dayMs },
+    { link_id: two, clicks: 0, bots: 3, last_clicked_ms: null },
+  ])
+  assert.deepEqual(await keptDays(storage), days)
 })
 
 test('takes exactly the remaining clicks for concurrent visitors on two nodes', async (t) => {

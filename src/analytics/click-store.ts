@@ -12,6 +12,7 @@ import {
   hourOf,
   shareOf,
 } from './day.ts'
+import { type DeletedTotals, findReturning, lockDeletedTotals, saveDeletedTotals } from './deleted-links.ts'
 import {
   type Day,
   type DayKey,
@@ -71,19 +72,33 @@ export class ClickStore {
   }
 
   /**
-   * Stores a batch, except for clicks whose link is gone, or whose link's clicks were deleted after the visit. Batches have
-   * ascending numbers. Returns the counted clicks, or null if the batch was stored before, so that the same batch may be
-   * sent again after an error.
+   * Stores a batch, except for clicks whose link is gone forever, or whose link's clicks were deleted after the visit. The
+   * clicks of a deleted link return with it. Batches have ascending numbers. Returns the counted clicks, or null if the
+   * batch was stored before, so that the same batch may be sent again after an error.
    */
-  write(
+  async write(
     batch: number,
     clicks: readonly Click[],
     onCounted: OnCounted = () => undefined,
   ): Promise<CountedClick[] | null> {
-    return this.#database.write(async (tx) => {
-      if (!(await noteBatch(tx, this.#process, batch))) return null
-      return count(tx, clicks, onCounted, (click, link) => !isForgotten(click, link))
-    })
+    const ids = [...new Set(clicks.map(({ link }) => link))]
+    const returning = new Set<number>()
+    for (;;) {
+      const counted = await this.#database.write(async (tx) => {
+        // Before the links, because a transaction that has locked links must not wait for events.
+        const deleted = await lockDeletedTotals(tx, returning)
+        const links = new Map<number, LinkTotals>([...deleted, ...(await lockTotalsOfAnyAccount(tx, ids))])
+        const missing = await findReturning(
+          tx,
+          ids.filter((id) => !links.has(id)),
+        )
+        for (const id of missing) returning.add(id)
+        if (missing.length > 0) return 'again'
+        if (!(await noteBatch(tx, this.#process, batch))) return null
+        return count(tx, clicks, links, onCounted, (click, link) => !isForgotten(click, link))
+      })
+      if (counted !== 'again') return counted
+    }
   }
 
   /**
@@ -92,7 +107,8 @@ export class ClickStore {
   take(click: Click, onCounted: OnCounted = () => undefined): Promise<boolean> {
     return this.#database.write(async (tx) => {
       const isLeft = (_: Click, { clicks, clicks_limit }: LinkTotals) => clicks_limit !== null && clicks < clicks_limit
-      return (await count(tx, [click], onCounted, isLeft)).length > 0
+      const links = await lockTotalsOfAnyAccount(tx, [click.link])
+      return (await count(tx, [click], links, onCounted, isLeft)).length > 0
     })
   }
 }
@@ -100,11 +116,10 @@ export class ClickStore {
 async function count(
   tx: Db,
   clicks: readonly Click[],
+  links: ReadonlyMap<number, LinkTotals>,
   onCounted: OnCounted,
   mayCount: (click: Click, link: LinkTotals) => boolean,
 ): Promise<CountedClick[]> {
-  const ids = clicks.map(({ link }) => link)
-  const links = await lockTotalsOfAnyAccount(tx, ids)
   const counted: CountedClick[] = []
   for (const click of clicks) {
     const link = links.get(click.link)
@@ -302,9 +317,14 @@ async function addToTotals(tx: Db, clicks: readonly CountedClick[]): Promise<voi
       link.last_clicked_ms = Math.max(link.last_clicked_ms ?? 0, click.atMs)
     } else link[counters[click.class]] += click.count
   }
-  const changed = new Set(clicks.map(({ link }) => link))
-  await saveTotals(tx, [...changed])
+  const changed = [...new Set(clicks.map(({ link }) => link))]
+  const isDeleted = (link: LinkTotals): link is DeletedTotals => 'deletion' in link
+  await saveDeletedTotals(tx, changed.filter(isDeleted))
+  await saveTotals(
+    tx,
+    changed.filter((link) => !isDeleted(link)),
+  )
   const isReached = ({ clicks, clicks_limit }: LinkTotals) => clicks_limit !== null && clicks >= clicks_limit
-  const reached = [...changed].filter(isReached).map(({ link_id }) => link_id)
+  const reached = changed.filter(isReached).map(({ link_id }) => link_id)
   await makeStatusDue(tx, reached)
 }

@@ -68,7 +68,7 @@ export const maxReversed = 1_000
 interface ReversalsParts {
   readonly storage: Storage
   readonly kinds: Readonly<Record<ReversibleKind, Reversal>>
-  /** Resolves when clicks that this process has counted are written. Clicks of deleted links are lost otherwise. */
+  /** Resolves when clicks that this process has counted are written, so that links return with them. */
   readonly flush: () => Promise<void>
   /** Runs work that may take longer than a request waits. */
   readonly run: (work: (isStopped: () => boolean) => Promise<void>) => Promise<void>

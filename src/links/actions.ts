@@ -140,7 +140,7 @@ export class LinkActions {
   async remove(actor: Actor, id: number, query: Fields, precondition: Precondition | null): Promise<void> {
     const find = () => findLink(this.#storage, actor.account, id)
     const { permanently } = await checkedChange(deletionQuery.check(query), find, 'link', precondition)
-    // Clicks that are written later find no link.
+    // Clicks that are written later have to find the event of the deletion.
     await this.#parts.flush()
     await this.#storage.write(async (tx) => {
       if (precondition !== null) {

@@ -59,7 +59,7 @@ export class BatchWorker {
   /** Runs a batch as `runBatch` does. Throws `overloaded` if too many batches wait, and `database_unavailable`. */
   async run(request: BatchRequest): Promise<BatchResponse> {
     const { turns, flush, onApplied } = this.#options
-    // Clicks that are written later find no link.
+    // Clicks that are written later have to find the event of the deletion.
     if (request.change.kind === 'delete') await flush()
     const run = () => this.#client.request(sentBatch(request))
     const result = await turns.run(run, String(request.actor.account))

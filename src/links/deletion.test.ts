@@ -217,7 +217,7 @@ test('concurrent reversals restore it once', async (t) => {
   )
 })
 
-test('totals equal the days after concurrent clicks, deletions and reversals', async (t) => {
+test('concurrent deletions and reversals lose no clicks, and totals equal the days', async (t) => {
   const { storage, other, link, click, remove, restore } = await place(t)
   const sale = await link('sale')
   const { reversals } = actionsOn(other)
@@ -237,7 +237,7 @@ test('totals equal the days after concurrent clicks, deletions and reversals', a
     .filter(({ level }) => level === clickLevels.link)
     .map(({ facts }) => sumsOf(facts))
   const sum = days.reduce((people, day) => people + day.people, 0)
-  assert.equal((await keptTotals(storage))[0]?.clicks, sum)
+  assert.deepEqual([(await keptTotals(storage))[0]?.clicks, sum], [121, 121])
 })
 
 /** The database, which fails at the statement with this number. */

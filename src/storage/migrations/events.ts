@@ -35,6 +35,8 @@ function table({ id, integer, text, end }: Dialect): string[] {
     // Lists batches by their first events, which have a 1.
     'create index events_by_opens_batch on events (account_id, opens_batch, id)',
     'create index events_by_kept on events (created_at) where kept is not null',
+    // Finds the deletions of links whose clicks arrive later.
+    'create index events_by_late_click on events (record_id) where undone_by is null and kept is not null',
     // Finds the domains, spaces and tags that return before their links.
     `create index events_by_group on events (account_id, batch_id, id) where action = 'deleted' and record <> 'link'`,
     // Finds permanent deletions whose records have more events to erase.
