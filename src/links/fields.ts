@@ -15,7 +15,7 @@ import {
   redirectStatuses,
 } from './link.ts'
 
-/** Determines the control of a field in forms, and how spreadsheets and columns write its values. */
+/** Determines the control in forms, and how columns and spreadsheets write values. */
 type Kind = 'text' | 'lines' | 'url' | 'time' | 'number' | 'flag' | 'choice' | 'names' | 'password'
 
 /** Returns a field that is null if it is empty. `shown` is its schema in responses. */
@@ -63,7 +63,7 @@ const tags = {
 }
 const noTags: readonly string[] = []
 
-/** Of each field: its label on pages, its kind, its forms in requests that store and change a link, and its schema in responses. */
+/** `store` and `change` parse the field in requests that store and change a link. `shown` is its schema in responses. */
 export const linkFields = {
   url: {
     label: 'Destination',
@@ -148,9 +148,10 @@ export function ofEachField<Property extends 'label' | 'kind' | 'store' | 'chang
 /** The fields that a row has as 0 or 1. */
 export const flags = Object.keys(linkFields).filter((name) => linkFields[name as keyof Fields].kind === 'flag')
 
-/** The name of a field in responses, which only contain whether a link has a password. */
+/** Responses contain whether a link has a password instead of the password. */
 export type ShownName<Name> = Name extends 'redirect_password' ? 'has_redirect_password' : Name
 
+/** Returns the field's name in responses. */
 export function shownName<Name extends string>(field: Name): ShownName<Name> {
   return (field === 'redirect_password' ? 'has_redirect_password' : field) as ShownName<Name>
 }

@@ -80,7 +80,7 @@ export function linkFacts(link: Link, context: LinkContext): Html {
   return html`<div>${facts}<details class="defaults"><summary>Default settings</summary>${factList(null, defaults)}</details></div>`
 }
 
-/** Fields with a fact of their own, or in the heading of the page. */
+/** Fields with a special fact, or in the heading. */
 const described = new Set<string>([
   ...['url', 'domain_id', 'alias', 'space_id', 'title', 'disabled', 'active_period_start_at', 'active_period_end_at'],
   ...['clicks_limit', 'expiration_url', 'redirect_password', 'forward_query', 'redirect_status', 'tags', 'archived'],
@@ -89,7 +89,7 @@ const plain = (Object.keys(linkLabels) as (keyof Link & keyof typeof linkLabels)
   (field) => !described.has(field),
 )
 
-/** Returns the other fields that are set. */
+/** Returns the values of the other fields; null if they are empty. */
 function plainFacts(link: Link): Fact[] {
   return plain.map((field) => [linkLabels[field], link[field] ? shownValue(field, link[field], noRecords) : null])
 }

@@ -149,7 +149,7 @@ function existingLinkControls(state: FormState, choices: Offered, link: Link): H
 
 interface Control extends Pick<Field, 'help'> {
   readonly name: keyof typeof linkLabels
-  /** By default, the label of a control with long or secret text or a checkbox, and the value of others. */
+  /** By default, the value; the label for checkboxes, passwords and text with several lines. */
   readonly summary?: (value: string) => string
 }
 
