@@ -1,4 +1,5 @@
 /** The totals of deleted links. The event of a deletion keeps them until the link returns. */
+import { openLinkDeletions } from '../events/log.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
 import type { LinkTotals } from './tables.ts'
@@ -11,23 +12,12 @@ export interface DeletedTotals extends LinkTotals {
 type Kept = Pick<Row<'links'>, 'id' | 'domain_id' | 'space_id' | 'clicks_limit'> &
   Pick<LinkTotals, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms' | 'forgotten_ms'>
 
-/** Selects the deletions of links that can return. */
-const deletions = query
-  .selectFrom('events')
-  .where('record', '=', 'link')
-  .where('action', '=', 'deleted')
-  // The conditions of an index.
-  .where('undone_by', 'is', null)
-  .where('kept', 'is not', null)
-  // Permanent deletions have none.
-  .where('changes', 'is not', null)
-
 /** Returns which of these links exist or can return. One statement, so that it sees both at the same time. */
 export async function findReturning(tx: Db, ids: readonly number[]): Promise<number[]> {
   const found: number[] = []
   for (const some of parts(ids)) {
     const present = query.selectFrom('link_clicks').select('link_id as id').where('link_id', 'in', some)
-    const deleted = deletions.select('record_id as id').where('record_id', 'in', some)
+    const deleted = openLinkDeletions.select('record_id as id').where('record_id', 'in', some)
     for (const { id } of await tx.execute(present.unionAll(deleted))) found.push(Number(id))
   }
   return found
@@ -37,7 +27,7 @@ export async function findReturning(tx: Db, ids: readonly number[]): Promise<num
 export async function lockDeletedTotals(tx: Db, ids: Iterable<number>): Promise<Map<number, DeletedTotals>> {
   const links = new Map<number, DeletedTotals>()
   for (const some of parts([...ids].sort((a, b) => b - a))) {
-    const own = deletions
+    const own = openLinkDeletions
       .select(['id', 'account_id', 'kept'])
       .select(({ selectFrom }) =>
         selectFrom('accounts').whereRef('id', '=', 'events.account_id').select('time_zones').as('time_zones'),

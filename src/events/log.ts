@@ -43,3 +43,14 @@ function rowOf(actor: Actor, event: NewEvent, created_at: string) {
     created_at,
   }
 }
+
+/** Selects the deletions of links that can return. */
+export const openLinkDeletions = query
+  .selectFrom('events')
+  .where('record', '=', 'link')
+  .where('action', '=', 'deleted')
+  // The conditions of an index.
+  .where('undone_by', 'is', null)
+  .where('kept', 'is not', null)
+  // Permanent deletions have none.
+  .where('changes', 'is not', null)
