@@ -80,7 +80,7 @@ interface WithParams {
 /** Returns the `{id}` of the path. Throws `not_found` if it cannot be an id. */
 export function idOf({ params: { id = '' } }: WithParams, what: string): number {
   if (id === '')
-    throw new Failure('not_found', `The path has no id: leave out the slash at its end, or name a ${what}.`)
+    throw new Failure('not_found', `The path has no id: leave out the slash at its end, or name the ${what}.`)
   return found(positiveInteger(id), what)
 }
 

@@ -96,7 +96,7 @@ test('undoes a change, its undo, and all changes of a command', async (t) => {
   const deletion = events.find(({ type }: { type: string }) => type === 'domain.deleted')
   assert.equal(await say(`undo ${deletion.id} --batch`), 'Undone: 3 changes.')
   assert.equal((await json('links show summer')).title, 'Sale')
-  assert.equal(await say(`undo ${deletion.id} --batch`), 'Undone: 0 changes.')
+  assert.equal(await say(`undo ${deletion.id} --batch`), 'Nothing was left to undo.')
 
   await say('links update winter --title A')
   const [first] = await json('history winter')
@@ -104,7 +104,7 @@ test('undoes a change, its undo, and all changes of a command', async (t) => {
   const reason = /The field title of the link has been changed again since\./
   await fails(`undo ${first.id}`, 1, reason)
   const { code, stdout } = await run(`undo ${first.id} --batch`)
-  assert.deepEqual([code, stdout.split('\n')[0]], [1, 'Undone: 0 changes.'])
+  assert.deepEqual([code, stdout.split('\n')[0]], [1, 'Nothing was undone.'])
   assert.match(stdout, new RegExp(`^Change ${first.id} can't be undone: ${reason.source}$`, 'm'))
   await fails('undo 1000', 1, 'There is no such event.')
   await fails('undo 1000 --batch', 1, 'There is no such change.')

@@ -84,8 +84,9 @@ async function undoBatch(reversals: Reversals, actor: Actor, batch: string): Pro
       else failures.push(`Change ${event.id} can't be undone: ${failure.message}`)
     }
     if (last !== undefined) continue
+    const nothing = failures.length > 0 ? 'Nothing was undone.' : 'Nothing was left to undo.'
     return {
-      text: [`Undone: ${quantity(count, 'change')}.`, ...failures].join('\n'),
+      text: [count > 0 ? `Undone: ${quantity(count, 'change')}.` : nothing, ...failures].join('\n'),
       code: failures.length > 0 ? 1 : 0,
     }
   }

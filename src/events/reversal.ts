@@ -194,7 +194,11 @@ export class Reversals {
 /** Throws `not_undoable` for an event that can't be undone, or not any more. */
 function requireOpen(event: StoredEvent): void {
   const until = undoableUntil(event)
-  if (until === null) throw irreversible('This kind of change can’t be undone.')
+  if (until === null) {
+    throw irreversible(
+      event.changes === null ? `The ${event.record} was deleted permanently.` : 'This kind of change can’t be undone.',
+    )
+  }
   if (until <= Date.now()) throw irreversible('More than 30 days have passed.')
 }
 

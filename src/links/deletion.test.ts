@@ -144,7 +144,10 @@ test('does not return after its domain is deleted, not even to a new domain of t
   await remove(sale)
   await actions.domains.remove(systemActor(account), domain, {}, null)
   await newDomain(storage, account, 'go.acme.com')
-  await assert.rejects(restore(sale), { code: 'not_undoable', message: 'The domain go.acme.com is gone.' })
+  await assert.rejects(restore(sale), {
+    code: 'not_undoable',
+    message: 'The domain go.acme.com is gone. Undo its deletion first.',
+  })
 })
 
 test('returns without a space or tag that was deleted meanwhile, and its clicks leave the space', async (t) => {

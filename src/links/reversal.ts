@@ -47,7 +47,7 @@ export function linkReversal(actions: LinkActions): Reversal {
       // A link that has got other tags since would keep them.
       if (tags.length > maxTags) throw irreversible(`The link has ${maxTags} tags by now.`)
       const [unknown] = await findUnknownTags(tx, account, tags)
-      if (unknown !== undefined) throw irreversible(`The tag ${unknown} is gone.`)
+      if (unknown !== undefined) throw irreversible(`The tag ${unknown} is gone. ${restoreFirst}`)
       const changed = await changeLink(tx, actor, link.record, change)
       return () => changed && actions.onStored(changed.record)
     },
@@ -69,8 +69,12 @@ export function linkReversal(actions: LinkActions): Reversal {
 /** Returns the error for a domain or space that a link had before. Names it, unless it was gone before there were events. */
 async function isGone(tx: Db, record: GroupKind, id: number): Promise<Failure> {
   const deletion = await findDeletion(tx, record, id)
-  return irreversible(deletion ? `The ${record} ${deletion.name} is gone.` : `The previous ${record} is gone.`)
+  if (deletion === undefined) return irreversible(`The previous ${record} is gone.`)
+  const advice = deletion.changes === null ? '' : ` ${restoreFirst}`
+  return irreversible(`The ${record} ${deletion.name} is gone.${advice}`)
 }
+
+const restoreFirst = 'Undo its deletion first.'
 
 /** The columns of the table that a link shows. */
 const ownColumns = linkColumns.filter((column) => column === 'space_id' || !(column in computed))
@@ -83,7 +87,7 @@ export async function restoreLinks(tx: Db, actor: Actor, links: readonly WholeLi
   const { account } = actor
   const domains = await lockDomains(tx, account, new Set(links.map(({ domain_id }) => domain_id)))
   const gone = links.find(({ domain_id }) => !domains.has(domain_id))
-  if (gone !== undefined) throw irreversible(`The domain ${gone.domain_name} is gone.`)
+  if (gone !== undefined) throw await isGone(tx, 'domain', gone.domain_id)
   const spaces = await lockSpaces(
     tx,
     account,

@@ -206,7 +206,7 @@ for (const resource of ['domains', 'spaces', 'links']) {
     const { status, body } = await app.send('GET', `${path}/`)
     assert.equal(status, 404)
     const what = resource.slice(0, -1)
-    assert.equal(body.message, `The path has no id: leave out the slash at its end, or name a ${what}.`)
+    assert.equal(body.message, `The path has no id: leave out the slash at its end, or name the ${what}.`)
   })
 }
 

@@ -75,7 +75,8 @@ async function historyPage({ account, session, query }: PageRequest, services: S
   const sections = [...days].map(
     ([day, those]) => html`<section><h2>${dayHeading(day, calendar)}</h2>${entryList(those, context)}</section>`,
   )
-  const count = html`<p data-count>${totalIsExact ? '' : 'More than '}${quantity(total, 'change')}</p>`
+  const counted = quantity(total, listed === listEvents ? 'change' : 'action')
+  const count = html`<p data-count>${totalIsExact ? '' : 'More than '}${counted}</p>`
   const head = html`<div class="found">${count}${chips(list, rows, context)}</div>`
   const [first] = rows
   const batch = first && whole && batchHead(first, whole, context)
