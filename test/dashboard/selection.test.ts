@@ -127,7 +127,7 @@ describe('text in destinations', () => {
     assert.match((await confirm({ find: 'gone' })).said.join(), /^No destination was changed/)
   })
 
-  test('has errors next to its controls, and a page if nothing would change', async () => {
+  test('has errors next to its controls, and stays with the selected links if nothing would change', async () => {
     const { link, browser, ask } = await newEditor()
     const one = await link()
     const { page } = await ask({ what: 'replace' }, one)
@@ -140,11 +140,15 @@ describe('text in destinations', () => {
       assert.equal(answer.status, 422)
       assert.ok(answer.page.errorOf(name).includes(words), answer.page.errorOf(name))
     }
-    const nothing = (await browser.submit(page, selected, { find: 'not there' })).page
-    assert.equal(nothing.heading, 'Nothing to replace')
+    const typed = { find: 'not there', replace: 'here', part: 'host' }
+    const { status, page: nothing } = await browser.submit(page, selected, typed)
+    assert.deepEqual([status, nothing.heading], [422, 'Nothing to replace'])
     assert.match(nothing.text, /1 link without this text stays unchanged\./)
-    const invalid = (await browser.submit(page, selected, { find: 'https:', replace: 'javascript:' })).page
+    assert.partialDeepStrictEqual(nothing.form(selected), typed)
+    const refused = { find: 'https:', replace: 'javascript:', part: 'all' }
+    const { page: invalid } = await browser.submit(nothing, selected, refused)
     assert.match(invalid.text, /1 link can’t be changed:/)
-    assert.ok(!invalid.actions.includes(selected))
+    const corrected = (await browser.submit(invalid, selected, { replace: 'http:' })).page
+    assert.equal(corrected.heading, 'Change 1 destination?')
   })
 })

@@ -188,11 +188,12 @@ async function askForLimits(
 
 const replacedLabels = { all: 'Everywhere', host: 'Only in the host name', query: 'Only in the query string' } as const
 
-/** Asks what to replace, and then shows what that would change. */
+/** Asks what to replace, and then shows what that would change. `remarks` say why nothing would. */
 async function askForReplacement(
   selection: Selection,
   links: readonly BulkLink[],
-  { replacement, violations }: LinkAction,
+  { replacement, violations }: Pick<LinkAction, 'replacement' | 'violations'>,
+  remarks: Html | null = null,
 ): Promise<PageContent> {
   if (replacement !== undefined) return askToReplace(selection, links, replacement)
   const isSent = selection.fields.find !== undefined
@@ -205,13 +206,14 @@ async function askForReplacement(
   }
   const replace = { name: 'replace', label: 'Replace with', help: 'Leave this empty to remove the text.' }
   const options = replacedParts.map((value) => ({ value, label: replacedLabels[value] }))
-  const controls = html`${textField(state, { ...find, isCode: true, hasFocus: !isSent })}${textField(state, { ...replace, isCode: true })}${selectField(state, { name: 'part', label: 'Where', options })}`
+  const controls = html`${textField(state, { ...find, isCode: true, hasFocus: !isSent || remarks !== null })}${textField(state, { ...replace, isCode: true })}${selectField(state, { name: 'part', label: 'Where', options })}`
   const { fields, ...others } = common(selection)
   const { confirmed: _, ...unconfirmed } = fields
   const page = confirmation({
     ...others,
     fields: unconfirmed,
-    title: `Replace text in the destinations of ${quantity(links.length, 'link')}`,
+    title: remarks ? 'Nothing to replace' : `Replace text in the destinations of ${quantity(links.length, 'link')}`,
+    notes: remarks,
     consequences: ['The next page shows the old and the new destinations. Capital letters matter.'],
     controls: state.withErrors(controls),
     verb: 'Preview',
@@ -238,7 +240,7 @@ async function askToReplace(
     ({ link, refusal }) => html`${linkTo(link, selection)}: ${refusal.forForm(linkLabels.url)}`,
   )
   const remarks = html`${others.map((each) => html`<p>${each}</p>`)}${shortList(reasons)}`
-  if (changes.length === 0) return nothingTo('Nothing to replace', remarks, selection)
+  if (changes.length === 0) return askForReplacement(selection, links, {}, remarks)
   const shown = changes.slice(0, shownChanges)
   const more = changes.length - shown.length
   const value = (when: string, url: string) =>
@@ -316,7 +318,9 @@ async function askToChangeDomain(
   const remarks = remarksOn(plan, links.length, name).map((each) => html`<p>${each}</p>`)
   const notes = html`${remarks}${shortList(plan.conflicts.map(({ link }) => linkTo(link, selection)))}`
   if (plan.moving.length === 0) {
-    return nothingTo(`Nothing to move to ${name}`, notes, selection)
+    const back = linkButton({ label: 'Back to the list', href: selection.next })
+    const body = html`<div class="stack">${notes}</div><div class="actions">${back}</div>`
+    return { title: `Nothing to move to ${name}`, section: 'links', body }
   }
   const counts = quantity(plan.moving.length, 'link')
   const effect = await effectOf(plan.moving, selection)
@@ -353,11 +357,6 @@ function remarksOn({ conflicts, there }: MovePlan, all: number, domain: string):
       : []),
     ...(conflicts.length > 0 ? ['These links stay where they are:'] : []),
   ]
-}
-
-function nothingTo(title: string, notes: Html, { next }: Selection): PageContent {
-  const action = linkButton({ label: 'Back to the list', href: next })
-  return { title, section: 'links', body: html`<div class="stack">${notes}</div><div class="actions">${action}</div>` }
 }
 
 /** Renders the first of several things. */
