@@ -247,6 +247,22 @@ test('filters by record, type, author and date, and by what only the URL names',
   assert.equal((await browser.get('/app/history?type=nothing')).status, 422)
 })
 
+test('says what is wrong with dates, and keeps the filters', async () => {
+  const { browser } = await newOwner(app)
+  for (const [from, to, words] of [
+    ['2026-11-21', '2026-11-20', '“To” must not be before the first day.'],
+    ['2026-11-21', '2026-02-30', '“To” must be'],
+    ['soon', '2026-02-20', '“From” must be'],
+  ] as const) {
+    const page = await browser.open(`/app/history?record=link&record_id=9999&actor=member&from=${from}&to=${to}`)
+    assert.ok(page.text.includes(`Check the dates${words}`), page.text)
+    const kept = ['record', 'record_id', 'actor', 'from', 'to'].map((name) => page.value(name))
+    assert.deepEqual(kept, ['link', '9999', 'member', from, to])
+  }
+  for (const query of ['from=2026-11-21&from=soon', 'toString=x'])
+    assert.equal((await browser.get(`/app/history?${query}`)).status, 422, query)
+})
+
 test('days begin in the time zone of the account', async () => {
   const { account, browser } = await newOwner(app)
   await record(person(account), link())

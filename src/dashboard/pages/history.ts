@@ -12,6 +12,7 @@ import { failures } from '../../http/failures.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import type { Storage } from '../../storage/port.ts'
+import type { Violation } from '../../violations.ts'
 import { type Filter, ListState, selectFilter } from '../lists.ts'
 import type { Notice } from '../notice-messages.ts'
 import { withdrawOffer } from '../notices.ts'
@@ -57,14 +58,18 @@ type EventList = ListState<EventsQuery>
 async function historyPage({ account, session, query }: PageRequest, services: Services): Promise<PageContent> {
   const { storage } = services
   const calendar = calendarOf(session.account.time_zones)
-  const list = new ListState(historyHome, query, eventsQuery, (read) => eventPageOf(read, calendar))
+  const shown = { title: 'History', section: 'history' } as const
+  const { violations } = eventsQuery.read(query)
+  const faults = violations.filter(({ field }) => Object.hasOwn(dateLabels, field) && typeof query[field] === 'string')
+  const list = new ListState(historyHome, query, formWithout(faults), (read) => eventPageOf(read, calendar))
+  if (faults.length > 0)
+    return { ...shown, body: html`${filterForm(list)}<div id="results" class="results">${badDates(faults)}</div>` }
   const { record, type, record_id, batch_id } = list.query
   const isOneRecord = record_id !== null || batch_id !== null
   // The first event of a batch may be about a record of another kind.
   const listed = isOneRecord || record !== null || type !== null ? listEvents : listBatches
   const page = await listed(storage, account, list.request)
   const { rows, total, totalIsExact } = page
-  const shown = { title: 'History', section: 'history' } as const
   if (total === 0 && list.href(noFilters) === list.href({})) return { ...shown, body: nothingYet }
   const single = rows.map((event): Entry => ({ event, batch: null }))
   const entries = isOneRecord ? single : await groupedEntries(storage, account, rows)
@@ -91,6 +96,19 @@ const nothingYet = emptyState({
   why: 'Every change of a link, domain, space or tag appears here, with its author and the values before and after it. For 30 days, you can undo it.',
   action: linkButton({ label: 'New link', href: '/app/links/new', weight: 'primary', icon: 'plus' }),
 })
+
+const dateLabels: Readonly<Record<string, string>> = { from: 'From', to: 'To' }
+
+/** Returns the form that reads the query without these values, which the filters still show. */
+function formWithout(faults: readonly Violation[]): Pick<typeof eventsQuery, 'check'> {
+  const without = Object.fromEntries(faults.map(({ field }) => [field, '']))
+  return { check: (given) => eventsQuery.check({ ...given, ...without }) }
+}
+
+function badDates(faults: readonly Violation[]): Html {
+  const why = formMessages(faults, (field) => dateLabels[field] ?? null).join(' ')
+  return emptyState({ title: 'Check the dates', why })
+}
 
 const noFilters = {
   ...{ type: null, record: null, record_id: null, actor: null, actor_id: null },
@@ -140,8 +158,7 @@ function filterForm(list: EventList): Html {
     ...(record_id === null ? [selectFilter(list, 'record', 'Records', choices('All records', recordNames))] : []),
     selectFilter(list, 'type', 'Changes', choices('All changes', typeNames)),
     ...(actor_id === null ? [selectFilter(list, 'actor', 'Made by', choices('Made by anyone', actorNames))] : []),
-    dateFilter(list, 'from', 'From'),
-    dateFilter(list, 'to', 'To'),
+    ...Object.entries(dateLabels).map(([name, label]) => dateFilter(list, name, label)),
   ]
   const kept = [
     ...(record_id === null ? [] : ['record', 'record_id']),
@@ -153,7 +170,7 @@ function filterForm(list: EventList): Html {
 ${filters.map(({ control }) => control)}${hiddenFields(fields)}<button class="button plain without-script">Apply</button></form>`
 }
 
-function dateFilter(list: EventList, name: 'from' | 'to', label: string): Pick<Filter, 'control'> {
+function dateFilter(list: EventList, name: string, label: string): Pick<Filter, 'control'> {
   const input = attributes({ type: 'date', id: `filter-${name}`, name, value: list.filterValue(name) })
   return { control: html`<div class="select dated"><label for="filter-${name}">${label}</label><input${input}></div>` }
 }
