@@ -21,6 +21,8 @@ interface Facts {
   readonly failed: number
   /** Returns the record name, or the fallback if it is unknown. */
   readonly nameOr: (fallback: string) => Part
+  /** What happened to a deleted record. */
+  readonly deleted: 'deleted' | 'deleted permanently'
 }
 
 type Messages = Readonly<Record<string, (facts: Facts) => Part>>
@@ -30,7 +32,7 @@ export const changes = {
   // Scripts copy the short link, and then say so.
   'link-created': () => html`<span data-created>Link created.</span>`,
   'link-saved': () => 'Link saved. The change takes effect immediately.',
-  'link-deleted': ({ nameOr }) => html`${nameOr('Link')} deleted.`,
+  'link-deleted': ({ nameOr, deleted }) => html`${nameOr('Link')} ${deleted}.`,
   'clicks-deleted': () => 'Statistics deleted.',
   'link-enabled': ({ nameOr }) => html`${nameOr('Link')} enabled.`,
   'link-disabled': ({ nameOr }) => html`${nameOr('Link')} disabled.`,
@@ -61,14 +63,14 @@ export const changes = {
   'domain-reached': ({ nameOr }) => html`Visitors reach this server at ${nameOr('the domain')}.`,
   'qr-saved': () => 'QR code style saved. Codes that you downloaded before keep working.',
   'qr-reset': () => 'QR codes are black on white again.',
-  'domain-deleted': ({ nameOr }) => html`${nameOr('Domain')} deleted.`,
+  'domain-deleted': ({ nameOr, deleted }) => html`${nameOr('Domain')} ${deleted}.`,
   'space-created': () => 'Space created.',
   'space-saved': () => 'Space saved.',
   'tag-created': () => 'Tag created.',
   'tag-saved': () => 'Tag saved. Its links show the change immediately.',
   'tag-merged': () => 'Tags merged. This tag has the links of both.',
-  'tag-deleted': () => 'Tag deleted. Its links keep working.',
-  'space-deleted': () => 'Space deleted. Its links keep working.',
+  'tag-deleted': ({ deleted }) => `Tag ${deleted}. Its links keep working.`,
+  'space-deleted': ({ deleted }) => `Space ${deleted}. Its links keep working.`,
   'key-revoked': () => 'Key revoked.',
   'signed-in': () => 'You’re already signed in. That sign-in link was used or has expired.',
   'session-ended': () => 'Session ended.',

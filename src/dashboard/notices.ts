@@ -81,9 +81,9 @@ function noticeIn(exchange: Exchange, cookie: string): StoredNotice | null | und
 
 async function render(found: StoredNotice, context: NoticeContext, undoing: Html | null): Promise<Html> {
   const { code, count, failed } = found
-  const { name, link } = await findNamed(found, context)
+  const { name, link, deleted = 'deleted' } = await findNamed(found, context)
   const nameOr = (fallback: string) => (name ? html`<bdi>${name}</bdi>` : fallback)
-  const text = messages[code]({ count, failed, nameOr })
+  const text = messages[code]({ count, failed, nameOr, deleted })
   // The destination is checked for likely mistakes.
   const saved = code === 'link-created' || code === 'link-saved' ? link : undefined
   const doubts =
@@ -130,13 +130,19 @@ function parseNotice(value: string): StoredNotice | null {
   return { code: code as Notice['code'], count, failed, id, batch: texts[3] ?? '' }
 }
 
-/** Returns the record name, and the link if the record is one. */
+interface Named {
+  readonly name?: string | undefined
+  readonly link?: LinkRow | undefined
+  readonly deleted?: 'deleted' | 'deleted permanently'
+}
+
+/** Returns the record name, the link if the record is one, and how it was deleted. */
 async function findNamed(
   { code, id, batch }: StoredNotice,
   { storage: db, account, shortUrl }: NoticeContext,
-): Promise<{ readonly name?: string | undefined; readonly link?: LinkRow | undefined }> {
+): Promise<Named> {
   if (id === 0) return {}
-  if (code.endsWith('-deleted')) return { name: await deletedName(db, account, batch, shortUrl) }
+  if (code.endsWith('-deleted')) return findDeleted(db, account, batch, shortUrl)
   if (code === 'links-moved') return { name: (await spaceRecords.find(db, account, id))?.record.name }
   if (code.startsWith('domain-') || code === 'links-on-domain')
     return { name: (await domainRecords.find(db, account, id))?.record.name_unicode }
@@ -145,9 +151,10 @@ async function findNamed(
   return { name: link && shortUrlText(shortUrl(link.domain_name ?? '', link.alias)), link }
 }
 
-/** Returns the name that a deleted record had. */
-async function deletedName(db: Db, account: number, batch: string, shortUrl: ShortUrl): Promise<string | undefined> {
+/** Returns the name that a deleted record had, and whether it was deleted permanently. */
+async function findDeleted(db: Db, account: number, batch: string, shortUrl: ShortUrl): Promise<Named> {
   const [event] = await endOfBatch(db, account, batch, 'asc', 1)
-  if (event === undefined) return undefined
-  return event.record === 'link' ? shortUrlText(shortUrlOf(event.name, shortUrl)) : domainToUnicode(event.name)
+  if (event === undefined) return {}
+  const name = event.record === 'link' ? shortUrlText(shortUrlOf(event.name, shortUrl)) : domainToUnicode(event.name)
+  return { name, deleted: event.changes === null ? 'deleted permanently' : 'deleted' }
 }

@@ -94,7 +94,9 @@ for (const kind of ['link', 'domain', 'space', 'tag'] as const) {
       const wrong = await browser.submit(asked, path, { ...typed, permanently: 'perhaps' })
       assert.equal(wrong.status, 422)
       const sent = await browser.submit(asked, path, { ...typed, ...(isPermanent && { permanently: 'true' }) })
-      assert.equal(/Undo/.test((await browser.after(sent)).said[0] ?? ''), !isPermanent)
+      const [said = ''] = (await browser.after(sent)).said
+      assert.match(said, isPermanent ? / deleted permanently\./ : / deleted\./)
+      assert.equal(/Undo/.test(said), !isPermanent)
       const [event] = (await own.send('GET', `/events?type=${kind}.deleted&record=${kind}&record_id=${id}`)).body.data
       assert.equal(event.changes === null, isPermanent)
       assert.equal((await own.send('POST', `/events/${event.id}/undo`)).status, isPermanent ? 409 : 200)
