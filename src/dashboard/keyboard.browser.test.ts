@@ -26,9 +26,14 @@ test('creates, finds, deletes and restores records with only the keyboard, whose
   await page.keyboard.type('summer')
   await enter(page, 'Create link')
   await arrived(page, 'localhost:3080/summer')
-  await page.keyboard.press('g')
-  await page.keyboard.press('l')
-  await arrived(page, 'Links')
+  for (const [key, title] of [
+    ['h', 'History'],
+    ['l', 'Links'],
+  ] as const) {
+    await page.keyboard.press('g')
+    await page.keyboard.press(key)
+    await arrived(page, title)
+  }
   await page.keyboard.press('/')
   assert.equal((await stopOf(page)).name, 'Search links')
   await page.keyboard.type('nothing like it')
@@ -46,7 +51,7 @@ async function turnsShortcutsOff(page: Page): Promise<void> {
   await page.keyboard.press('?')
   const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
   await dialog.waitFor()
-  assert.match(await dialog.innerText(), /Search[\s\S]*New link/)
+  assert.match(await dialog.innerText(), /Search[\s\S]*New link[\s\S]*History/)
   await shoot(page, 'keys')
   await dialog.getByLabel('Use keyboard shortcuts').uncheck()
   await page.keyboard.press('Escape')

@@ -2,7 +2,7 @@
 import { openDialog } from './dialogs.js'
 
 /** @type {Readonly<Record<string, string>>} */
-const paths = { o: '/app', l: '/app/links', t: '/app/tags', s: '/app/spaces', d: '/app/domains' }
+const paths = { o: '/app', l: '/app/links', t: '/app/tags', s: '/app/spaces', d: '/app/domains', h: '/app/history' }
 const explained = [
   ['/', 'Search'],
   ['c', 'New link'],
@@ -11,6 +11,7 @@ const explained = [
   ['g t', 'Tags'],
   ['g s', 'Spaces'],
   ['g d', 'Domains'],
+  ['g h', 'History'],
   ['?', 'Keyboard shortcuts'],
   ['Esc', 'Close'],
 ]
