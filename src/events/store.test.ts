@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { keyActor, storeEvents } from '../../test/events.ts'
 import { query } from '../storage/schema.ts'
-import { countBatch, isBatchOpen, openEventIds, openGroupIds, undoableMs } from './store.ts'
+import { countBatch, findReversals, isBatchOpen, openEventIds, openGroupIds, undoableMs } from './store.ts'
 
 test('finds the events of a batch that can be undone, newest first, in parts, and deletions of groups', async (t) => {
   const storage = await newStorage((work) => t.after(work))
@@ -34,6 +34,8 @@ test('finds the events of a batch that can be undone, newest first, in parts, an
 
   await storage.execute(query.updateTable('events').set({ undone_by: 1 }).where('id', 'in', all.slice(0, 500)))
   assert.deepEqual(await open(5_000), all.slice(500))
+  assert.deepEqual([...(await findReversals(storage, all)), ...(await findReversals(storage, [1, 2]))], [1])
+  assert.equal((await findReversals(storage, [])).size, 0)
   assert.deepEqual(await countBatch(storage, 1, batch, now), { open: 4_001, all: 4_503 })
   assert.deepEqual(await openEventIds(storage, 1, batch, { now: now + undoableMs, limit: 1 }), [])
   assert.deepEqual(await openGroupIds(storage, 1, batch, { now: now + undoableMs, limit: 9 }), [])

@@ -75,6 +75,14 @@ export async function lockEvents(
   return (await tx.execute(waits ? locked : locked.skipLocked())).map(toEvent)
 }
 
+/** Returns those of the ids whose events have reversed others, which are always of the same account. */
+export async function findReversals(db: Db, ids: readonly number[]): Promise<ReadonlySet<number>> {
+  if (ids.length === 0) return new Set()
+  // The account is not a condition, so that SQLite uses the index of these ids.
+  const undone = query.selectFrom('events').select('undone_by').distinct().where('undone_by', 'in', ids)
+  return new Set((await db.execute(undone)).map(({ undone_by }) => Number(undone_by)))
+}
+
 const listable: Listable<ShownRow> = {
   table: 'events',
   columns,

@@ -20,6 +20,11 @@ test('undoes a change with a button, and then says who undid it, with a link', a
   assert.deepEqual(after.page.said, ['Change undone.'])
   assert.equal((await owner.send('GET', `/links/${id}`)).body.data.title, 'Old')
   assert.match(after.page.text, /Undone by API key .* just now/)
+  for (const path of ['/app/history', `/app/links/${id}`]) {
+    const { text } = await owner.browser.open(path)
+    assert.equal(text.split(', undoing an earlier change').length, 2, text)
+    assert.match(text, /changed the title of \S+ just now, undoing an earlier change/)
+  }
   const [reversal] = (await owner.send('GET', '/events?sort=desc')).body.data
   assert.ok(after.page.links.includes(`/app/history?batch_id=${reversal.batch_id}`))
   assert.equal(after.page.actions.filter((action) => action === '/app/history/undo').length, 3)

@@ -7,6 +7,7 @@ import {
   endOfBatch,
   eventsOfRecord,
   findEvent,
+  findReversals,
   firstEventOf,
   type StoredEvent,
   totalOf,
@@ -51,6 +52,8 @@ export interface Batch {
 export interface EntryContext extends ChangeContext {
   /** The events that have reversed others, by id. */
   readonly reversals: ReadonlyMap<number, StoredEvent>
+  /** The ids of the shown events that have reversed others. */
+  readonly undoing: ReadonlySet<number>
   /** The page to return to. */
   readonly next: string
   readonly now: number
@@ -77,17 +80,21 @@ export async function loadEntryContext(
   }
   const undoneBy = new Set(events.flatMap((event) => event.undoneBy ?? []))
   const linkIds = new Set(events.flatMap(({ record, recordId }) => (record === 'link' ? [recordId] : [])))
-  const [links, found, reversals] = await Promise.all([
+  const [links, found, reversals, undoing] = await Promise.all([
     findLinkNames(storage, account, [...linkIds]),
     Promise.all([...refs].map(async ([ref, of]) => [ref, await findKnown(storage, account, ...of)] as const)),
     Promise.all([...undoneBy].map((id) => findEvent(storage, account, id))),
+    findReversals(
+      storage,
+      events.map(({ id }) => id),
+    ),
   ])
   const known = new Map<string, KnownRecord>(
     found.flatMap(([ref, record]) => (record === undefined ? [] : [[ref, record] as const])),
   )
   for (const id of links.keys()) known.set(refOf('link', id), { name: '' })
   const byId = reversals.flatMap((event) => (event === undefined ? [] : [[event.id, event] as const]))
-  return { shortUrl, known, reversals: new Map(byId), next, now: Date.now() }
+  return { shortUrl, known, reversals: new Map(byId), undoing, next, now: Date.now() }
 }
 
 async function findKnown(db: Db, account: number, record: RecordKind, id: unknown): Promise<KnownRecord | undefined> {
@@ -157,8 +164,9 @@ export function batchHead(event: StoredEvent, batch: Batch, context: EntryContex
   return headOf(event, batchDeedOf(batch, context), batchControl(event, batch, context), context)
 }
 
-function headOf({ actor, at }: StoredEvent, deed: Html, control: Part, { now }: EntryContext): Html {
-  return html`<div class="deed"><p><b>${actorName(actor)}</b> ${deed} <span class="muted small">${timeAgo(at, now)}</span></p>
+function headOf({ id, actor, at }: StoredEvent, deed: Html, control: Part, { now, undoing }: EntryContext): Html {
+  const why = undoing.has(id) ? ', undoing an earlier change' : ''
+  return html`<div class="deed"><p><b>${actorName(actor)}</b> ${deed} <span class="muted small">${timeAgo(at, now)}${why}</span></p>
 <div class="offers">${control}</div></div>`
 }
 

@@ -37,6 +37,8 @@ function table({ id, integer, text, end }: Dialect): string[] {
     'create index events_by_kept on events (created_at) where kept is not null',
     // Finds the deletions of links whose clicks arrive later.
     'create index events_by_late_click on events (record_id) where undone_by is null and kept is not null',
+    // Finds which events have reversed others.
+    'create index events_by_undone_by on events (undone_by) where undone_by is not null',
     // Finds the domains, spaces and tags that return before their links.
     `create index events_by_group on events (account_id, batch_id, id) where action = 'deleted' and record <> 'link'`,
     // Finds permanent deletions whose records have more events to erase.
