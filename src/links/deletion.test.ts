@@ -146,7 +146,7 @@ test('does not return after its domain is deleted, not even to a new domain of t
   await newDomain(storage, account, 'go.acme.com')
   await assert.rejects(restore(sale), {
     code: 'not_undoable',
-    message: 'The domain go.acme.com is gone. Undo its deletion first.',
+    message: 'The domain go.acme.com is gone. Restore it first.',
   })
 })
 

@@ -74,7 +74,7 @@ async function isGone(tx: Db, record: GroupKind, id: number): Promise<Failure> {
   return irreversible(`The ${record} ${deletion.name} is gone.${advice}`)
 }
 
-const restoreFirst = 'Undo its deletion first.'
+const restoreFirst = 'Restore it first.'
 
 /** The columns of the table that a link shows. */
 const ownColumns = linkColumns.filter((column) => column === 'space_id' || !(column in computed))
