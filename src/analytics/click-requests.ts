@@ -1,4 +1,4 @@
-/** What the click writer thread is started with, what it is asked for, and what it reports. */
+/** The messages of the click writer thread: its options, requests and reports. */
 import type { Actor } from '../access/actor.ts'
 import type { StorageLocation } from '../storage/port.ts'
 import type { CountryFileReport } from './capture/countries.ts'

@@ -143,7 +143,7 @@ test('reads, visits, and requests that change nothing or fail store no event; a 
   assert.deepEqual((await own.events()).map(({ type }) => type).toSorted(), ['link.created', 'tag.created'])
 })
 
-test('the actor is the key, also in its session; the member; the user who ran a command; or Waymark', async () => {
+test('the actor is the key or its session, the member, the user of a command, or Waymark', async () => {
   const own = await newHistory()
   const { key, secret } = await app.issueKey({ account: own.account, name: 'ci' })
   const member = async (name: string | null) => {

@@ -76,7 +76,7 @@ describe('POST /events/{id}/undo', () => {
     }
   })
 
-  test('409 for an alias or name that is taken by now, and for a record that needs one which is gone', async () => {
+  test('409 for a taken alias or name, and if a needed record is gone', async () => {
     const own = await newPlace(app)
     const link = await own.link({ alias: 'sale' })
     const tag = await own.stored('/tags', { name: 'Print' })
@@ -197,7 +197,7 @@ describe('POST /events/undo', () => {
     )
   })
 
-  test('422 for an unknown batch and that of another account, for a missing one and for an unknown field', async () => {
+  test('422 for an unknown, foreign or missing batch, and for an unknown field', async () => {
     const [own, other] = [await newPlace(app), await newPlace(app)]
     const { batch_id } = await latest(other)
     for (const unknown of [batch_id, 'unknown', 'x'.repeat(64)]) {

@@ -92,7 +92,7 @@ export interface Clicks<Name extends Dimension = never> {
 }
 
 /**
- * Returns the clicks of a range. All that is wanted is read together, so it adds up. What is not wanted may be empty.
+ * Returns the clicks of a range. Reads all wanted figures together, so that they add up. Other figures may be empty.
  * Records of other accounts have no clicks.
  */
 export async function readClicks<Name extends Dimension = never>(
@@ -285,7 +285,7 @@ async function addTagClicks<Name extends Dimension>(
   return clicks
 }
 
-/** Adds the sums of some days, and what the limit left out as `other`. */
+/** Adds the sums of some days, and the values beyond the limit as `other`. */
 function addSums<Name extends Dimension>(
   { hours, rankings }: Clicks<Name>,
   rows: readonly (readonly unknown[])[],
