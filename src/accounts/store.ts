@@ -1,5 +1,5 @@
 import type { Actor } from '../access/actor.ts'
-import { type Described, updatedEvent } from '../events/event.ts'
+import { type EventDescription, updatedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import type { Db } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
@@ -80,7 +80,7 @@ async function change(
   })
 }
 
-const described: Described<Account> = {
+const described: EventDescription<Account> = {
   record: 'account',
   nameOf: ({ name }) => name,
   valuesOf: ({ name, time_zone }) => ({ name, time_zone }),

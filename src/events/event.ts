@@ -18,9 +18,6 @@ export type EventAction =
   | 'rotated'
   | 'revoked'
 
-/** What the API says about deletions. */
-export const restorableNote = 'For 30 days, undoing its event restores it with its id and clicks.'
-
 /** Values of a record by field, as the API has them. */
 export type Values = Readonly<Record<string, unknown>>
 
@@ -44,7 +41,7 @@ export interface NewEvent {
 const secret = 'secret'
 
 /** Describes the events of one kind of record. */
-export interface Described<Row> {
+export interface EventDescription<Row> {
   readonly record: RecordKind
   readonly nameOf: (row: Row) => string
   /** Returns the values of the fields that a client can set. A secret is its hash. */
@@ -54,37 +51,43 @@ export interface Described<Row> {
 }
 
 /** Returns the event of a new record. Fields without a value are left out. */
-export function createdEvent<Row extends { readonly id: number }>(described: Described<Row>, row: Row): NewEvent {
-  return eventOf(described, 'created', row, changesBetween({}, described.valuesOf(row)))
+export function createdEvent<Row extends { readonly id: number }>(
+  described: EventDescription<Row>,
+  row: Row,
+): NewEvent {
+  return newEvent(described, 'created', row, changesBetween({}, described.valuesOf(row)))
 }
 
 /** Returns the event of a changed record; null if no value changed. */
 export function updatedEvent<Row extends { readonly id: number }>(
-  described: Described<Row>,
+  described: EventDescription<Row>,
   before: Row,
   after: Row,
 ): NewEvent | null {
   const changes = changesBetween(described.valuesOf(before), described.valuesOf(after))
-  return Object.keys(changes).length === 0 ? null : eventOf(described, 'updated', after, changes)
+  return Object.keys(changes).length === 0 ? null : newEvent(described, 'updated', after, changes)
 }
 
 /** Returns the event of a deleted record. `kept` is what its return needs; null if it is deleted permanently. */
 export function deletedEvent<Row extends { readonly id: number }>(
-  described: Described<Row>,
+  described: EventDescription<Row>,
   row: Row,
   kept: object | null,
 ): NewEvent {
-  if (kept === null) return { ...eventOf(described, 'deleted', row, {}), changes: null }
-  return { ...eventOf(described, 'deleted', row, changesBetween(described.valuesOf(row), {})), kept }
+  if (kept === null) return { ...newEvent(described, 'deleted', row, {}), changes: null }
+  return { ...newEvent(described, 'deleted', row, changesBetween(described.valuesOf(row), {})), kept }
 }
 
 /** Returns the event of a record that is there again. */
-export function restoredEvent<Row extends { readonly id: number }>(described: Described<Row>, row: Row): NewEvent {
-  return eventOf(described, 'restored', row, changesBetween({}, described.valuesOf(row)))
+export function restoredEvent<Row extends { readonly id: number }>(
+  described: EventDescription<Row>,
+  row: Row,
+): NewEvent {
+  return newEvent(described, 'restored', row, changesBetween({}, described.valuesOf(row)))
 }
 
-function eventOf<Row extends { readonly id: number }>(
-  { record, nameOf, secrets }: Described<Row>,
+function newEvent<Row extends { readonly id: number }>(
+  { record, nameOf, secrets }: EventDescription<Row>,
   action: EventAction,
   row: Row,
   changes: Changes,

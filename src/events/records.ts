@@ -5,8 +5,8 @@ import { clickLevels, query, type Row } from '../storage/schema.ts'
 import { eraseEvents, erasing, removeClicks } from './erasure.ts'
 import {
   createdEvent,
-  type Described,
   deletedEvent,
+  type EventDescription,
   type GroupKind,
   type NewEvent,
   restoredEvent,
@@ -18,7 +18,7 @@ import { recordEvents } from './log.ts'
 type ChangeOptions = NonNullable<Parameters<Records<never>['change']>[5]>
 type Columns = Readonly<Record<string, unknown>>
 
-interface Logged<Shown> extends Described<Shown> {
+interface Logged<Shown> extends EventDescription<Shown> {
   readonly record: GroupKind
   /** Columns of a removed record whose values others may use again. */
   readonly freed: Columns

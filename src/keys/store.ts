@@ -1,6 +1,6 @@
 import type { Actor, Scope } from '../access/actor.ts'
 import { found, notFound } from '../errors.ts'
-import { createdEvent, type Described, updatedEvent } from '../events/event.ts'
+import { createdEvent, type EventDescription, updatedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import type { Db } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
@@ -26,7 +26,7 @@ interface NewKey {
   readonly lifetimeMs: number | null
 }
 
-const described: Described<Key> = {
+const described: EventDescription<Key> = {
   record: 'key',
   nameOf: ({ name }) => name,
   valuesOf: ({ name, scopes, expires_at, revoked_at }) => ({ name, scopes, expires_at, revoked_at }),

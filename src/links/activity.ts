@@ -135,6 +135,14 @@ async function findUsedUp(db: Db, account: number, since: number, now: string): 
   return rows.map(({ id, end }) => ({ id, end: Number(end) }))
 }
 
+/** Returns the time of the last human click on any of these links of the account, in Unix milliseconds; null for never. */
+export async function lastClickOn(db: Db, account: number, ids: readonly number[]): Promise<number | null> {
+  if (ids.length === 0) return null
+  const clicked = query.selectFrom('link_clicks').where('link_id', 'in', ids).where('account_id', '=', account)
+  const [row] = await db.execute(clicked.select(({ fn }) => fn.max('last_clicked_ms').as('last')))
+  return row?.last == null ? null : Number(row.last)
+}
+
 function rfc3339(ms: number): string {
   return new Date(ms).toISOString()
 }

@@ -11,9 +11,8 @@ import { newLinkViolations } from './actions.ts'
 import type { Outcome } from './batch-results.ts'
 import { insertLinks, lockDomains, lockSpaces, type NewLinkOnDomain, takenAliases } from './batch-store.ts'
 import { generateAlias, generatedLength } from './link.ts'
-import { linkEvents } from './link-events.ts'
 import { createTags, insertLinkTags, lockTags, unknownTagViolations } from './link-tags.ts'
-import type { LinkRow, NewLink } from './schema.ts'
+import { type LinkRow, linkEvents, type NewLink } from './schema.ts'
 import { clashesPerLength, type FoldedTexts, foldedOf, type LinkDomain } from './store.ts'
 
 /** New links of an account. */

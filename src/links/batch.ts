@@ -16,10 +16,9 @@ import { type Outcome, rejected, resultsOf } from './batch-results.ts'
 import { changeLinks, lockDomains, lockSpaces } from './batch-store.ts'
 import { moveObstacles } from './bulk.ts'
 import { deleteLinks } from './deletion.ts'
-import { linkEvents } from './link-events.ts'
 import { setTagsOfLinks, type TagChange, tooManyTags } from './link-tags.ts'
 import { type Replacement, replacedUrl } from './replacement.ts'
-import type { LinkChange, LinkRow } from './schema.ts'
+import { type LinkChange, type LinkRow, linkEvents } from './schema.ts'
 import { linkRecords, lockLinks, unknownDomain, unknownSpace } from './store.ts'
 
 /** A change of many links. */

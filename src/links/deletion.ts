@@ -6,8 +6,7 @@ import { recordEvents } from '../events/log.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
 import { CachedQuery, clickLevels, query, type Row } from '../storage/schema.ts'
-import { linkEvents } from './link-events.ts'
-import { type LinkRow, linkColumns } from './schema.ts'
+import { type LinkRow, linkColumns, linkEvents } from './schema.ts'
 import { computed, lockLinks } from './store.ts'
 
 /** A link with everything that a restoration needs. */

@@ -6,8 +6,7 @@ import { foldCase } from '../lib/text.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { deleteLinks } from './deletion.ts'
-import { linkEvents } from './link-events.ts'
-import { tagsOf } from './schema.ts'
+import { linkEvents, tagsOf } from './schema.ts'
 import { linkRecords } from './store.ts'
 
 /** Deletes links of a removed domain. */

@@ -1,4 +1,5 @@
 /** Exports of links: files of any length, which are read in batches while the client reads them. */
+import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
 import type { Operation } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
 import { Failure } from '../errors.ts'
@@ -12,9 +13,9 @@ import { csvRow } from '../lib/csv.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
-import type { Storage } from '../storage/port.ts'
-import { batchSize, linkBatches } from './link-list.ts'
-import { type Link, linkFilters, linkOf, linkOperations, linkSchema, listLinksQuery } from './schema.ts'
+import type { PageRequest, Storage } from '../storage/port.ts'
+import { listLinks } from './link-list.ts'
+import { type Link, type LinkRow, linkFilters, linkOf, linkOperations, linkSchema, listLinksQuery } from './schema.ts'
 
 const formats = {
   csv: { type: 'text/csv; charset=utf-8', head: csvRow(Object.keys(linkSchema.properties)), lineOf: csvLine },
@@ -70,6 +71,42 @@ export function linkExportRoute(api: Api, storage: Storage, shortUrl: ShortUrl, 
     return downloads.run(sendFile, String(account))
   })
 }
+
+/** The links that are read together: few enough for a short event-loop tick. */
+const batchSize = 100
+
+/**
+ * Yields the account's links that match, by id in the direction of the request: only ids keep their order while others store
+ * links. The first batch may be empty. If the event loop is busy, pauses after each batch up to `maxPause` times as long as
+ * the batch took, so that redirects stay fast.
+ */
+export async function* linkBatches(
+  storage: Storage,
+  account: number,
+  request: PageRequest,
+  maxPause = 5,
+): AsyncGenerator<readonly LinkRow[]> {
+  const isAscending = request.direction === 'asc'
+  const page = { ...request, sortBy: 'id', offset: 0, limit: batchSize } as const
+  let after = isAscending ? 0 : Number.MAX_SAFE_INTEGER
+  let busy = 0
+  for (;;) {
+    const start = performance.now()
+    const { rows } = await listLinks(storage, account, { ...page, after })
+    yield rows
+    if (rows.length < batchSize) return
+    after = (rows.at(-1) as LinkRow).id
+    const took = Math.min(maxBatchMs, performance.now() - start)
+    const before = performance.eventLoopUtilization()
+    const pause = took * busy * maxPause
+    // A timer takes at least a millisecond.
+    await (pause < 1 ? nextTick() : wait(pause))
+    busy = performance.eventLoopUtilization(before).utilization
+  }
+}
+
+/** A slow client does not lengthen the pause. Milliseconds. */
+const maxBatchMs = 100
 
 /**
  * Yields the file with the account's links that match, by id. Yields its header with the first batch, so that a failure of

@@ -1,5 +1,4 @@
 /** Lists of links, and their names. */
-import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
 import { parseShortUrl } from '../names/short-url.ts'
 import { type Db, type Page, type PageRequest, parts, type Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
@@ -52,42 +51,6 @@ export async function listWithExactFirst(
   const exact = named.filter((_, at) => listed[at])
   return { ...page, rows: [...exact, ...page.rows.filter(({ id }) => !exact.some((each) => each.id === id))] }
 }
-
-/** The links that are read together: few enough for a short event-loop tick. */
-export const batchSize = 100
-
-/**
- * Yields the account's links that match, by id in the direction of the request: only ids keep their order while others store
- * links. The first batch may be empty. If the event loop is busy, pauses after each batch up to `maxPause` times as long as
- * the batch took, so that redirects stay fast.
- */
-export async function* linkBatches(
-  storage: Storage,
-  account: number,
-  request: PageRequest,
-  maxPause = 5,
-): AsyncGenerator<readonly LinkRow[]> {
-  const isAscending = request.direction === 'asc'
-  const page = { ...request, sortBy: 'id', offset: 0, limit: batchSize } as const
-  let after = isAscending ? 0 : Number.MAX_SAFE_INTEGER
-  let busy = 0
-  for (;;) {
-    const start = performance.now()
-    const { rows } = await listLinks(storage, account, { ...page, after })
-    yield rows
-    if (rows.length < batchSize) return
-    after = (rows.at(-1) as LinkRow).id
-    const took = Math.min(maxBatchMs, performance.now() - start)
-    const before = performance.eventLoopUtilization()
-    const pause = took * busy * maxPause
-    // A timer takes at least a millisecond.
-    await (pause < 1 ? nextTick() : wait(pause))
-    busy = performance.eventLoopUtilization(before).utilization
-  }
-}
-
-/** A slow client does not lengthen the pause. Milliseconds. */
-const maxBatchMs = 100
 
 /** Finds the account's link with this short URL, as people paste it. An exact match wins over one without noise. */
 export async function findLinkByShortUrl(db: Db, account: number, text: string): Promise<LinkRow | undefined> {

@@ -14,9 +14,8 @@ import type { LinkActions } from './actions.ts'
 import { lockDomains, lockSpaces } from './batch-store.ts'
 import { deleteLinks, type WholeLink } from './deletion.ts'
 import { maxTags } from './link.ts'
-import { linkEvents } from './link-events.ts'
 import { addTags, findUnknownTags } from './link-tags.ts'
-import { type LinkChange, type LinkRow, linkColumns } from './schema.ts'
+import { type LinkChange, type LinkRow, linkColumns, linkEvents } from './schema.ts'
 import { changeLink, computed, findLink, foldedOf, linkRecords, lockDomain, lockLinks } from './store.ts'
 
 /** Returns the functions that reverse events of links. `actions` inform the redirect server. */

@@ -10,9 +10,8 @@ import { firstRevision, newTimes, Records, type Times, type Versioned } from '..
 import { CachedQuery, query, type Row, sqlTemplate } from '../storage/schema.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
-import { linkEvents } from './link-events.ts'
 import { setTags, type TagChange, tagsOfLink } from './link-tags.ts'
-import { type LinkChange, type LinkRow, type LinkValues, linkColumns, type NewLink } from './schema.ts'
+import { type LinkChange, type LinkRow, type LinkValues, linkColumns, linkEvents, type NewLink } from './schema.ts'
 
 type Totals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>
 
@@ -145,14 +144,6 @@ export async function countLinksIn(
       .where('id', 'in', ids),
   )
   return new Map(rows.map(([id, links]) => [Number(id), Number(links)]))
-}
-
-/** Returns the time of the last human click on any of these links of the account, in Unix milliseconds; null for never. */
-export async function lastClickOn(db: Db, account: number, ids: readonly number[]): Promise<number | null> {
-  if (ids.length === 0) return null
-  const clicked = query.selectFrom('link_clicks').where('link_id', 'in', ids).where('account_id', '=', account)
-  const [row] = await db.execute(clicked.select(({ fn }) => fn.max('last_clicked_ms').as('last')))
-  return row?.last == null ? null : Number(row.last)
 }
 
 /** Finds the account's domain with this id or name, or its oldest domain if `id` is null. */
