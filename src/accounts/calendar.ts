@@ -30,8 +30,8 @@ export function timeOfHour(day: number, hour: number): number {
 const mostAheadMs = 14 * hourMs
 
 /** Returns the latest day that has begun anywhere. */
-export function latestDay(now = Date.now()): number {
-  return dayOf(now + mostAheadMs)
+export function latestDay(): number {
+  return dayOf(Date.now() + mostAheadMs)
 }
 
 /** The hour that contains a click. */

@@ -103,8 +103,8 @@ function isStart(hour: unknown): hour is number {
   return Number.isInteger(Number(hour) * 4) && isWithin(hour, -15, 38)
 }
 
-function isCount(value: unknown, min: number, max = maxClicks): value is number {
-  return Number.isInteger(value) && isWithin(value, min, max)
+function isCount(value: unknown, min: number): value is number {
+  return Number.isInteger(value) && isWithin(value, min, maxClicks)
 }
 
 function isWithin(value: unknown, min: number, max: number): boolean {

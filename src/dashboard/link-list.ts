@@ -7,7 +7,7 @@ export const linkFilePath = '/app/links.csv'
 
 /** Returns the state of the list of links, which has more filters than in the API. Throws `validation_failed`. */
 export function linkListState(path: string, given: Fields): ListState {
-  return new ListState(path, given, linkListQuery, (query) => linkPageRequest(query))
+  return new ListState(path, given, linkListQuery, linkPageRequest)
 }
 
 /** Returns the URL of the file with the links that match the filters of a list. */

@@ -12,7 +12,7 @@ import { type Domain, domainSchema } from './schema.ts'
 
 export type Urls = Pick<Domain, 'homepage_url' | 'not_found_url'>
 
-/** Lists, finds, changes and deletes domains. */
+/** Lists and finds domains. */
 export const domainRecords = new Records<Domain>('domains', Object.keys(domainSchema.properties) as (keyof Domain)[])
 
 /** Changes, removes and restores domains together with their events. */

@@ -15,7 +15,6 @@ import {
 } from './event.ts'
 import { recordEvents } from './log.ts'
 
-type ChangeOptions = NonNullable<Parameters<Records<never>['change']>[5]>
 type Columns = Readonly<Record<string, unknown>>
 
 interface Logged<Shown> extends EventDescription<Shown> {
@@ -56,13 +55,12 @@ export class LoggedRecords<Shown extends Times & { readonly id: number }> {
     id: number,
     change: Columns,
     precondition: Precondition | null,
-    options?: ChangeOptions,
   ): Promise<Versioned<Shown> | undefined> {
     return db.write(async (tx) => {
       const before = await this.#records.findForUpdate(tx, actor.account, id)
       if (before === undefined) return undefined
       precondition?.check(before.version)
-      const after = await this.#records.change(tx, actor.account, id, change, null, options)
+      const after = await this.#records.change(tx, actor.account, id, change)
       if (after === undefined) return undefined
       await recordEvents(tx, actor, [updatedEvent(this.#described, before.record, after.record)])
       return after

@@ -25,10 +25,11 @@ export const linkListQuery = listQueryOf(resources.links, {
   status: optional(oneOf([...statuses, 'idle', 'ending'], 'The status or the activity.'), undefined),
 })
 
-/** Returns the page to read for a checked `linkListQuery` at `now`, in Unix milliseconds. */
-export function linkPageRequest(query: LinkListQuery, now = Date.now()): PageRequest {
+/** Returns the page to read now for a checked `linkListQuery`. */
+export function linkPageRequest(query: LinkListQuery): PageRequest {
   const { status } = query
   if (status !== 'idle' && status !== 'ending') return pageRequestOf(query, resources.links)
+  const now = Date.now()
   const idleSince = now - idleDays * dayMs
   const ranges: LinkRanges =
     status === 'idle'

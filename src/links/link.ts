@@ -42,7 +42,7 @@ const alphabet = '23456789bcdfghjkmnpqrstvwxz'
 export const generatedLength = 7
 
 /** Returns a random alias of `length` characters. */
-export function generateAlias(length = generatedLength): string {
+export function generateAlias(length: number): string {
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
 }
 

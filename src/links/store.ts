@@ -323,7 +323,7 @@ export async function changeLink(
   const { columns, unversioned } = changedColumns(change)
   try {
     const isChanged = tags !== undefined && (await setTags(tx, actor, id, tags))
-    const changed = await linkRecords.change(tx, actor.account, id, columns, null, { unversioned, isChanged })
+    const changed = await linkRecords.change(tx, actor.account, id, columns, { unversioned, isChanged })
     const link = served(changed)
     if (link !== undefined) await recordEvents(tx, actor, [updatedEvent(linkEvents, before, link.record)])
     return link

@@ -6,7 +6,7 @@ import { firstRevision, newTimes, type Precondition, Records, type Versioned } f
 import { query } from '../storage/schema.ts'
 import { type Space, spaceSchema } from './schema.ts'
 
-/** Lists, finds, changes and deletes spaces. */
+/** Lists and finds spaces. */
 export const spaceRecords = new Records<Space>('spaces', Object.keys(spaceSchema.properties) as (keyof Space)[])
 
 /** Changes, removes and restores spaces together with their events. */

@@ -1,9 +1,9 @@
-/** Finds, changes and deletes the records of every resource in the same way. */
+/** Finds and changes the records of every resource in the same way. */
 import { sql } from 'kysely'
 import { resources } from '../resources.ts'
 import { all, filtersOf } from './list-filters.ts'
 import { type Db, type Listable, type Page, type PageRequest, parts, type Storage } from './port.ts'
-import { CachedQuery, type OwnedTable, type Query, query, type SqlTemplate } from './schema.ts'
+import { CachedQuery, type OwnedTable, query, type SqlTemplate } from './schema.ts'
 
 /** The columns that every record shows. */
 interface AnyRecord extends Times {
@@ -115,22 +115,16 @@ export class Records<Row extends AnyRecord> {
   /**
    * Changes columns of the account's record. `updated_at` and the version change only if a value in `change` differs from
    * the stored one or `isChanged` is true, whatever `unversioned` sets. Returns undefined if there is no such record.
-   * Throws what `precondition` throws for the current version.
    */
   async change(
     db: Db,
     account: number,
     id: number,
     change: Values,
-    precondition: Precondition | null,
     { unversioned = {}, isChanged = false }: ChangeOptions = {},
   ): Promise<Versioned<Row> | undefined> {
     const changed = Object.entries(change).filter(([, value]) => value !== undefined)
-    if (changed.length === 0 && !isChanged) {
-      const found = await this.find(db, account, id)
-      if (found !== undefined) precondition?.check(found.version)
-      return found
-    }
+    if (changed.length === 0 && !isChanged) return this.find(db, account, id)
     const now = new Date().toISOString()
     const set = { ...Object.fromEntries(changed), ...unversioned }
     const values = isChanged ? [] : changed.map(([, value]) => value)
@@ -142,8 +136,7 @@ export class Records<Row extends AnyRecord> {
     const shape = `update ${this.#shape} set ${Object.keys(set)} if ${isChanged || changed.map(([column]) => column)}`
     // In the order of the text: see `build`.
     const parameters = [...Object.values(set), ...values, now, now, ...values, id, account]
-    const update = new CachedQuery<Stored<Row>>(shape, parameters, build)
-    const [row] = await this.executeIf(db, account, id, precondition, update)
+    const [row] = await db.execute(new CachedQuery<Stored<Row>>(shape, parameters, build))
     return row && this.toVersioned(row)
   }
 
@@ -181,32 +174,6 @@ export class Records<Row extends AnyRecord> {
       // `now` may be earlier than a change that this one waited for. `updated_at` never moves back.
       updated_at: sql`case when (${differs}) and updated_at < ${now} then ${now} else updated_at end`,
       revision: sql`case when ${differs} then revision + 1 else revision end`,
-    })
-  }
-
-  /** Deletes the account's record. Returns false if it does not exist. Throws what `precondition` throws for its version. */
-  async remove(db: Db, account: number, id: number, precondition: Precondition | null): Promise<boolean> {
-    const deletion = query.deleteFrom(this.#table).where('id', '=', id).where('account_id', '=', account)
-    return (await this.executeIf(db, account, id, precondition, deletion.returning('id'))).length > 0
-  }
-
-  /**
-   * Executes a query that changes the account's record, in one transaction with the check of a precondition. Executes
-   * nothing if there is no such record. Throws what `precondition` throws for the current version.
-   */
-  executeIf<Result>(
-    db: Db,
-    account: number,
-    id: number,
-    precondition: Precondition | null,
-    change: Query<Result>,
-  ): Promise<Result[]> {
-    if (precondition === null) return db.execute(change)
-    return db.write(async (tx) => {
-      const found = await this.findForUpdate(tx, account, id)
-      if (found === undefined) return []
-      precondition.check(found.version)
-      return tx.execute(change)
     })
   }
 

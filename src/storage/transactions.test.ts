@@ -38,7 +38,7 @@ test('never moves updated_at back, even if the clock does', async (t) => {
   const space = (await insertSpace(storage, systemActor(account), { name: 'Space', color: 1 })).record
   t.mock.timers.setTime(now - 60_000)
   const changed = [
-    await domainRecords.change(storage, account, domain.id, { homepage_url: 'https://a.com' }, null),
+    await domainRecords.change(storage, account, domain.id, { homepage_url: 'https://a.com' }),
     await changeSpace(storage, systemActor(account), space.id, { color: 2 }, null),
   ]
   for (const each of changed) assert.equal(each?.record.updated_at, new Date(now).toISOString())

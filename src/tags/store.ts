@@ -11,7 +11,7 @@ import { query, sqlTemplate } from '../storage/schema.ts'
 import { Refusal } from '../violations.ts'
 import { type Tag, tagSchema } from './schema.ts'
 
-/** Lists, finds, changes and deletes tags. */
+/** Lists and finds tags. */
 export const tagRecords = new Records<Tag>('tags', Object.keys(tagSchema.properties) as (keyof Tag)[], {
   links: '(select cast(coalesce(sum(total), 0) as bigint) from tag_links where tag_id = tags.id)',
 })
