@@ -2,13 +2,15 @@
 import type { Actor } from '../access/actor.ts'
 import { recountRecent } from '../analytics/recent.ts'
 import { nameTaken, UniqueViolation } from '../errors.ts'
+import type { Values } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import type { FinishRemoval } from '../events/removal.ts'
-import { type Effect, inTurn, type Reversal } from '../events/reversal.ts'
+import { type Effect, groupReversal, type Reversal } from '../events/reversal.ts'
 import { keptQrStyle, qrStyleEvent, restoreQrStyle } from '../qr/store.ts'
 import type { StoredQrStyle } from '../qr/style.ts'
 import type { Db } from '../storage/port.ts'
 import { clickLevels, type Row } from '../storage/schema.ts'
+import type { Domain } from './schema.ts'
 import { domainRecords, loggedDomains, type Urls } from './store.ts'
 
 /** What the event of a deleted domain keeps. */
@@ -20,36 +22,31 @@ interface KeptDomain {
 /** Returns the functions that reverse events of domains. `effect` informs the redirect server. */
 export function domainReversal(effect: Effect, finish: FinishRemoval): Reversal {
   return {
+    ...groupReversal<Domain, KeptDomain>({ records: loggedDomains, change, restore, finish, effect }),
     valuesOf: async (tx, account, ids) => {
       const found = await loggedDomains.lockedValues(tx, account, ids)
       for (const [id, values] of found) found.set(id, { ...values, qr_style: await keptQrStyle(tx, account, id) })
       return found
     },
-    change: async (tx, actor, id, values) => {
-      const { qr_style, ...urls } = values as Partial<Urls> & Partial<Pick<KeptDomain, 'qr_style'>>
-      if (qr_style !== undefined) await changeQrStyle(tx, actor, id, qr_style)
-      await loggedDomains.change(tx, actor, id, urls, null)
-      return effect
-    },
-    remove: (tx, actor, ids) =>
-      inTurn(ids, async (id) => {
-        await loggedDomains.beginRemoval(tx, actor, id, { precondition: null, isPermanent: false })
-        return () => finish(actor, id, false)
-      }),
-    restore: (tx, actor, kept) =>
-      inTurn(kept as readonly KeptDomain[], async ({ row, qr_style }) => {
-        const { id } = row
-        try {
-          // With the style, so that the restoration can be undone in turn.
-          await loggedDomains.restore(tx, actor, row, qrStyleEvent(row, null, qr_style))
-        } catch (error) {
-          throw error instanceof UniqueViolation ? nameTaken(row.name) : error
-        }
-        if (qr_style !== null) await restoreQrStyle(tx, actor.account, id, qr_style)
-        await recountRecent(tx, actor.account, clickLevels.domain, [id])
-        return effect
-      }),
   }
+}
+
+async function change(tx: Db, actor: Actor, id: number, values: Values): Promise<void> {
+  const { qr_style, ...urls } = values as Partial<Urls> & Partial<Pick<KeptDomain, 'qr_style'>>
+  if (qr_style !== undefined) await changeQrStyle(tx, actor, id, qr_style)
+  await loggedDomains.change(tx, actor, id, urls, null)
+}
+
+async function restore(tx: Db, actor: Actor, { row, qr_style }: KeptDomain): Promise<void> {
+  const { id } = row
+  try {
+    // With the style, so that the restoration can be undone in turn.
+    await loggedDomains.restore(tx, actor, row, qrStyleEvent(row, null, qr_style))
+  } catch (error) {
+    throw error instanceof UniqueViolation ? nameTaken(row.name) : error
+  }
+  if (qr_style !== null) await restoreQrStyle(tx, actor.account, id, qr_style)
+  await recountRecent(tx, actor.account, clickLevels.domain, [id])
 }
 
 async function changeQrStyle(tx: Db, actor: Actor, id: number, style: StoredQrStyle | null): Promise<void> {

@@ -23,6 +23,8 @@ interface Logged<Shown> extends EventDescription<Shown> {
   readonly freed: Columns
   /** Returns what a restoration needs in addition to the row. */
   readonly keep: (tx: Db, account: number, id: number) => Promise<object>
+  /** Changes other records in the transaction of a removal. */
+  readonly onRemoval?: (tx: Db, id: number) => Promise<void>
 }
 
 /** How a record is deleted. */
@@ -91,6 +93,7 @@ export class LoggedRecords<Shown extends Times & { readonly id: number }> {
     await tx.execute(removal.set({ account_id: 0, ...freed }))
     const event = deletedEvent(this.#described, found.record, kept)
     await recordEvents(tx, actor, [isErased ? event : { ...event, kept: erasing }])
+    await this.#described.onRemoval?.(tx, id)
     return true
   }
 

@@ -4,8 +4,10 @@ import { type Actor, requireScope } from '../access/actor.ts'
 import { changedSince, Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
 import type { Db, Storage } from '../storage/port.ts'
+import type { Times } from '../storage/records.ts'
 import { type Changes, type EventAction, type GroupKind, isSame, type RecordKind, type Values } from './event.ts'
-import { hasLinks } from './removal.ts'
+import type { LoggedRecords } from './records.ts'
+import { type FinishRemoval, hasLinks } from './removal.ts'
 import {
   findEvent,
   isGroupDeletion,
@@ -33,11 +35,49 @@ export interface Reversal {
 }
 
 /** Reverses something for one record after another. */
-export async function inTurn<T>(items: readonly T[], reverse: (item: T) => Promise<Effect>): Promise<Effect> {
+async function inTurn<T>(items: readonly T[], reverse: (item: T) => Promise<Effect>): Promise<Effect> {
   const effects: Effect[] = []
   for (const item of items) effects.push(await reverse(item))
   return async () => {
     for (const effect of effects) await effect()
+  }
+}
+
+interface GroupParts<Shown extends Times & { readonly id: number }, Kept> {
+  readonly records: LoggedRecords<Shown>
+  /** Sets fields to previous values. */
+  readonly change: (tx: Db, actor: Actor, id: number, values: Values) => Promise<unknown>
+  /** Stores a deleted record again, from what its event has kept. */
+  readonly restore: (tx: Db, actor: Actor, kept: Kept) => Promise<unknown>
+  readonly finish: FinishRemoval
+  /** What happens after a change or a restoration. */
+  readonly effect?: Effect
+}
+
+/** Returns how events of domains, spaces or tags are reversed. */
+export function groupReversal<Shown extends Times & { readonly id: number }, Kept>({
+  records,
+  change,
+  restore,
+  finish,
+  effect = () => undefined,
+}: GroupParts<Shown, Kept>): Reversal {
+  return {
+    valuesOf: (tx, account, ids) => records.lockedValues(tx, account, ids),
+    change: async (tx, actor, id, values) => {
+      await change(tx, actor, id, values)
+      return effect
+    },
+    remove: (tx, actor, ids) =>
+      inTurn(ids, async (id) => {
+        await records.beginRemoval(tx, actor, id, { precondition: null, isPermanent: false })
+        return () => finish(actor, id, false)
+      }),
+    restore: (tx, actor, all) =>
+      inTurn(all as readonly Kept[], async (kept) => {
+        await restore(tx, actor, kept)
+        return effect
+      }),
   }
 }
 

@@ -1,10 +1,14 @@
+import type { Actor } from '../access/actor.ts'
+import { recountRecent } from '../analytics/recent.ts'
 import { checkedChange, deletionQuery, type ResourceHandlers } from '../api/operations.ts'
 import { Failure, found, notFound } from '../errors.ts'
 import type { FinishRemoval } from '../events/removal.ts'
-import type { Storage } from '../storage/port.ts'
-import { spaceReversal } from './reversal.ts'
+import { groupReversal } from '../events/reversal.ts'
+import { foldCase } from '../lib/text.ts'
+import type { Db, Storage } from '../storage/port.ts'
+import { clickLevels, type Row } from '../storage/schema.ts'
 import { type Space, spaceOperations, storeSpace, updateSpace } from './schema.ts'
-import { changeSpace, insertSpace, loggedSpaces, spaceRecords } from './store.ts'
+import { changeSpace, insertSpace, loggedSpaces, rememberOrigin, spaceRecords } from './store.ts'
 
 /** Returns the functions that validate and store changes of spaces, for the API and the dashboard. */
 export function spaceActions(storage: Storage, finish: FinishRemoval) {
@@ -31,6 +35,25 @@ export function spaceActions(storage: Storage, finish: FinishRemoval) {
       if (!(await storage.write((tx) => loggedSpaces.beginRemoval(tx, actor, id, how)))) throw notFound('space')
       await finish(actor, id, permanently)
     },
-    reversal: spaceReversal(finish),
+    reversal: groupReversal<Space, KeptSpace>({
+      records: loggedSpaces,
+      change: (tx, actor, id, values) => changeSpace(tx, actor, id, values, null),
+      restore: restoreSpace,
+      finish,
+    }),
   } satisfies ResourceHandlers<Space> & Readonly<Record<string, unknown>>
+}
+
+/** What the event of a deleted space keeps. */
+interface KeptSpace {
+  readonly row: Row<'spaces'>
+  readonly origins: readonly Pick<Row<'space_origins'>, 'source' | 'source_id'>[]
+}
+
+async function restoreSpace(tx: Db, actor: Actor, { row, origins }: KeptSpace): Promise<void> {
+  const { id } = row
+  // Another version may have folded it.
+  await loggedSpaces.restore(tx, actor, { ...row, name_folded: foldCase(row.name) } as Row<'spaces'>)
+  for (const { source, source_id } of origins) await rememberOrigin(tx, actor.account, id, { source, id: source_id })
+  await recountRecent(tx, actor.account, clickLevels.space, [id])
 }

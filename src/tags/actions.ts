@@ -4,21 +4,24 @@ import { checkedChange, deletionQuery, idOf, type ResourceHandlers, withShownVer
 import type { Api } from '../api/routes.ts'
 import { Failure, found, notFound, validationFailed } from '../errors.ts'
 import type { FinishRemoval } from '../events/removal.ts'
+import { groupReversal } from '../events/reversal.ts'
 import { conditionOf } from '../http/conditions.ts'
 import type { Fields } from '../http/form-encoding.ts'
+import { foldCase } from '../lib/text.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Precondition } from '../storage/records.ts'
+import type { Row } from '../storage/schema.ts'
 import { Refusal } from '../violations.ts'
-import { tagReversal } from './reversal.ts'
 import { mergeTag, mergeTagForm, shownTag, storeTag, type Tag, tagOperations, updateTag } from './schema.ts'
 import {
   beginTagMerge,
-  beginTagRemoval,
   changeTag,
   findTag,
   insertTag,
   listTags,
+  loggedTags,
   tagRecords,
+  throwTaken,
   withExactLinks,
 } from './store.ts'
 
@@ -56,7 +59,7 @@ export function tagActions(storage: Storage, finish: FinishRemoval) {
       withVersion(actor, id, async () => {
         const { permanently } = await checked(deletionQuery.check(query), actor, id, precondition)
         const how = { precondition, isPermanent: permanently }
-        if (!(await storage.write((tx) => beginTagRemoval(tx, actor, id, how)))) throw notFound('tag')
+        if (!(await storage.write((tx) => loggedTags.beginRemoval(tx, actor, id, how)))) throw notFound('tag')
         await finish(actor, id, permanently)
       }),
     /**
@@ -70,7 +73,16 @@ export function tagActions(storage: Storage, finish: FinishRemoval) {
         await finish(actor, id, false)
         return found(await find(actor.account, into), 'tag')
       }),
-    reversal: tagReversal(finish),
+    reversal: groupReversal<Tag, { readonly row: Row<'tags'> }>({
+      records: loggedTags,
+      change: (tx, actor, id, values) => changeTag(tx, actor, id, values, null),
+      restore: (tx, actor, { row }) => {
+        // Another version may have folded it.
+        const folded = { ...row, name_folded: foldCase(row.name) }
+        return loggedTags.restore(tx, actor, folded).catch(throwTaken(row.name))
+      },
+      finish,
+    }),
   } satisfies ResourceHandlers<Tag> & Readonly<Record<string, unknown>>
 }
 

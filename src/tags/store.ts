@@ -3,7 +3,7 @@ import type { Actor } from '../access/actor.ts'
 import { clicksByTag } from '../analytics/recent-clicks.ts'
 import { type Failure, tagTaken, UniqueViolation, validationFailed } from '../errors.ts'
 import { recordEvents } from '../events/log.ts'
-import { LoggedRecords, type RemovalOptions } from '../events/records.ts'
+import { LoggedRecords } from '../events/records.ts'
 import { foldCase } from '../lib/text.ts'
 import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { firstRevision, newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
@@ -27,6 +27,7 @@ export const loggedTags = new LoggedRecords<Tag>(tagRecords, {
   secrets: [],
   freed: { name_folded: freedName },
   keep: async () => ({}),
+  onRemoval: (tx, id) => redirectMerges(tx, id, null),
 })
 
 /** Lists tags as `tagRecords.list` does, but sorted by their links or recent clicks. Adds them up outside of the event loop. */
@@ -137,16 +138,6 @@ export function throwTaken(name = ''): (error: unknown) => never {
   return (error) => {
     throw error instanceof UniqueViolation ? tagTaken(name) : error
   }
-}
-
-/**
- * Takes a tag from the account, so that no link has it any more. Returns whether the account had the tag. Call `finishRemoval`
- * afterwards. Throws what `precondition` throws.
- */
-export async function beginTagRemoval(tx: Db, actor: Actor, id: number, how: RemovalOptions): Promise<boolean> {
-  const isGone = await loggedTags.beginRemoval(tx, actor, id, how)
-  if (isGone) await redirectMerges(tx, id, null)
-  return isGone
 }
 
 /**

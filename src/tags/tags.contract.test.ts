@@ -10,7 +10,7 @@ import { recentClicksOfTags } from '../analytics/recent-clicks.ts'
 import { removals } from '../app/actions.ts'
 import { finishRemovals } from '../events/removal.ts'
 import { query } from '../storage/schema.ts'
-import { beginTagMerge, beginTagRemoval } from './store.ts'
+import { beginTagMerge, loggedTags } from './store.ts'
 
 const app = await startApp()
 const ask = (method: string, path: string, json?: object, request: Request = {}) =>
@@ -134,7 +134,7 @@ describe('POST /tags/{id}/merge', () => {
     const actor = systemActor(account)
     assert.ok(await beginTagMerge(app.storage, actor, from.id, null, into.id))
     const how = { precondition: null, isPermanent: false }
-    assert.ok(await app.storage.write((tx) => beginTagRemoval(tx, actor, gone.id, how)))
+    assert.ok(await app.storage.write((tx) => loggedTags.beginRemoval(tx, actor, gone.id, how)))
     const check = async () => {
       const { headers, body } = await ask('GET', `/links/${link.id}`)
       assert.deepEqual(body.data, { ...link, tags: ['After', 'Own'] })
