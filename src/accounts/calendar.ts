@@ -21,6 +21,9 @@ export function today(): number {
   return dayOf(Date.now())
 }
 
+/** How many days `clicks_30d` counts: the current day of the account's time zone and the days before. */
+export const recentDays = 30
+
 /** Returns the time of an hour of a day. */
 export function timeOfHour(day: number, hour: number): number {
   return Math.round(day * dayMs + hour * hourMs)

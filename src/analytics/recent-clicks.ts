@@ -2,9 +2,6 @@
 import type { Db, Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 
-/** The current day of the account's time zone and the days before. */
-export const recentDays = 30
-
 /** Returns the human clicks of the last 30 days on the account's domains or spaces, by id. */
 export async function recentClicksOf(
   db: Db,

@@ -4,11 +4,10 @@
  * subtracted, some records at a time. An account's cursor says how far that is: days after it are included.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { calendarOf, hourMs } from '../accounts/calendar.ts'
+import { calendarOf, hourMs, recentDays } from '../accounts/calendar.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { type ClickLevel, clickLevels, query } from '../storage/schema.ts'
 import { decodeHours, peopleOf } from './day.ts'
-import { recentDays } from './recent-clicks.ts'
 import {
   addToRecent,
   daysOfLevel,

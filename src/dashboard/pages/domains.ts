@@ -1,6 +1,5 @@
-import { calendarOf } from '../../accounts/calendar.ts'
+import { calendarOf, recentDays } from '../../accounts/calendar.ts'
 import { findTimeZones } from '../../accounts/store.ts'
-import { recentDays } from '../../analytics/recent-clicks.ts'
 import { rankingOf, seriesOf } from '../../analytics/statistics/statistics.ts'
 import type { ResourceHandlers } from '../../api/operations.ts'
 import { type Domain, domainLabels } from '../../domains/schema.ts'

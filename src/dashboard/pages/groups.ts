@@ -1,6 +1,7 @@
 /** The pages for domains, spaces and tags: lists, statistics and deletion. */
 
-import { maxSummedLinks, recentClicksOf, recentClicksOfTags, recentDays } from '../../analytics/recent-clicks.ts'
+import { recentDays } from '../../accounts/calendar.ts'
+import { maxSummedLinks, recentClicksOf, recentClicksOfTags } from '../../analytics/recent-clicks.ts'
 import { found } from '../../errors.ts'
 import { type Html, html } from '../../http/html.ts'
 import { countLinksIn } from '../../links/store.ts'

@@ -1,6 +1,6 @@
 /** The list of links as a CSV file. */
 
-import { recentDays } from '../../analytics/recent-clicks.ts'
+import { recentDays } from '../../accounts/calendar.ts'
 import { sendParts } from '../../http/response.ts'
 import { csvRow } from '../../lib/csv.ts'
 import type { Semaphore } from '../../lib/semaphore.ts'

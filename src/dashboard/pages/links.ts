@@ -1,5 +1,4 @@
-import { calendarOf } from '../../accounts/calendar.ts'
-import { recentDays } from '../../analytics/recent-clicks.ts'
+import { calendarOf, recentDays } from '../../accounts/calendar.ts'
 import { dailyClicksOf } from '../../analytics/statistics/store.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import { icon } from '../../frame/icons.ts'

@@ -1,6 +1,7 @@
 /** The pages that ask before an action on several links. */
+
 import type { Actor } from '../../access/actor.ts'
-import { recentDays } from '../../analytics/recent-clicks.ts'
+import { recentDays } from '../../accounts/calendar.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { validationFailed } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'

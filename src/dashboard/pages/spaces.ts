@@ -1,4 +1,5 @@
-import { recentClicksOf, recentDays } from '../../analytics/recent-clicks.ts'
+import { recentDays } from '../../accounts/calendar.ts'
+import { recentClicksOf } from '../../analytics/recent-clicks.ts'
 import type { ResourceHandlers } from '../../api/operations.ts'
 import { type Space, spaceLabels } from '../../spaces/schema.ts'
 import type { Storage } from '../../storage/port.ts'

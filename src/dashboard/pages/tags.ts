@@ -1,4 +1,5 @@
-import { maxSummedLinks, recentClicksOfTags, recentDays } from '../../analytics/recent-clicks.ts'
+import { recentDays } from '../../accounts/calendar.ts'
+import { maxSummedLinks, recentClicksOfTags } from '../../analytics/recent-clicks.ts'
 import { found } from '../../errors.ts'
 import { listQueryOf } from '../../forms/list-query.ts'
 import { colors } from '../../forms/rules.ts'

@@ -1,5 +1,5 @@
 import { domainToUnicode } from 'node:url'
-import { recentDays } from '../../analytics/recent-clicks.ts'
+import { recentDays } from '../../accounts/calendar.ts'
 import { colors } from '../../forms/rules.ts'
 import { type IconName, icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'

@@ -1,6 +1,6 @@
 /** Pages with all values of a breakdown, and the files of statistics. */
+import { recentDays } from '../../accounts/calendar.ts'
 import { maxValues } from '../../analytics/day.ts'
-import { recentDays } from '../../analytics/recent-clicks.ts'
 import type { Ranking, ValueClicks } from '../../analytics/statistics/ranking.ts'
 import { rankingOf } from '../../analytics/statistics/statistics.ts'
 import { linksOfReferrer, type Subject } from '../../analytics/statistics/store.ts'
