@@ -203,10 +203,11 @@ const maxParts = 5
 /** Reverses the next events of a batch. Returns the results, and goes on if all of them failed. */
 async function reverseSome(reversals: Reversals, actor: Actor, batch: string): Promise<ReversedEvent[]> {
   const all: ReversedEvent[] = []
-  for (let part = 0; part < maxParts; part++) {
-    const some = await reversals.undoBatch(actor, batch, { after: all.at(-1)?.event })
+  let parts = 0
+  for await (const some of reversals.undoBatch(actor, batch)) {
     all.push(...some)
-    if (some.length === 0 || some.some(({ failure }) => failure === null)) break
+    parts += 1
+    if (parts === maxParts || some.some(({ failure }) => failure === null)) break
   }
   return all
 }

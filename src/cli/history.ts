@@ -7,7 +7,7 @@ import { quantity } from '../dashboard/parts/format.ts'
 import { found } from '../errors.ts'
 import type { Reversals } from '../events/reversal.ts'
 import { type Event, eventOf, eventPageOf, eventsQuery } from '../events/schema.ts'
-import { findEvent, listEvents, type StoredEvent } from '../events/store.ts'
+import { findEvent, listEvents } from '../events/store.ts'
 import { program } from '../version.ts'
 import { accountCommand, chooseAccount } from './accounts.ts'
 import { openActions } from './actions.ts'
@@ -76,19 +76,16 @@ export const undoHint = `For 30 days, "${program} undo" restores it.`
 async function undoBatch(reversals: Reversals, actor: Actor, batch: string): Promise<Result> {
   const failures: string[] = []
   let count = 0
-  for (let last: StoredEvent | undefined; ; ) {
-    const reversed = await reversals.undoBatch(actor, batch, { after: last })
-    last = reversed.at(-1)?.event
+  for await (const reversed of reversals.undoBatch(actor, batch)) {
     for (const { event, failure } of reversed) {
       if (failure === null) count += 1
       else failures.push(`Change ${event.id} can't be undone: ${failure.message}`)
     }
-    if (last !== undefined) continue
-    const nothing = failures.length > 0 ? 'Nothing was undone.' : 'Nothing was left to undo.'
-    return {
-      text: [count > 0 ? `Undone: ${quantity(count, 'change')}.` : nothing, ...failures].join('\n'),
-      code: failures.length > 0 ? 1 : 0,
-    }
+  }
+  const nothing = failures.length > 0 ? 'Nothing was undone.' : 'Nothing was left to undo.'
+  return {
+    text: [count > 0 ? `Undone: ${quantity(count, 'change')}.` : nothing, ...failures].join('\n'),
+    code: failures.length > 0 ? 1 : 0,
   }
 }
 

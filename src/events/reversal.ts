@@ -143,21 +143,27 @@ export class Reversals {
   async #undoRest(actor: Actor, of: StoredEvent, isStopped: () => boolean): Promise<void> {
     // Whoever may write the record could delete it together with its links.
     const trusted: Actor = { ...actor, scopes: ['*'] }
-    let last: ReversedEvent | undefined
-    do {
-      last = (await this.undoBatch(trusted, of.batchId, { after: last?.event, of })).at(-1)
-    } while (last !== undefined && !isStopped())
+    for await (const _ of this.undoBatch(trusted, of.batchId, of)) if (isStopped()) return
   }
 
   /**
-   * Reverses the account's events of a batch that are not undone, `maxReversed` at most, several in a transaction. Returns the
-   * result of each. With `after`, continues after the last event of a result. With `of`, reverses only what this deletion of a
-   * domain, a space or a tag did to links.
+   * Reverses the account's events of a batch that are not undone, several in a transaction. Yields the results of up to
+   * `maxReversed` events at a time. With `of`, reverses only what this deletion of a domain, a space or a tag did to links.
    */
-  async undoBatch(
+  async *undoBatch(actor: Actor, batch: string, of?: StoredEvent): AsyncGenerator<ReversedEvent[]> {
+    for (let last: StoredEvent | undefined; ; ) {
+      const results = await this.#undoPart(actor, batch, { after: last, of })
+      last = results.at(-1)?.event
+      if (last === undefined) return
+      yield results
+    }
+  }
+
+  /** Reverses the events of a batch that follow an event, `maxReversed` at most. */
+  async #undoPart(
     actor: Actor,
     batch: string,
-    { after, of }: { readonly after?: StoredEvent | undefined; readonly of?: StoredEvent } = {},
+    { after, of }: Readonly<Record<'after' | 'of', StoredEvent | undefined>>,
   ): Promise<ReversedEvent[]> {
     const { storage, flush } = this.#parts
     await flush()

@@ -248,16 +248,14 @@ async function undoBatch({ reversals }: Services, actor: Actor, batch: string) {
   const end = Date.now() + patienceMs
   const done: StoredEvent[] = []
   const stayed: Stayed[] = []
-  for (let last: StoredEvent | undefined; ; ) {
-    const some = await reversals.undoBatch(actor, batch, { after: last })
-    last = some.at(-1)?.event
+  for await (const some of reversals.undoBatch(actor, batch)) {
     for (const { event, failure } of some) {
       if (failure === null) done.push(event)
       else stayed.push({ event, failure })
     }
-    const isOver = last === undefined
-    if (isOver || Date.now() > end) return { done, stayed, isOver }
+    if (Date.now() > end) return { done, stayed, isOver: false }
   }
+  return { done, stayed, isOver: true }
 }
 
 /** Returns the page to show next. The page of a record that is gone now is replaced by the list. */
