@@ -9,6 +9,5 @@ await runOnPostgres([
   'src/tags/tags.contract.test.ts',
   'src/links/store.test.ts',
   'src/links/{deletion,nearest-alias}.test.ts',
-  'test/dashboard/{bulk,selection}.test.ts',
   'test/removals.test.ts',
 ])

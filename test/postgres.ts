@@ -77,8 +77,12 @@ export async function startPostgres({ folder, copyTo, isDurable = false }: Start
     port,
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
-    // Another sort order than Waymark's, to detect statements without a collation.
-    initdbFlags: ['--encoding=UTF8', '--locale-provider=icu', '--icu-locale=und', '--no-sync'],
+    // Another sort order than Waymark's, to detect statements without a collation. A cheap password check saves a third of
+    // the time of each connection.
+    initdbFlags: [
+      ...['--encoding=UTF8', '--locale-provider=icu', '--icu-locale=und', '--no-sync'],
+      '--set=scram_iterations=1',
+    ],
     postgresFlags: ['max_connections=400', `fsync=${isDurable ? 'on' : 'off'}`, 'unix_socket_directories='].flatMap(
       (setting) => ['-c', setting],
     ),

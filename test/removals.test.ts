@@ -14,9 +14,10 @@ import { withMethods } from './failing-storage.ts'
 import { plainLink } from './links.ts'
 import { assertRefused, fresh, linksOn, newPlace, outOfAccount, type Place } from './links-api.ts'
 import { eventually } from './processes.ts'
+import { runs } from './runs.ts'
 
 /** The number of removals during which links are stored. */
-const rounds = 5
+const rounds = runs(5, 2)
 
 /** The number of links in each batch of a removal, and a function that runs before the next batch. */
 let batches: number[] = []
@@ -128,7 +129,7 @@ describe('DELETE /domains/{id} of a domain with links', () => {
 
   test('returns 204 after deleting all links in small batches', async (t) => {
     const own = await newPlace(app)
-    const count = 1_000
+    const count = 300
     await fill(own, count)
     const kept = await newPlace(app)
     await kept.link()
@@ -245,7 +246,7 @@ describe('visits during a deletion', () => {
   for (const [name, remove] of Object.entries(deletions)) {
     test(`${name} are counted once it is undone`, async () => {
       const own = await newPlace(app)
-      await fill(own, 100)
+      await fill(own, 30)
       const links: Json[] = (await own.send('GET', '/links?per_page=100')).body.data
       const followed = new Map<number, number>()
       let isEnding = false
@@ -253,10 +254,10 @@ describe('visits during a deletion', () => {
         const { status } = await app.visit(link.short_url)
         if (status === 302) followed.set(link.id, (followed.get(link.id) ?? 0) + 1)
       }
-      const visiting = Array.from({ length: 6 }, async (_, first) => {
+      const visiting = Array.from({ length: 3 }, async (_, first) => {
         for (let at = first; !isEnding; at += 1) await visit(links[at % links.length])
       })
-      await eventually(async () => followed.size > 50)
+      await eventually(async () => followed.size > 15)
       for (const { status } of await remove(own, links)) assert.ok(status < 300)
       const { data } = (await own.send('GET', '/events?type=link.deleted&per_page=100')).body
       const batches = new Set(data.map(({ batch_id }: Json) => batch_id))
@@ -279,7 +280,7 @@ describe('DELETE /spaces/{id} of a space with links', () => {
     const own = await newPlace(app)
     const space = await own.stored('/spaces', { name: 'Goes' })
     const other = await own.stored('/spaces', { name: 'Stays' })
-    const count = 500
+    const count = 200
     await fill(own, count, space.id)
     const stays = await own.link({ space_id: other.id })
     const old = await own.send('GET', `/links?space_id=${space.id}`)

@@ -1,13 +1,13 @@
 /** Deletions and their undo survive a SIGKILL, and two nodes that undo the same changes undo each of them once. */
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
-import { describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { setImmediate as tick } from 'node:timers/promises'
 import type { Answer, Json, Request } from './client.ts'
 import { isCut, isRemoving, listAll, readEvents, readRecords, replay, settled } from './event-log.ts'
-import { type Bench, eventually, type Variables } from './processes.ts'
+import { type Bench, eventually, newBench, type Variables } from './processes.ts'
 import { runs } from './runs.ts'
-import { databaseOn, queryAt, startTwo, startVisited, type VisitedServer } from './visited-server.ts'
+import { databaseOn, queryAt, startVisited, type VisitedServer } from './visited-server.ts'
 
 /** In each round, a server is killed during deletions, and `kills` servers during their undo. */
 const rounds = runs(10, 1)
@@ -15,7 +15,7 @@ const kills = runs(2, 1)
 /** Milliseconds. */
 const timeout = 60_000 + rounds * 30_000
 /** The links of each deletion. */
-const count = runs(300, 60)
+const count = runs(300, 40)
 
 /** A change of many records in one request. */
 interface Deletion {
@@ -204,9 +204,17 @@ async function undoAll(variables: Variables, server: VisitedServer, deletion: De
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   describe(`on ${engine}`, () => {
+    const bench = newBench()
+    let variables: Variables
+    /** The server that is running after the first test, and another on the same database. */
+    let nodes: readonly [VisitedServer, VisitedServer]
+
+    before(async () => {
+      variables = await databaseOn(bench, engine)
+    })
+
     test('removals finish after a SIGKILL, and repeating an undo finishes it after each', { timeout }, async (t) => {
-      const variables = await databaseOn(t, engine)
-      const trial = new Trial(t, variables, await startVisited(t, variables))
+      const trial = new Trial(bench, variables, await startVisited(bench, variables))
       for (let round = 0; round < rounds; round++) {
         const deletions = await newDeletions(variables, trial.server, `r${round}`)
         const before = await stateOf(trial.server)
@@ -214,12 +222,11 @@ for (const engine of ['sqlite', 'postgres'] as const) {
         for (let kill = 0; kill < kills; kill++) await trial.undo(deletions)
         await finish(variables, [trial.server], deletions, before)
       }
+      nodes = [trial.server, await startVisited(bench, variables, trial.server.key)]
       t.diagnostic(`${rounds * (1 + kills)} kills, ${trial.cut} of them between transactions of an undo`)
     })
 
-    test('two nodes that undo the same changes at the same time undo each once', async (t) => {
-      const variables = await databaseOn(t, engine)
-      const nodes = await startTwo(t, variables)
+    test('two nodes that undo the same changes at the same time undo each once', async () => {
       const [node] = nodes
       const deletions = await newDeletions(variables, node, 'twice')
       const before = await stateOf(node)
@@ -227,9 +234,8 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       await finish(variables, nodes, deletions, before)
     })
 
-    test('an undo on another node during a removal leaves nothing removed', async (t) => {
-      const variables = await databaseOn(t, engine)
-      const [node, other] = await startTwo(t, variables)
+    test('an undo on another node during a removal leaves nothing removed', async () => {
+      const [node, other] = nodes
       const [, ...removals] = await newDeletions(variables, node, 'early')
       for (const removal of removals) {
         const before = await stateOf(node)
