@@ -185,6 +185,6 @@ test("no account sees or changes another account's records", async () => {
     const run = new Run(keys, `.r${sequence}.example`)
     for (const one of each) await run.take(one)
   })
-  await fc.assert(property, { numRuns: runs(40, 20) })
+  await fc.assert(property, { numRuns: runs(40, 10) })
   assert.ok(counts.foreign > 5 * sequence && counts.stored > 10 * sequence, JSON.stringify(counts))
 })
