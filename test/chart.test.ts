@@ -1,7 +1,7 @@
 /** The Helm chart. Rendering needs `helm` in the PATH, which the runners of CI have. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Ajv } from 'ajv'
@@ -19,34 +19,9 @@ const values: Json = parse(read('values.yaml'))
 const validate = new Ajv({ strictTypes: false }).compile(JSON.parse(read('values.schema.json')))
 const isValid = (given: Json): boolean => validate(given)
 
-/** Returns the paths of all values, such as `image.tag`. Lists and empty objects are values. */
-function pathsOf(tree: Json, prefix = ''): string[] {
-  return Object.entries(tree).flatMap(([name, value]) => {
-    const path = `${prefix}${name}`
-    const isGroup =
-      value !== null && typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length > 0
-    return isGroup ? pathsOf(value, `${path}.`) : [path]
-  })
-}
-
 test('the chart has the version of the package', () => {
   const { version: own, appVersion } = parse(read('Chart.yaml'))
   assert.deepEqual([own, appVersion], [version, version])
-})
-
-test('templates use all values of the chart and no other values', () => {
-  const templates = globSync('templates/*', { cwd: chart }).map(read).join('\n')
-  const used = new Set([...templates.matchAll(/\$?\.Values\.([\w.]+)/g)].map(([, path = '']) => path))
-  const known = pathsOf(values)
-  const isGroup = (path: string) => known.some((each) => each.startsWith(`${path}.`))
-  for (const path of used) assert.ok(known.includes(path) || isGroup(path), `.Values.${path} has no default`)
-  for (const path of known) {
-    const parents = path.split('.').map((_, index, words) => words.slice(0, index + 1).join('.'))
-    assert.ok(
-      parents.some((each) => used.has(each)),
-      `no template uses ${path}`,
-    )
-  }
 })
 
 test('the schema accepts the defaults, and rejects unknown values and variables that the chart sets', () => {

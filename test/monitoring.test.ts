@@ -150,30 +150,3 @@ test('every alert has a unique name, a severity, a summary and a row in docs/mon
     alerts.map(({ alert, labels }) => [alert, labels?.severity]),
   )
 })
-
-test('every recording rule has a unique name with the level, the metric and the operation', () => {
-  const names = rules.flatMap(({ record = [] }) => record)
-  assert.equal(names.length + alerts.length, rules.length)
-  assert.deepEqual(names, [...new Set(names)])
-  for (const name of names) assert.match(name, /^waymark:\w+:\w+$/)
-})
-
-test('the panels of the dashboard have unique ids, do not overlap, and query the chosen data source', () => {
-  const { panels } = dashboard
-  assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
-  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
-    Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)} ${y + Math.floor(cell / w)}`),
-  )
-  assert.equal(new Set(cells).size, cells.length)
-  for (const { title, type, targets = [], gridPos } of panels) {
-    assert.ok(title !== '' && gridPos.x + gridPos.w <= 24)
-    assert.equal(targets.length > 0, type === 'timeseries')
-    assert.equal(new Set(targets.map(({ refId }) => refId)).size, targets.length)
-  }
-  const sources = [...JSON.stringify(panels).matchAll(/"uid":"([^"]*)"/g)].map(([, uid]) => String(uid))
-  assert.ok(sources.length > 20)
-  for (const source of sources) assert.match(source, /^\$\{datasource\}$/)
-  const variables = dashboard.templating.list.map(({ name }) => name)
-  const used = [...JSON.stringify(panels).matchAll(/\$\{?(?!__)(\w+)/g)].map(([, name]) => String(name))
-  assert.deepEqual([...new Set(used)].sort(), variables.toSorted())
-})
