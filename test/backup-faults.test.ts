@@ -22,7 +22,7 @@ function enlarge(path: string): void {
 }
 
 /** The moments when commands are killed, in milliseconds after their first write. */
-const moments = [0, 25, 50, 100, 200, 400, 700, 1_200].slice(0, runs(8, 4))
+const moments = [0, 100, 400, 25, 50, 200, 700, 1_200].slice(0, runs(8, 3))
 
 /** Kills commands at these moments after they begin to write to the folder. Returns how many had not finished. */
 async function killEach(folder: string, start: () => Running, check: () => void): Promise<number> {

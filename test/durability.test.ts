@@ -13,7 +13,7 @@ import { runs } from './runs.ts'
 import { startVisited, type VisitedServer } from './visited-server.ts'
 
 /** The number of kills during writes, and of concurrent writers. */
-const rounds = runs(16, 3)
+const rounds = runs(16, 2)
 const writers = 16
 /** The server is killed after this many acknowledged writes of a round, at most. */
 const maxWrites = 250

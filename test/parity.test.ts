@@ -221,7 +221,7 @@ function comparable({ status, headers, text }: Answer, { port }: TestApp) {
 }
 
 test('returns the same responses on SQLite and PostgreSQL', async () => {
-  const sequences = runs(36, 12)
+  const sequences = runs(36, 8)
   const [sqlite, postgres] = await Promise.all([startApp({ engine: 'sqlite' }), startApp({ engine: 'postgres' })])
   const apps = [sqlite, postgres]
   const keysOf = await Promise.all(
