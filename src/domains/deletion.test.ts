@@ -116,36 +116,6 @@ test('stores one event for each link, with the actor and batch of the deletion, 
   assert.deepEqual(await storage.execute(tables.links), [])
 })
 
-test('a reversal between two steps returns the domain and all its links, and ends the removal', async (t) => {
-  const { storage, domain, link, click, begin, restore } = await place(t)
-  const sale = await link('sale')
-  for (let n = 0; n < 2 * detachBatchSize; n++) await link(`n${n}`)
-  await click(1, sale)
-  const before = await stateOf(storage)
-  await begin()
-  let steps = 0
-  await finishRemoval(storage, removals.domain, domain, () => steps++ === 1)
-  await restore()
-  assert.deepEqual(await stateOf(storage), before)
-  await finishRemovals(storage, removals.domain)
-  assert.deepEqual(await stateOf(storage), before)
-})
-
-test('concurrent steps and reversals of two nodes leave the domain with all its links', async (t) => {
-  const { storage, other, account, domain, link, begin, restore, deletionOf } = await place(t)
-  for (let n = 0; n < 3 * detachBatchSize; n++) await link(`n${n}`)
-  const before = await stateOf(storage)
-  await begin()
-  const { id } = await deletionOf()
-  await Promise.all([
-    finishRemoval(other, removals.domain, domain),
-    restore(),
-    actionsOn(other).reversals.undoEvent(systemActor(account), id),
-  ])
-  await actionsOn(storage).reversals.undoEvent(systemActor(account), id)
-  assert.deepEqual(await stateOf(storage), before)
-})
-
 test('a step of an earlier removal deletes nothing once the domain is deleted again, permanently', async (t) => {
   const { storage, account, domain, link, begin, restore } = await place(t)
   for (let n = 0; n < detachBatchSize; n++) await link(`n${n}`)

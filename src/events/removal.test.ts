@@ -47,14 +47,6 @@ async function open(t: TestContext, count: number): Promise<Storage> {
 
 const idsOf = async (db: Db, of: typeof albums | typeof tunes) => (await db.execute(of)).map(({ id }) => id)
 
-test('finishes all interrupted removals, even in two processes', async (t) => {
-  const storage = await open(t, detachBatchSize + 1)
-  await Promise.all([finishRemovals(storage, removal), finishRemovals(storage, removal)])
-  assert.deepEqual(await idsOf(storage, albums), [3])
-  assert.equal((await idsOf(storage, tunes)).length, detachBatchSize + 1)
-  await finishRemovals(storage, removal)
-})
-
 test('deletes a record whose last link another process detaches after the deletion has failed', async (t) => {
   const storage = await open(t, 0)
   const deletion = removal.deleteRemoved(1)

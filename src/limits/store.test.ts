@@ -23,25 +23,6 @@ function node(t: TestContext, db: Db) {
   return { key, sync, used: () => key.add('1', 0).used }
 }
 
-test('shares counts with other processes, even later ones', async (t) => {
-  const db = await open(t)
-  const [one, two] = [node(t, db), node(t, db)]
-  one.key.add('1', 5)
-  two.key.add('1', 7)
-  await eventually(() => one.used() === 12 && two.used() === 12)
-  const three = node(t, db)
-  await eventually(() => three.used() === 12)
-})
-
-test('publishes its counts when it closes', async (t) => {
-  const db = await open(t)
-  const one = node(t, db)
-  one.key.add('1', 5)
-  await one.sync.close()
-  const two = node(t, db)
-  await eventually(() => two.used() === 5)
-})
-
 test('uses its own counts while the database is down, and publishes them later', async (t) => {
   const db = await open(t)
   const one = node(t, db)

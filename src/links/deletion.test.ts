@@ -204,22 +204,6 @@ test('clicks that had not followed their link to its new space do so after it re
   assert.equal((await keptTotals(storage))[0]?.space_id, blue)
 })
 
-test('concurrent reversals restore it once', async (t) => {
-  const { storage, other, account, link, click, remove, restore } = await place(t)
-  const sale = await link('sale')
-  await click(sale, 100)
-  const before = await stateOf(storage)
-  await remove(sale)
-  const both = [storage, other].map((db) => restore(sale, { on: actionsOn(db).reversals }))
-  assert.deepEqual(new Set((await Promise.all(both)).map(({ recordId }) => recordId)), new Set([sale]))
-  assert.deepEqual(await stateOf(storage), before)
-  const events = await eventsOfRecord(storage, account, { record: 'link', id: sale }, 9)
-  assert.deepEqual(
-    events.map(({ action }) => action),
-    ['restored', 'deleted', 'created'],
-  )
-})
-
 test('concurrent deletions and reversals lose no clicks, and totals equal the days', async (t) => {
   const { storage, other, link, click, remove, restore } = await place(t)
   const sale = await link('sale')

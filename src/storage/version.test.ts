@@ -2,33 +2,24 @@
 import assert from 'node:assert/strict'
 import { copyFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { actionsOn } from '../../test/actions.ts'
 import { newLocation, newStorage } from '../../test/engine.ts'
 import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
-import { preconditionFailed } from '../errors.ts'
 import { changeSpace, insertSpace, spaceRecords } from '../spaces/store.ts'
 import { openStorage } from './open.ts'
 import type { Db, StorageLocation } from './port.ts'
-import type { Precondition } from './records.ts'
 
 const insert = (db: Db, account: number) => insertSpace(db, systemActor(account), { name: 'Space', color: 1 })
-const rename = (db: Db, account: number, id: number, n: number, when: Precondition | null = null) =>
-  changeSpace(db, systemActor(account), id, { name: `Space ${n}` }, when)
+const rename = (db: Db, account: number, id: number, n: number) =>
+  changeSpace(db, systemActor(account), id, { name: `Space ${n}` }, null)
 const recolor = (db: Db, account: number, id: number) => changeSpace(db, systemActor(account), id, { color: 6 }, null)
 
 async function opened(t: TestContext) {
   const storage = await newStorage((work) => t.after(work))
   const { id: account } = await createAccount(storage, 'Acme')
-  const { record, version } = await insert(storage, account)
-  return { storage, account, id: record.id, version }
+  const { record } = await insert(storage, account)
+  return { storage, account, id: record.id }
 }
-
-const only = (version: string): Precondition => ({
-  check: (present) => {
-    if (present !== version) throw preconditionFailed(present)
-  },
-})
 
 test('returns two versions for two changes of a record within a millisecond', async (t) => {
   const { storage, account, id } = await opened(t)
@@ -64,19 +55,4 @@ test('stores all concurrent changes of a record', async (t) => {
   const last = await spaceRecords.find(storage, account, id)
   assert.match(String(last?.version), /^32-/)
   assert.deepEqual(await recolor(storage, account, id), last)
-})
-
-test('runs one of many changes and deletions of a record that require the same version', async (t) => {
-  const { storage, account, id, version } = await opened(t)
-  const { spaces } = actionsOn(storage).actions
-  const asked = Array.from({ length: 20 }, (_, n) =>
-    n % 2 === 0
-      ? rename(storage, account, id, n, only(version)).then((changed) => changed !== undefined)
-      : spaces.remove(systemActor(account), id, {}, only(version)).then(() => true),
-  )
-  const outcomes = await Promise.allSettled(asked)
-  assert.equal(outcomes.filter((outcome) => outcome.status === 'fulfilled' && outcome.value).length, 1)
-  for (const outcome of outcomes) {
-    if (outcome.status === 'rejected') assert.equal(outcome.reason.code, 'precondition_failed')
-  }
 })
