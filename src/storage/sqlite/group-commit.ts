@@ -156,6 +156,11 @@ const locks: ReadonlySet<string> = new Set(['ForUpdate', 'ForNoKeyUpdate', 'ForK
 
 /** Ignores row locks, because SQLite has only one writer at a time. */
 class Compiler extends SqliteQueryCompiler {
+  /** SQLite may plan a query again for each execution if it sees a bare parameter, which takes as long as reading a page. */
+  protected override getCurrentParameterPlaceholder(): string {
+    return '+?'
+  }
+
   protected override visitSelectModifier(node: SelectModifierNode): void {
     if (!locks.has(node.modifier ?? '')) super.visitSelectModifier(node)
   }
