@@ -1,5 +1,6 @@
 /** All dashboard pages, and an account with data for each of them. */
 import { actorOf, commandActor, systemActor } from '../src/access/actor.ts'
+import { updateAccount } from '../src/accounts/store.ts'
 import type { NewEvent } from '../src/events/event.ts'
 import { recordEvents } from '../src/events/log.ts'
 import { createKey } from '../src/keys/store.ts'
@@ -8,9 +9,13 @@ import { insertLoginToken, signInByToken } from '../src/sessions/store.ts'
 import type { TestApp } from './app.ts'
 import type { Json } from './client.ts'
 import { demoApp, storedIn } from './dashboard-browser.ts'
+import { addClicks, manyPeople } from './days.ts'
 
 /** The batch of the changes of links with odd names. */
 const batch = 'odd'
+
+/** The longest name, without a space. */
+const long = 'W'.repeat(255)
 
 /**
  * All pages by screenshot name, for an account with 43 links and odd names. The last link is the oddest. Axe takes four times
@@ -49,7 +54,7 @@ export const paths: Readonly<Record<string, string>> = {
   tags: '/app/tags',
   tag: '/app/tags/1',
   'tag-merge': '/app/tags/1/merge',
-  history: '/app/history?per_page=10',
+  history: '/app/history?record=space',
   'history-batch': `/app/history?batch_id=${batch}&per_page=10`,
   'history-none': '/app/history?type=tag.merged&from=2020-01-01&to=2020-02-01',
   keys: '/app/keys',
@@ -61,6 +66,24 @@ export const paths: Readonly<Record<string, string>> = {
   about: '/app/about',
   'not-found': '/app/nothing',
 }
+
+/** Other pages that show long names: messages, and questions about the oddest records. */
+export const pathsWithLongNames: readonly string[] = [
+  ...['?period=today', '/top-spaces', '/top-domains', '/countries?from=2026-02-02&to=2026-02-01', `/${long}`],
+  ...['links', 'domains', 'spaces'].map((list) => `/${list}?search=${long}`),
+  ...[
+    `?tags=${long.slice(0, 49)}x`,
+    '?tag_id=1',
+    '/new?copy=41',
+    '/41',
+    '/41/edit',
+    '/41/delete',
+    '/41?period=today',
+  ].map((end) => `/links${end}`),
+  ...['/links/compare?ids=41,43', '/domains/4/edit', '/domains/4/delete', '/spaces/6/edit'],
+  ...['/spaces/6/delete', '/tags/6', '/tags/6/edit', '/tags/6/merge', '/tags/6/delete'],
+].map((path) => `/app${path}`)
+
 /** Returns an app with that account. */
 export async function fullApp(): Promise<TestApp> {
   const app = await demoApp()
@@ -97,10 +120,11 @@ async function storeChanges({ storage, account }: TestApp, links: readonly Json[
 /** Stores names of the maximum length, right-to-left names and emoji. */
 async function storeOddities(app: TestApp): Promise<void> {
   const stored = storedIn(app)
-  const long = 'ä'.repeat(255)
-  const label = `${'x'.repeat(60)}.`
-  const { id: domain_id, name: domain } = await stored('/domains', { name: `${label.repeat(3)}example.com` })
+  const host = `${`${'w'.repeat(63)}.`.repeat(3)}${'w'.repeat(57)}.com`
+  const url = `https://${host}/${'W'.repeat(1_700)}?q=`
+  const { id: domain_id, name: domain } = await stored('/domains', { name: host, homepage_url: url })
   const { storage, account } = app
+  await updateAccount(storage, systemActor(account), { name: long, time_zone: 'UTC' })
   const records = [{ type: 'A', name: 'go.acme.com', value: '203.0.113.7' }] as const
   await storeCheck(storage, account, 1, { answer: 'here', records })
   await storeCheck(storage, account, domain_id, { answer: 'elsewhere', records })
@@ -111,16 +135,23 @@ async function storeOddities(app: TestApp): Promise<void> {
     { name: long, scopes: ['*'], lifetimeMs: null },
   )
   const dates = { active_period_start_at: '2026-10-14T22:00:00Z', active_period_end_at: '2099-10-14T22:00:00Z' }
+  const tags = Array.from({ length: 17 }, (_, n) => `${'W'.repeat(48)}${n + 10}`)
   const links: Json[] = []
   for (const [name, alias] of [
-    [long, 'x'.repeat(128)],
+    [long, 'W'.repeat(128)],
     ['מבצע קיץ של החברה', 'קיץ-odd'],
     ['👩‍👩‍👧‍👦 Sommer 🏖️', '🏖️odd'],
   ] as const) {
     const { id: space_id } = await stored('/spaces', { name, color: 5 })
-    const url = `https://acme.com/${'path/'.repeat(300)}?q=${encodeURIComponent(name)}`
-    const odd = { title: `odd ${name}`.slice(0, 255), tags: ['Summer', name.slice(0, 50)], space_id, domain_id }
-    links.push({ ...(await stored('/links', { alias, url, ...odd, ...dates })), domain_name: domain })
+    const odd = {
+      title: `odd ${name}`.slice(0, 255),
+      tags: ['Summer', name.slice(0, 50), ...tags],
+      space_id,
+      domain_id,
+    }
+    const texts = { alias, url: url + encodeURIComponent(name), expiration_url: url, notes: 'W'.repeat(2_000) }
+    links.push({ ...(await stored('/links', { ...texts, ...odd, ...dates })), domain_name: domain })
   }
+  await addClicks(storage, links[0]?.id, Math.floor(Date.now() / 86_400_000), manyPeople(3, 'referrers', host))
   await storeChanges(app, links)
 }
