@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findQrStyle } from '../../src/qr/store.ts'
 import { startApp } from '../app.ts'
-import { newOwner } from '../dashboard.ts'
+import { newOwner, type Visited } from '../dashboard.ts'
 
 const app = await startApp()
 
@@ -83,16 +83,45 @@ test('a logo is stored as a raster, stays when colors change, and can be replace
   assert.doesNotMatch(await code(), /<image/)
 })
 
-test('422 for colors that scanners cannot read, and asks for the file again', async () => {
+test('accepts colors that scanners read, in lower case', async () => {
   const { form, stored } = await place()
-  const { status, page } = await form({ ...colors, dark: '#cccccc', margin: '11', logo: [new File([svg], 'x.svg')] })
-  assert.equal(status, 422)
+  for (const [dark, background] of [
+    ['#0B5C6B', '#FFFFFF'],
+    ['#000000', '#ffff00'],
+    ['#757575', '#ffffff'],
+  ] as const) {
+    assert.equal((await form({ dark, background, margin: '0' })).status, 303)
+    const looks = { dark: dark.toLowerCase(), background: background.toLowerCase(), margin: 0 }
+    assert.deepEqual(await stored(), { ...looks, logo: null })
+  }
+})
+
+test('422 for colors that scanners cannot read and for other values, and asks for the file again', async () => {
+  const { form, stored } = await place()
+  const inverted = /^Scanners expect a dark code on a light background\. Choose a darker code color, or swap/
+  const pale = (ratio: string) =>
+    new RegExp(`^Scanners need a contrast of at least 4:1, and these colors have ${ratio}:1\\.`)
+  const dim = /^The background is too dark for scanners\. Choose a lighter one\./
+  const noColor = /^Enter a color such as #0b5c6b\./
+  for (const [typed, field, sentence] of [
+    [{ dark: '#ffffff', background: '#000000' }, 'dark', inverted],
+    [{ dark: '#808080', background: '#808080' }, 'dark', inverted],
+    [{ dark: '#cccccc' }, 'dark', pale('1\\.4')],
+    [{ dark: '#ff0000', background: '#ffffff' }, 'dark', pale('3\\.9')],
+    [{ dark: '#000080', background: '#a9a9a9' }, 'background', dim],
+    [{ background: 'red' }, 'background', noColor],
+    [{ background: '#000000"/>' }, 'background', noColor],
+    [{ dark: '' }, 'dark', /^Fill in /],
+    [{ margin: '4.5' }, 'margin', /must be a whole number from 0 to 10\./],
+  ] as const) {
+    const { status, page } = await form({ ...colors, ...typed })
+    assert.deepEqual([status, page.refused], [422, [field]])
+    assert.match(page.errorOf(field), sentence)
+  }
+  const { page } = await form({ ...colors, dark: '#cccccc', margin: '11', logo: [new File([svg], 'x.svg')] })
   assert.deepEqual(page.refused, ['margin', 'logo'])
   assert.equal(page.value('dark'), '#cccccc')
   assert.match(page.errorOf('logo'), /^Choose the file again/)
-  const pale = await form({ ...colors, dark: '#cccccc' })
-  assert.equal(pale.status, 422)
-  assert.match(pale.page.errorOf('dark'), /^Scanners need a contrast of at least 4:1, and these colors have 1\.4:1\./)
   assert.equal(await stored(), undefined)
 })
 
@@ -133,6 +162,26 @@ test('400 for a broken form, 413 for a body over 1 MiB, and 403 for a form of an
   const empty = await browser.ask('POST', path, { body: '--b--', headers })
   assert.deepEqual([empty.status, empty.page.refused], [422, ['dark', 'background', 'margin']])
   assert.equal((await browser.post(path, { ...colors, more: '1' })).status, 422)
+  assert.equal(await stored(), undefined)
+})
+
+test('each change of the style is an event of the domain without the logo, which undo takes back; the same style is none', async () => {
+  const { browser, path, form, stored, send } = await place()
+  const undo = async (answer: Visited) => browser.submit(await browser.after(answer), '/app/history/undo')
+  const newest = async () => (await send('GET', '/events')).body.data[0]
+  await form({ ...colors, logo: [new File([svg], 'logo.svg')] })
+  const [style, event] = [await stored(), await newest()]
+  assert.deepEqual(
+    [event.type, event.changes.qr_style[0], event.changes.qr_style[1].logo],
+    ['domain.updated', null, true],
+  )
+  await form(colors)
+  assert.equal((await newest()).id, event.id)
+  await undo(await browser.post(`${path}/reset`))
+  assert.deepEqual(await stored(), style)
+  await undo(await form({ remove_logo: 'true' }))
+  assert.deepEqual(await stored(), style)
+  await browser.post('/app/history/undo', { event: String(event.id) })
   assert.equal(await stored(), undefined)
 })
 
