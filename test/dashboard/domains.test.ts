@@ -78,17 +78,6 @@ test('visitors get 404 immediately; undo restores the domain, its links and clic
   assert.match(JSON.stringify(data), /"clicks":2/)
 })
 
-test('undo changes nothing if the name was added again, and says so', async () => {
-  const { domain, browser, remove, link } = await place()
-  await link()
-  const other = await newPlace(app)
-  const deleted = await remove()
-  await other.stored('/domains', { name: domain.name })
-  const { page } = await browser.submit(deleted, '/app/history/undo')
-  assert.equal(page.heading, 'Nothing was undone')
-  assert.match(page.text, /The domain \S+ has already been added/)
-})
-
 /** Returns an app whose short URLs reach its redirect server while `isServing` returns true. */
 async function reachableApp(t: TestContext, isServing: () => boolean): Promise<TestApp> {
   const server = createServer(async (request, response) => {

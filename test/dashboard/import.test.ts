@@ -279,7 +279,7 @@ test('asks for the password of an exported link, and rejects a form that was tam
     { rows: packed('#,url\n2,https://acme.com'), 'row-2-csv': '"', what: 'create', skipped: '' },
     { rows: packed('#,url\n2,https://acme.com,'), 'row-2-csv': ','.repeat(100_000) },
     { rows: packed('#,url\n2,https://acme.com'), 'row-2-id': '7', 'row-2-constructor': 'x', page: '-1' },
-    { rows: packed('a'.repeat(100_000_000)) },
+    { rows: packed('a'.repeat(10_000_000)) },
     { csv: 'constructor,__proto__,url\n1,2,3' },
   ]) {
     assert.ok((await send(form)).status < 500)

@@ -126,8 +126,7 @@ describe('with a session', () => {
 
   test('HEAD returns the same headers as GET, without a body', async () => {
     const browser = await signedIn(app)
-    for (const { template } of pages) {
-      const path = pathOf(template, 1)
+    for (const path of ['/app', '/app/links', '/app/links/new', '/app/links.csv', '/app/links/99999']) {
       const [head, get] = [await browser.ask('HEAD', path, {}), await browser.get(path)]
       assert.deepEqual([head.status, head.text], [get.status, ''], path)
     }

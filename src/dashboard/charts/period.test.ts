@@ -9,7 +9,6 @@ import {
   bucketQuery,
   type Comparison,
   comparisons,
-  counterpartOf,
   currentHourOf,
   namedPeriod,
   type Period,
@@ -113,39 +112,6 @@ test('each bucket has a query for its days', () => {
   assert.equal(bucketQuery(period, 6), 'from=2026-07-01&to=2026-07-31')
   const compared = readPeriod({ from: '2026-11-01', to: '2026-11-10', compare: 'year' }, today).period
   assert.equal(bucketQuery(compared, 9), 'from=2026-11-10&to=2026-11-10&compare=year')
-})
-
-test('the previous period ends before the period starts and has as many buckets', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 800, max: 40_000 }), fc.integer({ min: 1, max: 366 }), (from, length) => {
-      const { period } = readPeriod({ from: dayText(from), to: dayText(from + length - 1) }, today)
-      const { before, range, interval } = period
-      if (range.from > today) return assert.equal(before, null)
-      assert.ok(before !== null && before.to < range.from && before.from <= before.to)
-      const begun = { from: range.from, to: Math.min(range.to, today) }
-      assert.equal(new Series(before, interval, utc).buckets.length, new Series(begun, interval, utc).buckets.length)
-    }),
-  )
-})
-
-test('each day of a comparison belongs to a day of the period, in the same order', () => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 800, max: 20_000 }),
-      fc.integer({ min: 1, max: 92 }),
-      fc.constantFrom('previous', 'year'),
-      (from, length, compare) => {
-        const to = from + length - 1
-        const { period } = readPeriod({ from: dayText(from), to: dayText(to), compare }, to)
-        const before = period.before as DayRange
-        const counterparts = Array.from({ length: before.to - before.from + 1 }, (_, nth) =>
-          counterpartOf(period, before.from + nth),
-        )
-        assert.equal(counterparts[0], from)
-        assert.ok(counterparts.every((day, at) => day <= to && day >= (counterparts[at - 1] ?? from)))
-      },
-    ),
-  )
 })
 
 test('counts started buckets, and returns the hour of a running period', () => {
