@@ -26,14 +26,14 @@ function indexOfHeader({ headerFields }: Exchange, name: string): number {
 }
 
 /** Sends the response with the headers that were added. Returns undefined, as a handler that has responded must. */
-export function send(exchange: Exchange, status: number, body: string | Buffer = ''): undefined {
+export function send(exchange: Exchange, status: number, body: string | Uint8Array = ''): undefined {
   // Neither status has a body whose length could be given (RFC 9110 §8.6).
   if (status !== 204 && status !== 304) addHeader(exchange, 'content-length', String(Buffer.byteLength(body)))
   return sendReady(exchange, status, body)
 }
 
 /** Sends a response whose headers are complete, including the length. */
-export function sendReady(exchange: Exchange, status: number, body: string | Buffer): undefined {
+export function sendReady(exchange: Exchange, status: number, body: string | Uint8Array): undefined {
   const { headerFields, response, context } = exchange
   discardBody(exchange)
   response.writeHead(status, headerFields)
@@ -144,8 +144,8 @@ export function sendNotModified(exchange: Exchange): undefined {
   return send(exchange, 304)
 }
 
-/** Sends JSON text, compressed if it is long and the client accepts that. */
-export function sendJson(exchange: Exchange, status: number, text: string): Sent {
+/** Sends JSON, as text or as UTF-8, compressed if it is long and the client accepts that. */
+export function sendJson(exchange: Exchange, status: number, text: string | Uint8Array): Sent {
   addHeader(exchange, 'content-type', 'application/json; charset=utf-8')
   return sendText(exchange, status, text)
 }
@@ -153,8 +153,8 @@ export function sendJson(exchange: Exchange, status: number, text: string): Sent
 /** A response that has been sent, or that is sent when the promise resolves, because a thread compresses it. */
 export type Sent = undefined | Promise<undefined>
 
-/** Sends text, compressed if it is long and the client accepts that. */
-export function sendText(exchange: Exchange, status: number, text: string): Sent {
+/** Sends text, which may already be UTF-8, compressed if it is long and the client accepts that. */
+export function sendText(exchange: Exchange, status: number, text: string | Uint8Array): Sent {
   if (text.length < minCompressed) return send(exchange, status, text)
   addHeader(exchange, 'vary', 'Accept-Encoding')
   if (codingFor(exchange.headers['accept-encoding'], ['gzip']) !== 'gzip') return send(exchange, status, text)

@@ -1,5 +1,5 @@
 /** The side of a worker thread that serves a `WorkerClient`, and the messages between them. */
-import { type MessagePort, parentPort } from 'node:worker_threads'
+import { type MessagePort, parentPort, type Transferable } from 'node:worker_threads'
 import { Failure } from '../errors.ts'
 import { Refusal, type Violation } from '../violations.ts'
 
@@ -51,17 +51,24 @@ export function toSent(error: unknown): SentError {
 interface WorkerHandlers<Request, Response> {
   /** Returns the response to a request. Requests run at the same time. */
   readonly handle: (request: Request) => Response | Promise<Response>
+  /** Returns the parts of a response that move to the other thread. Others are copied, which blocks both threads. */
+  readonly transferred?: (response: Response) => Transferable[]
   /** Releases what would keep the thread alive. Called once all requests before `WorkerClient.close` have responses. */
   readonly close: () => unknown
 }
 
 /** Serves the requests of a `WorkerClient`, in the worker thread. */
-export function serveRequests<Request, Response>({ handle, close }: WorkerHandlers<Request, Response>): void {
+export function serveRequests<Request, Response>({
+  handle,
+  transferred = () => [],
+  close,
+}: WorkerHandlers<Request, Response>): void {
   const port = parentPort as MessagePort
   const running = new Set<Promise<void>>()
   const respond = async (id: number, request: Request) => {
     try {
-      port.postMessage({ id, response: await handle(request) })
+      const response = await handle(request)
+      port.postMessage({ id, response }, transferred(response))
     } catch (error) {
       port.postMessage({ id, error: toSent(error) })
     }

@@ -20,8 +20,8 @@ type Update = Extract<BatchChange, { kind: 'update' }>
 async function change({ account }: Place, ids: readonly number[], change: Partial<Update>) {
   const all: Update = { kind: 'update', ids, values: {}, ...change }
   const request = { actor: commandActor(account, 'Test'), change: all, isAtomic: false, claim: null, hasResults: true }
-  const { response, applied, changed } = await runBatch(app.storage, request, { shortUrl, urlSchemes })
-  const rows: Json[] = JSON.parse(response.body).data
+  const { body, applied, changed } = await runBatch(app.storage, request, { shortUrl, urlSchemes })
+  const rows: Json[] = JSON.parse(new TextDecoder().decode(body)).data
   assert.equal(applied.length, rows.filter(({ status }) => status === 200).length)
   return { rows, changed }
 }

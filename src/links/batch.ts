@@ -6,7 +6,7 @@ import type { Actor } from '../access/actor.ts'
 import { aliasTaken, Failure, notFound, UniqueViolation, validationFailed } from '../errors.ts'
 import { updatedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
-import { type Claim, type OnceResult, runOnce } from '../idempotency/store.ts'
+import { type Claim, runOnce } from '../idempotency/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/records.ts'
@@ -50,7 +50,10 @@ export interface BatchRequest {
 }
 
 export interface BatchResponse {
-  readonly response: OnceResult
+  /** JSON in UTF-8, because encoding 8 MB would block the event loop that sends it. Empty without results. */
+  readonly body: Uint8Array<ArrayBuffer>
+  /** Whether the body is the response to an earlier request. */
+  readonly isReplayed: boolean
   /** The rows without a failure. Empty if the response is a replay. */
   readonly applied: readonly AppliedRow[]
   /** The number of links that are stored, changed or deleted; the other applied rows had the new values before. */
@@ -92,10 +95,12 @@ export async function runBatch(
       return claim === null ? empty : answer(result.outcomes)
     }),
   )
-  if (stored.isReplayed) return { response: stored, applied: [], changed: 0 }
+  const bodyOf = (text: string) => new TextEncoder().encode(text)
+  if (stored.isReplayed) return { body: bodyOf(stored.body), isReplayed: true, applied: [], changed: 0 }
   const { outcomes, changed } = result
   return {
-    response: claim === null ? { ...answer(outcomes), isReplayed: false } : stored,
+    body: bodyOf(claim === null ? answer(outcomes).body : stored.body),
+    isReplayed: false,
     applied: outcomes.flatMap((outcome, at) => (isFailure(outcome) ? [] : [appliedRow(outcome, ids?.[at] ?? 0)])),
     changed,
   }

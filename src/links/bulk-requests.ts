@@ -185,7 +185,7 @@ async function runBulk<Values extends object>(
   const sent = fields.csv instanceof Table ? { links: fields.csv } : fields
   const claim = claimOf(exchange, { actor, fields: sent }, key, bodyForm)
   const request = { actor, change, isAtomic: query.values.atomic ?? false, claim, hasResults: true }
-  const { response } = await idempotentRequests.exclusively(claim, () => batches.run(request))
-  if (response.isReplayed) addHeader(exchange, 'idempotency-replayed', 'true')
-  return sendJson(exchange, 200, response.body)
+  const { body: json, isReplayed } = await idempotentRequests.exclusively(claim, () => batches.run(request))
+  if (isReplayed) addHeader(exchange, 'idempotency-replayed', 'true')
+  return sendJson(exchange, 200, json)
 }

@@ -88,10 +88,10 @@ export async function storeNewLinks(
     await ticks.next()
   }
   const change = { kind: 'store', rows } as const
-  const { response } = await run({ actor, change, isAtomic: true, claim: null, hasResults: true }).catch((error) => {
+  const { body } = await run({ actor, change, isAtomic: true, claim: null, hasResults: true }).catch((error) => {
     throw failureOfRow(error)
   })
-  return () => JSON.parse(response.body).data.map(({ data }: RowResult) => data)
+  return () => JSON.parse(new TextDecoder().decode(body)).data.map(({ data }: RowResult) => data)
 }
 
 /** Returns the failure of the first row that failed in a rejected batch; any other error unchanged. */

@@ -12,5 +12,6 @@ const rules = { shortUrl: shortUrls(shortUrl), urlSchemes }
 
 serveRequests<SentBatch, BatchResponse>({
   handle: (sent) => runBatch(database, receivedBatch(sent), rules),
+  transferred: ({ body }) => [body.buffer],
   close: () => database.close(),
 })

@@ -8,7 +8,7 @@ import { applyToAll } from './selection.ts'
 const actor = commandActor(1, 'Ana')
 const ids = Array.from({ length: 1_100 }, (_, n) => n + 1)
 const change = (some: readonly number[]) => ({ kind: 'delete', ids: some }) as const
-const response = { status: 200, location: '', etag: '', body: '', isReplayed: false }
+const response = { body: new Uint8Array(), isReplayed: false }
 
 /** Returns a function that applies as many batches, all rows of each, and then fails. */
 function failsAfter(parts: number) {
@@ -17,7 +17,7 @@ function failsAfter(parts: number) {
     assert.ok(change.kind === 'delete')
     if (parts-- === 0) throw databaseUnavailable(new Error('down'))
     batches.add(batchId)
-    return { response, applied: change.ids.map((id) => ({ id, stored: null })), changed: change.ids.length }
+    return { ...response, applied: change.ids.map((id) => ({ id, stored: null })), changed: change.ids.length }
   }
   return { runBatch, batches }
 }
