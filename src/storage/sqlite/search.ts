@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { countQuery } from '../list.ts'
 import { type AnyListing, all, filtersOf, type Sql } from '../list-filters.ts'
 import {
+  type Cost,
   filtered,
   type Index,
   indexesOf,
@@ -22,6 +23,8 @@ import { idBits, idOf, maxId } from './search-index.ts'
 const trigramLength = 3
 /** Trigrams of a term that the index looks up. More find fewer candidates, but take longer. */
 const maxTrigrams = 16
+/** The most candidates whose texts are compared without looking for a better index. */
+const maxRare = 1_000
 /** With more records to index, a search takes about as long as a scan. */
 const maxBacklog = 1_000
 
@@ -42,25 +45,34 @@ export class SqliteLists implements ListEngine {
     return sql`instr(${text}, ${term}) > 0`
   }
 
-  /** Uses the search index or the index of a filter, whichever has the fewest entries. */
+  /** Uses the index of the rarest part of a listing: a term or a filter. If no part is rare, uses all terms together. */
   async plan(listing: AnyListing): Promise<Plan> {
-    const { search } = listing
-    const isIndexed = search.some((term) => isIndexable(listing, term))
-    const indexes = [...indexesOf(this, listing), ...(isIndexed ? [this.#searchIndex(listing)] : [])]
-    const [index] = indexes
+    const terms = listing.search.filter((term) => isIndexable(listing, term))
+    const filters = indexesOf(this, listing)
+    const parts = [...filters, ...terms.map((term) => this.#searchIndex(listing, [term]))]
+    const [index] = parts
     if (index === undefined) return { source: (each) => filtered(this, each), isSorted: true, cost: 'scan' }
-    const cost = isIndexed && (await this.#isBehind(listing)) ? 'scan' : 'search'
+    const cost = terms.length > 0 && (await this.#isBehind(listing)) ? 'scan' : 'search'
     // Counting candidates in an index that is behind would be a scan, too.
     if (cost === 'scan' && listing.withoutScan === true) return { ...index, cost }
+    const rare = parts.length > 1 && (await this.#smallest(parts, maxRare, cost))
+    if (rare) return { ...rare, cost }
+    const indexes = terms.length > 1 ? [...filters, this.#searchIndex(listing, terms)] : parts
     // If every candidate matches, the search reads no more texts than it counts.
-    const doAllMatch = search.length > 0 && areTrigrams(listing)
-    if (indexes.length === 1 && doAllMatch) return { ...index, cost }
-    const counts = indexes.map(({ entries }) => sql`(${countQuery(entries, countedMatches + 1)})`)
+    if (indexes.length === 1 && terms.length > 0 && this.#compared(listing, terms).length === 0)
+      return { ...index, cost }
+    const smallest = await this.#smallest(indexes, countedMatches, cost)
+    // The search is the last index. If all indexes have too many entries to count, it compares the fewest texts.
+    return { ...(smallest ?? indexes.at(-1) ?? index), cost: smallest === undefined ? 'scan' : cost }
+  }
+
+  /** Returns the index with the fewest entries; undefined if all have more than `max`. */
+  async #smallest(indexes: readonly Index[], max: number, cost: Cost): Promise<Index | undefined> {
+    const counts = indexes.map(({ entries }) => sql`(${countQuery(entries, max + 1)})`)
     const [row = []] = await this.select(sql`select ${sql.join(counts)}`, cost)
     const sizes = row.map(Number)
     const size = Math.min(...sizes)
-    // The search is the last index. If all indexes have too many entries to count, it compares the fewest texts.
-    return { ...(indexes[sizes.lastIndexOf(size)] ?? index), cost: size <= countedMatches ? cost : 'scan' }
+    return size <= max ? indexes[sizes.lastIndexOf(size)] : undefined
   }
 
   async #isBehind(listing: AnyListing): Promise<boolean> {
@@ -71,31 +83,36 @@ export class SqliteLists implements ListEngine {
     return Number(row[0]) > maxBacklog
   }
 
-  #searchIndex(listing: AnyListing): Index {
-    const entries = this.#candidates({ ...listing, after: null })
-    return { source: (each) => this.#searched(each), isSorted: true, entries }
+  /** Returns the index of records that have these terms of the search. */
+  #searchIndex(listing: AnyListing, terms: readonly string[]): Index {
+    const entries = this.#candidates({ ...listing, after: null }, terms)
+    return { source: (each) => this.#searched(each, terms), isSorted: true, entries }
   }
 
-  /** Returns the matches of an indexed search, by ascending id. */
-  #searched(listing: AnyListing): Source {
-    const candidates = this.#candidates(listing)
-    const { of } = listing
-    const compared = areTrigrams(listing) ? [] : searchOf(this, listing)
-    const where = [...filtersOf(listing), ...compared]
+  /** Returns the matches of a search, by ascending id, among the records that have these terms. */
+  #searched(listing: AnyListing, terms: readonly string[]): Source {
+    const candidates = this.#candidates(listing, terms)
+    const where = [...filtersOf(listing), ...this.#compared(listing, terms)]
     if (where.length === 0) return candidates
-    const from = sql`${candidates.from} cross join ${sql.table(of.table)} on id = ${sql.raw(idOf)}`
+    const from = sql`${candidates.from} cross join ${sql.table(listing.of.table)} on id = ${sql.raw(idOf)}`
     return { ...candidates, from, where }
   }
 
+  /** Returns the conditions that not every candidate with these terms meets. */
+  #compared(listing: AnyListing, terms: readonly string[]): Sql[] {
+    const isExact = (term: string) => terms.length <= maxTrigrams && terms.includes(term) && isTrigram(listing, term)
+    return searchOf(this, { ...listing, search: listing.search.filter((term) => !isExact(term)) })
+  }
+
   /** Returns the records that have the trigrams of the terms, and the pending records that match. */
-  #candidates(listing: AnyListing): Source {
+  #candidates(listing: AnyListing, terms: readonly string[]): Source {
     const { of, account } = listing
     const range = rangeOf(account, listing)
     const table = sql.table(of.table)
     const index = sql.table(`${of.table}_search`)
     const pending = isPending(of.table, range)
     const matches = sql`
-      select rowid as document from ${index} where ${index} match ${matchOf(listing)} and rowid ${range}
+      select rowid as document from ${index} where ${index} match ${matchOf(listing, terms)} and rowid ${range}
         and rowid not in (select document from search_changes where ${pending})
       union all
       select document from search_changes cross join ${table} on id = ${sql.raw(idOf)}
@@ -125,23 +142,19 @@ function isIndexable(listing: AnyListing, term: string): boolean {
   return spellingsOf(listing, term).every(({ text }) => [...text].length >= trigramLength)
 }
 
-/** Whether the index finds exactly the matches of the terms. */
-function areTrigrams(listing: AnyListing): boolean {
-  const { search } = listing
-  const isTrigram = (term: string) => {
-    const [spelling, ...others] = spellingsOf(listing, term)
-    return others.length === 0 && [...(spelling?.text ?? '')].length === trigramLength
-  }
-  return search.length <= maxTrigrams && search.every(isTrigram)
+/** Whether the index finds exactly the matches of the term. */
+function isTrigram(listing: AnyListing, term: string): boolean {
+  const [spelling, ...others] = spellingsOf(listing, term)
+  return others.length === 0 && [...(spelling?.text ?? '')].length === trigramLength
 }
 
 /**
  * Returns an FTS5 query for texts with the trigrams of the terms, in which every character is literal. The index does not
  * have the positions of trigrams, because reading them takes seconds for texts such as "aaaa…".
  */
-function matchOf(listing: AnyListing): string {
-  const terms = listing.search.filter((term) => isIndexable(listing, term)).map((term) => spellingsOf(listing, term))
-  const [plain, spelled] = [terms.filter(({ length }) => length === 1), terms.find(({ length }) => length > 1)]
+function matchOf(listing: AnyListing, terms: readonly string[]): string {
+  const spellings = terms.map((term) => spellingsOf(listing, term))
+  const [plain, spelled] = [spellings.filter(({ length }) => length === 1), spellings.find(({ length }) => length > 1)]
   const inAny = plain.flatMap(([spelling]) => spelling?.text ?? [])
   const queries = [
     ...(inAny.length === 0 ? [] : [queryOf(listing, inAny, listing.searchIn)]),
@@ -163,11 +176,11 @@ function queryOf({ of }: AnyListing, texts: readonly string[], fields: readonly 
   return fields.length === Object.keys(of.searched).length ? query : `({${fields.join(' ')}} : (${query}))`
 }
 
-/** Returns trigrams of the term, at equal distances. */
+/** Returns trigrams of the term that overlap little: more of them take longer, and hardly exclude more texts. */
 function trigramsOf(term: string): string[] {
   const points = [...term]
   const last = points.length - trigramLength
-  const count = Math.min(last + 1, maxTrigrams)
-  const starts = Array.from({ length: count }, (_, at) => (count === 1 ? 0 : Math.round((at * last) / (count - 1))))
+  const count = Math.min(Math.ceil(last / trigramLength), maxTrigrams - 1)
+  const starts = Array.from({ length: count + 1 }, (_, at) => (count === 0 ? 0 : Math.round((at * last) / count)))
   return starts.map((start) => points.slice(start, start + trigramLength).join(''))
 }
