@@ -50,7 +50,7 @@ export interface Resource {
   readonly searchedUrls?: readonly string[]
   /** Whether a search is split into words, which may match in any order. Otherwise it is one text. */
   readonly searchesWords?: boolean
-  /** The filter columns of lists. Each has an index on (`account_id`, column, `id`) named `<resource>_by_<column>`. */
+  /** The filter columns of lists. Each has an index that starts with (`account_id`, column, `id`), `<resource>_by_<column>`. */
   readonly filters: readonly string[]
   /** The ranges by which lists are filtered, in addition to `filters`. A range and a sort order of one name have one column. */
   readonly ranges?: Readonly<Record<string, RangeColumn>>

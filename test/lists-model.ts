@@ -112,7 +112,6 @@ export function listingOf(table: Table): fc.Arbitrary<Listing<Row>> {
     searchIn: fc.subarray(Object.keys(of.searched), { minLength: 1 }),
     filter: table === 'cards' ? filter : fc.constant({}),
     ranges: table === 'cards' ? fc.oneof(fc.constant({}), ranges) : fc.constant({}),
-    withoutArchived: fc.boolean(),
     upTo: fc.option(fc.oneof(fc.nat(60), fc.nat(13_000)), { freq: 1 }),
     direction: fc.constantFrom('asc' as const, 'desc' as const),
     limit: fc.integer({ min: 1, max: 100 }),
@@ -278,13 +277,12 @@ export class Records {
   /** Returns the expected page. */
   page(listing: Listing<Row>): Page<Row> {
     const { of, account, search, searchIn, filter, ranges = {}, sortBy, direction, limit, offset, after } = listing
-    const { withoutArchived = false, upTo = null } = listing
+    const { upTo = null } = listing
     const matches = this.all.filter(
       (record) =>
         record.table === of.table &&
         record.account === account &&
         (upTo === null || record.id <= upTo) &&
-        !(withoutArchived && record.filters.is_kept === 1) &&
         Object.entries(filter).every(([column, value]) => record.filters[column] === value) &&
         Object.entries(ranges).every(([name, range]) => isInRange(record, name, range)) &&
         search.every((term) =>
@@ -297,7 +295,8 @@ export class Records {
       .filter(({ id }) => after === null || sign * (id - after) > 0)
       .slice(offset, offset + limit)
       .map(({ id, name, created_at }) => ({ id, name, created_at }))
-    const isPlain = search.length + Object.keys(filter).length + Object.keys(ranges).length === 0
+    const filters = Object.entries(filter).filter(([column, value]) => column !== 'is_kept' || value !== 0)
+    const isPlain = search.length + filters.length + Object.keys(ranges).length === 0
     const isTotalStored = isPlain && of.isUncounted !== true && upTo === null
     const totalIsExact = isTotalStored || matches.length <= countedMatches
     return { rows, total: totalIsExact ? matches.length : countedMatches, totalIsExact }

@@ -91,7 +91,7 @@ export function pageRequestOf(query: ListQuery, resource: Resource): PageRequest
   const filter = columns.map((column) => [column, given[column]])
   // See `archivedFilter`.
   const isArchived = archived && given[archived.column]
-  if (isArchived === 'true') filter.push([archived?.column, 1])
+  if (isArchived === 'true' || isArchived === 'false') filter.push([archived?.column, isArchived === 'true' ? 1 : 0])
   const lists = query as unknown as Readonly<Record<string, readonly number[] | undefined>>
   const named = Object.keys(groups).flatMap((name) => {
     const ids = lists[name]?.map((id): GroupIds => [id])
@@ -102,7 +102,6 @@ export function pageRequestOf(query: ListQuery, resource: Resource): PageRequest
     searchIn: searched[search_by] === undefined ? Object.keys(searched) : [search_by],
     filter: Object.fromEntries(filter),
     ...(named.length > 0 && { groups: Object.fromEntries(named) }),
-    withoutArchived: isArchived === 'false',
     ...pageOf(query),
   }
 }

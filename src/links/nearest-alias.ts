@@ -34,15 +34,15 @@ const maxEdits = 1 / 3
 export async function findNearestLink(
   storage: Storage,
   account: number,
-  { search, searchIn, ...filters }: Pick<PageRequest, 'search' | 'searchIn' | 'filter' | 'groups' | 'withoutArchived'>,
+  { search, searchIn, ...filters }: Pick<PageRequest, 'search' | 'searchIn' | 'filter' | 'groups'>,
 ): Promise<LinkRow | undefined> {
   const text = searchedAlias(search)
   const { length } = [...text]
   if (!searchIn.includes('alias') || length < minPiece || length > maxAliasLength) return undefined
-  const { filter, groups = {}, withoutArchived = false } = filters
-  const only = { filter, groups, withoutArchived }
+  const { filter, groups = {} } = filters
   const list = async (piece: string[], limit: number) =>
-    (await storage.list({ of: aliases, account, ...only, search: piece, searchIn: ['alias'], ...order, limit })).rows
+    (await storage.list({ of: aliases, account, filter, groups, search: piece, searchIn: ['alias'], ...order, limit }))
+      .rows
   const found = await Promise.all([...piecesOf(text).map((piece) => list([piece], perPiece)), list([], newest)])
   const near = nearest(text, length * maxEdits, found.flat())
   return near && (await findLink(storage, account, near.id))?.record

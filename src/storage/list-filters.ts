@@ -6,16 +6,12 @@ import type { GroupIds, Listable, Listing } from './port.ts'
 export type Sql = RawBuilder<unknown>
 
 /** A listing whose search is folded, without the type of its rows. */
-export type AnyListing = Omit<Listing<unknown>, 'of'> & {
-  readonly of: AnyListable
-  /** The number of archived records to leave out. It is 0 in the first query, which counts them. */
-  readonly archived: number
-}
+export type AnyListing = Omit<Listing<unknown>, 'of'> & { readonly of: AnyListable }
 export type AnyListable = Omit<Listable<unknown>, 'columns'> & { readonly columns: readonly string[] }
 
 /** Returns the conditions of a listing, except for its account and its search. */
 export function filtersOf(listing: AnyListing): Sql[] {
-  const { of, account, filter, archived, ranges = {}, withoutArchived, upTo = null } = listing
+  const { of, account, filter, ranges = {}, upTo = null } = listing
   const conditions = Object.entries(filter).map(([column, value]) =>
     value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`,
   )
@@ -25,7 +21,6 @@ export function filtersOf(listing: AnyListing): Sql[] {
     const isOwn = sql`${sql.ref(group.key)} = ${sql.table(of.table)}.id`
     conditions.push(sql`exists (select 1 from ${from} where ${where} and ${isOwn})`)
   }
-  if (archived > 0 && of.archived && withoutArchived) conditions.push(sql`${sql.ref(of.archived.column)} = 0`)
   if (upTo !== null) conditions.push(sql`id <= cast(${upTo} as bigint)`)
   return conditions
 }
@@ -56,6 +51,11 @@ export function boundsOf(listing: AnyListing, name: string): Sql[] {
 /** Returns the column of a range. */
 export function rangeColumn({ of }: AnyListing, name: string): RangeColumn {
   return of.ranges?.[name] as RangeColumn
+}
+
+/** Returns whether a listing leaves out archived records, as lists do by default. */
+export function omitsArchived({ of: { archived }, filter }: AnyListing): boolean {
+  return archived !== undefined && filter[archived.column] === 0
 }
 
 /** One of the groups that must have the record, with its name in `Resource.groups`. */

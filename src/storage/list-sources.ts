@@ -10,6 +10,7 @@ import {
   type GroupFilter,
   groupsOf,
   membersOf,
+  omitsArchived,
   rangeColumn,
   type Sql,
 } from './list-filters.ts'
@@ -58,7 +59,10 @@ export interface Index extends Omit<Plan, 'cost'> {
   readonly entries: Source
 }
 
-/** Returns the indexes of the listing's filters, ranges and groups. */
+/**
+ * Returns the indexes of the listing's groups, filters and ranges, in this order: the first ones usually have the fewest
+ * entries. Most records are not archived, so that filter has no index here.
+ */
 export function indexesOf(engine: ListEngine, listing: AnyListing): Index[] {
   const { of, filter, ranges = {} } = listing
   const none = { ...listing, after: null, search: [], filter: {}, ranges: {}, groups: {}, upTo: null }
@@ -67,24 +71,29 @@ export function indexesOf(engine: ListEngine, listing: AnyListing): Index[] {
     isSorted,
     entries: source({ ...none, ...part }),
   })
+  const columns = Object.keys(filter).filter(
+    (column) =>
+      of.unindexedFilters?.includes(column) !== true && !(column === of.archived?.column && omitsArchived(listing)),
+  )
   return [
-    ...Object.entries(filter)
-      .filter(([column]) => of.unindexedFilters?.includes(column) !== true)
-      .map(([column, value]) => indexOf((each) => filtered(engine, each, column), { filter: { [column]: value } })),
-    ...Object.entries(ranges)
-      .filter(([name]) => rangeColumn(listing, name).isIndexed)
-      .map(([name, range]) => indexOf((each) => ranged(engine, each, name), { ranges: { [name]: range } }, false)),
     ...groupsOf(listing).map((group) =>
       indexOf((each) => grouped(engine, each, group), { groups: { [group.name]: [group.ids] } }),
     ),
+    ...columns.map((column) =>
+      indexOf((each) => filtered(engine, each, column), { filter: { [column]: filter[column] ?? null } }),
+    ),
+    ...Object.entries(ranges)
+      .filter(([name]) => rangeColumn(listing, name).isIndexed)
+      .map(([name, range]) => indexOf((each) => ranged(engine, each, name), { ranges: { [name]: range } }, false)),
   ]
 }
 
 /** Returns the records that match, in the order of the listing. */
 export function sorted(engine: ListEngine, listing: AnyListing): Source {
   const { of, account, sortBy, ranges = {} } = listing
+  if (sortBy === 'id') return filtered(engine, listing, omitsArchived(listing) ? of.archived?.column : undefined)
   const { table, column, key } = sortColumn(listing)
-  const index = sortBy === 'id' ? `${table}_by_account` : `${table}_by_${sortBy}`
+  const index = `${table}_by_${sortBy}`
   const entries = sql`${sql.table(table)}${engine.indexHint(index)}`
   const [id, sortedBy] = [sql.ref(key), sql.ref(column)]
   if (table === of.table) return { from: entries, id, sortedBy, where: conditionsOf(engine, listing) }

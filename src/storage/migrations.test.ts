@@ -153,8 +153,8 @@ for (const open of [onSqlite, onPostgres]) {
 for (const open of [onSqlite, onPostgres]) {
   test(`finishes deletions that could still be undone, and keeps other clicks: ${open.name}`, async (t) => {
     const database = await open(t)
-    const { '0003-events': events = [], ...before } = migrationsOf(database.location.engine)
-    await database.migrate(before)
+    const all = migrationsOf(database.location.engine)
+    await database.migrate(Object.fromEntries(Object.entries(all).filter(([name]) => name < '0003-events')))
     await database.query(`insert into accounts (id, name, created_at) values (1, 'Acme', '')`)
     await database.query(`insert into domains (id, account_id, name, name_unicode, created_at, updated_at)
       values (1, 1, 'go.example', 'go.example', '', ''), (2, 0, 'gone.example/2', 'gone.example', '', '')`)
@@ -172,7 +172,7 @@ for (const open of [onSqlite, onPostgres]) {
     await database.query('delete from links where id = 2')
     await database.query(`insert into deleted_domains values (2, 1, 'gone.example', 1, 0, '2026-11-22T12:00:00.000Z')`)
     await database.query(`insert into link_edits values (1, 1, 1, '2026-11-22T12:00:00.000Z', '1', '{}')`)
-    await database.migrate({ ...before, '0003-events': events })
+    await database.migrate(all)
     const storage = await openStorage(database.location)
     t.after(() => storage.close())
     await finishAllRemovals(storage, () => false)

@@ -154,8 +154,6 @@ export interface Listing<Row> {
    * are being merged count as one.
    */
   readonly groups?: Readonly<Record<string, readonly GroupIds[]>>
-  /** Whether archived records are left out. */
-  readonly withoutArchived?: boolean
   /** `id`, or one of `of.sorts`. */
   readonly sortBy: string
   readonly direction: 'asc' | 'desc'

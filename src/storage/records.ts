@@ -53,7 +53,7 @@ export class Records<Row extends AnyRecord> {
 
   /** Returns whether the account's record with this id meets the filters of a page. */
   async isListed(db: Db, account: number, id: number, page: PageRequest): Promise<boolean> {
-    const filters = all(filtersOf({ of: this.#listable, account, ...page, archived: 1 }))
+    const filters = all(filtersOf({ of: this.#listable, account, ...page }))
     const found = query.selectFrom(this.#table).select('id').where('id', '=', id).where('account_id', '=', account)
     return (await db.execute(found.where(sql<boolean>`${filters}`))).length > 0
   }

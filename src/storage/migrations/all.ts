@@ -3,6 +3,7 @@ import { accountTables } from './accounts.ts'
 import { clickTables } from './clicks.ts'
 import { type Dialect, postgres, sqlite } from './dialect.ts'
 import { eventLog } from './events.ts'
+import { filterIndexes } from './filter-indexes.ts'
 import { recordTables } from './records.ts'
 import { foldAgain } from './spellings.ts'
 
@@ -12,6 +13,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
     [accountTables, recordTables, clickTables, searchIndexes].flatMap((part) => part(dialect)),
   '0002-spellings': foldAgain,
   '0003-events': eventLog,
+  '0004-filter-indexes': filterIndexes,
 }
 
 /** Returns the migrations for one engine, by name. */

@@ -45,13 +45,17 @@ export class SqliteLists implements ListEngine {
     return sql`instr(${text}, ${term}) > 0`
   }
 
-  /** Uses the index of the rarest part of a listing: a term or a filter. If no part is rare, uses all terms together. */
+  /**
+   * Uses the index of the rarest part of a search: a term or a filter. If no part is rare, uses all terms together. Without a
+   * search, uses the first index.
+   */
   async plan(listing: AnyListing): Promise<Plan> {
     const terms = listing.search.filter((term) => isIndexable(listing, term))
     const filters = indexesOf(this, listing)
     const parts = [...filters, ...terms.map((term) => this.#searchIndex(listing, [term]))]
     const [index] = parts
     if (index === undefined) return { source: (each) => filtered(this, each), isSorted: true, cost: 'scan' }
+    if (listing.search.length === 0) return { ...index, cost: 'search' }
     const cost = terms.length > 0 && (await this.#isBehind(listing)) ? 'scan' : 'search'
     // Counting candidates in an index that is behind would be a scan, too.
     if (cost === 'scan' && listing.withoutScan === true) return { ...index, cost }
