@@ -23,6 +23,15 @@ function node(t: TestContext, db: Db) {
   return { key, sync, used: () => key.add('1', 0).used }
 }
 
+test('publishes its counts when it closes', async (t) => {
+  const db = await open(t)
+  const one = node(t, db)
+  one.key.add('1', 5)
+  await one.sync.close()
+  const two = node(t, db)
+  await eventually(() => two.used() === 5)
+})
+
 test('uses its own counts while the database is down, and publishes them later', async (t) => {
   const db = await open(t)
   const one = node(t, db)
