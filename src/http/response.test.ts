@@ -105,9 +105,12 @@ test('logs responses to a closed connection as aborted, each once', async (t) =>
     client.write(`GET ${path} HTTP/1.1\r\nHost: here\r\n\r\n`, () => client.resetAndDestroy())
   }
   const ended = () => app.logs.filter(({ status }) => status === 401)
-  await eventually(async () => ended().length === count && app.measured.counts.underWay === 0)
-  const aborted = ended().filter(({ aborted }) => aborted === true)
-  assert.ok(aborted.length > count / 2, `${aborted.length} of ${count} count as aborted`)
+  // A busy server sees the resets of some clients before their requests.
+  await eventually(async () => ended().length > count / 2 && app.measured.counts.underWay === 0)
+  const all = ended()
+  assert.equal(new Set(all.map(({ request_id }) => request_id)).size, all.length)
+  const aborted = all.filter(({ aborted }) => aborted === true)
+  assert.ok(aborted.length > all.length / 2, `${aborted.length} of ${all.length} count as aborted`)
 })
 
 for (const [what, length] of [
