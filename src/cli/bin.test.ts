@@ -1,10 +1,11 @@
 /** Starts the programs with the Node versions of this machine. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { type TestContext, test as testOf } from 'node:test'
-import { eventually, listening, measured, newDatabase, newFolder, startProgram } from '../../test/processes.ts'
+import { pathToFileURL } from 'node:url'
+import { eventually, listening, newDatabase, newFolder, startProgram } from '../../test/processes.ts'
 import { commandArguments, launcher, repository, serverArguments } from '../../test/scripts.ts'
 import { version } from '../version.ts'
 
@@ -88,7 +89,7 @@ test('a pinned Node that cannot start says what to install', async (t) => {
   }
 })
 
-test('Node 26 runs Waymark itself, without another process, where the pinned Node cannot start', async (t) => {
+test('Node 26 runs Waymark itself, without another process and as the tests do, where the pinned Node cannot start', async (t) => {
   const cwd = cloneWithBrokenNode(t)
   const PATH = dirname(process.execPath) + delimiter + process.env.PATH
   const { variables } = newDatabase(t)
@@ -98,7 +99,17 @@ test('Node 26 runs Waymark itself, without another process, where the pinned Nod
   assert.equal((await launched.send('GET', '/api/v1/spaces')).status, 200)
   const { pid } = JSON.parse((await launched.said(/^{.*"msg":"request".*$/m))[0])
   assert.equal(pid, launched.child.pid)
-  await launched.end('SIGTERM')
+  if (process.platform === 'linux') {
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(1, -1)
+    const own = pathToFileURL(realpathSync(cwd)).pathname
+    assert.deepEqual(
+      words.map((word) => word.replace('file://', '').replace(own, join(repository, '.'))),
+      serverArguments,
+    )
+  }
+  const ended = await launched.end('SIGTERM')
+  assert.equal(ended.code, 0)
+  assert.match(ended.stdout, /"msg":"stopped"/)
 
   const started = await listening(startProgram(t, ['npm', 'start'], { ...variables, PATH, PORT: '0' }, { cwd }))
   assert.equal((await started.send('GET', '/health')).status, 200)
@@ -122,29 +133,6 @@ test('the server stops when npx is killed', async (t) => {
       () => true,
     )
   await eventually(isGone, 20_000)
-})
-
-test('npm start and waymark start run the server as the tests do, until SIGTERM', async (t) => {
-  for (const command of [
-    ['npm', 'start'],
-    [process.execPath, launcher, 'start'],
-  ]) {
-    const { variables } = newDatabase(t)
-    const server = await listening(startProgram(t, command, { ...measured(), ...variables, PORT: '0' }))
-    assert.equal((await server.send('GET', '/api/v1/spaces')).status, 200)
-    const { pid } = JSON.parse((await server.said(/^{.*"msg":"request".*$/m))[0])
-    if (process.platform === 'linux') {
-      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(1, -1)
-      assert.deepEqual(
-        words.map((word) => word.replace('file://', '')),
-        serverArguments,
-      )
-    }
-    process.kill(pid, 'SIGTERM')
-    const { code, stdout } = await server.ended
-    assert.equal(code, 0)
-    assert.match(stdout, /"msg":"stopped"/)
-  }
 })
 
 test('bin/waymark.js knows the Node packages', () => {
