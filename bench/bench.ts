@@ -14,7 +14,7 @@ import { type Options, readOptions, usage, WrongUse } from './options.ts'
 import { type BenchServer, benchServer, seededDatabase } from './postgres.ts'
 import { asMarkdown, asText } from './report.ts'
 import { benchFolder, type Seed, type SeedKind, seededCopy } from './seed.ts'
-import { Fleet, Server, timeToFirstAnswer } from './servers.ts'
+import { Fleet, rawTimeToFirstAnswer, Server, timeToFirstAnswer } from './servers.ts'
 
 let lastSaid = Number.NEGATIVE_INFINITY
 
@@ -60,12 +60,12 @@ async function run(chosen: readonly Case[], folder: string, options: Options): P
     for (const [kind, ofKind] of Map.groupBy(chosen, ({ seed }) => seed)) {
       const { seeds, drop } = await seedsOf(kind, folder, options.sizes, postgres)
       try {
-        const startMs = new Map<Seed, number[]>()
-        for (const seed of seeds) startMs.set(seed, await startTimes(seed, options.starts))
+        const starts = new Map<Seed, Starts>()
+        for (const seed of seeds) starts.set(seed, await startTimes(seed, options.starts))
         await withSites(seeds, options.nodes, async (sites) => {
           for (const group of groupsOf(ofKind)) results.push(...(await measureGroup(group, sites, raw, options)))
           for (const [at, site] of sites.entries()) {
-            processes.push(await processFigures(site, startMs.get(seeds[at] as Seed) ?? []))
+            processes.push(await processFigures(site, starts.get(seeds[at] as Seed) as Starts))
           }
         })
       } finally {
@@ -134,10 +134,15 @@ function watchOf({ location }: Seed): Pick<IndexWatch, 'caughtUp' | 'close'> {
     : { caughtUp: async () => undefined, close: () => undefined }
 }
 
-async function startTimes(seed: Seed, starts: number): Promise<number[]> {
+type Starts = Pick<ProcessFigures, 'startMs' | 'rawStartMs'>
+
+async function startTimes(seed: Seed, starts: number): Promise<Starts> {
   say(`Starting with ${seed.records} ${seed.kind}`)
-  const times: number[] = []
-  for (let start = 0; start < starts; start++) times.push(await timeToFirstAnswer(seed))
+  const times = { startMs: [] as number[], rawStartMs: [] as number[] }
+  for (let start = 0; start < starts; start++) {
+    times.startMs.push(await timeToFirstAnswer(seed))
+    times.rawStartMs.push(await rawTimeToFirstAnswer())
+  }
   return times
 }
 
@@ -157,9 +162,9 @@ async function measureGroup(
   }
 }
 
-async function processFigures({ stock, server }: Site, startMs: readonly number[]): Promise<ProcessFigures> {
+async function processFigures({ stock, server }: Site, starts: Starts): Promise<ProcessFigures> {
   const { rss, peakRss } = await server.usage()
-  return { kind: stock.kind, records: stock.records, rssMb: rss / 1e6, peakRssMb: peakRss / 1e6, startMs }
+  return { kind: stock.kind, records: stock.records, rssMb: rss / 1e6, peakRssMb: peakRss / 1e6, ...starts }
 }
 
 /** Prints a line of progress on stderr. It replaces the previous line on a terminal; otherwise some lines are skipped. */

@@ -1,7 +1,7 @@
 /**
  * Figures as text for people: tables that are Markdown too.
  */
-import { type CaseFigures, type Figures, median } from './figures.ts'
+import { type CaseFigures, type Figures, median, startRatio } from './figures.ts'
 
 export function asText(figures: Figures): string {
   const { machine, rounds, cases, growth, shares, processes, verdicts } = figures
@@ -9,7 +9,9 @@ export function asText(figures: Figures): string {
   if (cases.length > 0) parts.push(table(caseHead, cases.map(caseRow)))
   if (growth.length > 0) parts.push(table(['growth', 'records', 'requests/s', 'CPU'], growth.map(growthRow)))
   if (shares.length > 0) parts.push(table(['one case / another', 'records', 'requests/s', 'CPU'], shares.map(shareRow)))
-  parts.push(table(['process', 'RSS MB', 'peak MB', 'start ms'], processes.map(processRow)))
+  parts.push(
+    table(['process', 'RSS MB', 'peak MB', 'start ms', 'raw start ms', 'start ratio'], processes.map(processRow)),
+  )
   if (verdicts.length > 0) parts.push(...judged(verdicts))
   return parts.join('\n')
 }
@@ -72,8 +74,10 @@ function shareRow({ title, records, rate, cpu }: Figures['shares'][number]): str
   return [title, String(records), short(rate), short(cpu)]
 }
 
-function processRow({ kind, records, rssMb, peakRssMb, startMs }: Figures['processes'][number]): string[] {
-  return [`${records} ${kind}`, short(rssMb), short(peakRssMb), short(median(startMs))]
+function processRow(figures: Figures['processes'][number]): string[] {
+  const { kind, records, rssMb, peakRssMb, startMs, rawStartMs } = figures
+  const shorts = [rssMb, peakRssMb, median(startMs), median(rawStartMs), startRatio(figures)]
+  return [`${records} ${kind}`, ...shorts.map(short)]
 }
 
 /** Three significant digits, or the whole number. */

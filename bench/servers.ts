@@ -105,7 +105,7 @@ export class Server implements Measured {
 
   static async raw(): Promise<Server> {
     const port = await freePort()
-    const args = ['--import', observer, ...nodeFlags, join(import.meta.dirname, 'raw-server.ts'), String(port)]
+    const args = ['--import', observer, ...rawArguments(port)]
     return new Server(start(args, {}, true), { api: port, redirect: port })
   }
 
@@ -139,6 +139,24 @@ export async function timeToFirstAnswer(seed: Seed): Promise<number> {
   const taken = performance.now() - begun
   await stop(child)
   return taken
+}
+
+/** Measures milliseconds from the start of a raw server to its first response. */
+export async function rawTimeToFirstAnswer(): Promise<number> {
+  const port = await freePort()
+  const begun = performance.now()
+  const child = start(rawArguments(port), {}, false)
+  while ((await statusOf(port, { method: 'GET', path: '/', host: 'localhost', head: '', form: '' })) !== 200) {
+    if (child.exitCode !== null) throw new Error('The raw server does not start.')
+    await sleep(askMs)
+  }
+  const taken = performance.now() - begun
+  await stop(child)
+  return taken
+}
+
+function rawArguments(port: number): string[] {
+  return [...nodeFlags, join(import.meta.dirname, 'raw-server.ts'), String(port)]
 }
 
 /** Starts a process that logs to /dev/null. */
