@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { startApp, type TestApp } from '../../test/app.ts'
+import { startApp } from '../../test/app.ts'
 import {
   browserForTests,
   demoApp,
@@ -16,25 +16,13 @@ import {
 } from '../../test/dashboard-browser.ts'
 
 const openWindow = browserForTests()
-/** Each story leaves the links as they were, so that both can share the app. */
-const demo = skip ? undefined : await demoApp()
-
 test('finds, moves, compares and deletes links of two months on a light desktop', { skip }, async () => {
   const { page, complaints } = await openWindow()
-  await signIn(demo as TestApp, page)
+  await signIn(await demoApp(), page)
   await findsPastedLink(page)
   await movesAll(page, 5)
   await compares(page)
   await deletesDomain(page)
-  assert.deepEqual(complaints, [])
-})
-
-test('finds and moves links of two months on a dark phone', { skip }, async () => {
-  const { page, complaints } = await openWindow({ ...phone(), colorScheme: 'dark' })
-  await signIn(demo as TestApp, page)
-  await findsPastedLink(page)
-  // "Actions" opens the controls.
-  await movesAll(page, 6)
   assert.deepEqual(complaints, [])
 })
 

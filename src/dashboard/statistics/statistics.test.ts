@@ -7,17 +7,8 @@ import { emptyDay, encodeDay, hourOf } from '../../analytics/day.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import type { Storage } from '../../storage/port.ts'
 import type { Query } from '../../storage/schema.ts'
-import { clicksOverTime, uncounted } from './clicks-over-time.ts'
-import { noClicksYet, Statistics } from './statistics.ts'
-
-test('offers to open an active link without clicks, and explains the status of other links', () => {
-  const short_url = 'https://go.acme.com/summer'
-  assert.match(noClicksYet({ short_url, status: 'active' }).text, /href="https:\/\/go\.acme\.com\/summer"/)
-  for (const status of ['scheduled', 'expired', 'disabled'] as const) {
-    const { text } = noClicksYet({ short_url, status })
-    assert.ok(text.includes(`This link is ${status}`) && !text.includes('href'))
-  }
-})
+import { clicksOverTime } from './clicks-over-time.ts'
+import { Statistics } from './statistics.ts'
 
 const created = '2020-01-01T00:00:00.000Z'
 const [subject, facts] = [{ level: 'account', id: 1 } as const, emptyDay()]
@@ -25,14 +16,13 @@ for (let hour = 0; hour < 24; hour++) Object.assign(hourOf(facts, hour), { peopl
 const { hours } = encodeDay(facts)
 
 /** Returns statistics with 300 clicks a day, from a day on. */
-function statisticsOf(query: Fields, { firstDay = 0, clicksRetention = 0, read = [] as number[] } = {}): Statistics {
+function statisticsOf(query: Fields, { firstDay = 0, clicksRetention = 0 } = {}): Statistics {
   // The days are among the parameters of the query.
   const execute = async (query: Query<unknown>) => {
     const days = query
       .compile()
       .parameters.map(Number)
       .filter((day) => day > 10_000)
-    read.push(...days)
     return days.flatMap((day) => (day >= firstDay ? [{ day, hours }] : []))
   }
   const services = { storage: { execute } as unknown as Storage, shortUrl: () => '', clicksRetention }
@@ -130,26 +120,3 @@ for (const [title, period, firstDay, createdAt, rows, first] of [
     assert.deepEqual([names.length, names[0]?.slice(0, first.length)], [rows, first])
   })
 }
-
-test('reads each day of the period and of the earlier one once, and nothing else', async (t) => {
-  t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-11-23T15:00:00Z') })
-  for (const firstDay of [0, today - 2]) {
-    const read: number[] = []
-    const statistics = statisticsOf({ period: '30d' }, { firstDay, read })
-    assert.ok(await statistics.areWorthShowing())
-    await clicksOverTime(statistics, '2026-11-21T10:00:00Z')
-    assert.deepEqual(
-      read.sort(),
-      Array.from({ length: 60 }, (_, n) => today - 59 + n),
-    )
-  }
-})
-
-test('shows the changes of bots and previews in a line that expands', async () => {
-  const before = { clicks: 1, unique_clicks: 1, bots: 2, previews: 0 }
-  const earlier = { phrase: 'previous period', totals: before }
-  const { text } = uncounted({ clicks: 5, unique_clicks: 4, bots: 1_853, previews: 1 }, earlier)
-  assert.match(text, /<summary>1,853 bots and 1 preview not counted<\/summary>/)
-  assert.match(text, /title="2 in the previous period"/)
-  assert.match(uncounted({ ...before, bots: 0 }, null).text, /<summary>No bots or previews<\/summary>/)
-})
