@@ -25,12 +25,14 @@ async function shown({ id }: Json) {
   return {
     facts: Object.fromEntries(allOf(facts, 'dt').map((label, at) => [textOf(label), values[at]])),
     sentence: sentence && textOf(sentence),
+    opens: allOf(root, 'section', { id: 'clicks' }).some((section) => /Open short link/.test(textOf(section))),
     defaults: allOf(root, 'details', { class: 'defaults' }).map(textOf)[0],
   }
 }
 
 test('the page of a link shows every setting that decides where visitors go', async () => {
   const plain = await shown(await place.link())
+  assert.equal(plain.opens, true)
   assert.deepEqual(Object.keys(plain.facts), ['Destination', 'Created', 'Last click'])
   assert.equal(plain.defaults, 'Default settingsRedirect status302: temporaryQuery stringNot passed on')
   assert.equal(plain.sentence, undefined)
@@ -106,6 +108,7 @@ test('the page of an expired, disabled or scheduled link says in one sentence wh
     if (clicks > 0) await clickOn(app.storage, link.id, clicks, '2026-11-23T10:00:00Z')
     const page = await shown(link)
     assert.deepEqual([page.sentence, page.facts['Click limit']], [sentence, limit])
+    if (clicks === 0) assert.equal(page.opens, false, 'nobody reaches the destination')
     if (!('clicks_limit' in json)) assert.equal(page.facts['After it expires'], undefined, 'the sentence says it')
   }
 })

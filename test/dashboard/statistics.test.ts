@@ -5,7 +5,7 @@ import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { newOwner, type Page, signedIn } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
-import { addClicks, manyPeople } from '../days.ts'
+import { addClicks, dayWith, manyPeople } from '../days.ts'
 import { allOf, elementsIn, textOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
 
@@ -53,6 +53,24 @@ describe('figures', () => {
     }
     const ofTag = await browser.open(`/app/tags/${tag.id}/referrers?period=7d`)
     assert.match(ofTag.text, /Clicks on links with the tag Counted by referrer\..*www\.google\.com/)
+  })
+
+  test('name the bots and previews that are not counted', async () => {
+    const own = await newOwner(app)
+    const { id } = await own.link()
+    const today = Math.floor(Date.now() / 86_400_000)
+    for (const [kind, words] of [
+      ['people', 'No bots or previews'],
+      ['bots', '1 bot not counted'],
+      ['previews', '1 bot and 1 preview not counted'],
+    ] as const) {
+      await addClicks(app.storage, id, today, dayWith([{ hour: 0, kind }]))
+      const { root } = await own.browser.open(`/app/links/${id}`)
+      assert.deepEqual(
+        allOf(root, 'details', { class: 'uncounted' }).map((each) => allOf(each, 'summary').map(textOf)),
+        [[words]],
+      )
+    }
   })
 
   test('begin their chart with the link, the space, the domain, the tag and the account', async () => {
@@ -157,6 +175,12 @@ describe('breakdowns', async () => {
     const at = rows.findIndex((row) => row.includes('Unknown'))
     assert.match(rows[at] ?? '', /50 clicks, /)
     assert.match(rows[at + 8] ?? '', /Others 55 clicks, /)
+    // One more value takes as much room as "Others".
+    const { id } = await own.link()
+    for (let n = 0; n < 9; n++) await addClicks(app.storage, id, today, manyPeople(1, 'countries', countries[n] ?? ''))
+    const page = await browser.open(`/app/links/${id}`)
+    assert.equal(rowsOf(page, 'li').filter((row) => /^(?!Others).*1 click, 11%/.test(row)).length, 9)
+    assert.equal((await own.send('DELETE', `/links/${id}/clicks`)).status, 204)
   })
 
   test('of the overview have spaces, links without one, and domains', async () => {
