@@ -26,7 +26,7 @@ export interface Groups {
 }
 
 /** Records that lists leave out by default. */
-export interface Archived {
+interface Archived {
   /** 1 for these records, otherwise 0. `filters` has it, too. */
   readonly column: string
   /** The key of their number in `record_counts`. */

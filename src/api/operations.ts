@@ -323,7 +323,7 @@ function join(sentence: string, more: string | undefined): string {
 }
 
 const pageUrl = (description: string) => Type.String({ format: 'uri', description })
-const orNull = (schema: TSchema, type: string) => ({ ...schema, type: [type, 'null'] }) as unknown as TSchema
+const nullable = (schema: TSchema, type: string) => ({ ...schema, type: [type, 'null'] }) as unknown as TSchema
 
 /** Describes the response with a page of records. */
 export function pageOf(
@@ -332,7 +332,7 @@ export function pageOf(
   { record, example }: Pick<Described, 'record' | 'example'>,
 ): Success {
   const position = (description: string) =>
-    orNull(Type.Integer({ minimum: 1, description: `${description} Null with \`after\`.` }), 'integer')
+    nullable(Type.Integer({ minimum: 1, description: `${description} Null with \`after\`.` }), 'integer')
   const path = `https://links.example.com${apiPrefix}/${plural}`
   return {
     status: 200,
@@ -343,9 +343,9 @@ export function pageOf(
         data: Type.Array(record),
         links: Type.Object({
           first: pageUrl('The first page.'),
-          last: orNull(pageUrl('The last page. Null with `after`.'), 'string'),
-          prev: orNull(pageUrl('The previous page. Null on the first page.'), 'string'),
-          next: orNull(pageUrl('The next page. Null on the last page.'), 'string'),
+          last: nullable(pageUrl('The last page. Null with `after`.'), 'string'),
+          prev: nullable(pageUrl('The previous page. Null on the first page.'), 'string'),
+          next: nullable(pageUrl('The next page. Null on the last page.'), 'string'),
         }),
         meta: Type.Object({
           current_page: position('The number of this page.'),

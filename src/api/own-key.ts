@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { scopes } from '../access/actor.ts'
 import { found } from '../errors.ts'
-import { idSchema, Type, timeSchema } from '../forms/json-schema.ts'
+import { idSchema, orNull, Type, timeSchema } from '../forms/json-schema.ts'
 import { sendJson } from '../http/response.ts'
 import { findKey } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
@@ -14,12 +14,11 @@ const ownKeySchema = Type.Object(
     id: idSchema,
     name: Type.String({ description: 'The key’s name.' }),
     scopes: Type.Array(Type.Enum([...scopes]), { description: 'The permissions of the key. `*` includes all others.' }),
-    expires_at: Type.Union([timeSchema('The time when the key expires.'), Type.Null()], {
-      description: 'The time when the key expires. Null if it never expires.',
-    }),
-    rate_limit: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-      description: 'Requests per minute. Null if there is no limit.',
-    }),
+    expires_at: orNull(
+      timeSchema('The time when the key expires.'),
+      'The time when the key expires. Null if it never expires.',
+    ),
+    rate_limit: orNull(Type.Integer({ minimum: 1 }), 'Requests per minute. Null if there is no limit.'),
     account: Type.Object({ id: idSchema, name: Type.String() }),
   },
   { $id: 'OwnKey', additionalProperties: false },

@@ -45,7 +45,7 @@ export const accountCommands = {
 }
 
 /** The account of a command, and who runs it there. */
-export interface AccountValues {
+interface AccountValues {
   readonly account: number
   readonly actor: Actor
 }

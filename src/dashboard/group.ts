@@ -1,5 +1,6 @@
 /** Domains, spaces and tags, which group links: what their pages show of each kind. */
 import type { ResourceHandlers } from '../api/operations.ts'
+import type { GroupKind } from '../events/event.ts'
 import type { Html, Part } from '../http/html.ts'
 import type { PageRequest } from './page.ts'
 import type { MenuItem } from './parts/buttons.ts'
@@ -9,8 +10,6 @@ import type { RecordForms } from './record-forms.ts'
 
 /** The clicks are those of the last 30 days; null if there are too many links to add them up. */
 export type Listed<Row> = { readonly row: Row; readonly links: number; readonly clicks: number | null }
-
-export type GroupKind = 'domain' | 'space' | 'tag'
 
 interface GroupRow {
   readonly id: number

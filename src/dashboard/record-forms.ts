@@ -10,7 +10,7 @@ import type { Precondition } from '../storage/records.ts'
 import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from './page.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from './parts/buttons.ts'
 import { FormState, textField } from './parts/fields.ts'
-import { colorField } from './parts/links.ts'
+import { colorChoice } from './parts/links.ts'
 import { conflictMessage, type Difference } from './parts/messages.ts'
 
 /** Renders the page with a form. */
@@ -111,7 +111,7 @@ function differencesOf(
 export function nameAndColor(labels: { readonly name: string; readonly color: string }) {
   const newControls = (state: FormState) => {
     const hasFocus = state.field('name').value === ''
-    return html`${textField(state, { name: 'name', label: labels.name, hasFocus })}${colorField(state)}`
+    return html`${textField(state, { name: 'name', label: labels.name, hasFocus })}${colorChoice(state)}`
   }
   const format = (field: string, value: string) => (field === 'color' ? (colors[Number(value) - 1] ?? '') : value)
   const editForm = async ({ name }: { readonly name: string }) => ({ name, controls: newControls, format })

@@ -28,7 +28,7 @@ interface Logged<Shown> extends EventDescription<Shown> {
 }
 
 /** How a record is deleted. */
-export interface RemovalOptions {
+interface RemovalOptions {
   readonly precondition: Precondition | null
   readonly isPermanent: boolean
 }

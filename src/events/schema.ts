@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { type ActorKind, actorKinds } from '../access/actor.ts'
 import { type Form, form, optional } from '../forms/form.ts'
-import { idSchema, type TSchema, Type, timeSchema } from '../forms/json-schema.ts'
+import { idSchema, orNull, Type, timeSchema } from '../forms/json-schema.ts'
 import { type PageQuery, pageConflicts, pageFields, pageOf } from '../forms/list-query.ts'
 import { boundedText, day, integer, oneOf } from '../forms/rules.ts'
 import type { ShortUrl } from '../names/short-url.ts'
@@ -26,8 +26,6 @@ export const batchIdRule = boundedText(
   maxBatchId,
   'The batch of the events: all changes of one request, form, bulk action or command have the same.',
 )
-
-const orNull = (schema: TSchema, description: string) => Type.Union([schema, Type.Null()], { description })
 
 export const eventSchema = Type.Object(
   {

@@ -31,6 +31,11 @@ export const idSchema = Type.Integer({
   description: 'Ids are never reused.',
 })
 
+/** Returns the schema of a value that may be null. */
+export function orNull<Schema extends TSchema>(schema: Schema, description?: string) {
+  return Type.Union([schema, Type.Null()], description === undefined ? {} : { description })
+}
+
 /** A time in RFC 3339, UTC, with milliseconds. */
 export const timeSchema = (description: string) =>
   Type.String({ format: 'date-time', pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$', description })

@@ -46,7 +46,7 @@ export interface ListQuery extends PageQuery {
 }
 
 /** The filters of a list: a field for each column in `Resource.filters`. Undefined values do not filter. */
-export type Filters = Readonly<Record<string, Field<string | number | readonly number[] | null | undefined>>>
+type Filters = Readonly<Record<string, Field<string | number | readonly number[] | null | undefined>>>
 
 const recentClicks = '`clicks_30d` counts human clicks today and on the 29 days before, in the account’s time zone.'
 
@@ -82,20 +82,21 @@ export function pageFields(sorts: readonly string[], order: string) {
   }
 }
 
+/** The values of a flag in the database; other words do not filter. */
+const flags: Readonly<Record<string, number>> = { true: 1, false: 0 }
+
 /** Returns the page to read from storage. With `after`, it has one more record, which shows whether there is a next page. */
 export function pageRequestOf(query: ListQuery, resource: Resource): PageRequest {
   const { filters, searched, searchesWords, groups = {}, archived } = resource
   const { search, search_by } = query
-  const given = query as unknown as Readonly<Record<string, string | number | null | undefined>>
-  const columns = filters.filter((column) => given[column] !== undefined && column !== archived?.column)
-  const filter = columns.map((column) => [column, given[column]])
-  // See `archivedFilter`.
-  const isArchived = archived && given[archived.column]
-  if (isArchived === 'true' || isArchived === 'false') filter.push([archived?.column, isArchived === 'true' ? 1 : 0])
-  const lists = query as unknown as Readonly<Record<string, readonly number[] | undefined>>
+  const given: Readonly<Record<string, unknown>> = { ...query }
+  const filter = filters.flatMap((column) => {
+    const value = column === archived?.column ? flags[String(given[column])] : given[column]
+    return value === undefined ? [] : [[column, value as string | number | null] as const]
+  })
   const named = Object.keys(groups).flatMap((name) => {
-    const ids = lists[name]?.map((id): GroupIds => [id])
-    return ids === undefined ? [] : [[name, ids] as const]
+    const ids = given[name] as readonly number[] | undefined
+    return ids === undefined ? [] : [[name, ids.map((id): GroupIds => [id])] as const]
   })
   return {
     search: search === null ? [] : searchesWords ? [...new Set(search.split(/\s+/))] : [search],

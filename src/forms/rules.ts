@@ -137,7 +137,7 @@ export function destinationUrl(description: string, maxLength: number): Rule<str
 }
 
 /** The schema of a destination in a record. */
-export function destinationSchema(description: string, maxLength: number) {
+function destinationSchema(description: string, maxLength: number) {
   return Type.Union([...schemasOf(maxLength, anyPattern)], { description })
 }
 

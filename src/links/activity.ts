@@ -1,4 +1,5 @@
 /** Links by their activity, for the dashboard: idle links, and links that end soon or ended recently. */
+import { dayMs } from '../accounts/calendar.ts'
 import { optional } from '../forms/form.ts'
 import { type ListQuery, listQueryOf, pageRequestOf } from '../forms/list-query.ts'
 import { oneOf } from '../forms/rules.ts'
@@ -8,8 +9,6 @@ import { query } from '../storage/schema.ts'
 import { endingDays, idleDays, type Status, statuses } from './link.ts'
 import { type LinkRow, linkFilters } from './schema.ts'
 import { findLink, hasDomain, settleStatuses } from './store.ts'
-
-const dayMs = 86_400_000
 
 interface LinkListQuery extends ListQuery {
   /**

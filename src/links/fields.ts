@@ -1,7 +1,7 @@
 /** The fields of links that their owners set. Forms, responses, labels, the history, files and pages derive from this table. */
 import type { TUnsafe } from 'typebox'
 import { change, clearable, fixed, list, optional, type Rule, required } from '../forms/form.ts'
-import { type TSchema, Type, timeSchema } from '../forms/json-schema.ts'
+import { orNull, type TSchema, Type, timeSchema } from '../forms/json-schema.ts'
 import { boolean, boundedText, destinationUrl, integer, oneOf, tagName, urlOrNull, webUrl } from '../forms/rules.ts'
 import { maxAliasLength, parseAlias } from '../names/alias.ts'
 import {
@@ -34,11 +34,6 @@ const flag = (label: string, description: string) =>
 function time(label: string, description: string) {
   const schema = Type.String({ description: `${description} RFC 3339, or \`YYYY-MM-DD HH:MM\` in UTC.` })
   return nullable(label, 'time', { schema, parse: parseTime }, orNull(timeSchema(description)))
-}
-
-/** Returns the schema of a value that may be null. */
-export function orNull<Schema extends TSchema>(schema: Schema) {
-  return Type.Union([schema, Type.Null()])
 }
 
 /** Returns the rule for the id of another record. */

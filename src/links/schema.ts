@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { operationsOf } from '../api/operations.ts'
 import type { EventDescription } from '../events/event.ts'
 import { type Form, form, optional, type Rule } from '../forms/form.ts'
-import { assignedFields, idSchema, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
+import { assignedFields, idSchema, orNull, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
 import { oneOf, parseInteger } from '../forms/rules.ts'
 import { shownVersion } from '../lib/record-version.ts'
@@ -12,7 +12,7 @@ import { resources } from '../resources.ts'
 import type { Versioned } from '../storage/records.ts'
 import type { Row } from '../storage/schema.ts'
 import { Refusal, type Violation } from '../violations.ts'
-import { flags, linkFields, ofEachField, orNull, reference, type ShownName, shownName } from './fields.ts'
+import { flags, linkFields, ofEachField, reference, type ShownName, shownName } from './fields.ts'
 import { maxTags, statuses, statusOf } from './link.ts'
 
 const { domain_id, space_id, alias, url, title, ...settings } = ofEachField('shown')
@@ -121,7 +121,7 @@ const assigned = [
   ...['short_url', 'status', 'has_redirect_password', 'clicks', 'last_clicked_at'],
 ] as const
 
-export interface Period {
+interface Period {
   readonly active_period_start_at?: string | null | undefined
   readonly active_period_end_at?: string | null | undefined
 }

@@ -9,7 +9,7 @@ export function parseWebUrl(text: string, maxLength = maxUrlLength): string | Re
 }
 
 /** The schemes of destinations that every instance allows. */
-export const standardSchemes: readonly string[] = ['http', 'https', 'mailto', 'tel', 'sms']
+const standardSchemes: readonly string[] = ['http', 'https', 'mailto', 'tel', 'sms']
 /** Schemes that run a script, or show something on the visitor's device. No destination has one. */
 export const unsafeSchemes: readonly string[] = ['javascript', 'data', 'vbscript', 'file', 'blob', 'about']
 
@@ -29,7 +29,7 @@ export function schemeRefusal(url: string, further: readonly string[]): Refusal 
 }
 
 /** Returns the scheme of a text in lower case (RFC 3986 §3.1); null if it has none. */
-export function schemeOf(text: string): string | null {
+function schemeOf(text: string): string | null {
   const [, name = null] = /^([a-z][a-z\d+.-]*):/i.exec(text) ?? []
   const scheme = name?.toLowerCase() ?? null
   // A name before a port, as in `localhost:3000/path`, is not meant as a scheme.
@@ -58,7 +58,7 @@ function parse(text: string, maxLength: number, find: (text: string) => Finding 
 
 export const maxUrlLength = 2048
 /** The longest URL as the URL Standard serializes it: a letter of any other script takes up to 12 characters. */
-export const maxSerializedLength = 8192
+const maxSerializedLength = 8192
 const maxHintLength = 64
 /** The ASCII characters of a URL. */
 const visibleAscii = /^[!-[\]-~]*$/

@@ -219,6 +219,6 @@ export interface Precondition {
 }
 
 /** Returns the version for entity tags. The time distinguishes revisions of a restored database. */
-export function versionOf(revision: number, updatedAt: string): string {
+function versionOf(revision: number, updatedAt: string): string {
   return `${revision}-${updatedAt}`
 }

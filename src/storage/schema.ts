@@ -34,7 +34,7 @@ interface RecentClicks {
 }
 
 /** Every table with its columns. */
-export interface Database {
+interface Database {
   instance: { database_id: string; short_url: string | null; base_url: string | null }
   accounts: {
     id: Generated<number>

@@ -72,7 +72,7 @@ export interface Detail<Item = unknown> {
 }
 
 /** The highest exported id of each kind of record, by plural name. */
-export type Exported = Readonly<Record<string, number>>
+type Exported = Readonly<Record<string, number>>
 
 /** An error in a line of a file. */
 export class InvalidRecord extends Error {}

@@ -18,7 +18,7 @@ import {
   yPixels,
 } from './plot.ts'
 
-export interface ClicksChart extends TimeAxis {
+interface ClicksChart extends TimeAxis {
   readonly buckets: readonly Bucket[]
   readonly before: Earlier | null
   readonly title: string

@@ -28,7 +28,7 @@ export function createAxis(figures: readonly number[]) {
   return { ticks, y: (clicks: number) => rounded(scale(clicks)) }
 }
 
-export interface Chart {
+interface Chart {
   readonly time: TimeAxis
   readonly title: string
   /** Describes the chart. */

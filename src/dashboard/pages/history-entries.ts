@@ -41,7 +41,7 @@ export interface Entry {
   readonly batch: Batch | null
 }
 
-export interface Batch {
+interface Batch {
   readonly counts: readonly BatchCount[]
   /** Whether it has more events than were counted. */
   readonly isLarger: boolean
@@ -49,7 +49,7 @@ export interface Batch {
   readonly sample: readonly StoredEvent[]
 }
 
-export interface EntryContext extends ChangeContext {
+interface EntryContext extends ChangeContext {
   /** The events that have reversed others, by id. */
   readonly reversals: ReadonlyMap<number, StoredEvent>
   /** The ids of the shown events that have reversed others. */
@@ -220,7 +220,7 @@ interface Subject {
 const shownOfRecord = 5
 
 /** What the page of a record shows about its changes. */
-export interface RecordHistory {
+interface RecordHistory {
   /** The section with the latest changes; null if none is stored. */
   readonly section: Html | null
   /** Who created the record and changed it last; null if unknown. */

@@ -1,6 +1,7 @@
 /** API key pages: the list, creation and revocation. */
 
 import { type Scope, scopes } from '../../access/actor.ts'
+import { dayMs } from '../../accounts/calendar.ts'
 import { found } from '../../errors.ts'
 import { type Field, form, optional, required } from '../../forms/form.ts'
 import { boundedText, oneOf } from '../../forms/rules.ts'
@@ -92,8 +93,6 @@ function statusCell(key: Key, now: number): Html {
   const words = revoked_at !== null ? 'Revoked' : at === null ? 'Never expires' : isOver ? 'Expired' : 'Expires'
   return html`<span class="whole">${words}${at === null ? null : html` ${timeAgo(at, now)}`}</span>`
 }
-
-const dayMs = 86_400_000
 
 /** Labels and lifetimes in milliseconds by form value; null means no expiry. */
 const lifetimes = {

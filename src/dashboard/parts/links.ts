@@ -1,5 +1,5 @@
 import { domainToUnicode } from 'node:url'
-import { recentDays } from '../../accounts/calendar.ts'
+import { dayMs, recentDays } from '../../accounts/calendar.ts'
 import { colors } from '../../forms/rules.ts'
 import { type IconName, icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
@@ -13,7 +13,6 @@ import { copyButton } from './buttons.ts'
 import { type FormState, radioGroup } from './fields.ts'
 import { capitalize, formatCount, quantity, timeAgo } from './format.ts'
 
-const dayMs = 86_400_000
 /** The maximum length of a host. */
 const maxHost = 48
 
@@ -143,7 +142,8 @@ export function tagList(tags: readonly Tag[]): Html {
   return html`<span class="tags">${tags.map((tag) => html`<a href="/app/links?tag_id=${tag.id}&amp;archived=any">${spaceLabel(tag)}</a> `)}</span>`
 }
 
-export function colorField(state: FormState): Html {
+/** Renders the choice of one of the six colors. */
+export function colorChoice(state: FormState): Html {
   const options = colors.map((word, index) => ({
     value: String(index + 1),
     label: html`${dot(index + 1)}${capitalize(word)}`,

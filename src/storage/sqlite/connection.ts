@@ -133,7 +133,7 @@ const writeError = 778
 const notUnique = 2067
 
 /** Converts an engine error to `database_unavailable`, `ForeignKeyViolation` or `UniqueViolation`, or returns it unchanged. */
-export function translated(error: unknown): unknown {
+function translated(error: unknown): unknown {
   // The extended code is a different one for `on delete restrict`.
   if (error instanceof Error && error.message === 'FOREIGN KEY constraint failed') {
     return new ForeignKeyViolation(null, error)
