@@ -7,7 +7,7 @@ import { type DomainChecks, isLocalName } from '../../reachability/checks.ts'
 import { type DnsRecord, isPublicName, recordsFor } from '../../reachability/dns.ts'
 import type { DomainCheck } from '../../reachability/store.ts'
 import { copyButton, postButton } from '../parts/buttons.ts'
-import { timeAgo } from '../parts/format.ts'
+import { listed, timeAgo } from '../parts/format.ts'
 import { table } from '../parts/table.ts'
 
 type NamedDomain = Pick<Domain, 'id' | 'name' | 'name_unicode'>
@@ -74,7 +74,7 @@ function problem(check: DomainCheck | undefined): Html | null {
   const found =
     addresses.length === 0
       ? null
-      : html` The DNS returned ${addresses.map((address, at) => html`${at === 0 ? '' : ', '}<code>${address}</code>`)}.`
+      : html` The DNS returned ${listed(addresses.map((address) => html`<code>${address}</code>`))}.`
   return html`<p class="reach warning">${problems[answer]}${found}${checkedAt(check)}</p>`
 }
 

@@ -45,7 +45,7 @@ import {
   textArea,
   textField,
 } from '../parts/fields.ts'
-import { formatCount, quantity } from '../parts/format.ts'
+import { formatCount, listed, quantity } from '../parts/format.ts'
 import { destination, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, notice } from '../parts/messages.ts'
 import { type Column, longTable } from '../parts/table.ts'
@@ -259,9 +259,9 @@ function summaryOf(failed: number, ready: number, existing: number): string {
 
 function tagSentence(names: readonly string[]): Html | null {
   if (names.length === 0) return null
-  const shown = names.slice(0, 10).map((name, at) => html`${at > 0 ? ', ' : ''}<bdi>${name}</bdi>`)
+  const shown = names.slice(0, 10).map((name) => html`<bdi>${name}</bdi>`)
   const more = names.length > 10 ? ` and ${formatCount(names.length - 10)} more` : null
-  return html`<p>${names.length === 1 ? 'This tag is' : 'These tags are'} new: ${shown}${more}.</p>`
+  return html`<p>${names.length === 1 ? 'This tag is' : 'These tags are'} new: ${listed(shown)}${more}.</p>`
 }
 
 /** Returns a sentence if storing takes long, because passwords are hashed one after another. */

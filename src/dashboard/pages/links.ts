@@ -21,7 +21,7 @@ import { type Filter, filterBar, ListState, requestsOf, selectFilter, tagsFilter
 import type { PageContent, Pages } from '../page.ts'
 import { linkButton, menu, menuForm } from '../parts/buttons.ts'
 import type { Choice } from '../parts/fields.ts'
-import { capitalize, formatCount, quantity, timeAgo } from '../parts/format.ts'
+import { capitalize, formatCount, listed, quantity, timeAgo } from '../parts/format.ts'
 import { importButton, matchingBox, selectedActions, settingItems } from '../parts/link-actions.ts'
 import {
   destination,
@@ -195,15 +195,15 @@ function noRows(list: ListState, labels: readonly string[], tags: TagFilter, nea
 
 function noTag(list: ListState, { unknown, similar }: TagFilter): Html {
   const isNamed = unknown !== ''
-  const others = similar.map(({ id, name }, at) => {
+  const others = similar.map(({ id, name }) => {
     const known = list.filterValue('tag_id')
     const href = list.href({ tag_id: known === '' ? String(id) : `${known},${id}` })
-    return html`${at === 0 ? null : ', '}<a href="${href}"><bdi>${name}</bdi></a>`
+    return html`<a href="${href}"><bdi>${name}</bdi></a>`
   })
   const why = isNamed ? 'Separate several tags with commas.' : 'It was deleted or merged into another tag.'
   return emptyState({
     title: isNamed ? `No tag is named “${truncateMiddle(String(unknown), 60)}”` : 'This tag doesn’t exist',
-    why: others.length > 0 ? html`Did you mean ${others}?` : why,
+    why: others.length > 0 ? html`Did you mean ${listed(others)}?` : why,
     action: html`<div class="actions">${linkButton({ label: 'Clear filters', href: list.href(noFilters) })}
 ${linkButton({ label: 'View tags', href: '/app/tags' })}</div>`,
   })

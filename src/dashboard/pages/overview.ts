@@ -13,7 +13,7 @@ import type { ShortUrl } from '../../names/short-url.ts'
 import { linkListState } from '../link-list.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
-import { formatCount, quantity, timeAgo } from '../parts/format.ts'
+import { formatCount, listed, quantity, timeAgo } from '../parts/format.ts'
 import { importButton } from '../parts/link-actions.ts'
 import { qrImage, shortUrlLink, shortUrlText } from '../parts/links.ts'
 import { emptyState } from '../parts/messages.ts'
@@ -129,7 +129,7 @@ async function endingNotice(
     const others = found.total - named.length
     const more =
       others > 0 ? html`, and <a href="${all}">${isMore ? 'at least ' : ''}${formatCount(others)} more</a>` : ''
-    return html`<p>${subject} ${found.total === 1 ? one : several} ${when}: ${named.map((each, at) => html`${at > 0 ? ', ' : ''}${each}`)}${more}.</p>`
+    return html`<p>${subject} ${found.total === 1 ? one : several} ${when}: ${listed(named)}${more}.</p>`
   })
   return html`<section class="notice warning ending" aria-label="Links that end">${icon('clock')}<div class="stack">${sentences}</div>
 <form method="post" action="${dismissalPath}">${hiddenFields({ shown_at: String(now), next: exchange.target })}${submitButton({ label: 'Dismiss', weight: 'link-like' })}</form></section>`

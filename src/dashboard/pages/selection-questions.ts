@@ -115,15 +115,14 @@ async function askToDelete(
 ): Promise<PageContent> {
   const counts = quantity(links.length, 'link')
   const named = links.toSorted((one, other) => other.clicks - one.clicks).slice(0, namedLinks)
-  const things: Part[] = named.map((link) => html`${nameOf(link, selection)}: ${quantity(link.clicks, 'click')}`)
-  if (links.length > namedLinks) things.push(`and ${formatCount(links.length - namedLinks)} more`)
+  const things = named.map((link) => html`${nameOf(link, selection)}: ${quantity(link.clicks, 'click')}`)
   const isSent = selection.fields.confirmed === 'true'
   const state = new FormState(selection.fields, isSent ? violations : [])
   const isMany = links.length >= manyLinks
   const page = confirmation({
     ...common(selection),
     title: `Delete ${counts}?`,
-    things,
+    notes: shortList(things, links.length),
     consequences: [html`${await effectOf(links, selection)} ${recentClicksIn(links)}`, restorableNote],
     controls: isMany ? state.withErrors(typedField(state, formatCount(links.length))) : null,
     verb: `Delete ${counts}`,
@@ -360,12 +359,12 @@ function remarksOn({ conflicts, there }: MovePlan, all: number, domain: string):
   ]
 }
 
-/** Renders the first of several things. */
-function shortList(things: readonly Part[]): Html | null {
-  if (things.length === 0) return null
-  const more = things.length - namedConflicts
-  const shown = [...things.slice(0, namedConflicts), ...(more > 0 ? [`and ${formatCount(more)} more`] : [])]
-  return html`<ul class="things">${shown.map((each) => html`<li>${each}</li>`)}</ul>`
+/** Renders the first of `total` things. */
+function shortList(things: readonly Part[], total = things.length): Html | null {
+  if (total === 0) return null
+  const first = things.slice(0, namedConflicts)
+  const more = total > first.length ? [`and ${formatCount(total - first.length)} more`] : []
+  return html`<ul class="things">${[...first, ...more].map((each) => html`<li>${each}</li>`)}</ul>`
 }
 
 function linkTo(link: BulkLink, selection: Selection): Html {

@@ -9,7 +9,7 @@ import { linkLabels } from '../../links/schema.ts'
 import { type ShortUrl, shortUrlOf } from '../../names/short-url.ts'
 import { spaceLabels } from '../../spaces/schema.ts'
 import { tagLabels } from '../../tags/schema.ts'
-import { capitalize, exactTimeElement, formatCount, quantity } from './format.ts'
+import { capitalize, exactTimeElement, formatCount, listed, quantity } from './format.ts'
 import { breakableUrl, shortUrlParts, spaceLabel } from './links.ts'
 
 /** An existing record that an event or a value refers to. */
@@ -94,20 +94,16 @@ export function batchDeedOf(batch: CountedBatch, context: ChangeContext): Html {
     }
   })
   const groups = [...Map.groupBy(deeds, ({ phrase }) => textOf(phrase)).values()]
-  return joined(
-    groups.map((group) => {
-      const { before, after } = group[0]?.phrase ?? phrase('')
-      return html`${before}${joined(group.map(({ thing }) => thing))}${after}`
-    }),
-  )
+  const all = groups.map((group) => {
+    const { before, after } = group[0]?.phrase ?? phrase('')
+    const things = group.map(({ thing }) => thing)
+    return html`${before}${listed(things, ' and ')}${after}`
+  })
+  return listed(all, ' and ')
 }
 
 function textOf({ before, after }: Phrase): string {
   return `${before.text}…${after.text}`
-}
-
-function joined(parts: readonly Html[]): Html {
-  return html`${parts.map((part, at) => html`${at === 0 ? '' : at === parts.length - 1 ? ' and ' : ', '}${part}`)}`
 }
 
 /** What people call records of each kind. */
@@ -253,7 +249,7 @@ function objectOf(value: object, context: Pick<ChangeContext, 'known'>): Html {
   const parts = Object.entries(value).map(
     ([name, each]) => html`${capitalize(name.replaceAll('_', ' '))}: ${shownValue(name, each, context)}`,
   )
-  return html`${parts.map((part, at) => html`${at === 0 ? '' : ', '}${part}`)}`
+  return listed(parts)
 }
 
 function reference(kind: 'space' | 'domain', id: unknown, { known }: Pick<ChangeContext, 'known'>): Html {

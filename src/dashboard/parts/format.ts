@@ -1,5 +1,5 @@
 /** Numbers and times as text. Times are Unix milliseconds or RFC 3339. */
-import { type Html, html } from '../../http/html.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
 
 const plain = new Intl.NumberFormat('en')
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
@@ -28,6 +28,12 @@ export function capitalize(text: string): string {
 /** "1 link", "214 links". */
 export function quantity(value: number, one: string, several = `${one}s`): string {
   return `${formatCount(value)} ${value === 1 ? one : several}`
+}
+
+/** Renders parts with commas between them, or with another word before the last. */
+export function listed(parts: readonly Part[], beforeLast = ', '): Html {
+  const separator = (at: number) => (at === 0 ? '' : at === parts.length - 1 ? beforeLast : ', ')
+  return html`${parts.map((part, at) => html`${separator(at)}${part}`)}`
 }
 
 const exactFormat = new Intl.DateTimeFormat('en-US', {

@@ -32,8 +32,7 @@ interface Confirmation {
   readonly action: string
   /** The consequences with figures, one sentence each. */
   readonly consequences: readonly Part[]
-  readonly things?: readonly Part[]
-  /** What does not change, before the consequences. */
+  /** What it is about, and what does not change. */
   readonly notes?: Html | null
   /** The action and its object: "Delete go.acme.com". */
   readonly verb: string
@@ -45,12 +44,10 @@ interface Confirmation {
 }
 
 /** Returns a page that asks for confirmation, usually of a destructive action. */
-export function confirmation({ title, section, things = [], ...question }: Confirmation) {
+export function confirmation({ title, section, ...question }: Confirmation) {
   const { action, consequences, verb, cancel, fields = {}, notes = null, controls = null, weight = 'danger' } = question
   const sentences = consequences.map((each) => html`<p>${each}</p>`)
-  const list =
-    things.length === 0 ? null : html`<ul class="things">${things.map((each) => html`<li>${each}</li>`)}</ul>`
-  const body = html`<form method="post" action="${action}" class="form" novalidate>${onceField()}${hiddenFields(fields)}<div class="stack">${list}${notes}${sentences}</div>${controls}
+  const body = html`<form method="post" action="${action}" class="form" novalidate>${onceField()}${hiddenFields(fields)}<div class="stack">${notes}${sentences}</div>${controls}
 <div class="actions">${submitButton({ label: verb, weight })}<a class="button plain" href="${cancel}" data-close>Cancel</a></div></form>`
   return { title, section, body }
 }
