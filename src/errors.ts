@@ -115,35 +115,35 @@ export function found<T>(record: T | undefined, what: string): T {
 }
 
 /** Returns a failure with one violation, which has the same message. */
-function failureOf(code: ErrorCode, violation: Violation, facts?: FailureFacts): Failure {
+function failureWith(code: ErrorCode, violation: Violation, facts?: FailureFacts): Failure {
   return new Failure(code, violation.message, { violations: [violation], ...facts })
 }
 
 export function nameTaken(name: string): Failure {
-  return failureOf('name_taken', new Refusal('taken.name', { name }).at('name'))
+  return failureWith('name_taken', new Refusal('taken.name', { name }).at('name'))
 }
 
 export function tagTaken(name: string): Failure {
-  return failureOf('name_taken', new Refusal('taken.tag', { name }).at('name'))
+  return failureWith('name_taken', new Refusal('taken.tag', { name }).at('name'))
 }
 
 export function aliasTaken(alias: string): Failure {
-  return failureOf('alias_taken', new Refusal('taken.alias', { alias }).at('alias'))
+  return failureWith('alias_taken', new Refusal('taken.alias', { alias }).at('alias'))
 }
 
 export function domainInUse(links: number): Failure {
   const params = links === 1 ? { links: '1 link', them: 'it' } : { links: `${links} links`, them: 'them' }
-  return failureOf('domain_in_use', new Refusal('in_use.domain', params).at('id'))
+  return failureWith('domain_in_use', new Refusal('in_use.domain', params).at('id'))
 }
 
 /** A change can't be undone, for the reason in the sentence. */
 export function irreversible(reason: string): Failure {
-  return failureOf('not_undoable', new Refusal('not_undoable', { reason }).at('id'))
+  return failureWith('not_undoable', new Refusal('not_undoable', { reason }).at('id'))
 }
 
 /** A change can't be undone, because a later one has changed the same field of the record. */
 export function changedSince(record: string, field: string): Failure {
-  return failureOf('not_undoable', new Refusal('not_undoable.changed', { record }).at(field))
+  return failureWith('not_undoable', new Refusal('not_undoable.changed', { record }).at(field))
 }
 
 export const linkExpired = new Failure('link_expired', 'This link has expired.')
@@ -157,11 +157,11 @@ export function preconditionFailed(version: string | null): Failure {
 }
 
 export function idempotencyKeyReused(): Failure {
-  return failureOf('idempotency_key_reused', new Refusal('key_reused').at('Idempotency-Key'))
+  return failureWith('idempotency_key_reused', new Refusal('key_reused').at('Idempotency-Key'))
 }
 
 export function idempotencyInProgress(): Failure {
-  return failureOf('idempotency_in_progress', new Refusal('in_progress').at('Idempotency-Key'), { retryAfter: 1 })
+  return failureWith('idempotency_in_progress', new Refusal('in_progress').at('Idempotency-Key'), { retryAfter: 1 })
 }
 
 /** The database did not respond, or failed. Nothing was stored, unless the connection broke during the commit. */
@@ -198,7 +198,7 @@ export class UniqueViolation extends Error {
 }
 
 export function referenceConflict(): Failure {
-  return failureOf('reference_conflict', new Refusal('in_use.record').at('id'))
+  return failureWith('reference_conflict', new Refusal('in_use.record').at('id'))
 }
 
 /** Waymark cannot start, or a command cannot run. The operator gets only the message, without a stack trace. */

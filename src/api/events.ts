@@ -15,7 +15,7 @@ import {
   eventSchema,
   eventsQuery,
 } from '../events/schema.ts'
-import { countBatch, findEvent, listEvents as listStoredEvents } from '../events/store.ts'
+import { countBatch, findEvent, listStoredEvents } from '../events/store.ts'
 import { form, required } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { conditionOf, rejectIfMatch } from '../http/conditions.ts'

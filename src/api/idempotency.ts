@@ -2,7 +2,7 @@
 import { Failure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
 import type { Exchange } from '../http/exchange.ts'
-import { type Claim, fingerprintOf } from '../idempotency/store.ts'
+import { type Claim, fingerprintOfRequest } from '../idempotency/store.ts'
 import type { Admitted } from './operations.ts'
 
 /** A key: bare, or a string of Structured Fields (RFC 9651 §3.3.3), in which quotes and backslashes are escaped. */
@@ -39,6 +39,6 @@ export function claimOf(
   const values = sent.map((field) => [field, fields[field]])
   // The database has only a hash of the API key.
   const secret = exchange.headers.authorization ?? ''
-  const fingerprint = fingerprintOf([exchange.method, exchange.target, values], secret)
+  const fingerprint = fingerprintOfRequest([exchange.method, exchange.target, values], secret)
   return { account_id: account, key_id: key, idempotency_key: name, fingerprint }
 }

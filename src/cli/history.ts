@@ -7,7 +7,7 @@ import { quantity } from '../dashboard/parts/format.ts'
 import { found } from '../errors.ts'
 import type { Reversals } from '../events/reversal.ts'
 import { type Event, eventOf, eventPageOf, eventsQuery } from '../events/schema.ts'
-import { findEvent, listEvents } from '../events/store.ts'
+import { findEvent, listStoredEvents } from '../events/store.ts'
 import { program } from '../version.ts'
 import { accountCommand, chooseAccount } from './accounts.ts'
 import { openActions } from './actions.ts'
@@ -37,7 +37,10 @@ const historyCommand = recordCommand({
     const ofLink = link === undefined ? {} : { record: 'link', record_id: String(await linkIdOf(db, account, link)) }
     const query = checkedFields(eventsQuery, { ...givenFields(eventsQuery, options), ...ofLink })
     const calendar = calendarOf(await findTimeZones(db, account))
-    const { rows, total, totalIsExact } = await listEvents(db, account, { ...eventPageOf(query, calendar), limit })
+    const { rows, total, totalIsExact } = await listStoredEvents(db, account, {
+      ...eventPageOf(query, calendar),
+      limit,
+    })
     const all = totalIsExact ? total : `more than ${total}`
     if (total > rows.length) err.write(`Showing ${rows.length} of ${all} changes. Raise --limit, or add a filter.\n`)
     const shown = { shortUrl: await ownShortUrls(db), historyDays: readHistoryDays() }

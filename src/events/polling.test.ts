@@ -6,7 +6,7 @@ import { newStorage } from '../../test/engine.ts'
 import { keyActor, storeEvents } from '../../test/events.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
-import { listEvents } from './store.ts'
+import { listStoredEvents } from './store.ts'
 
 /** Opens a database for two nodes, and returns a client that polls one of them for events about new records. */
 async function newNodes(t: TestContext) {
@@ -16,7 +16,7 @@ async function newNodes(t: TestContext) {
   let after = 0
   const poll = async () => {
     const order = { sortBy: 'id', direction: 'asc', limit: 100, offset: 0, after } as const
-    const { rows } = await listEvents(first, 1, { search: [], searchIn: [], filter: {}, ...order })
+    const { rows } = await listStoredEvents(first, 1, { search: [], searchIn: [], filter: {}, ...order })
     after = rows.at(-1)?.id ?? after
     return rows.map(({ recordId }) => recordId)
   }

@@ -94,7 +94,11 @@ const listable: Listable<ShownRow> = {
 }
 
 /** Lists a page of the account's events. No event can appear later between the listed ones. */
-export async function listEvents(storage: Storage, account: number, page: PageRequest): Promise<Page<StoredEvent>> {
+export async function listStoredEvents(
+  storage: Storage,
+  account: number,
+  page: PageRequest,
+): Promise<Page<StoredEvent>> {
   const upTo = await storage.eventHorizon()
   const found = await storage.list({ of: listable, account, ...page, upTo })
   return { ...found, rows: found.rows.map(toEvent) }
@@ -102,7 +106,7 @@ export async function listEvents(storage: Storage, account: number, page: PageRe
 
 /** Lists a page of the account's batches: the first event of each. */
 export function listBatches(storage: Storage, account: number, page: PageRequest): Promise<Page<StoredEvent>> {
-  return listEvents(storage, account, { ...page, filter: { ...page.filter, opens_batch: 1 } })
+  return listStoredEvents(storage, account, { ...page, filter: { ...page.filter, opens_batch: 1 } })
 }
 
 /** Returns the account's latest events of a record, the newest first. */

@@ -9,7 +9,7 @@ import type { Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import {
   type Claim,
-  fingerprintOf,
+  fingerprintOfRequest,
   IdempotentRequests,
   purgeBatchSize,
   purgeExpired,
@@ -23,7 +23,7 @@ async function opened(t: TestContext) {
   const storage = await newStorage((work) => t.after(work))
   const { id: account_id } = await createAccount(storage, 'Acme')
   const { key } = await createKey(storage, systemActor(account_id), { name: 'test', scopes: ['*'], lifetimeMs: null })
-  const fingerprint = fingerprintOf(['f'], 'secret')
+  const fingerprint = fingerprintOfRequest(['f'], 'secret')
   const claim = (idempotency_key: string): Claim => ({ account_id, key_id: key.id, idempotency_key, fingerprint })
   return { storage, claim }
 }
@@ -58,7 +58,7 @@ test('frees the key of an expired response, even before it is purged', async (t)
   await requests.run(claim('a'), async () => response)
   await storage.execute(expire())
   const other = { ...response, body: '{}' }
-  const claimAgain = { ...claim('a'), fingerprint: fingerprintOf(['g'], 'secret') }
+  const claimAgain = { ...claim('a'), fingerprint: fingerprintOfRequest(['g'], 'secret') }
   assert.deepEqual(await requests.run(claimAgain, async () => other), { ...other, isReplayed: false })
   assert.deepEqual({ ...(await requests.run(claimAgain, never)) }, { ...other, isReplayed: true })
   await assert.rejects(requests.run(claim('a'), never), { code: 'idempotency_key_reused' })
@@ -88,7 +88,7 @@ test('purges expired responses in batches, and no others', async (t) => {
 
 test('computes fingerprints that depend on the secret', () => {
   const parts = ['POST', '/api/v1/links', [['redirect_password', 'swordfish']]]
-  assert.equal(fingerprintOf(parts, 'Bearer a'), fingerprintOf(parts, 'Bearer a'))
-  assert.notEqual(fingerprintOf(parts, 'Bearer a'), fingerprintOf(parts, 'Bearer b'))
-  assert.notEqual(fingerprintOf(parts, 'Bearer a'), fingerprintOf([...parts, 1], 'Bearer a'))
+  assert.equal(fingerprintOfRequest(parts, 'Bearer a'), fingerprintOfRequest(parts, 'Bearer a'))
+  assert.notEqual(fingerprintOfRequest(parts, 'Bearer a'), fingerprintOfRequest(parts, 'Bearer b'))
+  assert.notEqual(fingerprintOfRequest(parts, 'Bearer a'), fingerprintOfRequest([...parts, 1], 'Bearer a'))
 })

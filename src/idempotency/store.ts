@@ -10,7 +10,7 @@ export interface Claim {
   /** The API key. Each API key has its own Idempotency-Keys. */
   readonly key_id: number
   readonly idempotency_key: string
-  /** Identifies the request, in 45 characters; see `fingerprintOf`. */
+  /** Identifies the request, in 45 characters; see `fingerprintOfRequest`. */
   readonly fingerprint: string
 }
 
@@ -109,7 +109,7 @@ export function runOnce(
 const fingerprintVersion = 2
 
 /** Returns a keyed hash of a request, so that a copy of the database does not help to guess a password in it. */
-export function fingerprintOf(parts: readonly unknown[], secret: string): string {
+export function fingerprintOfRequest(parts: readonly unknown[], secret: string): string {
   const digest = createHmac('sha256', secret).update(JSON.stringify(parts)).digest('base64url')
   return `${fingerprintVersion}:${digest}`
 }

@@ -30,6 +30,6 @@ export async function databaseId(db: Db): Promise<string> {
 export const fingerprintPath = '.well-known/waymark'
 
 /** Returns the fingerprint for a database id: 22 base64url characters that do not reveal the id. */
-export function fingerprintOf(databaseId: string): string {
+export function fingerprintOfInstance(databaseId: string): string {
   return createHash('sha256').update(`waymark instance ${databaseId}`).digest('base64url').slice(0, 22)
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP, type LookupFunction } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { overloaded } from '../errors.ts'
-import { fingerprintOf, fingerprintPath } from '../instance/store.ts'
+import { fingerprintOfInstance, fingerprintPath } from '../instance/store.ts'
 import { LruCache } from '../lib/lru-cache.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
@@ -73,7 +73,7 @@ export class DomainChecks {
     const last = this.#checks.get(name)
     if (last !== undefined && performance.now() - last.since < checkCacheMs) return last.result
     if (this.#active >= concurrency) throw overloaded('Too many domains are being checked. Try again shortly.')
-    const result = this.#run(name, fingerprintOf(position.database))
+    const result = this.#run(name, fingerprintOfInstance(position.database))
     this.#checks.set(name, { since: performance.now(), result })
     return result
   }

@@ -3,7 +3,14 @@ import { LruCache } from '../lib/lru-cache.ts'
 import { Periodic } from '../lib/periodic.ts'
 import { Semaphore } from '../lib/semaphore.ts'
 import type { ChangePosition, Changes, Db, Meter, Storage } from '../storage/port.ts'
-import { findLink, isUsedUp, type ServedDomain, type ServedLink, servedDomains, servedDomainsAfter } from './store.ts'
+import {
+  findServedLink,
+  isUsedUp,
+  type ServedDomain,
+  type ServedLink,
+  servedDomains,
+  servedDomainsAfter,
+} from './store.ts'
 
 export interface DirectoryOptions {
   /** How old memory may get while the database is down. Milliseconds. */
@@ -147,7 +154,7 @@ export class Directory {
   async #read(key: string, domainId: number, alias: string, lookups: Lookups): Promise<ServedLink | null> {
     this.#missed += 1
     const start = performance.now()
-    const link = await findLink(this.#storage, domainId, alias)
+    const link = await findServedLink(this.#storage, domainId, alias)
     if (this.#lookups !== lookups) return link
     if (link === null) {
       this.#unknown.set(key, start + unknownForMs)

@@ -29,7 +29,7 @@ const links = query.selectFrom('links').selectAll().select(clicks.as('clicks'))
 const domains = query.selectFrom('domains').select(domainColumns).where('account_id', '<>', 0)
 
 /** Finds the domain's link with this folded alias. */
-export async function findLink(db: Db, domain: number, alias: string): Promise<ServedLink | null> {
+export async function findServedLink(db: Db, domain: number, alias: string): Promise<ServedLink | null> {
   const build = () => links.where('domain_id', '=', domain).where('alias_folded', '=', alias)
   const found = new CachedQuery<Row<'links'> & { clicks: number }>('visited link', [domain, alias], build)
   const [row] = await db.execute(found)

@@ -9,7 +9,7 @@ import { Listener, type ListenerOptions } from '../http/listener.ts'
 import { requireHost } from '../http/request-head.ts'
 import { type RequestCounts, RequestLog } from '../http/request-log.ts'
 import { addHeader, addHeaders, send } from '../http/response.ts'
-import { fingerprintOf, fingerprintPath } from '../instance/store.ts'
+import { fingerprintOfInstance, fingerprintPath } from '../instance/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Directory } from './directory.ts'
 import { type Address, Loops } from './loops.ts'
@@ -259,7 +259,7 @@ function sendFingerprint(exchange: Exchange, databaseId: string): Outcome {
   const { method } = exchange
   if (method !== 'GET' && method !== 'HEAD') return methodNotAllowed(method, ['GET', 'HEAD'])
   addHeaders(exchange, { ...noStoreHeaders, 'content-type': 'text/plain; charset=utf-8' })
-  return send(exchange, 200, `${fingerprintOf(databaseId)}\n`)
+  return send(exchange, 200, `${fingerprintOfInstance(databaseId)}\n`)
 }
 
 function methodNotAllowed(method: string, allow: readonly string[]): Failure {

@@ -5,7 +5,7 @@ import { type Calendar, calendarOf, dayText } from '../../accounts/calendar.ts'
 import { Failure } from '../../errors.ts'
 import type { Reversals } from '../../events/reversal.ts'
 import { batchIdRule, type EventsQuery, eventPageOf, eventsQuery } from '../../events/schema.ts'
-import { findEvent, listBatches, listEvents, type StoredEvent } from '../../events/store.ts'
+import { findEvent, listBatches, listStoredEvents, type StoredEvent } from '../../events/store.ts'
 import { form, optional } from '../../forms/form.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import { failures } from '../../http/failures.ts'
@@ -67,7 +67,7 @@ async function historyPage({ account, session, query }: PageRequest, services: S
   const { record, type, record_id, batch_id } = list.query
   const isOneRecord = record_id !== null || batch_id !== null
   // The first event of a batch may be about a record of another kind.
-  const listed = isOneRecord || record !== null || type !== null ? listEvents : listBatches
+  const listed = isOneRecord || record !== null || type !== null ? listStoredEvents : listBatches
   const page = await listed(storage, account, list.request)
   const { rows, total, totalIsExact } = page
   if (total === 0 && list.href(noFilters) === list.href({})) return { ...shown, body: nothingYet }
@@ -80,7 +80,7 @@ async function historyPage({ account, session, query }: PageRequest, services: S
   const sections = [...days].map(
     ([day, those]) => html`<section><h2>${dayHeading(day, calendar)}</h2>${entryList(those, context)}</section>`,
   )
-  const counted = quantity(total, listed === listEvents ? 'change' : 'action')
+  const counted = quantity(total, listed === listStoredEvents ? 'change' : 'action')
   const count = html`<p data-count>${totalIsExact ? '' : 'More than '}${counted}</p>`
   const head = html`<div class="found">${count}${chips(list, rows, context)}</div>`
   const [first] = rows
