@@ -32,7 +32,7 @@ interface Confirmation {
   readonly action: string
   /** The consequences with figures, one sentence each. */
   readonly consequences: readonly Part[]
-  /** What it is about, and what does not change. */
+  /** The affected records and remarks, before the consequences. */
   readonly notes?: Html | null
   /** The action and its object: "Delete go.acme.com". */
   readonly verb: string
