@@ -1,5 +1,6 @@
 import type { Actor, KeyIdentity, NeededScope } from '../access/actor.ts'
 import { type ApiErrorCode, Failure, found, preconditionFailed } from '../errors.ts'
+import { deletionSentence } from '../events/event.ts'
 import { type Form, form, optional } from '../forms/form.ts'
 import { type TSchema, Type } from '../forms/json-schema.ts'
 import type { ListQuery } from '../forms/list-query.ts'
@@ -284,7 +285,7 @@ function writesOf(plural: ResourceName, described: Described): Omit<Operations, 
       ...named('delete'),
       method: 'DELETE',
       description: join(
-        `Deletes the ${singular}. For 30 days, undoing its event restores it with its id and clicks. The id is never reused. A body is ignored.`,
+        `Deletes the ${singular}. ${deletionSentence} The id is never reused. A body is ignored.`,
         deletion?.description,
       ),
       query: deletion?.query ?? deletionQuery,

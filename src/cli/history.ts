@@ -73,7 +73,7 @@ const undoCommand = accountCommand({
 export const historyCommands = { history: historyCommand, undo: undoCommand }
 
 /** What commands that delete records say about them. */
-export const undoHint = `For 30 days, "${program} undo" restores it.`
+export const deletionNote = `For 30 days, "${program} undo" restores it.`
 
 /** Reverses the changes of a batch in parts. Returns their number, and a line for each change that can't be undone. */
 async function undoBatch(reversals: Reversals, actor: Actor, batch: string): Promise<Result> {

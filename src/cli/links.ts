@@ -12,7 +12,7 @@ import { openActions } from './actions.ts'
 import { flag, required, text } from './arguments.ts'
 import type { Terminal } from './command.ts'
 import { givenFields, optionsOf, requireChange, submit } from './form-options.ts'
-import { undoHint } from './history.ts'
+import { deletionNote } from './history.ts'
 import { isConfirmed, json, shorten, table } from './output.ts'
 import { aliasNote, aliasOperand, chooseLink, domainOfAlias, ownShortUrls, withIds } from './references.ts'
 import { listCommand } from './resources.ts'
@@ -79,7 +79,7 @@ ${aliasNote}`,
   }),
 
   delete: accountCommand({
-    summary: `Delete a link within a second, on all servers. ${undoHint}`,
+    summary: `Delete a link within a second, on all servers. ${deletionNote}`,
     arguments: { operand: aliasOperand, domain: domainOfAlias, ...optionsOf(deletionQuery), yes },
     notes: aliasNote,
     run: async (db, { operand: alias, domain, account, actor, yes, ...options }, terminal) => {

@@ -18,7 +18,7 @@ import { openActions } from './actions.ts'
 import { flag, required, text } from './arguments.ts'
 import type { Command } from './command.ts'
 import { checkedFields, givenFields, listOptionsOf, optionsOf, requireChange, submit } from './form-options.ts'
-import { undoHint } from './history.ts'
+import { deletionNote } from './history.ts'
 import { isConfirmed, json, table } from './output.ts'
 import { chooseRecord, type KindName, type NamedRecord, withIds } from './references.ts'
 
@@ -158,7 +158,7 @@ function updateCommand(kind: KindName): Command {
 function deleteCommand(kind: KindName): Command {
   const { query } = kinds[kind].operations.delete
   return accountCommand({
-    summary: `Delete a ${kind}. ${undoHint}`,
+    summary: `Delete a ${kind}. ${deletionNote}`,
     arguments: { operand: operandOf(kind), ...(query && optionsOf(query)), yes },
     run: async (db, { operand, yes, account, actor, ...options }, terminal) => {
       const record = await chooseRecord(db, account, kind, operand, kind.toUpperCase())

@@ -18,6 +18,9 @@ export type EventAction =
   | 'rotated'
   | 'revoked'
 
+/** What the API says about deletions. */
+export const deletionSentence = 'For 30 days, undoing its event restores it with its id and clicks.'
+
 /** Values of a record by field, as the API has them. */
 export type Values = Readonly<Record<string, unknown>>
 
