@@ -28,3 +28,10 @@ for (const [code, sentence] of Object.entries(sentences)) {
     })
   })
 }
+
+test('listens on all addresses of this machine at 0.0.0.0', async (t) => {
+  const server = createServer()
+  const { port, url, boundUrl, isPublic } = await listen(server, { host: '0.0.0.0', port: 0, prefix: '' })
+  t.after(() => server.close())
+  assert.deepEqual([url, boundUrl, isPublic], [`http://localhost:${port}`, `http://0.0.0.0:${port}`, true])
+})
