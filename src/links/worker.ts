@@ -7,7 +7,7 @@ import { type BatchResponse, runBatch } from './batch.ts'
 import { type BatchWorkerData, receivedBatch, type SentBatch } from './batch-worker.ts'
 
 const { location, shortUrl, urlSchemes } = workerData as BatchWorkerData
-const database = await openBatchWriter(location)
+const database = await openBatchWriter(location, { storesRecords: true })
 const rules = { shortUrl: shortUrls(shortUrl), urlSchemes }
 
 serveRequests<SentBatch, BatchResponse>({

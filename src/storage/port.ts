@@ -67,6 +67,11 @@ export interface Storage extends Db {
   readonly meters: readonly Meter[]
 }
 
+export interface BatchWriterOptions {
+  /** Whether batches store records, whose search index may then be late. */
+  readonly storesRecords?: boolean
+}
+
 /** A separate connection, for a worker thread that writes batches. */
 export interface BatchWriter {
   /** See `Db.write`. After `database_unavailable` it is unknown whether the transaction was committed. */

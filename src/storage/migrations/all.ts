@@ -14,6 +14,8 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0002-spellings': foldAgain,
   '0003-events': eventLog,
   '0004-filter-indexes': filterIndexes,
+  '0005-short-searches': ({ engine }) =>
+    engine === 'sqlite' ? ['domains', 'spaces', 'tags', 'links'].flatMap(indexAgain) : [],
 }
 
 /** Returns the migrations for one engine, by name. */
@@ -63,6 +65,20 @@ export function searchIndexOf(table: string, texts: readonly string[], columns: 
       isEdited,
     ),
     ...sqlite.trigger(`${name}_deleted`, `after delete on ${table}`, [enqueue('old')]),
+  ]
+}
+
+/** Returns the table of an index's trigrams. */
+export function searchTermsOf(table: string): string {
+  return `create virtual table ${table}_terms using fts5vocab(${table}_search, instance)`
+}
+
+/** Returns statements that empty an index and let the server fill it again, with texts that end with `padding`. */
+function indexAgain(table: string): string[] {
+  return [
+    searchTermsOf(table),
+    `insert into ${table}_search (${table}_search) values ('delete-all')`,
+    `insert into search_changes select '${table}', (account_id << 40) | id from ${table} where true on conflict do nothing`,
   ]
 }
 

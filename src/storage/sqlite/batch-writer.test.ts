@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { openClicks } from '../../../test/clicks.ts'
 import { newLink, twoNodes } from '../../../test/links.ts'
+import { Folder, migrated, Records } from '../../../test/lists-model.ts'
 import { openSqliteBatchWriter } from './batch-writer.ts'
 
 test('leaves a deleted salt in no file, even if the log was being read', async (t) => {
@@ -42,4 +43,23 @@ test('throws database_unavailable while others read the log, and truncates it la
   await assert.rejects(connection.scrub('click_salts'), { code: 'database_unavailable' })
   reader.exec('commit')
   await connection.scrub('click_salts')
+})
+
+test('indexes records after a batch if the search index lacks many', async (t) => {
+  const folder = await migrated(new Folder())
+  t.after(() => folder.remove())
+  const records = new Records(folder)
+  t.after(() => records.db.close())
+  const pending = () => Number(records.db.prepare('select count(*) as size from search_changes').get()?.size)
+  const store = (count: number) => {
+    for (let n = 0; n < count; n++) records.insertAscii(1, `n${records.all.length}.example.com`)
+  }
+  const connection = openSqliteBatchWriter(folder.database, { storesRecords: true })
+  t.after(() => connection.close())
+  store(900)
+  await connection.write(async () => undefined)
+  assert.equal(pending(), 900)
+  store(900)
+  await connection.write(async () => undefined)
+  assert.ok(pending() <= 1_000, String(pending()))
 })

@@ -1,8 +1,11 @@
+import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import { databaseUnavailable } from '../../errors.ts'
-import type { BatchWriter } from '../port.ts'
+import { resources } from '../../resources.ts'
+import type { BatchWriter, BatchWriterOptions } from '../port.ts'
 import { Connection, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
+import { indexSome } from './search-index.ts'
 
 /** Checkpoints run sooner than on the writer of the event loop. */
 const pragmas = 'pragma cache_size = -12000; pragma wal_autocheckpoint = 1500; pragma journal_size_limit = 33554432'
@@ -11,15 +14,22 @@ const pragmas = 'pragma cache_size = -12000; pragma wal_autocheckpoint = 1500; p
 const maxAttempts = 100
 const pauseMs = 2
 
+/** Records that the search index may lack after a batch. Searches compare their texts. */
+const maxBacklog = 1_000
+/** The transactions that index records after a batch: enough for the 1,000 records of the batch. */
+const maxIndexings = 10
+
 /** Opens a file that has been migrated. */
-export function openSqliteBatchWriter(path: string): BatchWriter {
+export function openSqliteBatchWriter(path: string, { storesRecords = false }: BatchWriterOptions = {}): BatchWriter {
   const connection = new Connection(openDatabase(path, 0, pragmas))
   const commits = new GroupCommit(connection)
   let isClosed = false
   return {
     async write(work) {
       if (isClosed) throw databaseUnavailable(new Error('The connection is closed.'))
-      return commits.write(work)
+      const result = await commits.write(work)
+      if (storesRecords) shortenBacklog(connection.database)
+      return result
     },
     // Deleted rows are in the log until it is written again from its start.
     async scrub() {
@@ -38,5 +48,19 @@ export function openSqliteBatchWriter(path: string): BatchWriter {
       await commits.drained()
       connection.database.close()
     },
+  }
+}
+
+/** Indexes some records if the search index lacks many, because imports store them faster than the thread of searches indexes. */
+function shortenBacklog(database: DatabaseSync): void {
+  const backlog = database.prepare(
+    `select count(*) as size from (select 1 from search_changes limit ${maxBacklog + 1})`,
+  )
+  try {
+    for (let n = 0; n < maxIndexings && !database.isTransaction; n++) {
+      if (Number(backlog.get()?.size) <= maxBacklog || !indexSome(database, resources)) return
+    }
+  } catch {
+    // The batch is stored. The other thread may be writing. It reports errors.
   }
 }

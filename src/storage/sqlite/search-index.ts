@@ -1,5 +1,6 @@
 /**
  * The search index of SQLite. `<resource>_search` is an FTS5 index of trigrams, which a reader thread fills after the commit.
+ * `<resource>_terms` lists its trigrams, each with its documents.
  * Triggers write the records that the index lacks to `search_changes`.
  *
  * A record is a document of the index. Its number has the account above the bits of the id, so that the documents of an
@@ -15,6 +16,9 @@ export const maxId = 2 ** idBits - 1
 
 /** SQL for the id of a document's record. */
 export const idOf = `(document & ${maxId})`
+
+/** Ends each indexed text twice, so that its last characters start a trigram, too. */
+export const padding = '\u0001'
 
 /** The tables whose records are indexed, by their names. */
 export type IndexedTables = Readonly<Record<string, Pick<Listable<unknown>, 'searched'>>>
@@ -36,7 +40,7 @@ export function indexSome(db: DatabaseSync, tables: IndexedTables): boolean {
     db.exec(`
       delete from ${table}_search where rowid in (${batch});
       insert into ${table}_search (rowid, ${Object.keys(searched).join(', ')})
-        select document, ${Object.values(searched).join(', ')}
+        select document, ${Object.values(searched).map((text) => `${text} || char(1, 1)`)}
         from (${batch}) cross join ${table} on id = ${idOf} and account_id = document >> ${idBits} order by document;
       delete from search_changes where resource = '${table}' and document in (${batch});
       commit`)

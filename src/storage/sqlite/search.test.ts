@@ -206,6 +206,18 @@ test('finds the matches of a filter without an index by the index of another, an
   deepEqual(await check({ ...cards, filter: { weight: 3 } }), ['scan'])
 })
 
+test('finds short terms with the index, at the end of a text and in short texts, if the account has many records', async () => {
+  for (const name of ['first.qx', 'qx', 'q.example', 'other.é']) records.insertAscii(1, name)
+  for (const search of [['qx'], ['q'], ['é'], ['zq'], ['qx', 'first'], ['~', 'late']]) await check({ ...base, search })
+  indexAll()
+  for (const search of [['qx'], ['q'], ['é'], ['zq'], ['qx', 'first'], ['~', 'late']]) {
+    ok(!(await check({ ...base, search })).includes('scan'), String(search))
+    ok(!(await check({ ...base, search, sortBy: 'name', direction: 'desc' })).includes('scan'), String(search))
+  }
+  ok((await check({ ...base, search: ['\u0001'] })).includes('scan'))
+  deepEqual(await check({ ...base, account: 2, search: ['ot'] }), ['page', 'scan'])
+})
+
 test('counts at most ten thousand matches', async () => {
   const many = await listPage(lists, { ...base, search: ['many'] })
   deepEqual([many.total, many.totalIsExact], [10_000, true])

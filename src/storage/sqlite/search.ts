@@ -17,7 +17,7 @@ import {
   spellingsOf,
 } from '../list-sources.ts'
 import { countedMatches } from '../port.ts'
-import { idBits, idOf, maxId } from './search-index.ts'
+import { idBits, idOf, maxId, padding } from './search-index.ts'
 
 /** Terms of fewer characters have no trigram. */
 const trigramLength = 3
@@ -27,6 +27,10 @@ const maxTrigrams = 16
 const maxRare = 1_000
 /** With more records to index, a search takes about as long as a scan. */
 const maxBacklog = 1_000
+/** Short terms are looked up among the records of all accounts if the account has this part of them: a sixteenth. */
+const minShare = 16
+const lastCharacter = '\u{10ffff}'
+const idle = { isBehind: false, isLarge: false }
 
 export class SqliteLists implements ListEngine {
   readonly select: ListEngine['select']
@@ -50,21 +54,24 @@ export class SqliteLists implements ListEngine {
    * search, uses the first index.
    */
   async plan(listing: AnyListing): Promise<Plan> {
-    const terms = listing.search.filter((term) => isIndexable(listing, term))
-    const filters = indexesOf(this, listing)
-    const parts = [...filters, ...terms.map((term) => this.#searchIndex(listing, [term]))]
+    const { search } = listing
+    const { isBehind, isLarge } = search.length === 0 ? idle : await this.#state(listing)
+    const long = search.filter((term) => isIndexable(listing, term))
+    const short = search.filter((term) => isLarge && isShort(listing, term))
+    const others = [...indexesOf(this, listing), ...short.map((term) => this.#shortIndex(listing, term))]
+    const parts = [...others, ...long.map((term) => this.#searchIndex(listing, [term]))]
     const [index] = parts
     if (index === undefined) return { source: (each) => filtered(this, each), isSorted: true, cost: 'scan' }
-    if (listing.search.length === 0) return { ...index, cost: 'search' }
-    const cost = terms.length > 0 && (await this.#isBehind(listing)) ? 'scan' : 'search'
+    if (search.length === 0) return { ...index, cost: 'search' }
+    const cost = isBehind && long.length + short.length > 0 ? 'scan' : 'search'
     // Counting candidates in an index that is behind would be a scan, too.
     if (cost === 'scan' && listing.withoutScan === true) return { ...index, cost }
     const rare = parts.length > 1 && (await this.#smallest(parts, maxRare, cost))
     if (rare) return { ...rare, cost }
-    const indexes = terms.length > 1 ? [...filters, this.#searchIndex(listing, terms)] : parts
+    const indexes = long.length > 1 ? [...others, this.#searchIndex(listing, long)] : parts
     // If every candidate matches, the search reads no more texts than it counts.
-    if (indexes.length === 1 && terms.length > 0 && this.#compared(listing, terms).length === 0)
-      return { ...index, cost }
+    const isExact = (term: string) => isTrigram(listing, term) || short.includes(term)
+    if (indexes.length === 1 && search.every(isExact)) return { ...(indexes[0] ?? index), cost }
     const smallest = await this.#smallest(indexes, countedMatches, cost)
     // The search is the last index. If all indexes have too many entries to count, it compares the fewest texts.
     return { ...(smallest ?? indexes.at(-1) ?? index), cost: smallest === undefined ? 'scan' : cost }
@@ -79,47 +86,61 @@ export class SqliteLists implements ListEngine {
     return size <= max ? indexes[sizes.lastIndexOf(size)] : undefined
   }
 
-  async #isBehind(listing: AnyListing): Promise<boolean> {
+  /**
+   * Returns whether the index lacks many records, and whether the account has a good part of all records. In a small account,
+   * comparing every record is faster than looking up short terms among all accounts.
+   */
+  async #state(listing: AnyListing): Promise<typeof idle> {
     const { of, account } = listing
     const pending = { from: sql`search_changes`, where: [isPending(of.table, rangeOf(account))] }
-    const count = countQuery(pending, maxBacklog + 1)
-    const [row = []] = await this.select(sql`select (${count})`, 'page')
-    return Number(row[0]) > maxBacklog
+    const own = sql`select total from record_counts where account_id = ${account} and resource = ${sql.lit(of.table)}`
+    const [row = []] = await this.select(
+      sql`select (${countQuery(pending, maxBacklog + 1)}), (${own}), (select max(id) from ${sql.table(of.table)})`,
+      'page',
+    )
+    const [backlog, total, all] = row.map(Number)
+    return { isBehind: Number(backlog) > maxBacklog, isLarge: Number(total) * minShare >= Number(all) }
   }
 
   /** Returns the index of records that have these terms of the search. */
   #searchIndex(listing: AnyListing, terms: readonly string[]): Index {
-    const entries = this.#candidates({ ...listing, after: null }, terms)
-    return { source: (each) => this.#searched(each, terms), isSorted: true, entries }
-  }
-
-  /** Returns the matches of a search, by ascending id, among the records that have these terms. */
-  #searched(listing: AnyListing, terms: readonly string[]): Source {
-    const candidates = this.#candidates(listing, terms)
-    const where = [...filtersOf(listing), ...this.#compared(listing, terms)]
-    if (where.length === 0) return candidates
-    const from = sql`${candidates.from} cross join ${sql.table(listing.of.table)} on id = ${sql.raw(idOf)}`
-    return { ...candidates, from, where }
-  }
-
-  /** Returns the conditions that not every candidate with these terms meets. */
-  #compared(listing: AnyListing, terms: readonly string[]): Sql[] {
     const isExact = (term: string) => terms.length <= maxTrigrams && terms.includes(term) && isTrigram(listing, term)
-    return searchOf(this, { ...listing, search: listing.search.filter((term) => !isExact(term)) })
+    const compared = listing.search.filter((term) => !isExact(term))
+    const index = sql.table(`${listing.of.table}_search`)
+    const found = sql`select rowid as document from ${index} where ${index} match ${matchOf(listing, terms)}`
+    return this.#indexOf(listing, found, sql`rowid`, compared)
   }
 
-  /** Returns the records that have the trigrams of the terms, and the pending records that match. */
-  #candidates(listing: AnyListing, terms: readonly string[]): Source {
+  /** Returns the index of records with a term of one or two characters, which starts one of their trigrams. */
+  #shortIndex(listing: AnyListing, term: string): Index {
+    const end = term + lastCharacter.repeat(trigramLength - [...term].length)
+    const found = sql`select distinct doc as document from ${sql.table(`${listing.of.table}_terms`)}
+      where term >= ${term} and term <= ${end} and col in (${sql.join(listing.searchIn)})`
+    const others = listing.search.filter((other) => other !== term)
+    return { ...this.#indexOf(listing, found, sql`doc`, others), isSorted: false }
+  }
+
+  /** Returns the index of the documents that a query finds. Their texts are compared with some terms of the search. */
+  #indexOf(listing: AnyListing, found: Sql, document: Sql, compared: readonly string[]): Index {
+    const source = (each: AnyListing): Source => {
+      const candidates = this.#withPending(each, found, document)
+      const where = [...filtersOf(each), ...searchOf(this, { ...each, search: compared })]
+      if (where.length === 0) return candidates
+      const from = sql`${candidates.from} cross join ${sql.table(each.of.table)} on id = ${sql.raw(idOf)}`
+      return { ...candidates, from, where }
+    }
+    return { source, isSorted: true, entries: this.#withPending({ ...listing, after: null }, found, document) }
+  }
+
+  /** Returns the documents that a query has found in the index, and the pending records that match. */
+  #withPending(listing: AnyListing, found: Sql, document: Sql): Source {
     const { of, account } = listing
     const range = rangeOf(account, listing)
-    const table = sql.table(of.table)
-    const index = sql.table(`${of.table}_search`)
     const pending = isPending(of.table, range)
     const matches = sql`
-      select rowid as document from ${index} where ${index} match ${matchOf(listing, terms)} and rowid ${range}
-        and rowid not in (select document from search_changes where ${pending})
+      ${found} and ${document} ${range} and ${document} not in (select document from search_changes where ${pending})
       union all
-      select document from search_changes cross join ${table} on id = ${sql.raw(idOf)}
+      select document from search_changes cross join ${sql.table(of.table)} on id = ${sql.raw(idOf)}
         where ${all([pending, sql`account_id = ${account}`, ...searchOf(this, listing)])}`
     return { from: sql`(${matches}) as matches`, id: sql.raw(idOf), sortedBy: sql`document`, where: [] }
   }
@@ -148,8 +169,17 @@ function isIndexable(listing: AnyListing, term: string): boolean {
 
 /** Whether the index finds exactly the matches of the term. */
 function isTrigram(listing: AnyListing, term: string): boolean {
+  return isPlain(listing, term) && [...term].length === trigramLength
+}
+
+function isShort(listing: AnyListing, term: string): boolean {
+  return isPlain(listing, term) && [...term].length < trigramLength
+}
+
+/** Whether all texts have the same spelling of the term, and it can't be a part of what the index has after each text. */
+function isPlain(listing: AnyListing, term: string): boolean {
   const [spelling, ...others] = spellingsOf(listing, term)
-  return others.length === 0 && [...(spelling?.text ?? '')].length === trigramLength
+  return others.length === 0 && spelling?.text === term && !term.includes(padding)
 }
 
 /**
