@@ -10,6 +10,8 @@ import type { ClickWorker, OnProblem } from './click-worker.ts'
 const [everyMs, retryMs] = [500, 1_000]
 /** Visits per transaction, which other writers wait for, and per message to the thread: see `maxCharacters`. */
 const batchSize = 3_000
+/** Pending visits that are sorted by link and split into batches together. Sorting them takes 2 ms of the event loop. */
+const windowSize = 4 * batchSize
 /** Changed link days per transaction. Each takes 0.1 ms, 0.2 ms with 3.5 KB of JSON, and 1.5 ms if it is full. */
 const maxDays = 1_000
 /** Hours of all time zones start at a multiple of this. Milliseconds. */
@@ -208,20 +210,17 @@ export class ClickQueue {
     return 0
   }
 
-  /** Moves the oldest counts and visits to a new batch. */
+  /**
+   * Moves the oldest counts and visits to new batches. Returns the first one. A link's visits stay together as far as
+   * possible, because each batch reads and writes a row for each link: half of a busy thread's work.
+   */
   #nextBatch(): Batch {
-    const length = lengthOfBatch(this.#oldest())
-    const counts = [...this.#counts.entries().take(length)]
+    const counts = [...this.#counts.entries().take(windowSize)]
     for (const [key] of counts) this.#counts.delete(key)
-    const visits = this.#visits.splice(0, length - counts.length)
-    const batch = { visits: [...counts.map(([, count]) => count), ...visits], number: 0, failures: 0 }
-    this.#batches.push(batch)
-    return batch
-  }
-
-  *#oldest(): Generator<Visit> {
-    yield* this.#counts.values()
-    yield* this.#visits
+    const visits = [...counts.map(([, count]) => count), ...this.#visits.splice(0, windowSize - counts.length)]
+    const batches = splitByLink(visits).map((part) => ({ visits: part, number: 0, failures: 0 }))
+    this.#batches.push(...batches.toReversed())
+    return batches[0] as Batch
   }
 
   /** Merges the oldest hundredth of the visits. More would block the event loop for too long. */
@@ -238,13 +237,26 @@ export class ClickQueue {
   }
 }
 
-/** Returns the number of the first visits that fit into a batch. */
-function lengthOfBatch(visits: Iterable<Visit>): number {
-  const days = new Set<string>()
-  let [length, characters] = [0, 0]
-  for (const { link, atMs, address, userAgent, referrer, languages, country } of visits) {
-    days.add(`${link} ${dayOf(atMs)}`)
-    if (length === batchSize || characters >= maxCharacters || days.size > maxDays) break
+/** Splits visits into parts that fit into a batch, ordered by link. */
+function splitByLink(visits: readonly Visit[]): Visit[][] {
+  // The sort is stable, so a link's visits stay in the order of their days.
+  const sorted = visits.toSorted((a, b) => a.link - b.link)
+  const parts: Visit[][] = []
+  for (let from = 0; from < sorted.length; from += parts.at(-1)?.length ?? 0) {
+    parts.push(sorted.slice(from, from + lengthOfBatch(sorted, from)))
+  }
+  return parts
+}
+
+/** Returns the number of visits from an index that fit into a batch. The visits are in the order of their links and days. */
+function lengthOfBatch(visits: readonly Visit[], from: number): number {
+  let [length, characters, days, lastLink, lastDay] = [0, 0, 0, -1, 0]
+  for (let at = from; at < visits.length; at++) {
+    const { link, atMs, address, userAgent, referrer, languages, country } = visits[at] as Visit
+    const day = dayOf(atMs)
+    if (link !== lastLink || day !== lastDay) days += 1
+    if (length === batchSize || characters >= maxCharacters || days > maxDays) break
+    ;[lastLink, lastDay] = [link, day]
     length += 1
     characters += address.length + userAgent.length + referrer.length + languages.length + country.length
   }
