@@ -27,9 +27,16 @@ export interface HourCounts {
   previews: number
 }
 
-/** Returns the counts with their names in the API and in exports. */
+/** Counts with their names in the database, in the API and in exports. */
+export type Counts = ReturnType<typeof shownCounts>
+
 export function shownCounts({ people, unique, bots, previews }: HourCounts) {
   return { clicks: people, unique_clicks: unique, bots, previews }
+}
+
+/** Returns counts that were stored or shown. */
+export function countsFrom({ clicks, unique_clicks, bots, previews }: Counts): HourCounts {
+  return { people: clicks, unique: unique_clicks, bots, previews }
 }
 
 /** Human clicks by value. In each dimension that has any, they add up to the human clicks of all hours. */
@@ -72,9 +79,16 @@ export function hourOf({ hours }: Pick<DayFacts, 'hours'>, hour: number): HourCo
   return counts
 }
 
+/** Returns the sums of all hours. */
+export function totalsOf({ hours }: Pick<DayFacts, 'hours'>): HourCounts {
+  const totals = noCounts()
+  for (const counts of hours.values()) addCounts(totals, counts)
+  return totals
+}
+
 /** Returns the human clicks of all hours. */
-export function peopleOf({ hours }: Pick<DayFacts, 'hours'>): number {
-  return hours.values().reduce((sum, { people }) => sum + people, 0)
+export function peopleOf(day: Pick<DayFacts, 'hours'>): number {
+  return totalsOf(day).people
 }
 
 /** Returns a link's day as its groups count it. */
@@ -167,7 +181,9 @@ function byRarity(breakdown: Breakdown): Value[] {
   return named.sort((a, b) => rarity(a) - rarity(b))
 }
 
-/** A stored day: two JSON texts. */
+/** A stored day: its totals, and two JSON texts. */
+export interface DayRow extends DayJson, Counts {}
+
 export interface DayJson {
   /** By hour: human clicks, unique ones, bots and previews, without the last two if they are 0. */
   readonly hours: string
@@ -178,11 +194,12 @@ export interface DayJson {
 /** The keys of null and `other`. Values are ASCII and not empty. */
 const [unknownKey, otherKey] = ['', '…']
 
-/** Returns the JSON of a day. */
-export function encodeDay({ hours, breakdowns }: DayFacts): DayJson {
+/** Returns the columns of a day. */
+export function encodeDay({ hours, breakdowns }: DayFacts): DayRow {
   const counts = Array.from(hours, ([hour, each]) => `"${hour}":[${encodeCounts(each)}]`)
   const stored = breakdowns.links.size > 0 ? dimensions : dimensionsOfLinks
   return {
+    ...shownCounts(totalsOf({ hours })),
     hours: `{${counts.join()}}`,
     breakdowns: `[${stored.map((dimension) => encodeBreakdown(breakdowns[dimension])).join()}]`,
   }
@@ -211,7 +228,7 @@ export function sortedValues(breakdown: Breakdown): [Value, number][] {
 
 /** Returns the day of its JSON, as the contents of an empty day. */
 export function decodeDay({ hours, breakdowns }: DayJson, facts = emptyDay()): DayFacts {
-  for (const [hour, counts] of decodeHours(hours)) facts.hours.set(hour, counts)
+  for (const [hour, counts] of decodeHours(JSON.parse(hours))) facts.hours.set(hour, counts)
   const parsed: readonly JsonBreakdown[] = JSON.parse(breakdowns)
   for (const [at, dimension] of dimensions.entries()) {
     decodeBreakdown(dimension, parsed[at] ?? {}, (value, people) => facts.breakdowns[dimension].set(value, people))
@@ -221,9 +238,9 @@ export function decodeDay({ hours, breakdowns }: DayJson, facts = emptyDay()): D
 
 type JsonBreakdown = Readonly<Record<string, number>>
 
-/** Returns the counts of the hours of a day, from their JSON. */
-export function* decodeHours(hours: string): Generator<[hour: number, HourCounts]> {
-  for (const [hour, counts] of Object.entries(JSON.parse(hours) as Record<string, number[]>)) {
+/** Returns the counts of the hours of a day, from the value of their JSON. */
+export function* decodeHours(hours: Readonly<Record<string, number[]>>): Generator<[hour: number, HourCounts]> {
+  for (const [hour, counts] of Object.entries(hours)) {
     const [people = 0, unique = 0, bots = 0, previews = 0] = counts
     yield [Number(hour), { people, unique, bots, previews }]
   }

@@ -6,7 +6,7 @@ import type { NewEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
 import { type ClickLevel, clickLevels, query } from '../storage/schema.ts'
-import { addDay, type DayFacts, emptyDay, shareOf, subtractDay } from './day.ts'
+import { addDay, type DayFacts, emptyDay, shareOf, subtractDay, totalsOf } from './day.ts'
 import { accountsDue, subtractOldDays } from './recent.ts'
 import {
   type Day,
@@ -259,12 +259,11 @@ async function deleteSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
     totals,
     some.map((own) => ({ day: own.day, from: groupKeys(totals, own), to: 'nowhere' })),
   )
-  for (const { hours } of deleted) {
-    for (const { people, bots, previews } of hours.values()) {
-      totals.clicks = Math.max(0, totals.clicks - people)
-      totals.bots = Math.max(0, totals.bots - bots)
-      totals.previews = Math.max(0, totals.previews - previews)
-    }
+  for (const facts of deleted) {
+    const { people, bots, previews } = totalsOf(facts)
+    totals.clicks = Math.max(0, totals.clicks - people)
+    totals.bots = Math.max(0, totals.bots - bots)
+    totals.previews = Math.max(0, totals.previews - previews)
   }
   if (all.length <= dayBatchSize) await clearTotals(tx, totals.link_id)
   else await saveTotals(tx, [totals])

@@ -7,7 +7,6 @@ import { isDeepStrictEqual } from 'node:util'
 import { calendarOf, hourMs, recentDays } from '../accounts/calendar.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { type ClickLevel, clickLevels, query } from '../storage/schema.ts'
-import { decodeHours, peopleOf } from './day.ts'
 import {
   addToRecent,
   daysOfLevel,
@@ -148,12 +147,10 @@ async function peopleOn(tx: Db, level: ClickLevel, day: number, ids: readonly nu
   for (const some of parts(ids)) {
     const days = query
       .selectFrom('click_days')
-      .select(['id', 'hours'])
+      .select(['id', 'clicks'])
       .where('scope', '=', level)
       .where('day', '=', day)
-    for (const { id, hours } of await tx.execute(days.where('id', 'in', some))) {
-      people.set(id, peopleOf({ hours: new Map(decodeHours(hours)) }))
-    }
+    for (const { id, clicks } of await tx.execute(days.where('id', 'in', some))) people.set(id, clicks)
   }
   return people
 }

@@ -243,7 +243,7 @@ export class Days {
       found.domain = row.domain_id
       found.space = row.space_id
       decodeDay(row, found.facts)
-      this.#people.set(name, peopleOf(found.facts))
+      this.#people.set(name, row.clicks)
     }
   }
 }
@@ -257,6 +257,10 @@ function daysSaved(rows: readonly Row<'click_days'>[]): CachedQuery<never> {
         conflict.columns(['scope', 'day', 'id']).doUpdateSet(({ ref }) => ({
           domain_id: ref('excluded.domain_id'),
           space_id: ref('excluded.space_id'),
+          clicks: ref('excluded.clicks'),
+          unique_clicks: ref('excluded.unique_clicks'),
+          bots: ref('excluded.bots'),
+          previews: ref('excluded.previews'),
           hours: ref('excluded.hours'),
           breakdowns: ref('excluded.breakdowns'),
         })),

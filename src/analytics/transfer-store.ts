@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { foldCase } from '../lib/text.ts'
 import { type Db, parts } from '../storage/port.ts'
 import { clickLevels, query } from '../storage/schema.ts'
-import { addDay, type DayFacts, decodeDay, decodeHours, type HourCounts, shareOf } from './day.ts'
+import { addDay, type Counts, type DayFacts, decodeDay, shareOf, shownCounts, totalsOf } from './day.ts'
 import {
   type Day,
   type DayKey,
@@ -115,7 +115,7 @@ export async function storeDays(tx: Db, account: number, days: readonly LinkDay[
       // The next line may be of the same day.
       addDay(facts, day.facts)
       await addToDays(added, totals, day)
-      sums.add(day.link, day.facts.hours)
+      sums.add(day.link, shownCounts(totalsOf(day.facts)))
       outcomes.push('stored')
     }
   }
@@ -146,11 +146,11 @@ export async function raiseTotals(tx: Db, account: number, ids: readonly number[
   for (const some of parts(await daysOfLevel(tx, clickLevels.link), dayBatchSize)) {
     const days = query
       .selectFrom('click_days')
-      .select(['id', 'hours'])
+      .select(['id', 'clicks', 'bots', 'previews'])
       .where('scope', '=', clickLevels.link)
       .where('day', 'in', some)
       .where('id', 'in', ids)
-    for (const { id, hours } of await tx.execute(days)) sums.add(id, decodeHours(hours))
+    for (const { id, ...totals } of await tx.execute(days)) sums.add(id, totals)
   }
   await raise(tx, links, sums)
 }
@@ -159,14 +159,10 @@ const counters = ['clicks', 'bots', 'previews'] as const
 
 /** Sums of clicks by link. */
 class Sums extends Map<number, Record<(typeof counters)[number], number>> {
-  add(link: number, hours: Iterable<readonly [number, HourCounts]>): void {
+  add(link: number, totals: Pick<Counts, (typeof counters)[number]>): void {
     const sum = this.get(link) ?? { clicks: 0, bots: 0, previews: 0 }
     this.set(link, sum)
-    for (const [, { people, bots, previews }] of hours) {
-      sum.clicks += people
-      sum.bots += bots
-      sum.previews += previews
-    }
+    for (const name of counters) sum[name] += totals[name]
   }
 }
 

@@ -14,7 +14,7 @@ import {
   resultOrInvalid,
   type Target,
 } from '../transfer/transferable.ts'
-import { addCounts, dimensionsOfLinks, noCounts, other, shownCounts, sortedValues, type Value } from './day.ts'
+import { dimensionsOfLinks, other, shownCounts, sortedValues, totalsOf, type Value } from './day.ts'
 import { dayMembers, readDay } from './day-line.ts'
 import {
   type DayStored,
@@ -148,12 +148,10 @@ export function csvRows(
   timeZone: string,
 ): string {
   const start = [dayText(day), shortUrl(domain, alias), link]
-  const total = noCounts()
-  for (const counts of facts.hours.values()) addCounts(total, counts)
   const values = dimensionsOfLinks.flatMap((dimension) =>
     sortedValues(facts.breakdowns[dimension]).map(([value, clicks]) => [dimension, shown(value), clicks, '', '', '']),
   )
-  return [['total', '', ...Object.values(shownCounts(total))], ...values]
+  return [['total', '', ...Object.values(shownCounts(totalsOf(facts)))], ...values]
     .map((rest) => csvRow([...start, ...rest, timeZone]))
     .join('')
 }

@@ -211,6 +211,11 @@ interface Database {
     /** For a link, the domain and the space whose aggregates contain its clicks. */
     domain_id: number | null
     space_id: number | null
+    /** The sums of the hours. */
+    clicks: Generated<number>
+    unique_clicks: Generated<number>
+    bots: Generated<number>
+    previews: Generated<number>
     hours: string
     breakdowns: string
   }

@@ -19,15 +19,19 @@ interface RankingPage {
 /** Values that are compared with a search in one event-loop tick. */
 const filteredTogether = 5_000
 
-/** Values with the sum of their clicks. */
+/** The most values of a ranking. A year of a domain has up to 73,000, but a tag's links can have more. */
+const maxRanked = 75_000
+
+/** Values with the sum of their clicks. Values beyond 75,000 are `other`. */
 export class Ranking {
   readonly #values = new Map<ValueClicks['value'], { readonly value: ValueClicks['value']; clicks: number }>()
 
   add(value: Value, clicks: number): void {
     const shown = value === other ? 'other' : value
     const known = this.#values.get(shown)
-    if (known === undefined) this.#values.set(shown, { value: shown, clicks })
-    else known.clicks += clicks
+    if (known !== undefined) known.clicks += clicks
+    else if (this.size < maxRanked || shown === 'other') this.#values.set(shown, { value: shown, clicks })
+    else this.add(other, clicks)
   }
 
   /** The number of values. */

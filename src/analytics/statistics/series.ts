@@ -1,9 +1,6 @@
 import { type Calendar, dayMs, firstDayOf, monthOf, timeOfHour } from '../../accounts/calendar.ts'
-import { addCounts, type HourCounts, noCounts, shownCounts } from '../day.ts'
+import { addCounts, type Counts, type HourCounts, noCounts, shownCounts } from '../day.ts'
 import type { DayRange, Interval } from './day-range.ts'
-
-/** Human clicks, the unique ones among them, and clicks of programs. */
-export type Counts = ReturnType<typeof shownCounts>
 
 export interface Bucket extends Counts {
   /** RFC 3339. */

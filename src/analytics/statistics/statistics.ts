@@ -4,7 +4,7 @@ import type { DayRange, Interval } from './day-range.ts'
 import { Ranking } from './ranking.ts'
 import type { StatsQuery } from './schema.ts'
 import { Series } from './series.ts'
-import { readClicks, type Subject } from './store.ts'
+import { countsFor, readClicks, type Subject } from './store.ts'
 
 /** Returns the clicks over time. */
 export async function seriesOf(
@@ -15,8 +15,8 @@ export async function seriesOf(
   range: DayRange,
   interval: Interval,
 ): Promise<Series> {
-  const { hours } = await readClicks(db, account, subject, range, ['hours'])
-  return new Series(range, interval, calendar).add(hours)
+  const { counts } = await readClicks(db, account, subject, range, [countsFor(interval)])
+  return new Series(range, interval, calendar).add(counts)
 }
 
 const classes = [

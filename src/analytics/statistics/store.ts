@@ -3,17 +3,17 @@ import { type RawBuilder, sql } from 'kysely'
 import { type Db, parts, type Storage } from '../../storage/port.ts'
 import { clickLevels, query } from '../../storage/schema.ts'
 import {
+  type Counts,
+  countsFrom,
   type Dimension,
   decodeBreakdown,
   decodeHours,
-  decodeValue,
   dimensions,
   encodeValue,
   type HourCounts,
-  other,
 } from '../day.ts'
 import { groupTables } from '../tables.ts'
-import type { DayRange } from './day-range.ts'
+import type { DayRange, Interval } from './day-range.ts'
 import { Ranking, type ValueClicks } from './ranking.ts'
 
 /** A link, a domain, a space or a tag of the account, or the whole account, whose id is not read. */
@@ -73,22 +73,39 @@ export async function dailyClicksOf(
   const clicks = new Map(linkIds.map((id) => [id, Array.from({ length: range.to - range.from + 1 }, () => 0)]))
   for (const some of parts(linkIds, idBatchSize)) {
     for await (const days of batchesOf(range, dayBatchSize)) {
-      for (const { id, day, hours } of await db.execute(
-        daysAmong(account, 'link', some, days).select(['id', 'day', 'hours']),
-      )) {
-        const found = clicks.get(id) as number[]
-        found[day - range.from] = decodeHours(hours).reduce((sum, [, { people }]) => sum + people, 0)
+      const rows = daysAmong(account, 'link', some, days).select(['id', 'day', 'clicks'])
+      for (const { id, day, clicks: people } of await db.execute(rows)) {
+        ;(clicks.get(id) as number[])[day - range.from] = people
       }
     }
   }
   return clicks
 }
 
-/** Clicks in a range of days: by hour, and by the values of some dimensions. */
+/** Clicks in a range of days: over time, and by the values of some dimensions. */
 export interface Clicks<Name extends Dimension = never> {
-  /** Without the hours that have no visits. */
-  readonly hours: (readonly [day: number, hour: number, HourCounts])[]
+  /** By hour, or by day with the hour 0. Only those with visits. */
+  readonly counts: (readonly [day: number, hour: number, HourCounts])[]
   readonly rankings: Readonly<Record<Name, Ranking>>
+}
+
+/** Figures to read: clicks by hour, by day, or by the values of a dimension. */
+export type Wanted<Name extends Dimension = never> = readonly ('hours' | 'days' | Name)[]
+
+/** Returns the counts that a series with this interval needs. */
+export function countsFor(interval: Interval): 'hours' | 'days' {
+  return interval === 'hour' ? 'hours' : 'days'
+}
+
+/** Stored days that have been read. */
+interface StoredDays extends Counts {
+  readonly day: number
+  /** A JSON list of their hours. */
+  readonly hours: string
+  /** A JSON list of their breakdowns. */
+  readonly breakdowns: string
+  /** A JSON list of links with their human clicks; null if the breakdowns have them. */
+  readonly links: string | null
 }
 
 /**
@@ -100,34 +117,62 @@ export async function readClicks<Name extends Dimension = never>(
   account: number,
   { level, id }: Subject,
   range: DayRange,
-  wanted: readonly (Name | 'hours')[],
+  wanted: Wanted<Name>,
 ): Promise<Clicks<Name>> {
-  const names = wanted.filter((name): name is Name => name !== 'hours')
+  const names = wanted.filter((name): name is Name => name !== 'hours' && name !== 'days')
   const rankings = Object.fromEntries(names.map((name) => [name, new Ranking()])) as Record<Name, Ranking>
-  const clicks: Clicks<Name> = { hours: [], rankings }
-  if (level === 'tag') return addTagClicks(clicks, storage, account, id, range, wanted)
-  const { breakdowns, order } = storedBreakdowns(names)
+  const clicks: Clicks<Name> = { counts: [], rankings }
+  const { columns, order } = columnsOf(wanted)
+  const add = (days: StoredDays) => addDays(clicks, wanted, names, order, days)
+  if (level === 'tag') {
+    for await (const days of daysOfTag(storage, account, id, range, columns, wanted.includes('links' as Name)))
+      add(days)
+    return clicks
+  }
   for await (const days of batchesOf(range, names.length > 1 ? fullDayBatchSize : dayBatchSize)) {
-    const rows = daysAmong(account, level, [id], days)
-      .select('day')
-      .$if(wanted.includes('hours'), (rows) => rows.select('hours'))
-      .$if(names.length > 0, (rows) => rows.select(breakdowns.as('breakdowns')))
-    for (const { day, hours = '{}', breakdowns } of await storage.execute(rows)) {
-      for (const [hour, counts] of decodeHours(hours)) clicks.hours.push([day, hour, counts])
-      const parsed = JSON.parse(breakdowns ?? '[]')
-      for (const name of names) {
-        decodeBreakdown(name, parsed[order.indexOf(name)] ?? {}, (value, people) => rankings[name].add(value, people))
-      }
+    const rows = daysAmong(account, level, [id], days).select(['day', ...totals])
+    const { hours, breakdowns } = columns
+    const read = rows.select([hours.as('hours'), breakdowns.as('breakdowns')])
+    for (const row of await storage.execute(read)) {
+      add({ ...row, hours: `[${row.hours}]`, breakdowns: `[${row.breakdowns}]`, links: null })
     }
   }
   return clicks
 }
 
-/** Returns stored breakdowns, and their order. One is read without the others, which would double the time. */
-function storedBreakdowns(names: readonly Dimension[]) {
-  if (names.length !== 1) return { breakdowns: sql<string | null>`breakdowns`, order: dimensions }
-  const number = sql.lit(dimensions.indexOf(names[0] as Dimension))
-  return { breakdowns: sql<string | null>`'[' || (breakdowns ->> ${number}) || ']'`, order: names }
+/** The totals of a stored day. */
+const totals = ['clicks', 'unique_clicks', 'bots', 'previews'] as const
+
+function addDays<Name extends Dimension>(
+  { counts, rankings }: Clicks<Name>,
+  wanted: Wanted<Name>,
+  names: readonly Name[],
+  order: readonly Dimension[],
+  { day, hours, breakdowns, links, ...totals }: StoredDays,
+): void {
+  if (wanted.includes('days')) counts.push([day, 0, countsFrom(totals)])
+  else for (const each of JSON.parse(hours)) for (const [hour, of] of decodeHours(each)) counts.push([day, hour, of])
+  for (const each of JSON.parse(breakdowns)) {
+    for (const name of names) {
+      decodeBreakdown(name, each[order.indexOf(name)] ?? {}, (value, people) => rankings[name].add(value, people))
+    }
+  }
+  const { links: ranking } = rankings as Partial<Record<Dimension, Ranking>>
+  for (const [link, people] of JSON.parse(links ?? '[]')) if (people > 0) ranking?.add(link, people)
+}
+
+/** Returns the columns to read, as JSON, and the order of the breakdowns. Unwanted columns are empty. */
+function columnsOf<Name extends Dimension>(wanted: Wanted<Name>) {
+  const names = wanted.filter((name): name is Name => name !== 'hours' && name !== 'days')
+  const [name] = names
+  const text = (column: string) => sql<string>`cast(${sql.ref(column)} as text)`
+  const none = sql<string>`'[]'`
+  const hours = wanted.includes('hours') ? text('hours') : sql<string>`'{}'`
+  if (name === undefined) return { columns: { hours, breakdowns: none }, order: names }
+  if (names.length > 1) return { columns: { hours, breakdowns: text('breakdowns') }, order: dimensions }
+  // Reading the others, too, would double the time. Links lack the last one.
+  const own = sql<string>`'[' || coalesce(breakdowns ->> ${sql.lit(dimensions.indexOf(name))}, '{}') || ']'`
+  return { columns: { hours, breakdowns: own }, order: names }
 }
 
 /** Returns whether there were visits in the range. */
@@ -167,10 +212,12 @@ export async function linksOfReferrer(
   return rows.map(([id, clicks]) => ({ value: Number(id), clicks: Number(clicks) }))
 }
 
-/** With more links, one query adds up one day. */
+/** With more links, reading all links of a day is faster than looking up each. */
 const maxLookups = 20_000
-/** Values of a tag that one query returns, and values of the whole range, as many as a year of a space can have. */
-const [maxStepValues, maxTagValues] = [5_000, 75_000]
+/** Links' days that one query reads, at most a day of all links. Their JSON is usually 6 MB. */
+const maxLinkDays = 20_000
+/** Characters of JSON that are parsed in one event-loop tick, except for the last day of a link. */
+const maxParsed = 300_000
 
 /**
  * Returns queries for the stored days of the links that have the account's tag now, each for some days of the range. Its
@@ -190,7 +237,8 @@ async function tagDays(storage: Storage, account: number, tag: number, range: Da
   )
   if (tags.length === 0) return []
   const links = tags.reduce((sum, { links }) => sum + Number(links), 0)
-  const steps = parts(daysOf(range), links > maxLookups ? 1 : tagDayBatchSize).toArray()
+  const perStep = Math.min(tagDayBatchSize, Math.max(1, Math.floor(maxLinkDays / Math.max(1, links))))
+  const steps = parts(daysOf(range), perStep).toArray()
   const ids = tags.map(({ id }) => id)
   const tagged = query
     .selectFrom('link_tags')
@@ -226,83 +274,39 @@ function sumOf(json: RawBuilder<unknown>) {
   return sql<number>`sum(cast(${json} as double precision))`
 }
 
-/** What one query adds up, by its number. */
-const summands = [...dimensions, 'hours'] as const
-const [linksNumber, hoursNumber] = [sql.lit(summands.indexOf('links')), sql.lit(summands.indexOf('hours'))]
-
-/**
- * Selects the sums of the days: a number among `summands`, the value or the hour, its clicks, the clicks of all values, and
- * for hours the day and the other counts. Hours are first, then the most frequent value of each dimension, so that each has
- * its total.
- */
-function sumsOf(
-  days: Awaited<ReturnType<typeof tagDays>>[number],
-  wanted: readonly (Dimension | 'hours')[],
-  limit: number,
-) {
-  const numbers = wanted.map((name) => sql`select ${sql.lit(summands.indexOf(name))} as number`)
-  const number = sql.ref<number>('summand.number')
-  const count = (index: number) => sql`entry.value ->> ${sql.lit(index)}`
-  const ofHours = (value: RawBuilder<unknown>) =>
-    sql<number | null>`case ${number} when ${hoursNumber} then ${value} end`
-  const readsHours = sql`${number} in (${linksNumber}, ${hoursNumber})`
-  const entries = sql`json_each(case when ${readsHours} then hours else breakdowns -> ${number} end)`
-  const sums = days
-    .innerJoin(sql<{ number: number }>`(${sql.join(numbers, sql` union all `)})`.as('summand'), (join) => join.onTrue())
-    .innerJoin(entries.as('entry'), (join) => join.onTrue())
-    .select([
-      number.as('number'),
-      // A day of links does not name its link.
-      sql`case ${number} when ${linksNumber} then cast(click_days.id as text) else entry.key end`.as('named'),
-      sumOf(sql`case when ${readsHours} then ${count(0)} else cast(entry.value as text) end`).as('clicks'),
-      ofHours(sql.ref('day')).as('on_day'),
-      ...[1, 2, 3].map((index) => sumOf(ofHours(count(index))).as(`count${index}`)),
-    ])
-    .groupBy(['number', 'named', 'on_day'])
-  return query
-    .selectFrom(sums.as('sums'))
-    .select(['number', 'named', 'clicks', sql`sum(clicks) over (partition by number)`.as('total'), 'on_day'])
-    .select(['count1', 'count2', 'count3'])
-    .where(sql<boolean>`(clicks > 0 or number = ${hoursNumber})`)
-    .orderBy(
-      sql`case number when ${hoursNumber} then 0 else row_number() over (partition by number order by clicks desc) end`,
-    )
-    .limit(limit)
-}
-
-/** Adds up the clicks of a tag. */
-async function addTagClicks<Name extends Dimension>(
-  clicks: Clicks<Name>,
+/** Reads the days of a tag's links together, outside of the event loop, in parts that take one tick each. */
+async function* daysOfTag(
   storage: Storage,
   account: number,
   tag: number,
   range: DayRange,
-  wanted: readonly (Name | 'hours')[],
-): Promise<Clicks<Name>> {
-  const steps = await tagDays(storage, account, tag, range)
-  const limit = Math.min(maxStepValues, Math.ceil(maxTagValues / steps.length) * wanted.length)
-  for (const days of steps) addSums(clicks, await storage.scan(account, sumsOf(days, wanted, limit)))
-  return clicks
-}
-
-/** Adds the sums of some days, and the values beyond the limit as `other`. */
-function addSums<Name extends Dimension>(
-  { hours, rankings }: Clicks<Name>,
-  rows: readonly (readonly unknown[])[],
-): void {
-  const rests = new Map<Name, number>()
-  for (const [number, named, clicks, total, day, ...counts] of rows) {
-    const name = summands[Number(number)] as Name | 'hours'
-    const people = Number(clicks)
-    if (name === 'hours') {
-      const [unique = 0, bots = 0, previews = 0] = counts.map(Number)
-      hours.push([Number(day), Number(named), { people, unique, bots, previews }])
-    } else {
-      rankings[name].add(decodeValue(name, String(named)), people)
-      rests.set(name, (rests.get(name) ?? Number(total)) - people)
+  { hours, breakdowns }: ReturnType<typeof columnsOf>['columns'],
+  withLinks: boolean,
+): AsyncGenerator<StoredDays> {
+  const list = (text: RawBuilder<string> | typeof sql.ref) => sql<string>`'[' || string_agg(${text}, ',') || ']'`
+  const link = sql<string>`'[' || id || ',' || clicks || ']'`
+  for (const days of await tagDays(storage, account, tag, range)) {
+    const rows = days.select(['day', 'click_days.id', ...totals, hours.as('hours'), breakdowns.as('breakdowns')])
+    const length = sql`sum(length(hours) + length(breakdowns) + 20) over (partition by day order by id)`
+    const sums = query
+      .selectFrom(
+        query
+          .selectFrom(rows.as('row'))
+          .selectAll()
+          .select(sql<number>`${length} / ${sql.lit(maxParsed)}`.as('part'))
+          .as('row'),
+      )
+      .select(({ fn }) => ['day', ...totals.map((name) => fn.sum(name).as(name))])
+      .select([list(sql.ref<string>('hours')).as('hours'), list(sql.ref<string>('breakdowns')).as('breakdowns')])
+      .select((withLinks ? list(link) : sql<string>`'[]'`).as('links'))
+      .groupBy(['day', 'part'])
+    for (const [day, clicks, unique_clicks, bots, previews, ...lists] of await storage.scan(account, sums)) {
+      await nextTick()
+      const [hours, breakdowns, links] = lists as [string, string, string]
+      const counts = { clicks: Number(clicks), unique_clicks: Number(unique_clicks) }
+      yield { day: Number(day), ...counts, bots: Number(bots), previews: Number(previews), hours, breakdowns, links }
     }
   }
-  for (const [name, rest] of rests) if (rest > 0) rankings[name].add(other, rest)
 }
 
 /** The kinds of records that group/** The kinds of records that group the links of an account. */
@@ -319,16 +323,14 @@ export async function rankGroups(storage: Storage, account: number, level: Group
   const limit = Math.min(maxGroups, Math.floor(maxGroupDays / (range.to - range.from + 1)))
   const recent = query.selectFrom(groupTables[clickLevels[level]]).select('id').where('account_id', '=', account)
   const groups = recent.orderBy('clicks_30d', 'desc').orderBy('id', 'desc').limit(limit)
-  const clicks = sumOf(sql`hour.value ->> 0`)
   const ranking = new Ranking()
   for (const days of parts(daysOf(range), dayBatchSize)) {
     const sums = storedDays(level, days)
       .where('click_days.id', 'in', groups)
       .where(({ exists }) => exists(ownedRecord(account, level, sql.ref<number>('click_days.id'))))
-      .innerJoin(sql`json_each(hours)`.as('hour'), (join) => join.onTrue())
-      .select(['click_days.id', clicks.as('clicks')])
+      .select(({ fn }) => ['click_days.id', fn.sum('clicks').as('clicks')])
+      .where('clicks', '>', 0)
       .groupBy('click_days.id')
-      .having(clicks, '>', 0)
     for (const [id, people] of await storage.scan(account, sums)) ranking.add(Number(id), Number(people))
   }
   const counted = await storage.execute(recent.limit(limit + 1))

@@ -1,5 +1,6 @@
 import { area, line } from 'd3-shape'
-import type { Bucket, Counts } from '../../analytics/statistics/series.ts'
+import type { Counts } from '../../analytics/day.ts'
+import type { Bucket } from '../../analytics/statistics/series.ts'
 import { type Html, html } from '../../http/html.ts'
 import { capitalize, formatCount, quantity } from '../parts/format.ts'
 import {

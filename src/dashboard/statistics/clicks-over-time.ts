@@ -1,5 +1,5 @@
 import { type Calendar, hourMs } from '../../accounts/calendar.ts'
-import type { Counts } from '../../analytics/statistics/series.ts'
+import type { Counts } from '../../analytics/day.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { areaChart, countLabels, type Earlier } from '../charts/area-chart.ts'

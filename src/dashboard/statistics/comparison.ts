@@ -1,6 +1,7 @@
 import { dayMs, dayOf, dayText, hourMs } from '../../accounts/calendar.ts'
-import { type Bucket, type Counts, Series } from '../../analytics/statistics/series.ts'
-import { readClicks } from '../../analytics/statistics/store.ts'
+import type { Counts } from '../../analytics/day.ts'
+import type { Bucket, Series } from '../../analytics/statistics/series.ts'
+import { seriesOf } from '../../analytics/statistics/statistics.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { Earlier } from '../charts/area-chart.ts'
 import { comparisons, counterpartOf, currentHourOf, type Period } from '../charts/period.ts'
@@ -13,13 +14,13 @@ export async function earlierClicks(statistics: Statistics, current: Series, now
   const { period } = statistics.reading
   const { before, comparison, interval } = period
   if (before === null) return null
-  const { hours } = await readClicks(...statistics.source, before, ['hours'])
-  const series = new Series(before, interval, statistics.calendar).add(hours)
+  const { source, calendar } = statistics
+  const series = await seriesOf(...source, calendar, before, interval)
   const { clicks, bots, previews } = series.totals
   if (clicks + bots + previews === 0) return null
-  const hour = cutOffHour(period, statistics.calendar.localTimeOf(now))
-  const lastDay = new Series({ from: before.to, to: before.to }, 'hour', statistics.calendar).add(hours)
-  const later = hour === null ? [] : bucketsSince(lastDay, before.to, hour)
+  const hour = cutOffHour(period, calendar.localTimeOf(now))
+  const lastDay = { from: before.to, to: before.to }
+  const later = hour === null ? [] : bucketsSince(await seriesOf(...source, calendar, lastDay, 'hour'), before.to, hour)
   return {
     phrase: comparisons[comparison],
     totals: countsWithout(later, series.totals),

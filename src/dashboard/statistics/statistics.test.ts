@@ -13,7 +13,7 @@ import { Statistics } from './statistics.ts'
 const created = '2020-01-01T00:00:00.000Z'
 const [subject, facts] = [{ level: 'account', id: 1 } as const, emptyDay()]
 for (let hour = 0; hour < 24; hour++) Object.assign(hourOf(facts, hour), { people: hour + 1, unique: 1 })
-const { hours } = encodeDay(facts)
+const row = { ...encodeDay(facts), breakdowns: '[]' }
 
 /** Returns statistics with 300 clicks a day, from a day on. */
 function statisticsOf(query: Fields, { firstDay = 0, clicksRetention = 0 } = {}): Statistics {
@@ -23,7 +23,7 @@ function statisticsOf(query: Fields, { firstDay = 0, clicksRetention = 0 } = {})
       .compile()
       .parameters.map(Number)
       .filter((day) => day > 10_000)
-    return days.flatMap((day) => (day >= firstDay ? [{ day, hours }] : []))
+    return days.flatMap((day) => (day >= firstDay ? [{ ...row, day }] : []))
   }
   const services = { storage: { execute } as unknown as Storage, shortUrl: () => '', clicksRetention }
   return new Statistics(

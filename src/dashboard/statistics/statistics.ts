@@ -3,7 +3,8 @@ import { type Calendar, calendarOf, dayOf } from '../../accounts/calendar.ts'
 import type { Dimension } from '../../analytics/day.ts'
 import type { DayRange, Interval } from '../../analytics/statistics/day-range.ts'
 import { Series } from '../../analytics/statistics/series.ts'
-import { type Clicks, hasVisits, readClicks, type Subject } from '../../analytics/statistics/store.ts'
+import { seriesOf } from '../../analytics/statistics/statistics.ts'
+import { type Clicks, countsFor, hasVisits, readClicks, type Subject } from '../../analytics/statistics/store.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { found, validationFailed } from '../../errors.ts'
 import type { Html } from '../../http/html.ts'
@@ -67,9 +68,10 @@ export class Statistics<Name extends Dimension = never> {
     this.retentionDays = clicksRetention
     this.calendar = calendarOf(session.account.time_zones)
     this.reading = readPeriod(query, this.calendar.today())
+    const { range, interval } = this.reading.period
     let clicks: Promise<Clicks<Name>> | undefined
     this.clicks = () => {
-      clicks ??= readClicks(...this.source, this.reading.period.range, ['hours', ...names])
+      clicks ??= readClicks(...this.source, range, [countsFor(interval), ...names])
       return clicks
     }
   }
@@ -82,8 +84,8 @@ export class Statistics<Name extends Dimension = never> {
   /** Returns whether there were visits in the period or in the last twelve months, or the period is invalid. */
   async areWorthShowing(): Promise<boolean> {
     if (this.reading.violations.length > 0) return true
-    const { hours } = await this.clicks()
-    return hours.length > 0 || hasVisits(...this.source, namedPeriod('12m', this.calendar.today()).range)
+    const { counts } = await this.clicks()
+    return counts.length > 0 || hasVisits(...this.source, namedPeriod('12m', this.calendar.today()).range)
   }
 
   /**
@@ -132,7 +134,11 @@ export class Statistics<Name extends Dimension = never> {
 
   /** Returns the clicks over time in the period or in a part of it. */
   async seriesOf(range: DayRange, interval: Interval): Promise<Series> {
-    return new Series(range, interval, this.calendar).add((await this.clicks()).hours)
+    // The clicks of a longer period have no hours.
+    if (countsFor(interval) === 'hours' && countsFor(this.reading.period.interval) === 'days') {
+      return seriesOf(...this.source, this.calendar, range, interval)
+    }
+    return new Series(range, interval, this.calendar).add((await this.clicks()).counts)
   }
 }
 

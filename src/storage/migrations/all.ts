@@ -1,5 +1,6 @@
 import type { MigrationStep, Migrations } from '../migrate.ts'
 import { accountTables } from './accounts.ts'
+import { clickTotals } from './click-totals.ts'
 import { clickTables } from './clicks.ts'
 import { type Dialect, postgres, sqlite } from './dialect.ts'
 import { eventLog } from './events.ts'
@@ -16,6 +17,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0004-filter-indexes': filterIndexes,
   '0005-short-searches': ({ engine }) =>
     engine === 'sqlite' ? ['domains', 'spaces', 'tags', 'links'].flatMap(indexAgain) : [],
+  '0006-click-totals': clickTotals,
 }
 
 /** Returns the migrations for one engine, by name. */
