@@ -1,7 +1,8 @@
 /** Stores clicks as a process does, and reads their tables. */
+import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type Click, ClickStore } from '../src/analytics/click-store.ts'
-import { type DayFacts, decodeDay, dimensions, peopleOf } from '../src/analytics/day.ts'
+import { type DayFacts, decodeDay, dimensions, peopleOf, shownCounts, totalsOf } from '../src/analytics/day.ts'
 import { ClickMaintenance } from '../src/analytics/maintenance.ts'
 import { openBatchWriter } from '../src/storage/batch-writer.ts'
 import type { Db, StorageLocation } from '../src/storage/port.ts'
@@ -63,15 +64,14 @@ export interface KeptDay {
   readonly facts: DayFacts
 }
 
-/** Returns all stored days. */
+/** Returns all stored days, whose totals must be the sums of their hours. */
 export async function keptDays(db: Db): Promise<KeptDay[]> {
   const days = query.selectFrom('click_days').selectAll().orderBy('scope').orderBy('day').orderBy('id')
-  return (await db.execute(days)).map(({ scope: level, day, id, ...json }) => ({
-    level,
-    day,
-    id,
-    facts: decodeDay(json),
-  }))
+  return (await db.execute(days)).map(({ scope: level, day, id, hours, breakdowns, ...totals }) => {
+    const facts = decodeDay({ hours, breakdowns })
+    assert.partialDeepStrictEqual(totals, shownCounts(totalsOf(facts)))
+    return { level, day, id, facts }
+  })
 }
 
 export async function keptTotals(db: Db) {

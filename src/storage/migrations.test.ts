@@ -193,3 +193,23 @@ for (const open of [onSqlite, onPostgres]) {
     for (const name of tables) assert.doesNotMatch(name, /deleted_links|deleted_domains|link_edits/)
   })
 }
+
+for (const open of [onSqlite, onPostgres]) {
+  test(`adds up the hours of stored days: ${open.name}`, async (t) => {
+    const database = await open(t)
+    const all = migrationsOf(database.location.engine)
+    await database.migrate(Object.fromEntries(Object.entries(all).filter(([name]) => name < '0006-click-totals')))
+    await database.query(`insert into click_days (scope, day, id, domain_id, hours, breakdowns) values
+      (0, 20000, 7, 3, '{"-5.75":[3,2],"10":[4,1,5],"11":[0,0,1,2]}', '[{"DE":7}]'), (3, 20000, 1, null, '{}', '[]')`)
+    await database.migrate(all)
+    const columns = 'scope, id, domain_id, clicks, unique_clicks, bots, previews, breakdowns'
+    const rows = await database.query(`select ${columns} from click_days order by scope`)
+    assert.deepEqual(
+      rows.map((row) => Object.values(Object(row)).map((value) => JSON.stringify(value).replaceAll(/[\\"]/g, ''))),
+      [
+        ['0', '7', '3', '7', '3', '6', '2', '[{DE:7}]'],
+        ['3', '1', 'null', '0', '0', '0', '0', '[]'],
+      ],
+    )
+  })
+}
