@@ -25,6 +25,8 @@ function findProblem(alias: string) {
   const segments = alias.split('/')
   if (segments.includes('')) return 'empty_segment'
   if (segments.some((each) => each === '.' || each === '..')) return 'dot_segment'
+  // Most aliases need no expression of emoji. Compiling it takes 30 ms, and every start parses the alias of an example.
+  if (hasOnlyCharacters.test(alias) && !invisible.test(alias)) return null
   const plain = withoutEmoji(alias)
   if (invisible.test(plain)) return 'invisible_character.alias'
   return hasOnlyCharacters.test(plain) ? null : 'invalid_character.alias'
@@ -51,7 +53,8 @@ function hint(text: string): string {
  * characters that are invalid separately.
  */
 function withoutEmoji(text: string): string {
-  // As a constant, this expression would take 12 ms of each start.
+  if (/^\p{ASCII}*$/u.test(text)) return text
+  // As a constant, this expression would take 30 ms of each start.
   return text.replace(/\p{RGI_Emoji}/gv, (emoji) => 'x'.repeat(emoji.length))
 }
 
