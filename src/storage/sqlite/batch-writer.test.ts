@@ -63,3 +63,13 @@ test('indexes records after a batch if the search index lacks many', async (t) =
   await connection.write(async () => undefined)
   assert.ok(pending() <= 1_000, String(pending()))
 })
+
+test('reports a committed batch as stored even if the records to index can no longer be read', async (t) => {
+  const folder = await migrated(new Folder())
+  t.after(() => folder.remove())
+  using database = new DatabaseSync(folder.database)
+  database.exec('drop table search_changes')
+  const connection = openSqliteBatchWriter(folder.database, { storesRecords: true })
+  t.after(() => connection.close())
+  assert.equal(await connection.write(async () => 'stored'), 'stored')
+})

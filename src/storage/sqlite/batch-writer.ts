@@ -1,4 +1,3 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import { databaseUnavailable } from '../../errors.ts'
 import { resources } from '../../resources.ts'
@@ -28,7 +27,7 @@ export function openSqliteBatchWriter(path: string, { storesRecords = false }: B
     async write(work) {
       if (isClosed) throw databaseUnavailable(new Error('The connection is closed.'))
       const result = await commits.write(work)
-      if (storesRecords) shortenBacklog(connection.database)
+      if (storesRecords) shortenBacklog(connection)
       return result
     },
     // Deleted rows are in the log until it is written again from its start.
@@ -51,14 +50,19 @@ export function openSqliteBatchWriter(path: string, { storesRecords = false }: B
   }
 }
 
+/** Counts the records that the search index lacks, up to `maxBacklog + 1`. */
+const backlog = {
+  sql: `select count(*) as size from (select 1 from search_changes limit ${maxBacklog + 1})`,
+  parameters: [],
+}
+
 /** Indexes some records if the search index lacks many, because imports store them faster than the thread of searches indexes. */
-function shortenBacklog(database: DatabaseSync): void {
-  const backlog = database.prepare(
-    `select count(*) as size from (select 1 from search_changes limit ${maxBacklog + 1})`,
-  )
+function shortenBacklog(connection: Connection): void {
+  const { database } = connection
   try {
     for (let n = 0; n < maxIndexings && !database.isTransaction; n++) {
-      if (Number(backlog.get()?.size) <= maxBacklog || !indexSome(database, resources)) return
+      const [row] = connection.execute<{ size: number }>(backlog)
+      if (Number(row?.size) <= maxBacklog || !indexSome(database, resources)) return
     }
   } catch {
     // The batch is stored. The other thread may be writing. It reports errors.
