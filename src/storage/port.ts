@@ -207,7 +207,7 @@ export function describePostgres(url: string): string {
   return `${host || 'localhost'}${pathname}`
 }
 
-/** Splits a list into parts whose lengths are powers of two, so that engines prepare few statements. */
+/** Splits a list into parts whose lengths are powers of two, so that engines prepare few statements. `maxLength` is one. */
 export function* parts<T>(list: readonly T[], maxLength = 1_024): Generator<readonly T[]> {
   for (let at = 0, length = maxLength; at < list.length; at += length) {
     while (length > list.length - at) length /= 2

@@ -20,9 +20,9 @@ interface RankingPage {
 const filteredTogether = 5_000
 
 /** The most values of a ranking. A year of a domain has up to 73,000, but a tag's links can have more. */
-const maxRanked = 75_000
+const maxValues = 75_000
 
-/** Values with the sum of their clicks. Values beyond 75,000 are `other`. */
+/** Values with the sum of their clicks. If there are more than 75,000, the rarest become `other`. */
 export class Ranking {
   readonly #values = new Map<ValueClicks['value'], { readonly value: ValueClicks['value']; clicks: number }>()
 
@@ -30,8 +30,24 @@ export class Ranking {
     const shown = value === other ? 'other' : value
     const known = this.#values.get(shown)
     if (known !== undefined) known.clicks += clicks
-    else if (this.size < maxRanked || shown === 'other') this.#values.set(shown, { value: shown, clicks })
-    else this.add(other, clicks)
+    else {
+      if (this.size > maxValues) this.#combineRarest()
+      this.#values.set(shown, { value: shown, clicks })
+    }
+  }
+
+  /** Turns the rarest half of the values into `other`. Takes some milliseconds. */
+  #combineRarest(): void {
+    const named = [...this.#values.values()].filter(({ value }) => value !== 'other')
+    const half = Math.floor(named.length / 2)
+    const limit = Float64Array.from(named, ({ clicks }) => clicks).sort()[half] ?? 0
+    const rarest = named.filter(({ clicks }) => clicks < limit)
+    // Values with the same clicks as the most frequent of them: the latest stay, because their clicks may go on.
+    const rest = named.filter(({ clicks }) => clicks === limit).slice(0, half - rarest.length)
+    for (const { value, clicks } of [...rarest, ...rest]) {
+      this.#values.delete(value)
+      this.add(other, clicks)
+    }
   }
 
   /** The number of values. */

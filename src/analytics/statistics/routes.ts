@@ -12,8 +12,9 @@ import { Refusal } from '../../violations.ts'
 import type { Clicks } from '../clicks.ts'
 import { rangeOf } from './day-range.ts'
 import { deleteLinkClicks, type StatsQuery, showStats, statsQuery } from './schema.ts'
+import type { Subject } from './statements.ts'
 import { rankingOf, seriesOf } from './statistics.ts'
-import { hasRecord, type Subject } from './store.ts'
+import { hasRecord } from './store.ts'
 
 /** Adds the routes for statistics and for the deletion of a link's clicks. */
 export function statsRoutes(api: Api, db: Storage, deleteClicks: Clicks['deleteClicks']): void {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../../test/app.ts'
-import { addClicks, dayOf, dayWith, manyPeople, storeDay, type TestClick } from '../../../test/days.ts'
+import { addClicks, dayOf, dayWith, manyPeople, storeDay, storeDays, type TestClick } from '../../../test/days.ts'
+import { fillLinks } from '../../../test/links.ts'
 import { newPlace } from '../../../test/links-api.ts'
+import { parts } from '../../storage/port.ts'
+import { query } from '../../storage/schema.ts'
 import { dimensions, emptyDay, hourOf, maxValues } from '../day.ts'
-import { dailyClicksOf, findGroupNames, linksOfReferrer, rankGroups } from './store.ts'
+import { dailyClicksOf, findGroupNames, linksOfReferrer, rankGroups, readClicks } from './store.ts'
 
 const app = await startApp()
 const db = app.storage
@@ -115,4 +118,40 @@ test('reads the largest possible day', async () => {
   }
   await storeDay(db, 0, last, id, facts)
   assert.deepEqual(await dailyClicksOf(db, account, [id], range), new Map([[id, none.with(29, 24 * most)]]))
+})
+
+test('adds up the days of tags with any number of links, and much JSON', async () => {
+  const { account, domain, stored } = await newPlace(app)
+  const { id: tag } = await stored('/tags', { name: 'large' })
+  const size = 2_600
+  for (let first = 1; first < size; first += 1_300) {
+    await db.execute(fillLinks({ account, domain: domain.id }, first, 1_300))
+  }
+  const links = query.selectFrom('links').where('account_id', '=', account)
+  const ids = (await db.execute(links.select('id').orderBy('id'))).map(({ id }) => id)
+  const facts = manyPeople(200, 'referrers', null)
+  facts.breakdowns.referrers.clear()
+  for (let n = 0; n < 200; n++) facts.breakdowns.referrers.set(`a-long-name-of-a-host-${n}.example`, 1)
+  for (const [tagged, days] of [
+    [1_300, 30],
+    [size, 2],
+  ] as const) {
+    for (const some of parts(ids.slice(tagged === size ? 1_300 : 0, tagged))) {
+      const rows = some.map((link_id) => ({ account_id: account, tag_id: tag, link_id }))
+      await db.execute(query.insertInto('link_tags').values(rows))
+    }
+    const stored = ids.slice(tagged - 100, tagged).map((id) => ({ level: 0, day: last, id, space: null, facts }))
+    await storeDays(db, stored)
+    const period = { from: last - days + 1, to: last }
+    const { counts, rankings } = await readClicks(db, account, { level: 'tag', id: tag }, period, [
+      'hours',
+      'links',
+      'referrers',
+    ])
+    const expected = tagged === size ? 200 : 100
+    const people = counts.reduce((sum, [, , counts]) => sum + counts.people, 0)
+    assert.equal(people, expected * 200)
+    assert.deepEqual([rankings.links.size, rankings.links.total], [expected, people])
+    assert.deepEqual([rankings.referrers.size, rankings.referrers.total], [200, people])
+  }
 })

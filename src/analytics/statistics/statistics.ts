@@ -4,7 +4,8 @@ import type { DayRange, Interval } from './day-range.ts'
 import { Ranking } from './ranking.ts'
 import type { StatsQuery } from './schema.ts'
 import { Series } from './series.ts'
-import { countsFor, readClicks, type Subject } from './store.ts'
+import type { Subject } from './statements.ts'
+import { countsFor, readClicks } from './store.ts'
 
 /** Returns the clicks over time. */
 export async function seriesOf(

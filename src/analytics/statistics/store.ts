@@ -3,7 +3,6 @@ import { type RawBuilder, sql } from 'kysely'
 import { type Db, parts, type Storage } from '../../storage/port.ts'
 import { clickLevels, query } from '../../storage/schema.ts'
 import {
-  type Counts,
   countsFrom,
   type Dimension,
   decodeBreakdown,
@@ -15,44 +14,25 @@ import {
 import { groupTables } from '../tables.ts'
 import type { DayRange, Interval } from './day-range.ts'
 import { Ranking, type ValueClicks } from './ranking.ts'
-
-/** A link, a domain, a space or a tag of the account, or the whole account, whose id is not read. */
-export interface Subject {
-  readonly level: keyof typeof clickLevels | 'tag'
-  readonly id: number
-}
+import {
+  daysOf,
+  ownedRecord,
+  type StoredDays,
+  type StoredLevel,
+  type Subject,
+  storedDays,
+  totals,
+} from './statements.ts'
+import { daysOfTag, tagDays } from './tags/store.ts'
 
 /** Days that one query reads without and with their breakdowns, because full ones take the event loop 4 ms. */
 const [dayBatchSize, fullDayBatchSize] = [32, 16]
-/** Days of a tag that one query adds up. */
-const tagDayBatchSize = 16
 /** Records whose days one query reads. */
 const idBatchSize = 16
 
 /** Returns whether the account has this link, domain, space or tag. */
 export async function hasRecord(db: Db, account: number, { level, id }: Subject): Promise<boolean> {
   return level === 'account' || (await db.execute(ownedRecord(account, level, id))).length > 0
-}
-
-/** Selects the account's record. A link is gone as soon as its domain is being removed. */
-function ownedRecord(account: number, level: Exclude<Subject['level'], 'account'>, id: number | RawBuilder<number>) {
-  if (level !== 'link') {
-    return query.selectFrom(`${level}s`).select('id').where('id', '=', id).where('account_id', '=', account)
-  }
-  return query
-    .selectFrom('links')
-    .innerJoin('domains', 'domains.id', 'links.domain_id')
-    .select('links.id')
-    .where('links.id', '=', id)
-    .where('links.account_id', '=', account)
-    .where('domains.account_id', '=', account)
-}
-
-type StoredLevel = Exclude<Subject['level'], 'tag'>
-
-/** Selects stored days of a level. The key has the day before the id, so the query names each day. */
-function storedDays(level: StoredLevel, days: readonly number[]) {
-  return query.selectFrom('click_days').where('scope', '=', clickLevels[level]).where('day', 'in', days)
 }
 
 /** The days of the account, or of its records among `ids`. */
@@ -97,17 +77,6 @@ export function countsFor(interval: Interval): 'hours' | 'days' {
   return interval === 'hour' ? 'hours' : 'days'
 }
 
-/** Stored days that have been read. */
-interface StoredDays extends Counts {
-  readonly day: number
-  /** A JSON list of their hours. */
-  readonly hours: string
-  /** A JSON list of their breakdowns. */
-  readonly breakdowns: string
-  /** A JSON list of links with their human clicks; null if the breakdowns have them. */
-  readonly links: string | null
-}
-
 /**
  * Returns the clicks of a range. Reads all wanted figures together, so that they add up. Other figures may be empty.
  * Records of other accounts have no clicks.
@@ -139,9 +108,6 @@ export async function readClicks<Name extends Dimension = never>(
   }
   return clicks
 }
-
-/** The totals of a stored day. */
-const totals = ['clicks', 'unique_clicks', 'bots', 'previews'] as const
 
 function addDays<Name extends Dimension>(
   { counts, rankings }: Clicks<Name>,
@@ -212,104 +178,12 @@ export async function linksOfReferrer(
   return rows.map(([id, clicks]) => ({ value: Number(id), clicks: Number(clicks) }))
 }
 
-/** With more links, reading all links of a day is faster than looking up each. */
-const maxLookups = 20_000
-/** Links' days that one query reads, at most a day of all links. Their JSON is usually 6 MB. */
-const maxLinkDays = 20_000
-/** Characters of JSON that are parsed in one event-loop tick, except for the last day of a link. */
-const maxParsed = 300_000
-
-/**
- * Returns queries for the stored days of the links that have the account's tag now, each for some days of the range. Its
- * days are not stored, and a tag may have a million links, so the queries add them up outside of the event loop.
- */
-async function tagDays(storage: Storage, account: number, tag: number, range: DayRange) {
-  const tags = await storage.execute(
-    query
-      .selectFrom('tags')
-      .leftJoin('tag_links', 'tag_id', 'id')
-      .select(['id', sql<number>`sum(total)`.as('links')])
-      // Tags that are being merged into it.
-      .where(({ eb, or, and }) =>
-        or([and([eb('id', '=', tag), eb('account_id', '=', account)]), eb('merged_into', '=', tag)]),
-      )
-      .groupBy('id'),
-  )
-  if (tags.length === 0) return []
-  const links = tags.reduce((sum, { links }) => sum + Number(links), 0)
-  const perStep = Math.min(tagDayBatchSize, Math.max(1, Math.floor(maxLinkDays / Math.max(1, links))))
-  const steps = parts(daysOf(range), perStep).toArray()
-  const ids = tags.map(({ id }) => id)
-  const tagged = query
-    .selectFrom('link_tags')
-    .select('link_id')
-    .where('account_id', '=', account)
-    .where('tag_id', 'in', ids)
-  const id = sql.ref<number>('click_days.id')
-  // The links of removed domains are gone, but keep their tags until they are deleted. Such domains are rare.
-  const removed = await storage.execute(query.selectFrom('domains').select('id').where('account_id', '=', 0).limit(1))
-  const isSparse = links > maxLookups || (await haveFewerRows(storage, account, steps, links))
-  return steps.map((days) =>
-    storedDays('link', days)
-      // Reads all links of each day, or looks up each link on each day.
-      .where(({ exists, eb }) => (isSparse ? exists(tagged.where('link_id', '=', id)) : eb(id, 'in', tagged)))
-      .$if(removed.length > 0, (rows) => rows.where(({ exists }) => exists(ownedRecord(account, 'link', id)))),
-  )
-}
-
-/** Returns whether fewer than `links` links have visits on a day, of all accounts. Counts the first day of each step. */
-async function haveFewerRows(storage: Storage, account: number, steps: readonly (readonly number[])[], links: number) {
-  const sample = steps.flatMap(([first]) => first ?? [])
-  const limit = links * sample.length
-  const rows = storedDays('link', sample).select('day').limit(limit)
-  const [count] = await storage.scan(
-    account,
-    query.selectFrom(rows.as('row')).select(({ fn }) => fn.countAll().as('rows')),
-  )
-  return Number(count?.[0]) < limit
-}
-
 /** Returns the sum of numbers in JSON. They are exact up to 2^53 on both engines. */
 function sumOf(json: RawBuilder<unknown>) {
   return sql<number>`sum(cast(${json} as double precision))`
 }
 
-/** Reads the days of a tag's links together, outside of the event loop, in parts that take one tick each. */
-async function* daysOfTag(
-  storage: Storage,
-  account: number,
-  tag: number,
-  range: DayRange,
-  { hours, breakdowns }: ReturnType<typeof columnsOf>['columns'],
-  withLinks: boolean,
-): AsyncGenerator<StoredDays> {
-  const list = (text: RawBuilder<string> | typeof sql.ref) => sql<string>`'[' || string_agg(${text}, ',') || ']'`
-  const link = sql<string>`'[' || id || ',' || clicks || ']'`
-  for (const days of await tagDays(storage, account, tag, range)) {
-    const rows = days.select(['day', 'click_days.id', ...totals, hours.as('hours'), breakdowns.as('breakdowns')])
-    const length = sql`sum(length(hours) + length(breakdowns) + 20) over (partition by day order by id)`
-    const sums = query
-      .selectFrom(
-        query
-          .selectFrom(rows.as('row'))
-          .selectAll()
-          .select(sql<number>`${length} / ${sql.lit(maxParsed)}`.as('part'))
-          .as('row'),
-      )
-      .select(({ fn }) => ['day', ...totals.map((name) => fn.sum(name).as(name))])
-      .select([list(sql.ref<string>('hours')).as('hours'), list(sql.ref<string>('breakdowns')).as('breakdowns')])
-      .select((withLinks ? list(link) : sql<string>`'[]'`).as('links'))
-      .groupBy(['day', 'part'])
-    for (const [day, clicks, unique_clicks, bots, previews, ...lists] of await storage.scan(account, sums)) {
-      await nextTick()
-      const [hours, breakdowns, links] = lists as [string, string, string]
-      const counts = { clicks: Number(clicks), unique_clicks: Number(unique_clicks) }
-      yield { day: Number(day), ...counts, bots: Number(bots), previews: Number(previews), hours, breakdowns, links }
-    }
-  }
-}
-
-/** The kinds of records that group/** The kinds of records that group the links of an account. */
+/** The kinds of records that group the links of an account. */
 export type GroupLevel = 'domain' | 'space'
 
 /** The number of groups whose days are read, and the number of their days. Adding them up takes up to a second. */
@@ -360,10 +234,6 @@ export async function findGroupNames(db: Db, account: number, level: GroupLevel,
     for (const { id, ...group } of rows) found.set(id, group)
   }
   return found
-}
-
-function daysOf({ from, to }: DayRange): number[] {
-  return Array.from({ length: to - from + 1 }, (_, n) => from + n)
 }
 
 /** Returns the days of the range in batches, each in its own event-loop tick. */

@@ -1,0 +1,128 @@
+/** The days of a tag's links, which are added up when they are read. */
+import { setImmediate as nextTick } from 'node:timers/promises'
+import { type RawBuilder, sql } from 'kysely'
+import { parts, type Storage } from '../../../storage/port.ts'
+import { query } from '../../../storage/schema.ts'
+import type { DayRange } from '../day-range.ts'
+import { type DayColumns, daysOf, ownedRecord, type StoredDays, storedDays, totals } from '../statements.ts'
+
+/** Days that one query reads, the most first. Parts have powers of two. */
+const dayBatchSizes = [16, 8, 4, 2, 1]
+/** With more links, reading all links of a day is faster than looking up each. */
+const maxLookups = 20_000
+/** Links' days that one query reads, at most a day of all links. */
+const maxLinkDays = 20_000
+/** Bytes of JSON that one query returns, because the thread that runs it has little memory. */
+const maxReadBytes = 1_000_000
+/** Bytes of JSON that are parsed in one event-loop tick, except for the last day of a link. */
+const maxParsedBytes = 100_000
+/** The bytes of a link and its clicks. */
+const linkBytes = 20
+
+/**
+ * Returns queries for the stored days of the links that have the account's tag now, each for some days of the range. Its
+ * days are not stored, and a tag may have a million links, so the queries add them up outside of the event loop.
+ */
+export async function tagDays(storage: Storage, account: number, tag: number, range: DayRange) {
+  const tags = await storage.execute(
+    query
+      .selectFrom('tags')
+      .leftJoin('tag_links', 'tag_id', 'id')
+      .select(['id', sql<number>`sum(total)`.as('links')])
+      // Tags that are being merged into it.
+      .where(({ eb, or, and }) =>
+        or([and([eb('id', '=', tag), eb('account_id', '=', account)]), eb('merged_into', '=', tag)]),
+      )
+      .groupBy('id'),
+  )
+  if (tags.length === 0) return []
+  const links = tags.reduce((sum, { links }) => sum + Number(links), 0)
+  const size = dayBatchSizes.find((days) => days * links <= maxLinkDays)
+  const steps = parts(daysOf(range), size ?? 1).toArray()
+  const ids = tags.map(({ id }) => id)
+  const tagged = query
+    .selectFrom('link_tags')
+    .select('link_id')
+    .where('account_id', '=', account)
+    .where('tag_id', 'in', ids)
+  const id = sql.ref<number>('click_days.id')
+  // The links of removed domains are gone, but keep their tags until they are deleted. Such domains are rare.
+  const removed = await storage.execute(query.selectFrom('domains').select('id').where('account_id', '=', 0).limit(1))
+  const isSparse = links > maxLookups || (await haveFewerRows(storage, account, steps, links))
+  return steps.map((days) =>
+    storedDays('link', days)
+      // Reads all links of each day, or looks up each link on each day.
+      .where(({ exists, eb }) => (isSparse ? exists(tagged.where('link_id', '=', id)) : eb(id, 'in', tagged)))
+      .$if(removed.length > 0, (rows) => rows.where(({ exists }) => exists(ownedRecord(account, 'link', id)))),
+  )
+}
+
+/** Returns whether fewer than `links` links have visits on a day, of all accounts. Counts the first day of each step. */
+async function haveFewerRows(storage: Storage, account: number, steps: readonly (readonly number[])[], links: number) {
+  const sample = steps.flatMap(([first]) => first ?? [])
+  const limit = links * sample.length
+  const rows = storedDays('link', sample).select('day').limit(limit)
+  const [count] = await storage.scan(
+    account,
+    query.selectFrom(rows.as('row')).select(({ fn }) => fn.countAll().as('rows')),
+  )
+  return Number(count?.[0]) < limit
+}
+
+type TagDays = Awaited<ReturnType<typeof tagDays>>[number]
+
+/** Reads the days of a tag's links together, outside of the event loop, in parts that take one tick each. */
+export async function* daysOfTag(
+  storage: Storage,
+  account: number,
+  tag: number,
+  range: DayRange,
+  columns: DayColumns,
+  withLinks: boolean,
+): AsyncGenerator<StoredDays> {
+  for (const days of await tagDays(storage, account, tag, range)) {
+    for (const some of await sharesOf(storage, account, days, columns)) {
+      for (const [day, clicks, unique_clicks, bots, previews, ...lists] of await storage.scan(
+        account,
+        listsOf(some, columns, withLinks),
+      )) {
+        await nextTick()
+        const [hours, breakdowns, links] = lists as [string, string, string]
+        const counts = { clicks: Number(clicks), unique_clicks: Number(unique_clicks) }
+        yield { day: Number(day), ...counts, bots: Number(bots), previews: Number(previews), hours, breakdowns, links }
+      }
+    }
+  }
+}
+
+/** Returns the bytes of the columns of a day. Engines know them without reading the texts, if they are the whole column. */
+function bytesOf({ hours, breakdowns }: DayColumns) {
+  return sql<number>`octet_length(${hours}) + octet_length(${breakdowns}) + ${sql.lit(linkBytes)}`
+}
+
+/** Divides the rows by their links, so that each query returns a bounded number of bytes. */
+async function sharesOf(storage: Storage, account: number, days: TagDays, columns: DayColumns): Promise<TagDays[]> {
+  const [row] = await storage.scan(account, days.select(sql<number>`sum(${bytesOf(columns)})`.as('bytes')))
+  const shares = Math.ceil(Number(row?.[0] ?? 0) / maxReadBytes)
+  return Array.from({ length: shares }, (_, share) =>
+    shares === 1 ? days : days.where(sql`click_days.id % ${sql.lit(shares)}`, '=', share),
+  )
+}
+
+/** Joins the JSON of the rows to lists, by day and in parts. */
+function listsOf(days: TagDays, { hours, breakdowns }: DayColumns, withLinks: boolean) {
+  const list = (text: RawBuilder<string>) => sql<string>`'[' || string_agg(${text}, ',') || ']'`
+  const link = sql<string>`'[' || id || ',' || clicks || ']'`
+  const bytes = sql`sum(${bytesOf({ hours: sql`hours`, breakdowns: sql`breakdowns` })}) over (partition by day order by id)`
+  const rows = days.select(['day', 'click_days.id', ...totals, hours.as('hours'), breakdowns.as('breakdowns')])
+  const divided = query
+    .selectFrom(rows.as('row'))
+    .selectAll()
+    .select(sql<number>`${bytes} / ${sql.lit(maxParsedBytes)}`.as('part'))
+  return query
+    .selectFrom(divided.as('row'))
+    .select(({ fn }) => ['day', ...totals.map((name) => fn.sum(name).as(name))])
+    .select([list(sql.ref<string>('hours')).as('hours'), list(sql.ref<string>('breakdowns')).as('breakdowns')])
+    .select((withLinks ? list(link) : sql<string>`'[]'`).as('links'))
+    .groupBy(['day', 'part'])
+}
