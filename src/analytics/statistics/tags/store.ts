@@ -80,49 +80,53 @@ export async function* daysOfTag(
   columns: DayColumns,
   withLinks: boolean,
 ): AsyncGenerator<StoredDays> {
+  const read = (days: TagDays, maxBytes?: number) => storage.scan(account, listsOf(days, columns, withLinks, maxBytes))
   for (const days of await tagDays(storage, account, tag, range)) {
-    for (const some of await sharesOf(storage, account, days, columns)) {
-      for (const [day, clicks, unique_clicks, bots, previews, ...lists] of await storage.scan(
-        account,
-        listsOf(some, columns, withLinks),
-      )) {
-        await nextTick()
-        const [hours, breakdowns, links] = lists as [string, string, string]
-        const counts = { clicks: Number(clicks), unique_clicks: Number(unique_clicks) }
-        yield { day: Number(day), ...counts, bots: Number(bots), previews: Number(previews), hours, breakdowns, links }
-      }
-    }
+    const rows = await read(days, maxReadBytes)
+    const isWhole = rows.every((row) => Number(row.at(-1)) <= maxReadBytes)
+    if (isWhole) yield* partsOf(rows)
+    else for (const some of await sharesOf(storage, account, days, columns)) yield* partsOf(await read(some))
   }
 }
 
-/** Returns the bytes of the columns of a day. Engines know them without reading the texts, if they are the whole column. */
+/** Yields the rows of `listsOf`. */
+async function* partsOf(rows: readonly (readonly unknown[])[]): AsyncGenerator<StoredDays> {
+  for (const [hours, breakdowns, links, ...numbers] of rows as readonly [string, string, string, ...unknown[]][]) {
+    await nextTick()
+    const [day = 0, clicks = 0, unique_clicks = 0, bots = 0, previews = 0] = numbers.map(Number)
+    yield { day, clicks, unique_clicks, bots, previews, hours, breakdowns, links }
+  }
+}
+
 function bytesOf({ hours, breakdowns }: DayColumns) {
   return sql<number>`octet_length(${hours}) + octet_length(${breakdowns}) + ${sql.lit(linkBytes)}`
 }
 
-/** Divides the rows by their links, so that each query returns a bounded number of bytes. */
+/** Divides the rows by their links, so that each query returns about half of `maxReadBytes`. */
 async function sharesOf(storage: Storage, account: number, days: TagDays, columns: DayColumns): Promise<TagDays[]> {
   const [row] = await storage.scan(account, days.select(sql<number>`sum(${bytesOf(columns)})`.as('bytes')))
-  const shares = Math.ceil(Number(row?.[0] ?? 0) / maxReadBytes)
-  return Array.from({ length: shares }, (_, share) =>
-    shares === 1 ? days : days.where(sql`click_days.id % ${sql.lit(shares)}`, '=', share),
-  )
+  const count = Math.ceil((2 * Number(row?.[0])) / maxReadBytes)
+  return Array.from({ length: count }, (_, share) => days.where(sql`click_days.id % ${sql.lit(count)}`, '=', share))
 }
 
-/** Joins the JSON of the rows to lists, by day and in parts. */
-function listsOf(days: TagDays, { hours, breakdowns }: DayColumns, withLinks: boolean) {
+/**
+ * Selects lists of the JSON of the rows, by day and in parts, and after the totals of each part the bytes up to its end.
+ * Leaves out the rows after `maxBytes`.
+ */
+function listsOf(days: TagDays, { hours, breakdowns }: DayColumns, withLinks: boolean, maxBytes?: number) {
   const list = (text: RawBuilder<string>) => sql<string>`'[' || string_agg(${text}, ',') || ']'`
   const link = sql<string>`'[' || id || ',' || clicks || ']'`
-  const bytes = sql`sum(${bytesOf({ hours: sql`hours`, breakdowns: sql`breakdowns` })}) over (partition by day order by id)`
+  const own = bytesOf({ hours: sql`hours`, breakdowns: sql`breakdowns` })
   const rows = days.select(['day', 'click_days.id', ...totals, hours.as('hours'), breakdowns.as('breakdowns')])
-  const divided = query
+  const measured = query
     .selectFrom(rows.as('row'))
     .selectAll()
-    .select(sql<number>`${bytes} / ${sql.lit(maxParsedBytes)}`.as('part'))
+    .select([own.as('own'), sql<number>`sum(${own}) over (order by day, id)`.as('bytes')])
   return query
-    .selectFrom(divided.as('row'))
-    .select(({ fn }) => ['day', ...totals.map((name) => fn.sum(name).as(name))])
+    .selectFrom(measured.as('row'))
     .select([list(sql.ref<string>('hours')).as('hours'), list(sql.ref<string>('breakdowns')).as('breakdowns')])
     .select((withLinks ? list(link) : sql<string>`'[]'`).as('links'))
-    .groupBy(['day', 'part'])
+    .select(({ fn }) => ['day', ...totals.map((name) => fn.sum(name).as(name)), fn.max('bytes').as('end')])
+    .$if(maxBytes !== undefined, (rows) => rows.where(sql<number>`bytes - own`, '<=', maxBytes as number))
+    .groupBy(['day', sql`bytes / ${sql.lit(maxParsedBytes)}`])
 }
