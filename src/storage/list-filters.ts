@@ -58,6 +58,13 @@ export function omitsArchived({ of: { archived }, filter }: AnyListing): boolean
   return archived !== undefined && filter[archived.column] === 0
 }
 
+/** Returns the number of columns, ranges and groups that a listing filters by, except that it omits archived records. */
+export function countFilters(listing: AnyListing): number {
+  const { filter, ranges = {} } = listing
+  const columns = Object.keys(filter).length - (omitsArchived(listing) ? 1 : 0)
+  return columns + Object.keys(ranges).length + groupsOf(listing).length
+}
+
 /** One of the groups that must have the record, with its name in `Resource.groups`. */
 export interface GroupFilter extends Groups {
   readonly name: string

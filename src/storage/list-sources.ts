@@ -51,18 +51,17 @@ export interface ListEngine {
   contains(text: Sql, term: string): Sql
   /** Chooses an index for a search or for several filters. */
   plan(listing: AnyListing): Promise<Plan>
+  /** Returns whether a listing leaves out more than `countedMatches` archived records, which its index may have first. */
+  archivesMany(listing: AnyListing): Promise<boolean>
 }
 
 /** An index that finds the matches of a part of a listing. */
 export interface Index extends Omit<Plan, 'cost'> {
-  /** All entries of this part. */
-  readonly entries: Source
+  /** The entries that are read to find all matches of this part. */
+  readonly entries: Pick<Source, 'from' | 'where'>
 }
 
-/**
- * Returns the indexes of the listing's groups, filters and ranges, in this order: the first ones usually have the fewest
- * entries. Most records are not archived, so that filter has no index here.
- */
+/** Returns the indexes of the listing's groups, filters and ranges. Omitting archived records is not a filter here. */
 export function indexesOf(engine: ListEngine, listing: AnyListing): Index[] {
   const { of, filter, ranges = {} } = listing
   const none = { ...listing, after: null, search: [], filter: {}, ranges: {}, groups: {}, upTo: null }

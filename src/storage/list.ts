@@ -1,8 +1,8 @@
 /** Lists: pages of records in the order of an index, and their number. Engines run the queries and plan searches. */
 import { type OperationNodeSource, sql } from 'kysely'
 import { foldCase } from '../lib/text.ts'
-import { type AnyListable, type AnyListing, all, groupsOf, omitsArchived, type Sql } from './list-filters.ts'
-import { indexesOf, isAfter, type ListEngine, type Source, sortColumn, sorted } from './list-sources.ts'
+import { type AnyListable, type AnyListing, all, countFilters, omitsArchived, type Sql } from './list-filters.ts'
+import { type Cost, indexesOf, isAfter, type ListEngine, type Source, sortColumn, sorted } from './list-sources.ts'
 import { countedMatches, type Listable, type Listing, type Page, type Values } from './port.ts'
 import { CachedQuery } from './schema.ts'
 
@@ -20,9 +20,8 @@ export async function listPage<Row>(engine: ListEngine, asked: Listing<Row>): Pr
 type FoundPage = Page<Values>
 
 function readPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
-  const { of, search, filter, ranges = {}, sortBy, upTo = null } = listing
-  const columns = Object.keys(filter).length - (omitsArchived(listing) ? 1 : 0)
-  const filters = columns + Object.keys(ranges).length + groupsOf(listing).length
+  const { of, search, sortBy, upTo = null } = listing
+  const filters = countFilters(listing)
   if (search.length === 0 && filters === 0) {
     const isTotalStored = of.isUncounted !== true && upTo === null
     return isTotalStored ? plainPage(engine, listing) : countedPage(engine, listing, (each) => sorted(engine, each))
@@ -33,9 +32,7 @@ function readPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
 
 /** Reads a page without a search or filter, except for archived records. Triggers maintain the total. */
 async function plainPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
-  const { sortBy, offset } = listing
-  const shallow = omitsArchived(listing) && sortBy !== 'id' ? 'search' : 'page'
-  const rows = await engine.select(plainQuery(engine, listing), offset > deep ? 'scan' : shallow)
+  const rows = await engine.select(plainQuery(engine, listing), await pageCost(engine, listing, 'page'))
   const counted = rows.length > 0 ? rows : await engine.select(sql`select ${recordCount(listing)}`, 'page')
   return { rows, total: totalOf(counted), totalIsExact: true }
 }
@@ -62,11 +59,18 @@ async function countedPage(
   source: (listing: AnyListing) => Source,
 ): Promise<FoundPage> {
   const total = sql`(${countQuery(source({ ...listing, after: null }), countedMatches + 1)})`
-  // Archived records are read and left out, and there may be many.
-  const cost = omitsArchived(listing) ? 'search' : 'count'
-  const rows = await engine.select(pageQuery(listing, source(listing), total), listing.offset > deep ? 'scan' : cost)
+  const cost = await pageCost(engine, listing, 'count')
+  const rows = await engine.select(pageQuery(listing, source(listing), total), cost)
   const counted = rows.length > 0 ? rows : await engine.select(sql`select ${total}`, cost)
   return { rows, ...boundedTotal(counted) }
+}
+
+/** Returns the cost of a page that an index has in the right order. `near` is the cost if the page is near the start. */
+async function pageCost(engine: ListEngine, listing: AnyListing, near: Cost): Promise<Cost> {
+  if (listing.offset > deep) return 'scan'
+  const isArchivedRead = omitsArchived(listing) && (listing.sortBy !== 'id' || countFilters(listing) > 0)
+  if (!isArchivedRead) return near
+  return (await engine.archivesMany(listing)) ? 'scan' : 'search'
 }
 
 /** Reads a page of a search or filter. With more than `countedMatches` matches, walks the sort index instead. */
@@ -146,7 +150,7 @@ function recordCount(listing: AnyListing): Sql {
 }
 
 /** Returns the expression for a number in `record_counts`, which PostgreSQL stores in several parts. */
-function storedCount(account: number, name: string): Sql {
+export function storedCount(account: number, name: string): Sql {
   return sql`(select cast(coalesce(sum(total), 0) as bigint) from record_counts
     where account_id = ${account} and resource = ${sql.lit(name)})`
 }

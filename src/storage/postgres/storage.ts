@@ -167,6 +167,8 @@ function listEngine(select: ListEngine['select']): ListEngine {
     joinInOrder: sql`join`,
     contains: (text, term) => sql`${text} like ${patternOf(term)}`,
     plan: async () => ({ source: (listing) => filtered(engine, listing), isSorted: true, cost: 'search' }),
+    // All queries have the same connections.
+    archivesMany: async () => false,
   }
   return engine
 }

@@ -3,6 +3,7 @@ import { deepEqual, ok } from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { sql } from 'kysely'
 import { firstPage } from '../../../test/first-page.ts'
 import {
   account,
@@ -138,10 +139,13 @@ test('searches by the index of a filter if it has fewer records, and scans if al
       { search: ['of'], filter: { shelf_id: 1 } },
       { search: ['note 11'], searchIn: ['note'], filter: { shelf_id: null } },
       { search: [], filter: { is_kept: 1, shelf_id: 1 } },
+      { search: [], filter: { shelf_id: 1, is_kept: 1 }, ranges: { plays: { from: 0 } } },
     ]) {
       ok(!(await check({ ...cards, sortBy, ...each })).includes('scan'), JSON.stringify(each))
     }
-    ok((await check({ ...cards, sortBy, search: ['many'], filter: { is_kept: 1, shelf_id: null } })).includes('scan'))
+    for (const search of [['many'], []]) {
+      ok((await check({ ...cards, sortBy, search, filter: { is_kept: 1, shelf_id: null } })).includes('scan'))
+    }
     for (const filter of [{ is_kept: 1 }, { shelf_id: 1 }, { is_kept: 1, shelf_id: null }]) {
       await check({ ...cards, sortBy, search: [], filter, offset: 5 })
     }
@@ -156,6 +160,19 @@ test('searches by the index of a filter if it has fewer records, and scans if al
       const costs = await check({ ...cards, sortBy, ranges })
       deepEqual(costs.includes('scan'), isScan, `${JSON.stringify(ranges)} by ${sortBy}`)
     }
+  }
+})
+
+test('reads the index of the rarest filter', async () => {
+  for (const filter of [
+    { is_kept: 1, shelf_id: 1 },
+    { shelf_id: 1, is_kept: 1 },
+  ]) {
+    const listing = { ...base, of: listables.cards, filter, ranges: { plays: { from: 0 } } }
+    const { source, cost } = await lists.plan(listing)
+    const { sql: text } = compiledForSqlite(sql`select 1 from ${source(listing).from}`)
+    ok(text.includes('"cards_by_shelf_id"'), text)
+    deepEqual(cost, 'search')
   }
 })
 
@@ -174,16 +191,39 @@ test('leaves out archived records with an exact total, and without reading twice
   }
   // Their order has no index without archived records.
   for (const sortBy of ['name', 'weight', 'plays'] as const) {
-    deepEqual(await check({ ...cards, sortBy }), ['search'])
+    deepEqual(await check({ ...cards, sortBy }), ['page', 'search'])
     deepEqual(await check({ ...cards, sortBy, offset: 10_100 }), ['scan'])
   }
   deepEqual(await check({ ...cards, offset: 20_000 }), ['scan', 'page'])
   const shelf = { ...cards, sortBy: 'id', filter: { is_kept: 0, shelf_id: 2 } }
-  deepEqual(await check(shelf), ['search'])
-  deepEqual(await check({ ...shelf, filter: { is_kept: 0, shelf_id: 1 } }), ['search', 'search'])
+  deepEqual(await check(shelf), ['page', 'search'])
+  deepEqual(await check({ ...shelf, filter: { is_kept: 0, shelf_id: 1 } }), ['page', 'search', 'search'])
   ok(!(await check({ ...cards, search: ['few 7'] })).includes('scan'))
   const { total, totalIsExact } = await listPage(lists, cards)
   deepEqual([total, totalIsExact], [10_200, true])
+})
+
+test('scans past many archived records', async () => {
+  records.db.exec('begin')
+  for (let n = 0; n < 10_120; n++) {
+    const is_kept = Number(n < 10_010)
+    records.insertCard(4, `card ${n}`, { note: null, weight: 1, plays: n % 5, is_kept, shelf_id: n % 1_000 ? 1 : 2 })
+  }
+  records.db.exec('commit')
+  indexAll()
+  const cards = { ...base, of: listables.cards, account: 4, sortBy: 'name' }
+  const on = (shelf_id: number) => ({ ...cards, filter: { is_kept: 0, shelf_id } })
+  const { filter } = { filter: { is_kept: 0 } }
+  for (const direction of ['asc', 'desc'] as const) {
+    deepEqual(await check({ ...cards, filter, direction }), ['page', 'scan'])
+    deepEqual(await check({ ...cards, filter, direction, sortBy: 'id' }), ['page'])
+    deepEqual(await check({ ...cards, filter, direction, sortBy: 'id', upTo: 90_000 }), ['count'])
+    deepEqual(await check({ ...on(1), direction, sortBy: 'id' }), ['page', 'scan'])
+    deepEqual(await check({ ...on(1), direction }), ['page', 'search', 'scan'])
+    deepEqual(await check({ ...on(2), direction }), ['page', 'search', 'search'])
+    deepEqual(await check({ ...cards, filter, direction, search: ['car'] }), ['page', 'page', 'search', 'scan'])
+    deepEqual(await check({ ...cards, filter: {}, direction }), ['page'])
+  }
 })
 
 test('counts the records of a table without a stored total, and those up to an id', async () => {
@@ -202,7 +242,8 @@ test('counts the records of a table without a stored total, and those up to an i
 
 test('finds the matches of a filter without an index by the index of another, and otherwise scans', async () => {
   const cards = { ...base, of: listables.cards, sortBy: 'id', direction: 'desc' } as const
-  deepEqual(await check({ ...cards, filter: { shelf_id: 1, weight: 3 } }), ['search'])
+  deepEqual(await check({ ...cards, filter: { shelf_id: 1, weight: 3 } }), ['search', 'search'])
+  deepEqual(await check({ ...cards, filter: { shelf_id: null, weight: 3 } }), ['search', 'scan'])
   deepEqual(await check({ ...cards, filter: { weight: 3 } }), ['scan'])
 })
 
@@ -216,6 +257,17 @@ test('finds short terms with the index, at the end of a text and in short texts,
   }
   ok((await check({ ...base, search: ['\u0001'] })).includes('scan'))
   deepEqual(await check({ ...base, account: 2, search: ['ot'] }), ['page', 'scan'])
+})
+
+test('scans for a short term that many records of other accounts have, and reads them once', async () => {
+  records.db.exec('begin')
+  for (let n = 0; n < 1_200; n++) records.insertAscii(6, `vw.n${n}`)
+  for (let n = 0; n < 3; n++) records.insertAscii(1, `vw.n${n}.qx`)
+  records.db.exec('commit')
+  indexAll()
+  deepEqual(await check({ ...base, search: ['vw'] }), ['page', 'search', 'scan'])
+  deepEqual(await check({ ...base, search: ['vw', 'qx'] }), ['page', 'search', 'search'])
+  deepEqual(await check({ ...base, search: ['vw', 'comb'] }), ['page', 'search', 'search', 'scan'])
 })
 
 test('counts at most ten thousand matches', async () => {

@@ -3,8 +3,8 @@
  * committed write.
  */
 import { sql } from 'kysely'
-import { countQuery } from '../list.ts'
-import { type AnyListing, all, filtersOf, type Sql } from '../list-filters.ts'
+import { countQuery, storedCount } from '../list.ts'
+import { type AnyListing, all, countFilters, filtersOf, omitsArchived, type Sql } from '../list-filters.ts'
 import {
   type Cost,
   filtered,
@@ -27,7 +27,7 @@ const maxTrigrams = 16
 const maxRare = 1_000
 /** With more records to index, a search takes about as long as a scan. */
 const maxBacklog = 1_000
-/** Short terms are looked up among the records of all accounts if the account has this part of them: a sixteenth. */
+/** Short terms are looked up among the records of all accounts if the account has a sixteenth as many as the highest id. */
 const minShare = 16
 const lastCharacter = '\u{10ffff}'
 const idle = { isBehind: false, isLarge: false }
@@ -50,31 +50,41 @@ export class SqliteLists implements ListEngine {
   }
 
   /**
-   * Uses the index of the rarest part of a search: a term or a filter. If no part is rare, uses all terms together. Without a
-   * search, uses the first index.
+   * Uses the index of the rarest part of a listing: a term or a filter. If no part is rare, uses all long terms together. An
+   * index whose entries all match needs no count, because the list reads no more of them than it counts.
    */
   async plan(listing: AnyListing): Promise<Plan> {
     const { search } = listing
-    const { isBehind, isLarge } = search.length === 0 ? idle : await this.#state(listing)
+    const { isBehind, isLarge } = await this.#state(listing)
     const long = search.filter((term) => isIndexable(listing, term))
     const short = search.filter((term) => isLarge && isShort(listing, term))
-    const others = [...indexesOf(this, listing), ...short.map((term) => this.#shortIndex(listing, term))]
-    const parts = [...others, ...long.map((term) => this.#searchIndex(listing, [term]))]
+    const filters = indexesOf(this, listing)
+    const letters = short.map((term) => this.#shortIndex(listing, term))
+    const parts = [...filters, ...letters, ...long.map((term) => this.#searchIndex(listing, [term]))]
     const [index] = parts
     if (index === undefined) return { source: (each) => filtered(this, each), isSorted: true, cost: 'scan' }
-    if (search.length === 0) return { ...index, cost: 'search' }
-    const cost = isBehind && long.length + short.length > 0 ? 'scan' : 'search'
+    const cost = isBehind && parts.length > filters.length ? 'scan' : 'search'
     // Counting candidates in an index that is behind would be a scan, too.
     if (cost === 'scan' && listing.withoutScan === true) return { ...index, cost }
-    const rare = parts.length > 1 && (await this.#smallest(parts, maxRare, cost))
+    const isChoice = parts.length > 1 || letters.length > 0
+    const rare = isChoice && (await this.#smallest(parts, maxRare, cost))
     if (rare) return { ...rare, cost }
-    const indexes = long.length > 1 ? [...others, this.#searchIndex(listing, long)] : parts
-    // If every candidate matches, the search reads no more texts than it counts.
-    const isExact = (term: string) => isTrigram(listing, term) || short.includes(term)
-    if (indexes.length === 1 && search.every(isExact)) return { ...(indexes[0] ?? index), cost }
+    // Letters that are not rare are read once, because all accounts have them.
+    const indexes = long.length === 0 ? filters : [...filters, this.#searchIndex(listing, long)]
+    const last = indexes.at(-1)
+    if (last === undefined) return { ...index, cost: 'scan' }
+    const isOnly = indexes.length === 1 && countFilters(listing) === filters.length
+    if (isOnly && areTrigrams(listing) && !(await this.archivesMany(listing))) return { ...last, cost }
     const smallest = await this.#smallest(indexes, countedMatches, cost)
     // The search is the last index. If all indexes have too many entries to count, it compares the fewest texts.
-    return { ...(smallest ?? indexes.at(-1) ?? index), cost: smallest === undefined ? 'scan' : cost }
+    return { ...(smallest ?? last), cost: smallest === undefined ? 'scan' : cost }
+  }
+
+  async archivesMany(listing: AnyListing): Promise<boolean> {
+    const { of, account } = listing
+    if (of.archived === undefined || !omitsArchived(listing)) return false
+    const [row = []] = await this.select(sql`select ${storedCount(account, of.archived.count)}`, 'page')
+    return Number(row[0]) > countedMatches
   }
 
   /** Returns the index with the fewest entries; undefined if all have more than `max`. */
@@ -87,11 +97,13 @@ export class SqliteLists implements ListEngine {
   }
 
   /**
-   * Returns whether the index lacks many records, and whether the account has a good part of all records. In a small account,
-   * comparing every record is faster than looking up short terms among all accounts.
+   * Returns whether the index lacks many records, and whether the account has many compared with the highest id. Otherwise
+   * comparing every record is faster than looking up short terms among all accounts. The exact
+   * number of records would be a sum over all accounts.
    */
   async #state(listing: AnyListing): Promise<typeof idle> {
-    const { of, account } = listing
+    const { of, account, search } = listing
+    if (search.length === 0) return idle
     const pending = { from: sql`search_changes`, where: [isPending(of.table, rangeOf(account))] }
     const own = sql`select total from record_counts where account_id = ${account} and resource = ${sql.lit(of.table)}`
     const [row = []] = await this.select(
@@ -114,10 +126,14 @@ export class SqliteLists implements ListEngine {
   /** Returns the index of records with a term of one or two characters, which starts one of their trigrams. */
   #shortIndex(listing: AnyListing, term: string): Index {
     const end = term + lastCharacter.repeat(trigramLength - [...term].length)
-    const found = sql`select distinct doc as document from ${sql.table(`${listing.of.table}_terms`)}
-      where term >= ${term} and term <= ${end} and col in (${sql.join(listing.searchIn)})`
+    const from = sql.table(`${listing.of.table}_terms`)
+    const startsTrigram = sql`term >= ${term} and term <= ${end}`
+    const found = sql`select distinct doc as document from ${from}
+      where ${startsTrigram} and col in (${sql.join(listing.searchIn)})`
     const others = listing.search.filter((other) => other !== term)
-    return { ...this.#indexOf(listing, found, sql`doc`, others), isSorted: false }
+    // The trigrams of all accounts are read.
+    const entries = { from, where: [startsTrigram] }
+    return { ...this.#indexOf(listing, found, sql`doc`, others), isSorted: false, entries }
   }
 
   /** Returns the index of the documents that a query finds. Their texts are compared with some terms of the search. */
@@ -170,6 +186,10 @@ function isIndexable(listing: AnyListing, term: string): boolean {
 /** Whether the index finds exactly the matches of the term. */
 function isTrigram(listing: AnyListing, term: string): boolean {
   return isPlain(listing, term) && [...term].length === trigramLength
+}
+
+function areTrigrams(listing: AnyListing): boolean {
+  return listing.search.every((term) => isTrigram(listing, term))
 }
 
 function isShort(listing: AnyListing, term: string): boolean {
