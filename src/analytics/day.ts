@@ -12,7 +12,7 @@ export const dimensions = [
 ] as const
 export type Dimension = (typeof dimensions)[number]
 
-export const dimensionsOfLinks = dimensions.slice(0, -1) as readonly Exclude<Dimension, 'links'>[]
+export const dimensionsOfLinks = dimensions.filter((each) => each !== 'links')
 
 /** Stands for the values beyond `maxValues`. */
 export const other = Symbol('other')
@@ -197,11 +197,12 @@ const [unknownKey, otherKey] = ['', '…']
 /** Returns the columns of a day. */
 export function encodeDay({ hours, breakdowns }: DayFacts): DayRow {
   const counts = Array.from(hours, ([hour, each]) => `"${hour}":[${encodeCounts(each)}]`)
-  const stored = breakdowns.links.size > 0 ? dimensions : dimensionsOfLinks
+  const lists = dimensions.map((dimension) => encodeBreakdown(breakdowns[dimension]))
+  if (lists.at(-1) === '{}') lists.pop()
   return {
     ...shownCounts(totalsOf({ hours })),
     hours: `{${counts.join()}}`,
-    breakdowns: `[${stored.map((dimension) => encodeBreakdown(breakdowns[dimension])).join()}]`,
+    breakdowns: `[${lists.join()}]`,
   }
 }
 
