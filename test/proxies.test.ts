@@ -122,7 +122,13 @@ for (const [program, start] of Object.entries(proxies)) {
     const writes = statusesOf(proxy, ['PUT', 'DELETE'], unknown, headers)
     const visits = statusesOf(proxy, ['GET', 'HEAD'], `${domain}/summer`)
     const reads = await statusesOf(proxy, ['GET', 'HEAD'], unknown, headers)
-    assert.deepEqual([await visits, reads], [{ GET: all(302), HEAD: all(302) }, { GET: all(404), HEAD: all(404) }])
+    assert.deepEqual(
+      [await visits, reads],
+      [
+        { GET: all(302), HEAD: all(302) },
+        { GET: all(404), HEAD: all(404) },
+      ],
+    )
     const sent = Object.values(await writes).flat()
     const failed = sent.filter((status) => status === 502 || status === 504)
     assert.ok(failed.length > 0, String(sent))
