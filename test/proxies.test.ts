@@ -118,7 +118,7 @@ for (const [program, start] of Object.entries(proxies)) {
     }
 
     second.child.kill('SIGSTOP')
-    // Before the others: the proxy prefers the node with fewer pending requests, so it would avoid the one that hangs.
+    // Before the others: the proxy prefers the node with fewer pending requests, so it would avoid the node that hangs.
     const writes = statusesOf(proxy, ['PUT', 'DELETE'], unknown, headers)
     const visits = statusesOf(proxy, ['GET', 'HEAD'], `${domain}/summer`)
     const reads = await statusesOf(proxy, ['GET', 'HEAD'], unknown, headers)

@@ -34,7 +34,7 @@ export function shownCounts({ people, unique, bots, previews }: HourCounts) {
   return { clicks: people, unique_clicks: unique, bots, previews }
 }
 
-/** Returns counts that were stored or shown. */
+/** Returns the counts behind stored or shown names. */
 export function countsFrom({ clicks, unique_clicks, bots, previews }: Counts): HourCounts {
   return { people: clicks, unique: unique_clicks, bots, previews }
 }
@@ -194,7 +194,7 @@ export interface DayJson {
 /** The keys of null and `other`. Values are ASCII and not empty. */
 const [unknownKey, otherKey] = ['', '…']
 
-/** Returns the columns of a day. */
+/** Returns the day as columns of its row. */
 export function encodeDay({ hours, breakdowns }: DayFacts): DayRow {
   const counts = Array.from(hours, ([hour, each]) => `"${hour}":[${encodeCounts(each)}]`)
   const lists = dimensions.map((dimension) => encodeBreakdown(breakdowns[dimension]))

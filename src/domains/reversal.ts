@@ -40,7 +40,7 @@ async function change(tx: Db, actor: Actor, id: number, values: Values): Promise
 async function restore(tx: Db, actor: Actor, { row, qr_style }: KeptDomain): Promise<void> {
   const { id } = row
   try {
-    // With the style, so that the restoration can be undone in turn.
+    // With the style, so that the restoration can be undone, too.
     await loggedDomains.restore(tx, actor, row, qrStyleEvent(row, null, qr_style))
   } catch (error) {
     throw error instanceof UniqueViolation ? nameTaken(row.name) : error

@@ -51,7 +51,7 @@ export function replacedUrl(
 ): string | Refusal | undefined {
   const [, before = '', middle = '', after = ''] = parts[part].exec(url) ?? []
   if (!middle.includes(find)) return undefined
-  // Thousands of occurrences would become 64 MB, so the end of a much too long text is left out.
+  // Thousands of occurrences would become 64 MB, so the rest of such a text is left out.
   const pieces = middle.split(find).slice(0, longestText / Math.max(1, replace.length) + 2)
   const checked = updateLink.fields.url.read(`${before}${pieces.join(replace)}${after}`)
   if (checked === url) return undefined

@@ -16,7 +16,7 @@ export async function listPage<Row>(engine: ListEngine, asked: Listing<Row>): Pr
   return { rows: rows.map((values) => toRow(asked.of, values)), total, totalIsExact }
 }
 
-/** The rows of a page, which start with the total. */
+/** A page whose rows start with the total. */
 type FoundPage = Page<Values>
 
 function readPage(engine: ListEngine, listing: AnyListing): Promise<FoundPage> {
@@ -37,7 +37,7 @@ async function plainPage(engine: ListEngine, listing: AnyListing): Promise<Found
   return { rows, total: totalOf(counted), totalIsExact: true }
 }
 
-/** Selects a page of all records, or of those that are not archived. */
+/** Selects a page of all records, or of all unarchived records. */
 function plainQuery(engine: ListEngine, listing: AnyListing): OperationNodeSource {
   const { of, account, filter, sortBy, direction, limit, offset, after } = listing
   const isFirst = offset === 0 && sortColumn(listing).table === of.table
@@ -142,7 +142,7 @@ export function countQuery({ from, where }: Pick<Source, 'from' | 'where'>, max:
   return sql`select count(*) from (select 1 from ${from} where ${all(where)} limit ${sql.lit(max)}) as counted`
 }
 
-/** Returns the expression for the number of the account's records, without those that the listing leaves out. */
+/** Returns the expression for the number of the records that the listing includes. */
 function recordCount(listing: AnyListing): Sql {
   const { of, account } = listing
   const stored = storedCount(account, of.table)

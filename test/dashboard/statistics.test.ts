@@ -55,7 +55,7 @@ describe('figures', () => {
     assert.match(ofTag.text, /Clicks on links with the tag Counted by referrer\..*www\.google\.com/)
   })
 
-  test('name the bots and previews that are not counted', async () => {
+  test('name the uncounted bots and previews', async () => {
     const own = await newOwner(app)
     const { id } = await own.link()
     const today = Math.floor(Date.now() / 86_400_000)

@@ -42,7 +42,7 @@ export class Ranking {
     const half = Math.floor(named.length / 2)
     const limit = Float64Array.from(named, ({ clicks }) => clicks).sort()[half] ?? 0
     const rarest = named.filter(({ clicks }) => clicks < limit)
-    // Values with the same clicks as the most frequent of them: the latest stay, because their clicks may go on.
+    // Values with the same clicks as the most frequent of them: the latest stay, because they may get more clicks.
     const rest = named.filter(({ clicks }) => clicks === limit).slice(0, half - rarest.length)
     for (const { value, clicks } of [...rarest, ...rest]) {
       this.#values.delete(value)

@@ -1,4 +1,4 @@
-/** Queries for the stored days of clicks. */
+/** Queries for stored days. */
 import type { RawBuilder } from 'kysely'
 import { clickLevels, query } from '../../storage/schema.ts'
 import type { Counts } from '../day.ts'
@@ -10,7 +10,7 @@ export interface Subject {
   readonly id: number
 }
 
-/** The totals of a stored day. */
+/** The columns with totals. */
 export const totals = ['clicks', 'unique_clicks', 'bots', 'previews'] as const
 
 /** Stored days that have been read. */

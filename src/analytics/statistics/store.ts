@@ -64,7 +64,7 @@ export async function dailyClicksOf(
 
 /** Clicks in a range of days: over time, and by the values of some dimensions. */
 export interface Clicks<Name extends Dimension = never> {
-  /** By hour, or by day with the hour 0. Only those with visits. */
+  /** By hour, or by day with the hour 0. Hours and days without visits are missing. */
   readonly counts: (readonly [day: number, hour: number, HourCounts])[]
   readonly rankings: Readonly<Record<Name, Ranking>>
 }

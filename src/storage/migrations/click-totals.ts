@@ -1,8 +1,8 @@
 import type { Dialect } from './dialect.ts'
 
 /**
- * Returns the columns for the totals of a day of clicks, so that sums over days need no JSON. On SQLite they are in front of
- * the JSON: it reads all pages of a row up to a column.
+ * Adds columns for daily totals, so that sums over days need no JSON. On SQLite they are in front of the JSON, because it
+ * reads all pages of a row up to a column.
  */
 export function clickTotals({ engine, integer, json, keyedEnd }: Dialect): string[] {
   const added = totals.map((name) => `${name} ${integer} not null default 0`)
