@@ -44,7 +44,9 @@ test('replaces text in destinations as single changes do, and leaves other links
   )
   const found = fc.oneof(piece, fc.constantFrom('a', '%', ':', '/', 'com'))
   const path = fc.array(piece, { maxLength: 4 }).map((pieces) => `https://acme.com/${pieces.join('')}`)
-  const replaced = fc.oneof(found, fc.constantFrom('', '$&', ' ', 'x'.repeat(8_180), 'javascript:', 'acme:'))
+  // Twice this text is too long for a destination; 12 times, for the most occurrences, still fits in the body of a request.
+  const long = 'x'.repeat(5_000)
+  const replaced = fc.oneof(found, fc.constantFrom('', '$&', ' ', long, 'javascript:', 'acme:'))
   const urls = fc.array(path, { minLength: 1, maxLength: 5 })
   await fc.assert(
     fc.asyncProperty(urls, found, replaced, async (urls, find, replace) => {
