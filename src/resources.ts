@@ -57,6 +57,8 @@ export interface Resource {
   /** The groups by which lists are filtered. */
   readonly groups?: Readonly<Record<string, Groups>>
   readonly archived?: Archived
+  /** Whether no trigger maintains its number in `record_counts`. Totals of all records are then counted like those of a filter. */
+  readonly isUncounted?: boolean
 }
 
 /** 0 if there was no click. */
@@ -101,9 +103,24 @@ export const resources = {
     },
     archived: { column: 'archived', count: 'archived_links' },
   },
+  members: {
+    singular: 'member',
+    sorts: { name: 'name_folded' },
+    searched: { name: 'name_folded', email: 'coalesce(email_folded, email)' },
+    filters: [],
+    isUncounted: true,
+  },
+  invitations: {
+    singular: 'invitation',
+    sorts: {},
+    searched: {},
+    filters: [],
+    ranges: { expires_at: { column: 'expires_at', isIndexed: false } },
+    isUncounted: true,
+  },
 } as const satisfies Record<string, Resource>
 
-/** The name of a resource, its table and its path, and the first part of its scopes. */
-export type ResourceName = keyof typeof resources
+/** A resource with five operations whose records are exported: its table, its path, and the first part of its scopes. */
+export type ResourceName = Exclude<keyof typeof resources, 'members' | 'invitations'>
 
-export const resourceNames = Object.keys(resources) as ResourceName[]
+export const resourceNames: readonly ResourceName[] = ['domains', 'spaces', 'tags', 'links']

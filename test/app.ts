@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { after } from 'node:test'
-import type { Scope } from '../src/access/actor.ts'
 import { systemActor } from '../src/access/actor.ts'
+import type { KeyScope } from '../src/access/scopes.ts'
 import { createAccount } from '../src/accounts/store.ts'
 import type { AppOptions } from '../src/app/api.ts'
 import { type App, buildApp } from '../src/app/app.ts'
@@ -50,7 +50,7 @@ export interface StartOptions
 export interface KeyOptions {
   readonly account?: number
   readonly name?: string
-  readonly scopes?: readonly Scope[]
+  readonly scopes?: readonly KeyScope[]
   readonly expiresAt?: Date | null
 }
 

@@ -5,11 +5,12 @@ import type { NewEvent } from '../src/events/event.ts'
 import { recordEvents } from '../src/events/log.ts'
 import { createKey } from '../src/keys/store.ts'
 import { storeCheck } from '../src/reachability/store.ts'
-import { insertLoginToken, signInByToken } from '../src/sessions/store.ts'
+import { signInMember } from '../src/sessions/store.ts'
 import type { TestApp } from './app.ts'
 import type { Json } from './client.ts'
 import { demoApp, storedIn } from './dashboard-browser.ts'
 import { addClicks, manyPeople } from './days.ts'
+import { newMember } from './members.ts'
 
 /** The batch of the changes of links with odd names. */
 const batch = 'odd'
@@ -128,10 +129,11 @@ async function storeOddities(app: TestApp): Promise<void> {
   const records = [{ type: 'A', name: 'go.acme.com', value: '203.0.113.7' }] as const
   await storeCheck(storage, account, 1, { answer: 'here', records })
   await storeCheck(storage, account, domain_id, { answer: 'elsewhere', records })
-  await signInByToken(storage, await insertLoginToken(storage, account, { name: long }), 'Firefox on Linux')
+  const member = await newMember(storage, account, { name: long })
+  await signInMember(storage, member, { method: 'link', browser: 'Firefox on Linux' })
   await createKey(
     storage,
-    { ...systemActor(account), kind: 'member', name: long },
+    { ...systemActor(account), kind: 'member', id: member.id, name: long },
     { name: long, scopes: ['*'], lifetimeMs: null },
   )
   const dates = { active_period_start_at: '2026-10-14T22:00:00Z', active_period_end_at: '2099-10-14T22:00:00Z' }

@@ -1,9 +1,10 @@
 /** An account with everything that the dashboard can show. */
-import { insertLoginToken } from '../src/sessions/store.ts'
+
 import type { TestApp } from './app.ts'
 import type { Json } from './client.ts'
 import { addClicks, dayWith } from './days.ts'
 import { newPlace, type Place } from './links-api.ts'
+import { loginToken } from './members.ts'
 
 export interface Furnished extends Place {
   readonly links: readonly Json[]
@@ -26,6 +27,6 @@ export async function furnish(app: TestApp, words: string = 'Plain'): Promise<Fu
   const values = { countries: 'DE', browsers: 'Chrome', referrers: 'www.google.com', languages: 'de' }
   const today = Math.floor(Date.now() / 86_400_000)
   await addClicks(app.storage, links[0].id, today, dayWith([{ hour: 1, kind: 'people', isFirst: true, values }]))
-  await insertLoginToken(app.storage, place.account)
+  await loginToken(app.storage, place.account)
   return { ...place, links, space }
 }

@@ -1,24 +1,8 @@
 /** The author of a change, which is the first parameter of every action. */
 import { randomBytes } from 'node:crypto'
 import { Failure } from '../errors.ts'
-import { type ResourceName, resourceNames } from '../resources.ts'
-
-/** A scope that an operation requires. Statistics and events are read-only. */
-export type NeededScope = `${ResourceName}:${'read' | 'write'}` | 'stats:read' | 'events:read'
-
-/** A permission of an actor. `*` includes all present and future scopes. */
-export type Scope = NeededScope | '*'
-
-export const scopes: readonly Scope[] = [
-  ...resourceNames.flatMap((name) => [`${name}:read`, `${name}:write`] as const),
-  'stats:read',
-  'events:read',
-  '*',
-]
-
-export function isScope(text: string): text is Scope {
-  return (scopes as readonly string[]).includes(text)
-}
+import { lowestRoleWith } from './roles.ts'
+import { allScopes, isScope, type KeyScope, keyScopes, type NeededScope, type Scope } from './scopes.ts'
 
 /** An API key, a person who has signed in, a command of the operator, or Waymark itself. */
 export const actorKinds = ['key', 'member', 'command', 'system'] as const
@@ -28,7 +12,7 @@ export type ActorKind = (typeof actorKinds)[number]
 export interface Identity {
   readonly account: number
   readonly kind: ActorKind
-  /** The id of the key; null for the other kinds. */
+  /** The id of the key or the member; null for the other kinds. */
   readonly id: number | null
   readonly name: string
   readonly scopes: readonly Scope[]
@@ -38,6 +22,7 @@ export interface Identity {
 export interface KeyIdentity extends Identity {
   readonly kind: 'key'
   readonly id: number
+  readonly scopes: readonly KeyScope[]
 }
 
 /** Someone who acts. All changes of one request, form or command have the same batch. */
@@ -64,22 +49,26 @@ function newBatchId(): string {
 
 /** Returns an operator who runs a command on an account. */
 export function commandActor(account: number, name: string): Actor {
-  return actorOf({ account, kind: 'command', id: null, name, scopes: ['*'] }, null)
+  return actorOf({ account, kind: 'command', id: null, name, scopes: allScopes }, null)
 }
 
 /** Returns Waymark itself, for changes that no one requested. */
 export function systemActor(account: number): Actor {
-  return actorOf({ account, kind: 'system', id: null, name: 'Waymark', scopes: ['*'] }, null)
+  return actorOf({ account, kind: 'system', id: null, name: 'Waymark', scopes: allScopes }, null)
 }
 
 /** Returns whether an actor may do something. Nothing else decides about that. */
 export function allows({ scopes }: Pick<Identity, 'scopes'>, needed: NeededScope): boolean {
-  return scopes.includes('*') || scopes.includes(needed)
+  return scopes.includes(needed) || (scopes.includes('*') && (keyScopes as readonly string[]).includes(needed))
 }
 
 /** Throws `insufficient_scope` unless the actor may do something. */
 export function requireScope(actor: Pick<Identity, 'scopes' | 'kind'>, scope: NeededScope): void {
   if (allows(actor, scope)) return
-  const who = actor.kind === 'key' ? 'The API key lacks' : 'You lack'
-  throw new Failure('insufficient_scope', `${who} the scope ${scope}.`, { scope })
+  const role = lowestRoleWith(scope)
+  const message =
+    actor.kind === 'member'
+      ? `Your role doesn’t allow this. It needs the role ${role}.`
+      : `The API key lacks the scope ${scope}.${isScope(scope) ? '' : ` Only people with the role ${role} can do this.`}`
+  throw new Failure('insufficient_scope', message, { scope })
 }

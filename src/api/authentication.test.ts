@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Answer } from '../../test/client.ts'
-import { scopes } from '../access/actor.ts'
+import { scopes } from '../access/scopes.ts'
 import { operations } from '../app/api.ts'
 import { apiPrefix } from './operations.ts'
 

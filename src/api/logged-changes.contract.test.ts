@@ -7,7 +7,7 @@ import type { Json } from '../../test/client.ts'
 import { commandsWith } from '../../test/command-line.ts'
 import { Browser, signedIn } from '../../test/dashboard.ts'
 import { fresh, newPlace, type Place } from '../../test/links-api.ts'
-import { insertLoginToken } from '../sessions/store.ts'
+import { loginToken } from '../../test/members.ts'
 
 const app = await startApp()
 
@@ -148,7 +148,7 @@ test('the actor is the key or its session, the member, the user of a command, or
   const { key, secret } = await app.issueKey({ account: own.account, name: 'ci' })
   const member = async (name: string | null) => {
     const browser = new Browser(app)
-    await browser.post('/app/sign-in', { token: await insertLoginToken(app.storage, own.account, { name }) })
+    await browser.post('/app/sign-in', { token: await loginToken(app.storage, own.account, { name: name ?? 'Owner' }) })
     return browser
   }
   assert.equal((await own.send('POST', '/tags', { key: secret, json: { name: 'by key' } })).status, 201)

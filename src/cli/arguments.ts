@@ -1,6 +1,6 @@
 /** Arguments of commands and their parsers, which throw `WrongUse`. */
 
-import { isScope, type Scope, scopes } from '../access/actor.ts'
+import { isScope, type KeyScope, scopes } from '../access/scopes.ts'
 import { dayFrom, positiveInteger } from '../forms/rules.ts'
 import { parseBoundedText } from '../lib/text.ts'
 import { parseTimeZone } from '../lib/time-zone.ts'
@@ -87,7 +87,7 @@ export const recordName = parser((text) => {
 export const timeZone = parser(parseTimeZone, 'takes the IANA name of a time zone, such as Europe/Berlin.')
 
 /** Parses scopes; `*` includes all others. */
-export const scopeList: Parse<Scope[]> = (text, label) => {
+export const scopeList: Parse<KeyScope[]> = (text, label) => {
   const wanted = new Set(text.split(',').map((scope) => scope.trim()))
   const known = [...wanted].filter(isScope)
   if (known.length === wanted.size) return wanted.has('*') ? ['*'] : known

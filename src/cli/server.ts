@@ -3,10 +3,11 @@ import { connect } from 'node:net'
 import { readOwnUrl } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
 import { findAddresses } from '../instance/store.ts'
+import { ensureOwner } from '../members/store.ts'
 import { insertLoginToken, loginLifetimeMs } from '../sessions/store.ts'
 import { signInUrl } from '../sessions/token.ts'
-import { chooseAccount } from './accounts.ts'
-import { accountId, flag, optional, recordName } from './arguments.ts'
+import { chooseAccount, operatorOf } from './accounts.ts'
+import { accountId, flag, optional } from './arguments.ts'
 import { command, recordCommand } from './command.ts'
 import { json } from './output.ts'
 
@@ -26,12 +27,11 @@ export const loginLinkCommand = recordCommand({
   summary: 'Print a one-time sign-in link for the dashboard.',
   arguments: {
     account: optional('ID', 'the account to sign in to (optional if there is only one)', accountId),
-    name: optional('NAME', 'the person who gets the link, such as Ana; the dashboard shows this name', recordName),
     json: flag('print "url", "account_id" and "expires_at" as JSON'),
   },
   notes: `The link is valid for 30 minutes. It starts with BASE_URL. If that is unset, it starts with the URL that the server
 stored at its last start. If nothing is listening there, the command prints a warning on stderr.`,
-  run: async (db, { account: id, name, json: isJson }, { err }) => {
+  run: async (db, { account: id, json: isJson }, { err }) => {
     const account = await chooseAccount(db, id)
     const base = readOwnUrl((await findAddresses(db)).base_url)
     if (base === null) {
@@ -40,7 +40,8 @@ stored at its last start. If nothing is listening there, the command prints a wa
       )
     }
     const now = Date.now()
-    const url = signInUrl(base, await insertLoginToken(db, account, { name: name ?? null, now }))
+    const owner = await ensureOwner(db, operatorOf(account))
+    const url = signInUrl(base, await insertLoginToken(db, { account, id: owner }, { now }))
     const expires_at = new Date(now + loginLifetimeMs).toISOString()
     if (!(await isListening(new URL(base)))) {
       err.write(`Nothing is listening on ${base}. Start the server before you open the link.\n`)

@@ -36,8 +36,8 @@ import { addLinkFile } from './pages/link-file.ts'
 import { addLinkForms } from './pages/link-form.ts'
 import { addLinkListPages } from './pages/links.ts'
 import { addOverviewPage } from './pages/overview.ts'
+import { addProfilePages } from './pages/profile.ts'
 import { addSelectionPages } from './pages/selection.ts'
-import { addSessionPages } from './pages/sessions.ts'
 import { addSignInPages } from './pages/sign-in.ts'
 import { addSpacePages } from './pages/spaces.ts'
 import { addTagPages } from './pages/tags.ts'
@@ -100,19 +100,19 @@ export function addDashboard(services: Services): void {
   addTagPages(pages, addGroupPages, services)
   addHistoryPages(pages, services)
   addKeyPages(pages, services)
-  addSessionPages(pages, services)
+  addProfilePages(pages, services)
   addAccountPage(pages, services)
   pages.addDismissal()
   addAboutPage(pages)
   router.formatFailuresBelow('/app', renderFailurePage)
-  pages.get('/app/*', async () => {
+  pages.get('/app/*', null, async () => {
     throw new Failure('route_not_found', 'Page not found.')
   })
 }
 
 /** Adds the version, the account, and the sources of data. */
 function addAboutPage(pages: Pages): void {
-  pages.get('/app/about', async ({ session }) => ({
+  pages.get('/app/about', null, async ({ session }) => ({
     title: 'About',
     heading: 'About Waymark',
     section: 'about',

@@ -1,6 +1,7 @@
 /** The frame around the content of each page, and its header fields. */
 
 import { createHash } from 'node:crypto'
+import type { Identity } from '../access/actor.ts'
 import type { Failure } from '../errors.ts'
 import {
   brand,
@@ -39,14 +40,16 @@ interface FramedDocument extends FrameContent {
   readonly scheme: Scheme
   readonly notice: Html | null
   readonly account: string
-  /** The name of the session, or else of the account. */
+  /** The name of the member or the key. */
   readonly person: string
+  /** Decides which sections the navigation shows. */
+  readonly actor: Pick<Identity, 'scopes'>
   /** The path of the page with its query. Changing the color scheme returns to it. */
   readonly path: string
 }
 
 /** The section of the navigation that a page belongs to. */
-export type Section = keyof typeof contentSections | keyof typeof otherSections | 'sessions'
+export type Section = keyof typeof contentSections | keyof typeof otherSections | 'profile'
 
 /** Phones show the first four as a bar. */
 const contentSections = {
@@ -114,7 +117,7 @@ function personMenu({ section, person, account, scheme, path }: FramedDocument):
     person === account ? null : html`<p class="muted small"><bdi>${person}</bdi> in <bdi>${account}</bdi></p>`
   return html`<div class="person"><button type="button" class="button bare-icon" popovertarget="person">${icon('person')}<bdi>${person}</bdi><span class="hidden-text">: menu</span></button>
 <div class="menu" id="person" popover>${accountName}<ul class="items">
-${navigationLink('sessions', 'Sessions', '/app/sessions', section === 'sessions')}
+${navigationLink('person', 'Profile', '/app/profile', section === 'profile')}
 <li class="needs-script"><button type="button" popovertarget="person" popovertargetaction="hide" data-keys>${icon('keyboard')}Keyboard shortcuts</button></li>
 <li>${schemeForm(scheme, path)}</li>
 <li><form method="post" action="/app/sign-out"><button>${icon('leave')}Sign out</button></form></li></ul></div></div>`
@@ -196,7 +199,7 @@ export function failureContent(failure: Failure, { method, target }: Exchange, n
   return { title, section, body, status }
 }
 
-const lists = ['links', 'domains', 'spaces', 'tags', 'history', 'keys', 'sessions'] as const
+const lists = ['links', 'domains', 'spaces', 'tags', 'history', 'keys'] as const
 
 function textFor({ code, message, facts }: Failure, method: string) {
   if (code === 'route_not_found') return { title: pageNotFound, sentences: [] }

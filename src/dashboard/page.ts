@@ -1,24 +1,18 @@
 /** A page: its request, its content, and how modules add it to the dashboard. */
 
 import type { Actor } from '../access/actor.ts'
+import type { NeededScope } from '../access/scopes.ts'
 import { found } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
+import type { Session } from '../sessions/store.ts'
 import type { FrameContent } from './frame.ts'
 import type { Notice } from './notice-messages.ts'
 
-/** An open session with its account. */
-interface PageSession {
-  readonly id: number
-  /** The person's name, if it is known. */
-  readonly name: string | null
-  readonly account: Readonly<Record<'name' | 'time_zones' | 'created_at', string>> & { readonly id: number }
-}
-
 export interface PageRequest {
   readonly exchange: Exchange
-  readonly session: PageSession
+  readonly session: Session
   readonly account: number
   readonly actor: Actor
   readonly query: Fields
@@ -59,18 +53,21 @@ export interface FormLimits {
   readonly tooLarge?: string
 }
 
-/** The pages for people with a session. */
+/** The scope that the page's operation of the API needs; null if everyone with a session may use the page. */
+type PageScope = NeededScope | null
+
+/** The pages for people with a session. Without the scope of a page, the response is 403. */
 export interface Pages {
   /** Adds a page for GET. Without a session, redirects to the sign-in page and back afterwards. */
-  get(path: string, page: PageHandler): void
+  get(path: string, scope: PageScope, page: PageHandler): void
   /** Adds a file, such as an image, for GET. The handler sends the response. */
-  getFile(path: string, handler: (request: PageRequest) => Promise<Outcome>): void
+  getFile(path: string, scope: PageScope, handler: (request: PageRequest) => Promise<Outcome>): void
   /** Adds a page for a form. */
-  post(path: string, page: PageHandler): void
+  post(path: string, scope: PageScope, page: PageHandler): void
   /** Adds a page for a form with files, whose values are a `Buffer`. */
-  postFiles(path: string, page: PageHandler, limits?: FormLimits): void
+  postFiles(path: string, scope: PageScope, page: PageHandler, limits?: FormLimits): void
   /** Adds a page for a form that ends a session. It has no rate limit, so that a stolen session can always be ended. */
-  postUnlimited(path: string, page: PageHandler): void
+  postUnlimited(path: string, scope: PageScope, page: PageHandler): void
   /** Returns whether browsers reach the dashboard over HTTPS. */
   isSecure(exchange: Exchange): boolean
 }

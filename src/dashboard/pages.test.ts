@@ -34,8 +34,8 @@ function slowPage({ router, storage }: TestApp) {
     rendering.now -= 1
     return { title: 'Slow', section: 'overview', body: '' }
   }
-  pages.get('/app/slow', page)
-  pages.post('/app/slow', async () => ({ title: 'Done', section: 'overview', body: '' }))
+  pages.get('/app/slow', null, page)
+  pages.post('/app/slow', null, async () => ({ title: 'Done', section: 'overview', body: '' }))
   return rendering
 }
 

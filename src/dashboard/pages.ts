@@ -1,6 +1,8 @@
 /** Routes for pages. Every page requires a session, and no other site can post its forms. */
 
-import { actorOf, type Identity } from '../access/actor.ts'
+import { actorOf, type Identity, requireScope } from '../access/actor.ts'
+import { scopesOfRole } from '../access/roles.ts'
+import type { NeededScope } from '../access/scopes.ts'
 import type { RateLimits } from '../api/rate-limit.ts'
 import { Failure } from '../errors.ts'
 import { readScheme } from '../frame/document.ts'
@@ -60,16 +62,24 @@ export class PageServer implements Pages {
     this.#services = services
   }
 
-  get(path: string, page: PageHandler): void {
-    this.getFile(path, (request) =>
+  get(path: string, scope: NeededScope | null, page: PageHandler): void {
+    this.#addRead(path, (request) =>
       this.#services.semaphores.pages.run(async () => {
         // If the client left while the request waited, the response is only logged and counted.
-        return request.exchange.response.destroyed ? send(request.exchange, 503) : this.#answer(request, page)
+        if (request.exchange.response.destroyed) return send(request.exchange, 503)
+        return this.#answer(request, permitted(scope, page))
       }, String(request.account)),
     )
   }
 
-  getFile(path: string, handler: (request: PageRequest) => Promise<Outcome>): void {
+  getFile(path: string, scope: NeededScope | null, handler: (request: PageRequest) => Promise<Outcome>): void {
+    this.#addRead(path, async (request) => {
+      if (scope !== null) requireScope(request.actor, scope)
+      return handler(request)
+    })
+  }
+
+  #addRead(path: string, handler: (request: PageRequest) => Promise<Outcome>): void {
     this.publicRoute('GET', path, async (exchange) => {
       const session = await this.sessionOf(exchange)
       if (session === undefined) {
@@ -83,21 +93,21 @@ export class PageServer implements Pages {
     })
   }
 
-  post(path: string, page: PageHandler): void {
-    this.#addForm(path, page, readPlainForm)
+  post(path: string, scope: NeededScope | null, page: PageHandler): void {
+    this.#addForm(path, permitted(scope, page), readPlainForm)
   }
 
-  postFiles(path: string, page: PageHandler, limits: FormLimits = fileLimits): void {
-    this.#addForm(path, page, (exchange) => readFormWithFiles(exchange, limits))
+  postFiles(path: string, scope: NeededScope | null, page: PageHandler, limits: FormLimits = fileLimits): void {
+    this.#addForm(path, permitted(scope, page), (exchange) => readFormWithFiles(exchange, limits))
   }
 
-  postUnlimited(path: string, page: PageHandler): void {
-    this.#addForm(path, page, readPlainForm, false)
+  postUnlimited(path: string, scope: NeededScope | null, page: PageHandler): void {
+    this.#addForm(path, permitted(scope, page), readPlainForm, false)
   }
 
   /** Adds the form that dismisses the offer to reverse a change, and returns to its page. */
   addDismissal(): void {
-    this.post('/app/dismiss', async ({ exchange, fields }) => {
+    this.post('/app/dismiss', null, async ({ exchange, fields }) => {
       withdrawOffer(exchange, this.isSecure(exchange))
       return new Redirect(returnPath(fields.next))
     })
@@ -171,7 +181,8 @@ export class PageServer implements Pages {
     const isShown = status < 400 && exchange.method === 'GET' && !isRefresh(exchange)
     const notice = isShown ? await consumeNotices(exchange, names, this.isSecure(exchange)) : null
     const account = session.account.name
-    const frame = { account, person: session.name ?? account, scheme: readScheme(exchange), path, notice }
+    const person = session.member?.name ?? session.key?.name ?? account
+    const frame = { account, person, scheme: readScheme(exchange), path, notice, actor: request.actor }
     const framed = renderFramed({ ...rest, ...frame })
     return isRefresh(exchange) && status === 200
       ? this.#sendIfChanged(exchange, framed)
@@ -216,11 +227,22 @@ function requestOf(exchange: Exchange, session: Session, fields: Fields): PageRe
   return { exchange, session, account: account.id, actor, query: exchange.query, fields }
 }
 
-/** Returns who acts in a session: its key, or the person who has signed in. */
-function identityOf({ account, name, key_id: id, key_name }: Session): Identity {
-  const scopes = ['*'] as const
-  if (id !== null) return { account: account.id, kind: 'key', id, name: key_name ?? '', scopes }
-  return { account: account.id, kind: 'member', id: null, name: name ?? account.name, scopes }
+/** Returns who acts in a session: the member who has signed in, or the session's key. */
+function identityOf({ account, member, key }: Session): Identity {
+  if (member !== null) {
+    const { id, name, role } = member
+    return { account: account.id, kind: 'member', id, name, scopes: scopesOfRole(role) }
+  }
+  return { account: account.id, kind: 'key', id: key?.id ?? null, name: key?.name ?? '', scopes: ['*'] }
+}
+
+/** Returns the handler of a page, which throws `insufficient_scope` for those who lack the scope. */
+function permitted(scope: NeededScope | null, page: PageHandler): PageHandler {
+  if (scope === null) return page
+  return async (request) => {
+    requireScope(request.actor, scope)
+    return page(request)
+  }
 }
 
 type FormReader = (exchange: Exchange) => Promise<Fields | Failure>

@@ -56,22 +56,24 @@ export function addRecordForms<Row extends { readonly id: number }>(
   const home = `/app/${section}`
   const find = async ({ account }: PageRequest, id: number) => found(await actions.find(account, id), what)
 
-  pages.get(`${home}/new`, async (request) => newPage(new FormState(await forms.initialValues(request)), request))
+  pages.get(`${home}/new`, `${section}:write`, async (request) =>
+    newPage(new FormState(await forms.initialValues(request)), request),
+  )
 
   const insert: PageHandler = async ({ actor, fields }) => {
     const { id } = (await insertRecord(actions, db, actor, fieldsIn(fields))).record
     return new Redirect(`${home}/${id}`, { code: `${what}-created`, id })
   }
-  pages.post(home, formHandler(newPage, insert))
+  pages.post(home, `${section}:write`, formHandler(newPage, insert))
 
-  pages.get(`${home}/:id/edit`, async (request) => {
+  pages.get(`${home}/:id/edit`, `${section}:write`, async (request) => {
     const id = idParam(request, what)
     const { record, version } = await find(request, id)
     const state = new FormState({ ...valuesOf(record), version })
     return { ...editPage(`${home}/${id}`, await editForm(record, request), state), section }
   })
 
-  pages.post(`${home}/:id`, async (request) => {
+  pages.post(`${home}/:id`, `${section}:write`, async (request) => {
     const { version, ...form } = request.fields
     const sent = fieldsIn(form)
     const id = idParam(request, what)

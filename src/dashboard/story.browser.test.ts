@@ -7,8 +7,8 @@ import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startApp, type TestApp } from '../../test/app.ts'
 import { browserForTests, hasFocus, phone, shoot, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
+import { loginToken } from '../../test/members.ts'
 import { eventually } from '../../test/processes.ts'
-import { insertLoginToken } from '../sessions/store.ts'
 import { signInUrl } from '../sessions/token.ts'
 
 const openWindow = browserForTests()
@@ -40,7 +40,7 @@ test('a desktop creates, visits, counts and changes a link', { skip }, async () 
 
 /** Opens a sign-in link, as `waymark login-link` prints it. */
 async function signsInOnce({ origin, storage, account }: TestApp, page: Page): Promise<void> {
-  await page.goto(signInUrl(origin, await insertLoginToken(storage, account)))
+  await page.goto(signInUrl(origin, await loginToken(storage, account)))
   await page.getByRole('heading', { level: 1, name: 'Welcome' }).waitFor()
   const visited = await page.evaluate<string[]>('navigation.entries().map(({ url }) => url)')
   assert.ok(visited.length > 0)

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 
 /** The kinds of records that have events. */
-export const recordKinds = ['link', 'domain', 'space', 'tag', 'key', 'account'] as const
+export const recordKinds = ['link', 'domain', 'space', 'tag', 'key', 'member', 'invitation', 'account'] as const
 export type RecordKind = (typeof recordKinds)[number]
 
 /** Records that any number of links refer to. */
@@ -16,6 +16,8 @@ export type EventAction =
   | 'clicks_deleted'
   | 'merged'
   | 'rotated'
+  | 'joined'
+  | 'removed'
   | 'revoked'
 
 /** What the API says about deletions. */

@@ -17,6 +17,8 @@ const types = [
   ]),
   ...(['link.clicks_deleted', 'tag.merged'] as const),
   ...(['key.created', 'key.rotated', 'key.revoked', 'account.updated'] as const),
+  ...(['member.joined', 'member.updated', 'member.removed'] as const),
+  ...(['invitation.created', 'invitation.deleted'] as const),
 ] as const
 
 /** In characters, like an `X-Request-Id`. */
@@ -37,7 +39,7 @@ export const eventSchema = Type.Object(
     actor: Type.Object(
       {
         kind: Type.Enum([...actorKinds]),
-        id: orNull(idSchema, 'The id of the API key; null for other kinds.'),
+        id: orNull(idSchema, 'The id of the API key or the member; null for other kinds.'),
         name: Type.String({ description: 'The name of the key, of the member or of the user who ran the command.' }),
       },
       { description: 'Who made the change.' },

@@ -13,7 +13,6 @@ const drawings = {
   qr: '<path d="M2.5 2.5h4v4h-4zM9.5 2.5h4v4h-4zM2.5 9.5h4v4h-4zM9.5 9.5h1.5v1.5M13.5 9.5v1.5M9.5 13.5h1.5M13.5 13.5h.1"/>',
   history: '<path d="M2.5 2.5v3h3M2.7 5.5a6 6 0 1 1-.6 3.5M8 5v3.5l2.5 1.5"/>',
   keys: '<circle cx="5" cy="11" r="3"/><path d="M7.2 8.8L13.5 2.5M11 5l2 2"/>',
-  sessions: '<rect x="2" y="3" width="12" height="8" rx="1.5"/><path d="M6 14h4"/>',
   account:
     '<path d="M2.5 4.5h6.5M12.5 4.5h1M2.5 11.5h1M7 11.5h6.5"/><circle cx="10.75" cy="4.5" r="1.75"/><circle cx="5.25" cy="11.5" r="1.75"/>',
   person: '<circle cx="8" cy="5.5" r="3"/><path d="M2.5 14a5.5 5.5 0 0 1 11 0"/>',

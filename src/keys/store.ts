@@ -1,4 +1,5 @@
-import type { Actor, Scope } from '../access/actor.ts'
+import type { Actor } from '../access/actor.ts'
+import type { KeyScope } from '../access/scopes.ts'
 import { found, notFound } from '../errors.ts'
 import { createdEvent, type EventDescription, updatedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
@@ -10,7 +11,7 @@ type KeyRow = Row<'keys'>
 
 /** A key without its secret. Times are RFC 3339 in UTC. */
 export interface Key extends Readonly<Omit<KeyRow, 'hash' | 'lifetime_ms' | 'scopes'>> {
-  readonly scopes: readonly Scope[]
+  readonly scopes: readonly KeyScope[]
 }
 
 /** A new key and its secret, which is not stored. */
@@ -21,7 +22,7 @@ export interface IssuedKey {
 
 interface NewKey {
   readonly name: string
-  readonly scopes: readonly Scope[]
+  readonly scopes: readonly KeyScope[]
   /** Milliseconds; null for a key that does not expire. */
   readonly lifetimeMs: number | null
 }
@@ -40,6 +41,7 @@ export function createKey(db: Db, actor: Actor, wanted: NewKey, secret = generat
   const insert = query.insertInto('keys').values({
     account_id: actor.account,
     name,
+    member_id: actor.kind === 'member' ? actor.id : null,
     created_by: actor.kind === 'member' ? actor.name : null,
     hash: hashKey(secret),
     first_characters: secret.slice(0, 7),
@@ -148,8 +150,8 @@ function toKey(row: KeyRow): Key {
   return { ...shown, scopes: scopesOf(row) }
 }
 
-function scopesOf({ scopes }: Pick<KeyRow, 'scopes'>): Scope[] {
-  return scopes.split(' ') as Scope[]
+function scopesOf({ scopes }: Pick<KeyRow, 'scopes'>): KeyScope[] {
+  return scopes.split(' ') as KeyScope[]
 }
 
 const keys = query.selectFrom('keys').selectAll()

@@ -1,3 +1,4 @@
+import type { Role } from '../access/roles.ts'
 import { Failure } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
@@ -6,7 +7,16 @@ import { generateToken, hashToken, isWellFormedToken, sessionLifetimeMs } from '
 /** An open session with its account. */
 export type Session = NonNullable<Awaited<ReturnType<typeof findSession>>>
 
-/** Default lifetime of sign-in links. Milliseconds. */
+/** How people sign in: with a one-time link, with an API key, with OpenID Connect or with a passkey. */
+export type SignInMethod = 'link' | 'key' | 'oidc' | 'passkey'
+
+/** A member of an account. */
+export interface MemberId {
+  readonly account: number
+  readonly id: number
+}
+
+/** Lifetime of sign-in links. Milliseconds. */
 export const loginLifetimeMs = 30 * 60 * 1_000
 /** Maximum number of open sessions per account. A new session then ends the oldest. */
 export const maxSessions = 500
@@ -15,19 +25,12 @@ export const maxTokens = 100
 /** Uses within this time of the stored use are not stored. Milliseconds. */
 const recordUseEveryMs = 5 * 60 * 1_000
 
-interface LoginOptions {
-  /** The person's name, which their session gets, too. */
-  readonly name?: string | null
-  /** The session that creates the link. The link is valid only while this session is open. */
-  readonly session?: number | null
-  /** Milliseconds. */
-  readonly lifetimeMs?: number
-  readonly now?: number
-}
-
-/** Creates a token that signs in to the account once. Deletes expired tokens, and the account's oldest beyond `maxTokens`. */
-export function insertLoginToken(db: Db, account: number, options: LoginOptions = {}): Promise<string> {
-  const { name = null, session = null, lifetimeMs = loginLifetimeMs, now = Date.now() } = options
+/** Creates a token that signs a member in once. Deletes expired tokens, and the account's oldest beyond `maxTokens`. */
+export function insertLoginToken(
+  db: Db,
+  { account, id }: MemberId,
+  { lifetimeMs = loginLifetimeMs, now = Date.now() } = {},
+): Promise<string> {
   const token = generateToken('login')
   return db.write(async (tx) => {
     const own = query.deleteFrom('login_tokens').where('account_id', '=', account)
@@ -44,8 +47,7 @@ export function insertLoginToken(db: Db, account: number, options: LoginOptions 
       query.insertInto('login_tokens').values({
         hash: hashToken(token),
         account_id: account,
-        name,
-        session_id: session,
+        member_id: id,
         created_at: timeOf(now),
         expires_at: timeOf(now + lifetimeMs),
       }),
@@ -56,7 +58,7 @@ export function insertLoginToken(db: Db, account: number, options: LoginOptions 
 
 /**
  * Starts a session with a token, and deletes the token. Returns the secret of the session, or undefined if the token is
- * unknown, used or expired, or if the session that created it has ended.
+ * unknown, used or expired.
  */
 export async function signInByToken(
   db: Db,
@@ -72,26 +74,44 @@ export async function signInByToken(
         .deleteFrom('login_tokens')
         .where('hash', '=', hashToken(token))
         .where('expires_at', '>', timeOf(now))
-        .returning(['account_id', 'name', 'session_id']),
+        .returning(['account_id', 'member_id']),
     )
     if (used === undefined) return undefined
-    const { account_id, name, session_id } = used
-    if (session_id !== null && !(await isOpen(tx, account_id, session_id, now))) return undefined
-    return startSession(tx, account_id, { key: null, name, browser, now })
+    const member = { account: used.account_id, id: used.member_id }
+    return signInMember(tx, member, { method: 'link', browser, now })
+  })
+}
+
+/** What is stored about a sign-in. */
+interface SignIn {
+  readonly method: Exclude<SignInMethod, 'key'>
+  readonly browser: string
+  /** The id of the session at the provider of OpenID Connect; null if the provider has none. */
+  readonly oidcSid?: string | null
+  /** Milliseconds; 30 days by default. */
+  readonly lifetimeMs?: number
+  readonly now?: number
+}
+
+/** Starts a session of a member, and returns its secret, which is not stored. */
+export async function signInMember(db: Db, { account, id }: MemberId, signIn: SignIn): Promise<string> {
+  const { method, browser, oidcSid = null, lifetimeMs = sessionLifetimeMs, now = Date.now() } = signIn
+  const owner = { account_id: account, member_id: id, key_id: null }
+  return db.write(async (tx) => {
+    const seen = query.updateTable('members').set({ last_seen_at: timeOf(now) })
+    await tx.execute(seen.where('id', '=', id).where('account_id', '=', account))
+    return startSession(tx, { ...owner, method, oidc_sid: oidcSid, browser }, now, lifetimeMs)
   })
 }
 
 /**
  * Starts a session with one of the account's valid keys, and returns its secret. The session ends when the key is revoked
- * or expires.
+ * or expires, or when the account no longer lets keys sign in.
  */
 export function signInByKey(db: Db, account: number, key: number, browser: string, now = Date.now()): Promise<string> {
-  return db.write((tx) => startSession(tx, account, { key, name: null, browser, now }))
-}
-
-async function isOpen(tx: Db, account: number, session: number, now: number): Promise<boolean> {
-  const own = openAt(now).where('sessions.id', '=', session).where('sessions.account_id', '=', account)
-  return (await tx.execute(own)).length > 0
+  const owner = { account_id: account, member_id: null, key_id: key }
+  const started = { ...owner, method: 'key', oidc_sid: null, browser }
+  return db.write((tx) => startSession(tx, started, now, sessionLifetimeMs))
 }
 
 /** Finds the open session with this secret, and stores its use if possible. Must not run in a transaction. */
@@ -99,39 +119,74 @@ export async function findSession(db: Db, secret: string, now = Date.now()) {
   if (!isWellFormedToken('session', secret)) return undefined
   const [row] = await db.execute(
     openAt(now)
-      .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
+      .leftJoin('people', 'people.id', 'members.person_id')
       .select(['sessions.account_id', 'accounts.name as account_name', 'accounts.time_zones'])
-      .select('accounts.created_at as account_created_at')
+      .select(['accounts.created_at as account_created_at', 'accounts.key_sign_in', 'keys.name as key_name'])
+      .select(['members.name as member_name', 'members.role', 'members.person_id', 'people.time_zone'])
       .where('sessions.hash', '=', hashToken(secret)),
   )
   if (row === undefined) return undefined
-  const { account_id, account_name, account_created_at, time_zones, ...session } = row
-  if (now - Date.parse(session.last_used_at) >= recordUseEveryMs) await recordUse(db, account_id, session.id, now)
-  return { ...session, account: { id: account_id, name: account_name, time_zones, created_at: account_created_at } }
+  const { id, account_id, key_id, key_name, member_id, member_name, role, person_id, time_zone } = row
+  if (now - Date.parse(row.last_used_at) >= recordUseEveryMs) await recordUse(db, row, now)
+  const { account_name: name, account_created_at: created_at, time_zones } = row
+  const person = person_id === null ? null : { id: person_id, timeZone: time_zone }
+  return {
+    id,
+    method: row.method as SignInMethod,
+    account: { id: account_id, name, time_zones, created_at, canKeysSignIn: row.key_sign_in === 1 },
+    /** Null if a key started the session. */
+    member:
+      member_id === null || person === null
+        ? null
+        : { id: member_id, name: member_name ?? '', role: role as Role, person },
+    /** Null if a member has signed in. */
+    key: key_id === null ? null : { id: key_id, name: key_name ?? '' },
+  }
 }
 
-/** Lists the account's open sessions, most recently used first. Times are RFC 3339 in UTC. */
-export function listSessions(db: Db, account: number, now = Date.now()) {
+/** A session in a list. Times are RFC 3339 in UTC. */
+export type ListedSession = Awaited<ReturnType<typeof listSessions>>[number]
+
+/** Whose sessions: those of a member in their account, of a person in all accounts, or of a key. */
+export type SessionOwner =
+  | { readonly account: number; readonly member: number }
+  | { readonly person: number }
+  | { readonly account: number; readonly key: number }
+
+/** Returns whose session this is: all sessions of the same owner are their own. */
+export function ownerOf({ account, member, key }: Pick<Session, 'account' | 'member' | 'key'>): SessionOwner {
+  return member === null ? { account: account.id, key: key?.id ?? 0 } : { person: member.person.id }
+}
+
+/** Lists someone's open sessions, most recently used first. */
+export function listSessions(db: Db, owner: SessionOwner, now = Date.now()) {
+  const open = openAt(now).orderBy('sessions.last_used_at', 'desc').orderBy('sessions.id', 'desc')
+  if ('person' in owner) return db.execute(open.where('members.person_id', '=', owner.person))
+  const own = open.where('sessions.account_id', '=', owner.account)
   return db.execute(
-    openAt(now)
-      .where('sessions.account_id', '=', account)
-      .orderBy('sessions.last_used_at', 'desc')
-      .orderBy('sessions.id', 'desc'),
+    'member' in owner
+      ? own.where('sessions.member_id', '=', owner.member)
+      : own.where('sessions.key_id', '=', owner.key),
   )
 }
 
-/** Selects the open sessions without their secrets. A session started with a key is open while the key is valid. */
+/** Selects the open sessions without their secrets. A session started with a key is open while the key can sign in. */
 function openAt(now: number) {
   return query
     .selectFrom('sessions')
+    .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
+    .leftJoin('members', (join) =>
+      join.onRef('members.id', '=', 'sessions.member_id').onRef('members.account_id', '=', 'sessions.account_id'),
+    )
     .leftJoin('keys', (join) =>
       join.onRef('keys.id', '=', 'sessions.key_id').onRef('keys.account_id', '=', 'sessions.account_id'),
     )
     .select([
       'sessions.id',
-      'sessions.name',
+      'sessions.account_id',
+      'sessions.member_id',
       'sessions.key_id',
-      'keys.name as key_name',
+      'sessions.method',
       'sessions.browser',
       'sessions.created_at',
       'sessions.last_used_at',
@@ -140,8 +195,9 @@ function openAt(now: number) {
     .where('sessions.expires_at', '>', timeOf(now))
     .where((e) =>
       e.or([
-        e('sessions.key_id', 'is', null),
+        e('members.id', 'is not', null),
         e.and([
+          e('accounts.key_sign_in', '=', 1),
           e('keys.id', 'is not', null),
           e('keys.revoked_at', 'is', null),
           e.or([e('keys.expires_at', 'is', null), e('keys.expires_at', '>', timeOf(now))]),
@@ -150,65 +206,96 @@ function openAt(now: number) {
     )
 }
 
-/** Ends one of the account's sessions. Returns false if it does not exist. */
-export async function removeSession(db: Db, account: number, id: number): Promise<boolean> {
-  const removed = await db.execute(
-    query.deleteFrom('sessions').where('id', '=', id).where('account_id', '=', account).returning('id'),
-  )
-  return removed.length > 0
+/** Ends one of someone's sessions. Returns false if it does not exist. */
+export async function removeSession(db: Db, owner: SessionOwner, id: number): Promise<boolean> {
+  return (await db.execute(ownedBy(owner).where('id', '=', id).returning('id'))).length > 0
 }
 
-/** Ends the account's sessions except `except`, or all if null. Returns their number. */
-export async function removeSessions(db: Db, account: number, except: number | null): Promise<number> {
+/** Ends someone's sessions except `except`, or all if null. Returns their number. */
+export async function removeSessions(db: Db, owner: SessionOwner, except: number | null): Promise<number> {
   // No session has the id 0.
-  const others = query
-    .deleteFrom('sessions')
-    .where('account_id', '=', account)
-    .where('id', '<>', except ?? 0)
+  const others = ownedBy(owner).where('id', '<>', except ?? 0)
   return (await db.execute(others.returning('id'))).length
 }
 
-interface StartOptions {
-  readonly key: number | null
-  readonly name: string | null
+function ownedBy(owner: SessionOwner) {
+  const sessions = query.deleteFrom('sessions')
+  if ('person' in owner) {
+    const members = query.selectFrom('members').select('id').where('person_id', '=', owner.person)
+    return sessions.where('member_id', 'in', members)
+  }
+  const own = sessions.where('account_id', '=', owner.account)
+  return 'member' in owner ? own.where('member_id', '=', owner.member) : own.where('key_id', '=', owner.key)
+}
+
+/** Moves a member's session to another account of the same person. Returns false if they are not a member of it. */
+export async function switchAccount(db: Db, session: number, person: number, account: number): Promise<boolean> {
+  const member = query
+    .selectFrom('members')
+    .select('id')
+    .where('person_id', '=', person)
+    .where('account_id', '=', account)
+  return db.write(async (tx) => {
+    const [target] = await tx.execute(member.forUpdate())
+    if (target === undefined) return false
+    const own = query.selectFrom('members').select('id').where('person_id', '=', person)
+    const moved = query.updateTable('sessions').set({ account_id: account, member_id: target.id })
+    const changed = moved.where('id', '=', session).where('member_id', 'in', own).returning('id')
+    return (await tx.execute(changed)).length > 0
+  })
+}
+
+interface NewSession {
+  readonly account_id: number
+  readonly member_id: number | null
+  readonly key_id: number | null
+  readonly method: SignInMethod | string
+  readonly oidc_sid: string | null
   readonly browser: string
-  readonly now: number
 }
 
 /**
  * Starts a session and returns its secret, which is not stored. Deletes expired sessions, and the account's oldest sessions
  * beyond `maxSessions`.
  */
-async function startSession(tx: Db, account: number, { key, name, browser, now }: StartOptions): Promise<string> {
+async function startSession(tx: Db, session: NewSession, now: number, lifetimeMs: number): Promise<string> {
   const secret = generateToken('session')
   await tx.execute(query.deleteFrom('sessions').where('expires_at', '<=', timeOf(now)))
   const oldest = query
     .selectFrom('sessions')
     .select('id')
-    .where('account_id', '=', account)
+    .where('account_id', '=', session.account_id)
     .orderBy('id', 'desc')
     .limit(1)
     .offset(maxSessions - 1)
-  await tx.execute(query.deleteFrom('sessions').where('account_id', '=', account).where('id', '<=', oldest))
+  await tx.execute(query.deleteFrom('sessions').where('account_id', '=', session.account_id).where('id', '<=', oldest))
   await tx.execute(
     query.insertInto('sessions').values({
-      account_id: account,
-      key_id: key,
+      ...session,
       hash: hashToken(secret),
-      name,
-      browser,
       created_at: timeOf(now),
       last_used_at: timeOf(now),
-      expires_at: timeOf(now + sessionLifetimeMs),
+      expires_at: timeOf(now + lifetimeMs),
     }),
   )
   return secret
 }
 
-async function recordUse(db: Db, account: number, id: number, now: number): Promise<void> {
+interface UsedSession {
+  readonly id: number
+  readonly account_id: number
+  readonly member_id: number | null
+}
+
+async function recordUse(db: Db, { id, account_id, member_id }: UsedSession, now: number): Promise<void> {
   try {
-    const used = query.updateTable('sessions').set({ last_used_at: timeOf(now) })
-    await db.execute(used.where('id', '=', id).where('account_id', '=', account))
+    await db.write(async (tx) => {
+      const used = query.updateTable('sessions').set({ last_used_at: timeOf(now) })
+      await tx.execute(used.where('id', '=', id).where('account_id', '=', account_id))
+      if (member_id === null) return
+      const seen = query.updateTable('members').set({ last_seen_at: timeOf(now) })
+      await tx.execute(seen.where('id', '=', member_id).where('account_id', '=', account_id))
+    })
   } catch (error) {
     if (!(error instanceof Failure)) throw error
   }

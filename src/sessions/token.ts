@@ -6,9 +6,9 @@ import type { Exchange } from '../http/exchange.ts'
 /** Lifetime of sessions. Milliseconds. */
 export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1_000
 
-export type TokenKind = 'login' | 'session'
+export type TokenKind = 'login' | 'session' | 'invitation'
 
-const prefixes: Readonly<Record<TokenKind, string>> = { login: 'wml_', session: 'wms_' }
+const prefixes: Readonly<Record<TokenKind, string>> = { login: 'wml_', session: 'wms_', invitation: 'wmi_' }
 
 export function generateToken(kind: TokenKind): string {
   return prefixes[kind] + randomBytes(32).toString('base64url')
@@ -16,12 +16,12 @@ export function generateToken(kind: TokenKind): string {
 
 /** Returns whether the text looks like a secret of this kind. */
 export function isWellFormedToken(kind: TokenKind, text: string): boolean {
-  return text.startsWith(prefixes[kind]) && /^wm[ls]_[\w-]{43}$/.test(text)
+  return text.startsWith(prefixes[kind]) && /^wm[lsi]_[\w-]{43}$/.test(text)
 }
 
 /** Returns whether the text contains a secret, which logs must not contain. */
 export function hasToken(text: string): boolean {
-  return /wm[ls]_[\w-]{43}/.test(text)
+  return /wm[lsi]_[\w-]{43}/.test(text)
 }
 
 export function hashToken(token: string): Buffer {
@@ -33,6 +33,11 @@ export function signInUrl(base: string, token: string): string {
   return `${base}/app/sign-in#${token}`
 }
 
+/** Returns the URL of an invitation, whose secret is in the fragment, too. */
+export function invitationUrl(base: string, token: string): string {
+  return `${base}/app/join#${token}`
+}
+
 /** With the prefix `__Host-`, browsers accept the cookie only from this host and over HTTPS (RFC 6265bis §4.1.3.2). */
 function sessionCookieName(isSecure: boolean): string {
   return isSecure ? '__Host-waymark' : 'waymark'
@@ -42,6 +47,7 @@ export function readSessionCookie(exchange: Exchange, isSecure: boolean): string
   return readCookie(exchange, sessionCookieName(isSecure))
 }
 
+/** Sets the cookie of a session. The server ends the session; some end before their cookie. */
 export function setSessionCookie(exchange: Exchange, isSecure: boolean, secret: string): void {
   setCookie(exchange, sessionCookieName(isSecure), secret, { isSecure, maxAge: sessionLifetimeMs / 1_000 })
 }

@@ -123,8 +123,6 @@ export interface Meter {
 export interface Listable<Row> extends Omit<Resource, 'singular' | 'searchesWords'> {
   /** Also its key in `record_counts`, and the prefix of its indexes. */
   readonly table: string
-  /** Whether no trigger maintains its number in `record_counts`. Totals of all records are then counted like those of a filter. */
-  readonly isUncounted?: boolean
   /** More filter columns, which have no index. With only such filters, a list reads all records of the account. */
   readonly unindexedFilters?: readonly string[]
   /** In the order of the response. */

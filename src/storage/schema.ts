@@ -35,7 +35,13 @@ interface RecentClicks {
 
 /** Every table with its columns. */
 interface Database {
-  instance: { database_id: string; short_url: string | null; base_url: string | null }
+  instance: {
+    database_id: string
+    short_url: string | null
+    base_url: string | null
+    /** Signs the challenges of passkeys. */
+    challenge_key: Uint8Array
+  }
   accounts: {
     id: Generated<number>
     name: string
@@ -47,13 +53,16 @@ interface Database {
     recent_id: Generated<number>
     /** When the next day leaves `clicks_30d`. */
     recent_until_ms: Generated<number>
+    /** 1 if API keys can sign in to the dashboard, otherwise 0. */
+    key_sign_in: Generated<number>
     created_at: string
   }
   keys: {
     id: Generated<number>
     account_id: number
     name: string
-    /** The name of the session that created the key. */
+    /** The member who created the key, and their name at that time. */
+    member_id: number | null
     created_by: string | null
     hash: Uint8Array
     /** The first and last characters of the secret, for recognition. */
@@ -68,24 +77,83 @@ interface Database {
     /** Accurate to a minute. */
     last_used_at: string | null
   }
+  /** People who can sign in, with their own passkeys and their identity at the provider of OpenID Connect. */
+  people: {
+    id: Generated<number>
+    /** The user handle of passkeys: 32 random bytes (WebAuthn §5.4.3). */
+    handle: Uint8Array
+    /** Issuer and subject identify a person; both are null without OpenID Connect. */
+    oidc_issuer: string | null
+    oidc_subject: string | null
+    /** The IANA name of the time zone of their forms; null until it is known. */
+    time_zone: string | null
+    created_at: string
+  }
+  /** People in accounts. */
+  members: OwnedRecord & {
+    person_id: number
+    name: string
+    name_folded: string
+    /** The verified one of OpenID Connect, otherwise that of the invitation. */
+    email: string | null
+    email_folded: string | null
+    role: string
+    /** 1 if `OIDC_ROLES` sets the role at every sign-in. */
+    has_oidc_role: Generated<number>
+    /** Accurate to five minutes. */
+    last_seen_at: string | null
+  }
+  invitations: OwnedRecord & {
+    role: string
+    name: string | null
+    email: string | null
+    /** The hash of the secret in the link. */
+    hash: Uint8Array
+    /** The member who created the invitation; null for the command line and for API keys. */
+    member_id: number | null
+    expires_at: string
+  }
+  passkeys: {
+    id: Generated<number>
+    person_id: number
+    /** In base64url, as browsers send it. */
+    credential_id: string
+    /** In COSE format. */
+    public_key: Uint8Array
+    /** The authenticator's signature counter; 0 if it has none. */
+    counter: number
+    /** The ways to reach the authenticator, separated by commas, such as `internal,hybrid`. */
+    transports: string
+    name: string
+    created_at: string
+    last_used_at: string | null
+  }
+  /** Tokens that work once: challenges of passkeys, and ids of logout tokens. */
+  used_tokens: {
+    hash: Uint8Array
+    expires_at: string
+  }
   login_tokens: {
     hash: Uint8Array
     account_id: number
-    /** The name of the person who gets the sign-in link. */
-    name: string | null
-    /** The session that created the link; null for the command line. */
-    session_id: number | null
+    /** The member who signs in. */
+    member_id: number
     created_at: string
     expires_at: string
   }
+  /** A session belongs to a member or to an API key. */
   sessions: {
     id: Generated<number>
     account_id: number
-    /** Null if a sign-in link started the session. */
+    /** Null if a key started the session. */
+    member_id: number | null
+    /** Null if a member has signed in. */
     key_id: number | null
     hash: Uint8Array
-    /** The name of the sign-in link. */
-    name: string | null
+    /** How the session started: see `sessions/store.ts`. */
+    method: string
+    /** The id of the session at the provider of OpenID Connect, if it has one. */
+    oidc_sid: string | null
     browser: string
     created_at: string
     /** Accurate to five minutes. */

@@ -1,7 +1,6 @@
 /** Every form of the dashboard that changes a record stores its events, all in one batch. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { insertLoginToken } from '../../src/sessions/store.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { Browser, type Form, type Owner } from '../dashboard.ts'
@@ -15,6 +14,7 @@ import {
   newName,
 } from '../expected-events.ts'
 import { fresh, newPlace } from '../links-api.ts'
+import { loginToken } from '../members.ts'
 
 const app = await startApp()
 
@@ -167,7 +167,7 @@ for (const [example, make] of Object.entries(examples)) {
   test(`${example} stores its events`, async () => {
     const place = await newPlace(app)
     const browser = new Browser(app)
-    await browser.post('/app/sign-in', { token: await insertLoginToken(app.storage, place.account, { name: 'Ana' }) })
+    await browser.post('/app/sign-in', { token: await loginToken(app.storage, place.account, { name: 'Ana' }) })
     const { id, form = {}, events } = await make({ ...place, browser })
     const last = (await newestEvent(place)).id
     const { status, text, headers } = await browser.post(nameOf(example).replace(':id', String(id)), form)

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Failure, overloaded } from '../../src/errors.ts'
 import { Overload } from '../../src/http/overload.ts'
-import { insertLoginToken } from '../../src/sessions/store.ts'
 import { startApp } from '../app.ts'
 import { stopClock } from '../clock.ts'
 import { Browser, signedIn } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
 import { failing } from '../failing-storage.ts'
 import { allOf, elementsIn, textOf } from '../html-page.ts'
+import { loginToken } from '../members.ts'
 
 const app = await startApp()
 const open = ['/app/sign-in', '/app/static/:version/:name']
@@ -101,7 +101,7 @@ describe('with a session', () => {
     })
     assert.match(button, /: menu$/)
     const { storage, account } = app
-    await browser.post('/app/sign-in', { token: await insertLoginToken(storage, account, { name: 'Ána' }) })
+    await browser.post('/app/sign-in', { token: await loginToken(storage, account, { name: 'Ána' }) })
     assert.equal((await navigationOf()).button, 'Ána: menu')
   })
 

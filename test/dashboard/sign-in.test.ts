@@ -7,10 +7,14 @@ import type { Answer } from '../client.ts'
 import { stopClock } from '../clock.ts'
 import { Browser, signedIn } from '../dashboard.ts'
 import { allOf, textOf } from '../html-page.ts'
+import { loginToken, newMember } from '../members.ts'
 
 const app = await startApp()
 const browser = () => new Browser(app)
-const token = (lifetimeMs?: number) => insertLoginToken(app.storage, app.account, { ...(lifetimeMs && { lifetimeMs }) })
+const token = async (lifetimeMs?: number) => {
+  const member = await newMember(app.storage, app.account)
+  return insertLoginToken(app.storage, member, { ...(lifetimeMs && { lifetimeMs }) })
+}
 const signIn = '/app/sign-in'
 
 /** Returns the cookies of a response by name. */
@@ -313,7 +317,7 @@ test('returns 429 with Retry-After after 300 failed attempts in a minute; a vali
 
 test('never logs secrets', async () => {
   const app = await startApp()
-  const link = await insertLoginToken(app.storage, app.account)
+  const link = await loginToken(app.storage, app.account)
   const own = new Browser(app)
   await own.post(signIn, { token: link })
   await own.signIn(app.key)

@@ -29,7 +29,7 @@ const accountForm = form({
 })
 
 export function addAccountPage(pages: Pages, { storage: db }: { readonly storage: Storage }): void {
-  pages.get(home, async (request) => {
+  pages.get(home, null, async (request) => {
     const { name, time_zones } = request.session.account
     return accountPage(new FormState({ name, time_zone: calendarOf(time_zones).timeZone }), request)
   })
@@ -38,7 +38,7 @@ export function addAccountPage(pages: Pages, { storage: db }: { readonly storage
     await updateAccount(db, actor, valuesIn(accountForm, fields))
     return new Redirect(home, { code: 'account-saved' })
   }
-  pages.post(home, formHandler(accountPage, save))
+  pages.post(home, 'account:write', formHandler(accountPage, save))
 }
 
 function accountPage(state: FormState, { session }: PageRequest): PageContent {

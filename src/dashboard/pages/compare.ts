@@ -25,8 +25,8 @@ import { Statistics, type StatisticsServices } from '../statistics/statistics.ts
 const home = '/app/links/compare'
 
 export function addComparePage(pages: Pages, services: StatisticsServices): void {
-  pages.get(home, (request) => comparePage(request, services))
-  pages.getFile(`${home}/clicks.csv`, (request) => sendComparison(request, services))
+  pages.get(home, 'stats:read', (request) => comparePage(request, services))
+  pages.getFile(`${home}/clicks.csv`, 'stats:read', (request) => sendComparison(request, services))
 }
 
 /** Returns the page for the links that people selected in the list. */

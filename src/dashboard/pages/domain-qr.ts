@@ -31,13 +31,13 @@ export function addDomainQrPages(pages: Pages, services: Services): void {
   const path = '/app/domains/:id/qr'
   const exampleOf = ({ name }: Domain) => shortUrl(name, exampleAlias)
 
-  pages.get(path, async (request) => {
+  pages.get(path, 'domains:read', async (request) => {
     const { domain, style } = await requested(request, services)
     const { dark, background, margin } = style ?? plainStyle
     return stylePage(domain, style, new FormState({ dark, background, margin }))
   })
 
-  pages.postFiles(path, async (request) => {
+  pages.postFiles(path, 'domains:write', async (request) => {
     const { domain, style } = await requested(request, services)
     const saved = await readStyle(request, style ?? plainStyle, exampleOf(domain), services.semaphores.logos)
     if (Array.isArray(saved)) {
@@ -47,18 +47,18 @@ export function addDomainQrPages(pages: Pages, services: Services): void {
     return new Redirect(pathOf(domain), { code: 'qr-saved' })
   })
 
-  pages.get(`${path}/reset`, async (request) => {
+  pages.get(`${path}/reset`, 'domains:write', async (request) => {
     const { domain, style } = await requested(request, services)
     return resetPage(domain, style?.logo != null)
   })
 
-  pages.post(`${path}/reset`, async (request) => {
+  pages.post(`${path}/reset`, 'domains:write', async (request) => {
     const { domain } = await requested(request, services)
     await removeQrStyle(storage, request.actor, domain.id)
     return new Redirect(pathOf(domain), { code: 'qr-reset' })
   })
 
-  pages.getFile(`${path}/example`, async (request) => {
+  pages.getFile(`${path}/example`, 'domains:read', async (request) => {
     const { domain, style } = await requested(request, services)
     const image = { name: domain.name, shortUrl: exampleOf(domain), query: {}, style, disposition: 'inline' } as const
     return sendQr(request.exchange, { ...image, headers: { 'cache-control': 'no-store' } }, null)

@@ -71,7 +71,7 @@ export function addDomainPages(pages: Pages, addGroupPages: AddGroupPages, servi
 }
 
 function addCheck(pages: Pages, { storage, dashboardUrl, actions }: Services, checks: DomainChecks): void {
-  pages.post(`${home}/:id/check`, async (request) => {
+  pages.post(`${home}/:id/check`, 'domains:write', async (request) => {
     const { account, exchange } = request
     const { record } = found(await actions.domains.find(account, idParam(request, 'domain')), 'domain')
     const host = publicHostOf(dashboardUrl(exchange))

@@ -46,12 +46,12 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
       return { title: words.add, section: this.#section, body }
     }
     addRecordForms<Row>(pages, this.#services.storage, { ...this.#group, newPage })
-    pages.get(this.#home, (request) => this.#list(request))
-    pages.get(`${this.#home}/:id`, (request) => this.#show(request))
+    pages.get(this.#home, `${this.#section}:read`, (request) => this.#list(request))
+    pages.get(`${this.#home}/:id`, `${this.#section}:read`, (request) => this.#show(request))
     const deletion = (state: FormState, request: PageRequest) => this.#askToDelete(state, request)
     const remove = (request: PageRequest) => this.#remove(request)
-    pages.get(`${this.#home}/:id/delete`, (request) => deletion(new FormState({}), request))
-    pages.post(`${this.#home}/:id/delete`, formHandler(deletion, remove))
+    pages.get(`${this.#home}/:id/delete`, `${this.#section}:write`, (request) => deletion(new FormState({}), request))
+    pages.post(`${this.#home}/:id/delete`, `${this.#section}:write`, formHandler(deletion, remove))
   }
 
   /** Deletes the group if its name was typed, where that is asked. */

@@ -42,10 +42,10 @@ interface Services {
 }
 
 export function addHistoryPages(pages: Pages, services: Services): void {
-  pages.get(historyHome, (request) => historyPage(request, services))
+  pages.get(historyHome, 'events:read', (request) => historyPage(request, services))
   // After a change of the color scheme.
-  pages.get(`${historyHome}/undo`, async () => new Redirect(historyHome))
-  pages.post(`${historyHome}/undo`, async (request) => {
+  pages.get(`${historyHome}/undo`, 'events:read', async () => new Redirect(historyHome))
+  pages.post(`${historyHome}/undo`, null, async (request) => {
     const shown = await undo(request, services)
     // As a notice does. The page names what stayed, and a repetition would fail again.
     if (!(shown instanceof Redirect)) withdrawOffer(request.exchange, pages.isSecure(request.exchange))
@@ -129,7 +129,8 @@ function dayHeading(day: number, calendar: Calendar): string {
 }
 
 const recordNames: Readonly<Record<NonNullable<EventsQuery['record']>, string>> = {
-  ...{ link: 'Links', domain: 'Domains', space: 'Spaces', tag: 'Tags', key: 'API keys', account: 'Account' },
+  ...{ link: 'Links', domain: 'Domains', space: 'Spaces', tag: 'Tags', key: 'API keys' },
+  ...{ member: 'People', invitation: 'Invitations', account: 'Account' },
 }
 
 const typeNames: Readonly<Record<NonNullable<EventsQuery['type']>, string>> = {
@@ -141,6 +142,8 @@ const typeNames: Readonly<Record<NonNullable<EventsQuery['type']>, string>> = {
   ...{ 'tag.updated': 'Tag changed', 'tag.deleted': 'Tag deleted', 'tag.restored': 'Tag restored' },
   ...{ 'tag.merged': 'Tag merged', 'key.created': 'API key created', 'key.rotated': 'API key rotated' },
   ...{ 'key.revoked': 'API key revoked', 'account.updated': 'Account changed' },
+  ...{ 'member.joined': 'Member joined', 'member.updated': 'Member changed', 'member.removed': 'Member removed' },
+  ...{ 'invitation.created': 'Invitation created', 'invitation.deleted': 'Invitation deleted' },
 }
 
 const actorNames: Readonly<Record<NonNullable<EventsQuery['actor']>, string>> = {

@@ -75,12 +75,12 @@ interface Services {
 }
 
 export function addImportPages(pages: Pages, services: Services): void {
-  pages.get(home, async ({ account }) => {
+  pages.get(home, 'links:write', async ({ account }) => {
     const oldest = await findLinkDomain(services.storage, account, null)
     return formPage(new FormState({ domain_id: oldest?.id }), await loadChoices(services.storage, account, {}))
   })
 
-  pages.getFile(`${home}/template.csv`, async ({ account, exchange }) => {
+  pages.getFile(`${home}/template.csv`, 'links:write', async ({ account, exchange }) => {
     const { domains, spaces } = await loadChoices(services.storage, account, {})
     const [domain = 'go.example.com', space = ''] = [domains[0]?.name_unicode, spaces[0]?.name]
     const lastDay = `${new Date().getUTCFullYear() + 1}-12-31`
@@ -91,7 +91,7 @@ export function addImportPages(pages: Pages, services: Services): void {
     ])
   })
 
-  pages.postFiles(home, (request) => importPage(request, services), formLimits)
+  pages.postFiles(home, 'links:write', (request) => importPage(request, services), formLimits)
 }
 
 /** Checks the rows of a form, and stores the links if the user has seen the result of the same check. */

@@ -1,6 +1,6 @@
 /** API key pages: the list, creation and revocation. */
 
-import { type Scope, scopes } from '../../access/actor.ts'
+import { type KeyScope, scopes } from '../../access/scopes.ts'
 import { dayMs } from '../../accounts/calendar.ts'
 import { found } from '../../errors.ts'
 import { type Field, form, optional, required } from '../../forms/form.ts'
@@ -23,9 +23,9 @@ import { formHandler, newRecordForm, valuesIn } from '../record-forms.ts'
 const home = '/app/keys'
 
 export function addKeyPages(pages: Pages, { storage: db }: { readonly storage: Storage }): void {
-  pages.get(home, async ({ account, query }) => listPage(await listKeys(db, account), query))
+  pages.get(home, 'keys:read', async ({ account, query }) => listPage(await listKeys(db, account), query))
 
-  pages.get(`${home}/new`, async () => newPage(new FormState({ '*': 'true', expires: 'never' })))
+  pages.get(`${home}/new`, 'keys:write', async () => newPage(new FormState({ '*': 'true', expires: 'never' })))
 
   const create: PageHandler = async ({ actor, fields }) => {
     const values = valuesIn(keyForm, fields)
@@ -35,14 +35,14 @@ export function addKeyPages(pages: Pages, { storage: db }: { readonly storage: S
     // The secret is not stored, so a repeat cannot show it again.
     return { ...issuedPage(issued), status: 201, repeatRedirect: new Redirect(home, { code: 'key-created-before' }) }
   }
-  pages.post(home, formHandler(newPage, create))
+  pages.post(home, 'keys:write', formHandler(newPage, create))
 
-  pages.get(`${home}/:id/revoke`, async (request) => {
+  pages.get(`${home}/:id/revoke`, 'keys:write', async (request) => {
     const key = await findKey(db, request.account, idParam(request, 'key'))
     return revokePage(found(key, 'key'))
   })
 
-  pages.post(`${home}/:id/revoke`, async (request) => {
+  pages.post(`${home}/:id/revoke`, 'keys:write', async (request) => {
     await revokeKey(db, request.actor, idParam(request, 'key'))
     return new Redirect(home, { code: 'key-revoked' })
   })
@@ -105,7 +105,7 @@ type Lifetime = keyof typeof lifetimes
 
 const lifetimeOptions = Object.entries(lifetimes).map(([value, { label }]) => ({ value, label }))
 
-function describeScope(scope: Scope): string {
+function describeScope(scope: KeyScope): string {
   if (scope === '*') return 'everything'
   const [resource = '', action = ''] = scope.split(':')
   return `${action} ${resource === 'stats' ? 'statistics' : resource}`
@@ -166,7 +166,7 @@ const keyForm = form<{ name: string; expires: Lifetime } & Readonly<Record<strin
 )
 
 /** Returns the selected scopes; `*` includes all others. */
-function grantedScopes(values: Readonly<Record<string, unknown>>): Scope[] {
+function grantedScopes(values: Readonly<Record<string, unknown>>): KeyScope[] {
   const checked = scopes.filter((scope) => values[scope] === 'true')
   return checked.includes('*') ? ['*'] : checked
 }

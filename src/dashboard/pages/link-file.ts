@@ -24,7 +24,7 @@ interface Services {
 }
 
 export function addLinkFile(pages: Pages, services: Services): void {
-  pages.getFile(linkFilePath, (request) =>
+  pages.getFile(linkFilePath, 'links:read', (request) =>
     services.semaphores.downloads.run(async () => {
       const list = linkListState(linkFilePath, request.query)
       return sendParts(request.exchange, fileParts(request, services, list.request), csvHeaders('links.csv'))

@@ -38,9 +38,9 @@ interface Services extends StatisticsServices {
 }
 
 export function addLinkPages(pages: Pages, services: Services): void {
-  pages.get(`${home}/:id`, (request) => showLink(request, services))
+  pages.get(`${home}/:id`, 'links:read', (request) => showLink(request, services))
 
-  pages.getFile(`${home}/:id/qr`, async (request) => {
+  pages.getFile(`${home}/:id/qr`, 'links:read', async (request) => {
     const { alias: name, short_url: shortUrl, domain_id } = await requestedLink(request, services)
     const style = await findQrStyle(services.storage, request.account, domain_id)
     const { download, ...query } = request.query
@@ -157,7 +157,7 @@ function qrSection({ short_url, domain_id }: Link, path: string): Html {
 function addLinkActions(pages: Pages, services: Services): void {
   const { links } = services.actions
   for (const [name, { change, past }] of Object.entries(linkSettings)) {
-    pages.post(`${home}/:id/${name}`, async (request) => {
+    pages.post(`${home}/:id/${name}`, 'links:write', async (request) => {
       const id = idParam(request, 'link')
       await links.change(request.actor, id, change, null)
       return new Redirect(linkReturnPath(request.fields.next), { code: `link-${past}`, id })
@@ -175,9 +175,10 @@ function addLinkActions(pages: Pages, services: Services): void {
     })
   }
 
-  pages.get(`${home}/:id/delete`, (request) => askToDelete(new FormState({}), request))
+  pages.get(`${home}/:id/delete`, 'links:write', (request) => askToDelete(new FormState({}), request))
   pages.post(
     `${home}/:id/delete`,
+    'links:write',
     formHandler(askToDelete, async (request) => {
       const id = idParam(request, 'link')
       await links.remove(request.actor, id, deletionQueryOf(request.fields), null)
@@ -185,11 +186,11 @@ function addLinkActions(pages: Pages, services: Services): void {
     }),
   )
 
-  pages.get(`${home}/:id/delete-statistics`, async (request) =>
+  pages.get(`${home}/:id/delete-statistics`, 'links:write', async (request) =>
     deleteStatisticsPage(await requestedLink(request, services)),
   )
 
-  pages.post(`${home}/:id/delete-statistics`, async (request) => {
+  pages.post(`${home}/:id/delete-statistics`, 'links:write', async (request) => {
     const id = idParam(request, 'link')
     if (!(await services.deleteClicks(request.actor, id))) throw notFound('link')
     return new Redirect(`${home}/${id}`, { code: 'clicks-deleted' })

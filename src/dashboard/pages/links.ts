@@ -44,7 +44,7 @@ interface Services {
 
 export function addLinkListPages(pages: Pages, services: Services): void {
   const { storage, shortUrl } = services
-  pages.get(home, async ({ account, session, query: given }) => {
+  pages.get(home, 'links:read', async ({ account, session, query: given }) => {
     const tagFilter = await readTagFilter(storage, account, given)
     const { query } = tagFilter
     const today = calendarOf(session.account.time_zones).today()

@@ -23,8 +23,8 @@ import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { inactiveText, Statistics, type StatisticsServices } from '../statistics/statistics.ts'
 
 export function addOverviewPage(pages: Pages, services: StatisticsServices): void {
-  pages.get('/app', (request) => showOverview(request, services))
-  pages.post(dismissalPath, async ({ exchange, account, fields }) => {
+  pages.get('/app', 'stats:read', (request) => showOverview(request, services))
+  pages.post(dismissalPath, null, async ({ exchange, account, fields }) => {
     // A link that ended since then must stay in the notice.
     const shownAt = Math.min(positiveInteger(String(fields.shown_at)) ?? 0, Date.now())
     const options = { isSecure: pages.isSecure(exchange), maxAge: dismissalDays * 86_400 }

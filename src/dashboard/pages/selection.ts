@@ -46,11 +46,11 @@ type Services = Selection['services'] & {
 
 export function addSelectionPages(pages: Pages, services: Services): void {
   // Changing the color scheme on the confirmation page returns to this path.
-  pages.get(`${home}/selected`, async () => new Redirect(home))
+  pages.get(`${home}/selected`, 'links:write', async () => new Redirect(home))
 
-  pages.get(`${home}/move`, (request) => movePage(request, services))
+  pages.get(`${home}/move`, 'links:write', (request) => movePage(request, services))
 
-  pages.post(`${home}/selected`, async ({ account, actor, fields }) => {
+  pages.post(`${home}/selected`, 'links:write', async ({ account, actor, fields }) => {
     const list = linkListReturnPath(fields.next)
     const ids = await selectedIn(fields, list, account, services)
     if (ids === null) return tooManyPage(list)

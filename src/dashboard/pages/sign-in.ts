@@ -8,7 +8,7 @@ import type { Exchange } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { Keyring } from '../../keys/keyring.ts'
-import { removeSession, type Session, signInByKey, signInByToken } from '../../sessions/store.ts'
+import { ownerOf, removeSession, type Session, signInByKey, signInByToken } from '../../sessions/store.ts'
 import { clearSessionCookie, setSessionCookie } from '../../sessions/token.ts'
 import type { Storage } from '../../storage/port.ts'
 import { program } from '../../version.ts'
@@ -49,13 +49,13 @@ export function addSignInPages(pages: PageServer, { storage: db, keyring, rateLi
       return pages.send(exchange, 422, page)
     }
     // Ends the browser's previous session: secrets never outlive a sign-in.
-    if (before !== undefined) await removeSession(db, before.account.id, before.id)
+    if (before !== undefined) await removeSession(db, ownerOf(before), before.id)
     setSessionCookie(exchange, pages.isSecure(exchange), result)
     return pages.redirect(exchange, new Redirect(next))
   })
 
-  pages.postUnlimited('/app/sign-out', async ({ exchange, account, session }) => {
-    await removeSession(db, account, session.id)
+  pages.postUnlimited('/app/sign-out', null, async ({ exchange, session }) => {
+    await removeSession(db, ownerOf(session), session.id)
     clearSessionCookie(exchange, pages.isSecure(exchange))
     return new Redirect('/app/sign-in')
   })

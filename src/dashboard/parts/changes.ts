@@ -109,7 +109,7 @@ function textOf({ before, after }: Phrase): string {
 /** What people call records of each kind. */
 const nouns: Readonly<Record<RecordKind, string>> = {
   ...{ link: 'link', domain: 'domain', space: 'space', tag: 'tag' },
-  ...{ key: 'API key', account: 'account' },
+  ...{ key: 'API key', account: 'account', member: 'member', invitation: 'invitation' },
 }
 
 /** Renders the record of an event with its name at that time, as a link to its page if it exists. */
@@ -129,6 +129,7 @@ function wordsOf(record: RecordKind, name: string, shortUrl: ShortUrl): Html {
 
 function pageOf(record: RecordKind, id: number): string {
   if (record === 'account') return '/app/account'
+  if (record === 'member' || record === 'invitation') return '/app/people'
   return record === 'key' ? '/app/keys' : `/app/${record}s/${id}`
 }
 
@@ -139,6 +140,7 @@ function phrase(before: Part, after: Part = null): Phrase {
 const verbs: Readonly<Record<EventAction, string>> = {
   ...{ created: 'created', updated: 'changed', deleted: 'deleted', restored: 'restored' },
   ...{ clicks_deleted: 'deleted the statistics of', merged: 'merged', rotated: 'rotated', revoked: 'revoked' },
+  ...{ joined: 'joined as', removed: 'removed' },
 }
 
 function plainPhrase(record: RecordKind, action: EventAction): Phrase {
@@ -186,6 +188,8 @@ const labels: Readonly<Record<RecordKind, Readonly<Record<string, string>>>> = {
   tag: tagLabels,
   key: { expires_at: 'Expires on' },
   account: {},
+  member: {},
+  invitation: { expires_at: 'Expires on' },
 }
 
 /** Returns what people call a field. */

@@ -54,19 +54,21 @@ export function addBreakdownPages(pages: Pages, services: StatisticsServices): v
   for (const level of levels) {
     const home = homes[level]
     const requested = (request: PageRequest) => requestedStatistics(request, services, level)
-    pages.getFile(`${home}/clicks.csv`, async (request) => {
+    pages.getFile(`${home}/clicks.csv`, 'stats:read', async (request) => {
       const { statistics, fileName } = await requested(request)
       return sendClicksCsv(statistics, request.exchange, `${fileName}clicks.csv`)
     })
     for (const name of names.filter((name) => isShownFor(name, level))) {
       const path = `${home}/${breakdowns[name].path}`
-      pages.get(path, async (request) => valuesPage(await requested(request), name, request.query))
-      pages.getFile(`${path}.csv`, async (request) => sendValues(await requested(request), name, request.exchange))
+      pages.get(path, 'stats:read', async (request) => valuesPage(await requested(request), name, request.query))
+      pages.getFile(`${path}.csv`, 'stats:read', async (request) =>
+        sendValues(await requested(request), name, request.exchange),
+      )
     }
     if (level === 'link') continue
     const path = `${home}/referrers/:host/links`
-    pages.get(path, async (request) => linksPage(await requested(request), requestedReferrer(request)))
-    pages.getFile(`${path}.csv`, async (request) =>
+    pages.get(path, 'stats:read', async (request) => linksPage(await requested(request), requestedReferrer(request)))
+    pages.getFile(`${path}.csv`, 'stats:read', async (request) =>
       sendLinks(await requested(request), requestedReferrer(request), request.exchange),
     )
   }

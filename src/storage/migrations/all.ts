@@ -5,6 +5,7 @@ import { clickTables } from './clicks.ts'
 import { type Dialect, postgres, sqlite } from './dialect.ts'
 import { eventLog } from './events.ts'
 import { filterIndexes } from './filter-indexes.ts'
+import { peopleTables } from './people.ts'
 import { recordTables } from './records.ts'
 import { foldAgain } from './spellings.ts'
 
@@ -18,6 +19,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0005-short-searches': ({ engine }) =>
     engine === 'sqlite' ? ['domains', 'spaces', 'tags', 'links'].flatMap(indexAgain) : [],
   '0006-click-totals': clickTotals,
+  '0007-people': (dialect) => [...peopleTables(dialect), ...memberSearch(dialect)],
 }
 
 /** Returns the migrations for one engine, by name. */
@@ -75,6 +77,20 @@ export function searchTermsOf(table: string): string {
   return `create virtual table ${table}_terms using fts5vocab(${table}_search, instance)`
 }
 
+function memberSearch({ engine }: Dialect): string[] {
+  return engine === 'sqlite'
+    ? [
+        ...searchIndexOf('members', ['name', 'email'], ['account_id', 'name_folded', 'email', 'email_folded']),
+        searchTermsOf('members'),
+      ]
+    : [
+        trigramIndexes([
+          ['members_by_text', 'members', 'name_folded'],
+          ['members_by_email_text', 'members', '(coalesce(email_folded, email))'],
+        ]),
+      ]
+}
+
 /** Returns statements that empty an index and let the server fill it again, with texts that end with `padding`. */
 function indexAgain(table: string): string[] {
   return [
@@ -91,16 +107,25 @@ const indexesOfPostgres = [
   exception when others then
     raise notice 'searches run without pg_trgm: %', sqlerrm;
   end $$`,
-  `do $$ declare
+  trigramIndexes([
+    ['domains_by_text', 'domains', '(coalesce(search_text, name))'],
+    ['spaces_by_text', 'spaces', 'name_folded'],
+    ['tags_by_text', 'tags', 'name_folded'],
+    ['links_by_text', 'links', 'alias_folded'],
+    ['links_by_title_text', 'links', '(coalesce(title_folded, title))'],
+    ['links_by_url_text', 'links', '(coalesce(url_folded, url))'],
+  ]),
+]
+
+/** Returns a statement that creates indexes of trigrams, each on an expression of a table, if PostgreSQL has `pg_trgm`. */
+function trigramIndexes(indexes: readonly (readonly [name: string, table: string, expression: string])[]): string {
+  const create = ([name, table, expression]: (typeof indexes)[number]) =>
+    `execute 'create index ${name} on ${table} using gin (${expression} ' || operators || ')';`
+  return `do $$ declare
     operators text := (select extnamespace::regnamespace || '.gin_trgm_ops' from pg_extension where extname = 'pg_trgm');
   begin
     if operators is not null then
-      execute 'create index domains_by_text on domains using gin ((coalesce(search_text, name)) ' || operators || ')';
-      execute 'create index spaces_by_text on spaces using gin (name_folded ' || operators || ')';
-      execute 'create index tags_by_text on tags using gin (name_folded ' || operators || ')';
-      execute 'create index links_by_text on links using gin (alias_folded ' || operators || ')';
-      execute 'create index links_by_title_text on links using gin ((coalesce(title_folded, title)) ' || operators || ')';
-      execute 'create index links_by_url_text on links using gin ((coalesce(url_folded, url)) ' || operators || ')';
+      ${indexes.map(create).join('\n      ')}
     end if;
-  end $$`,
-]
+  end $$`
+}

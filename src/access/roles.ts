@@ -1,0 +1,25 @@
+/** Roles of members. No other file knows what a role may do. */
+import type { NeededScope } from './scopes.ts'
+
+/** The scopes of each role, from the least to the most. A role has the scopes of the roles before it, too. */
+const addedScopes = {
+  viewer: ['domains:read', 'spaces:read', 'tags:read', 'links:read', 'stats:read', 'events:read', 'members:read'],
+  editor: ['spaces:write', 'tags:write', 'links:write'],
+  admin: ['domains:write', 'keys:read', 'keys:write'],
+  owner: ['members:write', 'account:write'],
+} as const satisfies Readonly<Record<string, readonly NeededScope[]>>
+
+/** A fixed set of scopes that a member has. */
+export type Role = keyof typeof addedScopes
+
+export const roles = Object.keys(addedScopes) as readonly Role[]
+
+/** Returns the scopes of a role. */
+export function scopesOfRole(role: Role): readonly NeededScope[] {
+  return roles.slice(0, roles.indexOf(role) + 1).flatMap((each) => addedScopes[each])
+}
+
+/** Returns the lowest role that has a scope. */
+export function lowestRoleWith(scope: NeededScope): Role {
+  return roles.find((role) => scopesOfRole(role).includes(scope)) ?? 'owner'
+}

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto'
+import type { Actor } from '../access/actor.ts'
+import type { Role } from '../access/roles.ts'
+import { createdEvent, type EventDescription } from '../events/event.ts'
+import { recordEvents } from '../events/log.ts'
+import { foldCase } from '../lib/text.ts'
+import type { Db } from '../storage/port.ts'
+import { newTimes, Records, type Versioned } from '../storage/records.ts'
+import { query, type Row } from '../storage/schema.ts'
+import type { Member } from './schema.ts'
+
+/** A member in the database. `sign_in` has the bit 1 for OpenID Connect, and the bit 2 for a passkey. */
+type MemberRow = Readonly<
+  Pick<Row<'members'>, 'id' | 'name' | 'email' | 'last_seen_at' | 'created_at' | 'updated_at'> & {
+    role: Role
+    sign_in: number
+  }
+>
+
+const hasSubject = 'exists (select 1 from people where people.id = person_id and oidc_subject is not null)'
+const hasPasskey = 'exists (select 1 from passkeys where passkeys.person_id = members.person_id)'
+
+export const memberRecords = new Records<MemberRow>(
+  'members',
+  ['id', 'name', 'email', 'role', 'sign_in', 'last_seen_at', 'created_at', 'updated_at'],
+  { sign_in: `(case when ${hasSubject} then 1 else 0 end) + (case when ${hasPasskey} then 2 else 0 end)` },
+)
+
+export const describedMember: EventDescription<MemberRow> = {
+  record: 'member',
+  nameOf: ({ name }) => name,
+  valuesOf: ({ name, email, role }) => ({ name, email, role }),
+  secrets: [],
+}
+
+/** A new member of an account. */
+export interface NewMember {
+  /** The id of the person. */
+  readonly person: number
+  readonly name: string
+  readonly email: string | null
+  readonly role: Role
+  /** Whether `OIDC_ROLES` sets the role. */
+  readonly hasOidcRole: boolean
+}
+
+/** A person's identity at a provider of OpenID Connect. */
+export interface OidcIdentity {
+  readonly issuer: string
+  readonly subject: string
+}
+
+/** Stores a person, and returns their id. `handle` is the user handle of their passkeys. */
+export async function insertPerson(
+  tx: Db,
+  oidc: OidcIdentity | null,
+  handle: Uint8Array = randomBytes(32),
+): Promise<number> {
+  const values = { oidc_issuer: oidc?.issuer ?? null, oidc_subject: oidc?.subject ?? null }
+  const created_at = new Date().toISOString()
+  const inserted = query.insertInto('people').values({ handle, ...values, time_zone: null, created_at })
+  const [row] = await tx.execute(inserted.returning('id'))
+  return Number(row?.id)
+}
+
+/** Adds a person to the actor's account, in a transaction, and stores the event. The actor may be the new member. */
+export async function insertMember(
+  tx: Db,
+  actor: Pick<Actor, 'account' | 'requestId' | 'batchId'>,
+  { person, name, email, role, hasOidcRole }: NewMember,
+): Promise<Versioned<MemberRow>> {
+  const { account } = actor
+  const times = newTimes()
+  const stored = { name, email, role, last_seen_at: null, ...times }
+  const folded = { name_folded: foldCase(name), email_folded: email === null ? null : foldCase(email) }
+  const columns = { account_id: account, person_id: person, has_oidc_role: hasOidcRole ? 1 : 0, ...folded, ...stored }
+  const [row] = await tx.execute(query.insertInto('members').values(columns).returning('id'))
+  const id = Number(row?.id)
+  const member = (await memberRecords.find(tx, account, id)) as Versioned<MemberRow>
+  const joined: Actor = { ...actor, kind: 'member', id, name, scopes: [] }
+  await recordEvents(tx, joined, [{ ...createdEvent(describedMember, member.record), action: 'joined' }])
+  return member
+}
+
+/** Returns the account's first owner, who is created if there is none. Writes in a transaction. */
+export function ensureOwner(db: Db, actor: Actor): Promise<Member['id']> {
+  const { account } = actor
+  return db.write(async (tx) => {
+    const locked = query.selectFrom('accounts').select('id').where('id', '=', account).forNoKeyUpdate()
+    await tx.execute(locked)
+    const owners = query.selectFrom('members').select('id').where('account_id', '=', account)
+    const [first] = await tx.execute(owners.where('role', '=', 'owner').orderBy('id').limit(1))
+    if (first !== undefined) return first.id
+    const person = await insertPerson(tx, null)
+    const owner = { person, name: firstOwnerName, email: null, role: 'owner', hasOidcRole: false } as const
+    return (await insertMember(tx, actor, owner)).record.id
+  })
+}
+
+/** The name of the first owner until they change it. */
+const firstOwnerName = 'Owner'
+
+/** Returns a member for a response. */
+export function memberOf({ sign_in, ...row }: MemberRow): Member {
+  const ways = [...(sign_in & 1 ? (['oidc'] as const) : []), ...(sign_in & 2 ? (['passkey'] as const) : [])]
+  const { id, name, email, role, last_seen_at, created_at, updated_at } = row
+  return { id, name, email, role, sign_in: ways, last_seen_at, created_at, updated_at }
+}
