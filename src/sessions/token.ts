@@ -38,6 +38,9 @@ export function invitationUrl(base: string, token: string): string {
   return `${base}/app/join#${token}`
 }
 
+/** How long a browser keeps an opened invitation. Seconds. */
+const invitationCookieAge = 30 * 60
+
 /** With the prefix `__Host-`, browsers accept the cookie only from this host and over HTTPS (RFC 6265bis §4.1.3.2). */
 function sessionCookieName(isSecure: boolean): string {
   return isSecure ? '__Host-waymark' : 'waymark'
@@ -54,4 +57,23 @@ export function setSessionCookie(exchange: Exchange, isSecure: boolean, secret: 
 
 export function clearSessionCookie(exchange: Exchange, isSecure: boolean): void {
   setCookie(exchange, sessionCookieName(isSecure), '', { isSecure, maxAge: 0 })
+}
+
+function invitationCookieName(isSecure: boolean): string {
+  return isSecure ? '__Host-waymark_invitation' : 'waymark_invitation'
+}
+
+/** Returns the token of the invitation that this browser has opened. */
+export function readInvitationCookie(exchange: Exchange, isSecure: boolean): string | undefined {
+  const token = readCookie(exchange, invitationCookieName(isSecure))
+  return token !== undefined && isWellFormedToken('invitation', token) ? token : undefined
+}
+
+/** Stores the token of an invitation until its person has joined, for at most 30 minutes. */
+export function setInvitationCookie(exchange: Exchange, isSecure: boolean, token: string): void {
+  setCookie(exchange, invitationCookieName(isSecure), token, { isSecure, maxAge: invitationCookieAge })
+}
+
+export function clearInvitationCookie(exchange: Exchange, isSecure: boolean): void {
+  setCookie(exchange, invitationCookieName(isSecure), '', { isSecure, maxAge: 0 })
 }
