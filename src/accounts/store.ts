@@ -11,6 +11,8 @@ interface Account {
   readonly name: string
   /** The IANA name of the time zone of its days and hours. */
   readonly time_zone: string
+  /** Whether API keys can sign in to the dashboard. */
+  readonly key_sign_in: boolean
   readonly created_at: string
 }
 
@@ -40,16 +42,20 @@ export async function findTimeZones(db: Db, id: number): Promise<string> {
   return account?.time_zones ?? JSON.stringify(initialTimeZones())
 }
 
-/** Changes the name of the actor's account, and its time zone for clicks from `now` on, in Unix milliseconds. */
+/**
+ * Changes the name of the actor's account, its time zone for clicks from `now` on, in Unix milliseconds, and whether API keys
+ * can sign in. Their sessions end immediately if they can't.
+ */
 export async function updateAccount(
   db: Db,
   actor: Actor,
-  { name, time_zone }: Pick<Account, 'name' | 'time_zone'>,
+  { name, time_zone, key_sign_in }: Pick<Account, 'name' | 'time_zone'> & Partial<Pick<Account, 'key_sign_in'>>,
   now = Date.now(),
 ): Promise<void> {
-  await change(db, actor, ({ time_zones }) => ({
+  await change(db, actor, (row) => ({
     name,
-    time_zones: JSON.stringify(withTimeZone(parseTimeZones(time_zones), time_zone, now)),
+    time_zones: JSON.stringify(withTimeZone(parseTimeZones(row.time_zones), time_zone, now)),
+    key_sign_in: key_sign_in === undefined ? row.key_sign_in : Number(key_sign_in),
   }))
 }
 
@@ -64,7 +70,7 @@ export async function adoptTimeZones(db: Db, actor: Actor, zones: TimeZones | un
 async function change(
   db: Db,
   actor: Actor,
-  changed: (row: Row<'accounts'>) => Partial<Pick<Row<'accounts'>, 'name' | 'time_zones'>> | null,
+  changed: (row: Row<'accounts'>) => Partial<Pick<Row<'accounts'>, 'name' | 'time_zones' | 'key_sign_in'>> | null,
 ): Promise<void> {
   await db.write(async (tx) => {
     const [row] = await tx.execute(accounts.where('id', '=', actor.account).forNoKeyUpdate())
@@ -83,12 +89,13 @@ async function change(
 const described: EventDescription<Account> = {
   record: 'account',
   nameOf: ({ name }) => name,
-  valuesOf: ({ name, time_zone }) => ({ name, time_zone }),
+  valuesOf: ({ name, time_zone, key_sign_in }) => ({ name, time_zone, key_sign_in }),
   secrets: [],
 }
 
 const accounts = query.selectFrom('accounts').selectAll().where('id', '>', 0)
 
-function accountOf({ id, name, time_zones, created_at }: Row<'accounts'>): Account {
-  return { id, name, time_zone: currentTimeZone(parseTimeZones(time_zones)), created_at }
+function accountOf({ id, name, time_zones, key_sign_in, created_at }: Row<'accounts'>): Account {
+  const time_zone = currentTimeZone(parseTimeZones(time_zones))
+  return { id, name, time_zone, key_sign_in: key_sign_in === 1, created_at }
 }

@@ -105,13 +105,23 @@ export async function signInMember(db: Db, { account, id }: MemberId, signIn: Si
 }
 
 /**
- * Starts a session with one of the account's valid keys, and returns its secret. The session ends when the key is revoked
- * or expires, or when the account no longer lets keys sign in.
+ * Starts a session with one of the account's valid keys, and returns its secret, or undefined if the account doesn't let keys
+ * sign in. The session ends when the key is revoked or expires, or when the account no longer lets keys sign in.
  */
-export function signInByKey(db: Db, account: number, key: number, browser: string, now = Date.now()): Promise<string> {
+export function signInByKey(
+  db: Db,
+  account: number,
+  key: number,
+  browser: string,
+  now = Date.now(),
+): Promise<string | undefined> {
   const owner = { account_id: account, member_id: null, key_id: key }
   const started = { ...owner, method: 'key', oidc_sid: null, browser }
-  return db.write((tx) => startSession(tx, started, now, sessionLifetimeMs))
+  const open = query.selectFrom('accounts').select('id').where('id', '=', account).where('key_sign_in', '=', 1)
+  return db.write(async (tx) => {
+    const [found] = await tx.execute(open)
+    return found && startSession(tx, started, now, sessionLifetimeMs)
+  })
 }
 
 /** Finds the open session with this secret, and stores its use if possible. Must not run in a transaction. */

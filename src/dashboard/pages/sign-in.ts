@@ -76,18 +76,21 @@ export function addSignInPages(pages: PageServer, { storage: db, keyring, rateLi
     if (typeof key !== 'string' || key.trim() === '') return refused('Paste an API key, or open a sign-in link.')
     const identity = await keyring.identify(key.trim())
     if (identity instanceof Failure) return refused(identity.message)
-    return identity.scopes.includes('*') ? signInByKey(db, identity.account, identity.id, browser) : refused(lacksScope)
+    if (!identity.scopes.includes('*')) return refused(lacksScope)
+    return (await signInByKey(db, identity.account, identity.id, browser)) ?? refused(keysCannotSignIn)
   }
 }
 
 const linkUsedOrExpired = 'This sign-in link was already used or has expired. Use a new link.'
 const lacksScope = 'This API key lacks the * scope. Sign in with a key that has it.'
+const keysCannotSignIn =
+  'API keys can’t sign in to this account. Ask a colleague with the role owner for an invitation.'
 
 const command = `${program} login-link`
 
 /**
- * Renders the command that prints a sign-in link, and both forms. A script asks first in a signed-in browser: a link must
- * not silently switch the account.
+ * Renders the ways to sign in: those for every day first. A script asks first in a signed-in browser: a link must not silently
+ * switch the account.
  */
 function signInPage(
   exchange: Exchange,
@@ -95,33 +98,40 @@ function signInPage(
   session: Session | undefined,
   violations: readonly Violation[] = [],
 ): Html {
-  const account = session?.account.name ?? null
   const state = new FormState({}, violations)
+  const already = session === undefined ? null : alreadySignedIn(session.account.name, next)
+  const body = html`${already}${linkForm(state, next, session === undefined)}${keySection(state, next)}${howToGetIn}`
+  return renderBare({ title: 'Sign in', scheme: readScheme(exchange), body })
+}
+
+function linkForm(state: FormState, next: string, isSentByScript: boolean): Html {
   const link = textField(state, {
     name: 'token',
     label: 'Sign-in link',
     type: 'password',
     help: 'Open the link, or paste it here. It works once, for 30 minutes.',
-    hasFocus: violations.length === 0,
+    hasFocus: state.violations.length === 0,
   })
+  return html`<form method="post" action="/app/sign-in" class="form" data-sign-in="${isSentByScript ? 'now' : 'ask'}" novalidate>${hiddenFields({ next })}
+${link}<div class="actions">${submitButton({ label: 'Sign in' })}</div></form>
+`
+}
+
+function keySection(state: FormState, next: string): Html {
   const key = textField(state, {
     name: 'api_key',
     label: 'API key',
     type: 'password',
     help: 'The key needs the * scope, which grants access to everything.',
   })
-  const keyForm = html`<form method="post" action="/app/sign-in" class="form" novalidate>${hiddenFields({ next })}
+  const form = html`<form method="post" action="/app/sign-in" class="form" novalidate>${hiddenFields({ next })}
 ${key}<div class="actions">${submitButton({ label: 'Sign in with API key', weight: 'plain' })}</div></form>`
-  return renderBare({
-    title: 'Sign in',
-    scheme: readScheme(exchange),
-    body: html`${account === null ? null : alreadySignedIn(account, next)}<p>Run this command on the server. It prints a sign-in link.</p>
-${copyable(command, 'the command', 'Copy')}
-<form method="post" action="/app/sign-in" class="form" data-sign-in="${account === null ? 'now' : 'ask'}" novalidate>${hiddenFields({ next })}
-${link}<div class="actions">${submitButton({ label: 'Sign in' })}</div></form>
-${collapsibleSection('Use an API key', '', state.field('api_key').isInvalid, keyForm)}`,
-  })
+  return collapsibleSection('Use an API key', '', state.field('api_key').isInvalid, form)
 }
+
+/** For people who have never signed in, and for those who have lost every other way. */
+const howToGetIn = html`<p>No access yet? Ask a colleague with the role owner for an invitation, or run this command on the server. It prints a sign-in link.</p>
+${copyable(command, 'the command', 'Copy')}`
 
 function alreadySignedIn(account: string, next: string): Html {
   return html`<p>You’re already signed in to <bdi>${account}</bdi>. <a href="${next}">Continue</a>, or sign in to another account.</p>

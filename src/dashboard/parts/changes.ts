@@ -175,6 +175,7 @@ const fieldNouns: Readonly<Record<string, string>> = {
   expiration_url: 'destination after the end',
   expires_at: 'end',
   qr_style: 'QR code style',
+  key_sign_in: 'sign-in with API keys',
 }
 
 function nounOf(record: RecordKind, field: string): string {
@@ -187,7 +188,7 @@ const labels: Readonly<Record<RecordKind, Readonly<Record<string, string>>>> = {
   space: spaceLabels,
   tag: tagLabels,
   key: { expires_at: 'Expires on' },
-  account: {},
+  account: { key_sign_in: 'Sign-in with API keys' },
   member: {},
   invitation: { expires_at: 'Expires on' },
 }
