@@ -98,6 +98,7 @@ export const messages = {
   ],
   /** For keys and sign-in links, which only a page takes. */
   'not_allowed.secret': '{reason}',
+  'not_allowed.passkey': 'The passkey couldn’t be verified. Try again within 5 minutes.',
   /** For a confirmation, which only a page asks for. */
   'not_allowed.confirmation': 'Type {name} to confirm.',
   /** For the QR codes of a domain. */
@@ -161,6 +162,7 @@ export const messages = {
     'There is no tag {name}.',
   ],
   too_many: ['The {field} field takes at most {most} values.', '{label} takes at most {most} values.'],
+  'too_many.passkeys': 'You already have {most} passkeys. Remove one first.',
   not_a_list: ['The {field} field must be a JSON array.', '{label} must be a list.'],
   'malformed_row.cells':
     'The row has {cells} cells, but the first row has {names}. Put cells with commas in double quotes.',

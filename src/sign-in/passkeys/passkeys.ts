@@ -1,0 +1,196 @@
+/** Passkeys (WebAuthn Level 3): options for browsers, and verification of their responses. */
+
+import type {
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+} from '@simplewebauthn/server'
+import type { Exchange } from '../../http/exchange.ts'
+import type { Storage } from '../../storage/port.ts'
+import { challengeLifetimeMs, createChallenge, expiryOfChallenge, handleForChallenge } from './challenges.ts'
+import { type Credential, readCredential, registrationTexts, signInTexts } from './credential.ts'
+import { type RelyingParty, relyingPartyOf } from './relying-party.ts'
+import {
+  findChallengeKey,
+  findCredential,
+  findHandle,
+  listPasskeys,
+  type NewPasskey,
+  signInByPasskey,
+} from './store.ts'
+
+/** Who creates a passkey: a person, or someone who joins with an invitation and gets a new user handle. */
+export type Registrant = { readonly person: number } | { readonly invitation: number }
+
+interface Services {
+  readonly storage: Storage
+  /** `BASE_URL`; null if it is not set. */
+  readonly baseUrl: string | null
+  readonly dashboardUrl: (exchange: Exchange) => string
+}
+
+/** EdDSA, ES256 and RS256, which all authenticators have one of. */
+const algorithms = [-8, -7, -257]
+
+/** The key of a 4096-bit RSA passkey takes about 530 bytes. */
+const maxPublicKeyBytes = 1_024
+
+export class Passkeys {
+  readonly #services: Services
+  #key: Promise<Uint8Array> | undefined
+
+  constructor(services: Services) {
+    this.#services = services
+  }
+
+  /** Returns whom passkeys are for; null if browsers allow none at this URL. */
+  relyingParty(exchange: Exchange): RelyingParty | null {
+    const { baseUrl, dashboardUrl } = this.#services
+    return relyingPartyOf(baseUrl, dashboardUrl(exchange))
+  }
+
+  /** Returns the options of a sign-in. They are the same for everyone, except for the challenge. */
+  async signInOptions({ id }: RelyingParty): Promise<PublicKeyCredentialRequestOptionsJSON> {
+    const challenge = createChallenge(await this.#challengeKey(), 'sign-in')
+    return { challenge, rpId: id, timeout: challengeLifetimeMs, userVerification: 'required', allowCredentials: [] }
+  }
+
+  /**
+   * Signs in with the response of an authenticator, a form field. Returns the secret of the session, or undefined if the
+   * passkey cannot sign in. An unknown passkey takes as much work as a wrong signature.
+   */
+  async signIn(rp: RelyingParty, sent: unknown, browser: string): Promise<string | undefined> {
+    const credential = readCredential(sent, signInTexts)
+    const signed = credential && (await this.#signedChallenge(credential, 'sign-in'))
+    if (credential === undefined || signed === undefined) return undefined
+    const { storage } = this.#services
+    const found = await findCredential(storage, credential.id)
+    const counter = await verifiedCounter(rp, credential, found ?? unknownPasskey)
+    if (counter === undefined || found === undefined) return undefined
+    if (credential.response.userHandle !== base64Url(found.handle)) return undefined
+    return signInByPasskey(storage, { ...signed, id: found.id, person: found.person_id, counter, browser })
+  }
+
+  /** Returns the options of a registration. `name` is shown by authenticators. The person must exist. */
+  async registrationOptions(
+    { id }: RelyingParty,
+    registrant: Registrant,
+    name: string,
+  ): Promise<PublicKeyCredentialCreationOptionsJSON> {
+    const { storage } = this.#services
+    const challenge = createChallenge(await this.#challengeKey(), purposeOf(registrant))
+    const existing = 'person' in registrant ? await listPasskeys(storage, registrant.person) : []
+    return {
+      challenge,
+      rp: { id, name: 'Waymark' },
+      user: { id: base64Url(await this.#handleOf(registrant, challenge)), name, displayName: name },
+      pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+      timeout: challengeLifetimeMs,
+      attestation: 'none',
+      authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+      excludeCredentials: existing.map(({ credential_id }) => ({ type: 'public-key', id: credential_id })),
+    }
+  }
+
+  /**
+   * Verifies the response to a registration, a form field. Returns undefined if it is not valid. `insertPasskey` stores the
+   * result; someone who joins becomes a person with its `handle` in the same transaction.
+   */
+  async verifyRegistration(rp: RelyingParty, registrant: Registrant, sent: unknown): Promise<NewPasskey | undefined> {
+    const credential = readCredential(sent, registrationTexts)
+    const signed = credential && (await this.#signedChallenge(credential, purposeOf(registrant)))
+    if (credential === undefined || signed === undefined) return undefined
+    const verified = await verifiedRegistration(rp, credential)
+    if (verified === undefined || verified.publicKey.length > maxPublicKeyBytes) return undefined
+    const handle = await this.#handleOf(registrant, signed.challenge)
+    return { ...signed, ...verified, transports: credential.transports, handle }
+  }
+
+  async #signedChallenge({ challenge }: Credential<never>, purpose: string) {
+    const expiresAt = expiryOfChallenge(await this.#challengeKey(), challenge, purpose)
+    return expiresAt === undefined ? undefined : { challenge, expiresAt }
+  }
+
+  async #handleOf(registrant: Registrant, challenge: string): Promise<Uint8Array> {
+    if ('invitation' in registrant) return handleForChallenge(await this.#challengeKey(), challenge)
+    return (await findHandle(this.#services.storage, registrant.person)) ?? new Uint8Array()
+  }
+
+  /** Reads the key once. A failed attempt is repeated. */
+  #challengeKey(): Promise<Uint8Array> {
+    this.#key ??= findChallengeKey(this.#services.storage).catch((error) => {
+      this.#key = undefined
+      throw error
+    })
+    return this.#key
+  }
+}
+
+function purposeOf(registrant: Registrant): string {
+  return 'person' in registrant ? `add to person ${registrant.person}` : `join by invitation ${registrant.invitation}`
+}
+
+/** Verifies a registration without a statement about the authenticator, because none is requested. */
+async function verifiedRegistration({ id, origin }: RelyingParty, credential: Credential<'attestationObject'>) {
+  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers')
+  const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
+  try {
+    const attestation = decodeAttestationObject(Buffer.from(credential.response.attestationObject, 'base64url'))
+    // The library would check certificates, for which it may send requests to the URLs in them.
+    if (attestation.get('attStmt').get('x5c') !== undefined) return undefined
+    if (!['none', 'packed'].includes(attestation.get('fmt'))) return undefined
+    const { registrationInfo } = await verifyRegistrationResponse({
+      response: responseOf(credential),
+      expectedChallenge: credential.challenge,
+      expectedOrigin: origin,
+      expectedRPID: id,
+      requireUserVerification: true,
+      supportedAlgorithmIDs: algorithms,
+    })
+    if (registrationInfo?.credential.id !== credential.id) return undefined
+    const { publicKey, counter } = registrationInfo.credential
+    return { credentialId: credential.id, publicKey, counter }
+  } catch {
+    return undefined
+  }
+}
+
+/** Verifies the response to a sign-in. Returns its signature counter, or undefined. */
+async function verifiedCounter(
+  { id, origin }: RelyingParty,
+  credential: Credential<(typeof signInTexts)[number]>,
+  passkey: { readonly public_key: Uint8Array; readonly counter: number },
+): Promise<number | undefined> {
+  const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
+  try {
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response: responseOf(credential),
+      expectedChallenge: credential.challenge,
+      expectedOrigin: origin,
+      expectedRPID: id,
+      requireUserVerification: true,
+      credential: { id: credential.id, publicKey: new Uint8Array(passkey.public_key), counter: passkey.counter },
+    })
+    return verified ? authenticationInfo.newCounter : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function responseOf<Name extends string>({ id, response }: Credential<Name>) {
+  return { id, rawId: id, type: 'public-key' as const, clientExtensionResults: {}, response }
+}
+
+function base64Url(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64url')
+}
+
+/** An ES256 key in COSE format for passkeys that do not exist: the generator of the curve P-256. */
+const unknownPasskey = {
+  public_key: Buffer.from(
+    'a5010203262001' +
+      '2158206b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296' +
+      '2258204fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5',
+    'hex',
+  ),
+  counter: 0,
+}
