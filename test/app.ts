@@ -35,6 +35,7 @@ export interface StartOptions
       | 'trustProxy'
       | 'maxConnections'
       | 'corsOrigins'
+      | 'oidc'
       | 'countryHeader'
       | 'clicksSink'
     >
@@ -121,6 +122,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     staleFor: options.staleFor ?? 3_600,
     urlSchemes: options.urlSchemes ?? [],
     corsOrigins: options.corsOrigins ?? [],
+    oidc: options.oidc ?? null,
     opsHosts: ['localhost'],
     geoipDb: null,
     clicksRetention: 730,

@@ -19,6 +19,7 @@ test('writes pending clicks even if other services fail to close', async (t) => 
     staleFor: 3_600,
     urlSchemes: [],
     corsOrigins: [],
+    oidc: null,
     opsHosts: [],
     geoipDb: null,
     clicksRetention: 0,

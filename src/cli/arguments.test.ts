@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { parseDuration, recordName, required, requiredFile } from './arguments.ts'
+import { parseDuration } from '../lib/duration.ts'
+import { recordName, required, requiredFile } from './arguments.ts'
 
 test('parses durations in s, m, h and d, up to a hundred years', () => {
   for (const [text, seconds] of Object.entries({

@@ -2,6 +2,7 @@
 
 import { isScope, type KeyScope, scopes } from '../access/scopes.ts'
 import { dayFrom, positiveInteger } from '../forms/rules.ts'
+import { parseDuration } from '../lib/duration.ts'
 import { parseBoundedText } from '../lib/text.ts'
 import { parseTimeZone } from '../lib/time-zone.ts'
 import { program } from '../version.ts'
@@ -93,17 +94,6 @@ export const scopeList: Parse<KeyScope[]> = (text, label) => {
   if (known.length === wanted.size) return wanted.has('*') ? ['*'] : known
   const unknown = [...wanted].find((scope) => !isScope(scope))
   return fail(`Unknown scope "${unknown}". ${label} must be one or more of ${scopes.join(', ')}, separated by commas.`)
-}
-
-const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-/** A hundred years, so that no date overflows. */
-const maxDurationMs = 36_500 * 86_400_000
-
-/** Returns the milliseconds of `30s`, `15m`, `24h` or `90d`; undefined if the text is not a duration or too long. */
-export function parseDuration(text: string): number | undefined {
-  const [, count, unit = ''] = /^(0|[1-9]\d{0,9})([smhd])$/.exec(text) ?? []
-  const milliseconds = Number(count) * (unitMs[unit] ?? Number.NaN)
-  return milliseconds <= maxDurationMs ? milliseconds : undefined
 }
 
 export const duration = parser(parseDuration, 'must be a duration such as 30s, 15m, 24h or 90d, at most 36500d.')

@@ -34,6 +34,7 @@ test('requires no variable', () => {
     clicksSink: null,
     urlSchemes: [],
     staleFor: 3600,
+    oidc: null,
     corsOrigins: [],
     bootstrapKey: null,
     rateLimit: 6000,

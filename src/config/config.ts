@@ -3,6 +3,7 @@
 import { isIPv6 } from 'node:net'
 import type { SinkConfig } from '../analytics/sink/open.ts'
 import { domainMark } from '../names/short-url.ts'
+import type { OidcConfig } from '../sign-in/oidc.ts'
 import type { StorageLocation } from '../storage/port.ts'
 import { integer } from './parsers.ts'
 import { type Environment, type Read, readVariables, unknownVariableWarnings } from './variables.ts'
@@ -14,12 +15,13 @@ export function readConfig(env: Environment = process.env, checkGeoipDb: (path: 
   const config = readVariables(env, (read) => {
     const { listeners, workers } = readListeners(read)
     const storage = readLocation(read)
+    const baseUrl = read('BASE_URL')
     return {
       listeners,
       workers,
       storage,
       /** Public URL in responses, without a trailing slash; null to take it from each request. */
-      baseUrl: read('BASE_URL'),
+      baseUrl,
       /** Template of short URLs, such as `https://{domain}`. */
       shortUrl: read('SHORT_URL') ?? directShortUrl(listeners),
       /** Further schemes of destinations, in lower case. */
@@ -31,6 +33,8 @@ export function readConfig(env: Environment = process.env, checkGeoipDb: (path: 
       clicksRetention: read('CLICKS_RETENTION'),
       /** Days for which events are stored; 0 for no limit. */
       historyDays: read('HISTORY_DAYS'),
+      /** Null unless people can sign in with OpenID Connect. */
+      oidc: readOidc(read, baseUrl),
       corsOrigins: read('CORS_ORIGINS'),
       /** API key to register at the first start; null to generate one. */
       bootstrapKey: read('BOOTSTRAP_KEY'),
@@ -102,6 +106,41 @@ function readClicksSink(read: Read, storage: StorageLocation | undefined, worker
   const spool = read('CLICKS_SPOOL') ?? defaultSpool
   const megabytes = read('CLICKS_SPOOL_MAX')
   return target && { target, spool, spoolBytes: Math.floor((megabytes * 1_000_000) / workers) }
+}
+
+/** Reads the configuration of OpenID Connect for commands; null if there is none. Throws `StartupFailure`. */
+export function readOidcConfig(): OidcConfig | null {
+  return readVariables(process.env, (read) => readOidc(read, read('BASE_URL')))
+}
+
+/** Reads all variables of OpenID Connect, so that all errors are reported. `baseUrl` is undefined if it is invalid. */
+function readOidc(read: Read, baseUrl: string | null): OidcConfig | null {
+  let hasIssuer = false
+  const issuer = read('OIDC_ISSUER', (issuer) => {
+    hasIssuer = issuer !== null
+    if (hasIssuer && baseUrl === null) throw new Error('needs BASE_URL, the URL of the dashboard. Set both.')
+  })
+  const checkCompanion = (value: string | null) => {
+    if (hasIssuer && value === null) throw new Error('must be set, because OIDC_ISSUER is set.')
+  }
+  const settings = {
+    clientId: read('OIDC_CLIENT_ID', checkCompanion),
+    clientSecret: read('OIDC_CLIENT_SECRET', checkCompanion),
+    name: read('OIDC_NAME'),
+    scopes: read('OIDC_SCOPES'),
+    roleClaim: read('OIDC_ROLE_CLAIM'),
+    roles: read('OIDC_ROLES'),
+    account: read('OIDC_ACCOUNT'),
+    sessionLifetimeMs: read('OIDC_SESSION'),
+  }
+  const { clientId, clientSecret, name, account } = settings
+  if (!issuer || !baseUrl || clientId === null || clientSecret === null) return null
+  return {
+    ...settings,
+    ...{ issuer, clientId, clientSecret, baseUrl },
+    name: name ?? new URL(issuer).host,
+    account: account === null ? null : Number(account),
+  }
 }
 
 /** Returns the template of URLs that reach the redirect server without a proxy. */

@@ -1,6 +1,8 @@
 /** Parsers of variables. Each throws an error that completes a sentence about the variable: "must be …". */
 import { isIP } from 'node:net'
+import { type Role, roles } from '../access/roles.ts'
 import { isWellFormedKey } from '../keys/key.ts'
+import { parseDuration } from '../lib/duration.ts'
 import { domainMark } from '../names/short-url.ts'
 import { unsafeSchemes } from '../names/web-url.ts'
 
@@ -19,6 +21,14 @@ export const port = integer(0, 65_535)
 /** Returns a parser whose value is null for an empty text. */
 export function optional<T>(parse: (text: string) => T): (text: string) => T | null {
   return (text) => (text === '' ? null : parse(text))
+}
+
+/** Returns a parser for a text that this pattern matches. `rule` completes the sentence: "must be a name". */
+export function matching(pattern: RegExp, rule: string): (text: string) => string {
+  return (text) => {
+    if (pattern.test(text)) return text
+    throw new Error(`${rule}.`)
+  }
 }
 
 export function oneOf(allowed: readonly string[]): (text: string) => string {
@@ -116,4 +126,51 @@ function isNetwork(text: string): boolean {
   const bits = { 4: 32, 6: 128 }[isIP(address)]
   if (bits === undefined || rest.length > 0) return false
   return prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits)
+}
+
+/** A text of one line. */
+const line = String.raw`[^\p{Cc}\p{Cf}]`
+
+export const clientId = matching(new RegExp(`^${line}{1,1000}$`, 'u'), 'must have 1 to 1000 characters')
+export const buttonText = matching(new RegExp(`^${line}{1,60}$`, 'u'), 'must have at most 60 characters')
+export const claimName = matching(new RegExp(`^${line}{1,255}$`, 'u'), 'must be the name of a claim, such as groups')
+export const accountId = matching(/^[1-9]\d{0,14}$/, 'must be an account ID, as shown by "waymark accounts list"')
+
+/** Parses scopes of OAuth (RFC 6749 §3.3). */
+export const oidcScopes = matching(
+  /^(?=(?:.* )?openid(?: |$))[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/,
+  'must be scopes with one space between them, including openid, such as "openid profile email"',
+)
+
+/** Returns the issuer unchanged, because the provider's metadata and tokens must have the same text. */
+export function oidcIssuer(text: string): string {
+  const url = /^https?:\/\/[^\s?#@\\]+$/i.test(text) ? URL.parse(text) : null
+  const isLocal = /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(url?.hostname ?? '')
+  const isWellKnown = url?.pathname.includes('/.well-known/')
+  if (url !== null && !isWellKnown && (url.protocol === 'https:' || isLocal)) return text
+  throw new Error(
+    'must be the https URL of the issuer, exactly as the provider shows it, such as https://login.example.com/realms/acme. Leave out /.well-known/openid-configuration.',
+  )
+}
+
+/** Parses roles by value of a claim: `links-admins=owner,marketing=editor`. A value may contain an equals sign. */
+export function oidcRoles(text: string): ReadonlyMap<string, Role> {
+  const mapped = new Map<string, Role>()
+  for (const pair of text === '' ? [] : text.split(',')) {
+    const [, value = '', name] = /^\s*(.*\S)\s*=\s*(\w+)\s*$/.exec(pair) ?? []
+    const role = roles.find((role) => role === name)
+    if (role === undefined || mapped.has(value)) {
+      const example = 'links-admins=owner,marketing=editor'
+      throw new Error(`must give each value of the claim one of the roles ${roles.join(', ')}, such as ${example}.`)
+    }
+    mapped.set(value, role)
+  }
+  return mapped
+}
+
+/** Parses a duration, and returns milliseconds. */
+export function duration(text: string): number {
+  const milliseconds = parseDuration(text)
+  if (milliseconds) return milliseconds
+  throw new Error('must be a duration such as 30m, 12h or 7d, from 1s to 36500d.')
 }

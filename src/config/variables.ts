@@ -34,6 +34,15 @@ export const variables = {
   HISTORY_DAYS: ['400', parse.integer(0, 36_500)],
   GEOIP_DB: ['', parse.optional(String)],
   COUNTRY_HEADER: ['', parse.optional(parse.countryHeader)],
+  OIDC_ISSUER: ['', parse.optional(parse.oidcIssuer)],
+  OIDC_CLIENT_ID: ['', parse.optional(parse.clientId)],
+  OIDC_CLIENT_SECRET: ['', parse.optional(String)],
+  OIDC_NAME: ['', parse.optional(parse.buttonText)],
+  OIDC_SCOPES: ['openid profile email', parse.oidcScopes],
+  OIDC_ROLE_CLAIM: ['groups', parse.claimName],
+  OIDC_ROLES: ['', parse.oidcRoles],
+  OIDC_ACCOUNT: ['', parse.optional(parse.accountId)],
+  OIDC_SESSION: ['12h', parse.duration],
   LOG_LEVEL: ['info', parse.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])],
 } as const satisfies Record<string, readonly [fallback: string, parse: (text: string) => unknown]>
 
@@ -84,7 +93,7 @@ function contentOf(path: string, name: string): string {
   }
 }
 
-/** Returns a warning for each name that is probably a misspelled variable, or starts with `CLICKS_`. */
+/** Returns a warning for each name that is probably a misspelled variable, or starts with `CLICKS_` or `OIDC_`. */
 export function unknownVariableWarnings(names: readonly string[]): string[] {
   const known = Object.keys(variables).flatMap((name) => [name, `${name}_FILE`])
   return names
@@ -92,7 +101,7 @@ export function unknownVariableWarnings(names: readonly string[]): string[] {
     .flatMap((name) => {
       const nearest = nearestName(name, known)
       if (nearest !== undefined) return [`Ignoring unknown variable ${name}. Did you mean ${nearest}?`]
-      if (!name.startsWith('CLICKS_')) return []
+      if (!/^(CLICKS|OIDC)_/.test(name)) return []
       return [`Ignoring unknown variable ${name}. docs/configuration.md lists all variables.`]
     })
 }
