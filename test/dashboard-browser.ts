@@ -9,7 +9,7 @@ import { Overload } from '../src/http/overload.ts'
 import { startApp, type TestApp } from './app.ts'
 import { holdChromium, sharedChromium, whyNoChromium } from './chromium.ts'
 import type { Json } from './client.ts'
-import { signedIn } from './dashboard.ts'
+import { signedInMember } from './dashboard.ts'
 import { type Stored, storeDemo } from './demo.ts'
 
 /** The reason why there is no browser; false if there is one. */
@@ -75,7 +75,7 @@ export function browserForTests(): (options?: BrowserContextOptions) => Promise<
 
 /** Signs in, and opens a page. */
 export async function signIn(app: TestApp, page: Page, path = '/app'): Promise<void> {
-  const { cookies } = await signedIn(app)
+  const { cookies } = await signedInMember(app)
   await page.context().addCookies([...cookies].map(([name, value]) => ({ name, value, url: app.origin })))
   await page.goto(app.origin + path)
 }

@@ -7,6 +7,7 @@ import type { TestApp } from './app.ts'
 import { type Answer, type Request, repeatWhileOverloaded, sendRequest } from './client.ts'
 import { allOf, type Element, elementsIn, readHtml, textOf } from './html-page.ts'
 import { newPlace, type Place } from './links-api.ts'
+import { loginToken, type MemberOptions } from './members.ts'
 
 /** Form fields by name. */
 export type Form = Readonly<Record<string, string>>
@@ -104,19 +105,37 @@ export class Browser {
   }
 }
 
-/** Returns a browser signed in to the app's own account, or with the given key. */
+/** Returns a browser signed in with a key. */
 export function signedIn(app: Pick<TestApp, 'port' | 'key'>, key = app.key): Promise<Browser> {
   return new Browser(app).signIn(key)
 }
 
-/** An account with a domain, and a browser signed in to it. */
+interface SignedInMember extends MemberOptions {
+  /** The app's own account by default. */
+  readonly account?: number
+}
+
+/** Returns a browser in which a new member has signed in: an owner by default. */
+export async function signedInMember(
+  app: Pick<TestApp, 'port' | 'storage' | 'account'>,
+  { account = app.account, ...member }: SignedInMember = {},
+): Promise<Browser> {
+  const browser = new Browser(app)
+  const { status, text } = await browser.post('/app/sign-in', {
+    token: await loginToken(app.storage, account, member),
+  })
+  assert.equal(status, 303, text)
+  return browser
+}
+
+/** An account with a domain, and a browser in which its owner has signed in. */
 export interface Owner extends Place {
   readonly browser: Browser
 }
 
 export async function newOwner(app: TestApp): Promise<Owner> {
   const place = await newPlace(app)
-  return { ...place, browser: await signedIn(app, place.key) }
+  return { ...place, browser: await signedInMember(app, { account: place.account, name: 'Olga' }) }
 }
 
 /** Throws if a response lacks a property that all dashboard responses have. Returns the page, if there is one. */

@@ -6,7 +6,7 @@ import { insertMember, insertPerson } from '../src/members/store.ts'
 import { insertLoginToken, type MemberId } from '../src/sessions/store.ts'
 import type { Storage } from '../src/storage/port.ts'
 
-interface MemberOptions {
+export interface MemberOptions {
   readonly name?: string
   readonly role?: Role
   readonly email?: string | null

@@ -1,7 +1,7 @@
 /** The frame around the content of each page, and its header fields. */
 
 import { createHash } from 'node:crypto'
-import type { Identity } from '../access/actor.ts'
+import { allows, type Identity } from '../access/actor.ts'
 import type { Failure } from '../errors.ts'
 import {
   brand,
@@ -53,19 +53,20 @@ export type Section = keyof typeof contentSections | keyof typeof otherSections 
 
 /** Phones show the first four as a bar. */
 const contentSections = {
-  overview: ['Overview', '/app'],
-  links: ['Links', '/app/links'],
-  tags: ['Tags', '/app/tags'],
-  spaces: ['Spaces', '/app/spaces'],
-  domains: ['Domains', '/app/domains'],
+  overview: ['Overview', '/app', null],
+  links: ['Links', '/app/links', null],
+  tags: ['Tags', '/app/tags', null],
+  spaces: ['Spaces', '/app/spaces', null],
+  domains: ['Domains', '/app/domains', null],
 } as const
 
+/** Label, path, and the scope that the page needs if not every role has it. */
 const otherSections = {
-  history: ['History', '/app/history'],
-  keys: ['API keys', '/app/keys'],
-  account: ['Account', '/app/account'],
-  docs: ['Docs', '/docs/dashboard'],
-  about: ['About', '/app/about'],
+  history: ['History', '/app/history', null],
+  keys: ['API keys', '/app/keys', 'keys:read'],
+  account: ['Account', '/app/account', null],
+  docs: ['Docs', '/docs/dashboard', null],
+  about: ['About', '/app/about', null],
 } as const
 
 export function renderFramed(page: FramedDocument): Html {
@@ -98,8 +99,10 @@ const head = html`<meta name="robots" content="noindex">
 
 function navigation(page: FramedDocument): Html {
   const linksTo = (sections: typeof contentSections | typeof otherSections) =>
-    Object.entries(sections).map(([name, [label, href]]) =>
-      navigationLink(name as IconName, label, href, name === page.section),
+    Object.entries(sections).flatMap(([name, [label, href, scope]]) =>
+      scope === null || allows(page.actor, scope)
+        ? navigationLink(name as IconName, label, href, name === page.section)
+        : [],
     )
   const content = linksTo(contentSections)
   return navigationRail({

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../app.ts'
-import { signedIn } from '../dashboard.ts'
+import { signedInMember } from '../dashboard.ts'
 import { addClicks, dayWith } from '../days.ts'
 import { allOf, textOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
@@ -14,7 +14,11 @@ async function place() {
   const link = await own.link()
   const day = Math.floor(Date.now() / 86_400_000)
   await addClicks(app.storage, link.id, day, dayWith([{ hour: 0, kind: 'people' }]))
-  return { ...own, linkId: link.id as number, browser: await signedIn(app, own.key) }
+  return {
+    ...own,
+    linkId: link.id as number,
+    browser: await signedInMember(app, { account: own.account, name: 'Ana' }),
+  }
 }
 
 test('renames the account and sets its time zone, which every page with statistics names', async () => {
@@ -34,7 +38,7 @@ test('renames the account and sets its time zone, which every page with statisti
     const { root } = await browser.open(path)
     assert.match(textOf(root), /Days and hours are in Asia\/Kolkata, since \w{3} \d+, 20\d\d\./)
     const [menu] = allOf(root, 'div', { class: 'person' }).flatMap((found) => allOf(found, 'button'))
-    assert.equal(menu && textOf(menu), 'Ácme & Sons: menu')
+    assert.equal(menu && textOf(menu), 'Ana: menu')
   }
   assert.match(textOf((await browser.open('/app?period=1d')).root), /Hour \(Asia\/Kolkata\)/)
   const { text } = await browser.get(`/app/links/${linkId}/clicks.csv?period=1d&compare=none`)

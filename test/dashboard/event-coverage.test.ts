@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { Browser, type Form, type Owner } from '../dashboard.ts'
+import { type Form, type Owner, signedInMember } from '../dashboard.ts'
 import {
   assertComplete,
   assertEvents,
@@ -14,7 +14,6 @@ import {
   newName,
 } from '../expected-events.ts'
 import { fresh, newPlace } from '../links-api.ts'
-import { loginToken } from '../members.ts'
 
 const app = await startApp()
 
@@ -149,10 +148,9 @@ const examples: Readonly<Record<string, Make>> = {
 const reasons: Readonly<Record<string, string>> = {
   '/app/sign-in': 'It starts a session.',
   '/app/sign-out': 'It ends a session.',
-  '/app/sessions': 'It makes a sign-in link.',
-  '/app/sessions/:id/end': 'It ends a session.',
-  '/app/sessions/end-all': 'It ends sessions.',
-  '/app/sessions/end-others': 'It ends sessions.',
+  '/app/profile/sessions/:id/end': 'It ends a session.',
+  '/app/profile/sessions/end-all': 'It ends sessions.',
+  '/app/profile/sessions/end-others': 'It ends sessions.',
   '/app/scheme': 'It sets a cookie.',
   '/app/dismiss': 'It sets a cookie.',
   '/app/dismiss-ending': 'It sets a cookie.',
@@ -166,14 +164,16 @@ assertComplete(templates, examples, reasons)
 for (const [example, make] of Object.entries(examples)) {
   test(`${example} stores its events`, async () => {
     const place = await newPlace(app)
-    const browser = new Browser(app)
-    await browser.post('/app/sign-in', { token: await loginToken(app.storage, place.account, { name: 'Ana' }) })
+    const browser = await signedInMember(app, { account: place.account, name: 'Ana' })
     const { id, form = {}, events } = await make({ ...place, browser })
     const last = (await newestEvent(place)).id
     const { status, text, headers } = await browser.post(nameOf(example).replace(':id', String(id)), form)
     assert.ok(status === 303 || status === 201, text)
     const { data } = (await place.send('GET', `/events?sort=asc&after=${last}`)).body
-    const actor = { kind: 'member', id: null, name: 'Ana' }
-    assertEvents(data, events, { actor, request_id: String(headers['x-request-id']) })
+    const member = data[0]?.actor.id
+    assertEvents(data, events, {
+      actor: { kind: 'member', id: member, name: 'Ana' },
+      request_id: String(headers['x-request-id']),
+    })
   })
 }

@@ -175,7 +175,8 @@ test('a batch of any size is one entry, and fills no page', async () => {
   assert.match(page.text, /10 of more than 1,000 changes/)
   const all = await browser.open(`/app/history?batch_id=${ben.batchId}`)
   assert.equal(sentences(all)[0], 'Ben deleted go.acme.com and 1,001 links')
-  assert.deepEqual(sentences(await browser.open('/app/history?actor=member')), sentences(page).slice(0, 3))
+  const ofMembers = sentences(await browser.open('/app/history?actor=member'))
+  assert.deepEqual(ofMembers.slice(0, 3), sentences(page).slice(0, 3))
   assert.equal(sentences(await browser.open('/app/history?type=link.deleted')).length, 1)
 })
 

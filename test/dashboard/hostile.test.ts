@@ -13,7 +13,7 @@ import type { Value } from '../../src/analytics/day.ts'
 import { createKey } from '../../src/keys/store.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { Browser, type Visited } from '../dashboard.ts'
+import { Browser, signedInMember, type Visited } from '../dashboard.ts'
 import { addClicks, dayWith } from '../days.ts'
 import { shapeOf } from '../html-page.ts'
 import { fresh } from '../links-api.ts'
@@ -70,7 +70,7 @@ async function furnished(words: string) {
   const dimensions = ['referrers', 'browsers', 'operating_systems', 'devices', 'languages', 'countries']
   const values: Record<string, Value> = Object.fromEntries(dimensions.map((name) => [name, words]))
   await addClicks(app.storage, link.id, today(), dayWith([{ hour: 0, kind: 'people', values }]))
-  const browser = await new Browser(app).signIn(secret)
+  const browser = await signedInMember(app, { account, name: words })
   return { browser, secret, link, domain, space, key }
 }
 
@@ -78,7 +78,10 @@ type Furnished = Awaited<ReturnType<typeof furnished>>
 
 const ofIds = /^\/app\/(?:links|domains|spaces|keys)\/:id(?:\/edit|\/delete|\/delete-statistics|\/revoke)?$/
 const templates = app.router.declared
-  .filter(({ method, template }) => method === 'GET' && (ofIds.test(template) || /^\/app(?:\/[a-z]+)?$/.test(template)))
+  .filter(
+    ({ method, template }) =>
+      method === 'GET' && (ofIds.test(template) || /^\/app(?:\/(?!sessions)[a-z]+)?$/.test(template)),
+  )
   .map(({ template }) => template)
 
 /** Returns the responses of all pages that show the words. Rejected forms show their input again. */
@@ -155,5 +158,5 @@ test('the user agent of a browser never becomes markup', async () => {
   const browser = new Browser(app)
   browser.headers = { 'user-agent': '<script>alert(1)</script> Mozilla/5.0 (X11; "><b>) Gecko/20100101 Firefox/140.0' }
   await browser.signIn(secret)
-  assert.doesNotMatch((await browser.open('/app/sessions')).text, /alert/)
+  assert.doesNotMatch((await browser.open('/app/profile')).text, /alert/)
 })

@@ -6,10 +6,10 @@ import fc from 'fast-check'
 import { systemActor } from '../../src/access/actor.ts'
 import { createAccount } from '../../src/accounts/store.ts'
 import { createKey, listKeys } from '../../src/keys/store.ts'
-import { listSessions } from '../../src/sessions/store.ts'
+import { query as sql } from '../../src/storage/schema.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { type Browser, type Form, signedIn, type Visited } from '../dashboard.ts'
+import { type Browser, type Form, signedInMember, type Visited } from '../dashboard.ts'
 import { addClicks, dayWith } from '../days.ts'
 import { runs } from '../runs.ts'
 
@@ -24,6 +24,8 @@ interface Owner {
   /** Returns all records of the account, through its own key. */
   state(): Promise<unknown>
 }
+
+const sessionsOf = (account: number) => sql.selectFrom('sessions').select('id').where('account_id', '=', account)
 
 async function owner(mark: string): Promise<Owner> {
   const { id: account } = await createAccount(app.storage, `Account ${mark}`)
@@ -45,9 +47,9 @@ async function owner(mark: string): Promise<Owner> {
   const day = Math.floor(Date.now() / 86_400_000)
   const values = { referrers: `${mark}.example` }
   await addClicks(app.storage, link.id, day, dayWith([{ hour: 0, kind: 'people', values }]))
-  const browser = await signedIn(app, key)
+  const browser = await signedInMember(app, { account, name: `Person ${mark}` })
   const keys = async () => (await listKeys(app.storage, account)).map(({ id, revoked_at }) => [id, revoked_at])
-  const sessions = async () => (await listSessions(app.storage, account)).map(({ id }) => id)
+  const sessions = async () => (await app.storage.execute(sessionsOf(account))).map(({ id }) => id)
   const state = async () => {
     const lists = ['links?archived=any', 'domains', 'spaces', 'tags', 'stats?name=clicks&'].map(
       async (name) => (await app.send('GET', `/api/v1/${name.includes('?') ? name : `${name}?`}`, { key })).body,
@@ -73,7 +75,7 @@ const withId = routes.filter(({ template }) => template.includes(':id'))
 
 /** Ids of the other account for each path parameter. */
 function idsFor(template: string): readonly number[] {
-  const [, , resource = ''] = template.split('/')
+  const [, resource = ''] = /(\w+)\/:id/.exec(template) ?? []
   const ids = theirs.ids[resource as keyof Owner['ids']]
   assert.ok(ids, `${template}: say in this test which ids the path has`)
   return ids
@@ -106,7 +108,9 @@ test("returns 404 for every page and form with another account's id", async () =
 })
 
 test('every page shows only the records of its account', async () => {
-  const pages = routes.filter(({ method, template }) => method === 'GET' && !/(?:selected|undo)$|static/.test(template))
+  const pages = routes.filter(
+    ({ method, template }) => method === 'GET' && !/(?:selected|undo|sessions)$|static/.test(template),
+  )
   for (const { template } of pages) {
     const id = mine.ids[template.split('/')[2] as keyof Owner['ids']]?.[0]
     const path = template.replace(':id', String(id)).replace(':host', `${mine.mark}.example`)

@@ -7,7 +7,7 @@ import { today } from '../../src/accounts/calendar.ts'
 import { maxChoices } from '../../src/dashboard/choices.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { type Form, newOwner, type Page, signedIn } from '../dashboard.ts'
+import { type Form, newOwner, type Page, signedIn, signedInMember } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
 import { addClicks, manyPeople } from '../days.ts'
 import { allOf, textOf } from '../html-page.ts'
@@ -168,7 +168,7 @@ test('the list of domains names those without a homepage, and links to their for
 describe('keys', () => {
   test('are listed 25 on a page, newest first', async () => {
     const own = await startApp()
-    const browser = await signedIn(own)
+    const browser = await signedInMember(own)
     for (let at = 1; at <= 26; at++) await own.createKey({ name: `Key ${at}.` })
     const shown = async (path: string) => (await browser.get(path)).text.match(/Key \d+\./g)
     const first = await shown('/app/keys')
@@ -178,7 +178,7 @@ describe('keys', () => {
     for (const path of ['/app/keys?page=0', '/app/keys?page=x', '/app/keys?page=1&page=2']) {
       assert.deepEqual(await shown(path), first)
     }
-    assert.equal((await browser.get('/app/sessions?page=2')).status, 200)
+    assert.equal((await browser.get('/app/profile?page=2')).status, 200)
   })
 
   test('are created with 201 and a secret that is shown once', async () => {

@@ -6,9 +6,9 @@ import { linkLabels } from '../../src/links/schema.ts'
 import { spaceLabels } from '../../src/spaces/schema.ts'
 import { type MessageKey, messages, Refusal } from '../../src/violations.ts'
 import { startApp } from '../app.ts'
-import { type Page, signedIn } from '../dashboard.ts'
+import { newOwner, type Page, signedIn } from '../dashboard.ts'
 import { elementsIn, textOf } from '../html-page.ts'
-import { fresh, newPlace } from '../links-api.ts'
+import { fresh } from '../links-api.ts'
 
 const app = await startApp()
 
@@ -80,9 +80,8 @@ const bad =
   )
 
 test('no form of the dashboard shows an API name', async () => {
-  const { key, domain, link, stored } = await newPlace(app)
+  const { browser, domain, link, stored } = await newOwner(app)
   await link({ alias: 'taken' })
-  const browser = await signedIn(app, key)
   const forms = ['links', 'spaces', 'domains', 'keys'].map((name) => [`/app/${name}/new`, `/app/${name}`] as const)
   const { id } = await link({ alias: 'mine' })
   await stored('/spaces', { name: `Sales on ${domain.name}` })

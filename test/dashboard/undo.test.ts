@@ -19,7 +19,7 @@ test('undoes a change with a button, and then says who undid it, with a link', a
   const after = await owner.browser.follow(await undoFirst(owner))
   assert.deepEqual(after.page.said, ['Change undone.'])
   assert.equal((await owner.send('GET', `/links/${id}`)).body.data.title, 'Old')
-  assert.match(after.page.text, /Undone by API key .* just now/)
+  assert.match(after.page.text, /Undone by Olga .*just now/)
   for (const path of ['/app/history', `/app/links/${id}`]) {
     const { text } = await owner.browser.open(path)
     assert.equal(text.split(', undoing an earlier change').length, 2, text)
