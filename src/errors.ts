@@ -24,6 +24,8 @@ export type ErrorCode =
   | 'domain_in_use'
   | 'reference_conflict'
   | 'not_undoable'
+  | 'last_owner'
+  | 'already_member'
   | 'link_expired'
   | 'password_required'
   | 'cross_site'
@@ -145,6 +147,22 @@ export function irreversible(reason: string): Failure {
 export function changedSince(record: string, field: string): Failure {
   return failureWith('not_undoable', new Refusal('not_undoable.changed', { record }).at(field))
 }
+
+/** An account always has an owner. */
+export function lastOwner(): Failure {
+  return failureWith('last_owner', new Refusal('last_owner').at('role'))
+}
+
+/** A person can be a member of an account only once. */
+export function alreadyMember(): Failure {
+  return failureWith('already_member', new Refusal('already_member').at('id'))
+}
+
+/** An invitation does not exist any more, which is all that anyone learns about it. */
+export const invitationOver = new Failure(
+  'not_found',
+  'This invitation has expired, or it has been used or withdrawn. Ask for a new one.',
+)
 
 export const linkExpired = new Failure('link_expired', 'This link has expired.')
 

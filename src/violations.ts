@@ -135,6 +135,8 @@ export const messages = {
     'The field {field} of the {record} has been changed again since.',
     '{label} of the {record} has been changed again since.',
   ],
+  last_owner: 'This is the account’s only owner. Make another member an owner first.',
+  already_member: 'This person is already a member of the account.',
   'in_use.record':
     'Other records refer to this record, or it refers to a record that was just deleted. Reload both and try again.',
   key_reused: [
@@ -163,6 +165,7 @@ export const messages = {
   ],
   too_many: ['The {field} field takes at most {most} values.', '{label} takes at most {most} values.'],
   'too_many.passkeys': 'You already have {most} passkeys. Remove one first.',
+  'too_many.invitations': 'The account has {most} open invitations. Delete one first.',
   not_a_list: ['The {field} field must be a JSON array.', '{label} must be a list.'],
   'malformed_row.cells':
     'The row has {cells} cells, but the first row has {names}. Put cells with commas in double quotes.',
@@ -174,6 +177,7 @@ export const messages = {
     'The {field} must not contain a comma, which separates tags.',
     '{label} must not contain a comma, which separates tags.',
   ],
+  'not_allowed.invited': 'This invitation is for another email address.',
   'not_allowed.itself': ['A tag cannot be merged into itself. Send the id of another tag.', 'Choose another tag.'],
   not_a_boolean: ['The {field} must be true or false.', '{label} must be on or off.'],
   invalid_time: [

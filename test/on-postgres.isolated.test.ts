@@ -10,7 +10,7 @@ await runOnPostgres([
   'src/analytics/{click-store,clicks,maintenance,recent,transfer,transfer-days}.test.ts',
   'src/analytics/statistics/{statistics,time-zone.contract}.test.ts',
   'src/domains/{deletion,transfer}.test.ts',
-  'src/{accounts,idempotency,qr,sessions}/store.test.ts',
+  'src/{accounts,idempotency,members,qr,sessions}/store.test.ts',
   'src/sessions/isolation.test.ts',
   'src/events/{random-undo,removal,retention,store}.test.ts',
   'src/keys/{keyring,store}.test.ts',

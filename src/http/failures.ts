@@ -33,6 +33,8 @@ export const failures = {
   password_required: { status: 401, title: 'Password required' },
   cross_site: { status: 403, title: 'Not from this dashboard' },
   not_undoable: { status: 409, title: 'Not undoable' },
+  last_owner: { status: 409, title: 'Last owner' },
+  already_member: { status: 409, title: 'Already a member' },
   reference_conflict: { status: 409, title: 'Reference conflict' },
   idempotency_in_progress: { status: 409, title: 'Still in progress' },
   precondition_failed: { status: 412, title: 'Precondition failed' },

@@ -1,9 +1,9 @@
 import type { Actor } from '../access/actor.ts'
 import type { KeyScope } from '../access/scopes.ts'
 import { found, notFound } from '../errors.ts'
-import { createdEvent, type EventDescription, updatedEvent } from '../events/event.ts'
+import { createdEvent, type EventDescription, type NewEvent, updatedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
-import type { Db } from '../storage/port.ts'
+import { type Db, parts } from '../storage/port.ts'
 import { query, type Row } from '../storage/schema.ts'
 import { generateKey, hashKey } from './key.ts'
 
@@ -118,11 +118,31 @@ export function revokeKey(db: Db, actor: Actor, id: number): Promise<Key> {
     const row = await lockKey(tx, actor.account, id)
     const revoked_at = row.revoked_at ?? new Date().toISOString()
     if (row.revoked_at === null) await change(tx, actor.account, id, { revoked_at })
-    const [before, after] = [toKey(row), toKey({ ...row, revoked_at })]
-    const event = updatedEvent(described, before, after)
-    await recordEvents(tx, actor, [event && { ...event, action: 'revoked' }])
-    return after
+    await recordEvents(tx, actor, [revocation(row, revoked_at)])
+    return toKey({ ...row, revoked_at })
   })
+}
+
+/** Revokes the keys that a member created, in a transaction. */
+export async function revokeKeysOf(tx: Db, actor: Actor, member: number): Promise<void> {
+  const own = keys.where('account_id', '=', actor.account).where('member_id', '=', member)
+  const rows = await tx.execute(own.where('revoked_at', 'is', null).orderBy('id').forUpdate())
+  const revoked_at = new Date().toISOString()
+  const all = query.updateTable('keys').set({ revoked_at }).where('account_id', '=', actor.account)
+  for (const some of parts(rows)) {
+    const ids = some.map(({ id }) => id)
+    await tx.execute(all.where('id', 'in', ids))
+  }
+  await recordEvents(
+    tx,
+    actor,
+    rows.map((row) => revocation(row, revoked_at)),
+  )
+}
+
+function revocation(row: KeyRow, revoked_at: string): NewEvent | null {
+  const event = updatedEvent(described, toKey(row), toKey({ ...row, revoked_at }))
+  return event && { ...event, action: 'revoked' }
 }
 
 async function lockKey(tx: Db, account: number, id: number): Promise<KeyRow> {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Actor } from '../access/actor.ts'
 import type { Role } from '../access/roles.ts'
+import { alreadyMember } from '../errors.ts'
 import { createdEvent, type EventDescription } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import { foldCase } from '../lib/text.ts'
@@ -10,7 +11,7 @@ import { query, type Row } from '../storage/schema.ts'
 import type { Member } from './schema.ts'
 
 /** A member in the database. `sign_in` has the bit 1 for OpenID Connect, and the bit 2 for a passkey. */
-type MemberRow = Readonly<
+export type MemberRow = Readonly<
   Pick<Row<'members'>, 'id' | 'name' | 'email' | 'last_seen_at' | 'created_at' | 'updated_at'> & {
     role: Role
     sign_in: number
@@ -26,6 +27,7 @@ export const memberRecords = new Records<MemberRow>(
   { sign_in: `(case when ${hasSubject} then 1 else 0 end) + (case when ${hasPasskey} then 2 else 0 end)` },
 )
 
+/** What events record of a member. */
 export const describedMember: EventDescription<MemberRow> = {
   record: 'member',
   nameOf: ({ name }) => name,
@@ -63,7 +65,22 @@ export async function insertPerson(
   return Number(row?.id)
 }
 
-/** Adds a person to the actor's account, in a transaction, and stores the event. The actor may be the new member. */
+/** Returns the id of the person with an identity at a provider, who is stored if there is none. */
+export async function ensurePerson(tx: Db, oidc: OidcIdentity): Promise<number> {
+  return (await findPerson(tx, oidc)) ?? (await insertPerson(tx, oidc))
+}
+
+/** Finds the id of the person with an identity at a provider. */
+export async function findPerson(db: Db, { issuer, subject }: OidcIdentity): Promise<number | undefined> {
+  const own = query.selectFrom('people').select('id').where('oidc_issuer', '=', issuer)
+  const [person] = await db.execute(own.where('oidc_subject', '=', subject))
+  return person?.id
+}
+
+/**
+ * Adds a person to the actor's account, in a transaction, and stores the event, whose actor is the new member. Throws
+ * `already_member`.
+ */
 export async function insertMember(
   tx: Db,
   actor: Pick<Actor, 'account' | 'requestId' | 'batchId'>,
@@ -74,8 +91,13 @@ export async function insertMember(
   const stored = { name, email, role, last_seen_at: null, ...times }
   const folded = { name_folded: foldCase(name), email_folded: email === null ? null : foldCase(email) }
   const columns = { account_id: account, person_id: person, has_oidc_role: hasOidcRole ? 1 : 0, ...folded, ...stored }
-  const [row] = await tx.execute(query.insertInto('members').values(columns).returning('id'))
-  const id = Number(row?.id)
+  const insertion = query
+    .insertInto('members')
+    .values(columns)
+    .onConflict((conflict) => conflict.doNothing())
+  const [row] = await tx.execute(insertion.returning('id'))
+  if (row === undefined) throw alreadyMember()
+  const id = Number(row.id)
   const member = (await memberRecords.find(tx, account, id)) as Versioned<MemberRow>
   const joined: Actor = { ...actor, kind: 'member', id, name, scopes: [] }
   await recordEvents(tx, joined, [{ ...createdEvent(describedMember, member.record), action: 'joined' }])
@@ -86,15 +108,23 @@ export async function insertMember(
 export function ensureOwner(db: Db, actor: Actor): Promise<Member['id']> {
   const { account } = actor
   return db.write(async (tx) => {
-    const locked = query.selectFrom('accounts').select('id').where('id', '=', account).forNoKeyUpdate()
-    await tx.execute(locked)
-    const owners = query.selectFrom('members').select('id').where('account_id', '=', account)
-    const [first] = await tx.execute(owners.where('role', '=', 'owner').orderBy('id').limit(1))
+    await lockAccount(tx, account)
+    const [first] = await tx.execute(ownersOf(account).orderBy('id').limit(1))
     if (first !== undefined) return first.id
     const person = await insertPerson(tx, null)
     const owner = { person, name: firstOwnerName, email: null, role: 'owner', hasOidcRole: false } as const
     return (await insertMember(tx, actor, owner)).record.id
   })
+}
+
+/** Locks an account, so that its owners and the number of its invitations change in one transaction at a time. */
+export async function lockAccount(tx: Db, account: number): Promise<void> {
+  await tx.execute(query.selectFrom('accounts').select('id').where('id', '=', account).forNoKeyUpdate())
+}
+
+/** Selects the ids of an account's owners. */
+export function ownersOf(account: number) {
+  return query.selectFrom('members').select('id').where('account_id', '=', account).where('role', '=', 'owner')
 }
 
 /** The name of the first owner until they change it. */

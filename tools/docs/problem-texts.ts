@@ -42,6 +42,9 @@ export const explanations: Readonly<Record<ErrorCode, string>> = {
     'Only pages of the dashboard can send this request, but its Sec-Fetch-Site or Origin header names another site.',
   not_undoable:
     'The change can’t be undone: the record has been changed since, a record that the change needs is gone, or it is more than 30 days old. The message names the reason. Nothing was changed.',
+  last_owner:
+    'An account always has an owner. The member is its only one, so they can’t be removed or get another role. Make another member an owner first. Nothing was changed.',
+  already_member: 'The person is already a member of the account, so they can’t join it again. Nothing was changed.',
   reference_conflict:
     'Other records refer to this record, so it cannot be deleted, or the request refers to a record that has just been deleted. Nothing was changed.',
   idempotency_in_progress:
@@ -95,6 +98,8 @@ export const violationCodes = {
   before_from: 'The range ends before it starts.',
   range_too_long: 'The range has more days than a request allows.',
   in_use: 'Other records refer to the record, or it refers to a deleted record.',
+  last_owner: 'The member is the account’s only owner.',
+  already_member: 'The person is already a member of the account.',
   not_undoable: 'The change can’t be undone, for the reason in the message.',
   key_reused: 'The Idempotency-Key was used for a different request.',
   in_progress: 'The first request with the Idempotency-Key is still running.',

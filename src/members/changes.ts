@@ -1,0 +1,154 @@
+/** Changes of members: roles, names and removals. An account always has an owner. */
+import { type Actor, actorOf } from '../access/actor.ts'
+import { type Role, scopesOfRole } from '../access/roles.ts'
+import { found, lastOwner } from '../errors.ts'
+import { deletedEvent, updatedEvent } from '../events/event.ts'
+import { recordEvents } from '../events/log.ts'
+import { revokeKeysOf } from '../keys/store.ts'
+import { foldCase } from '../lib/text.ts'
+import type { MemberId } from '../sessions/store.ts'
+import type { Db } from '../storage/port.ts'
+import type { Precondition, Versioned } from '../storage/records.ts'
+import { query } from '../storage/schema.ts'
+import { deleteInvitationsOf } from './invitations.ts'
+import { describedMember, lockAccount, type MemberRow, memberRecords, ownersOf } from './store.ts'
+
+/** Changes the role of a member of the actor's account. Throws `not_found`, `last_owner` and what `precondition` throws. */
+export function changeRole(
+  db: Db,
+  actor: Actor,
+  id: number,
+  role: Role | undefined,
+  precondition: Precondition | null = null,
+): Promise<Versioned<MemberRow>> {
+  return db.write(async (tx) => {
+    const before = await lockMember(tx, actor.account, id)
+    precondition?.check(before.version)
+    if (role !== undefined && role !== 'owner') await requireOtherOwner(tx, actor.account, before.record)
+    return change(tx, actor, before.record, { role })
+  })
+}
+
+/** Changes the name of a member of the actor's account. Throws `not_found`. */
+export function renameMember(db: Db, actor: Actor, id: number, name: string): Promise<Versioned<MemberRow>> {
+  return db.write(async (tx) => {
+    const { record } = await lockMember(tx, actor.account, id)
+    return change(tx, actor, record, { name })
+  })
+}
+
+/** What a provider of OpenID Connect says about a member. An undefined value stays unchanged. */
+export interface OidcMember {
+  readonly name?: string | undefined
+  /** Verified. */
+  readonly email?: string | undefined
+  readonly role?: Role | undefined
+}
+
+/**
+ * Takes over what the provider says when a member signs in, in a transaction. The last owner stays an owner. Throws
+ * `not_found`.
+ */
+export async function setOidcMember(
+  tx: Db,
+  { account, id }: MemberId,
+  { name, email, role }: OidcMember,
+  requestId: string | null,
+): Promise<Versioned<MemberRow>> {
+  const { record } = await lockMember(tx, account, id)
+  const isLast = record.role === 'owner' && role !== 'owner' && !(await hasOtherOwner(tx, account, id))
+  const scopes = scopesOfRole(record.role)
+  const actor = actorOf({ account, kind: 'member', id, name: record.name, scopes }, requestId)
+  return change(tx, actor, record, { name, email, role: isLast ? undefined : role })
+}
+
+/** How a member is removed. */
+export interface MemberRemoval {
+  /** Whether the keys that they created stay valid. */
+  readonly keepsKeys: boolean
+  readonly precondition: Precondition | null
+}
+
+/**
+ * Removes a member from the actor's account, with their sessions, sign-in links and open invitations, and revokes their keys.
+ * Someone who is a member of no other account loses their passkeys, too. Throws `not_found`, `last_owner` and what
+ * `precondition` throws.
+ */
+export function removeMember(
+  db: Db,
+  actor: Actor,
+  id: number,
+  { keepsKeys, precondition }: MemberRemoval,
+): Promise<void> {
+  const { account } = actor
+  return db.write(async (tx) => {
+    // What refers to the member waits for this lock, and then fails: keys, invitations and sessions.
+    const { record, version } = await lockMember(tx, account, id)
+    precondition?.check(version)
+    await requireOtherOwner(tx, account, record)
+    const removed = { ...deletedEvent(describedMember, record, {}), action: 'removed', kept: undefined } as const
+    await recordEvents(tx, actor, [removed])
+    if (!keepsKeys) await revokeKeysOf(tx, actor, id)
+    await deleteInvitationsOf(tx, actor, id)
+    const own = query.deleteFrom('members').where('id', '=', id).where('account_id', '=', account)
+    const [row] = await tx.execute(own.returning('person_id'))
+    if (row !== undefined) await removePerson(tx, row.person_id)
+  })
+}
+
+/** Deletes a person who is a member of no account. */
+async function removePerson(tx: Db, person: number): Promise<void> {
+  // Waits for a transaction that adds the person to another account.
+  await tx.execute(query.selectFrom('people').select('id').where('id', '=', person).forUpdate())
+  const members = query.selectFrom('members').select('id').where('person_id', '=', person)
+  const own = query.deleteFrom('people').where('id', '=', person)
+  await tx.execute(own.where(({ not, exists }) => not(exists(members))))
+}
+
+/** Locks the account and one of its members. Throws `not_found`. */
+async function lockMember(tx: Db, account: number, id: number): Promise<Versioned<MemberRow>> {
+  await lockAccount(tx, account)
+  return found(await memberRecords.findForUpdate(tx, account, id), 'member')
+}
+
+async function requireOtherOwner(tx: Db, account: number, { id, role }: MemberRow): Promise<void> {
+  if (role === 'owner' && !(await hasOtherOwner(tx, account, id))) throw lastOwner()
+}
+
+async function hasOtherOwner(tx: Db, account: number, id: number): Promise<boolean> {
+  return (await tx.execute(ownersOf(account).where('id', '<>', id).limit(1))).length > 0
+}
+
+async function change(
+  tx: Db,
+  actor: Actor,
+  before: MemberRow,
+  { name, email, role }: OidcMember,
+): Promise<Versioned<MemberRow>> {
+  const folded = {
+    name_folded: name === undefined ? undefined : foldCase(name),
+    email_folded: email === undefined ? undefined : foldCase(email),
+  }
+  const changed = await memberRecords.change(tx, actor.account, before.id, { name, email, role, ...folded })
+  const after = found(changed, 'member')
+  await recordEvents(tx, actor, [updatedEvent(describedMember, before, after.record)])
+  return after
+}
+
+/** An account of a person, and who they are in it. */
+export interface OwnAccount {
+  readonly id: number
+  readonly name: string
+  readonly member: number
+}
+
+/** Returns the accounts that a person is a member of, by name. */
+export async function listPersonAccounts(db: Db, person: number): Promise<OwnAccount[]> {
+  const own = query
+    .selectFrom('members')
+    .innerJoin('accounts', 'accounts.id', 'members.account_id')
+    .select(['accounts.id', 'accounts.name', 'members.id as member'])
+    .where('members.person_id', '=', person)
+  const accounts = await db.execute(own.orderBy('accounts.id'))
+  return accounts.toSorted((a, b) => a.name.localeCompare(b.name, 'en') || a.id - b.id)
+}

@@ -1,0 +1,235 @@
+/** Invitations: links with which one person joins an account in a role. */
+import { type Actor, actorOf } from '../access/actor.ts'
+import { type Role, scopesOfRole } from '../access/roles.ts'
+import { invitationOver, notFound, validationFailed } from '../errors.ts'
+import { createdEvent, deletedEvent, type EventDescription, type NewEvent } from '../events/event.ts'
+import { recordEvents } from '../events/log.ts'
+import { foldCase } from '../lib/text.ts'
+import type { MemberId } from '../sessions/store.ts'
+import { generateToken, hashToken, isWellFormedToken } from '../sessions/token.ts'
+import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
+import { newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
+import { query, type Row } from '../storage/schema.ts'
+import { Refusal } from '../violations.ts'
+import { ensurePerson, insertMember, insertPerson, lockAccount, type OidcIdentity } from './store.ts'
+
+/** An invitation in the database. `inviter` is the name of the member who created it. */
+export type InvitationRow = Readonly<
+  Pick<Row<'invitations'>, 'id' | 'name' | 'email' | 'member_id' | 'expires_at' | 'created_at' | 'updated_at'> & {
+    role: Role
+    inviter: string | null
+  }
+>
+
+const records = new Records<InvitationRow>(
+  'invitations',
+  ['id', 'name', 'email', 'role', 'member_id', 'inviter', 'expires_at', 'created_at', 'updated_at'],
+  { inviter: '(select members.name from members where members.id = member_id)' },
+)
+
+const described: EventDescription<InvitationRow> = {
+  record: 'invitation',
+  nameOf: ({ name, email, role }) => name ?? email ?? role,
+  valuesOf: ({ name, email, role, expires_at }) => ({ name, email, role, expires_at }),
+  secrets: [],
+}
+
+/** Lifetime of invitations. Milliseconds. */
+export const invitationLifetimeMs = 7 * 24 * 60 * 60 * 1_000
+/** Maximum number of open invitations per account. */
+export const maxInvitations = 100
+
+export interface NewInvitation {
+  readonly role: Role
+  readonly name: string | null
+  readonly email: string | null
+}
+
+/** A new invitation, and the secret of its link, which is not stored. */
+export interface IssuedInvitation {
+  readonly invitation: Versioned<InvitationRow>
+  readonly secret: string
+}
+
+/** Creates an invitation to the actor's account, and deletes its expired ones. Throws `validation_failed` if it has too many. */
+export function createInvitation(
+  db: Db,
+  actor: Actor,
+  { role, name, email }: NewInvitation,
+  now = Date.now(),
+): Promise<IssuedInvitation> {
+  const { account } = actor
+  const secret = generateToken('invitation')
+  const member_id = actor.kind === 'member' ? actor.id : null
+  const columns = {
+    role,
+    name,
+    email,
+    member_id,
+    hash: hashToken(secret),
+    expires_at: timeOf(now + invitationLifetimeMs),
+  }
+  return db.write(async (tx) => {
+    await lockAccount(tx, account)
+    await tx.execute(
+      query.deleteFrom('invitations').where('account_id', '=', account).where('expires_at', '<=', timeOf(now)),
+    )
+    const open = query.selectFrom('invitations').select('id').where('account_id', '=', account)
+    if ((await tx.execute(open.limit(maxInvitations))).length === maxInvitations) {
+      throw validationFailed([new Refusal('too_many.invitations', { most: maxInvitations }).at('id')])
+    }
+    const insertion = query.insertInto('invitations').values({ account_id: account, ...columns, ...newTimes() })
+    const [row] = await tx.execute(insertion.returning('id'))
+    const invitation = (await records.find(tx, account, Number(row?.id))) as Versioned<InvitationRow>
+    await recordEvents(tx, actor, [createdEvent(described, invitation.record)])
+    return { invitation, secret }
+  })
+}
+
+/** Lists a page of the account's open invitations. */
+export function listInvitations(
+  storage: Storage,
+  account: number,
+  page: PageRequest,
+  now = Date.now(),
+): Promise<Page<InvitationRow>> {
+  return records.list(storage, account, { ...page, ranges: { expires_at: { from: timeOf(now + 1) } } })
+}
+
+/** Finds the account's open invitation with this id. */
+export async function findInvitation(
+  db: Db,
+  account: number,
+  id: number,
+  now = Date.now(),
+): Promise<Versioned<InvitationRow> | undefined> {
+  const invitation = await records.find(db, account, id)
+  return invitation !== undefined && invitation.record.expires_at > timeOf(now) ? invitation : undefined
+}
+
+/** Deletes an open invitation to the actor's account. Throws `not_found` and what `precondition` throws. */
+export function deleteInvitation(
+  db: Db,
+  actor: Actor,
+  id: number,
+  precondition: Precondition | null = null,
+): Promise<void> {
+  return db.write(async (tx) => {
+    const locked = await records.findForUpdate(tx, actor.account, id)
+    if (locked === undefined || locked.record.expires_at <= timeOf(Date.now())) throw notFound('invitation')
+    precondition?.check(locked.version)
+    await remove(tx, actor, [locked.record])
+  })
+}
+
+/** Deletes the invitations that a member created, in a transaction. */
+export async function deleteInvitationsOf(tx: Db, actor: Actor, member: number): Promise<void> {
+  const own = query.selectFrom('invitations').select('id').where('account_id', '=', actor.account)
+  const ids = (await tx.execute(own.where('member_id', '=', member).orderBy('id').forUpdate())).map(({ id }) => id)
+  const invitations = await records.findAll(tx, actor.account, ids)
+  await remove(
+    tx,
+    actor,
+    [...invitations.values()].map(({ record }) => record),
+  )
+}
+
+async function remove(tx: Db, actor: Actor, invitations: readonly InvitationRow[]): Promise<void> {
+  const ids = invitations.map(({ id }) => id)
+  if (ids.length === 0) return
+  await tx.execute(query.deleteFrom('invitations').where('account_id', '=', actor.account).where('id', 'in', ids))
+  await recordEvents(tx, actor, invitations.map(deletion))
+}
+
+function deletion(invitation: InvitationRow): NewEvent {
+  return { ...deletedEvent(described, invitation, {}), kept: undefined }
+}
+
+/** An open invitation, for whoever has its secret. */
+export interface OpenInvitation extends NewInvitation {
+  readonly id: number
+  readonly account: { readonly id: number; readonly name: string }
+  /** The name of the member who created it. */
+  readonly inviter: string | null
+}
+
+/** Finds the open invitation with this secret, in any account. `now` is in Unix milliseconds. */
+export async function findInvitationByToken(
+  db: Db,
+  token: string,
+  now = Date.now(),
+): Promise<OpenInvitation | undefined> {
+  if (!isWellFormedToken('invitation', token)) return undefined
+  const own = query
+    .selectFrom('invitations')
+    .innerJoin('accounts', 'accounts.id', 'invitations.account_id')
+    .leftJoin('members', 'members.id', 'invitations.member_id')
+    .select(['invitations.id', 'invitations.role', 'invitations.name', 'invitations.email', 'members.name as inviter'])
+    .select(['accounts.id as account_id', 'accounts.name as account_name'])
+    .where('invitations.hash', '=', hashToken(token))
+    .where('invitations.expires_at', '>', timeOf(now))
+  const [row] = await db.execute(own)
+  if (row === undefined) return undefined
+  const { account_id, account_name, role, ...invitation } = row
+  return { ...invitation, role: role as Role, account: { id: account_id, name: account_name } }
+}
+
+/** Someone who joins with an invitation. */
+export interface Joining {
+  /** The secret of the invitation. */
+  readonly token: string
+  /** The id of a stored person; an identity at a provider; or the user handle of a new person, random by default. */
+  readonly person: number | OidcIdentity | { readonly handle?: Uint8Array }
+  readonly name: string
+  /** The verified email address of a join by OpenID Connect, null if there is none; undefined for other ways to join. */
+  readonly verifiedEmail?: string | null | undefined
+  readonly now?: number
+}
+
+/**
+ * Uses up an invitation in the caller's transaction, and returns the new member. Throws `not_found` for an invitation that
+ * isn't open, `already_member`, and `validation_failed` if the invitation is for another email address.
+ */
+export async function joinAccount(tx: Db, joining: Joining, requestId: string | null): Promise<MemberId> {
+  const { token, name, verifiedEmail, now = Date.now() } = joining
+  const invitation = await takeInvitation(tx, token, now)
+  const { account, record } = invitation
+  const { email, role } = record
+  if (verifiedEmail !== undefined && email !== null && !isSameEmail(email, verifiedEmail)) {
+    throw validationFailed([new Refusal('not_allowed.invited').at('email')])
+  }
+  const newMember = { name, email: verifiedEmail ?? email, role, hasOidcRole: false }
+  const joined = actorOf({ account, kind: 'member', id: null, name, scopes: scopesOfRole(role) }, requestId)
+  const member = await insertMember(tx, joined, { person: await personOf(tx, joining), ...newMember })
+  const { id } = member.record
+  await recordEvents(tx, { ...joined, id }, [deletion(record)])
+  return { account, id }
+}
+
+/** Deletes an open invitation, so that no one else can use it. */
+async function takeInvitation(tx: Db, token: string, now: number) {
+  const open = await findInvitationByToken(tx, token, now)
+  if (open === undefined) throw invitationOver
+  const account = open.account.id
+  const locked = await records.findForUpdate(tx, account, open.id)
+  if (locked === undefined) throw invitationOver
+  await tx.execute(query.deleteFrom('invitations').where('id', '=', open.id).where('account_id', '=', account))
+  return { account, record: locked.record }
+}
+
+async function personOf(tx: Db, { person }: Joining): Promise<number> {
+  if (typeof person !== 'number')
+    return 'issuer' in person ? ensurePerson(tx, person) : insertPerson(tx, null, person.handle)
+  // The person may be removed from their last account at the same time, and with it.
+  const [stored] = await tx.execute(query.selectFrom('people').select('id').where('id', '=', person).forUpdate())
+  if (stored === undefined) throw notFound('person')
+  return stored.id
+}
+
+function isSameEmail(one: string, other: string | null): boolean {
+  return other !== null && foldCase(one) === foldCase(other)
+}
+
+function timeOf(milliseconds: number): string {
+  return new Date(milliseconds).toISOString()
+}
