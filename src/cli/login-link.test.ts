@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { newPlace } from '../../test/command-line.ts'
 import { storeAddresses } from '../instance/store.ts'
-import { findSession, listSessions, signInByToken } from '../sessions/store.ts'
+import { findSession, signInByToken } from '../sessions/store.ts'
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   test(`prints a link that signs in to the only account once: ${engine}`, async (t) => {
@@ -33,18 +33,16 @@ test('--json prints the URL, the account and the expiration in 30 minutes', asyn
   assert.equal((await findSession(storage, String(secret)))?.account.id, 2)
 })
 
-test('--name names the session, trimmed and in NFC', async (t) => {
-  const { storage, run, fails } = await newPlace(t)
-  const { stdout } = await run("login-link --name ' A\u0301na '")
-  await signInByToken(storage, stdout.trim().replace(/^.*#/, ''), 'x')
-  assert.deepEqual(
-    (await listSessions(storage, 1)).map(({ name }) => name),
-    ['Ána'],
-  )
-  for (const name of ['', ' ', 'x'.repeat(256), 'a\u0007']) {
-    const message = '--name must have 1 to 255 characters, and no control characters.'
-    await fails(`login-link --name '${name}'`, 2, message)
+test('creates the owner of an account that has none, once', async (t) => {
+  const { storage, run } = await newPlace(t)
+  const members: unknown[] = []
+  for (let round = 0; round < 2; round++) {
+    const { stdout } = await run('login-link')
+    const secret = await signInByToken(storage, stdout.trim().replace(/^.*#/, ''), 'x')
+    members.push((await findSession(storage, String(secret)))?.member)
   }
+  const owner = { id: 1, name: 'Owner', role: 'owner', person: { id: 1, timeZone: null } }
+  assert.deepEqual(members, [owner, owner])
 })
 
 test('the URL starts with BASE_URL, or with HOST and PORT', async (t) => {

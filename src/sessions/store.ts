@@ -1,5 +1,6 @@
+import { sql } from 'kysely'
 import type { Role } from '../access/roles.ts'
-import { Failure } from '../errors.ts'
+import { Failure, found } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { generateToken, hashToken, isWellFormedToken, sessionLifetimeMs } from './token.ts'
@@ -18,8 +19,8 @@ export interface MemberId {
 
 /** Lifetime of sign-in links. Milliseconds. */
 export const loginLifetimeMs = 30 * 60 * 1_000
-/** Maximum number of open sessions per account. A new session then ends the oldest. */
-export const maxSessions = 500
+/** Maximum number of open sessions per person or key. A new session then ends the oldest of the same person or key. */
+export const maxSessions = 100
 /** Maximum number of unused sign-in links per account. */
 export const maxTokens = 100
 /** Uses within this time of the stored use are not stored. Milliseconds. */
@@ -93,14 +94,16 @@ interface SignIn {
   readonly now?: number
 }
 
-/** Starts a session of a member, and returns its secret, which is not stored. */
+/** Starts a session of a member, and returns its secret, which is not stored. Throws `not_found` if the member is gone. */
 export async function signInMember(db: Db, { account, id }: MemberId, signIn: SignIn): Promise<string> {
   const { method, browser, oidcSid = null, lifetimeMs = sessionLifetimeMs, now = Date.now() } = signIn
-  const owner = { account_id: account, member_id: id, key_id: null }
+  const started = { account_id: account, member_id: id, key_id: null, method, oidc_sid: oidcSid, browser }
   return db.write(async (tx) => {
+    // Waits for a removal of the member, and lets the next one wait, which then ends the session.
     const seen = query.updateTable('members').set({ last_seen_at: timeOf(now) })
-    await tx.execute(seen.where('id', '=', id).where('account_id', '=', account))
-    return startSession(tx, { ...owner, method, oidc_sid: oidcSid, browser }, now, lifetimeMs)
+    const own = seen.where('id', '=', id).where('account_id', '=', account)
+    const { person_id: person } = found((await tx.execute(own.returning('person_id')))[0], 'member')
+    return startSession(tx, { person }, started, now, lifetimeMs)
   })
 }
 
@@ -115,12 +118,12 @@ export function signInByKey(
   browser: string,
   now = Date.now(),
 ): Promise<string | undefined> {
-  const owner = { account_id: account, member_id: null, key_id: key }
-  const started = { ...owner, method: 'key', oidc_sid: null, browser }
+  const started = { account_id: account, member_id: null, key_id: key, method: 'key', oidc_sid: null, browser } as const
   const open = query.selectFrom('accounts').select('id').where('id', '=', account).where('key_sign_in', '=', 1)
   return db.write(async (tx) => {
-    const [found] = await tx.execute(open)
-    return found && startSession(tx, started, now, sessionLifetimeMs)
+    // Whoever turns this off waits, and then ends the session.
+    const [isOpen] = await tx.execute(open.forNoKeyUpdate())
+    return isOpen && startSession(tx, { account, key }, started, now, sessionLifetimeMs)
   })
 }
 
@@ -170,14 +173,8 @@ export function ownerOf({ account, member, key }: Pick<Session, 'account' | 'mem
 
 /** Lists someone's open sessions, most recently used first. */
 export function listSessions(db: Db, owner: SessionOwner, now = Date.now()) {
-  const open = openAt(now).orderBy('sessions.last_used_at', 'desc').orderBy('sessions.id', 'desc')
-  if ('person' in owner) return db.execute(open.where('members.person_id', '=', owner.person))
-  const own = open.where('sessions.account_id', '=', owner.account)
-  return db.execute(
-    'member' in owner
-      ? own.where('sessions.member_id', '=', owner.member)
-      : own.where('sessions.key_id', '=', owner.key),
-  )
+  const open = openAt(now).where(isOf(owner))
+  return db.execute(open.orderBy('sessions.last_used_at', 'desc').orderBy('sessions.id', 'desc'))
 }
 
 /** Selects the open sessions without their secrets. A session started with a key is open while the key can sign in. */
@@ -218,24 +215,28 @@ function openAt(now: number) {
 
 /** Ends one of someone's sessions. Returns false if it does not exist. */
 export async function removeSession(db: Db, owner: SessionOwner, id: number): Promise<boolean> {
-  return (await db.execute(ownedBy(owner).where('id', '=', id).returning('id'))).length > 0
+  const own = query.deleteFrom('sessions').where(isOf(owner)).where('id', '=', id)
+  return (await db.execute(own.returning('id'))).length > 0
 }
 
 /** Ends someone's sessions except `except`, or all if null. Returns their number. */
 export async function removeSessions(db: Db, owner: SessionOwner, except: number | null): Promise<number> {
   // No session has the id 0.
-  const others = ownedBy(owner).where('id', '<>', except ?? 0)
+  const others = query
+    .deleteFrom('sessions')
+    .where(isOf(owner))
+    .where('id', '<>', except ?? 0)
   return (await db.execute(others.returning('id'))).length
 }
 
-function ownedBy(owner: SessionOwner) {
-  const sessions = query.deleteFrom('sessions')
+/** Returns whether a session is someone's. */
+function isOf(owner: SessionOwner) {
   if ('person' in owner) {
     const members = query.selectFrom('members').select('id').where('person_id', '=', owner.person)
-    return sessions.where('member_id', 'in', members)
+    return sql<boolean>`sessions.member_id in (${members})`
   }
-  const own = sessions.where('account_id', '=', owner.account)
-  return 'member' in owner ? own.where('member_id', '=', owner.member) : own.where('key_id', '=', owner.key)
+  const [column, id] = 'member' in owner ? ['member_id', owner.member] : ['key_id', owner.key]
+  return sql<boolean>`sessions.account_id = ${owner.account} and sessions.${sql.ref(column)} = ${id}`
 }
 
 /** Moves a member's session to another account of the same person. Returns false if they are not a member of it. */
@@ -259,26 +260,27 @@ interface NewSession {
   readonly account_id: number
   readonly member_id: number | null
   readonly key_id: number | null
-  readonly method: SignInMethod | string
+  readonly method: SignInMethod
   readonly oidc_sid: string | null
   readonly browser: string
 }
 
 /**
- * Starts a session and returns its secret, which is not stored. Deletes expired sessions, and the account's oldest sessions
+ * Starts a session and returns its secret, which is not stored. Deletes expired sessions, and the owner's oldest sessions
  * beyond `maxSessions`.
  */
-async function startSession(tx: Db, session: NewSession, now: number, lifetimeMs: number): Promise<string> {
+async function startSession(
+  tx: Db,
+  owner: SessionOwner,
+  session: NewSession,
+  now: number,
+  lifetimeMs: number,
+): Promise<string> {
   const secret = generateToken('session')
   await tx.execute(query.deleteFrom('sessions').where('expires_at', '<=', timeOf(now)))
-  const oldest = query
-    .selectFrom('sessions')
-    .select('id')
-    .where('account_id', '=', session.account_id)
-    .orderBy('id', 'desc')
-    .limit(1)
-    .offset(maxSessions - 1)
-  await tx.execute(query.deleteFrom('sessions').where('account_id', '=', session.account_id).where('id', '<=', oldest))
+  const newest = query.selectFrom('sessions').select('id').where(isOf(owner)).orderBy('id', 'desc')
+  const oldest = newest.limit(1).offset(maxSessions - 1)
+  await tx.execute(query.deleteFrom('sessions').where(isOf(owner)).where('id', '<=', oldest))
   await tx.execute(
     query.insertInto('sessions').values({
       ...session,

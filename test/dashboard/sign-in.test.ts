@@ -1,7 +1,8 @@
-/** Sign-in, including with links that the dashboard creates, sign-out and sessions. */
+/** Sign-in with links and keys, sign-out and sessions. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { insertLoginToken } from '../../src/sessions/store.ts'
+import { insertLoginToken, type MemberId } from '../../src/sessions/store.ts'
+import { query } from '../../src/storage/schema.ts'
 import { startApp } from '../app.ts'
 import type { Answer } from '../client.ts'
 import { stopClock } from '../clock.ts'
@@ -28,9 +29,19 @@ async function isOpen(of: Browser): Promise<boolean> {
   return status === 200
 }
 
+/** Returns a browser in which a member has signed in. */
+async function signedInAs(member: MemberId): Promise<Browser> {
+  const own = browser()
+  const { status } = await own.post(signIn, { token: await insertLoginToken(app.storage, member) })
+  assert.equal(status, 303)
+  return own
+}
+
+const personOf = ({ id }: MemberId) => query.selectFrom('members').select('person_id').where('id', '=', id)
+
 /** Returns the current session's row. */
 async function ownSession(of: Browser): Promise<string> {
-  const rows = allOf((await of.open('/app/sessions')).root, 'tr').map(textOf)
+  const rows = allOf((await of.open('/app/profile')).root, 'tr').map(textOf)
   return rows.find((row) => row.includes('(this browser)')) ?? ''
 }
 
@@ -42,7 +53,7 @@ describe('with a sign-in link', () => {
     const { status, headers } = await first.post(signIn, { token: link })
     assert.deepEqual([status, headers.location], [303, '/app'])
     assert.ok(await isOpen(first))
-    assert.doesNotMatch(await ownSession(first), /with key/)
+    assert.match(await ownSession(first), /Unknown browser/)
     const again = await second.post(signIn, { token: secret })
     assert.equal(again.status, 422)
     assert.match(again.page.errorOf('token'), /was already used or has expired/)
@@ -105,44 +116,6 @@ describe('with an API key', () => {
     assert.equal(own.cookies.size, 0)
     assert.equal((await own.post(signIn, { api_key: ` ${app.key}\n` })).status, 303)
     assert.ok(await isOpen(own))
-  })
-})
-
-describe('a sign-in link for someone else', () => {
-  test('is shown once, and its session and keys show the name', async () => {
-    const own = await signedIn(app)
-    const created = await own.submit(await own.open('/app/sessions/new'), '/app/sessions', { name: ' A\u0301na ' })
-    assert.deepEqual([created.status, created.page.heading], [201, 'Sign-in link for Ána'])
-    assert.match(created.page.text, /full access to this account/)
-    const [link = ''] = /http:\/\/localhost:\d+\/app\/sign-in#wml_[\w-]{43}/.exec(created.page.text) ?? []
-    const [copy] = allOf(created.page.root, 'button', { 'data-copy': link })
-    assert.equal(copy && textOf(copy).startsWith('Copy link'), true)
-    assert.match(created.page.text, /works only on this machine.*set BASE_URL/)
-    const ana = browser()
-    assert.equal((await ana.post(signIn, { token: link })).status, 303)
-    assert.match(textOf((await ana.open('/app/sessions')).root), /Ána · Unknown browser \(this browser\)/)
-    await ana.post('/app/keys', { name: 'CI', expires: 'never', '*': 'true' })
-    assert.match((await own.open('/app/keys')).text, /CI.*Created by Ána/)
-    assert.match((await own.open('/app/sessions')).text, /Ána · /)
-  })
-
-  test('names no machine if BASE_URL is public', async () => {
-    const app = await startApp({ baseUrl: 'https://links.example.com' })
-    const { page } = await (await signedIn(app)).post('/app/sessions', { name: '' })
-    assert.match(page.text, /https:\/\/links\.example\.com\/app\/sign-in#wml_/)
-    assert.doesNotMatch(page.text, /BASE_URL/)
-  })
-
-  test('returns 422 for long names and control characters', async () => {
-    const own = await signedIn(app)
-    for (const [name, message] of [
-      ['x'.repeat(256), /at most 255 characters/],
-      ['a\u0000b', /control characters/],
-    ] as const) {
-      const { status, page } = await own.post('/app/sessions', { name })
-      assert.equal(status, 422)
-      assert.match(page.errorOf('name'), message)
-    }
   })
 })
 
@@ -245,41 +218,41 @@ describe('a session ends immediately', () => {
   })
 
   test('when another browser ends it or all other sessions', async () => {
-    const app = await startApp()
-    const [own, second, third] = [await signedIn(app), await signedIn(app), await signedIn(app)]
-    const page = await own.open('/app/sessions')
+    const member = await newMember(app.storage, app.account)
+    const [own, second, third] = [await signedInAs(member), await signedInAs(member), await signedInAs(member)]
+    const stranger = await signedInAs(await newMember(app.storage, app.account))
+    const page = await own.open('/app/profile')
     const ends = page.actions.filter((action) => /sessions\/\d+\/end$/.test(action))
     assert.equal(ends.length, 3)
     // Later sessions have higher ids.
     const [, secondEnd = ''] = ends.toSorted()
+    assert.equal((await stranger.post(secondEnd)).status, 404)
     const after = await own.after(await own.submit(page, secondEnd))
     assert.match(after.said.join(), /Session ended\./)
     assert.deepEqual([await isOpen(own), await isOpen(second), await isOpen(third)], [true, false, true])
-    await signedIn(app)
-    const last = await own.save('/app/sessions', {}, '/app/sessions/end-others')
+    await signedInAs(member)
+    const last = await own.save('/app/profile', {}, '/app/profile/sessions/end-others')
     assert.match(last.said.join(), /2 sessions ended\./)
-    assert.deepEqual([await isOpen(own), await isOpen(third)], [true, false])
+    assert.deepEqual([await isOpen(own), await isOpen(third), await isOpen(stranger)], [true, false, true])
     assert.equal((await own.post(secondEnd)).status, 404)
-    const [self = ''] = (await own.open('/app/sessions')).actions.filter((action) => /\d+\/end$/.test(action))
+    const [self = ''] = (await own.open('/app/profile')).actions.filter((action) => /\d+\/end$/.test(action))
     const gone = await own.post(self)
     assert.deepEqual([gone.headers.location, own.cookies.size], [signIn, 0])
   })
 
-  test('when all sessions are ended', async () => {
-    const key = await app.createKey({ account: await app.createAccount() })
-    const own = await signedIn(app, key)
-    const everywhere = '/app/sessions/end-all'
-    assert.ok((await own.open('/app/sessions')).actions.includes(everywhere))
-    const [other, stranger] = [await signedIn(app, key), await signedIn(app)]
-    const gone = await own.submit(await own.open('/app/sessions'), everywhere)
+  test('when all sessions of the person are ended, in all accounts', async () => {
+    const member = await newMember(app.storage, app.account)
+    const [{ person_id: person } = { person_id: 0 }] = await app.storage.execute(personOf(member))
+    const elsewhere = await newMember(app.storage, await app.createAccount(), { person })
+    const [own, other, stranger] = [await signedInAs(member), await signedInAs(elsewhere), await signedIn(app)]
+    const gone = await own.submit(await own.open('/app/profile'), '/app/profile/sessions/end-all')
     assert.deepEqual([gone.status, gone.headers.location, own.cookies.size], [303, signIn, 0])
     assert.deepEqual([await isOpen(own), await isOpen(other), await isOpen(stranger)], [false, false, true])
   })
 
   test('when its key is revoked', async () => {
     const { key, secret } = await app.issueKey()
-    const [own, other] = [await signedIn(app, secret), await signedIn(app)]
-    assert.ok((await ownSession(own)).includes(`with key ${key.name}`))
+    const [own, other] = [await signedIn(app, secret), await signedInAs(await newMember(app.storage, app.account))]
     assert.match((await other.save(`/app/keys/${key.id}/revoke`)).said.join(), /Key revoked\./)
     assert.deepEqual([await isOpen(own), await isOpen(other)], [false, true])
   })
