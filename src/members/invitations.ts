@@ -1,7 +1,7 @@
 /** Invitations: links with which one person joins an account in a role. */
 import { type Actor, actorOf } from '../access/actor.ts'
 import { type Role, scopesOfRole } from '../access/roles.ts'
-import { invitationOver, notFound, validationFailed } from '../errors.ts'
+import { Failure, found, invitationOver, notFound, validationFailed } from '../errors.ts'
 import { createdEvent, deletedEvent, type EventDescription, type NewEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import { foldCase } from '../lib/text.ts'
@@ -60,17 +60,10 @@ export function createInvitation(
 ): Promise<IssuedInvitation> {
   const { account } = actor
   const secret = generateToken('invitation')
-  const member_id = actor.kind === 'member' ? actor.id : null
-  const columns = {
-    role,
-    name,
-    email,
-    member_id,
-    hash: hashToken(secret),
-    expires_at: timeOf(now + invitationLifetimeMs),
-  }
+  const columns = { role, name, email, hash: hashToken(secret), expires_at: timeOf(now + invitationLifetimeMs) }
   return db.write(async (tx) => {
     await lockAccount(tx, account)
+    const member_id = await inviterOf(tx, actor)
     await tx.execute(
       query.deleteFrom('invitations').where('account_id', '=', account).where('expires_at', '<=', timeOf(now)),
     )
@@ -78,12 +71,30 @@ export function createInvitation(
     if ((await tx.execute(open.limit(maxInvitations))).length === maxInvitations) {
       throw validationFailed([new Refusal('too_many.invitations', { most: maxInvitations }).at('id')])
     }
-    const insertion = query.insertInto('invitations').values({ account_id: account, ...columns, ...newTimes() })
+    const insertion = query
+      .insertInto('invitations')
+      .values({ account_id: account, member_id, ...columns, ...newTimes() })
     const [row] = await tx.execute(insertion.returning('id'))
     const invitation = (await records.find(tx, account, Number(row?.id))) as Versioned<InvitationRow>
     await recordEvents(tx, actor, [createdEvent(described, invitation.record)])
     return { invitation, secret }
   })
+}
+
+/**
+ * Returns the member with whom an invitation ends: the actor, or whoever created the actor's key. Throws if the member was
+ * removed or the key was revoked since the request began, because the invitation would outlive them.
+ */
+async function inviterOf(tx: Db, { account, kind, id }: Actor): Promise<number | null> {
+  if (kind === 'member') {
+    const own = query.selectFrom('members').select('id').where('account_id', '=', account).where('id', '=', id)
+    return found((await tx.execute(own))[0], 'member').id
+  }
+  if (kind !== 'key') return null
+  const own = query.selectFrom('keys').select(['member_id', 'revoked_at']).where('account_id', '=', account)
+  const key = found((await tx.execute(own.where('id', '=', id)))[0], 'key')
+  if (key.revoked_at !== null) throw new Failure('revoked_api_key', `The API key was revoked at ${key.revoked_at}.`)
+  return key.member_id
 }
 
 /** Lists a page of the account's open invitations. */

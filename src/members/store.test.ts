@@ -110,6 +110,18 @@ test('a person joins an account once, even with two invitations at the same time
   )
 })
 
+test('an identity at a provider is one person, even if it joins two accounts at the same time', async (t) => {
+  const storage = await opened(t)
+  for (let round = 0; round < 5; round++) {
+    const person = { issuer: 'https://id.acme.com', subject: String(round) }
+    const invitations = [1, 2].map(async (account) => createInvitation(storage, systemActor(account), editor))
+    const secrets = (await Promise.all(invitations)).map(({ secret }) => secret)
+    const joined = await Promise.all(secrets.map((secret) => join(storage, secret, { person })))
+    const people = await Promise.all(joined.map((each) => personOf(storage, each)))
+    assert.equal(new Set(people).size, 1)
+  }
+})
+
 test('an invitation with an email admits only a person with that verified email by OpenID Connect', async (t) => {
   const storage = await opened(t)
   const identity = { issuer: 'https://id.acme.com', subject: '1' }
@@ -203,6 +215,28 @@ test('a removed member loses sessions, sign-in links, invitations and keys; thei
   )
   assert.equal(new Set(last.map(({ batch_id }) => batch_id)).size, 1)
   await assert.rejects(removeMember(storage, actorFor(ana), ben.id, removal), { code: 'not_found' })
+})
+
+test('an invitation by a key ends with the member who created the key', async (t) => {
+  const storage = await opened(t)
+  await newMember(storage, 1)
+  const ben = await newMember(storage, 1, { name: 'Ben' })
+  const { key } = await createKey(storage, actorFor(ben, 'Ben'), { name: 'ci', scopes: ['*'], lifetimeMs: null })
+  const byKey = actorOf({ account: 1, kind: 'key', id: key.id, name: 'ci', scopes: key.scopes }, null)
+  const { invitation, secret } = await createInvitation(storage, byKey, editor)
+  assert.deepEqual([invitation.record.member_id, invitation.record.inviter], [ben.id, 'Ben'])
+  // What began before the removal ends before it, or fails.
+  const works = await Promise.allSettled([
+    createInvitation(storage, byKey, editor),
+    removeMember(storage, systemActor(1), ben.id, removal),
+    createInvitation(storage, actorFor(ben), editor),
+    createInvitation(storage, byKey, editor),
+  ])
+  assert.equal(works[1].status, 'fulfilled')
+  assert.equal(await findInvitationByToken(storage, secret), undefined)
+  assert.deepEqual(await storage.execute(query.selectFrom('invitations').select('id')), [])
+  await assert.rejects(createInvitation(storage, byKey, editor), { code: 'revoked_api_key' })
+  await assert.rejects(createInvitation(storage, actorFor(ben), editor), { code: 'not_found' })
 })
 
 test('keys of a removed member can stay, and so does the person in other accounts', async (t) => {

@@ -58,16 +58,27 @@ export async function insertPerson(
   oidc: OidcIdentity | null,
   handle: Uint8Array = randomBytes(32),
 ): Promise<number> {
+  const [row] = await tx.execute(personInsertion(oidc, handle))
+  return Number(row?.id)
+}
+
+function personInsertion(oidc: OidcIdentity | null, handle: Uint8Array) {
   const values = { oidc_issuer: oidc?.issuer ?? null, oidc_subject: oidc?.subject ?? null }
   const created_at = new Date().toISOString()
-  const inserted = query.insertInto('people').values({ handle, ...values, time_zone: null, created_at })
-  const [row] = await tx.execute(inserted.returning('id'))
-  return Number(row?.id)
+  return query
+    .insertInto('people')
+    .values({ handle, ...values, time_zone: null, created_at })
+    .returning('id')
 }
 
 /** Returns the id of the person with an identity at a provider, who is stored if there is none. */
 export async function ensurePerson(tx: Db, oidc: OidcIdentity): Promise<number> {
-  return (await findPerson(tx, oidc)) ?? (await insertPerson(tx, oidc))
+  const person = await findPerson(tx, oidc)
+  if (person !== undefined) return person
+  // Another transaction may store the same person: this one then waits, and finds the row.
+  const insertion = personInsertion(oidc, randomBytes(32)).onConflict((conflict) => conflict.doNothing())
+  const [row] = await tx.execute(insertion)
+  return row?.id ?? Number(await findPerson(tx, oidc))
 }
 
 /** Finds the id of the person with an identity at a provider. */

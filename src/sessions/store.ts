@@ -68,12 +68,16 @@ export async function signInByToken(
   now = Date.now(),
 ): Promise<string | undefined> {
   if (!isWellFormedToken('login', token)) return undefined
+  const hash = hashToken(token)
+  const members = query.selectFrom('login_tokens').select('member_id').where('hash', '=', hash)
   return db.write(async (tx) => {
+    // A removal locks the member first, too: otherwise, each could wait for the other.
+    await tx.execute(query.selectFrom('members').select('id').where('id', 'in', members).forNoKeyUpdate())
     // Where transactions overlap, the second waits and finds no row.
     const [used] = await tx.execute(
       query
         .deleteFrom('login_tokens')
-        .where('hash', '=', hashToken(token))
+        .where('hash', '=', hash)
         .where('expires_at', '>', timeOf(now))
         .returning(['account_id', 'member_id']),
     )
@@ -302,11 +306,13 @@ interface UsedSession {
 async function recordUse(db: Db, { id, account_id, member_id }: UsedSession, now: number): Promise<void> {
   try {
     await db.write(async (tx) => {
+      // The member first, as in a removal.
+      const seen = query.updateTable('members').set({ last_seen_at: timeOf(now) })
+      if (member_id !== null) {
+        await tx.execute(seen.where('id', '=', member_id).where('account_id', '=', account_id))
+      }
       const used = query.updateTable('sessions').set({ last_used_at: timeOf(now) })
       await tx.execute(used.where('id', '=', id).where('account_id', '=', account_id))
-      if (member_id === null) return
-      const seen = query.updateTable('members').set({ last_seen_at: timeOf(now) })
-      await tx.execute(seen.where('id', '=', member_id).where('account_id', '=', account_id))
     })
   } catch (error) {
     if (!(error instanceof Failure)) throw error
