@@ -39,9 +39,9 @@ export interface RecordForms<Row extends { readonly id: number }> {
   readonly initialValues: (request: PageRequest) => Promise<Fields>
   readonly newPage: FormPage
   /** Returns the values of the form for an existing record; its fields by default. */
-  readonly valuesOf?: (record: Row) => Fields
+  readonly valuesOf?: (record: Row, request: PageRequest) => Fields
   /** Converts form values to API fields. By default, they are the same. */
-  readonly fieldsIn?: (values: Fields) => Fields
+  readonly fieldsIn?: (values: Fields, request: PageRequest) => Fields
   readonly editForm: (record: Row, request: PageRequest) => Promise<EditForm>
 }
 
@@ -60,8 +60,8 @@ export function addRecordForms<Row extends { readonly id: number }>(
     newPage(new FormState(await forms.initialValues(request)), request),
   )
 
-  const insert: PageHandler = async ({ actor, fields }) => {
-    const { id } = (await insertRecord(actions, db, actor, fieldsIn(fields))).record
+  const insert: PageHandler = async (request) => {
+    const { id } = (await insertRecord(actions, db, request.actor, fieldsIn(request.fields, request))).record
     return new Redirect(`${home}/${id}`, { code: `${what}-created`, id })
   }
   pages.post(home, `${section}:write`, formHandler(newPage, insert))
@@ -69,13 +69,13 @@ export function addRecordForms<Row extends { readonly id: number }>(
   pages.get(`${home}/:id/edit`, `${section}:write`, async (request) => {
     const id = idParam(request, what)
     const { record, version } = await find(request, id)
-    const state = new FormState({ ...valuesOf(record), version })
+    const state = new FormState({ ...valuesOf(record, request), version })
     return { ...editPage(`${home}/${id}`, await editForm(record, request), state), section }
   })
 
   pages.post(`${home}/:id`, `${section}:write`, async (request) => {
     const { version, ...form } = request.fields
-    const sent = fieldsIn(form)
+    const sent = fieldsIn(form, request)
     const id = idParam(request, what)
     const path = `${home}/${id}`
     const saved = await attempt(() => actions.change(request.actor, id, sent, preconditionFrom(version)))
@@ -84,7 +84,12 @@ export function addRecordForms<Row extends { readonly id: number }>(
     const shown = await editForm(now.record, request)
     const state = new FormState({ ...form, version: now.version }, saved.facts.violations)
     if (saved.code !== conflict) return { ...editPage(path, shown, state), section, status: 422 }
-    const differences = differencesOf(sent, fieldsIn(valuesOf(now.record)), forms.labels, shown.format)
+    const differences = differencesOf(
+      sent,
+      fieldsIn(valuesOf(now.record, request), request),
+      forms.labels,
+      shown.format,
+    )
     return { ...editPage(path, shown, state, conflictMessage(differences)), section, status: 409 }
   })
 }

@@ -222,7 +222,7 @@ export async function withCorrections({ columns, headers, rows }: ImportFile, fo
 interface Writing {
   /** Completes a URL without a scheme. */
   readonly completeUrl: (text: string) => string
-  /** The time zone of dates without a time. */
+  /** The time zone of dates and times without one. */
   readonly timeZone: string
 }
 
@@ -248,8 +248,8 @@ const spreadsheetTime =
   /^\s*(?:(\d{1,2})\.(\d{1,2})\.(\d{4})|(\d{4})-(\d\d)-(\d\d))(?:,? +(\d{1,2}):(\d\d)(?::(\d\d))?)?\s*$/
 
 /**
- * Returns a time as RFC 3339; other text unchanged. Times are in UTC, and dates with dots have the day first in every
- * country. A date without a time is the start of that day in the time zone; as the end of a period, it is its end.
+ * Returns a time in the time zone as RFC 3339; other text unchanged. Dates with dots have the day first in every country. A
+ * date without a time is the start of that day; as the end of a period, it is its end.
  */
 function isoTime(text: string, timeZone: string, isEnd: boolean): string {
   const parts = spreadsheetTime.exec(text)?.slice(1)
@@ -258,8 +258,11 @@ function isoTime(text: string, timeZone: string, isEnd: boolean): string {
     part?.padStart(2, '0'),
   )
   const date = `${year ?? isoYear}-${month ?? isoMonth}-${day ?? isoDay}`
-  if (hour !== undefined) return `${date}T${hour}:${minute}:${second ?? '00'}Z`
   try {
+    if (hour !== undefined) {
+      const local = Temporal.PlainDateTime.from(`${date}T${hour}:${minute}:${second ?? '00'}`)
+      return local.toZonedDateTime(timeZone).toInstant().toString()
+    }
     const first = Temporal.PlainDate.from(date)
     return first
       .add({ days: isEnd ? 1 : 0 })
@@ -289,6 +292,11 @@ export function isReady(row: CheckedRow): row is ReadyRow {
   return !('violations' in row.link)
 }
 
+interface RowParts extends Pick<Writing, 'completeUrl'>, Partial<Pick<Writing, 'timeZone'>> {
+  readonly storage: Db
+  readonly rules: LinkRules
+}
+
 /** The account, and the values of rows without a domain or a space. */
 interface ImportDefaults {
   readonly account: number
@@ -296,13 +304,16 @@ interface ImportDefaults {
   readonly space_id: unknown
 }
 
-/** Checks the rows of a file as `checkNewLinks` does. A domain or a space may have a name instead of an id. */
+/**
+ * Checks the rows of a file as `checkNewLinks` does. A domain or a space may have a name instead of an id. Without a time zone,
+ * that of the account counts.
+ */
 export async function checkRows(
   { columns, rows }: Pick<ImportFile, 'columns' | 'rows'>,
   { account, domain_id, space_id }: ImportDefaults,
-  { storage, rules, completeUrl }: Pick<Writing, 'completeUrl'> & { readonly storage: Db; readonly rules: LinkRules },
+  { storage, rules, completeUrl, ...given }: RowParts,
 ): Promise<CheckedRow[]> {
-  const timeZone = currentTimeZone(parseTimeZones(await findTimeZones(storage, account)))
+  const timeZone = given.timeZone ?? currentTimeZone(parseTimeZones(await findTimeZones(storage, account)))
   const finders = { domain_id: domainFinder(account, storage), space_id: spaceFinder(account, storage) }
   const all: Fields[] = []
   const ticks = new Ticks()

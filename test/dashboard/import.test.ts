@@ -238,7 +238,7 @@ test('restores every setting of the links in a file of the link list, except the
   assert.deepEqual(again.refused.includes('row-2-redirect_password'), true)
 })
 
-test('reads the dates of spreadsheets, as days in the time zone of the account', async () => {
+test('reads the dates and times of spreadsheets in the time zone of the account', async () => {
   const { account, check, create, links } = await newImporter()
   await updateAccount(app.storage, systemActor(account), { name: 'Acme', time_zone: 'Europe/Berlin' })
   const rows = [
@@ -256,7 +256,7 @@ test('reads the dates of spreadsheets, as days in the time zone of the account',
   await create(page)
   assert.deepEqual(
     (await links('active_period_end_at')).flat(),
-    ['12-31T18:00:00', '02-01T09:05:00', '12-31T18:00:30', '12-31T18:00:00', '12-31T23:00:00', '06-30T22:00:00'].map(
+    ['12-31T17:00:00', '02-01T08:05:00', '12-31T17:00:30', '12-31T17:00:00', '12-31T23:00:00', '06-30T22:00:00'].map(
       (time) => `2030-${time}.000Z`,
     ),
   )

@@ -19,6 +19,7 @@ import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { recentClickCount, truncateMiddle } from '../parts/links.ts'
 import { confirmation, emptyState } from '../parts/messages.ts'
 import { type Column, table } from '../parts/table.ts'
+import { formZone } from '../parts/time-zones.ts'
 import { addRecordForms, formHandler, newRecordForm } from '../record-forms.ts'
 import { breakdownBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
@@ -166,7 +167,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const [above, clicks, history] = await Promise.all([
       details?.(request, row, hasClicks) ?? null,
       this.#clicksSection(statistics, row, hasClicks),
-      historyOf(this.#services, request.account, subject, this.#pathOf(row)),
+      historyOf({ ...this.#services, timeZone: formZone(request) }, request.account, subject, this.#pathOf(row)),
     ])
     const body = html`${above}${clicks}${history.section}`
     return { ...shown, body, status: statistics.status }

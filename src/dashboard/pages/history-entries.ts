@@ -62,11 +62,12 @@ interface EntryContext extends ChangeContext {
 interface Source {
   readonly storage: Db
   readonly shortUrl: ShortUrl
+  readonly timeZone: string
 }
 
 /** Loads what the entries of events show about other records and events. */
 export async function loadEntryContext(
-  { storage, shortUrl }: Source,
+  { storage, shortUrl, timeZone }: Source,
   account: number,
   events: readonly StoredEvent[],
   next: string,
@@ -94,7 +95,7 @@ export async function loadEntryContext(
   )
   for (const id of links.keys()) known.set(refOf('link', id), { name: '' })
   const byId = reversals.flatMap((event) => (event === undefined ? [] : [[event.id, event] as const]))
-  return { shortUrl, known, reversals: new Map(byId), undoing, next, now: Date.now() }
+  return { shortUrl, timeZone, known, reversals: new Map(byId), undoing, next, now: Date.now() }
 }
 
 async function findKnown(db: Db, account: number, record: RecordKind, id: unknown): Promise<KnownRecord | undefined> {

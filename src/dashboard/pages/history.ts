@@ -22,6 +22,7 @@ import { actorName, type ChangeContext, labelOf, thingOf } from '../parts/change
 import { type Choice, formMessages } from '../parts/fields.ts'
 import { formatDay, quantity } from '../parts/format.ts'
 import { emptyState } from '../parts/messages.ts'
+import { formZone } from '../parts/time-zones.ts'
 import { valuesIn } from '../record-forms.ts'
 import { returnPath } from '../return-path.ts'
 import {
@@ -55,7 +56,8 @@ export function addHistoryPages(pages: Pages, services: Services): void {
 
 type EventList = ListState<EventsQuery>
 
-async function historyPage({ account, session, query }: PageRequest, services: Services): Promise<PageContent> {
+async function historyPage(request: PageRequest, services: Services): Promise<PageContent> {
+  const { account, session, query } = request
   const { storage } = services
   const calendar = calendarOf(session.account.time_zones)
   const shown = { title: 'History', section: 'history' } as const
@@ -75,7 +77,12 @@ async function historyPage({ account, session, query }: PageRequest, services: S
   const entries = isOneRecord ? single : await groupedEntries(storage, account, rows)
   const whole = batch_id && (await loadBatch(storage, account, batch_id))
   const samples = [whole, ...entries.map(({ batch }) => batch)].flatMap((batch) => (batch ? batch.sample : []))
-  const context = await loadEntryContext(services, account, [...rows, ...samples], list.currentHref)
+  const context = await loadEntryContext(
+    { ...services, timeZone: formZone(request) },
+    account,
+    [...rows, ...samples],
+    list.currentHref,
+  )
   const days = Map.groupBy(entries, ({ event: { at } }) => calendar.dayOf(Date.parse(at)))
   const sections = [...days].map(
     ([day, those]) => html`<section><h2>${dayHeading(day, calendar)}</h2>${entryList(those, context)}</section>`,
@@ -201,7 +208,8 @@ interface Stayed {
 }
 
 /** Undoes an event or a batch, or as much of it as a few seconds allow. */
-async function undo({ actor, account, fields }: PageRequest, services: Services): Promise<PageContent | Redirect> {
+async function undo(request: PageRequest, services: Services): Promise<PageContent | Redirect> {
+  const { actor, account, fields } = request
   const { event } = fields
   const { batch } = valuesIn(batchForm, { batch: fields.batch })
   const next = fields.next === undefined ? historyHome : returnPath(fields.next)
@@ -215,7 +223,7 @@ async function undo({ actor, account, fields }: PageRequest, services: Services)
   if (failed === 0) return repeatRedirect
   const shown = stayed.slice(0, namedRecords)
   const of = shown.map((each) => each.event)
-  const context = await loadEntryContext(services, account, of, page)
+  const context = await loadEntryContext({ ...services, timeZone: formZone(request) }, account, of, page)
   const rows = shown.map((each) => html`<li>${thingOf(each.event, context)}: ${reasonOf(each)}</li>`)
   const others = failed - shown.length
   const more = others > 0 ? html`<li>${quantity(others, 'other')}</li>` : null

@@ -49,6 +49,7 @@ import { formatCount, listed, quantity } from '../parts/format.ts'
 import { destination, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, notice } from '../parts/messages.ts'
 import { type Column, longTable } from '../parts/table.ts'
+import { formZone, zoneFields } from '../parts/time-zones.ts'
 import { attempt } from '../record-forms.ts'
 import { withHttps } from '../scripts/destination.js'
 import { sendCsv } from '../statistics/csv.ts'
@@ -75,9 +76,11 @@ interface Services {
 }
 
 export function addImportPages(pages: Pages, services: Services): void {
-  pages.get(home, 'links:write', async ({ account }) => {
+  pages.get(home, 'links:write', async (request) => {
+    const { account } = request
     const oldest = await findLinkDomain(services.storage, account, null)
-    return formPage(new FormState({ domain_id: oldest?.id }), await loadChoices(services.storage, account, {}))
+    const choices = await loadChoices(services.storage, account, {})
+    return formPage(new FormState({ domain_id: oldest?.id }), choices, formZone(request))
   })
 
   pages.getFile(`${home}/template.csv`, 'links:write', async ({ account, exchange }) => {
@@ -111,16 +114,18 @@ async function importPage(request: PageRequest, services: Services): Promise<Pag
 
 /** Returns the links to store if the user has confirmed them, otherwise the page with the result of the check. */
 async function checkForm(
-  { account, fields }: PageRequest,
+  request: PageRequest,
   services: Services,
 ): Promise<PageContent | { readonly ready: readonly Fields[]; readonly failed: number }> {
+  const { account, fields } = request
+  const timeZone = formZone(request)
   const { storage, shortUrl } = services
   const chosen = { domains: [fields.domain_id], spaces: [fields.space_id] }
   const choices = await loadChoices(storage, account, chosen)
   const file = await fileIn(fields, account, services)
-  if (file instanceof FormState) return { ...formPage(file, choices), status: 422 }
+  if (file instanceof FormState) return { ...formPage(file, choices, timeZone), status: 422 }
   const { domain_id, space_id } = fields
-  const parts = { storage, rules: services.actions.links.rules, completeUrl: withHttps }
+  const parts = { storage, rules: services.actions.links.rules, completeUrl: withHttps, timeZone }
   const all = await checkRows(file, { account, domain_id, space_id }, parts)
   const rows = fields.what === 'skip_existing' ? all.filter((row) => !isStored(row)) : all
   const ready = rows.filter(isReady)
@@ -129,7 +134,7 @@ async function checkForm(
   }
   const tags = new Set(ready.flatMap(({ link }) => link.values.tags))
   const newTags = await findUnknownTags(storage, account, tags)
-  return checkPage(file.columns, rows, { fields, newTags, choices, shortUrl })
+  return checkPage(file.columns, rows, { fields, newTags, choices, shortUrl, timeZone })
 }
 
 /** Returns the file or the pasted rows of a form; the form with its error if they can't be read. */
@@ -155,7 +160,7 @@ async function fileIn(fields: Fields, account: number, { storage }: Services): P
   return new FormState({ ...fields, csv: size > maxShownFile ? '' : (text ?? '') }, [violation])
 }
 
-function formPage(state: FormState, { domains, spaces }: Choices): PageContent {
+function formPage(state: FormState, { domains, spaces }: Choices, timeZone: string): PageContent {
   const title = 'Import links from CSV'
   if (domains.length === 0) return { title, section, body: addDomainFirst }
   const file = fileField(state, {
@@ -186,26 +191,25 @@ function formPage(state: FormState, { domains, spaces }: Choices): PageContent {
   const controls = html`${file}${csv}${skip}${domains.length > 1 ? domain : null}${spaces.length > 0 ? space : null}`
   const body = html`<form method="post" action="${home}" enctype="multipart/form-data" class="form" data-guard novalidate>
 <p>Each row becomes a link. The next page shows what will be created before anything is stored. <a href="${home}/template.csv">Download a template</a> for your spreadsheet.</p>
-${state.withErrors(controls)}${columnHelp}<div class="actions">${submitButton({ label: 'Check rows' })}<a class="button plain" href="/app/links">Cancel</a></div></form>`
+${state.withErrors(controls)}${zoneFields(timeZone)}${columnHelp(timeZone)}<div class="actions">${submitButton({ label: 'Check rows' })}<a class="button plain" href="/app/links">Cancel</a></div></form>`
   return { title, section, body }
 }
 
-const columnHelp = collapsibleSection(
-  'Columns',
-  '',
-  false,
-  html`<p>The first row names the columns, in any order: ${Object.values(linkLabels).join(', ')}. The field names of the API work, too.</p>
+function columnHelp(timeZone: string): Html {
+  const body = html`<p>The first row names the columns, in any order: ${Object.values(linkLabels).join(', ')}. The field names of the API work, too.</p>
 <ul class="things"><li>Only the destination is required. Without an alias, one is generated.</li>
 <li>A domain is a host name, a space its name. Tags have commas between them.</li>
-<li>Times look like 2026-12-31 23:59, in UTC. A date without a time starts a link at the beginning of that day, and stops it at the end, in the time zone of the account.</li>
-<li>Switches are true or false.</li></ul>`,
-)
+<li>Times look like 2026-12-31 23:59, and are in ${timeZone}. A date without a time starts a link at the beginning of that day, and stops it at the end.</li>
+<li>Switches are true or false.</li></ul>`
+  return collapsibleSection('Columns', '', false, body)
+}
 
 interface CheckState {
   readonly fields: Fields
   readonly newTags: readonly string[]
   readonly choices: Choices
   readonly shortUrl: ShortUrl
+  readonly timeZone: string
 }
 
 /** Renders the outcome of each row: first rows with errors and their controls, then links that will be created. */
@@ -238,7 +242,7 @@ async function checkPage(
     ...kept,
   })
   const body = html`<form method="post" action="${home}" enctype="multipart/form-data" class="stack" data-guard novalidate>
-${onceField()}${hidden}${summary}${await errorTable(columns, rows, state.choices)}${tagSentence(newTags)}${passwordSentence(ready)}
+${onceField()}${zoneFields(state.timeZone)}${hidden}${summary}${await errorTable(columns, rows, state.choices)}${tagSentence(newTags)}${passwordSentence(ready)}
 <div class="actions">${buttons}<a class="button plain" href="${home}">Start over</a></div>
 ${await readySection(ready, state, failed > 0)}</form>`
   return { title: `Check ${quantity(rows.length, 'row')}`, section, body }

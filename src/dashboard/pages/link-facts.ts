@@ -20,6 +20,8 @@ export interface LinkContext {
   /** Who created the link and changed it last; null if unknown. */
   readonly createdBy: Html | null
   readonly updatedBy: Html | null
+  /** The zone of times. */
+  readonly timeZone: string
 }
 
 const shownUrl = 160
@@ -60,15 +62,15 @@ export function linkFacts(link: Link, context: LinkContext): Html {
     ...settingsThat(false),
     [linkLabels.space_id, space ? html`<a href="/app/links?space_id=${space.id}">${spaceLabel(space)}</a>` : null],
     [linkLabels.tags, tags.length === 0 ? null : tagList(tags)],
-    ...plainFacts(link),
+    ...plainFacts(link, context.timeZone),
     [linkLabels.archived, link.archived ? 'Yes. It keeps working, but lists omit it.' : null],
     [
       start !== null && Date.parse(start) > now ? linkLabels.active_period_start_at : 'Started working on',
-      start && exactTimeElement(start),
+      start && exactTimeElement(start, context.timeZone),
     ],
     [
       end !== null && Date.parse(end) < now ? 'Stopped working on' : linkLabels.active_period_end_at,
-      end && exactTimeElement(end),
+      end && exactTimeElement(end, context.timeZone),
     ],
     [linkLabels.clicks_limit, limitUse(link)],
     [linkLabels.redirect_password, link.has_redirect_password ? 'Required' : null],
@@ -90,11 +92,10 @@ const plain = (Object.keys(linkLabels) as (keyof Link & keyof typeof linkLabels)
 )
 
 /** Returns the values of the other fields; null if they are empty. */
-function plainFacts(link: Link): Fact[] {
-  return plain.map((field) => [linkLabels[field], link[field] ? shownValue(field, link[field], noRecords) : null])
+function plainFacts(link: Link, timeZone: string): Fact[] {
+  const context = { known: new Map(), timeZone }
+  return plain.map((field) => [linkLabels[field], link[field] ? shownValue(field, link[field], context) : null])
 }
-
-const noRecords = { known: new Map() }
 
 function by(author: Html | null): Html | null {
   return author && html` by ${author}`
@@ -116,7 +117,7 @@ function afterExpiry(link: Link, { domain }: LinkContext): Html | null {
 const expiredPage = 'The page “This link has expired”'
 
 /** Says where visitors go now. Returns null for an active link. */
-export function detourSentence(link: Link, { domain: { not_found_url } }: LinkContext): Html | null {
+export function detourSentence(link: Link, { domain: { not_found_url }, timeZone }: LinkContext): Html | null {
   const { status, expiration_url } = link
   if (status === 'active') return null
   const detour = (page: string) =>
@@ -126,19 +127,19 @@ export function detourSentence(link: Link, { domain: { not_found_url } }: LinkCo
   const sentence = {
     disabled: () => html`Disabled: ${detour('Link not found')}.`,
     scheduled: () =>
-      html`Starts on ${dayElement(String(link.active_period_start_at))}: until then, ${detour('Link not found')}.`,
+      html`Starts on ${dayElement(String(link.active_period_start_at), timeZone)}: until then, ${detour('Link not found')}.`,
     expired: () =>
-      html`${endOf(link)}: ${expiration_url === null ? detour('This link has expired') : html`visitors are redirected to ${shortLink(expiration_url)}`}.`,
+      html`${endOf(link, timeZone)}: ${expiration_url === null ? detour('This link has expired') : html`visitors are redirected to ${shortLink(expiration_url)}`}.`,
   }[status]()
   return html`<p class="attention">${sentence}</p>`
 }
 
-function endOf({ clicks, clicks_limit, last_clicked_at, active_period_end_at }: Link): Html {
+function endOf({ clicks, clicks_limit, last_clicked_at, active_period_end_at }: Link, timeZone: string): Html {
   if (clicks_limit === null || clicks < clicks_limit)
-    return html`Expired on ${dayElement(String(active_period_end_at))}`
+    return html`Expired on ${dayElement(String(active_period_end_at), timeZone)}`
   // With more clicks, the limit was lowered later, at an unknown time.
   const isExact = clicks === clicks_limit && last_clicked_at !== null
-  return isExact ? html`Used up on ${dayElement(last_clicked_at)}` : html`Used up`
+  return isExact ? html`Used up on ${dayElement(last_clicked_at, timeZone)}` : html`Used up`
 }
 
 function notFoundLink(url: string): Html {

@@ -12,7 +12,7 @@ import { findLink, findLinkDomain } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import type { Storage } from '../../storage/port.ts'
 import { type Choices, loadChoices, loadTagNames, namesIn, spaceChoice } from '../choices.ts'
-import type { PageContent, Pages } from '../page.ts'
+import type { PageContent, PageRequest, Pages } from '../page.ts'
 import { hiddenFields } from '../parts/buttons.ts'
 import {
   type Choice,
@@ -23,11 +23,11 @@ import {
   selectField,
   textArea,
   textField,
-  zoneUnit,
 } from '../parts/fields.ts'
 import { exactTime, formatDay, quantity } from '../parts/format.ts'
 import { shortUrlParts, shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst } from '../parts/messages.ts'
+import { formZone, timeField, timeValues, withUtcTimes, zoneFields } from '../parts/time-zones.ts'
 import { addRecordForms, newRecordForm } from '../record-forms.ts'
 import { campaignSection, campaignValues, loadSuggestions, mergeCampaign, type Suggestions } from './campaign-fields.ts'
 
@@ -51,28 +51,35 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
       onStored: (link) => links.onStored(link),
       change: (actor, id, fields, precondition) => links.change(actor, id, fields, precondition),
     },
-    initialValues: async ({ account, query }) => {
+    initialValues: async (request) => {
+      const { account, query } = request
       if (query.copy !== undefined) {
         const original = linkOf(found(await findOriginal(query.copy, account), 'link'), shortUrl)
-        return { ...formValues(original), alias: '', domain_id: String(original.domain_id), copy: query.copy }
+        return {
+          ...formValues(original, formZone(request)),
+          alias: '',
+          domain_id: String(original.domain_id),
+          copy: query.copy,
+        }
       }
       const { url, space_id, tags, domain_id = (await findLinkDomain(storage, account, null))?.id } = query
       return { url, ...campaignValues(url), domain_id, space_id, tags, redirect_status: '302' }
     },
-    newPage: async (state, { account }) => {
+    newPage: async (state, request) => {
+      const { account } = request
       const { domain_id, space_id, copy } = state.values
       const [offered, original] = await Promise.all([
-        loadOffered(storage, account, { domains: [domain_id], spaces: [space_id] }),
+        loadOffered(storage, request, { domains: [domain_id], spaces: [space_id] }),
         findOriginal(copy, account),
       ])
       return newLinkPage(state, offered, shortUrl, original && linkOf(original, shortUrl))
     },
-    valuesOf: (row) => formValues(linkOf(row, shortUrl)),
-    fieldsIn,
+    valuesOf: (row, request) => formValues(linkOf(row, shortUrl), formZone(request)),
+    fieldsIn: (form, request) => fieldsIn(form, formZone(request)),
     labels: linkLabels,
-    editForm: async (row, { account, fields }) => {
+    editForm: async (row, request) => {
       const link = linkOf(row, shortUrl)
-      const offered = await loadOffered(storage, account, { spaces: [link.space_id, fields.space_id] })
+      const offered = await loadOffered(storage, request, { spaces: [link.space_id, request.fields.space_id] })
       return {
         name: shortUrlText(link.short_url),
         controls: (state) => existingLinkControls(state, offered, link),
@@ -86,15 +93,17 @@ export function addLinkForms(pages: Pages, { storage, actions: { links }, shortU
 interface Offered extends Choices {
   readonly tagNames: readonly string[]
   readonly suggestions: Suggestions
+  readonly timeZone: string
 }
 
-async function loadOffered(storage: Storage, account: number, chosen: Parameters<typeof loadChoices>[2]) {
+async function loadOffered(storage: Storage, request: PageRequest, chosen: Parameters<typeof loadChoices>[2]) {
+  const { account } = request
   const [choices, suggestions, tagNames] = await Promise.all([
     loadChoices(storage, account, chosen),
     loadSuggestions(storage, account),
     loadTagNames(storage, account),
   ])
-  return { ...choices, suggestions, tagNames }
+  return { ...choices, suggestions, tagNames, timeZone: formZone(request) }
 }
 
 /** `original` is the link to duplicate. */
@@ -202,7 +211,9 @@ const redirects: readonly Choice[] = [
 
 /** Renders the collapsible sections. Sections with errors are open; the others summarize their values. */
 function linkSections(state: FormState, choices: Offered, hasPassword = false): Html {
-  return html`${campaignSection(state, choices.suggestions)}${Object.entries(sections).map(([title, controls]) => {
+  return html`${zoneFields(choices.timeZone)}${campaignSection(state, choices.suggestions)}${Object.entries(
+    sections,
+  ).map(([title, controls]) => {
     const set = controls.flatMap((control) => summarizeControl(control, state, choices, hasPassword))
     const body = html`${controls.map((control) => renderControl(control, state, choices, hasPassword))}`
     const isOpen = controls.some(({ name }) => state.field(name).isInvalid)
@@ -224,17 +235,18 @@ function summarizeControl(control: Control, state: FormState, { spaces }: Choice
 
 function formatDayOf(text: string): string {
   const time = Date.parse(`${text}Z`)
-  return Number.isNaN(time) ? text : `${formatDay(time)} UTC`
+  return Number.isNaN(time) ? text : formatDay(time)
 }
 
-function renderControl(control: Control, state: FormState, { spaces, tagNames }: Offered, hasPassword: boolean): Html {
+function renderControl(control: Control, state: FormState, offered: Offered, hasPassword: boolean): Html {
+  const { spaces, tagNames, timeZone } = offered
   const { kind, label } = linkFields[control.name]
   const field: Field = { ...control, label }
   if (kind === 'flag') return checkbox(state, field)
   if (kind === 'lines') return textArea(state, field)
   if (kind === 'names') return textField(state, { ...field, suggestions: tagNames, isList: true })
   if (kind === 'password') return passwordFields(field, state, hasPassword)
-  if (kind === 'time') return textField(state, { ...field, type: 'datetime-local', unit: zoneUnit })
+  if (kind === 'time') return timeField(state, field, timeZone)
   if (kind !== 'choice') return textField(state, { ...field, type: kind })
   const options =
     field.name === 'redirect_status' ? redirects : [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)]
@@ -249,22 +261,19 @@ function passwordFields(field: Field, state: FormState, hasPassword: boolean): H
   return html`${textField(state, { ...field, ...password, label: 'New password', help })}${checkbox(state, remove)}`
 }
 
-function formValues(link: Link): Fields {
+const timeNames = ['active_period_start_at', 'active_period_end_at'] as const
+
+function formValues(link: Link, zone: string): Fields {
   const names = ['url', 'alias', ...controls.map(({ name }) => name)] as const
   const values = names.map((name) => {
-    const text = name === 'tags' ? link.tags.join(', ') : String(link[name as keyof Link] ?? '')
-    return [name, linkFields[name].kind === 'time' ? localTime(text) : text]
+    return [name, name === 'tags' ? link.tags.join(', ') : String(link[name as keyof Link] ?? '')]
   })
-  return { ...Object.fromEntries(values), ...campaignValues(link.url) }
+  const times = timeNames.map((name) => timeValues(name, link[name], zone))
+  return Object.assign(Object.fromEntries(values), campaignValues(link.url), ...times)
 }
 
-/** Formats a time for a date control, without zero seconds, so that unedited times stay the same. */
-function localTime(text: string): string {
-  return text.slice(0, -1).replace(/(?::00)?\.000$/, '')
-}
-
-function fieldsIn(form: Fields): Fields {
-  const { copy: _, remove_password, ...sent } = mergeCampaign(form)
+function fieldsIn(form: Fields, zone: string): Fields {
+  const { copy: _, remove_password, ...sent } = mergeCampaign(withUtcTimes(form, timeNames, zone))
   const fields: Record<string, unknown> = { ...sent }
   for (const { name } of controls) {
     const { kind } = linkFields[name]
@@ -272,7 +281,6 @@ function fieldsIn(form: Fields): Fields {
     // Browsers don't send unchecked boxes.
     if (kind === 'flag') fields[name] = value || 'false'
     if (typeof value !== 'string') continue
-    if (kind === 'time') fields[name] = toUtc(value)
     if (kind === 'names') fields[name] = namesIn(value).join(', ')
     // Browsers end lines with CR LF.
     if (kind === 'lines') fields[name] = value.replaceAll('\r\n', '\n')
@@ -283,17 +291,11 @@ function fieldsIn(form: Fields): Fields {
   return fields
 }
 
-/** Returns the time of a date control in RFC 3339; any other text unchanged. */
-export function toUtc(text: string): string {
-  const [, minute, rest = ''] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d{1,3})?)?$/.exec(text) ?? []
-  return minute === undefined ? text : `${minute}${rest || ':00'}Z`
-}
-
 /** Formats a value of the form to compare two versions of a link. */
-function formatValue(field: string, value: string, { spaces }: Choices): string {
+function formatValue(field: string, value: string, { spaces, timeZone }: Offered): string {
   const kind = linkFields[field as keyof typeof linkFields]?.kind
   if (kind === 'flag') return value === 'true' ? 'Yes' : ''
   if (field === 'space_id') return spaces.find(({ id }) => String(id) === value)?.name ?? value
   const isWhole = kind === 'time' && /T\d\d:\d\d:00Z$/.test(value) && !Number.isNaN(Date.parse(value))
-  return isWhole ? exactTime(value) : value
+  return isWhole ? exactTime(value, timeZone) : value
 }

@@ -20,6 +20,7 @@ import { quantity } from '../parts/format.ts'
 import { linkSettings, settingItems } from '../parts/link-actions.ts'
 import { breakableUrl, destination, qrImage, shortUrlParts, shortUrlText, statusBadge } from '../parts/links.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
+import { formZone } from '../parts/time-zones.ts'
 import { formHandler } from '../record-forms.ts'
 import { linkListReturnPath, linkReturnPath } from '../return-path.ts'
 import { breakdownBars } from '../statistics/breakdowns.ts'
@@ -60,11 +61,12 @@ async function requestedLink(request: PageRequest, { storage, shortUrl }: Servic
 async function showLink(request: PageRequest, services: Services): Promise<PageContent> {
   const link = await requestedLink(request, services)
   const path = `${home}/${link.id}`
+  const timeZone = formZone(request)
   const statistics = new Statistics(services, request, { level: 'link', id: link.id }, path, propertyNames)
   const isVisited = link.clicks > 0 || (await statistics.areWorthShowing())
   const [records, history, shown] = await Promise.all([
     contextOf(link, request.account, services),
-    historyOf(services, request.account, { record: 'link', id: link.id }, path),
+    historyOf({ ...services, timeZone }, request.account, { record: 'link', id: link.id }, path),
     isVisited
       ? Promise.all([
           clicksOverTime(statistics, link.created_at, link.clicks),
@@ -72,7 +74,7 @@ async function showLink(request: PageRequest, services: Services): Promise<PageC
         ])
       : null,
   ])
-  const context = { ...records, ...history }
+  const context = { ...records, ...history, timeZone }
   const body = html`${detourSentence(link, context)}
 <div class="identity">${statistics.live('facts', linkFacts(link, context))}${qrSection(link, `${path}/qr`)}</div>
 ${clicksSection(link, shown)}
@@ -91,7 +93,7 @@ async function contextOf(
   { space_id, domain_id, tags: names }: Link,
   account: number,
   { storage }: { readonly storage: Storage },
-): Promise<Omit<LinkContext, 'createdBy' | 'updatedBy'>> {
+): Promise<Omit<LinkContext, 'createdBy' | 'updatedBy' | 'timeZone'>> {
   const [space, domain, tags] = await Promise.all([
     space_id === null ? undefined : spaceRecords.find(storage, account, space_id),
     domainRecords.find(storage, account, domain_id),

@@ -29,12 +29,13 @@ import { type Notice, restorableNote } from '../notice-messages.ts'
 import type { PageContent } from '../page.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { manyLinks, typedField } from '../parts/deletion.ts'
-import { checkbox, FormState, selectField, textField, zoneUnit } from '../parts/fields.ts'
+import { checkbox, FormState, selectField, textField } from '../parts/fields.ts'
 import { formatCount, quantity } from '../parts/format.ts'
 import { listSettings, type Setting } from '../parts/link-actions.ts'
 import { breakableUrl, shortUrlText } from '../parts/links.ts'
 import { confirmation } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
+import { timeField, zoneFields } from '../parts/time-zones.ts'
 import { describeEffect } from './link.ts'
 
 /** What a user does with links, and the notices about it. */
@@ -68,6 +69,8 @@ export interface Selection {
   readonly next: string
   readonly fields: Fields
   readonly actor: Actor
+  /** The zone of times. */
+  readonly timeZone: string
   readonly services: {
     readonly storage: Storage
     readonly shortUrl: ShortUrl
@@ -162,24 +165,21 @@ export const limits = [
 ] as const
 
 /** Asks which dates and limits to set and to remove. */
-async function askForLimits(
-  selection: Selection,
-  links: readonly BulkLink[],
-  { violations }: LinkAction,
-): Promise<PageContent> {
+async function askForLimits(selection: Selection, links: readonly BulkLink[], { violations }: LinkAction) {
+  const { timeZone } = selection
   const counts = quantity(links.length, 'link')
   const isSent = selection.fields.confirmed === 'true'
   const state = new FormState(selection.fields, isSent ? violations : [])
   const controls = limits.map(({ name, remove, type }, at) => {
-    const unit = type === 'number' ? {} : { unit: zoneUnit }
-    const field = textField(state, { name, label: linkLabels[name], type, ...unit, hasFocus: !isSent && at === 0 })
-    return html`${field}${checkbox(state, { name: `remove_${name}`, label: remove })}`
+    const field = { name, label: linkLabels[name], hasFocus: !isSent && at === 0 }
+    const control = type === 'number' ? textField(state, { ...field, type }) : timeField(state, field, timeZone)
+    return html`${control}${checkbox(state, { name: `remove_${name}`, label: remove })}`
   })
   const page = confirmation({
     ...common(selection),
     title: `Change dates and limits of ${counts}`,
     consequences: [`What you leave empty stays as it is. ${restorableNote}`],
-    controls: state.withErrors(html`${controls}`),
+    controls: state.withErrors(html`${zoneFields(timeZone)}${controls}`),
     verb: `Change ${counts}`,
     weight: 'primary',
   })

@@ -21,10 +21,10 @@ import { formatCount, quantity } from '../parts/format.ts'
 import { isSetting, listSettings } from '../parts/link-actions.ts'
 import { spaceLabel } from '../parts/links.ts'
 import { emptyState } from '../parts/messages.ts'
+import { formZone, withUtcTimes } from '../parts/time-zones.ts'
 import { attempt } from '../record-forms.ts'
 import { linkListReturnPath } from '../return-path.ts'
 import { compareSelected } from './compare.ts'
-import { toUtc } from './link-form.ts'
 import {
   askAbout,
   common,
@@ -50,13 +50,15 @@ export function addSelectionPages(pages: Pages, services: Services): void {
 
   pages.get(`${home}/move`, 'links:write', (request) => movePage(request, services))
 
-  pages.post(`${home}/selected`, 'links:write', async ({ account, actor, fields }) => {
+  pages.post(`${home}/selected`, 'links:write', async (request) => {
+    const { account, actor, fields } = request
     const list = linkListReturnPath(fields.next)
     const ids = await selectedIn(fields, list, account, services)
     if (ids === null) return tooManyPage(list)
     if (ids.length === 0) return new Redirect(list)
     if (fields.what === 'compare') return compareSelected(ids, list)
-    const selection = { ids, isMatching: fields.matching !== undefined, next: list, fields, actor, services }
+    const isMatching = fields.matching !== undefined
+    const selection = { ids, isMatching, next: list, fields, actor, timeZone: formZone(request), services }
     return fields.what === 'move' && fields.to === undefined ? askWhereTo(selection) : act(selection, services)
   })
 }
@@ -73,13 +75,14 @@ async function act(selection: Selection, services: Services): Promise<PageConten
 }
 
 /** Asks where to move all links that match the query, such as all links on a domain. */
-async function movePage({ account, actor, query }: PageRequest, services: Services): Promise<PageContent> {
+async function movePage(request: PageRequest, services: Services): Promise<PageContent> {
+  const { account, actor, query } = request
   const list = linkListState(home, query)
   const ids = await matchingLinks(services.storage, account, list.request)
   if (ids === null) return tooManyPage(list.currentHref)
   if (ids.length === 0) return noLinksPage
-  const fields = { what: 'move' }
-  return askWhereTo({ ids, isMatching: true, next: list.currentHref, fields, actor, services }, query.domain_id)
+  const given = { fields: { what: 'move' }, actor, timeZone: formZone(request), services }
+  return askWhereTo({ ids, isMatching: true, next: list.currentHref, ...given }, query.domain_id)
 }
 
 /** Returns the page that asks where to move links. Each space and domain is a button. */
@@ -194,14 +197,15 @@ function changeTags({ add_tags, remove_tags }: Fields): LinkAction {
 
 /** Returns the action that sets and removes dates and the click limit. Empty fields leave the links as they are. */
 async function changeLimits(selection: Selection): Promise<LinkAction> {
-  const { fields } = selection
+  const times = limits.flatMap(({ name, type }) => (type === 'number' ? [] : [name]))
+  const fields = withUtcTimes(selection.fields, times, selection.timeZone)
   const sent: Record<string, unknown> = {}
   const violations: Violation[] = []
   for (const { name } of limits) {
     const value = fields[name] ?? ''
     const isRemoved = fields[`remove_${name}`] === 'true'
     if (isRemoved && value !== '') violations.push(new Refusal('not_allowed.removed').at(name))
-    else if (isRemoved || value !== '') sent[name] = typeof value === 'string' ? toUtc(value) : value
+    else if (isRemoved || value !== '') sent[name] = value
   }
   const isEmpty = violations.length === 0 && Object.keys(sent).length === 0
   if (isEmpty) violations.push(new Refusal('required.limit_change').at(limits[0].name))

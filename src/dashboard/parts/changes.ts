@@ -22,6 +22,8 @@ export interface ChangeContext {
   readonly shortUrl: ShortUrl
   /** The records that exist, by `refOf`. */
   readonly known: ReadonlyMap<string, KnownRecord>
+  /** The zone of times. */
+  readonly timeZone: string
 }
 
 /** Returns the key of a record in `ChangeContext.known`. */
@@ -230,7 +232,7 @@ function isNone(value: unknown): boolean {
 }
 
 /** Renders the value of a field for people. */
-export function shownValue(field: string, value: unknown, context: Pick<ChangeContext, 'known'>): Html {
+export function shownValue(field: string, value: unknown, context: Pick<ChangeContext, 'known' | 'timeZone'>): Html {
   if (isNone(value)) return html`none`
   if (field === 'redirect_password') return html`a password`
   if (field === 'space_id') return reference('space', value, context)
@@ -240,7 +242,7 @@ export function shownValue(field: string, value: unknown, context: Pick<ChangeCo
   if (Array.isArray(value)) return html`<ul class="chips">${value.map((each) => html`<li>${String(each)}</li>`)}</ul>`
   if (typeof value === 'object') return objectOf(value as object, context)
   const text = String(value)
-  if (field.endsWith('_at') && !Number.isNaN(Date.parse(text))) return exactTimeElement(text)
+  if (field.endsWith('_at') && !Number.isNaN(Date.parse(text))) return exactTimeElement(text, context.timeZone)
   return html`<bdi class="lines">${field.endsWith('url') ? breakableUrl(text) : text}</bdi>`
 }
 
@@ -250,7 +252,7 @@ function numberOf(field: string, value: number): Html {
   return html`${field === 'redirect_status' ? String(value) : formatCount(value)}`
 }
 
-function objectOf(value: object, context: Pick<ChangeContext, 'known'>): Html {
+function objectOf(value: object, context: Pick<ChangeContext, 'known' | 'timeZone'>): Html {
   const parts = Object.entries(value).map(
     ([name, each]) => html`${capitalize(name.replaceAll('_', ' '))}: ${shownValue(name, each, context)}`,
   )

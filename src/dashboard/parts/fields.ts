@@ -75,9 +75,6 @@ export interface Field {
   readonly hasFocus?: boolean
 }
 
-/** The time zone of a date control. Scripts show the time in the zone of the browser and name it. */
-export const zoneUnit = html`(<span data-zone>UTC</span>)`
-
 interface TextField extends Field {
   readonly type?: 'text' | 'url' | 'number' | 'password' | 'date' | 'datetime-local'
   readonly placeholder?: string

@@ -30,13 +30,12 @@ test('formats relative times, with the exact time as the title', () => {
   assert.equal(words(-800 * 86_400_000), 'Sep 13, 2024')
 })
 
-test('formats exact times in UTC', () => {
+test('formats exact times in a zone', () => {
   assert.equal(exactTime(now), 'Nov 22, 2026, 12:00 UTC')
+  assert.match(exactTime(now, 'America/New_York'), /^Nov 22, 2026, 07:00 (?:EST|GMT-5)$/)
   assert.equal(formatDay('2026-11-22T23:59:00Z'), 'Nov 22, 2026')
-  assert.match(
-    dayElement('2026-11-22T23:59:00Z').text,
-    / title="Nov 22, 2026, 23:59 UTC" data-local="day">Nov 22, 2026</,
-  )
+  const late = dayElement('2026-11-22T23:59:00Z', 'Asia/Tokyo').text
+  assert.match(late, / title="Nov 23, 2026, 08:59 GMT\+9">Nov 23, 2026</)
 })
 
 test('groups, shortens and counts numbers', () => {

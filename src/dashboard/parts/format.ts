@@ -1,5 +1,6 @@
 /** Numbers and times as text. Times are Unix milliseconds or RFC 3339. */
 import { type Html, html, type Part } from '../../http/html.ts'
+import { LruCache } from '../../lib/lru-cache.ts'
 
 const plain = new Intl.NumberFormat('en')
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
@@ -36,12 +37,8 @@ export function listed(parts: readonly Part[], beforeLast = ', '): Html {
   return html`${parts.map((part, at) => html`${separator(at)}${part}`)}`
 }
 
-const exactFormat = new Intl.DateTimeFormat('en-US', {
-  dateStyle: 'medium',
-  timeStyle: 'short',
-  hourCycle: 'h23',
-  timeZone: 'UTC',
-})
+/** Formats by zone. Creating one takes longer than rendering a page. */
+const exactFormats = new LruCache<string, Intl.DateTimeFormat>(50)
 const dayFormat = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'UTC' })
 const relativeFormat = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
 
@@ -52,18 +49,29 @@ export function timeAgo(at: number | string, now: number): Html {
 }
 
 /** "Nov 22, 2026, 17:17 UTC". */
-export function exactTime(at: number | string): string {
-  return `${exactFormat.format(new Date(at))} UTC`
+export function exactTime(at: number | string, zone = 'UTC'): string {
+  return exactFormat(zone).format(new Date(at))
 }
 
-/** Renders an RFC 3339 time. A script shows it in the time zone of the browser. */
-export function exactTimeElement(at: string): Html {
-  return html`<time datetime="${at}" data-local>${exactTime(at)}</time>`
+function exactFormat(timeZone: string): Intl.DateTimeFormat {
+  const known = exactFormats.get(timeZone)
+  if (known !== undefined) return known
+  const day = { year: 'numeric', month: 'short', day: 'numeric' } as const
+  const time = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZoneName: 'short' } as const
+  const format = new Intl.DateTimeFormat('en-US', { ...day, ...time, timeZone })
+  exactFormats.set(timeZone, format)
+  return format
 }
 
-/** Renders the day of an RFC 3339 time, with the exact time as its title. A script shows it in the time zone of the browser. */
-export function dayElement(at: string): Html {
-  return html`<time datetime="${at}" title="${exactTime(at)}" data-local="day">${formatDay(at)}</time>`
+/** Renders an RFC 3339 time in a zone. */
+export function exactTimeElement(at: string, zone: string): Html {
+  return html`<time datetime="${at}">${exactTime(at, zone)}</time>`
+}
+
+/** Renders the day of an RFC 3339 time in a zone, with the exact time as its title. */
+export function dayElement(at: string, zone: string): Html {
+  const exact = exactTime(at, zone)
+  return html`<time datetime="${at}" title="${exact}">${exact.replace(/, \d\d:.*$/, '')}</time>`
 }
 
 /** "Nov 22, 2026", in UTC. */

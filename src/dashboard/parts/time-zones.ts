@@ -1,10 +1,14 @@
 /** Time zones in forms: the control for a zone, and times of date controls. */
+import { calendarOf } from '../../accounts/calendar.ts'
 import type { Rule } from '../../forms/form.ts'
 import { Type } from '../../forms/json-schema.ts'
-import type { Html } from '../../http/html.ts'
+import type { Fields } from '../../http/form-encoding.ts'
+import { type Html, html } from '../../http/html.ts'
 import { parseTimeZone, timeZoneNames } from '../../lib/time-zone.ts'
 import { Refusal } from '../../violations.ts'
-import { type Field, type FormState, selectField } from './fields.ts'
+import type { PageRequest } from '../page.ts'
+import { hiddenFields } from './buttons.ts'
+import { type Field, type FormState, selectField, textField } from './fields.ts'
 
 /** A rule for the name of a time zone. */
 export const timeZoneRule: Rule<string> = {
@@ -18,4 +22,72 @@ export const timeZoneRule: Rule<string> = {
 export function timeZoneField(state: FormState, field: Omit<Field, 'name'> & { readonly stored: string }): Html {
   const options = [...new Set([...timeZoneNames, field.stored])].map((value) => ({ value, label: value }))
   return selectField(state, { ...field, name: 'time_zone', options })
+}
+
+const zoneField = 'zone'
+
+/**
+ * Returns the time zone of times on a page: that of a submitted form, otherwise the person's, otherwise the account's. A form
+ * names its zone, so that a zone that changes meanwhile does not move its times.
+ */
+export function formZone({ session, fields }: Pick<PageRequest, 'session' | 'fields'>): string {
+  const { member, account } = session
+  const sent = parseTimeZone(String(fields[zoneField] ?? ''))
+  return sent ?? member?.person.timeZone ?? calendarOf(account.time_zones).timeZone
+}
+
+/** Renders the zone of a form's times for `formZone`. */
+export function zoneFields(zone: string): Html {
+  return hiddenFields({ [zoneField]: zone })
+}
+
+/** Renders a control for a time in a zone, which its label names. */
+export function timeField(state: FormState, field: Omit<Field, 'unit'>, zone: string): Html {
+  const exact = state.field(exactName(field.name)).value
+  const control = textField(state, { ...field, type: 'datetime-local', unit: html`(${zone})` })
+  return html`${control}${exact === '' ? null : hiddenFields({ [exactName(field.name)]: exact })}`
+}
+
+function exactName(name: string): string {
+  return `exact_${name}`
+}
+
+/** Returns the form values of an RFC 3339 time. A local time that occurs twice or can't be typed keeps the exact one. */
+export function timeValues(name: string, at: string | null, zone: string): Fields {
+  if (at === null) return { [name]: '' }
+  const local = localTime(at, zone)
+  const isExact = Date.parse(utcTime(local, zone)) === Date.parse(at)
+  return { [name]: local, ...(!isExact && { [exactName(name)]: at }) }
+}
+
+/** Returns the fields of a request: times of these controls in UTC. */
+export function withUtcTimes(form: Fields, names: readonly string[], zone: string): Fields {
+  const { [zoneField]: _, ...fields } = { ...form }
+  for (const name of names) {
+    const exact = fields[exactName(name)]
+    delete fields[exactName(name)]
+    const typed = fields[name]
+    if (typeof typed !== 'string') continue
+    const isUnchanged = typeof exact === 'string' && utcFormat.test(exact) && localTime(exact, zone) === typed
+    fields[name] = isUnchanged ? exact : utcTime(typed, zone)
+  }
+  return fields
+}
+
+const utcFormat = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,3})?Z$/
+
+/** Formats a time for a date control, without zero seconds, so that unedited times stay the same. */
+function localTime(at: string, zone: string): string {
+  const local = Temporal.Instant.from(at).toZonedDateTimeISO(zone).toPlainDateTime().toString()
+  return local.replace(/^(\+0*)?(.*?)(?:(?<=T\d\d:\d\d):00)?$/, '$2')
+}
+
+/** Returns the time of a date control in RFC 3339; any other text unchanged. Skipped local times move to the next hour. */
+function utcTime(text: string, zone: string): string {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?$/.test(text)) return text
+  try {
+    return Temporal.PlainDateTime.from(text).toZonedDateTime(zone).toInstant().toString()
+  } catch {
+    return text
+  }
 }

@@ -3,7 +3,6 @@
  * `data-part` are replaced when their fingerprint changes, except while people use them.
  */
 import { watchCharts } from './chart.js'
-import { showLocalTimes } from './local-times.js'
 import { announce } from './page.js'
 
 /** Milliseconds between two requests: while the page waits for the first click, and afterwards. */
@@ -105,7 +104,6 @@ function replace(part, fresh) {
   for (const [index, details] of fresh.querySelectorAll('details').entries()) details.open = opened[index] ?? false
   document.adoptNode(fresh)
   watchCharts(fresh)
-  showLocalTimes(fresh)
   part.replaceWith(fresh)
   for (const [index, table] of fresh.querySelectorAll('.chart-scroll').entries()) table.scrollTo(scrolled[index] ?? {})
   const target = fresh.querySelectorAll(focusable)[focused]
