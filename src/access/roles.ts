@@ -14,6 +14,14 @@ export type Role = keyof typeof addedScopes
 
 export const roles = Object.keys(addedScopes) as readonly Role[]
 
+/** What members with a role do: one line for people who choose it. */
+export const roleDescriptions: Readonly<Record<Role, string>> = {
+  viewer: 'Sees links, statistics, the history and the other members.',
+  editor: 'Also creates, changes and deletes links, tags and spaces.',
+  admin: 'Also manages domains and API keys, and imports links.',
+  owner: 'Also manages people and the account.',
+}
+
 /** Returns the scopes of a role. */
 export function scopesOfRole(role: Role): readonly NeededScope[] {
   return roles.slice(0, roles.indexOf(role) + 1).flatMap((each) => addedScopes[each])

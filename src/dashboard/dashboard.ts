@@ -36,6 +36,7 @@ import { addLinkFile } from './pages/link-file.ts'
 import { addLinkForms } from './pages/link-form.ts'
 import { addLinkListPages } from './pages/links.ts'
 import { addOverviewPage } from './pages/overview.ts'
+import { addPeoplePages } from './pages/people.ts'
 import { addProfilePages } from './pages/profile.ts'
 import { addSelectionPages } from './pages/selection.ts'
 import { addSignInPages } from './pages/sign-in.ts'
@@ -100,6 +101,7 @@ export function addDashboard(services: Services): void {
   addTagPages(pages, addGroupPages, services)
   addHistoryPages(pages, services)
   addKeyPages(pages, services)
+  addPeoplePages(pages, services)
   addProfilePages(pages, services)
   addAccountPage(pages, services)
   pages.addDismissal()

@@ -42,6 +42,10 @@ interface FramedDocument extends FrameContent {
   readonly account: string
   /** The name of the member or the key. */
   readonly person: string
+  /** The other accounts of the person, which the menu offers. */
+  readonly otherAccounts: readonly { readonly id: number; readonly name: string }[]
+  /** Whether forms use the account's time zone because the person's is unknown. */
+  readonly isZoneUnknown: boolean
   /** Decides which sections the navigation shows. */
   readonly actor: Pick<Identity, 'scopes'>
   /** The path of the page with its query. Changing the color scheme returns to it. */
@@ -63,6 +67,7 @@ const contentSections = {
 /** Label, path, and the scope that the page needs if not every role has it. */
 const otherSections = {
   history: ['History', '/app/history', null],
+  people: ['People', '/app/people', 'members:read'],
   keys: ['API keys', '/app/keys', 'keys:read'],
   account: ['Account', '/app/account', null],
   docs: ['Docs', '/docs/dashboard', null],
@@ -74,7 +79,7 @@ export function renderFramed(page: FramedDocument): Html {
   const h1 = html`<h1>${heading}</h1>`
   const content = html`${skipLink}
 ${navigation(page)}
-<main class="sheet" id="main" tabindex="-1">
+<main class="sheet" id="main" tabindex="-1"${page.isZoneUnknown ? html` data-zone-unknown` : null}>
 ${notice}
 <header class="head">${subtitle ? html`<hgroup>${h1}<p>${subtitle}</p></hgroup>` : h1}${action}</header>
 <div class="content">${body}</div>
@@ -115,15 +120,21 @@ ${personMenu(page)}`,
 }
 
 /** Renders the menu at the foot of the navigation. On phones, it is a part of the menu with other sections. */
-function personMenu({ section, person, account, scheme, path }: FramedDocument): Html {
+function personMenu({ section, person, account, otherAccounts, scheme, path }: FramedDocument): Html {
   const accountName =
     person === account ? null : html`<p class="muted small"><bdi>${person}</bdi> in <bdi>${account}</bdi></p>`
   return html`<div class="person"><button type="button" class="button bare-icon" popovertarget="person">${icon('person')}<bdi>${person}</bdi><span class="hidden-text">: menu</span></button>
 <div class="menu" id="person" popover>${accountName}<ul class="items">
-${navigationLink('person', 'Profile', '/app/profile', section === 'profile')}
+${navigationLink('person', 'Profile', '/app/profile', section === 'profile')}${otherAccounts.map(switchButton)}
 <li class="needs-script"><button type="button" popovertarget="person" popovertargetaction="hide" data-keys>${icon('keyboard')}Keyboard shortcuts</button></li>
 <li>${schemeForm(scheme, path)}</li>
 <li><form method="post" action="/app/sign-out"><button>${icon('leave')}Sign out</button></form></li></ul></div></div>`
+}
+
+/** Renders the menu item that continues in another account of the same person. */
+function switchButton({ id, name }: { readonly id: number; readonly name: string }): Html {
+  return html`
+<li><form method="post" action="/app/switch">${hiddenFields({ account: String(id) })}<button>${icon('account')}<span><span class="hidden-text">Switch to </span><bdi>${name}</bdi></span></button></form></li>`
 }
 
 function schemeForm(chosen: Scheme, path: string): Html {
@@ -202,7 +213,7 @@ export function failureContent(failure: Failure, { method, target }: Exchange, n
   return { title, section, body, status }
 }
 
-const lists = ['links', 'domains', 'spaces', 'tags', 'history', 'keys'] as const
+const lists = ['links', 'domains', 'spaces', 'tags', 'history', 'people', 'keys'] as const
 
 function textFor({ code, message, facts }: Failure, method: string) {
   if (code === 'route_not_found') return { title: pageNotFound, sentences: [] }

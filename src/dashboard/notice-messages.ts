@@ -73,6 +73,11 @@ export const changes = {
   'space-deleted': ({ deleted }) => `Space ${deleted}. Its links keep working.`,
   'key-revoked': () => 'Key revoked.',
   'signed-in': () => 'You’re already signed in. That sign-in link was used or has expired.',
+  'invitation-revoked': () => 'Invitation revoked. Its link no longer works.',
+  'role-changed': () => 'Role changed. It takes effect within seconds.',
+  'member-removed': () => 'Member removed.',
+  'profile-saved': () => 'Profile saved.',
+  'account-joined': () => 'Welcome. You can now see this account.',
   'session-ended': () => 'Session ended.',
   'sessions-ended': ({ count }) => `${quantity(count, 'session')} ended.`,
 } as const satisfies Messages
@@ -85,8 +90,8 @@ export const warnings = {
   'domain-not-reached': ({ nameOr }) => html`Visitors don’t reach this server at ${nameOr('the domain')}.`,
   'key-created-before': () =>
     'The key was created when you first pressed the button, and it’s shown only once. If you didn’t copy it, revoke it and create another key.',
-  'sign-in-link-created-before': () =>
-    'The sign-in link was created when you first pressed the button, and it’s shown only once. If you didn’t copy it, create another one.',
+  'invitation-created-before': () =>
+    'The invitation was created when you first pressed the button, and its link is shown only once. If you didn’t copy it, revoke it and invite again.',
 } as const satisfies Messages
 
 /** Messages after an undo, which ends its offer. */

@@ -15,6 +15,7 @@ import { isMultipart, parseMultipart } from '../http/multipart.ts'
 import { addHeaders, type Sent, send, sendNotModified, sendText } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
+import { listPersonAccounts } from '../members/changes.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { findSession, type Session } from '../sessions/store.ts'
 import { readSessionCookie } from '../sessions/token.ts'
@@ -39,6 +40,9 @@ const maxFormBytes = 160 * 1024
 const maxPublicFormBytes = 4 * 1024
 /** The maximum number of fields in a form: a checkbox for each row, and a few others. */
 const maxFormFields = 200
+
+/** The menu shows no more accounts. The profile shows all. */
+const maxOtherAccounts = 10
 
 const fileLimits: FormLimits = { maxBytes: 1024 * 1024, maxFields: maxFormFields }
 
@@ -182,11 +186,21 @@ export class PageServer implements Pages {
     const notice = isShown ? await consumeNotices(exchange, names, this.isSecure(exchange)) : null
     const account = session.account.name
     const person = session.member?.name ?? session.key?.name ?? account
-    const frame = { account, person, scheme: readScheme(exchange), path, notice, actor: request.actor }
+    const isZoneUnknown = session.member !== null && session.member.person.timeZone === null
+    const otherAccounts = await this.#otherAccounts(session)
+    const scheme = readScheme(exchange)
+    const frame = { account, person, otherAccounts, isZoneUnknown, scheme, path, notice, actor: request.actor }
     const framed = renderFramed({ ...rest, ...frame })
     return isRefresh(exchange) && status === 200
       ? this.#sendIfChanged(exchange, framed)
       : this.send(exchange, status, framed)
+  }
+
+  /** Returns the accounts that the person of a session can switch to. Reads them only for people with several. */
+  async #otherAccounts({ account, member }: Session) {
+    if (member === null || !member.person.hasOtherAccounts) return []
+    const all = await listPersonAccounts(this.#services.storage, member.person.id)
+    return all.filter(({ id }) => id !== account.id).slice(0, maxOtherAccounts)
   }
 
   /** Sends a page to its script. The response for an unchanged page is 304. */

@@ -152,3 +152,9 @@ export async function listPersonAccounts(db: Db, person: number): Promise<OwnAcc
   const accounts = await db.execute(own.orderBy('accounts.id'))
   return accounts.toSorted((a, b) => a.name.localeCompare(b.name, 'en') || a.id - b.id)
 }
+
+/** Stores the time zone of a person's forms; with `isFirst`, only if it is unknown. The zone must be valid. */
+export async function setTimeZone(db: Db, person: number, time_zone: string, isFirst = false): Promise<void> {
+  const own = query.updateTable('people').set({ time_zone }).where('id', '=', person)
+  await db.execute(isFirst ? own.where('time_zone', 'is', null) : own)
+}

@@ -140,13 +140,15 @@ export async function findSession(db: Db, secret: string, now = Date.now()) {
       .select(['sessions.account_id', 'accounts.name as account_name', 'accounts.time_zones'])
       .select(['accounts.created_at as account_created_at', 'accounts.key_sign_in', 'keys.name as key_name'])
       .select(['members.name as member_name', 'members.role', 'members.person_id', 'people.time_zone'])
+      .select(otherMember.as('other_member'))
       .where('sessions.hash', '=', hashToken(secret)),
   )
   if (row === undefined) return undefined
   const { id, account_id, key_id, key_name, member_id, member_name, role, person_id, time_zone } = row
   if (now - Date.parse(row.last_used_at) >= recordUseEveryMs) await recordUse(db, row, now)
   const { account_name: name, account_created_at: created_at, time_zones } = row
-  const person = person_id === null ? null : { id: person_id, timeZone: time_zone }
+  const hasOtherAccounts = row.other_member !== null
+  const person = person_id === null ? null : { id: person_id, timeZone: time_zone, hasOtherAccounts }
   return {
     id,
     method: row.method as SignInMethod,
@@ -161,6 +163,13 @@ export async function findSession(db: Db, secret: string, now = Date.now()) {
   }
 }
 
+/** Selects another member that is the same person as `members`. */
+const otherMember = query
+  .selectFrom('members as others')
+  .select((e) => e.fn.min('others.id').as('id'))
+  .whereRef('others.person_id', '=', sql.ref('members.person_id'))
+  .whereRef('others.id', '<>', sql.ref('members.id'))
+
 /** A session in a list. Times are RFC 3339 in UTC. */
 export type ListedSession = Awaited<ReturnType<typeof listSessions>>[number]
 
@@ -173,6 +182,12 @@ export type SessionOwner =
 /** Returns whose session this is: all sessions of the same owner are their own. */
 export function ownerOf({ account, member, key }: Pick<Session, 'account' | 'member' | 'key'>): SessionOwner {
   return member === null ? { account: account.id, key: key?.id ?? 0 } : { person: member.person.id }
+}
+
+/** Returns the number of unused sign-in links of a member. */
+export async function countLoginTokens(db: Db, { account, id }: MemberId, now = Date.now()): Promise<number> {
+  const own = query.selectFrom('login_tokens').select('created_at').where('account_id', '=', account)
+  return (await db.execute(own.where('member_id', '=', id).where('expires_at', '>', timeOf(now)))).length
 }
 
 /** Lists someone's open sessions, most recently used first. */

@@ -95,7 +95,7 @@ describe('with a session', () => {
     const lists = {
       places: ['Overview', 'Links', 'Tags', 'Spaces'],
       continued: ['Domains'],
-      others: ['History', 'Account', 'Docs', 'About'],
+      others: ['History', 'People', 'Account', 'Docs', 'About'],
       menu: ['Profile', 'Keyboard shortcuts', 'Theme', 'Sign out'],
     }
     assert.deepEqual(await navigationOf(), { ...lists, button: 'test: menu' })

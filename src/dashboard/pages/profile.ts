@@ -1,18 +1,37 @@
-/** The profile of the person who has signed in: their sessions. */
+/** The profile of whoever has signed in: name, time zone, accounts and sessions. */
 
-import { notFound } from '../../errors.ts'
+import { calendarOf } from '../../accounts/calendar.ts'
+import { Failure, found, notFound } from '../../errors.ts'
+import { change, form, required } from '../../forms/form.ts'
+import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
-import { type ListedSession, listSessions, ownerOf, removeSession, removeSessions } from '../../sessions/store.ts'
+import { parseTimeZone } from '../../lib/time-zone.ts'
+import { listPersonAccounts, type OwnAccount, renameMember, setTimeZone } from '../../members/changes.ts'
+import { memberName } from '../../members/schema.ts'
+import {
+  type ListedSession,
+  listSessions,
+  ownerOf,
+  removeSession,
+  removeSessions,
+  type Session,
+  switchAccount,
+} from '../../sessions/store.ts'
 import { clearSessionCookie } from '../../sessions/token.ts'
 import type { Storage } from '../../storage/port.ts'
 import { slicePage } from '../lists.ts'
-import { idParam, type PageContent, type Pages, Redirect } from '../page.ts'
+import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { postButton } from '../parts/buttons.ts'
+import { FormState, textField } from '../parts/fields.ts'
 import { timeAgo } from '../parts/format.ts'
 import { table } from '../parts/table.ts'
+import { timeZoneField, timeZoneRule } from '../parts/time-zones.ts'
+import { formHandler, guardedForm, valuesIn } from '../record-forms.ts'
 
 const home = '/app/profile'
+
+const profileForm = form({ name: required(memberName), time_zone: change(timeZoneRule) })
 
 interface Services {
   readonly storage: Storage
@@ -20,11 +39,45 @@ interface Services {
 
 export function addProfilePages(pages: Pages, services: Services): void {
   const { storage: db } = services
-  pages.get(home, null, async ({ session, query }) => {
-    return profilePage(await listSessions(db, ownerOf(session)), session.id, query)
+  const show = (state: FormState, request: PageRequest) => profilePage(state, request, services)
+  pages.get(home, null, async (request) => {
+    const { member, account } = request.session
+    const time_zone = member?.person.timeZone ?? calendarOf(account.time_zones).timeZone
+    return show(new FormState({ name: member?.name, time_zone }), request)
   })
   pages.get('/app/sessions', null, async () => new Redirect(home))
+
+  const save: PageHandler = async ({ actor, session, fields }) => {
+    const { id, person } = memberOf(session)
+    const { name, time_zone } = valuesIn(profileForm, { name: fields.name, time_zone: fields.time_zone })
+    await db.write(async (tx) => {
+      await renameMember(tx, actor, id, name)
+      if (time_zone !== undefined) await setTimeZone(tx, person.id, time_zone)
+    })
+    return new Redirect(home, { code: 'profile-saved' })
+  }
+  pages.post(home, null, formHandler(show, save))
+
+  // The script sends the zone of the browser once.
+  pages.post(`${home}/time-zone`, null, async ({ session, fields }) => {
+    const zone = parseTimeZone(String(fields.time_zone))
+    if (zone !== undefined) await setTimeZone(db, memberOf(session).person.id, zone, true)
+    return new Redirect(home)
+  })
+
+  pages.post('/app/switch', null, async ({ session, fields }) => {
+    const account = found(positiveInteger(String(fields.account)), 'account')
+    const isMoved = await switchAccount(db, session.id, memberOf(session).person.id, account)
+    found(isMoved || undefined, 'account')
+    return new Redirect('/app')
+  })
   addSessionForms(pages, services)
+}
+
+/** Returns the member who has signed in. Throws `insufficient_scope` for a key. */
+function memberOf({ member }: Session): NonNullable<Session['member']> {
+  if (member !== null) return member
+  throw new Failure('insufficient_scope', 'Only people can do this, and this browser is signed in with an API key.')
 }
 
 function addSessionForms(pages: Pages, { storage: db }: Services): void {
@@ -49,15 +102,61 @@ function addSessionForms(pages: Pages, { storage: db }: Services): void {
   })
 }
 
-function profilePage(sessions: readonly ListedSession[], own: number, query: Fields): PageContent {
+async function profilePage(state: FormState, request: PageRequest, { storage: db }: Services): Promise<PageContent> {
+  const { session, query } = request
+  const [sessions, accounts] = await Promise.all([
+    listSessions(db, ownerOf(session)),
+    session.member?.person.hasOtherAccounts ? listPersonAccounts(db, session.member.person.id) : [],
+  ])
+  const body = html`${session.member && settingsSection(state)}${accountSection(accounts, session)}${sessionSection(sessions, session.id, query)}`
+  return { title: 'Profile', section: 'profile', body }
+}
+
+function settingsSection(state: FormState): Html {
+  const name = textField(state, {
+    name: 'name',
+    label: 'Name',
+    help: 'Other members of this account see it, also in the history.',
+    isRequired: true,
+  })
+  const zone = timeZoneField(state, {
+    label: 'Time zone',
+    help: 'For times in forms and on pages. Statistics are in the time zone of the account.',
+    stored: state.field('time_zone').value || 'UTC',
+  })
+  return guardedForm(home, 'Save profile', state.withErrors(html`${name}${zone}`), null)
+}
+
+/** Renders the accounts of a person with several. */
+function accountSection(accounts: readonly OwnAccount[], { account }: Session): Html | null {
+  if (accounts.length === 0) return null
+  const list = table({
+    caption: 'Accounts',
+    rows: accounts,
+    columns: [
+      { label: 'Account', kind: 'lead', cell: ({ name }: OwnAccount) => html`<bdi>${name}</bdi>` },
+      {
+        label: 'Actions',
+        kind: 'menu',
+        width: 'medium',
+        cell: ({ id }) =>
+          id === account.id
+            ? html`<span class="muted">This account</span>`
+            : postButton({ action: '/app/switch', label: 'Switch', fields: { account: String(id) } }),
+      },
+    ],
+  })
+  return html`<section id="accounts"><h2>Accounts</h2>${list}</section>`
+}
+
+function sessionSection(sessions: readonly ListedSession[], own: number, query: Fields): Html {
   const { rows, pages } = slicePage(sessions, home, query)
   const others =
     sessions.length > 1 ? postButton({ action: `${home}/sessions/end-others`, label: 'End all other sessions' }) : null
   const all = postButton({ action: `${home}/sessions/end-all`, label: 'Sign out everywhere' })
-  const body = html`<section><h2>Sessions</h2>
+  return html`<section id="sessions"><h2>Sessions</h2>
 <p>Browsers in which you’re signed in.</p>${sessionTable(rows, own)}${pages}
 <div class="actions">${others}${all}</div></section>`
-  return { title: 'Profile', section: 'profile', body }
 }
 
 function sessionTable(rows: readonly ListedSession[], own: number): Html {

@@ -1,0 +1,90 @@
+/** Invitations to the account: the form, the page that shows a new link once, and revocation. */
+
+import { roleDescriptions, roles } from '../../access/roles.ts'
+import { form, optional, required } from '../../forms/form.ts'
+import { boundedText, oneOf } from '../../forms/rules.ts'
+import type { Exchange } from '../../http/exchange.ts'
+import { html } from '../../http/html.ts'
+import { createInvitation, deleteInvitation, type IssuedInvitation } from '../../members/invitations.ts'
+import { invitationUrl } from '../../sessions/token.ts'
+import type { Storage } from '../../storage/port.ts'
+import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from '../page.ts'
+import { copyable, copyButton, linkButton } from '../parts/buttons.ts'
+import { FormState, radioGroup, textField } from '../parts/fields.ts'
+import { capitalize, exactTime } from '../parts/format.ts'
+import { formZone } from '../parts/time-zones.ts'
+import { formHandler, newRecordForm, valuesIn } from '../record-forms.ts'
+
+const home = '/app/people'
+
+interface Services {
+  readonly storage: Storage
+  readonly dashboardUrl: (exchange: Exchange) => string
+}
+
+const invitationForm = form({
+  role: required(oneOf(roles, 'The role of the member.')),
+  name: optional(boundedText(255, 'The name of the person.'), null),
+  email: optional(boundedText(255, 'The email address of the person.'), null),
+})
+
+export function addInvitationForm(pages: Pages, { storage: db, dashboardUrl }: Services): void {
+  pages.get(`${home}/invite`, 'members:write', async () => invitePage(new FormState({ role: 'editor' })))
+
+  const invite: PageHandler = async (request) => {
+    const { actor, exchange, fields } = request
+    const { role, name, email } = valuesIn(invitationForm, fields)
+    const issued = await createInvitation(db, actor, { role, name, email })
+    const page = issuedPage(issued, invitationUrl(dashboardUrl(exchange), issued.secret), request)
+    // The secret is not stored, so a repeat cannot show it again.
+    return { ...page, status: 201, repeatRedirect: new Redirect(home, { code: 'invitation-created-before' }) }
+  }
+  pages.post(home, 'members:write', formHandler(invitePage, invite))
+
+  pages.post(`${home}/invitations/:id/revoke`, 'members:write', async (request) => {
+    await deleteInvitation(db, request.actor, idParam(request, 'invitation'))
+    return new Redirect(home, { code: 'invitation-revoked' })
+  })
+}
+
+/** The roles to choose from, each with its explanation. */
+export const roleChoices = roles.map((role) => ({
+  value: role,
+  label: html`<span><strong>${capitalize(role)}</strong> <span class="muted">${roleDescriptions[role]}</span></span>`,
+}))
+
+function invitePage(state: FormState): PageContent {
+  const role = radioGroup(state, { name: 'role', label: 'Role', options: roleChoices, isRequired: true })
+  const name = textField(state, { name: 'name', label: 'Name (optional)', hasFocus: state.violations.length === 0 })
+  const email = textField(state, {
+    name: 'email',
+    label: 'Email address (optional)',
+    help: 'With single sign-on, only someone with this address can use the invitation. Waymark sends no mail.',
+  })
+  const body = newRecordForm(home, 'Create invitation', state.withErrors(html`${name}${email}${role}`))
+  return { title: 'Invite someone', section: 'people', body }
+}
+
+function issuedPage({ invitation: { record } }: IssuedInvitation, url: string, request: PageRequest): PageContent {
+  const { role, expires_at } = record
+  const name = record.name ?? record.email
+  const account = request.session.account.name
+  const until = exactTime(expires_at, formZone(request))
+  const text = `${record.name === null ? 'Hello' : `Hello ${record.name}`},
+
+you’re invited to “${account}” on Waymark as ${role}. Open this link to join:
+
+${url}
+
+The link works once, until ${until}. Please don’t forward it.`
+  const localHint = /^https?:\/\/(?:[^/]*\.)?localhost[:/]/.test(url)
+    ? html`<p class="attention">This link works only on this machine. For other machines, set <code>BASE_URL</code> to the public URL of the dashboard.</p>`
+    : null
+  const body = html`<p>Copy this link now, because it’s shown only once. Whoever opens it first joins as ${role}.</p>
+${copyable(url, 'the link', 'Copy link')}${localHint}
+<section><h2>Text to send</h2><p class="lines message"><bdi>${text}</bdi></p><div class="actions">${copyButton(text, 'the text', 'Copy text')}</div></section>
+<div class="actions">${linkButton({ label: 'Done', href: home, weight: 'primary' })}</div>`
+  const title = name === null ? 'Invitation' : `Invitation for ${name}`
+  const heading = name === null ? title : html`Invitation for <bdi>${name}</bdi>`
+  return { title, heading, section: 'people', body }
+}

@@ -1,0 +1,112 @@
+/** The page of people: the members of the account and its open invitations. */
+
+import { allows } from '../../access/actor.ts'
+import { listQueryOf } from '../../forms/list-query.ts'
+import type { Exchange } from '../../http/exchange.ts'
+import type { Fields } from '../../http/form-encoding.ts'
+import { type Html, html } from '../../http/html.ts'
+import { type InvitationRow, listInvitations, maxInvitations } from '../../members/invitations.ts'
+import type { Member } from '../../members/schema.ts'
+import { memberOf, memberRecords } from '../../members/store.ts'
+import { resources } from '../../resources.ts'
+import type { Storage } from '../../storage/port.ts'
+import { filterBar, ListState, requestsOf } from '../lists.ts'
+import type { PageContent, PageRequest, Pages } from '../page.ts'
+import { linkButton, postButton } from '../parts/buttons.ts'
+import { capitalize, timeAgo } from '../parts/format.ts'
+import { table } from '../parts/table.ts'
+import { addInvitationForm } from './invitation.ts'
+import { addMemberPages, signInText } from './member.ts'
+
+const home = '/app/people'
+
+const memberList = listQueryOf(resources.members)
+/** A search is worth its place from this number of members on. */
+const searchedFrom = 10
+
+interface Services {
+  readonly storage: Storage
+  readonly dashboardUrl: (exchange: Exchange) => string
+}
+
+export function addPeoplePages(pages: Pages, services: Services): void {
+  pages.get(home, 'members:read', (request) => peoplePage(request, services))
+  addInvitationForm(pages, services)
+  addMemberPages(pages, services)
+}
+
+async function peoplePage(request: PageRequest, { storage }: Services): Promise<PageContent> {
+  const { account, actor, query } = request
+  const byName: Fields = { sort_by: 'name', sort: 'asc', ...query }
+  const list = new ListState(home, byName, memberList, requestsOf(resources.members))
+  const invitationPage = { search: [], searchIn: [], filter: {}, sortBy: 'id', direction: 'desc', offset: 0 } as const
+  const [members, invitations] = await Promise.all([
+    memberRecords.list(storage, account, list.request),
+    listInvitations(storage, account, { ...invitationPage, after: null, limit: maxInvitations }),
+  ])
+  const isSearched = list.query.search !== null || members.total > searchedFrom
+  const bar = isSearched ? filterBar(list, 'Search names and email addresses', []) : null
+  const rows = members.rows.map(memberOf)
+  const found =
+    rows.length === 0
+      ? html`<p>No member matches.</p>`
+      : html`${memberTable(rows, request)}${isSearched ? list.pagination(members) : null}`
+  const body = html`${bar}<div id="results" class="results">${found}</div>${invitationSection(invitations.rows, request)}`
+  const action = allows(actor, 'members:write')
+    ? linkButton({ label: 'Invite someone', href: `${home}/invite`, weight: 'primary', icon: 'plus' })
+    : null
+  return { title: 'People', section: 'people', body, ...(action && { action }) }
+}
+
+function memberTable(members: readonly Member[], { actor, session }: PageRequest): Html {
+  const now = Date.now()
+  const hasPages = allows(actor, 'keys:read') || allows(actor, 'members:write')
+  return table({
+    caption: 'Members',
+    rows: members,
+    columns: [
+      {
+        label: 'Name',
+        kind: 'lead',
+        cell: ({ id, name, email }: Member) => {
+          const named = html`<bdi>${name}</bdi>`
+          const you = id === session.member?.id ? html` <span class="muted">(you)</span>` : null
+          const lead = hasPages ? html`<a class="cover" href="${home}/${id}">${named}</a>` : named
+          return html`<strong>${lead}</strong>${you}${email && html`<span class="target"><bdi>${email}</bdi></span>`}`
+        },
+      },
+      { label: 'Role', width: 'large', cell: ({ role }) => capitalize(role) },
+      { label: 'Ways to sign in', width: 'large', cell: ({ sign_in }) => signInText(sign_in) },
+      { label: 'Last seen', width: 'large', cell: ({ last_seen_at: at }) => (at ? timeAgo(at, now) : 'Never') },
+    ],
+  })
+}
+
+function invitationSection(invitations: readonly InvitationRow[], { actor }: PageRequest): Html | null {
+  if (invitations.length === 0) return null
+  const now = Date.now()
+  const canRevoke = allows(actor, 'members:write')
+  const list = table({
+    caption: 'Open invitations',
+    rows: invitations,
+    columns: [
+      {
+        label: 'For',
+        kind: 'lead',
+        cell: ({ name, email }: InvitationRow) =>
+          html`<bdi>${name ?? email ?? 'Anyone with the link'}</bdi>${name && email && html`<span class="target"><bdi>${email}</bdi></span>`}`,
+      },
+      { label: 'Role', width: 'large', cell: ({ role }) => capitalize(role) },
+      { label: 'Invited by', width: 'large', cell: ({ inviter }) => inviter && html`<bdi>${inviter}</bdi>` },
+      { label: 'Expires', width: 'large', cell: ({ expires_at }) => timeAgo(expires_at, now) },
+      {
+        label: 'Actions',
+        kind: 'menu',
+        width: 'medium',
+        cell: ({ id }) =>
+          canRevoke ? postButton({ action: `${home}/invitations/${id}/revoke`, label: 'Revoke' }) : null,
+      },
+    ],
+  })
+  return html`<section id="invitations"><h2>Open invitations</h2>${list}</section>`
+}
