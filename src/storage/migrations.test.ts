@@ -3,18 +3,23 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { commandsWith } from '../../test/command-line.ts'
 import { execute } from '../../test/postgres.ts'
 import { newDatabase } from '../../test/postgres-database.ts'
 import { newFolder } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import { finishAllRemovals } from '../app/actions.ts'
 import { StartupFailure } from '../errors.ts'
+import { generateKey, hashKey } from '../keys/key.ts'
+import { findKeyByHash } from '../keys/store.ts'
+import { findSession, signInByToken } from '../sessions/store.ts'
+import { generateToken, hashToken } from '../sessions/token.ts'
 import type { Migrations } from './migrate.ts'
 import { migrationsOf } from './migrations/all.ts'
 import { openStorage } from './open.ts'
 import type { Storage, StorageLocation } from './port.ts'
 import { atDatabase, migratePostgres } from './postgres/open.ts'
-import { clickLevels } from './schema.ts'
+import { clickLevels, query } from './schema.ts'
 import { migrateSqlite } from './sqlite/open.ts'
 
 /** An empty database. */
@@ -211,5 +216,48 @@ for (const open of [onSqlite, onPostgres]) {
         ['3', '1', 'null', '0', '0', '0', '0', '[]'],
       ],
     )
+  })
+}
+
+for (const open of [onSqlite, onPostgres]) {
+  test(`keeps keys and their sessions, and ends those of links, which were nobody’s: ${open.name}`, async (t) => {
+    const database = await open(t)
+    const { location } = database
+    const all = migrationsOf(location.engine)
+    await database.migrate(Object.fromEntries(Object.entries(all).filter(([name]) => name < '0007-people')))
+    const bytes = (hash: Buffer) =>
+      location.engine === 'sqlite' ? `x'${hash.toString('hex')}'` : `'\\x${hash.toString('hex')}'`
+    const [key, byKey, byLink, link] = [
+      generateKey(),
+      generateToken('session'),
+      generateToken('session'),
+      generateToken('login'),
+    ] as const
+    const [past, future] = ['2026-01-01T00:00:00.000Z', '2126-01-01T00:00:00.000Z']
+    await database.query(`insert into accounts (id, name, created_at) values (1, 'Acme', '${past}')`)
+    await database.query(`insert into keys (id, account_id, name, created_by, hash, first_characters, last_characters,
+      scopes, created_at) values (1, 1, 'CI', 'Ana', ${bytes(hashKey(key))}, 'wm_', 'x', '*', '${past}')`)
+    await database.query(`insert into sessions (account_id, key_id, hash, name, browser, created_at, last_used_at,
+      expires_at) values (1, 1, ${bytes(hashToken(byKey))}, null, 'Firefox', '${past}', '${future}', '${future}'),
+      (1, null, ${bytes(hashToken(byLink))}, 'Ana', 'Firefox', '${past}', '${future}', '${future}')`)
+    await database.query(`insert into login_tokens (hash, account_id, name, created_at, expires_at)
+      values (${bytes(hashToken(link))}, 1, 'Ben', '${past}', '${future}')`)
+    await database.migrate(all)
+    const storage = await openStorage(location)
+    t.after(() => storage.close())
+    const session = await findSession(storage, byKey)
+    assert.deepEqual([session?.method, session?.key, session?.member], ['key', { id: 1, name: 'CI' }, null])
+    assert.equal(session?.account.canKeysSignIn, true)
+    assert.equal(await findSession(storage, byLink), undefined)
+    assert.equal(await signInByToken(storage, link, 'Firefox'), undefined)
+    const stored = await findKeyByHash(storage, hashKey(key))
+    assert.deepEqual([stored?.created_by, stored?.member_id, stored?.revoked_at], ['Ana', null, null])
+    const [{ challenge_key } = {}] = await storage.execute(query.selectFrom('instance').select('challenge_key'))
+    assert.equal(challenge_key?.length, 32)
+    const DATABASE_URL = location.engine === 'sqlite' ? `sqlite:${location.path}` : location.url
+    const url = await commandsWith({ DATABASE_URL }).run('login-link')
+    const secret = await signInByToken(storage, url.stdout.trim().replace(/^.*#/, ''), 'Firefox')
+    const owner = (await findSession(storage, String(secret)))?.member
+    assert.deepEqual([owner?.name, owner?.role], ['Owner', 'owner'])
   })
 }
