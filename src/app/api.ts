@@ -34,6 +34,7 @@ import { linkOperations } from '../links/schema.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { healthRoute } from '../ops/listener.ts'
 import type { Directory } from '../redirect/directory.ts'
+import { Passkeys } from '../sign-in/passkeys/passkeys.ts'
 import { spaceOperations } from '../spaces/schema.ts'
 import type { Storage } from '../storage/port.ts'
 import { tagMergeRoute } from '../tags/actions.ts'
@@ -114,8 +115,9 @@ export function buildApi(options: AppOptions, shared: Shared) {
   documents(router, dashboardUrl)
   const deleteClicks = clickDeletion(shared)
   const parts = { router, storage, keyring, dashboardUrl, rateLimits, shortUrl, actions, semaphores, reversals }
-  const { clicksRetention } = options
-  addDashboard({ ...parts, clicksRetention, deleteClicks, runBatch: batches.run.bind(batches) })
+  const { clicksRetention, baseUrl } = options
+  const passkeys = new Passkeys({ storage, baseUrl, dashboardUrl })
+  addDashboard({ ...parts, passkeys, clicksRetention, deleteClicks, runBatch: batches.run.bind(batches) })
   resourceRoutes(api, idempotentRequests, actions.domains)
   resourceRoutes(api, idempotentRequests, actions.spaces)
   resourceRoutes(api, idempotentRequests, actions.tags)

@@ -15,6 +15,7 @@ import type { Semaphore } from '../lib/semaphore.ts'
 import type { LinkActions } from '../links/actions.ts'
 import type { RunBatch } from '../links/batch.ts'
 import type { ShortUrl } from '../names/short-url.ts'
+import type { Passkeys } from '../sign-in/passkeys/passkeys.ts'
 import type { Space } from '../spaces/schema.ts'
 import type { Storage } from '../storage/port.ts'
 import type { TagActions } from '../tags/actions.ts'
@@ -36,6 +37,7 @@ import { addLinkFile } from './pages/link-file.ts'
 import { addLinkForms } from './pages/link-form.ts'
 import { addLinkListPages } from './pages/links.ts'
 import { addOverviewPage } from './pages/overview.ts'
+import { addPasskeyPages } from './pages/passkeys.ts'
 import { addPeoplePages } from './pages/people.ts'
 import { addProfilePages } from './pages/profile.ts'
 import { addSelectionPages } from './pages/selection.ts'
@@ -54,6 +56,7 @@ interface Services {
   /** Returns the public URL of the dashboard, without a trailing slash. */
   readonly dashboardUrl: (exchange: Exchange) => string
   readonly rateLimits: RateLimits
+  readonly passkeys: Passkeys
   /** The number of days after which statistics are deleted. 0 means never. */
   readonly clicksRetention: number
   /** Deletes all of a link's clicks. Returns false if the account has no such link. */
@@ -103,6 +106,7 @@ export function addDashboard(services: Services): void {
   addKeyPages(pages, services)
   addPeoplePages(pages, services)
   addProfilePages(pages, services)
+  addPasskeyPages(pages, services)
   addAccountPage(pages, services)
   pages.addDismissal()
   addAboutPage(pages)

@@ -78,6 +78,8 @@ export const changes = {
   'member-removed': () => 'Member removed.',
   'profile-saved': () => 'Profile saved.',
   'account-joined': () => 'Welcome. You can now see this account.',
+  'passkey-created': () => 'Passkey created. You can sign in with it from now on.',
+  'passkey-removed': () => 'Passkey removed.',
   'session-ended': () => 'Session ended.',
   'sessions-ended': ({ count }) => `${quantity(count, 'session')} ended.`,
 } as const satisfies Messages

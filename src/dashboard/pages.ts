@@ -137,9 +137,13 @@ export class PageServer implements Pages {
   }
 
   /** Adds a handler for a form that needs no session. */
-  publicPost(path: string, handler: (exchange: Exchange, fields: Fields) => Promise<Outcome>): void {
+  publicPost(
+    path: string,
+    handler: (exchange: Exchange, fields: Fields) => Promise<Outcome>,
+    maxBytes = maxPublicFormBytes,
+  ): void {
     this.publicRoute('POST', path, async (exchange) => {
-      const fields = await readForm(exchange, maxPublicFormBytes)
+      const fields = await readForm(exchange, maxBytes)
       return fields instanceof Failure ? fields : handler(exchange, fields)
     })
   }

@@ -1,7 +1,8 @@
 import { softwareOf } from '../analytics/capture/software.ts'
+import type { Exchange } from '../http/exchange.ts'
 
-/** Names a browser in lists: "Firefox on Linux". The user agent itself is not stored. */
-export function browserLabel(userAgent = ''): string {
-  const { browser, operating_system } = softwareOf(userAgent)
+/** Names the browser of a request for lists: "Firefox on Linux". The user agent itself is not stored. */
+export function browserOf({ headers }: Pick<Exchange, 'headers'>): string {
+  const { browser, operating_system } = softwareOf(headers['user-agent'] ?? '')
   return operating_system === null ? (browser ?? 'Unknown browser') : `${browser ?? 'Browser'} on ${operating_system}`
 }

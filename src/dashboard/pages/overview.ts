@@ -21,8 +21,9 @@ import { returnPath } from '../return-path.ts'
 import { breakdownBars, groupBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
 import { inactiveText, Statistics, type StatisticsServices } from '../statistics/statistics.ts'
+import { type PasskeyServices, passkeyOffer } from './passkeys.ts'
 
-export function addOverviewPage(pages: Pages, services: StatisticsServices): void {
+export function addOverviewPage(pages: Pages, services: StatisticsServices & PasskeyServices): void {
   pages.get('/app', 'stats:read', (request) => showOverview(request, services))
   pages.post(dismissalPath, null, async ({ exchange, account, fields }) => {
     // A link that ended since then must stay in the notice.
@@ -36,7 +37,10 @@ export function addOverviewPage(pages: Pages, services: StatisticsServices): voi
 /** The properties of visits that the overview shows. */
 const properties = ['countries', 'referrers'] as const
 
-async function showOverview(request: PageRequest, services: StatisticsServices): Promise<PageContent> {
+async function showOverview(
+  request: PageRequest,
+  services: StatisticsServices & PasskeyServices,
+): Promise<PageContent> {
   const { storage, shortUrl } = services
   const { account } = request
   const statistics = new Statistics(services, request, { level: 'account', id: account }, '/app', [
@@ -53,7 +57,11 @@ async function showOverview(request: PageRequest, services: StatisticsServices):
   const [newest] = (await listLinks(storage, account, newestFirst.request)).rows
   if (newest === undefined) {
     const hasDomain = (await findLinkDomain(storage, account, null)) !== undefined
-    return { ...shown, heading: 'Welcome', body: hasDomain ? firstLink : firstDomain }
+    return {
+      ...shown,
+      heading: 'Welcome',
+      body: html`${hasDomain ? firstLink : firstDomain}${await passkeyOffer(services, request)}`,
+    }
   }
   const warning = await endingNotice(request, services)
   return { ...shown, action: newLink, body: html`${warning}${waitingForFirstClick(linkOf(newest, shortUrl))}` }

@@ -1,4 +1,4 @@
-/** The profile of whoever has signed in: name, time zone, accounts and sessions. */
+/** The profile of whoever has signed in: name, time zone, passkeys, accounts and sessions. */
 
 import { calendarOf } from '../../accounts/calendar.ts'
 import { Failure, found, notFound } from '../../errors.ts'
@@ -19,7 +19,6 @@ import {
   switchAccount,
 } from '../../sessions/store.ts'
 import { clearSessionCookie } from '../../sessions/token.ts'
-import type { Storage } from '../../storage/port.ts'
 import { slicePage } from '../lists.ts'
 import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { postButton } from '../parts/buttons.ts'
@@ -28,16 +27,13 @@ import { timeAgo } from '../parts/format.ts'
 import { table } from '../parts/table.ts'
 import { timeZoneField, timeZoneRule } from '../parts/time-zones.ts'
 import { formHandler, guardedForm, valuesIn } from '../record-forms.ts'
+import { type PasskeyServices, passkeySection } from './passkeys.ts'
 
 const home = '/app/profile'
 
 const profileForm = form({ name: required(memberName), time_zone: change(timeZoneRule) })
 
-interface Services {
-  readonly storage: Storage
-}
-
-export function addProfilePages(pages: Pages, services: Services): void {
+export function addProfilePages(pages: Pages, services: PasskeyServices): void {
   const { storage: db } = services
   const show = (state: FormState, request: PageRequest) => profilePage(state, request, services)
   pages.get(home, null, async (request) => {
@@ -80,7 +76,7 @@ function memberOf({ member }: Session): NonNullable<Session['member']> {
   throw new Failure('insufficient_scope', 'Only people can do this, and this browser is signed in with an API key.')
 }
 
-function addSessionForms(pages: Pages, { storage: db }: Services): void {
+function addSessionForms(pages: Pages, { storage: db }: PasskeyServices): void {
   pages.postUnlimited(`${home}/sessions/:id/end`, null, async (request) => {
     const { exchange, session } = request
     const id = idParam(request, 'session')
@@ -102,13 +98,15 @@ function addSessionForms(pages: Pages, { storage: db }: Services): void {
   })
 }
 
-async function profilePage(state: FormState, request: PageRequest, { storage: db }: Services): Promise<PageContent> {
+async function profilePage(state: FormState, request: PageRequest, services: PasskeyServices): Promise<PageContent> {
+  const { storage: db } = services
   const { session, query } = request
-  const [sessions, accounts] = await Promise.all([
+  const [passkeys, sessions, accounts] = await Promise.all([
+    passkeySection(services, request),
     listSessions(db, ownerOf(session)),
     session.member?.person.hasOtherAccounts ? listPersonAccounts(db, session.member.person.id) : [],
   ])
-  const body = html`${session.member && settingsSection(state)}${accountSection(accounts, session)}${sessionSection(sessions, session.id, query)}`
+  const body = html`${session.member && settingsSection(state)}${passkeys}${accountSection(accounts, session)}${sessionSection(sessions, session.id, query)}`
   return { title: 'Profile', section: 'profile', body }
 }
 

@@ -1,15 +1,17 @@
-/** Sign-in with a one-time link or with an API key, and sign-out. */
+/** Sign-in with a passkey, a one-time link or an API key, and sign-out. */
 
-import { softwareOf } from '../../analytics/capture/software.ts'
 import type { RateLimits } from '../../api/rate-limit.ts'
 import { Failure } from '../../errors.ts'
 import { readScheme, storeScheme } from '../../frame/document.ts'
-import type { Exchange } from '../../http/exchange.ts'
+import type { Exchange, Outcome } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import { ownerOf, removeSession, type Session, signInByKey, signInByToken } from '../../sessions/store.ts'
 import { clearSessionCookie, setSessionCookie } from '../../sessions/token.ts'
+import { browserOf } from '../../sign-in/browser.ts'
+import type { Passkeys } from '../../sign-in/passkeys/passkeys.ts'
+import { passkeyViolation } from '../../sign-in/passkeys/store.ts'
 import type { Storage } from '../../storage/port.ts'
 import { program } from '../../version.ts'
 import { Refusal, type Violation } from '../../violations.ts'
@@ -18,41 +20,37 @@ import { Redirect } from '../page.ts'
 import type { PageServer } from '../pages.ts'
 import { copyable, hiddenFields, submitButton } from '../parts/buttons.ts'
 import { collapsibleSection, FormState, textField } from '../parts/fields.ts'
+import { maxPasskeyFormBytes, passkeyForm, requirePasskeys, sendOptions } from '../parts/passkey-form.ts'
 import { shortReturnPath } from '../return-path.ts'
 
 interface Services {
   readonly storage: Storage
   readonly keyring: Keyring
   readonly rateLimits: RateLimits
+  readonly passkeys: Passkeys
 }
 
-export function addSignInPages(pages: PageServer, { storage: db, keyring, rateLimits }: Services): void {
+/** Starts a session. Returns its secret, or what is wrong. */
+type Begin = (exchange: Exchange, fields: Fields) => Promise<string | readonly Violation[]>
+
+export function addSignInPages(pages: PageServer, services: Services): void {
+  const { storage: db, keyring, passkeys } = services
   pages.publicRoute('GET', '/app/sign-in', async (exchange) => {
     const session = await pages.sessionOf(exchange)
     const next = shortReturnPath(exchange.query.next)
     // Sign-in links have no next page: they may be for another account.
     if (session !== undefined && exchange.query.next !== undefined) return pages.redirect(exchange, new Redirect(next))
-    return pages.send(exchange, 200, signInPage(exchange, next, session))
+    return pages.send(exchange, 200, signInPage(exchange, { next, session, passkeys }))
   })
 
-  pages.publicPost('/app/sign-in', async (exchange, fields) => {
-    const next = shortReturnPath(fields.next)
-    const result = await begin(fields, browserLabel(exchange.headers['user-agent']))
-    const before = await pages.sessionOf(exchange)
-    if (typeof result !== 'string') {
-      // A browser that opens the link a second time is already signed in.
-      if (before !== undefined && fields.token !== undefined)
-        return pages.redirect(exchange, new Redirect(next, { code: 'signed-in' }))
-      const tooMany = rateLimits.countFailedAuthentication(exchange)
-      if (tooMany !== undefined) return tooMany
-      const page = signInPage(exchange, next, before, [result])
-      return pages.send(exchange, 422, page)
-    }
-    // Ends the browser's previous session: secrets never outlive a sign-in.
-    if (before !== undefined) await removeSession(db, ownerOf(before), before.id)
-    setSessionCookie(exchange, pages.isSecure(exchange), result)
-    return pages.redirect(exchange, new Redirect(next))
-  })
+  pages.publicPost('/app/sign-in', signInForm(pages, services, beginBySecret(db, keyring)))
+
+  const byPasskey = signInForm(pages, services, beginByPasskey(passkeys))
+  pages.publicPost('/app/sign-in/passkey', byPasskey, maxPasskeyFormBytes)
+
+  pages.publicRoute('GET', passkeyOptions, async (exchange) =>
+    sendOptions(exchange, await passkeys.signInOptions(requirePasskeys(passkeys, exchange))),
+  )
 
   pages.postUnlimited('/app/sign-out', null, async ({ exchange, session }) => {
     await removeSession(db, ownerOf(session), session.id)
@@ -64,15 +62,49 @@ export function addSignInPages(pages: PageServer, { storage: db, keyring, rateLi
     storeScheme(exchange, fields.scheme, pages.isSecure(exchange))
     return pages.redirect(exchange, new Redirect(shortReturnPath(fields.next)))
   })
+}
 
-  /** Starts a session. Returns its secret, or the field with the error. */
-  async function begin({ token, api_key: key }: Fields, browser: string) {
+const passkeyOptions = '/app/sign-in/passkey/options'
+
+/** Returns the handler of a form that signs in. */
+function signInForm(pages: PageServer, { storage: db, rateLimits, passkeys }: Services, begin: Begin) {
+  return async (exchange: Exchange, fields: Fields): Promise<Outcome> => {
+    const next = shortReturnPath(fields.next)
+    const result = await begin(exchange, fields)
+    const before = await pages.sessionOf(exchange)
+    if (typeof result !== 'string') {
+      // A browser that opens the link a second time is already signed in.
+      if (before !== undefined && fields.token !== undefined)
+        return pages.redirect(exchange, new Redirect(next, { code: 'signed-in' }))
+      const tooMany = rateLimits.countFailedAuthentication(exchange)
+      if (tooMany !== undefined) return tooMany
+      const page = signInPage(exchange, { next, session: before, passkeys }, result)
+      return pages.send(exchange, 422, page)
+    }
+    // Ends the browser's previous session: secrets never outlive a sign-in.
+    if (before !== undefined) await removeSession(db, ownerOf(before), before.id)
+    setSessionCookie(exchange, pages.isSecure(exchange), result)
+    return pages.redirect(exchange, new Redirect(next))
+  }
+}
+
+function beginByPasskey(passkeys: Passkeys): Begin {
+  return async (exchange, { credential }) => {
+    const rp = passkeys.relyingParty(exchange)
+    const secret = rp === null ? undefined : await passkeys.signIn(rp, credential, browserOf(exchange))
+    return secret ?? [passkeyViolation]
+  }
+}
+
+function beginBySecret(db: Storage, keyring: Keyring): Begin {
+  return async (exchange, { token, api_key: key }) => {
+    const browser = browserOf(exchange)
     if (typeof token === 'string' && token !== '') {
       // People may paste the whole link.
       const secret = await signInByToken(db, token.trim().replace(/^.*#/, ''), browser)
-      return secret ?? new Refusal('not_allowed.secret', { reason: linkUsedOrExpired }).at('token')
+      return secret ?? [new Refusal('not_allowed.secret', { reason: linkUsedOrExpired }).at('token')]
     }
-    const refused = (reason: string) => new Refusal('not_allowed.secret', { reason }).at('api_key')
+    const refused = (reason: string) => [new Refusal('not_allowed.secret', { reason }).at('api_key')]
     if (typeof key !== 'string' || key.trim() === '') return refused('Paste an API key, or open a sign-in link.')
     const identity = await keyring.identify(key.trim())
     if (identity instanceof Failure) return refused(identity.message)
@@ -92,28 +124,40 @@ const command = `${program} login-link`
  * Renders the ways to sign in: those for every day first. A script asks first in a signed-in browser: a link must not silently
  * switch the account.
  */
-function signInPage(
-  exchange: Exchange,
-  next: string,
-  session: Session | undefined,
-  violations: readonly Violation[] = [],
-): Html {
+function signInPage(exchange: Exchange, shown: Shown, violations: readonly Violation[] = []): Html {
+  const { next, session } = shown
   const state = new FormState({}, violations)
   const already = session === undefined ? null : alreadySignedIn(session.account.name, next)
-  const body = html`${already}${linkForm(state, next, session === undefined)}${keySection(state, next)}${howToGetIn}`
+  const passkey = shown.passkeys.relyingParty(exchange) === null ? null : passkeySignIn(state, shown)
+  const body = html`${already}${passkey}${linkForm(state, shown, passkey === null ? 'primary' : 'plain')}${keySection(state, next)}${howToGetIn}`
   return renderBare({ title: 'Sign in', scheme: readScheme(exchange), body })
 }
 
-function linkForm(state: FormState, next: string, isSentByScript: boolean): Html {
+interface Shown {
+  readonly next: string
+  readonly session: Session | undefined
+  readonly passkeys: Passkeys
+}
+
+function passkeySignIn(state: FormState, { next, session }: Shown): Html {
+  return passkeyForm(state, {
+    ...{ action: '/app/sign-in/passkey', options: passkeyOptions, ceremony: 'get', fields: { next } },
+    isOffered: session === undefined,
+    label: 'Sign in with a passkey',
+  })
+}
+
+function linkForm(state: FormState, { next, session }: Shown, weight: 'primary' | 'plain'): Html {
   const link = textField(state, {
     name: 'token',
     label: 'Sign-in link',
     type: 'password',
+    autocomplete: 'current-password webauthn',
     help: 'Open the link, or paste it here. It works once, for 30 minutes.',
     hasFocus: state.violations.length === 0,
   })
-  return html`<form method="post" action="/app/sign-in" class="form" data-sign-in="${isSentByScript ? 'now' : 'ask'}" novalidate>${hiddenFields({ next })}
-${link}<div class="actions">${submitButton({ label: 'Sign in' })}</div></form>
+  return html`<form method="post" action="/app/sign-in" class="form" data-sign-in="${session === undefined ? 'now' : 'ask'}" novalidate>${hiddenFields({ next })}
+${link}<div class="actions">${submitButton({ label: 'Sign in', weight })}</div></form>
 `
 }
 
@@ -136,10 +180,4 @@ ${copyable(command, 'the command', 'Copy')}`
 function alreadySignedIn(account: string, next: string): Html {
   return html`<p>You’re already signed in to <bdi>${account}</bdi>. <a href="${next}">Continue</a>, or sign in to another account.</p>
 `
-}
-
-/** Names a browser in the list of sessions: "Firefox on Linux". The user agent itself is not stored. */
-function browserLabel(userAgent = ''): string {
-  const { browser, operating_system } = softwareOf(userAgent)
-  return operating_system === null ? (browser ?? 'Unknown browser') : `${browser ?? 'Browser'} on ${operating_system}`
 }

@@ -1,6 +1,7 @@
 /** Enhances the pages. Every page works without scripts. */
 import './chart.js'
 import './copying.js'
+import './passkeys.js'
 import './forms.js'
 import './dialogs.js'
 import './shortcuts.js'

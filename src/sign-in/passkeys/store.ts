@@ -1,4 +1,4 @@
-import { type Failure, validationFailed } from '../../errors.ts'
+import { validationFailed } from '../../errors.ts'
 import { insertPerson } from '../../members/store.ts'
 import { type MemberId, signInMember } from '../../sessions/store.ts'
 import type { Db } from '../../storage/port.ts'
@@ -66,7 +66,7 @@ export async function insertPersonWithPasskey(tx: Db, passkey: NewPasskey, name:
 }
 
 async function useChallenge(tx: Db, { challenge, expiresAt }: SignedChallenge): Promise<void> {
-  if (!(await useOnce(tx, challenge, expiresAt, Date.now()))) throw passkeyRefused()
+  if (!(await useOnce(tx, challenge, expiresAt, Date.now()))) throw passkeyRefused
 }
 
 async function insert(tx: Db, person: number, passkey: NewPasskey, name: string): Promise<void> {
@@ -84,15 +84,14 @@ async function insert(tx: Db, person: number, passkey: NewPasskey, name: string)
       last_used_at: null,
     })
     .onConflict((conflict) => conflict.doNothing())
-  if ((await tx.execute(stored.returning('id'))).length === 0) throw passkeyRefused()
+  if ((await tx.execute(stored.returning('id'))).length === 0) throw passkeyRefused
 }
 
-/** Returns the failure for a passkey that is not valid, or whose challenge has expired or was used. */
-export function passkeyRefused(): Failure {
-  return validationFailed([new Refusal('not_allowed.passkey').at('credential')])
-}
+/** The field with a passkey is not valid, or its challenge has expired or was used. */
+export const passkeyViolation = new Refusal('not_allowed.passkey').at('credential')
+export const passkeyRefused = validationFailed([passkeyViolation])
 
-function tooManyPasskeys(): Failure {
+function tooManyPasskeys() {
   return validationFailed([new Refusal('too_many.passkeys', { most: maxPasskeys }).at('credential')])
 }
 

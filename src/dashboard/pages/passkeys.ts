@@ -1,0 +1,163 @@
+/** The passkeys of the person who has signed in. */
+
+import { Failure, found } from '../../errors.ts'
+import { form, optional } from '../../forms/form.ts'
+import { boundedText } from '../../forms/rules.ts'
+import { type Html, html } from '../../http/html.ts'
+import { browserOf } from '../../sign-in/browser.ts'
+import type { Passkeys } from '../../sign-in/passkeys/passkeys.ts'
+import {
+  findPasskey,
+  insertPasskey,
+  type ListedPasskey,
+  listPasskeys,
+  maxPasskeys,
+  passkeyRefused,
+  removePasskey,
+} from '../../sign-in/passkeys/store.ts'
+import type { Storage } from '../../storage/port.ts'
+import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
+import { linkButton } from '../parts/buttons.ts'
+import { FormState, textField } from '../parts/fields.ts'
+import { timeAgo } from '../parts/format.ts'
+import { confirmation, confirmLink } from '../parts/messages.ts'
+import { passkeyForm, requirePasskeys, sendOptions } from '../parts/passkey-form.ts'
+import { table } from '../parts/table.ts'
+import { formHandler, valuesIn } from '../record-forms.ts'
+
+const profile = '/app/profile'
+const home = `${profile}/passkeys`
+
+export interface PasskeyServices {
+  readonly storage: Storage
+  readonly passkeys: Passkeys
+}
+
+export function addPasskeyPages(pages: Pages, { storage: db, passkeys }: PasskeyServices): void {
+  pages.get(`${home}/new`, null, async (request) => {
+    const isFull = (await listPasskeys(db, personOf(request).id)).length >= maxPasskeys
+    return isFull ? new Redirect(profile) : newPage(new FormState({ name: browserOf(request.exchange) }))
+  })
+
+  pages.getFile(`${home}/options`, null, async (request) => {
+    const { id, name } = personOf(request)
+    const rp = requirePasskeys(passkeys, request.exchange)
+    return sendOptions(request.exchange, await passkeys.registrationOptions(rp, { person: id }, name))
+  })
+
+  const create = async (request: PageRequest) => {
+    const { credential, ...fields } = request.fields
+    const person = personOf(request).id
+    const name = valuesIn(passkeyFields, fields).name ?? browserOf(request.exchange)
+    const verified = await passkeys.verifyRegistration(
+      requirePasskeys(passkeys, request.exchange),
+      { person },
+      credential,
+    )
+    if (verified === undefined) throw passkeyRefused
+    await db.write((tx) => insertPasskey(tx, person, verified, name))
+    return new Redirect(profile, { code: 'passkey-created' })
+  }
+  pages.post(home, null, formHandler(newPage, create))
+
+  pages.get(`${home}/:id/remove`, null, async (request) => {
+    const passkey = await findPasskey(db, personOf(request).id, idParam(request, 'passkey'))
+    return removePage(found(passkey, 'passkey'))
+  })
+
+  pages.post(`${home}/:id/remove`, null, async (request) => {
+    const isRemoved = await removePasskey(db, personOf(request).id, idParam(request, 'passkey'))
+    return found(isRemoved ? new Redirect(profile, { code: 'passkey-removed' }) : undefined, 'passkey')
+  })
+}
+
+const nameRule = boundedText(255, 'What the passkey is called in the list.')
+const passkeyFields = form<{ name: string | null }>({ name: optional(nameRule, null) })
+
+/** Returns the person, with their name in the account. Throws `insufficient_scope` in the session of a key. */
+function personOf({ session }: PageRequest) {
+  if (session.member !== null) return { id: session.member.person.id, name: session.member.name }
+  throw new Failure('insufficient_scope', 'Only people have passkeys. You’re signed in with an API key.')
+}
+
+function newPage(state: FormState): PageContent {
+  const name = textField(state, {
+    name: 'name',
+    label: 'Name',
+    help: 'The device or password manager that stores the passkey.',
+    maxLength: 255,
+    hasFocus: state.violations.length === 0,
+  })
+  const shown = { action: home, options: `${home}/options`, ceremony: 'create', label: 'Create passkey' } as const
+  const body = html`<p>${purpose}</p><p class="without-script">This needs JavaScript.</p>
+${passkeyForm(state, { ...shown, controls: name })}`
+  return { title: 'Add a passkey', section: 'profile', body }
+}
+
+const purpose = 'A passkey signs you in with your fingerprint, your face or your device’s PIN, without a sign-in link.'
+
+const addButton = linkButton({ label: 'Add passkey', href: `${home}/new`, icon: 'plus' })
+
+/** Renders the section of the profile; null in the session of a key. */
+export async function passkeySection(
+  { storage, passkeys }: PasskeyServices,
+  { session, exchange }: PageRequest,
+): Promise<Html | null> {
+  if (session.member === null) return null
+  const own = await listPasskeys(storage, session.member.person.id)
+  const isPossible = passkeys.relyingParty(exchange) !== null
+  return html`<section id="passkeys"><h2>Passkeys</h2><p>${purpose}</p>
+${own.length === 0 ? null : passkeyTable(own)}${isPossible ? addition(own.length) : unavailable}</section>`
+}
+
+const unavailable = html`<p>Passkeys work only if the dashboard has a URL with HTTPS. Ask whoever runs the server to set <code>BASE_URL</code>.</p>`
+
+function addition(count: number): Html {
+  const isFull = count >= maxPasskeys
+  return isFull
+    ? html`<p>You have ${maxPasskeys} passkeys, which is the maximum. Remove one to add another.</p>`
+    : html`<div class="actions">${addButton}</div>`
+}
+
+/** Renders the offer on the overview of a new account; null if the person has a passkey, or browsers allow none. */
+export async function passkeyOffer(
+  { storage, passkeys }: PasskeyServices,
+  { session, exchange }: PageRequest,
+): Promise<Html | null> {
+  if (session.member === null || passkeys.relyingParty(exchange) === null) return null
+  if ((await listPasskeys(storage, session.member.person.id)).length > 0) return null
+  return html`<section><h2>Sign in faster next time</h2><p>${purpose}</p><div class="actions">${addButton}</div></section>`
+}
+
+function passkeyTable(passkeys: readonly ListedPasskey[]): Html {
+  const now = Date.now()
+  return table({
+    caption: 'Passkeys',
+    columns: [
+      { label: 'Name', kind: 'lead', cell: ({ name }: ListedPasskey) => html`<bdi>${name}</bdi>` },
+      { label: 'Created', width: 'large', cell: ({ created_at }) => timeAgo(created_at, now) },
+      { label: 'Last used', cell: ({ last_used_at: at }) => (at === null ? 'Never' : timeAgo(at, now)) },
+      {
+        label: 'Actions',
+        kind: 'menu',
+        width: 'small',
+        cell: ({ id }) => confirmLink('Remove', `${home}/${id}/remove`),
+      },
+    ],
+    rows: passkeys,
+  })
+}
+
+function removePage({ id, name }: ListedPasskey): PageContent {
+  return confirmation({
+    title: `Remove ${name}?`,
+    section: 'profile',
+    action: `${home}/${id}/remove`,
+    consequences: [
+      'This passkey can’t sign you in anymore. You stay signed in here and in other browsers.',
+      'You can remove your last passkey too: a sign-in link from the server always works. Delete the passkey from your device as well.',
+    ],
+    verb: `Remove ${name}`,
+    cancel: profile,
+  })
+}

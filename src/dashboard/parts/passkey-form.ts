@@ -1,0 +1,52 @@
+/** Forms that send a passkey: a script asks the browser for it, and fills in the field `credential`. */
+import { Failure } from '../../errors.ts'
+import type { Exchange } from '../../http/exchange.ts'
+import { type Html, html } from '../../http/html.ts'
+import { addHeaders, type Sent, sendJson } from '../../http/response.ts'
+import type { Passkeys } from '../../sign-in/passkeys/passkeys.ts'
+import type { RelyingParty } from '../../sign-in/passkeys/relying-party.ts'
+import { responseHeaders } from '../frame.ts'
+import { attributes, hiddenFields, submitButton } from './buttons.ts'
+import type { FormState } from './fields.ts'
+
+/** The maximum form size in bytes. The longest passkeys take half of it when encoded. */
+export const maxPasskeyFormBytes = 16 * 1024
+
+interface PasskeyForm {
+  /** Where the response of the authenticator is sent. */
+  readonly action: string
+  /** The path of the options, for GET. */
+  readonly options: string
+  readonly ceremony: 'create' | 'get'
+  /** Whether the browser suggests passkeys before anyone presses the button (conditional mediation). */
+  readonly isOffered?: boolean
+  readonly label: string
+  readonly weight?: 'primary' | 'plain'
+  readonly controls?: Html | null
+  readonly fields?: Readonly<Record<string, string>>
+}
+
+/** Renders the form with the error of the field `credential`. Without scripts, it is hidden. */
+export function passkeyForm(state: FormState, form: PasskeyForm): Html {
+  const { action, options, ceremony, isOffered = false, label, weight = 'primary', controls = null } = form
+  const error = state.violations.find(({ field }) => field === 'credential')?.refusal.forForm(null)
+  const data = { 'data-passkey': ceremony, 'data-options': options, 'data-offered': isOffered }
+  const all = attributes({ method: 'post', action, class: 'form needs-script', ...data, novalidate: true })
+  const message = attributes({ class: 'error', role: 'alert', hidden: error === undefined })
+  return html`<form${all}>${hiddenFields({ ...form.fields, credential: '' })}${controls}<p${message}>${error ?? ''}</p>
+<div class="actions">${submitButton({ label, weight })}</div></form>
+`
+}
+
+/** Returns whom passkeys are for. Throws `route_not_found` if browsers allow none at this URL. */
+export function requirePasskeys(passkeys: Passkeys, exchange: Exchange): RelyingParty {
+  const rp = passkeys.relyingParty(exchange)
+  if (rp === null) throw new Failure('route_not_found', 'Passkeys don’t work at this URL.')
+  return rp
+}
+
+/** Sends the options of a ceremony to the script. */
+export function sendOptions(exchange: Exchange, options: object): Sent {
+  addHeaders(exchange, responseHeaders)
+  return sendJson(exchange, 200, JSON.stringify(options))
+}
