@@ -116,6 +116,10 @@ export const messages = {
     'The {field} field cannot be changed: it stays {current}. Store another {record} instead.',
     '{label} cannot be changed: it stays {current}. Create another {record} instead.',
   ],
+  'prohibited.member': [
+    'The {field} field cannot be changed: it stays {current}. Only the role can be changed.',
+    '{label} cannot be changed: it stays {current}.',
+  ],
   'taken.name': [
     'The name {name} has already been taken. Choose another name.',
     'The domain {name} has already been added. Enter another host name.',

@@ -1,7 +1,7 @@
 /** The author of a change, which is the first parameter of every action. */
 import { randomBytes } from 'node:crypto'
 import { Failure } from '../errors.ts'
-import { lowestRoleWith } from './roles.ts'
+import { lowestRoleWith, roles } from './roles.ts'
 import { allScopes, isScope, type KeyScope, keyScopes, type NeededScope, type Scope } from './scopes.ts'
 
 /** An API key, a person who has signed in, a command of the operator, or Waymark itself. */
@@ -60,6 +60,13 @@ export function systemActor(account: number): Actor {
 /** Returns whether an actor may do something. Nothing else decides about that. */
 export function allows({ scopes }: Pick<Identity, 'scopes'>, needed: NeededScope): boolean {
   return scopes.includes(needed) || (scopes.includes('*') && (keyScopes as readonly string[]).includes(needed))
+}
+
+/** Throws `insufficient_scope` unless the actor has all these scopes. The message names a role that has them. */
+export function requireScopes(actor: Pick<Identity, 'scopes' | 'kind'>, wanted: readonly KeyScope[]): void {
+  const needed = wanted.flatMap((scope) => (scope === '*' ? keyScopes : [scope]))
+  const rank = (scope: NeededScope) => roles.indexOf(lowestRoleWith(scope))
+  for (const scope of needed.toSorted((a, b) => rank(b) - rank(a))) requireScope(actor, scope)
 }
 
 /** Throws `insufficient_scope` unless the actor may do something. */

@@ -38,7 +38,7 @@ import { type Api, listRoute } from './routes.ts'
 const tag = {
   name: 'Events',
   description:
-    'The history of the account: each change of a link, domain, space, tag, key or setting, with its values before and after. Clicks are no changes. Events are stored for 400 days, unless the operator sets `HISTORY_DAYS`.',
+    'The history of the account: each change of a link, domain, space, tag, key, member, invitation or setting, with its values before and after. Clicks are no changes. Events are stored for 400 days, unless the operator sets `HISTORY_DAYS`.',
 }
 
 const example: Event = {

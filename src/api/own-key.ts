@@ -1,5 +1,6 @@
 /** `GET /me` shows the caller's API key. */
 import type { Static } from 'typebox'
+import { roles } from '../access/roles.ts'
 import { scopes } from '../access/scopes.ts'
 import { found } from '../errors.ts'
 import { idSchema, orNull, Type, timeSchema } from '../forms/json-schema.ts'
@@ -20,6 +21,10 @@ const ownKeySchema = Type.Object(
     ),
     rate_limit: orNull(Type.Integer({ minimum: 1 }), 'Requests per minute. Null if there is no limit.'),
     account: Type.Object({ id: idSchema, name: Type.String() }),
+    member: orNull(
+      Type.Object({ id: idSchema, name: Type.String(), role: Type.Enum([...roles]) }),
+      'The member who created the key. Null if they were removed, or the command line created it.',
+    ),
   },
   { $id: 'OwnKey', additionalProperties: false },
 )
@@ -31,6 +36,7 @@ const example: Static<typeof ownKeySchema> = {
   expires_at: '2027-02-18T12:00:00.000Z',
   rate_limit: 6000,
   account: { id: 1, name: 'Acme' },
+  member: { id: 2, name: 'Ana Kovač', role: 'editor' },
 }
 
 export const showOwnKey: Operation = {
@@ -53,7 +59,7 @@ export const showOwnKey: Operation = {
 /** Adds the operation. `rateLimit` is the number of requests per minute for each key, or null if there is no limit. */
 export function ownKeyRoute(api: Api, db: Db, rateLimit: number | null): void {
   api.add(showOwnKey, async (exchange, { actor }) => {
-    const { account, ...key } = found(await findKey(db, actor.account, actor.id), 'key')
-    return sendJson(exchange, 200, JSON.stringify({ data: { ...key, rate_limit: rateLimit, account } }))
+    const { account, member, ...key } = found(await findKey(db, actor.account, actor.id), 'key')
+    return sendJson(exchange, 200, JSON.stringify({ data: { ...key, rate_limit: rateLimit, account, member } }))
   })
 }

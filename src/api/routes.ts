@@ -37,6 +37,8 @@ export interface Api {
   inTurn<T>(actor: KeyActor, work: () => Promise<T>): Promise<T>
   /** Returns the absolute URL of an operation without path parameters. */
   urlOf(exchange: Exchange, operation: Operation): string
+  /** Returns the absolute URL of the dashboard and the API, without a trailing slash. */
+  baseOf: PublicAddress
 }
 
 interface ApiParts {
@@ -73,6 +75,7 @@ export function apiRoutes({ routes, keyring, rateLimits, address, semaphores }: 
     },
     countRows: (exchange, { id }, rows) => rateLimits.countUnits('key', id, Math.ceil(rows / rowsPerUnit), exchange),
     inTurn: ({ account }, work) => semaphores.largeResponses.run(work, String(account)),
+    baseOf: address,
     urlOf: (exchange, { path }) => address(exchange) + apiPrefix + path,
   }
 }
@@ -177,7 +180,8 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
   })
 }
 
-function sendStored(exchange: Exchange, { status, location, etag, body, isReplayed }: OnceResult): Sent {
+/** Sends the response of a request that may have been repeated. */
+export function sendStored(exchange: Exchange, { status, location, etag, body, isReplayed }: OnceResult): Sent {
   if (isReplayed) addHeader(exchange, 'idempotency-replayed', 'true')
   addHeader(exchange, 'location', location)
   addHeader(exchange, 'etag', etag)

@@ -31,6 +31,8 @@ import { exportLinks, linkExportRoute } from '../links/export.ts'
 import { linkQrRoute, showLinkQr } from '../links/qr.ts'
 import { linkHandlers } from '../links/routes.ts'
 import { linkOperations } from '../links/schema.ts'
+import { invitationRoutes, memberRoutes } from '../members/routes.ts'
+import { invitationOperations, memberOperations } from '../members/schema.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { healthRoute } from '../ops/listener.ts'
 import type { Directory } from '../redirect/directory.ts'
@@ -86,6 +88,8 @@ export const operations: readonly Operation[] = [
   showEvent,
   reverseEvent,
   reverseEvents,
+  ...Object.values(memberOperations),
+  ...Object.values(invitationOperations),
   showOwnKey,
 ]
 
@@ -131,6 +135,8 @@ export function buildApi(options: AppOptions, shared: Shared) {
   eventRoutes(api, storage, { shortUrl, historyDays: options.historyDays })
   const { domains: domain, spaces: space, tags: tag } = actions
   reversalRoutes({ api, storage, reversals, reverseEvent, records: { link: links, domain, space, tag } })
+  memberRoutes(api, storage)
+  invitationRoutes(api, storage, idempotentRequests)
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
   const listener = buildListener(options, shared, router, apiResponses(rateLimits, cors))

@@ -8,7 +8,7 @@ import { foldCase } from '../lib/text.ts'
 import type { MemberId } from '../sessions/store.ts'
 import { generateToken, hashToken, isWellFormedToken } from '../sessions/token.ts'
 import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
-import { newTimes, type Precondition, Records, type Versioned } from '../storage/records.ts'
+import { type Precondition, Records, type Versioned } from '../storage/records.ts'
 import { query, type Row } from '../storage/schema.ts'
 import { Refusal } from '../violations.ts'
 import { ensurePerson, insertMember, insertPerson, lockAccount, type OidcIdentity } from './store.ts'
@@ -61,6 +61,7 @@ export function createInvitation(
   const { account } = actor
   const secret = generateToken('invitation')
   const columns = { role, name, email, hash: hashToken(secret), expires_at: timeOf(now + invitationLifetimeMs) }
+  const times = { created_at: timeOf(now), updated_at: timeOf(now) }
   return db.write(async (tx) => {
     await lockAccount(tx, account)
     const member_id = await inviterOf(tx, actor)
@@ -71,9 +72,7 @@ export function createInvitation(
     if ((await tx.execute(open.limit(maxInvitations))).length === maxInvitations) {
       throw validationFailed([new Refusal('too_many.invitations', { most: maxInvitations }).at('id')])
     }
-    const insertion = query
-      .insertInto('invitations')
-      .values({ account_id: account, member_id, ...columns, ...newTimes() })
+    const insertion = query.insertInto('invitations').values({ account_id: account, member_id, ...columns, ...times })
     const [row] = await tx.execute(insertion.returning('id'))
     const invitation = (await records.find(tx, account, Number(row?.id))) as Versioned<InvitationRow>
     await recordEvents(tx, actor, [createdEvent(described, invitation.record)])

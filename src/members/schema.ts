@@ -1,21 +1,36 @@
-/** Members: people in an account. */
+/** Members and invitations: their records, forms and operations in the API. */
 
 import type { Static } from 'typebox'
 import { roles } from '../access/roles.ts'
-import { idSchema, orNull, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
-import { boundedText } from '../forms/rules.ts'
+import {
+  bodyFailures,
+  idempotencyFailures,
+  type ListOperation,
+  type Operation,
+  pageOf,
+  type Success,
+} from '../api/operations.ts'
+import { change, fixed, form, type LabelsOf, optional, required } from '../forms/form.ts'
+import { assignedFields, idSchema, orNull, type TSchema, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
+import { type ListQuery, listQueryOf, type PageQuery, pageConflicts, pageFields } from '../forms/list-query.ts'
+import { boundedText, oneOf } from '../forms/rules.ts'
+import { resources } from '../resources.ts'
 
 export const memberName = boundedText(255, 'The name of the member.')
+const role = oneOf(roles, 'What the member may do: the scopes of the role.')
+
+const nameSchema = Type.String({ description: 'The name of the member.' })
+const emailSchema = orNull(
+  Type.String(),
+  'The email address that OpenID Connect has verified, otherwise the one of the invitation.',
+)
 
 /** A member in responses. */
 export const memberSchema = Type.Object(
   {
     id: idSchema,
-    name: Type.String({ description: 'The name of the member.' }),
-    email: orNull(
-      Type.String(),
-      'The email address that OpenID Connect has verified, otherwise the one of the invitation.',
-    ),
+    name: nameSchema,
+    email: emailSchema,
     role: Type.Enum([...roles], { description: 'What the member may do: the scopes of the role.' }),
     sign_in: Type.Array(Type.Enum(['oidc', 'passkey']), {
       description: 'How the member can sign in, except with a one-time link.',
@@ -27,3 +42,220 @@ export const memberSchema = Type.Object(
 )
 
 export type Member = Static<typeof memberSchema>
+
+/** The name and email must be the stored ones, which clients may send back. */
+export const updateMember = form({ role: change(role), name: fixed(nameSchema), email: fixed(emailSchema) }, [
+  ...assignedFields,
+  ...(['sign_in', 'last_seen_at'] as const),
+])
+
+export const removeMemberQuery = form({
+  keys: optional(
+    oneOf(['keep'], 'If `keep`, the API keys that the member created stay valid. Otherwise, they are revoked.'),
+    null,
+  ),
+})
+
+const created_by = orNull(
+  Type.Object({ id: idSchema, name: Type.String() }),
+  'The member who created the invitation, or the API key that did. Null for the command line.',
+)
+
+const invitationFields = {
+  id: idSchema,
+  name: orNull(Type.String(), 'The suggested name of the member.'),
+  email: orNull(Type.String(), 'Someone who joins by OpenID Connect must have this verified email address.'),
+  role: Type.Enum([...roles], { description: 'The role of the new member.' }),
+  created_by,
+  expires_at: timeSchema('The time when the invitation expires: 7 days after its creation.'),
+  created_at: timestamps.created_at,
+}
+
+/** An invitation in responses. */
+export const invitationSchema = Type.Object(invitationFields, { $id: 'Invitation', additionalProperties: false })
+
+export type Invitation = Static<typeof invitationSchema>
+
+const url = Type.String({
+  format: 'uri',
+  description: 'The link to send to the person. Missing in a replayed response, because the server does not store it.',
+})
+
+const newInvitationSchema = Type.Object(
+  { ...invitationFields, url },
+  { $id: 'NewInvitation', additionalProperties: false, required: Object.keys(invitationFields) },
+)
+
+export const storeInvitation = form({
+  role: required(role),
+  name: optional(boundedText(255, 'The suggested name of the member.'), null),
+  email: optional(
+    boundedText(255, 'Someone who joins by OpenID Connect must have this verified email address. No mail is sent.'),
+    null,
+  ),
+})
+
+/** The labels of the fields on pages and in their error messages. */
+export const invitationLabels = {
+  role: 'Role',
+  name: 'Name',
+  email: 'Email',
+} as const satisfies LabelsOf<typeof storeInvitation>
+
+const memberExample: Member = {
+  id: 2,
+  name: 'Ana Kovač',
+  email: 'ana@acme.com',
+  role: 'editor',
+  sign_in: ['passkey'],
+  last_seen_at: '2026-11-22T08:30:00.000Z',
+  created_at: '2026-11-20T12:00:00.000Z',
+  updated_at: '2026-11-20T12:00:00.000Z',
+}
+
+const invitationExample: Invitation = {
+  id: 1,
+  name: 'Ana Kovač',
+  email: 'ana@acme.com',
+  role: 'editor',
+  created_by: { id: 1, name: 'Owner' },
+  expires_at: '2026-11-27T12:00:00.000Z',
+  created_at: '2026-11-20T12:00:00.000Z',
+}
+
+const headers = ['If-Match', 'If-None-Match'] as const
+const membersTag = { name: 'Members', description: 'The people in the account. Each has a role.' }
+const invitationsTag = {
+  name: 'Invitations',
+  description: 'Links with which people join the account. Each is for one person. Waymark sends no mail.',
+}
+
+function shown(description: string, schema: TSchema, example: object): Success {
+  return {
+    status: 200,
+    description,
+    schema: Type.Object({ data: schema }),
+    example: { data: example },
+    headers: ['ETag'],
+  }
+}
+
+const list = { method: 'GET', path: '/members', tag: membersTag, scope: 'members:read', headers } as const
+const one = { path: '/members/:id', tag: membersTag, headers } as const
+
+const patch: Operation & Required<Pick<Operation, 'body'>> = {
+  ...one,
+  id: 'updateMember',
+  method: 'PATCH',
+  summary: 'Change the role of a member',
+  description:
+    'Changes the role of a member, for open sessions too. Nothing else can be changed. PUT and PATCH do the same. The next sign-in by OpenID Connect sets the role again if it comes from `OIDC_ROLES`.',
+  scope: 'members:write',
+  body: { name: 'UpdateMember', form: updateMember, example: { role: 'admin' } },
+  success: shown('The updated member.', memberSchema, { ...memberExample, role: 'admin' }),
+  failures: ['not_found', 'precondition_failed', 'last_owner', ...bodyFailures],
+}
+
+export const memberOperations = {
+  list: {
+    ...list,
+    id: 'listMembers',
+    summary: 'List members',
+    description: 'Lists the account’s members in pages, newest first by default.',
+    query: listQueryOf(resources.members),
+    refused: { per_page: '20', sort_by: 'email' },
+    success: pageOf('members', 'member', { record: memberSchema, example: memberExample }),
+    failures: ['precondition_failed', 'validation_failed'],
+  } as ListOperation<ListQuery>,
+  show: {
+    ...one,
+    id: 'showMember',
+    method: 'GET',
+    summary: 'Show a member',
+    description: 'Shows one of the account’s members.',
+    scope: 'members:read',
+    success: shown('The member.', memberSchema, memberExample),
+    failures: ['not_found', 'precondition_failed'],
+  } as Operation,
+  put: { ...patch, method: 'PUT', id: 'updateMemberByPut', summary: `${patch.summary} (PUT)` } as typeof patch,
+  patch,
+  delete: {
+    ...one,
+    id: 'removeMember',
+    method: 'DELETE',
+    summary: 'Remove a member',
+    description:
+      'Removes a member from the account. Their sessions, sign-in links and open invitations end, and the keys that they created are revoked. This can’t be undone. The id is never reused. A body is ignored.',
+    scope: 'members:write',
+    query: removeMemberQuery,
+    refused: { keys: 'all' },
+    success: { status: 204, description: 'The member is removed.' },
+    failures: ['not_found', 'precondition_failed', 'last_owner', 'validation_failed'],
+  } as Operation,
+}
+
+const invitations = { path: '/invitations', tag: invitationsTag } as const
+const invitation = { path: '/invitations/:id', tag: invitationsTag, headers } as const
+
+const invitationsQuery = form<PageQuery>(
+  pageFields([], 'The field to sort by. Ids are in the order of creation.'),
+  [],
+  pageConflicts,
+)
+
+export const invitationOperations = {
+  list: {
+    ...invitations,
+    id: 'listInvitations',
+    method: 'GET',
+    summary: 'List invitations',
+    description: 'Lists the account’s open invitations in pages, newest first by default.',
+    scope: 'members:read',
+    headers,
+    query: invitationsQuery,
+    refused: { per_page: '20', sort_by: 'name' },
+    success: pageOf('invitations', 'invitation', { record: invitationSchema, example: invitationExample }),
+    failures: ['precondition_failed', 'validation_failed'],
+  } as ListOperation<PageQuery>,
+  show: {
+    ...invitation,
+    id: 'showInvitation',
+    method: 'GET',
+    summary: 'Show an invitation',
+    description: 'Shows one of the account’s open invitations, without its secret link.',
+    scope: 'members:read',
+    success: shown('The invitation.', invitationSchema, invitationExample),
+    failures: ['not_found', 'precondition_failed'],
+  } as Operation,
+  store: {
+    ...invitations,
+    id: 'storeInvitation',
+    method: 'POST',
+    summary: 'Create an invitation',
+    description:
+      'Creates an invitation, which is valid for 7 days and for one person. Send them its `url`, because Waymark sends no mail. At most 100 invitations are open. Only a hash of the secret in the URL is stored, so a replayed response has no `url`. If you lost it, delete the invitation and create another.',
+    scope: 'members:write',
+    body: { name: 'StoreInvitation', form: storeInvitation, example: { role: 'editor', name: 'Ana Kovač' } },
+    refused: { role: 'boss' },
+    headers: ['Idempotency-Key'],
+    success: {
+      ...shown('The new invitation, with its URL.', newInvitationSchema, {
+        ...invitationExample,
+        url: 'https://links.example.com/app/join#wmi_JZk2yY4tK0m3Qw1bVd5uXr7sTn9pLc8aGh6fEj0iOoU',
+      }),
+      status: 201,
+      headers: ['Location', 'ETag', 'Idempotency-Replayed'],
+    },
+    failures: [...bodyFailures, ...idempotencyFailures],
+  } as Operation & Required<Pick<Operation, 'body'>>,
+  delete: {
+    ...invitation,
+    id: 'deleteInvitation',
+    method: 'DELETE',
+    summary: 'Delete an invitation',
+    description: 'Deletes an open invitation, so that no one can join with it. A body is ignored.',
+    scope: 'members:write',
+    success: { status: 204, description: 'The invitation is deleted.' },
+    failures: ['not_found', 'precondition_failed'],
+  } as Operation,
+}

@@ -65,6 +65,7 @@ const components: Readonly<Record<string, readonly ApiErrorCode[]>> = {
   AliasConflict: ['alias_taken', 'idempotency_in_progress'],
   DomainInUse: ['domain_in_use', 'reference_conflict'],
   Conflict: ['name_taken', 'idempotency_in_progress', 'reference_conflict'],
+  LastOwner: ['last_owner'],
   NotUndoable: ['not_undoable', 'alias_taken', 'name_taken', 'domain_in_use'],
   PreconditionFailed: ['precondition_failed'],
   ContentTooLarge: ['body_too_large'],

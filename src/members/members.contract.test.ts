@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { startApp } from '../../test/app.ts'
+import type { Json, Request } from '../../test/client.ts'
+import { newMember } from '../../test/members.ts'
+import { actorOf } from '../access/actor.ts'
+import { type Role, scopesOfRole } from '../access/roles.ts'
+import type { KeyScope } from '../access/scopes.ts'
+import { createKey, revokeKey } from '../keys/store.ts'
+import { insertLoginToken, type MemberId, signInMember } from '../sessions/store.ts'
+import { query } from '../storage/schema.ts'
+
+const app = await startApp()
+const ask = (method: string, path: string, json?: object, request: Request = {}) =>
+  app.send(method, `/api/v1${path}`, { ...(json && { json }), ...request })
+
+/** A new account with an owner, and a key that can do everything. */
+async function newAccount() {
+  const account = await app.createAccount()
+  const owner = await newMember(app.storage, account, { name: 'Ana', email: 'ana@acme.com' })
+  const key = await app.createKey({ account })
+  const as = (method: string, path: string, json?: object, request: Request = {}) =>
+    ask(method, path, json, { key, ...request })
+  const add = (name: string, role: Role = 'editor', email: string | null = null) =>
+    newMember(app.storage, account, { name, role, email })
+  return { account, owner, key, as, add }
+}
+
+const told = ({ status, body }: { readonly status: number; readonly body: Json }) => [status, body.code]
+const { as, add, owner } = await newAccount()
+const other = await newAccount()
+
+/** Issues a key as a member. */
+function keyOf({ account, id }: MemberId, role: Role, scopes: readonly KeyScope[]) {
+  const actor = actorOf({ account, kind: 'member', id, name: 'Ben', scopes: scopesOfRole(role) }, null)
+  return createKey(app.storage, actor, { name: 'ci', scopes, lifetimeMs: null })
+}
+
+describe('members', () => {
+  test('200 with the record, its fields in order', async () => {
+    const { status, body } = await as('GET', `/members/${owner.id}`)
+    assert.equal(status, 200)
+    const { created_at, updated_at, ...rest } = body.data
+    const expected = {
+      id: owner.id,
+      name: 'Ana',
+      email: 'ana@acme.com',
+      role: 'owner',
+      sign_in: [],
+      last_seen_at: null,
+    }
+    assert.deepEqual(Object.entries(rest), Object.entries(expected))
+    assert.equal(created_at, updated_at)
+  })
+
+  test('lists are sorted by id or name, and searched in name and email', async () => {
+    const { as, add } = await newAccount()
+    await add('berta', 'viewer', 'Berta@Acme.com')
+    await add('Émile', 'viewer', 'emile@other.com')
+    const names = async (query: string) =>
+      (await as('GET', `/members?${new URLSearchParams(query)}`)).body.data.map(({ name }: Json) => name)
+    for (const [query, expected] of [
+      ['', ['Émile', 'berta', 'Ana']],
+      ['sort=asc&sort_by=name', ['Ana', 'berta', 'Émile']],
+      ['search=ACME', ['berta', 'Ana']],
+      ['search=ÉMI', ['Émile']],
+      ['search=acme&search_by=name', []],
+      ['search=emile@&search_by=email', ['Émile']],
+      ['sort=asc&per_page=10&page=2', []],
+    ] as const) {
+      assert.deepEqual(await names(query), expected, query)
+    }
+    const { body } = await as('GET', '/members?sort=asc&after=1')
+    assert.deepEqual([body.meta.total, body.meta.total_is_exact], [3, true])
+    assert.deepEqual(told(await as('GET', '/members?sort_by=email')), [422, 'validation_failed'])
+  })
+
+  for (const method of ['PUT', 'PATCH']) {
+    test(`${method} changes only the role; the whole record can be sent back`, async () => {
+      const ben = await add('Ben', 'viewer', 'ben@acme.com')
+      const path = `/members/${ben.id}`
+      const changed = await as(method, path, { role: 'admin' })
+      assert.deepEqual([changed.status, changed.body.data.role], [200, 'admin'])
+      const same = await as(method, path, changed.body.data)
+      assert.deepEqual([same.status, same.body.data, same.headers.etag], [200, changed.body.data, changed.headers.etag])
+      assert.deepEqual((await as(method, path)).body.data, changed.body.data)
+      const refused = await as(method, path, { name: 'Eve', email: '', role: 'boss', plan: 1 })
+      const violations = refused.body.violations.map(({ field, code }: Json) => [field, code])
+      assert.deepEqual(violations, [
+        ['role', 'not_allowed'],
+        ['plan', 'unknown_field'],
+        ['name', 'prohibited'],
+        ['email', 'prohibited'],
+      ])
+      assert.deepEqual(told(await as(method, path, { role: '' })), [422, 'validation_failed'])
+    })
+  }
+
+  test('409 last_owner for the only owner, after the checks of the fields and the condition', async () => {
+    const path = `/members/${owner.id}`
+    for (const answer of [await as('PATCH', path, { role: 'admin' }), await as('DELETE', path)]) {
+      assert.deepEqual(told(answer), [409, 'last_owner'])
+      assert.deepEqual(answer.body.violations[0].code, 'last_owner')
+    }
+    const stale = { headers: { 'if-match': '"0"' } }
+    const current = (await as('GET', path)).headers.etag
+    for (const answer of [
+      await as('PATCH', path, { role: 'admin' }, stale),
+      await as('PATCH', path, { role: 'boss' }, stale),
+      await as('DELETE', path, undefined, stale),
+    ]) {
+      assert.deepEqual([...told(answer), answer.headers.etag], [412, 'precondition_failed', current])
+    }
+    assert.deepEqual(told(await as('DELETE', `${path}?keys=all`)), [422, 'validation_failed'])
+  })
+
+  test('404 for unknown ids and for members of other accounts', async () => {
+    for (const path of [`/members/${other.owner.id}`, '/members/0', '/members/9999999']) {
+      for (const [method, json] of [
+        ['GET'],
+        ['PATCH', { role: 'boss' }],
+        ['PUT', { role: 'viewer' }],
+        ['DELETE'],
+      ] as const)
+        assert.deepEqual(told(await as(method, path, json)), [404, 'not_found'], `${method} ${path}`)
+    }
+  })
+
+  test('the ETag changes when the member signs in, which does not break a change with If-Match', async () => {
+    const ben = await add('Ben')
+    const path = `/members/${ben.id}`
+    const before = await as('GET', path)
+    const unchanged = { headers: { 'if-none-match': before.headers.etag as string } }
+    assert.equal((await as('GET', path, undefined, unchanged)).status, 304)
+    await signInMember(app.storage, ben, { method: 'passkey', browser: 'Firefox' })
+    const after = await as('GET', path, undefined, unchanged)
+    assert.equal(after.status, 200)
+    assert.ok(after.body.data.last_seen_at !== null)
+    const match = { headers: { 'if-match': before.headers.etag as string } }
+    assert.equal((await as('PATCH', path, { role: 'viewer' }, match)).status, 200)
+    assert.deepEqual(told(await as('PATCH', path, { role: 'editor' }, match)), [412, 'precondition_failed'])
+  })
+
+  test('sign_in names the ways, without those of others', async () => {
+    const ben = await add('Ben')
+    const own = query.selectFrom('members').select('person_id').where('id', '=', ben.id)
+    const person = query.updateTable('people').where('id', 'in', own)
+    await app.storage.execute(person.set({ oidc_issuer: 'https://id.acme.com', oidc_subject: String(ben.id) }))
+    assert.deepEqual((await as('GET', `/members/${ben.id}`)).body.data.sign_in, ['oidc'])
+    assert.deepEqual((await as('GET', `/members/${owner.id}`)).body.data.sign_in, [])
+  })
+
+  for (const query of ['', '?keys=keep']) {
+    test(`DELETE ${query} ends the keys of the member, unless they are kept`, async () => {
+      const ben = await add('Ben', 'admin')
+      await insertLoginToken(app.storage, ben)
+      const { secret } = await keyOf(ben, 'admin', ['links:read'])
+      const me = async () => (await ask('GET', '/me', undefined, { key: secret })).body
+      assert.deepEqual((await me()).data.member, { id: ben.id, name: 'Ben', role: 'admin' })
+      const { status } = await as('DELETE', `/members/${ben.id}${query}`)
+      assert.equal(status, 204)
+      assert.deepEqual(told(await as('DELETE', `/members/${ben.id}${query}`)), [404, 'not_found'])
+      const { body } = await as('GET', '/events?per_page=10')
+      const [last] = body.data
+      const batch = body.data.filter(({ batch_id }: Json) => batch_id === last.batch_id)
+      const types = batch.map(({ type }: Json) => type)
+      assert.deepEqual(types, query === '' ? ['key.revoked', 'member.removed'] : ['member.removed'])
+      assert.ok(batch.every(({ undoable_until }: Json) => undoable_until === null))
+      if (query !== '') assert.equal((await me()).data.member, null)
+    })
+  }
+})
+
+describe('invitations', () => {
+  test('201 with the record, its location and a url whose secret is not shown again', async () => {
+    const json = { role: 'editor', name: ' Ben ', email: 'ben@acme.com' }
+    const created = await as('POST', '/invitations', json)
+    const { id, url, expires_at, created_at, ...rest } = created.body.data
+    assert.equal(created.status, 201)
+    assert.deepEqual(rest, { ...json, name: 'Ben', created_by: null })
+    assert.match(url, new RegExp(`^${app.origin}/app/join#wmi_[\\w-]{43}$`))
+    assert.equal(Date.parse(expires_at) - Date.parse(created_at), 7 * 24 * 60 * 60 * 1_000)
+    assert.equal(created.headers.location, `${app.origin}/api/v1/invitations/${id}`)
+    const shown = await as('GET', `/invitations/${id}`)
+    assert.deepEqual(shown.body.data, { id, ...rest, expires_at, created_at })
+    assert.equal(shown.headers.etag, created.headers.etag)
+    assert.deepEqual((await as('GET', '/invitations')).body.data[0], shown.body.data)
+    const dump = JSON.stringify([await app.storage.execute(query.selectFrom('events').selectAll()), app.logs])
+    assert.ok(!dump.includes(url.split('#')[1]))
+  })
+
+  test('a repeated request with an Idempotency-Key creates one invitation, and its response has no url', async () => {
+    const request = { headers: { 'idempotency-key': 'invite-1' } }
+    const first = await as('POST', '/invitations', { role: 'viewer' }, request)
+    const second = await as('POST', '/invitations', { role: 'viewer' }, request)
+    const { url, ...record } = first.body.data
+    assert.deepEqual([second.status, second.body.data], [201, record])
+    assert.equal(second.headers['idempotency-replayed'], 'true')
+    const stored = await app.storage.execute(query.selectFrom('stored_responses').select('body'))
+    assert.ok(!JSON.stringify(stored).includes('wmi_') && url.includes('wmi_'))
+    const reused = await as('POST', '/invitations', { role: 'owner' }, request)
+    assert.deepEqual(told(reused), [422, 'idempotency_key_reused'])
+  })
+
+  test('422 for bad fields and for the 101st invitation', async () => {
+    const { as } = await newAccount()
+    const long = 'x'.repeat(256)
+    const { body } = await as('POST', '/invitations', { name: long, email: long, plan: 1 })
+    const violations = body.violations.map(({ field, code }: Json) => `${field} ${code}`)
+    assert.deepEqual(violations, ['role required', 'name too_long', 'email too_long', 'plan unknown_field'])
+    for (let i = 0; i < 100; i++) assert.equal((await as('POST', '/invitations', { role: 'viewer' })).status, 201)
+    const refused = await as('POST', '/invitations', { role: 'viewer' })
+    assert.deepEqual([...told(refused), refused.body.violations[0].code], [422, 'validation_failed', 'too_many'])
+    assert.equal((await as('GET', '/invitations?per_page=100')).body.meta.total, 100)
+  })
+
+  test('204 deletes an invitation once, under a condition, and only of the own account', async () => {
+    const { body, headers } = await as('POST', '/invitations', { role: 'viewer' })
+    const path = `/invitations/${body.data.id}`
+    for (const method of ['GET', 'DELETE']) assert.deepEqual(told(await other.as(method, path)), [404, 'not_found'])
+    const stale = await as('DELETE', path, undefined, { headers: { 'if-match': '"0"' } })
+    assert.deepEqual([...told(stale), stale.headers.etag], [412, 'precondition_failed', headers.etag])
+    assert.equal((await as('DELETE', path, undefined, { headers: { 'if-match': headers.etag as string } })).status, 204)
+    for (const method of ['GET', 'DELETE']) assert.deepEqual(told(await as(method, path)), [404, 'not_found'])
+    const [event] = (await as('GET', '/events?type=invitation.deleted')).body.data
+    assert.deepEqual([event.record_id, event.changes.role], [body.data.id, ['viewer', null]])
+  })
+})
+
+test('403 for keys without the scope, which names the scope', async () => {
+  const { account, owner } = await newAccount()
+  const key = await app.createKey({ account, scopes: ['members:read'] })
+  const send = (method: string, path: string, key: string) => ask(method, path, undefined, { key })
+  for (const path of ['/members', `/members/${owner.id}`, '/invitations']) {
+    assert.equal((await send('GET', path, key)).status, 200)
+    const answer = await send('GET', path, await app.createKey({ account, scopes: ['members:write'] }))
+    assert.deepEqual(told(answer), [403, 'insufficient_scope'])
+  }
+  for (const [method, path] of [
+    ['POST', '/invitations'],
+    ['DELETE', '/invitations/1'],
+    ['PATCH', `/members/${owner.id}`],
+    ['DELETE', `/members/${owner.id}`],
+  ] as const) {
+    const { status, body } = await send(method, path, key)
+    assert.deepEqual([status, body.message.includes('members:write')], [403, true])
+  }
+})
+
+test('members create keys only with scopes of their role', async () => {
+  for (const [role, scopes, needed] of [
+    ['admin', ['links:write'], null],
+    ['admin', ['members:read', 'members:write'], 'owner'],
+    ['admin', ['*'], 'owner'],
+    ['editor', ['links:read', 'domains:write'], 'admin'],
+    ['viewer', ['links:write', 'members:write'], 'owner'],
+    ['owner', ['*'], null],
+  ] as const) {
+    const member = await add('Ben', role)
+    if (needed === null) {
+      const { key } = await keyOf(member, role, scopes)
+      await revokeKey(
+        app.storage,
+        actorOf({ ...member, kind: 'system', id: null, name: '', scopes: ['*'] }, null),
+        key.id,
+      )
+      continue
+    }
+    await assert.rejects(keyOf(member, role, scopes), {
+      ...{ code: 'insufficient_scope', message: `Your role doesn’t allow this. It needs the role ${needed}.` },
+    })
+  }
+})

@@ -1,0 +1,174 @@
+import { hash } from 'node:crypto'
+import type { Actor } from '../access/actor.ts'
+import { sendRecord } from '../api/envelopes.ts'
+import { claimOf, idempotencyKeyOf } from '../api/idempotency.ts'
+import { checkedChange, idOf, withShownVersion } from '../api/operations.ts'
+import { type Api, listRoute, sendStored } from '../api/routes.ts'
+import { Failure, found, validationFailed } from '../errors.ts'
+import { pageOf, pageRequestOf } from '../forms/list-query.ts'
+import { conditionOf } from '../http/conditions.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import { entityTagOf, send } from '../http/response.ts'
+import type { IdempotentRequests } from '../idempotency/store.ts'
+import { shownVersion } from '../lib/record-version.ts'
+import { resources } from '../resources.ts'
+import { invitationUrl } from '../sessions/token.ts'
+import type { Storage } from '../storage/port.ts'
+import type { Precondition, Versioned } from '../storage/records.ts'
+import { Refusal, type Violation } from '../violations.ts'
+import { changeRole, removeMember } from './changes.ts'
+import {
+  createInvitation,
+  deleteInvitation,
+  findInvitation,
+  type InvitationRow,
+  listInvitations,
+} from './invitations.ts'
+import {
+  type Invitation,
+  invitationOperations,
+  type Member,
+  memberOperations,
+  removeMemberQuery,
+  storeInvitation,
+  updateMember,
+} from './schema.ts'
+import { type MemberRow, memberOf, memberRecords } from './store.ts'
+
+/** Adds the operations on members. */
+export function memberRoutes(api: Api, storage: Storage): void {
+  const { list, show, put, patch, delete: remove } = memberOperations
+  const find = async (account: number, id: number) => {
+    const member = await memberRecords.find(storage, account, id)
+    return member && shownMember(member)
+  }
+
+  listRoute(api, list, async (account, query) => {
+    const page = await memberRecords.list(storage, account, pageRequestOf(query, resources.members))
+    return { ...page, rows: page.rows.map(memberOf) }
+  })
+
+  api.add(show, async (exchange, { actor }) => {
+    const condition = conditionOf(exchange)
+    return sendRecord(exchange, found(await find(actor.account, idOf(exchange, 'member')), 'member'), condition)
+  })
+
+  api.add([put, patch], async (exchange, { actor, fields }) => {
+    const condition = conditionOf(exchange)
+    const id = idOf(exchange, 'member')
+    const changed = await withShownVersion(
+      () => find(actor.account, id),
+      'member',
+      () => updateRole(storage, actor, id, fields, condition),
+    )
+    return sendRecord(exchange, shownMember(changed))
+  })
+
+  api.add(remove, async (exchange, { actor }) => {
+    const precondition = conditionOf(exchange)
+    const id = idOf(exchange, 'member')
+    const own = () => find(actor.account, id)
+    await withShownVersion(own, 'member', async () => {
+      const { keys } = await checkedChange(removeMemberQuery.check(exchange.query), own, 'member', precondition)
+      await removeMember(storage, actor, id, { keepsKeys: keys === 'keep', precondition })
+    })
+    return send(exchange, 204)
+  })
+}
+
+/** Changes the role of a member. Throws `not_found`, `validation_failed`, `last_owner` and what `precondition` throws. */
+export async function updateRole(
+  storage: Storage,
+  actor: Actor,
+  id: number,
+  fields: Fields,
+  precondition: Precondition | null,
+): Promise<Versioned<MemberRow>> {
+  const { values, violations } = updateMember.read(fields)
+  const { role, ...others } = values
+  if (violations.length > 0 || others.name !== undefined || others.email !== undefined) {
+    const { record, version } = found(await memberRecords.find(storage, actor.account, id), 'member')
+    precondition?.check(version)
+    const all = [...violations, ...changesOf(record, others)]
+    if (all.length > 0) throw validationFailed(all)
+  }
+  return changeRole(storage, actor, id, role, precondition)
+}
+
+/** Returns a violation for each new value, which could otherwise seem to be stored. The current ones may be sent back. */
+function changesOf(
+  record: MemberRow,
+  sent: Readonly<Partial<Record<'name' | 'email', string | undefined>>>,
+): Violation[] {
+  return (['name', 'email'] as const).flatMap((field) => {
+    const stored = record[field] ?? ''
+    if (sent[field] === undefined || sent[field] === stored) return []
+    return [new Refusal('prohibited.member', { current: stored === '' ? 'empty' : stored }).at(field)]
+  })
+}
+
+/** Returns the member for a response, with a version that changes with the fields that no one edits. */
+function shownMember({ record, version }: Versioned<MemberRow>): Versioned<Member> {
+  const { sign_in, last_seen_at } = record
+  return { record: memberOf(record), version: withState(version, `${sign_in} ${last_seen_at}`) }
+}
+
+function withState(version: string, state: string): string {
+  return shownVersion(version, hash('sha1', state, 'base64url').slice(0, 12))
+}
+
+/** Adds the operations on invitations. */
+export function invitationRoutes(api: Api, storage: Storage, idempotentRequests: IdempotentRequests): void {
+  const { list, show, store, delete: remove } = invitationOperations
+  const find = async (account: number, id: number) => {
+    const invitation = await findInvitation(storage, account, id)
+    return invitation && shownInvitation(invitation)
+  }
+
+  listRoute(api, list, async (account, query) => {
+    const page = await listInvitations(storage, account, { search: [], searchIn: [], filter: {}, ...pageOf(query) })
+    return { ...page, rows: page.rows.map(invitationOf) }
+  })
+
+  api.add(show, async (exchange, { actor }) => {
+    const condition = conditionOf(exchange)
+    const record = await find(actor.account, idOf(exchange, 'invitation'))
+    return sendRecord(exchange, found(record, 'invitation'), condition)
+  })
+
+  api.add(store, async (exchange, admitted) => {
+    const claim = claimOf(exchange, admitted, idempotencyKeyOf(exchange), store.body.form)
+    const values = storeInvitation.check(admitted.fields)
+    if (values instanceof Failure) return values
+    let created: (Invitation & { readonly url: string }) | undefined
+    const response = await idempotentRequests.run(claim, async (db) => {
+      const { invitation, secret } = await createInvitation(db, admitted.actor, values)
+      const { record, version } = shownInvitation(invitation)
+      created = { ...record, url: invitationUrl(api.baseOf(exchange), secret) }
+      const location = `${api.urlOf(exchange, list)}/${record.id}`
+      // A response with the secret must not be stored.
+      return { status: 201, location, etag: entityTagOf(version), body: JSON.stringify({ data: record }) }
+    })
+    const body = response.isReplayed ? response.body : JSON.stringify({ data: created })
+    return sendStored(exchange, { ...response, body })
+  })
+
+  api.add(remove, async (exchange, { actor }) => {
+    const condition = conditionOf(exchange)
+    const id = idOf(exchange, 'invitation')
+    const deleted = () => deleteInvitation(storage, actor, id, condition)
+    await withShownVersion(() => find(actor.account, id), 'invitation', deleted)
+    return send(exchange, 204)
+  })
+}
+
+/** Returns an invitation for a response. */
+export function invitationOf({ member_id, inviter, ...row }: InvitationRow): Invitation {
+  const { id, name, email, role, expires_at, created_at } = row
+  const created_by = member_id === null || inviter === null ? null : { id: member_id, name: inviter }
+  return { id, name, email, role, created_by, expires_at, created_at }
+}
+
+function shownInvitation({ record, version }: Versioned<InvitationRow>): Versioned<Invitation> {
+  return { record: invitationOf(record), version: withState(version, `${record.member_id} ${record.inviter}`) }
+}
