@@ -36,6 +36,7 @@ import { invitationOperations, memberOperations } from '../members/schema.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { healthRoute } from '../ops/listener.ts'
 import type { Directory } from '../redirect/directory.ts'
+import { OidcClient } from '../sign-in/oidc/client.ts'
 import { Passkeys } from '../sign-in/passkeys/passkeys.ts'
 import { spaceOperations } from '../spaces/schema.ts'
 import type { Storage } from '../storage/port.ts'
@@ -119,9 +120,16 @@ export function buildApi(options: AppOptions, shared: Shared) {
   documents(router, dashboardUrl)
   const deleteClicks = clickDeletion(shared)
   const parts = { router, storage, keyring, dashboardUrl, rateLimits, shortUrl, actions, semaphores, reversals }
-  const { clicksRetention, baseUrl } = options
-  const passkeys = new Passkeys({ storage, baseUrl, dashboardUrl })
-  addDashboard({ ...parts, passkeys, clicksRetention, deleteClicks, runBatch: batches.run.bind(batches) })
+  const { clicksRetention } = options
+  const passkeys = new Passkeys({ storage, baseUrl: options.baseUrl, dashboardUrl })
+  addDashboard({
+    ...parts,
+    passkeys,
+    ...openIdConnect(options),
+    clicksRetention,
+    deleteClicks,
+    runBatch: batches.run.bind(batches),
+  })
   resourceRoutes(api, idempotentRequests, actions.domains)
   resourceRoutes(api, idempotentRequests, actions.spaces)
   resourceRoutes(api, idempotentRequests, actions.tags)
@@ -152,6 +160,10 @@ export function buildApi(options: AppOptions, shared: Shared) {
     begin,
     services: [removals, batches, rateLimits, keyring, idempotentRequests],
   }
+}
+
+function openIdConnect({ oidc, logger }: AppOptions) {
+  return { oidc: oidc && new OidcClient(oidc), warn: (message: string) => logger.warn(message) }
 }
 
 function buildListener(

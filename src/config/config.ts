@@ -3,7 +3,7 @@
 import { isIPv6 } from 'node:net'
 import type { SinkConfig } from '../analytics/sink/open.ts'
 import { domainMark } from '../names/short-url.ts'
-import type { OidcConfig } from '../sign-in/oidc.ts'
+import type { OidcConfig } from '../sign-in/oidc/config.ts'
 import type { StorageLocation } from '../storage/port.ts'
 import { integer } from './parsers.ts'
 import { type Environment, type Read, readVariables, unknownVariableWarnings } from './variables.ts'

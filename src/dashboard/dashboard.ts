@@ -15,6 +15,7 @@ import type { Semaphore } from '../lib/semaphore.ts'
 import type { LinkActions } from '../links/actions.ts'
 import type { RunBatch } from '../links/batch.ts'
 import type { ShortUrl } from '../names/short-url.ts'
+import type { OidcClient } from '../sign-in/oidc/client.ts'
 import type { Passkeys } from '../sign-in/passkeys/passkeys.ts'
 import type { Space } from '../spaces/schema.ts'
 import type { Storage } from '../storage/port.ts'
@@ -36,6 +37,7 @@ import { addLinkPages } from './pages/link.ts'
 import { addLinkFile } from './pages/link-file.ts'
 import { addLinkForms } from './pages/link-form.ts'
 import { addLinkListPages } from './pages/links.ts'
+import { addOidcPages } from './pages/oidc.ts'
 import { addOverviewPage } from './pages/overview.ts'
 import { addPasskeyPages } from './pages/passkeys.ts'
 import { addPeoplePages } from './pages/people.ts'
@@ -73,6 +75,10 @@ interface Services {
     readonly links: LinkActions
   }
   readonly reversals: Reversals
+  /** Null unless people can sign in with OpenID Connect. */
+  readonly oidc: OidcClient | null
+  /** Logs a problem that an operator can fix. */
+  readonly warn: (message: string) => void
 }
 
 export function addDashboard(services: Services): void {
@@ -89,6 +95,7 @@ export function addDashboard(services: Services): void {
     isAlwaysServed: true,
   })
   addSignInPages(pages, services)
+  addOidcPages(pages, services)
   addOverviewPage(pages, services)
   addBreakdownPages(pages, services)
   addLinkListPages(pages, services)

@@ -56,6 +56,7 @@ export const changes = {
   'links-redirected': (facts) => `Destinations of ${several('changed')(facts)}`,
   'links-imported': ({ count, failed }) =>
     `${quantity(count, 'link')} created.${failed === 0 ? '' : ` ${quantity(failed, 'row')} skipped.`}`,
+  'oidc-connected': () => 'Connected. You can sign in this way from now on.',
   'account-saved': () => 'Account saved.',
   // The form accepts a URL and stores only its host.
   'domain-created': ({ nameOr }) => html`${nameOr('Domain')} added.`,

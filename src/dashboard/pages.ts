@@ -295,6 +295,12 @@ function crossSiteFailure({ headers, host }: Exchange, publicUrl: string): Failu
   )
 }
 
+/** Returns whether a link on one of our own pages opened this page. Without Fetch Metadata, the `Referer` says so. */
+export function isFromOwnPage({ headers, host }: Exchange): boolean {
+  const site = headers['sec-fetch-site']
+  return site === undefined ? isOwnOrigin(headers.referer, [host]) : site === 'same-origin'
+}
+
 /**
  * Returns the origin with `localhost` if a browser opened a loopback address of a dashboard for this machine, because a
  * session belongs to one host name. Returns '' otherwise. The port stays, because only that port certainly responds.

@@ -10,6 +10,7 @@ import type { Keyring } from '../../keys/keyring.ts'
 import { ownerOf, removeSession, type Session, signInByKey, signInByToken } from '../../sessions/store.ts'
 import { clearSessionCookie, setSessionCookie } from '../../sessions/token.ts'
 import { browserOf } from '../../sign-in/browser.ts'
+import type { OidcClient } from '../../sign-in/oidc/client.ts'
 import type { Passkeys } from '../../sign-in/passkeys/passkeys.ts'
 import { passkeyViolation } from '../../sign-in/passkeys/store.ts'
 import type { Storage } from '../../storage/port.ts'
@@ -18,7 +19,7 @@ import { Refusal, type Violation } from '../../violations.ts'
 import { renderBare } from '../frame.ts'
 import { Redirect } from '../page.ts'
 import type { PageServer } from '../pages.ts'
-import { copyable, hiddenFields, submitButton } from '../parts/buttons.ts'
+import { copyable, hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { collapsibleSection, FormState, textField } from '../parts/fields.ts'
 import { maxPasskeyFormBytes, passkeyForm, requirePasskeys, sendOptions } from '../parts/passkey-form.ts'
 import { shortReturnPath } from '../return-path.ts'
@@ -28,19 +29,21 @@ interface Services {
   readonly keyring: Keyring
   readonly rateLimits: RateLimits
   readonly passkeys: Passkeys
+  /** Null unless people can sign in with OpenID Connect. */
+  readonly oidc: OidcClient | null
 }
 
 /** Starts a session. Returns its secret, or what is wrong. */
 type Begin = (exchange: Exchange, fields: Fields) => Promise<string | readonly Violation[]>
 
 export function addSignInPages(pages: PageServer, services: Services): void {
-  const { storage: db, keyring, passkeys } = services
+  const { storage: db, keyring, passkeys, oidc } = services
   pages.publicRoute('GET', '/app/sign-in', async (exchange) => {
     const session = await pages.sessionOf(exchange)
     const next = shortReturnPath(exchange.query.next)
     // Sign-in links have no next page: they may be for another account.
     if (session !== undefined && exchange.query.next !== undefined) return pages.redirect(exchange, new Redirect(next))
-    return pages.send(exchange, 200, signInPage(exchange, { next, session, passkeys }))
+    return pages.send(exchange, 200, signInPage(exchange, { next, session, passkeys, oidc }))
   })
 
   pages.publicPost('/app/sign-in', signInForm(pages, services, beginBySecret(db, keyring)))
@@ -67,7 +70,7 @@ export function addSignInPages(pages: PageServer, services: Services): void {
 const passkeyOptions = '/app/sign-in/passkey/options'
 
 /** Returns the handler of a form that signs in. */
-function signInForm(pages: PageServer, { storage: db, rateLimits, passkeys }: Services, begin: Begin) {
+function signInForm(pages: PageServer, { storage: db, rateLimits, passkeys, oidc }: Services, begin: Begin) {
   return async (exchange: Exchange, fields: Fields): Promise<Outcome> => {
     const next = shortReturnPath(fields.next)
     const result = await begin(exchange, fields)
@@ -78,7 +81,7 @@ function signInForm(pages: PageServer, { storage: db, rateLimits, passkeys }: Se
         return pages.redirect(exchange, new Redirect(next, { code: 'signed-in' }))
       const tooMany = rateLimits.countFailedAuthentication(exchange)
       if (tooMany !== undefined) return tooMany
-      const page = signInPage(exchange, { next, session: before, passkeys }, result)
+      const page = signInPage(exchange, { next, session: before, passkeys, oidc }, result)
       return pages.send(exchange, 422, page)
     }
     // Ends the browser's previous session: secrets never outlive a sign-in.
@@ -129,7 +132,8 @@ function signInPage(exchange: Exchange, shown: Shown, violations: readonly Viola
   const state = new FormState({}, violations)
   const already = session === undefined ? null : alreadySignedIn(session.account.name, next)
   const passkey = shown.passkeys.relyingParty(exchange) === null ? null : passkeySignIn(state, shown)
-  const body = html`${already}${passkey}${linkForm(state, shown, passkey === null ? 'primary' : 'plain')}${keySection(state, next)}${howToGetIn}`
+  const link = linkForm(state, shown, passkey === null && shown.oidc === null ? 'primary' : 'plain')
+  const body = html`${already}${oidcLink(shown)}${passkey}${link}${keySection(state, next)}${howToGetIn}`
   return renderBare({ title: 'Sign in', scheme: readScheme(exchange), body })
 }
 
@@ -137,6 +141,17 @@ interface Shown {
   readonly next: string
   readonly session: Session | undefined
   readonly passkeys: Passkeys
+  readonly oidc: OidcClient | null
+}
+
+/** Renders a link, because forms can't redirect to another site. It has the host that the provider sends people back to. */
+function oidcLink({ oidc, next }: Shown): Html | null {
+  if (oidc === null) return null
+  const { baseUrl, name } = oidc.config
+  const href = `${baseUrl}/app/sign-in/oidc?next=${encodeURIComponent(next)}`
+  const label = html`Sign in with <bdi>${name}</bdi>`
+  return html`<div class="actions">${linkButton({ label, href, weight: 'primary' })}</div>
+`
 }
 
 function passkeySignIn(state: FormState, { next, session }: Shown): Html {

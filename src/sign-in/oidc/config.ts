@@ -1,4 +1,4 @@
-import type { Role } from '../access/roles.ts'
+import type { Role } from '../../access/roles.ts'
 
 /** The configuration of OpenID Connect. */
 export interface OidcConfig {
@@ -18,4 +18,14 @@ export interface OidcConfig {
   /** The account that people with a role join; null for the only one. */
   readonly account: number | null
   readonly sessionLifetimeMs: number
+}
+
+/** Returns the URL to register at the provider: where it sends people back to. */
+export function redirectUri({ baseUrl }: Pick<OidcConfig, 'baseUrl'>): string {
+  return `${baseUrl}/app/oidc/callback`
+}
+
+/** Returns the URL to register at the provider for logouts. */
+export function logoutUri({ baseUrl }: Pick<OidcConfig, 'baseUrl'>): string {
+  return `${baseUrl}/app/oidc/logout`
 }

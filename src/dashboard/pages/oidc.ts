@@ -1,0 +1,206 @@
+/** Sign-in with OpenID Connect: to the provider and back, and logouts that the provider announces. */
+
+import type { RateLimits } from '../../api/rate-limit.ts'
+import { Failure, UniqueViolation } from '../../errors.ts'
+import { readScheme } from '../../frame/document.ts'
+import { receiveBody } from '../../http/body.ts'
+import type { Exchange, Outcome } from '../../http/exchange.ts'
+import { parseForm } from '../../http/form-encoding.ts'
+import { html } from '../../http/html.ts'
+import { addHeaders, send } from '../../http/response.ts'
+import type { Router } from '../../http/router.ts'
+import { ownerOf, removeSession, signInMember } from '../../sessions/store.ts'
+import { clearInvitationCookie, readInvitationCookie, setSessionCookie } from '../../sessions/token.ts'
+import { browserOf } from '../../sign-in/browser.ts'
+import { type Arrival, admit, connect } from '../../sign-in/oidc/admission.ts'
+import { describeError, type OidcClient, problemOf } from '../../sign-in/oidc/client.ts'
+import { type Flow, type Purpose, setFlowCookie, takeFlowCookie } from '../../sign-in/oidc/flow.ts'
+import { endSessions } from '../../sign-in/oidc/logout.ts'
+import { isProblem, type Problem, problems } from '../../sign-in/oidc/problems.ts'
+import type { Db, Storage } from '../../storage/port.ts'
+import { renderBare, responseHeaders } from '../frame.ts'
+import { Redirect } from '../page.ts'
+import { isFromOwnPage, type PageServer } from '../pages.ts'
+import { linkButton } from '../parts/buttons.ts'
+import { shortReturnPath } from '../return-path.ts'
+
+/** The maximum size of a logout request in bytes. */
+const maxLogoutBytes = 16 * 1024
+
+interface Services {
+  readonly router: Router
+  readonly storage: Storage
+  readonly rateLimits: RateLimits
+  /** Null unless people can sign in with OpenID Connect. */
+  readonly oidc: OidcClient | null
+  /** Logs a problem that an operator can fix. */
+  readonly warn: (message: string) => void
+}
+
+export function addOidcPages(pages: PageServer, { oidc, ...services }: Services): void {
+  if (oidc === null) return
+  const signIns = new SignIns(pages, { ...services, oidc })
+  pages.publicRoute('GET', '/app/sign-in/oidc', (exchange) => signIns.start(exchange))
+  pages.publicRoute('GET', '/app/oidc/callback', (exchange) => signIns.finish(exchange))
+  addProblemPage(pages)
+  addLogout({ ...services, oidc })
+}
+
+type OidcServices = Services & { readonly oidc: OidcClient }
+
+/** Sends people to the provider, and takes them back. */
+class SignIns {
+  readonly #pages: PageServer
+  readonly #services: OidcServices
+
+  constructor(pages: PageServer, services: OidcServices) {
+    this.#pages = pages
+    this.#services = services
+  }
+
+  async start(exchange: Exchange): Promise<Outcome> {
+    const purpose = await purposeOf(this.#pages, exchange)
+    if (isProblem(purpose)) return this.#openProblem(exchange, purpose)
+    const started = await this.#services.oidc.start().catch((error) => this.#log(error))
+    if (typeof started === 'string') return this.#openProblem(exchange, started)
+    const next = shortReturnPath(exchange.query.next)
+    setFlowCookie(exchange, this.#pages.isSecure(exchange), { ...started.secrets, purpose, next })
+    addHeaders(exchange, { ...responseHeaders, location: started.url })
+    return send(exchange, 302)
+  }
+
+  async finish(exchange: Exchange): Promise<Outcome> {
+    const flow = takeFlowCookie(exchange, this.#pages.isSecure(exchange), exchange.query.state)
+    const result = flow === undefined ? 'stale' : await this.#authenticate(exchange, flow)
+    if (typeof result !== 'string') return this.#pages.redirect(exchange, result)
+    const { rateLimits } = this.#services
+    const tooMany = result === 'unavailable' ? undefined : rateLimits.countFailedAuthentication(exchange)
+    return tooMany ?? this.#openProblem(exchange, result)
+  }
+
+  async #authenticate(exchange: Exchange, flow: Flow): Promise<Redirect | Problem> {
+    const { oidc, warn } = this.#services
+    const query = exchange.target.replace(/^[^?]*\??/, '')
+    const claims = await oidc.finish(query, flow).catch((error) => this.#log(error))
+    if (typeof claims === 'string') return claims
+    const onLastOwner: Arrival['onLastOwner'] = ({ account, id }) =>
+      warn(`member ${id} keeps the role owner, against OIDC_ROLES: account ${account} has no other owner`)
+    const arrival = { config: oidc.config, claims, requestId: exchange.id, onLastOwner }
+    if (typeof flow.purpose === 'number') return this.#connect(exchange, flow.purpose, arrival)
+    return this.#signIn(exchange, flow, arrival)
+  }
+
+  async #connect(exchange: Exchange, person: number, arrival: Arrival): Promise<Redirect | Problem> {
+    // The browser's person may have changed since the start.
+    const session = await this.#pages.sessionOf(exchange)
+    if (session?.member?.person.id !== person) return 'signed_out'
+    const problem = await writeTwice(this.#services.storage, (tx) => connect(tx, person, arrival))
+    return problem ?? new Redirect('/app/profile', { code: 'oidc-connected' })
+  }
+
+  async #signIn(exchange: Exchange, { purpose, next }: Flow, arrival: Arrival): Promise<Redirect | Problem> {
+    const { storage, oidc, warn } = this.#services
+    const isSecure = this.#pages.isSecure(exchange)
+    const invitation = purpose === 'join' ? (readInvitationCookie(exchange, isSecure) ?? '') : undefined
+    const { sid } = arrival.claims
+    const session = {
+      method: 'oidc',
+      browser: browserOf(exchange),
+      oidcSid: typeof sid === 'string' ? sid : null,
+      lifetimeMs: oidc.config.sessionLifetimeMs,
+    } as const
+    const result = await writeTwice(storage, async (tx) => {
+      const member = await admit(tx, { ...arrival, invitation })
+      return typeof member === 'string' ? member : { secret: await signInMember(tx, member, session) }
+    }).catch((error) => problemOfJoining(error, purpose))
+    if (result === 'no_account') warn('OIDC_ACCOUNT must be the ID of the account that people with a role join')
+    if (typeof result === 'string') return result
+    const before = await this.#pages.sessionOf(exchange)
+    if (before !== undefined) await removeSession(storage, ownerOf(before), before.id)
+    setSessionCookie(exchange, isSecure, result.secret)
+    if (purpose === 'join') clearInvitationCookie(exchange, isSecure)
+    return new Redirect(shortReturnPath(next))
+  }
+
+  /** Opens the page of a problem. Its URL has no code and no text of the provider. */
+  #openProblem(exchange: Exchange, problem: Problem): undefined {
+    return this.#pages.redirect(exchange, new Redirect(`/app/oidc/problem?code=${problem}`))
+  }
+
+  #log(error: unknown): Problem {
+    const problem = problemOf(error)
+    if (problem !== 'denied') this.#services.warn(`sign-in with OpenID Connect failed: ${describeError(error)}`)
+    return problem
+  }
+}
+
+/** Returns what the sign-in is for. Another site must not start a sign-in that changes a person. */
+async function purposeOf(pages: PageServer, exchange: Exchange): Promise<Purpose | Problem> {
+  const { join, connect: isConnection } = exchange.query
+  if (join === undefined && isConnection === undefined) return 'sign-in'
+  if (!isFromOwnPage(exchange)) return 'foreign'
+  if (join !== undefined) return 'join'
+  return (await pages.sessionOf(exchange))?.member?.person.id ?? 'signed_out'
+}
+
+/** Runs a transaction, and runs it again if a concurrent one has stored the same person. */
+async function writeTwice<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
+  try {
+    return await db.write(work)
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error
+    return db.write(work)
+  }
+}
+
+/** Returns the problem if the invitation or the member has been removed meanwhile, or someone has joined twice. */
+function problemOfJoining(error: unknown, purpose: Purpose): Problem {
+  if (error instanceof Failure && error.code === 'already_member') return 'already_member'
+  if (error instanceof Failure && error.code === 'not_found')
+    return purpose === 'join' ? 'invitation_over' : 'no_access'
+  throw error
+}
+
+function addProblemPage(pages: PageServer): void {
+  pages.publicRoute('GET', '/app/oidc/problem', async (exchange) => {
+    const { code } = exchange.query
+    if (!isProblem(code)) return new Failure('route_not_found', 'Page not found.')
+    const { title, text } = problems[code]
+    const isOfProfile = ['connected_elsewhere', 'already_connected'].includes(code)
+    const back = isOfProfile
+      ? linkButton({ label: 'Go to your profile', href: '/app/profile' })
+      : linkButton({ label: 'Go to the sign-in page', href: '/app/sign-in' })
+    const body = html`<p>${text}</p><div class="actions">${back}</div>`
+    const page = renderBare({ title, scheme: readScheme(exchange), body })
+    return pages.send(exchange, code === 'unavailable' ? 503 : 403, page)
+  })
+}
+
+/** Adds the request with which the provider ends sessions. Its signed token replaces a session. */
+function addLogout({ router, oidc, storage, rateLimits, warn }: OidcServices): void {
+  router.add('POST', '/app/oidc/logout', async (exchange): Promise<Outcome> => {
+    const token = await readLogoutToken(exchange)
+    if (token instanceof Failure) return token
+    addHeaders(exchange, { 'cache-control': 'no-store' })
+    try {
+      await endSessions(storage, oidc, token)
+      return send(exchange, 200)
+    } catch (error) {
+      // Throws failures of this server, such as of its database.
+      const problem = problemOf(error)
+      warn(`logout by the provider rejected: ${describeError(error)}`)
+      const tooMany = problem === 'unavailable' ? undefined : rateLimits.countFailedAuthentication(exchange)
+      if (tooMany !== undefined) return tooMany
+      addHeaders(exchange, { 'content-type': 'application/json' })
+      return send(exchange, 400, '{"error":"invalid_request"}')
+    }
+  })
+}
+
+/** Returns the token of a logout request; '' if it has none. */
+async function readLogoutToken(exchange: Exchange): Promise<string | Failure> {
+  const bytes = await receiveBody(exchange, maxLogoutBytes)
+  if (bytes instanceof Failure) return bytes
+  const form = parseForm(bytes)
+  return form instanceof Failure || typeof form.logout_token !== 'string' ? '' : form.logout_token
+}

@@ -1,0 +1,171 @@
+/** Who may sign in with OpenID Connect. The issuer and the subject identify a person, never the email address. */
+
+import { actorOf } from '../../access/actor.ts'
+import { type Role, roles, scopesOfRole } from '../../access/roles.ts'
+import { foldCase, parseBoundedText, trimText } from '../../lib/text.ts'
+import { setOidcMember } from '../../members/changes.ts'
+import { findInvitationByToken, joinAccount } from '../../members/invitations.ts'
+import { ensurePerson, findPerson, insertMember, lockAccount, type OidcIdentity } from '../../members/store.ts'
+import type { MemberId } from '../../sessions/store.ts'
+import type { Db } from '../../storage/port.ts'
+import { query } from '../../storage/schema.ts'
+import { Refusal } from '../../violations.ts'
+import type { Claims } from './client.ts'
+import type { OidcConfig } from './config.ts'
+import type { Problem } from './problems.ts'
+
+/** Someone whom the provider has authenticated. */
+export interface Arrival {
+  readonly config: Pick<OidcConfig, 'roleClaim' | 'roles' | 'account'>
+  readonly claims: Claims
+  /** The token of the invitation to join with; undefined to sign in. */
+  readonly invitation?: string | undefined
+  readonly requestId: string | null
+  /** Called if the last owner keeps a role that the provider takes away. */
+  readonly onLastOwner: (member: MemberId) => void
+}
+
+/** A membership of the person. */
+interface Membership extends MemberId {
+  readonly hasOidcRole: boolean
+  readonly lastUse: string
+}
+
+/** Returns the member to sign in, who may join now; otherwise the problem. Runs in a transaction. */
+export async function admit(tx: Db, arrival: Arrival): Promise<MemberId | Problem> {
+  const { claims, config, invitation } = arrival
+  const role = mappedRole(config, claims)
+  const account = role === undefined ? undefined : await roleAccount(tx, config)
+  if (invitation !== undefined) return join(tx, arrival, invitation, { role, account })
+  const person = await findPerson(tx, identityOf(claims))
+  const members = person === undefined ? [] : await membershipsOf(tx, person)
+  if (role === undefined) {
+    const problem = problemWithoutRole(arrival, members)
+    if (problem !== undefined) return problem
+  } else {
+    if (account === undefined) return 'no_account'
+    if (!members.some((each) => each.account === account)) return joinByRole(tx, arrival, account, role)
+  }
+  await updateMembers(tx, arrival, members, { role, account })
+  return latest(members)
+}
+
+/** Returns why a person without a mapped role can't sign in. Members whose role the provider has not set keep theirs. */
+function problemWithoutRole({ claims, config }: Arrival, members: readonly Membership[]): Problem | undefined {
+  const hasLost = members.some(({ hasOidcRole }) => hasOidcRole)
+  if (members.length > 0 && !hasLost) return undefined
+  if (isOmitted(config, claims)) return 'groups_omitted'
+  return hasLost ? 'role_lost' : 'no_access'
+}
+
+/** Connects a person with an identity at the provider. Returns the problem if that isn't possible. Runs in a transaction. */
+export async function connect(tx: Db, person: number, arrival: Arrival): Promise<Problem | undefined> {
+  const { issuer, subject } = identityOf(arrival.claims)
+  const known = await findPerson(tx, { issuer, subject })
+  if (known !== undefined) return known === person ? undefined : 'connected_elsewhere'
+  const changed = query.updateTable('people').set({ oidc_issuer: issuer, oidc_subject: subject })
+  // An identity at a former provider is replaced.
+  const free = changed
+    .where('id', '=', person)
+    .where((e) => e.or([e('oidc_issuer', 'is', null), e('oidc_issuer', '<>', issuer)]))
+  if ((await tx.execute(free.returning('id'))).length === 0) return 'already_connected'
+  await updateMembers(tx, arrival, await membershipsOf(tx, person), {})
+  return undefined
+}
+
+/** Returns the highest role that the claim's values have; undefined if they have none. */
+function mappedRole({ roleClaim, roles: mapped }: Arrival['config'], claims: Claims): Role | undefined {
+  const claim = claims[roleClaim]
+  const values: readonly unknown[] = Array.isArray(claim) ? claim : [claim]
+  const given = new Set(values.map((value) => (typeof value === 'string' ? mapped.get(value) : undefined)))
+  return roles.findLast((role) => given.has(role))
+}
+
+/** Returns whether Entra left the claim out, because the person is in too many groups. */
+function isOmitted({ roleClaim }: Arrival['config'], { _claim_names: names }: Claims): boolean {
+  return typeof names === 'object' && names !== null && Object.hasOwn(names, roleClaim)
+}
+
+/** What the provider gives a person: a role in the account of `OIDC_ACCOUNT`. */
+interface Grant {
+  readonly role?: Role | undefined
+  readonly account?: number | undefined
+}
+
+/** Returns the account that people with a role join; undefined if there is none, or several. */
+async function roleAccount(tx: Db, { account }: Arrival['config']): Promise<number | undefined> {
+  const all = query.selectFrom('accounts').select('id').limit(2)
+  const [first, ...others] = await tx.execute(account === null ? all : all.where('id', '=', account))
+  return others.length === 0 ? first?.id : undefined
+}
+
+async function join(tx: Db, arrival: Arrival, token: string, grant: Grant): Promise<MemberId | Problem> {
+  const { claims, requestId } = arrival
+  const open = await findInvitationByToken(tx, token)
+  if (open === undefined) return 'invitation_over'
+  const verifiedEmail = verifiedEmailOf(claims) ?? null
+  if (open.email !== null && verifiedEmail === null) return 'email_unverified'
+  if (open.email !== null && foldCase(open.email) !== foldCase(verifiedEmail ?? '')) return 'email_differs'
+  const joining = { token, person: identityOf(claims), name: nameOf(claims, open.name), verifiedEmail }
+  const member = await joinAccount(tx, joining, requestId)
+  await updateMembers(tx, arrival, [member], grant)
+  return member
+}
+
+/** Adds a new member, whom a value of the claim gives the role. */
+async function joinByRole(tx: Db, { claims, requestId }: Arrival, account: number, role: Role): Promise<MemberId> {
+  await lockAccount(tx, account)
+  const person = await ensurePerson(tx, identityOf(claims))
+  const added = { person, name: nameOf(claims), email: verifiedEmailOf(claims) ?? null, role, hasOidcRole: true }
+  const actor = actorOf({ account, kind: 'member', id: null, name: added.name, scopes: scopesOfRole(role) }, requestId)
+  return { account, id: (await insertMember(tx, actor, added)).record.id }
+}
+
+/** Locks the members, and stores what the provider says about them. */
+async function updateMembers(tx: Db, arrival: Arrival, members: readonly MemberId[], grant: Grant): Promise<void> {
+  const email = verifiedEmailOf(arrival.claims)
+  // Concurrent sign-ins lock accounts in the same order.
+  for (const member of members.toSorted((a, b) => a.account - b.account)) {
+    const role = member.account === grant.account ? grant.role : undefined
+    const { record } = await setOidcMember(tx, member, { email, role }, arrival.requestId)
+    if (role === undefined) continue
+    if (record.role !== role) arrival.onLastOwner(member)
+    const own = query.updateTable('members').set({ has_oidc_role: 1 }).where('id', '=', member.id)
+    await tx.execute(own.where('account_id', '=', member.account).where('has_oidc_role', '=', 0))
+  }
+}
+
+async function membershipsOf(tx: Db, person: number): Promise<Membership[]> {
+  const own = query.selectFrom('members').select(['id', 'account_id', 'has_oidc_role', 'last_seen_at', 'created_at'])
+  const rows = await tx.execute(own.where('person_id', '=', person).orderBy('id'))
+  return rows.map(({ id, account_id: account, has_oidc_role, last_seen_at, created_at }) => {
+    return { account, id, hasOidcRole: has_oidc_role === 1, lastUse: last_seen_at ?? created_at }
+  })
+}
+
+/** Returns the membership that the person used last. */
+function latest(members: readonly Membership[]): MemberId {
+  const [last] = members.toSorted((a, b) => (a.lastUse < b.lastUse ? 1 : -1))
+  return last as MemberId
+}
+
+function identityOf({ iss, sub }: Claims): OidcIdentity {
+  return { issuer: iss, subject: sub }
+}
+
+/** Returns the email address if the provider has verified it. */
+function verifiedEmailOf({ email, email_verified }: Claims): string | undefined {
+  return email_verified === true ? cleanText(email) : undefined
+}
+
+/** Returns a name for the person: the full name, the invited name, the user name or the email address. */
+function nameOf({ name, preferred_username, email }: Claims, invited: string | null = null): string {
+  return cleanText(name) ?? invited ?? cleanText(preferred_username) ?? cleanText(email) ?? 'Member'
+}
+
+/** Returns a text without control characters; undefined if it is empty or longer than 255 code points. */
+function cleanText(claim: unknown): string | undefined {
+  if (typeof claim !== 'string') return undefined
+  const text = parseBoundedText(trimText(claim.toWellFormed().replaceAll(/\p{Cc}+/gu, ' ')), 255)
+  return text instanceof Refusal || text === '' ? undefined : text
+}
