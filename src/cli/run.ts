@@ -9,6 +9,7 @@ import { historyCommands } from './history.ts'
 import { keyCommands } from './keys.ts'
 import { linkFileCommands } from './link-files.ts'
 import { linkCommands } from './links.ts'
+import { oidcCommands } from './oidc.ts'
 import { printable, table } from './output.ts'
 import { domainCommands, spaceCommands, tagCommands } from './resources.ts'
 import { loginLinkCommand, startCommand } from './server.ts'
@@ -27,6 +28,7 @@ const commands: Readonly<Record<string, Command>> = {
   stats: statsCommand,
   ...historyCommands,
   'login-link': loginLinkCommand,
+  ...withPrefix('oidc', oidcCommands),
   ...databaseCommands,
   ...transferCommands,
   completion: completionCommand(() => commands),
