@@ -5,9 +5,8 @@ import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
 import { commandsWith } from '../../test/command-line.ts'
-import { Browser, signedIn } from '../../test/dashboard.ts'
+import { signedIn, signedInMember } from '../../test/dashboard.ts'
 import { fresh, newPlace, type Place } from '../../test/links-api.ts'
-import { loginToken } from '../../test/members.ts'
 
 const app = await startApp()
 
@@ -146,16 +145,10 @@ test('reads, visits, and requests that change nothing or fail store no event; a 
 test('the actor is the key or its session, the member, the user of a command, or Waymark', async () => {
   const own = await newHistory()
   const { key, secret } = await app.issueKey({ account: own.account, name: 'ci' })
-  const member = async (name: string | null) => {
-    const browser = new Browser(app)
-    await browser.post('/app/sign-in', { token: await loginToken(app.storage, own.account, { name: name ?? 'Owner' }) })
-    return browser
-  }
   assert.equal((await own.send('POST', '/tags', { key: secret, json: { name: 'by key' } })).status, 201)
   for (const [browser, name] of [
     [await signedIn(app, secret), 'by session'],
-    [await member('Ana'), 'by Ana'],
-    [await member(null), 'by account'],
+    [await signedInMember(app, { account: own.account, name: 'Ana' }), 'by Ana'],
   ] as const) {
     assert.equal((await browser.post('/app/tags', { name, color: '1' })).status, 303)
   }
@@ -166,22 +159,23 @@ test('the actor is the key or its session, the member, the user of a command, or
   await say(`tags create 'by command' --account ${own.account}`)
 
   const ci = { kind: 'key', id: key.id, name: 'ci' }
-  const none = { id: null }
+  const events = await own.events()
+  const ana = { kind: 'member', id: events.find(({ type }) => type === 'member.joined')?.record_id, name: 'Ana' }
   const actors = [
-    ['ci', { kind: 'system', ...none, name: 'Waymark' }],
+    ['ci', { kind: 'system', id: null, name: 'Waymark' }],
     ['by key', ci],
+    ['Ana', ana],
     ['by session', ci],
-    ['by Ana', { kind: 'member', ...none, name: 'Ana' }],
-    ['by account', { kind: 'member', ...none, name: 'Another' }],
-    ['by command', { kind: 'command', ...none, name: userInfo().username }],
+    ['by Ana', ana],
+    ['by command', { kind: 'command', id: null, name: userInfo().username }],
   ] as const
   assert.deepEqual(
-    (await own.events()).map(({ record_name, actor }) => [record_name, actor]),
+    events.map(({ record_name, actor }) => [record_name, actor]),
     actors,
   )
   const found = async (filter: string) => (await own.events(filter)).map(({ record_name }) => record_name)
   assert.deepEqual(await found(`&actor=key&actor_id=${key.id}&type=tag.created`), ['by key', 'by session'])
-  assert.deepEqual(await found('&actor=member'), ['by Ana', 'by account'])
+  assert.deepEqual(await found('&actor=member'), ['Ana', 'by Ana'])
   assert.deepEqual(await found('&actor=system'), ['ci'])
   assert.deepEqual(await found('&actor=command&record=tag'), ['by command'])
   const ids = (await own.events('&actor=command')).map(({ request_id }) => request_id)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../../test/app.ts'
-import { signedIn } from '../../../test/dashboard.ts'
+import { signedInMember } from '../../../test/dashboard.ts'
 import { newPlace } from '../../../test/links-api.ts'
 import { eventually } from '../../../test/processes.ts'
 import { person } from '../../../test/visitors.ts'
@@ -20,7 +20,7 @@ test('counts clicks in the days and hours of the zone that applied, which agree 
   t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-10-24T21:20Z') })
   const place = await newPlace(app)
   const { short_url, id } = await place.link()
-  const browser = await signedIn(app, place.key)
+  const browser = await signedInMember(app, { account: place.account })
   const setZone = async (time_zone: string) => {
     const { status, headers } = await browser.post('/app/account', { name: 'Acme', time_zone })
     assert.deepEqual([status, headers.location], [303, '/app/account'])
