@@ -15,6 +15,7 @@ import type { Config } from '../config/config.ts'
 import { addDashboard } from '../dashboard/dashboard.ts'
 import { domainOperations } from '../domains/schema.ts'
 import { expireEvents } from '../events/retention.ts'
+import type { Exchange } from '../http/exchange.ts'
 import { Listener } from '../http/listener.ts'
 import type { Overload } from '../http/overload.ts'
 import type { Proxies } from '../http/proxies.ts'
@@ -99,8 +100,7 @@ const strictTransport = { 'strict-transport-security': 'max-age=31536000' }
 
 /** Builds the listener of the API, the documents and the dashboard. `services` are in the order in which they close. */
 export function buildApi(options: AppOptions, shared: Shared) {
-  const { storage } = options
-  const { semaphores } = shared
+  const [{ storage }, { semaphores }] = [options, shared]
   const keyring = new Keyring(storage)
   const idempotentRequests = new IdempotentRequests(storage)
   const rateLimits = new RateLimits(options.rateLimit, storage)
@@ -121,15 +121,8 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const deleteClicks = clickDeletion(shared)
   const parts = { router, storage, keyring, dashboardUrl, rateLimits, shortUrl, actions, semaphores, reversals }
   const { clicksRetention } = options
-  const passkeys = new Passkeys({ storage, baseUrl: options.baseUrl, dashboardUrl })
-  addDashboard({
-    ...parts,
-    passkeys,
-    ...openIdConnect(options),
-    clicksRetention,
-    deleteClicks,
-    runBatch: batches.run.bind(batches),
-  })
+  const signIn = signInServices(options, dashboardUrl)
+  addDashboard({ ...parts, ...signIn, clicksRetention, deleteClicks, runBatch: batches.run.bind(batches) })
   resourceRoutes(api, idempotentRequests, actions.domains)
   resourceRoutes(api, idempotentRequests, actions.spaces)
   resourceRoutes(api, idempotentRequests, actions.tags)
@@ -162,8 +155,13 @@ export function buildApi(options: AppOptions, shared: Shared) {
   }
 }
 
-function openIdConnect({ oidc, logger }: AppOptions) {
-  return { oidc: oidc && new OidcClient(oidc), warn: (message: string) => logger.warn(message) }
+/** Returns what the sign-in pages use. */
+function signInServices({ storage, baseUrl, oidc, logger }: AppOptions, dashboardUrl: (exchange: Exchange) => string) {
+  return {
+    passkeys: new Passkeys({ storage, baseUrl, dashboardUrl }),
+    oidc: oidc && new OidcClient(oidc),
+    warn: (message: string) => logger.warn(message),
+  }
 }
 
 function buildListener(
