@@ -32,6 +32,7 @@ import { addDomainPages } from './pages/domains.ts'
 import { GroupPages } from './pages/groups.ts'
 import { addHistoryPages } from './pages/history.ts'
 import { addImportPages } from './pages/import.ts'
+import { addJoinPages } from './pages/join.ts'
 import { addKeyPages } from './pages/keys.ts'
 import { addLinkPages } from './pages/link.ts'
 import { addLinkFile } from './pages/link-file.ts'
@@ -96,6 +97,7 @@ export function addDashboard(services: Services): void {
   })
   addSignInPages(pages, services)
   addOidcPages(pages, services)
+  addJoinPages(pages, { ...services, oidcName: services.oidc?.config.name ?? null })
   addOverviewPage(pages, services)
   addBreakdownPages(pages, services)
   addLinkListPages(pages, services)

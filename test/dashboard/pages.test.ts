@@ -12,7 +12,7 @@ import { allOf, elementsIn, textOf } from '../html-page.ts'
 import { loginToken } from '../members.ts'
 
 const app = await startApp()
-const open = ['/app/sign-in', '/app/static/:version/:name']
+const open = ['/app/sign-in', '/app/join', '/app/static/:version/:name']
 const declared = app.router.declared.filter(({ template }) => /^\/app(?:\/|$)/.test(template))
 const pages = declared.filter(({ method, template }) => method === 'GET' && !open.includes(template))
 const forms = declared.filter(({ method }) => method === 'POST')
@@ -50,7 +50,7 @@ describe('without a session', () => {
 
   test('redirects every form to the sign-in page and changes nothing', async () => {
     const before = await app.send('GET', '/api/v1/spaces')
-    for (const { template } of forms.filter(({ template }) => !/sign-in|scheme$/.test(template))) {
+    for (const { template } of forms.filter(({ template }) => !/sign-in|scheme$|join$/.test(template))) {
       const { status, headers } = await new Browser(app).post(pathOf(template, 1), { name: 'Intruder' })
       assert.deepEqual([status, headers.location], [303, '/app/sign-in'], template)
     }

@@ -171,7 +171,7 @@ function linkForm(state: FormState, { next, session }: Shown, weight: 'primary' 
     help: 'Open the link, or paste it here. It works once, for 30 minutes.',
     hasFocus: state.violations.length === 0,
   })
-  return html`<form method="post" action="/app/sign-in" class="form" data-sign-in="${session === undefined ? 'now' : 'ask'}" novalidate>${hiddenFields({ next })}
+  return html`<form method="post" action="/app/sign-in" class="form" data-token="wml_" data-sign-in="${session === undefined ? 'now' : 'ask'}" novalidate>${hiddenFields({ next })}
 ${link}<div class="actions">${submitButton({ label: 'Sign in', weight })}</div></form>
 `
 }

@@ -121,18 +121,21 @@ function fieldOf(form, name) {
   return field instanceof HTMLInputElement ? field : null
 }
 
-// A sign-in link may be opened in a window that shows the sign-in page already.
+// A link may be opened in a window that shows its page already.
 addEventListener('hashchange', sendToken)
 sendToken()
 
-/** Signs in with the token in the URL, and removes it from the URL. In a signed-in browser, this only fills in the form. */
+/**
+ * Sends the token in the URL, such as that of a sign-in link, and removes it from the URL. In a signed-in browser, a
+ * sign-in link only fills in the form.
+ */
 function sendToken() {
-  const form = document.querySelector('form[data-sign-in]')
+  const form = document.querySelector('form[data-token]')
   const token = location.hash.slice(1)
-  if (!(form instanceof HTMLFormElement) || !token.startsWith('wml_')) return
+  if (!(form instanceof HTMLFormElement) || !token.startsWith(form.dataset.token ?? ' ')) return
   history.replaceState(null, '', location.pathname + location.search)
   const field = form.elements.namedItem('token')
   if (!(field instanceof HTMLInputElement)) return
   field.value = token
-  if (form.dataset.signIn === 'now') form.requestSubmit()
+  if (form.dataset.signIn !== 'ask') form.requestSubmit()
 }

@@ -13,6 +13,7 @@ document.addEventListener('submit', takeOver, { capture: true })
 function takeOver(event) {
   const { target: form } = event
   if (!(form instanceof HTMLFormElement) || !('passkey' in form.dataset) || fieldOf(form).value !== '') return
+  if ('optional' in form.dataset && !('PublicKeyCredential' in window)) return
   event.preventDefault()
   showError(form, '')
   void ask(form, 'optional').catch((error) => {

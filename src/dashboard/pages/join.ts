@@ -1,0 +1,251 @@
+/** Joining an account with an invitation. The link is the same for people with and without a session. */
+
+import { roleDescriptions } from '../../access/roles.ts'
+import type { RateLimits } from '../../api/rate-limit.ts'
+import { Failure, invitationOver } from '../../errors.ts'
+import { form, required } from '../../forms/form.ts'
+import { readScheme } from '../../frame/document.ts'
+import type { Exchange, Outcome } from '../../http/exchange.ts'
+import type { Fields } from '../../http/form-encoding.ts'
+import { type Html, html } from '../../http/html.ts'
+import type { Sent } from '../../http/response.ts'
+import { findInvitationByToken, joinAccount, type OpenInvitation } from '../../members/invitations.ts'
+import { memberName } from '../../members/schema.ts'
+import {
+  type MemberId,
+  ownerOf,
+  removeSession,
+  type Session,
+  signInMember,
+  switchAccount,
+} from '../../sessions/store.ts'
+import {
+  clearInvitationCookie,
+  readInvitationCookie,
+  setInvitationCookie,
+  setSessionCookie,
+} from '../../sessions/token.ts'
+import { browserOf } from '../../sign-in/browser.ts'
+import type { Passkeys } from '../../sign-in/passkeys/passkeys.ts'
+import type { RelyingParty } from '../../sign-in/passkeys/relying-party.ts'
+import { insertPersonWithPasskey, passkeyRefused } from '../../sign-in/passkeys/store.ts'
+import type { Storage } from '../../storage/port.ts'
+import { Refusal, type Violation } from '../../violations.ts'
+import { renderBare } from '../frame.ts'
+import { Redirect } from '../page.ts'
+import type { PageServer } from '../pages.ts'
+import { linkButton, submitButton } from '../parts/buttons.ts'
+import { FormState, textField } from '../parts/fields.ts'
+import { maxPasskeyFormBytes, passkeyForm, requirePasskeys, sendOptions } from '../parts/passkey-form.ts'
+import { attempt, valuesIn } from '../record-forms.ts'
+
+const home = '/app/join'
+const options = `${home}/passkey-options`
+
+interface Services {
+  readonly storage: Storage
+  readonly rateLimits: RateLimits
+  /** The name of the provider of OpenID Connect; null without one. */
+  readonly oidcName: string | null
+  readonly passkeys: Passkeys
+}
+
+interface NewPerson {
+  readonly token: string
+  readonly invitation: OpenInvitation
+  readonly fields: Fields
+}
+
+const nameForm = form({ name: required(memberName) })
+
+export function addJoinPages(pages: PageServer, services: Services): void {
+  new JoinPages(pages, services).add()
+}
+
+class JoinPages {
+  readonly #pages: PageServer
+  readonly #services: Services
+
+  constructor(pages: PageServer, services: Services) {
+    this.#pages = pages
+    this.#services = services
+  }
+
+  add(): void {
+    this.#pages.publicRoute('GET', home, (exchange) => this.#show(exchange))
+    this.#pages.publicRoute('GET', options, (exchange) => this.#sendOptions(exchange))
+    const post = (exchange: Exchange, fields: Fields) =>
+      typeof fields.token === 'string' ? this.#open(exchange, fields.token) : this.#join(exchange, fields)
+    this.#pages.publicPost(home, post, maxPasskeyFormBytes)
+  }
+
+  /** Stores the invitation in the browser, so that no other URL or log has its secret. */
+  async #open(exchange: Exchange, sent: string): Promise<Outcome> {
+    // People may paste the whole link.
+    const token = sent.trim().replace(/^.*#/, '')
+    const invitation = await findInvitationByToken(this.#services.storage, token)
+    if (invitation === undefined) return this.#rejectToken(exchange)
+    setInvitationCookie(exchange, this.#pages.isSecure(exchange), token)
+    return this.#pages.redirect(exchange, new Redirect(home))
+  }
+
+  async #show(exchange: Exchange): Promise<Outcome> {
+    const token = readInvitationCookie(exchange, this.#pages.isSecure(exchange))
+    if (token === undefined) return this.#pages.send(exchange, 200, openPage(exchange))
+    const invitation = await findInvitationByToken(this.#services.storage, token)
+    if (invitation === undefined) return this.#rejectToken(exchange)
+    const session = await this.#pages.sessionOf(exchange)
+    return this.#send(exchange, 200, invitation, session, new FormState({ name: invitation.name ?? '' }))
+  }
+
+  /** Counts a failed attempt, and shows the form for another link. */
+  #rejectToken(exchange: Exchange): Outcome | Sent {
+    const tooMany = this.#services.rateLimits.countFailedAuthentication(exchange)
+    if (tooMany !== undefined) return tooMany
+    clearInvitationCookie(exchange, this.#pages.isSecure(exchange))
+    const refusal = new Refusal('not_allowed.secret', { reason: invitationOver.message })
+    return this.#pages.send(exchange, 422, openPage(exchange, [refusal.at('token')]))
+  }
+
+  /** Sends what a browser needs to create a passkey. */
+  async #sendOptions(exchange: Exchange): Promise<Outcome> {
+    const { storage, passkeys } = this.#services
+    const token = readInvitationCookie(exchange, this.#pages.isSecure(exchange))
+    const invitation = token === undefined ? undefined : await findInvitationByToken(storage, token)
+    if (invitation === undefined) return invitationOver
+    const { id, name, email, account } = invitation
+    const rp = requirePasskeys(passkeys, exchange)
+    const shown = name ?? email ?? account.name
+    return sendOptions(exchange, await passkeys.registrationOptions(rp, { invitation: id }, shown))
+  }
+
+  /** Joins as the person who has signed in, or as a new one. */
+  async #join(exchange: Exchange, fields: Fields): Promise<Outcome> {
+    const { storage } = this.#services
+    const token = readInvitationCookie(exchange, this.#pages.isSecure(exchange))
+    const invitation = token === undefined ? undefined : await findInvitationByToken(storage, token)
+    if (token === undefined || invitation === undefined) return this.#rejectToken(exchange)
+    const session = await this.#pages.sessionOf(exchange)
+    const member = session?.member ?? null
+    if (session !== undefined && member !== null) {
+      await storage.write(async (tx) => {
+        const joined = await joinAccount(tx, { token, person: member.person.id, name: member.name }, exchange.id)
+        await switchAccount(tx, session.id, member.person.id, joined.account)
+      })
+      return this.#finish(exchange)
+    }
+    const secret = await attempt(() => this.#joinAsNewPerson(exchange, { token, invitation, fields }))
+    if (secret instanceof Failure) {
+      const tooMany = this.#services.rateLimits.countFailedAuthentication(exchange)
+      if (tooMany !== undefined) return tooMany
+      return this.#send(exchange, 422, invitation, session, new FormState(fields, secret.facts.violations))
+    }
+    // Ends the browser's previous session: secrets never outlive a sign-in.
+    if (session !== undefined) await removeSession(storage, ownerOf(session), session.id)
+    setSessionCookie(exchange, this.#pages.isSecure(exchange), secret)
+    return this.#finish(exchange)
+  }
+
+  /**
+   * Joins with a passkey, or with the link alone if there is no OpenID Connect, and returns the secret of the session. Throws
+   * `validation_failed`, and `not_found` after someone else has joined.
+   */
+  async #joinAsNewPerson(exchange: Exchange, { token, invitation, fields }: NewPerson): Promise<string> {
+    const { storage, oidcName } = this.#services
+    const { name } = valuesIn(nameForm, { name: fields.name })
+    const browser = browserOf(exchange)
+    if (!fields.credential) {
+      if (oidcName !== null) throw passkeyRefused
+      return storage.write(async (tx) => {
+        const joined = await joinAccount(tx, { token, person: {}, name }, exchange.id)
+        return signInMember(tx, joined, { method: 'link', browser })
+      })
+    }
+    const rp = requirePasskeys(this.#services.passkeys, exchange)
+    const registrant = { invitation: invitation.id }
+    const passkey = await this.#services.passkeys.verifyRegistration(rp, registrant, fields.credential)
+    if (passkey === undefined) throw passkeyRefused
+    return storage.write(async (tx) => {
+      const person = await insertPersonWithPasskey(tx, passkey, browser)
+      const joined = await joinAccount(tx, { token, person, name }, exchange.id)
+      return signInMember(tx, joined, { method: 'passkey', browser })
+    })
+  }
+
+  #finish(exchange: Exchange): Sent {
+    clearInvitationCookie(exchange, this.#pages.isSecure(exchange))
+    return this.#pages.redirect(exchange, new Redirect('/app', { code: 'account-joined' }))
+  }
+
+  #send(
+    exchange: Exchange,
+    status: number,
+    invitation: OpenInvitation,
+    session: Session | undefined,
+    state: FormState,
+  ): Sent {
+    const { oidcName, passkeys } = this.#services
+    const member = session?.member ?? null
+    const ways =
+      member === null ? waysToJoin(state, oidcName, passkeys.relyingParty(exchange)) : ownWay(member.name)
+    const body = html`${invitationText(invitation)}${ways}`
+    return this.#pages.send(exchange, status, renderBare({ title: 'Join', scheme: readScheme(exchange), body }))
+  }
+}
+
+/** Renders the form for an invitation's link. The script fills in the token from the URL, and sends the form. */
+function openPage(exchange: Exchange, violations: readonly Violation[] = []): Html {
+  const state = new FormState({}, violations)
+  const link = textField(state, {
+    name: 'token',
+    label: 'Invitation link',
+    type: 'password',
+    help: 'Open the link, or paste it here. It works once.',
+    hasFocus: violations.length === 0,
+  })
+  const body = html`<form method="post" action="${home}" class="form" data-token="wmi_" novalidate>${link}
+<div class="actions">${submitButton({ label: 'Continue' })}</div></form>
+<p>Already a member? <a href="/app/sign-in">Sign in</a></p>`
+  return renderBare({ title: 'Join', scheme: readScheme(exchange), body })
+}
+
+function invitationText({ account, inviter, role }: OpenInvitation): Html {
+  const who = inviter === null ? html`You’re invited` : html`<bdi>${inviter}</bdi> invites you`
+  return html`<p>${who} to the account <strong><bdi>${account.name}</bdi></strong> as <strong>${role}</strong>.</p>
+<p class="muted">${roleDescriptions[role]}</p>`
+}
+
+/** Joining with the identity that has signed in avoids a second one. */
+function ownWay(name: string): Html {
+  return html`<form method="post" action="${home}" class="form"><div class="actions">${submitButton({ label: html`Join as <bdi>${name}</bdi>` })}</div></form>
+<p>Someone else? Sign out first, then open the link again.</p>
+<form method="post" action="/app/sign-out">${submitButton({ label: 'Sign out', weight: 'plain' })}</form>`
+}
+
+/** Without OpenID Connect, browsers without scripts or passkeys join with the link alone. */
+function waysToJoin(state: FormState, oidcName: string | null, rp: RelyingParty | null): Html {
+  const oidc =
+    oidcName &&
+    linkButton({ label: `Continue with ${oidcName}`, href: '/app/sign-in/oidc?join=1', weight: 'primary' })
+  const name = textField(state, {
+    name: 'name',
+    label: 'Your name',
+    autocomplete: 'name',
+    help: 'Other members see it.',
+    isRequired: true,
+  })
+  const weight = oidcName === null ? 'primary' : 'plain'
+  const withPasskey =
+    rp &&
+    html`${passkeyForm(state, {
+      ...{ action: home, options, ceremony: 'create', isOptional: oidcName === null, weight, label: 'Join with a passkey' },
+      controls: html`${name}<p class="help needs-script">Your browser asks for your fingerprint, your face or your device’s PIN, with which you sign in from then on.</p>`,
+    })}`
+  const withLink =
+    rp === null && oidcName === null
+      ? html`<form method="post" action="${home}" class="form" novalidate>${name}
+<div class="actions">${submitButton({ label: 'Join' })}</div></form>`
+      : null
+  return html`${oidc && html`<div class="actions">${oidc}</div>`}${withPasskey}${withLink}
+<p>Already a member of another account here? <a href="/app/sign-in?next=${encodeURIComponent(home)}">Sign in first</a>, and join as the same person.</p>`
+}
