@@ -12,7 +12,6 @@ import type { Sent } from '../../http/response.ts'
 import { findInvitationByToken, joinAccount, type OpenInvitation } from '../../members/invitations.ts'
 import { memberName } from '../../members/schema.ts'
 import {
-  type MemberId,
   ownerOf,
   removeSession,
   type Session,
@@ -136,9 +135,10 @@ class JoinPages {
     }
     const secret = await attempt(() => this.#joinAsNewPerson(exchange, { token, invitation, fields }))
     if (secret instanceof Failure) {
-      const tooMany = this.#services.rateLimits.countFailedAuthentication(exchange)
-      if (tooMany !== undefined) return tooMany
-      return this.#send(exchange, 422, invitation, session, new FormState(fields, secret.facts.violations))
+      const { violations = [] } = secret.facts
+      const isPasskeyRefused = violations.some(({ field }) => field === 'credential')
+      const tooMany = isPasskeyRefused && this.#services.rateLimits.countFailedAuthentication(exchange)
+      return tooMany || this.#send(exchange, 422, invitation, session, new FormState(fields, violations))
     }
     // Ends the browser's previous session: secrets never outlive a sign-in.
     if (session !== undefined) await removeSession(storage, ownerOf(session), session.id)
@@ -186,8 +186,7 @@ class JoinPages {
   ): Sent {
     const { oidcName, passkeys } = this.#services
     const member = session?.member ?? null
-    const ways =
-      member === null ? waysToJoin(state, oidcName, passkeys.relyingParty(exchange)) : ownWay(member.name)
+    const ways = member === null ? waysToJoin(state, oidcName, passkeys.relyingParty(exchange)) : ownWay(member.name)
     const body = html`${invitationText(invitation)}${ways}`
     return this.#pages.send(exchange, status, renderBare({ title: 'Join', scheme: readScheme(exchange), body }))
   }
@@ -225,8 +224,7 @@ function ownWay(name: string): Html {
 /** Without OpenID Connect, browsers without scripts or passkeys join with the link alone. */
 function waysToJoin(state: FormState, oidcName: string | null, rp: RelyingParty | null): Html {
   const oidc =
-    oidcName &&
-    linkButton({ label: `Continue with ${oidcName}`, href: '/app/sign-in/oidc?join=1', weight: 'primary' })
+    oidcName && linkButton({ label: `Continue with ${oidcName}`, href: '/app/sign-in/oidc?join=1', weight: 'primary' })
   const name = textField(state, {
     name: 'name',
     label: 'Your name',
@@ -238,7 +236,14 @@ function waysToJoin(state: FormState, oidcName: string | null, rp: RelyingParty 
   const withPasskey =
     rp &&
     html`${passkeyForm(state, {
-      ...{ action: home, options, ceremony: 'create', isOptional: oidcName === null, weight, label: 'Join with a passkey' },
+      ...{
+        action: home,
+        options,
+        ceremony: 'create',
+        isOptional: oidcName === null,
+        weight,
+        label: 'Join with a passkey',
+      },
       controls: html`${name}<p class="help needs-script">Your browser asks for your fingerprint, your face or your device’s PIN, with which you sign in from then on.</p>`,
     })}`
   const withLink =
