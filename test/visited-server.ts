@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
+import { openStorage } from '../src/storage/open.ts'
+import type { Storage } from '../src/storage/port.ts'
 import { type Answer, isOverloaded, type Json, type Request, repeatWhileOverloaded, sendRequest } from './client.ts'
 import { execute } from './postgres.ts'
 import { newDatabase as newPostgresDatabase } from './postgres-database.ts'
@@ -61,6 +63,15 @@ export async function databaseOn(t: Bench, engine: 'sqlite' | 'postgres'): Promi
   const { url, drop } = await newPostgresDatabase()
   t.after(drop)
   return { DATABASE_URL: url }
+}
+
+/** Opens the database in this process, too. */
+export async function storageAt(t: Bench, { DATABASE_URL: url = '' }: Variables): Promise<Storage> {
+  const isPostgres = url.startsWith('postgres:')
+  const location = { engine: 'sqlite', path: url.replace(/^sqlite:/, '') } as const
+  const storage = await openStorage(isPostgres ? { engine: 'postgres', url, pool: 4 } : location)
+  t.after(() => storage.close())
+  return storage
 }
 
 /** Runs a query on the database, without a server. */

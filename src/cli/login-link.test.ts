@@ -41,7 +41,7 @@ test('creates the owner of an account that has none, once', async (t) => {
     const secret = await signInByToken(storage, stdout.trim().replace(/^.*#/, ''), 'x')
     members.push((await findSession(storage, String(secret)))?.member)
   }
-  const owner = { id: 1, name: 'Owner', role: 'owner', person: { id: 1, timeZone: null } }
+  const owner = { id: 1, name: 'Owner', role: 'owner', person: { id: 1, timeZone: null, hasOtherAccounts: false } }
   assert.deepEqual(members, [owner, owner])
 })
 

@@ -79,7 +79,7 @@ test('a sign-in link starts a session of its member for 30 days', async (t) => {
     id: 1,
     method: 'link',
     account: { id: 2, name: 'Other', time_zones: '[["UTC",0]]', created_at, canKeysSignIn: true },
-    member: { id: 2, name: 'Ben', role: 'editor', person: { id: 2, timeZone: null } },
+    member: { id: 2, name: 'Ben', role: 'editor', person: { id: 2, timeZone: null, hasOtherAccounts: false } },
     key: null,
   })
   const [session] = await listSessions(storage, { person: 2 }, now)

@@ -1,4 +1,7 @@
-/** Two accounts with full data: no page or form shows or changes the other account, for every existing route. */
+/**
+ * Two accounts with full data, and a person who is in both: no page or form shows or changes the other account, for every
+ * existing route.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -6,26 +9,63 @@ import fc from 'fast-check'
 import { systemActor } from '../../src/access/actor.ts'
 import { createAccount } from '../../src/accounts/store.ts'
 import { createKey, listKeys } from '../../src/keys/store.ts'
+import { createInvitation } from '../../src/members/invitations.ts'
+import { insertPerson } from '../../src/members/store.ts'
+import { insertLoginToken } from '../../src/sessions/store.ts'
 import { query as sql } from '../../src/storage/schema.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { type Browser, type Form, signedInMember, type Visited } from '../dashboard.ts'
+import { Browser, type Form, signedInMember, type Visited } from '../dashboard.ts'
 import { addClicks, dayWith } from '../days.ts'
+import { newMember } from '../members.ts'
 import { runs } from '../runs.ts'
 
 const app = await startApp()
+
+const kinds = ['links', 'domains', 'spaces', 'tags', 'keys', 'sessions', 'people', 'invitations', 'passkeys'] as const
 
 interface Owner {
   readonly browser: Browser
   readonly account: number
   /** A word that appears in all records of the account, and nowhere else. */
   readonly mark: string
-  readonly ids: Readonly<Record<'links' | 'domains' | 'spaces' | 'tags' | 'keys' | 'sessions', readonly number[]>>
-  /** Returns all records of the account, through its own key. */
+  readonly ids: Readonly<Record<(typeof kinds)[number], readonly number[]>>
+  /** Returns all records of the account. */
   state(): Promise<unknown>
 }
 
-const sessionsOf = (account: number) => sql.selectFrom('sessions').select('id').where('account_id', '=', account)
+/** The person who is in both accounts, with another name and email in each. */
+const both = await insertPerson(app.storage, null)
+
+/** Returns the rows of an account, without what the use of sessions changes. */
+async function rowsOf(table: 'members' | 'invitations' | 'sessions', account: number) {
+  const rows = await app.storage.execute(
+    sql.selectFrom(table).selectAll().where('account_id', '=', account).orderBy('id'),
+  )
+  return rows.map((row) => ({ ...row, last_seen_at: null, last_used_at: null }))
+}
+
+/** Adds people, an invitation and a passkey to an account, and signs in its owner. */
+async function addPeople(account: number, mark: string) {
+  const browser = await signedInMember(app, { account, name: `Person ${mark}`, email: `${mark}@example.com` })
+  await newMember(app.storage, account, { person: both, name: `Both ${mark}`, email: `both-${mark}@example.com` })
+  const members = await rowsOf('members', account)
+  const [first] = members as unknown as [{ id: number; person_id: number }]
+  const invited = { role: 'owner', name: `Guest ${mark}`, email: `guest-${mark}@example.com` } as const
+  await createInvitation(app.storage, { ...systemActor(account), kind: 'member', id: first.id }, invited)
+  const passkey = { person_id: first.person_id, credential_id: mark, public_key: Buffer.from(mark), counter: 0 }
+  const shown = { transports: '', name: `Passkey ${mark}`, created_at: new Date().toISOString(), last_used_at: null }
+  await app.storage.execute(sql.insertInto('passkeys').values({ ...passkey, ...shown }))
+  const passkeys = sql.selectFrom('passkeys').select('id').where('person_id', '=', first.person_id)
+  const idsOf = (rows: readonly { readonly id: number }[]) => rows.map(({ id }) => id)
+  return {
+    browser,
+    people: idsOf(members),
+    invitations: idsOf(await rowsOf('invitations', account)),
+    sessions: idsOf(await rowsOf('sessions', account)),
+    passkeys: idsOf(await app.storage.execute(passkeys)),
+  }
+}
 
 async function owner(mark: string): Promise<Owner> {
   const { id: account } = await createAccount(app.storage, `Account ${mark}`)
@@ -47,14 +87,14 @@ async function owner(mark: string): Promise<Owner> {
   const day = Math.floor(Date.now() / 86_400_000)
   const values = { referrers: `${mark}.example` }
   await addClicks(app.storage, link.id, day, dayWith([{ hour: 0, kind: 'people', values }]))
-  const browser = await signedInMember(app, { account, name: `Person ${mark}` })
+  const { browser, ...people } = await addPeople(account, mark)
   const keys = async () => (await listKeys(app.storage, account)).map(({ id, revoked_at }) => [id, revoked_at])
-  const sessions = async () => (await app.storage.execute(sessionsOf(account))).map(({ id }) => id)
   const state = async () => {
     const lists = ['links?archived=any', 'domains', 'spaces', 'tags', 'stats?name=clicks&'].map(
       async (name) => (await app.send('GET', `/api/v1/${name.includes('?') ? name : `${name}?`}`, { key })).body,
     )
-    return [await Promise.all(lists), await keys(), await sessions()]
+    const rows = [rowsOf('members', account), rowsOf('invitations', account), rowsOf('sessions', account)]
+    return [await Promise.all(lists), await keys(), await Promise.all(rows)]
   }
   const ids = {
     links: [link.id, deleted.id],
@@ -62,7 +102,7 @@ async function owner(mark: string): Promise<Owner> {
     spaces: [space.id],
     tags: [(await app.send('GET', '/api/v1/tags', { key })).body.data[0].id],
     keys: (await listKeys(app.storage, account)).map(({ id }) => id),
-    sessions: await sessions(),
+    ...people,
   }
   return { browser, account, mark, ids, state }
 }
@@ -73,15 +113,15 @@ const routes = app.router.declared.filter(
 )
 const withId = routes.filter(({ template }) => template.includes(':id'))
 
-/** Ids of the other account for each path parameter. */
-function idsFor(template: string): readonly number[] {
+/** Ids of an account for each path parameter. */
+function idsFor(template: string, { ids: of }: Owner = theirs): readonly number[] {
   const [, resource = ''] = /(\w+)\/:id/.exec(template) ?? []
-  const ids = theirs.ids[resource as keyof Owner['ids']]
+  const ids = of[resource as keyof Owner['ids']]
   assert.ok(ids, `${template}: say in this test which ids the path has`)
   return ids
 }
 
-function assertNothingOf(other: Owner, { text, headers }: Visited, asked: string): void {
+function assertNothingOf(other: Owner, { text, headers }: Pick<Visited, 'text' | 'headers'>, asked: string): void {
   assert.ok(!text.includes(other.mark), `${asked} shows something of the other`)
   assert.ok(!JSON.stringify(headers).includes(other.mark), asked)
 }
@@ -107,25 +147,53 @@ test("returns 404 for every page and form with another account's id", async () =
   assert.deepEqual([await theirs.state(), await mine.state()], [before, own])
 })
 
-test('every page shows only the records of its account', async () => {
+/** Opens every page of an account, and asserts that it shows only records of this account, and no others. */
+async function assertPagesOf(own: Owner, browser: Browser, check: (answer: Visited, path: string) => void) {
   const pages = routes.filter(
-    ({ method, template }) => method === 'GET' && !/(?:selected|undo|sessions)$|static/.test(template),
+    ({ method, template }) => method === 'GET' && !/(?:selected|undo|sessions)$|static|oidc/.test(template),
   )
-  for (const { template } of pages) {
-    const id = mine.ids[template.split('/')[2] as keyof Owner['ids']]?.[0]
-    const path = template.replace(':id', String(id)).replace(':host', `${mine.mark}.example`)
-    const answer = await mine.browser.get(path)
+  // Passkeys are a person's own.
+  for (const { template } of pages.filter((page) => browser === own.browser || !page.template.includes('passkeys'))) {
+    const id = template.includes(':id') ? idsFor(template, own)[0] : ''
+    const path = template.replace(':id', String(id)).replace(':host', `${own.mark}.example`)
+    const answer = await browser.get(path)
     assert.equal(answer.status, 200, path)
-    assertNothingOf(theirs, answer, path)
-    if (String(answer.headers['content-type']).startsWith('text/html') && path !== '/app/sign-in') {
-      assert.ok(answer.text.includes(mine.mark), path)
+    check(answer, path)
+    if (String(answer.headers['content-type']).startsWith('text/html') && !/sign-in|join/.test(path)) {
+      assert.ok(answer.text.includes(own.mark), path)
     }
   }
+}
+
+test('every page shows only the records of its account', () =>
+  assertPagesOf(mine, mine.browser, (answer, path) => assertNothingOf(theirs, answer, path)))
+
+test('someone in two accounts sees only the name of the other, and switches to it', async () => {
+  const browser = new Browser(app)
+  const [, id = 0] = mine.ids.people
+  const token = await insertLoginToken(app.storage, { account: mine.account, id })
+  assert.equal((await browser.post('/app/sign-in', { token })).status, 303)
+  for (const [here, there] of [
+    [mine, theirs],
+    [theirs, mine],
+  ] as const) {
+    await assertPagesOf(here, browser, ({ text, headers }, path) =>
+      assertNothingOf(there, { text: text.replaceAll(`Account ${there.mark}`, ''), headers }, path),
+    )
+    const history = (await browser.open('/app/history')).text
+    assert.ok(history.includes(`Both ${here.mark}`))
+    assert.equal((await browser.post('/app/switch', { account: String(there.account) })).status, 303)
+  }
+  const stranger = { account: String(theirs.account) }
+  const refused = await mine.browser.post('/app/switch', stranger)
+  const unknown = await mine.browser.post('/app/switch', { account: '99999' })
+  assert.deepEqual([refused.status, unknown.status], [404, 404])
+  assertNothingOf(theirs, refused, '/app/switch')
 })
 
 /** Forms and URLs that refer to records of the other account by a field. */
-const { links, domains, spaces, tags } = theirs.ids
-const idText = fc.constantFrom(...[...links, ...domains, ...spaces, ...tags].map(String))
+const { links, domains, spaces } = theirs.ids
+const idText = fc.constantFrom(...[theirs.account, ...Object.values(theirs.ids).flat()].map(String))
 const queryFields = {
   search: fc.constantFrom(theirs.mark, 'example', 'a'),
   domain_id: idText,
@@ -143,7 +211,7 @@ const query = fc
   .record(queryFields, { requiredKeys: [] })
   .map((fields) => new URLSearchParams(fields as Form).toString())
 const names = `url alias name domain_id space_id id account account_id version what to matching next edit copy
-  confirmed color tags into`.split(/\s+/)
+  confirmed color tags into role email session person member keep_keys token`.split(/\s+/)
 const field = fc.constantFrom(...names, ...links.map((id) => `row-${id}`))
 const value = fc.oneof(
   idText,

@@ -46,8 +46,9 @@ export function addMemberPages(pages: Pages, services: Services): void {
   )
 
   pages.post(`${home}/:id`, 'members:write', async (request) => {
+    const { id } = await requestedMember(request, db)
     const { role } = valuesIn(roleForm, { role: request.fields.role })
-    await changeRole(db, request.actor, idParam(request, 'member'), role)
+    await changeRole(db, request.actor, id, role)
     return new Redirect(home, { code: 'role-changed' })
   })
 

@@ -1,0 +1,110 @@
+/** Whoever leaves an account loses everything on both nodes of a database, and a changed role counts on both. */
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { actorOf } from '../src/access/actor.ts'
+import { scopesOfRole } from '../src/access/roles.ts'
+import { createKey } from '../src/keys/store.ts'
+import { createInvitation, findInvitationByToken } from '../src/members/invitations.ts'
+import { insertLoginToken } from '../src/sessions/store.ts'
+import type { Storage } from '../src/storage/port.ts'
+import { Browser } from './dashboard.ts'
+import { newMember } from './members.ts'
+import { eventually, newBench } from './processes.ts'
+import { databaseOn, startTwo, storageAt, type VisitedServer } from './visited-server.ts'
+
+/** Within this time, a change takes effect on every process. Milliseconds. */
+const promised = 10_000
+
+for (const engine of ['sqlite', 'postgres'] as const) {
+  describe(`leaving on ${engine}`, () => {
+    const bench = newBench()
+    let storage: Storage
+    let nodes: readonly [VisitedServer, VisitedServer]
+
+    before(async () => {
+      const variables = await databaseOn(bench, engine)
+      nodes = await startTwo(bench, variables)
+      storage = await storageAt(bench, variables)
+      await newMember(storage, 1)
+    })
+
+    /** Someone who uses the second node in every way. */
+    async function someone(name: string) {
+      const [, there] = nodes
+      const member = await newMember(storage, 1, { name })
+      const actor = actorOf({ ...member, kind: 'member', name, scopes: scopesOfRole('owner') }, null)
+      const { secret: key } = await createKey(storage, actor, { name, scopes: ['*'], lifetimeMs: null })
+      const [byLink, byKey] = [new Browser(there), await new Browser(there).signIn(key)]
+      await byLink.post('/app/sign-in', { token: await insertLoginToken(storage, member) })
+      const link = await insertLoginToken(storage, member)
+      const { secret } = await createInvitation(storage, actor, { role: 'owner', name: null, email: null })
+      const stateOf = async () => {
+        const statuses = [await byLink.get('/app'), await byKey.get('/app'), await there.ask('GET', '/me', { key })]
+        return statuses.map(({ status }) => status)
+      }
+      // The node now has the key in its cache.
+      assert.deepEqual(await stateOf(), [200, 200, 200])
+      /** Returns whether someone can still get in with a link: these uses are the last. */
+      const linksWork = async () => {
+        const { status } = await new Browser(there).post('/app/sign-in', { token: link })
+        return [status === 303, (await findInvitationByToken(storage, secret)) !== undefined]
+      }
+      return { id: member.id, key, stateOf, linksWork }
+    }
+
+    test('whoever is removed on one node has no access on the other within 10 seconds', async (t) => {
+      const [here, there] = nodes
+      const [ben, eve, cleo, dan] = [
+        await someone('Ben'),
+        await someone('Eve'),
+        await someone('Cleo'),
+        await someone('Dan'),
+      ]
+      const removedAt = performance.now()
+      for (const path of [`/members/${ben.id}`, `/members/${cleo.id}?keys=keep`]) {
+        assert.equal((await here.ask('DELETE', path)).status, 204)
+      }
+      for (const person of [ben, cleo]) {
+        assert.deepEqual((await person.stateOf()).slice(0, 1), [303], 'A session ends immediately.')
+        assert.deepEqual(await person.linksWork(), [false, false])
+      }
+      await eventually(async () => (await there.ask('GET', '/me', { key: ben.key })).status === 401, promised)
+      const { body } = await there.ask('GET', '/me', { key: ben.key })
+      assert.equal(body.code, 'revoked_api_key')
+      assert.deepEqual(await ben.stateOf(), [303, 303, 401])
+      t.diagnostic(`Everything ended within ${Math.round(performance.now() - removedAt)} ms`)
+      // By now, no node has the keys in its cache from before.
+      assert.deepEqual(await cleo.stateOf(), [303, 200, 200])
+      assert.equal((await there.ask('GET', '/me', { key: cleo.key })).body.data.member, null)
+      assert.deepEqual(
+        [await eve.stateOf(), await eve.linksWork()],
+        [
+          [200, 200, 200],
+          [true, true],
+        ],
+      )
+      const owner = new Browser(here)
+      await owner.post('/app/sign-in', { token: await insertLoginToken(storage, { account: 1, id: eve.id }) })
+      await owner.save(`/app/people/${dan.id}/remove`)
+      assert.deepEqual([(await dan.stateOf())[0], await dan.linksWork()], [303, [false, false]])
+      await eventually(async () => (await dan.stateOf()).join() === '303,303,401', promised)
+    })
+
+    test('a role that is changed on one node counts on the other', async () => {
+      const [here, there] = nodes
+      const member = await newMember(storage, 1, { name: 'Flo', role: 'viewer' })
+      const flo = new Browser(there)
+      await flo.post('/app/sign-in', { token: await insertLoginToken(storage, member) })
+      const store = async () => (await flo.post('/app/spaces', { name: 'Flo’s' })).status
+      for (const [role, status] of [
+        ['viewer', 403],
+        ['editor', 303],
+        ['owner', 303],
+        ['viewer', 403],
+      ] as const) {
+        assert.equal((await here.ask('PATCH', `/members/${member.id}`, { json: { role } })).status, 200)
+        assert.equal(await store(), status, role)
+      }
+    })
+  })
+}
