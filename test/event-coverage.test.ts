@@ -1,11 +1,14 @@
 /** Every operation of the API that changes a record stores its events, all in one batch. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { actorOf } from '../src/access/actor.ts'
 import { operations } from '../src/app/api.ts'
+import { createKey } from '../src/keys/store.ts'
 import { startApp } from './app.ts'
 import type { Json } from './client.ts'
 import { assertComplete, assertEvents, type Expected, newestEvent, newLink, newName } from './expected-events.ts'
 import { fresh, newPlace, type Place } from './links-api.ts'
+import { newMember } from './members.ts'
 
 const app = await startApp()
 
@@ -20,6 +23,14 @@ type Make = (place: Place) => Promise<Example>
 /** Stores a record. */
 const stored = (place: Place, kind: string, json: Json = {}) =>
   kind === 'links' ? place.link(json) : place.stored(`/${kind}`, { name: newName() })
+
+/** Adds a member, and then changes something with the key. */
+const joined = async (place: Place) => {
+  const name = newName()
+  const member = await newMember(app.storage, place.account, { name, role: 'editor' })
+  await place.link()
+  return { ...member, name }
+}
 
 /** Returns the example that stores a record. */
 const store = (kind: string) => async () => {
@@ -89,6 +100,29 @@ const examples: Readonly<Record<string, Make>> = {
     const link = await place.link()
     assert.equal((await app.visit(link.short_url)).status, 302)
     return { path: `/links/${link.id}/clicks`, events: [['link.clicks_deleted', link]] }
+  },
+  updateMember: async (place) => {
+    const member = await joined(place)
+    return { path: `/members/${member.id}`, json: { role: 'viewer' }, events: [['member.updated', member]] }
+  },
+  removeMember: async (place) => {
+    const member = await joined(place)
+    const { key } = await createKey(app.storage, actorOf({ ...member, kind: 'member', scopes: ['*'] }, null), {
+      ...{ name: newName(), scopes: ['*'], lifetimeMs: null },
+    })
+    await place.link()
+    return {
+      path: `/members/${member.id}`,
+      events: [['member.removed', member] as const, ['key.revoked', key] as const],
+    }
+  },
+  storeInvitation: async () => {
+    const json = { role: 'viewer', name: newName() }
+    return { path: '/invitations', json, events: [['invitation.created', json]] }
+  },
+  deleteInvitation: async (place) => {
+    const invitation = await place.stored('/invitations', { role: 'viewer', name: newName() })
+    return { path: `/invitations/${invitation.id}`, events: [['invitation.deleted', invitation]] }
   },
   undoEvent: async (place) => {
     const link = await place.link()

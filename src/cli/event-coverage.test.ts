@@ -7,9 +7,10 @@ import type { Json } from '../../test/client.ts'
 import { newPlace } from '../../test/command-line.ts'
 import { assertComplete, assertEvents, type Expected, nameOf, newLink, newName } from '../../test/expected-events.ts'
 import { fresh } from '../../test/links-api.ts'
+import { newMember } from '../../test/members.ts'
 import { newBench } from '../../test/processes.ts'
 
-const { say, run, json } = await newPlace(newBench())
+const { storage, say, run, json } = await newPlace(newBench())
 
 /** A command line after its name, its standard input, and the events that it stores. */
 interface Example {
@@ -20,6 +21,12 @@ interface Example {
 type Make = () => Promise<Example>
 
 const domain = await json('domains create go.acme.com')
+
+/** Adds a member. */
+const joined = async () => {
+  const name = newName()
+  return { ...(await newMember(storage, 1, { name, role: 'editor' })), name }
+}
 
 /** Stores and returns a record. */
 const stored = (kind: string): Promise<Json> => json(`${kind}s create ${newName()}`)
@@ -98,6 +105,23 @@ const examples: Readonly<Record<string, Make>> = {
     const input = ['url,alias', ...links.map(({ fields }) => `${fields.url},${fields.alias}`)].join('\n')
     return { line: '--yes', input, events: links.map(({ made }) => ['link.created', made]) }
   },
+  'members role': async () => {
+    const member = await joined()
+    return { line: `${member.id} --role viewer`, events: [['member.updated', member]] }
+  },
+  'members remove': async () => {
+    const member = await joined()
+    return { line: `${member.id} --yes`, events: [['member.removed', member]] }
+  },
+  'invitations create': async () => {
+    const name = newName()
+    return { line: `--role viewer --name ${name}`, events: [['invitation.created', { name }]] }
+  },
+  'invitations revoke': async () => {
+    const name = newName()
+    const { id } = JSON.parse((await run(`invitations create --role viewer --name ${name} --json`)).stdout)
+    return { line: String(id), events: [['invitation.deleted', { id, name }]] }
+  },
   undo: async () => {
     const record = await link()
     return { line: String((await history())[0].id), events: [['link.deleted', record]] }
@@ -120,6 +144,7 @@ const examples: Readonly<Record<string, Make>> = {
 
 const reading = [
   ...['domains list', 'spaces list', 'tags list', 'keys list', 'accounts list', 'links list', 'links show'],
+  ...['members list', 'invitations list'],
   ...['links export', 'links qr', 'stats', 'history', 'backup', 'export', 'export clicks', 'completion'],
 ]
 
@@ -129,6 +154,7 @@ const reasons: Readonly<Record<string, string>> = {
   start: 'It starts the server.',
   'accounts create': 'The history of an account begins after it.',
   'login-link': 'It makes a sign-in link.',
+  'members forget': 'It removes a name from events.',
   migrate: 'It changes the schema.',
   restore: 'It replaces the database together with its events.',
 }

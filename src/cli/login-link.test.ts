@@ -24,7 +24,7 @@ test('--json prints the URL, the account and the expiration in 30 minutes', asyn
   const printed = JSON.parse((await run('login-link --account 2 --json')).stdout)
   const after = Date.now()
   const { url, account_id, expires_at, ...more } = printed
-  assert.deepEqual([account_id, more], [2, {}])
+  assert.deepEqual([account_id, more], [2, { member_id: 1 }])
   const madeAt = Date.parse(expires_at) - 30 * 60_000
   assert.ok(madeAt >= before && madeAt <= after)
   const token = new URL(url).hash.slice(1)

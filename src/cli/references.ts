@@ -9,6 +9,8 @@ import { trimText } from '../lib/text.ts'
 import { findLinkByShortUrl } from '../links/link-list.ts'
 import type { LinkRow } from '../links/schema.ts'
 import { findLinksByAlias } from '../links/store.ts'
+import type { Member } from '../members/schema.ts'
+import { memberOf, memberRecords, membersWithEmail } from '../members/store.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import { spaceRecords, spacesNamed } from '../spaces/store.ts'
@@ -73,6 +75,24 @@ async function findNamed(db: Db, account: number, kind: KindName, name: string, 
 
 function present<T>(record: T | undefined): T[] {
   return record === undefined ? [] : [record]
+}
+
+/**
+ * Returns the account's member with this ID or email address. `label` is the subject of error messages. Throws
+ * `StartupFailure` or, for several members, `WrongUse`.
+ */
+export async function chooseMember(db: Db, account: number, reference: string, label = 'MEMBER'): Promise<Member> {
+  const text = trimText(reference)
+  const id = positiveInteger(text)
+  const [first, ...others] = id === undefined ? await membersWithEmail(db, account, text, maxNamed + 1) : [id]
+  const member = first === undefined ? undefined : await memberRecords.find(db, account, first)
+  if (member === undefined) {
+    const list = `To see all members, run "${program} members list".`
+    throw new StartupFailure(`${label}: The account has no member "${text}". ${list}`)
+  }
+  if (others.length === 0) return memberOf(member.record)
+  const ids = formatSome([member.record.id, ...others].map(String))
+  throw new WrongUse(`${label}: Several members have the email address ${text}. Use an ID instead: ${ids}.`)
 }
 
 const references = { domain_id: 'domain', space_id: 'space', tag_id: 'tag' } as const

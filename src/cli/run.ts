@@ -9,6 +9,7 @@ import { historyCommands } from './history.ts'
 import { keyCommands } from './keys.ts'
 import { linkFileCommands } from './link-files.ts'
 import { linkCommands } from './links.ts'
+import { invitationCommands, memberCommands } from './members.ts'
 import { oidcCommands } from './oidc.ts'
 import { printable, table } from './output.ts'
 import { domainCommands, spaceCommands, tagCommands } from './resources.ts'
@@ -21,6 +22,8 @@ const commands: Readonly<Record<string, Command>> = {
   start: startCommand,
   ...withPrefix('accounts', accountCommands),
   ...withPrefix('keys', keyCommands),
+  ...withPrefix('members', memberCommands),
+  ...withPrefix('invitations', invitationCommands),
   ...withPrefix('domains', domainCommands),
   ...withPrefix('links', { ...linkCommands, ...linkFileCommands }),
   ...withPrefix('spaces', spaceCommands),

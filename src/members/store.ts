@@ -138,6 +138,13 @@ export function ownersOf(account: number) {
   return query.selectFrom('members').select('id').where('account_id', '=', account).where('role', '=', 'owner')
 }
 
+/** Finds the ids of the account's members with an email address, case-insensitively; `limit` at most. */
+export async function membersWithEmail(db: Db, account: number, email: string, limit: number): Promise<number[]> {
+  const own = query.selectFrom('members').select('id').where('account_id', '=', account)
+  const found = own.where('email_folded', '=', foldCase(email)).orderBy('id').limit(limit)
+  return (await db.execute(found)).map(({ id }) => id)
+}
+
 /** The name of the first owner until they change it. */
 const firstOwnerName = 'Owner'
 

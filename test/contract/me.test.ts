@@ -20,6 +20,7 @@ describe('GET /me', () => {
         expires_at: key.expires_at,
         rate_limit: 5_000,
         account: { id: app.account, name: 'Acme' },
+        member: null,
       },
     })
     assert.ok(!text.includes(secret))
