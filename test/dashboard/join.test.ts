@@ -1,11 +1,9 @@
 /** Invitations: their form and link, and joining with and without a session. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { listPersonAccounts } from '../../src/members/changes.ts'
 import { startApp, type TestApp } from '../app.ts'
 import { stopClock } from '../clock.ts'
 import { Browser, signedIn, signedInMember } from '../dashboard.ts'
-import { newMember } from '../members.ts'
 
 const app = await startApp({ baseUrl: 'http://links.example.com' })
 const join = '/app/join'
@@ -13,7 +11,10 @@ const join = '/app/join'
 /** Invites someone in the dashboard, and returns the link's secret. */
 async function invite(form: Readonly<Record<string, string>> = {}, to: TestApp = app): Promise<string> {
   const owner = await signedInMember(to, { name: 'Ana' })
-  const { page } = await owner.submit(await owner.open('/app/people/invite'), '/app/people', { role: 'viewer', ...form })
+  const { page } = await owner.submit(await owner.open('/app/people/invite'), '/app/people', {
+    role: 'viewer',
+    ...form,
+  })
   const [token] = /wmi_[\w-]{43}/.exec(page.text) ?? assert.fail(page.text)
   return token
 }
@@ -32,7 +33,7 @@ test('an invitation is shown once, with a text to send, and can be revoked', asy
   assert.match(created.page.text, /http:\/\/links\.example\.com\/app\/join#wmi_[\w-]{43}/)
   assert.match(created.page.text, /Hello Ben, you’re invited to “Acme” on Waymark as admin\./)
   const list = await owner.open('/app/people')
-  assert.match(list.text, /Open invitations .*Ben ben@acme\.com Admin Ána in 6 days/)
+  assert.match(list.text, /Open invitations.*Benben@acme\.comAdminÁnain 6 days/)
   assert.doesNotMatch(list.text, /wmi_/)
   const [revoke = ''] = list.actions.filter((action) => /revoke$/.test(action))
   assert.match((await owner.after(await owner.post(revoke))).said.join(), /Invitation revoked/)
@@ -112,12 +113,11 @@ describe('a new person', () => {
 
 test('a person who has signed in joins with their own identity, once, and switches between the accounts', async () => {
   const account = await app.createAccount()
-  const member = await newMember(app.storage, account, { name: 'Cleo', role: 'viewer' })
-  const cleo = await signedInMember(app, member)
+  const cleo = await signedInMember(app, { account, name: 'Cleo', role: 'viewer' })
   const { page } = await opened(await invite({ role: 'admin' }), cleo)
   assert.match(page.text, /Join as Cleo/)
   const welcome = await cleo.after(await cleo.submit(page, join))
-  assert.match(welcome.text, /Cleo in Acme .*Switch to Another/)
+  assert.match(welcome.text, /Cleo in Acme.*Switch to Another/)
   assert.match((await cleo.open('/app/people')).text, /Cleo \(you\).*Admin/)
   const again = await opened(await invite(), cleo)
   const refused = await cleo.submit(again.page, join)
@@ -125,15 +125,11 @@ test('a person who has signed in joins with their own identity, once, and switch
   assert.match(refused.page.text, /already a member/)
 
   const there = await cleo.after(await cleo.post('/app/switch', { account: String(account) }))
-  assert.match(there.text, /Cleo in Another .*Switch to Acme/)
-  assert.match((await cleo.open('/app/profile')).text, /Accounts .*Acme Switch Another This account/)
+  assert.match(there.text, /Cleo in Another.*Switch to Acme/)
+  assert.match((await cleo.open('/app/profile')).text, /AcmeSwitch.*AnotherThis account/)
   for (const id of [await app.createAccount(), 999_999, 0, 'x']) {
     assert.equal((await cleo.post('/app/switch', { account: String(id) })).status, 404)
   }
-  const [person] = await app.storage.execute(
-    (await import('../../src/storage/schema.ts')).query.selectFrom('members').select('person_id').where('id', '=', member.id),
-  )
-  assert.equal((await listPersonAccounts(app.storage, Number(person?.person_id))).length, 2)
 })
 
 test('offers a passkey on localhost, and the link alone without scripts', async () => {

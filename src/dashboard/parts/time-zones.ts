@@ -68,13 +68,19 @@ export function withUtcTimes(form: Fields, names: readonly string[], zone: strin
     delete fields[exactName(name)]
     const typed = fields[name]
     if (typeof typed !== 'string') continue
-    const isUnchanged = typeof exact === 'string' && utcFormat.test(exact) && localTime(exact, zone) === typed
-    fields[name] = isUnchanged ? exact : utcTime(typed, zone)
+    fields[name] = isShownAs(typed, exact, zone) ? exact : utcTime(typed, zone)
   }
   return fields
 }
 
-const utcFormat = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,3})?Z$/
+/** Returns whether a form would show the exact time, which may be invalid, as this local one. */
+function isShownAs(local: string, exact: unknown, zone: string): boolean {
+  try {
+    return typeof exact === 'string' && localTime(exact, zone) === local
+  } catch {
+    return false
+  }
+}
 
 /** Formats a time for a date control, without zero seconds, so that unedited times stay the same. */
 function localTime(at: string, zone: string): string {
