@@ -1,15 +1,18 @@
 /** Whoever leaves an account loses everything on both nodes of a database, and a changed role counts on both. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { actorOf } from '../src/access/actor.ts'
+import { actorOf, commandActor } from '../src/access/actor.ts'
 import { scopesOfRole } from '../src/access/roles.ts'
+import { createAccount } from '../src/accounts/store.ts'
 import { createKey } from '../src/keys/store.ts'
 import { createInvitation, findInvitationByToken } from '../src/members/invitations.ts'
+import { ownersOf } from '../src/members/store.ts'
 import { insertLoginToken } from '../src/sessions/store.ts'
 import type { Storage } from '../src/storage/port.ts'
 import { Browser } from './dashboard.ts'
 import { newMember } from './members.ts'
 import { eventually, newBench } from './processes.ts'
+import { runs } from './runs.ts'
 import { databaseOn, startTwo, storageAt, type VisitedServer } from './visited-server.ts'
 
 /** Within this time, a change takes effect on every process. Milliseconds. */
@@ -104,6 +107,30 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       ] as const) {
         assert.equal((await here.ask('PATCH', `/members/${member.id}`, { json: { role } })).status, 200)
         assert.equal(await store(), status, role)
+      }
+    })
+
+    test('an account keeps an owner, whatever both nodes do to the last two at the same time', async () => {
+      const account = await createAccount(storage, 'Race')
+      const command = commandActor(account.id, 'test')
+      const { secret: key } = await createKey(storage, command, { name: 'race', scopes: ['*'], lifetimeMs: null })
+      const demoted = { json: { role: 'viewer' } }
+      let last = await newMember(storage, account.id)
+      for (let round = 0; round < runs(20, 6); round++) {
+        const next = await newMember(storage, account.id)
+        const tries = [last, next].map(({ id }, at) => {
+          const { ask } = nodes[at] as VisitedServer
+          const isRemoval = (round >> at) % 2 === 0
+          return isRemoval
+            ? ask('DELETE', `/members/${id}`, { key })
+            : ask('PATCH', `/members/${id}`, { key, ...demoted })
+        })
+        const answers = await Promise.all(tries)
+        const codes = answers.map(({ status, body }) => (status < 300 ? 'done' : body.code))
+        assert.deepEqual(codes.toSorted(), ['done', 'last_owner'])
+        const owners = await storage.execute(ownersOf(account.id))
+        last = codes[0] === 'done' ? next : last
+        assert.deepEqual(owners, [{ id: last.id }])
       }
     })
   })
