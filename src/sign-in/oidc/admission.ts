@@ -2,6 +2,7 @@
 
 import { actorOf } from '../../access/actor.ts'
 import { type Role, roles, scopesOfRole } from '../../access/roles.ts'
+import { findAccount, listAccounts } from '../../accounts/store.ts'
 import { foldCase, parseBoundedText, trimText } from '../../lib/text.ts'
 import { setOidcMember } from '../../members/changes.ts'
 import { findInvitationByToken, joinAccount } from '../../members/invitations.ts'
@@ -37,6 +38,8 @@ export async function admit(tx: Db, arrival: Arrival): Promise<MemberId | Proble
   const role = mappedRole(config, claims)
   const account = role === undefined ? undefined : await roleAccount(tx, config)
   if (invitation !== undefined) return join(tx, arrival, invitation, { role, account })
+  // Concurrent first sign-ins of one person wait here, and then find the member.
+  if (account !== undefined) await lockAccount(tx, account)
   const person = await findPerson(tx, identityOf(claims))
   const members = person === undefined ? [] : await membershipsOf(tx, person)
   if (role === undefined) {
@@ -94,8 +97,8 @@ interface Grant {
 
 /** Returns the account that people with a role join; undefined if there is none, or several. */
 async function roleAccount(tx: Db, { account }: Arrival['config']): Promise<number | undefined> {
-  const all = query.selectFrom('accounts').select('id').limit(2)
-  const [first, ...others] = await tx.execute(account === null ? all : all.where('id', '=', account))
+  if (account !== null) return (await findAccount(tx, account))?.id
+  const [first, ...others] = await listAccounts(tx)
   return others.length === 0 ? first?.id : undefined
 }
 
@@ -114,7 +117,6 @@ async function join(tx: Db, arrival: Arrival, token: string, grant: Grant): Prom
 
 /** Adds a new member, whom a value of the claim gives the role. */
 async function joinByRole(tx: Db, { claims, requestId }: Arrival, account: number, role: Role): Promise<MemberId> {
-  await lockAccount(tx, account)
   const person = await ensurePerson(tx, identityOf(claims))
   const added = { person, name: nameOf(claims), email: verifiedEmailOf(claims) ?? null, role, hasOidcRole: true }
   const actor = actorOf({ account, kind: 'member', id: null, name: added.name, scopes: scopesOfRole(role) }, requestId)

@@ -165,7 +165,8 @@ export function problemOf(error: unknown): Problem {
 /** Describes an error for the operator, without tokens and without text that a provider can choose. */
 export function describeError(error: unknown): string {
   const { message, cause, error: code } = error as Error & { error?: unknown }
+  if (cause instanceof ProviderUnavailable) return cause.message
   const isFixed = cause instanceof Error && /^(OAUTH|ERR_J)/.test(String((cause as NodeJS.ErrnoException).code))
-  const detail = cause instanceof ProviderUnavailable || isFixed ? `: ${(cause as Error).message}` : ''
-  return message + detail + (typeof code === 'string' && /^\w{1,64}$/.test(code) ? ` (${code})` : '')
+  const named = typeof code === 'string' && /^\w{1,64}$/.test(code) ? ` (${code})` : ''
+  return `${message}${isFixed ? `: ${cause.message}` : ''}${named}`
 }
