@@ -4,6 +4,7 @@ import { updateAccount } from '../src/accounts/store.ts'
 import type { NewEvent } from '../src/events/event.ts'
 import { recordEvents } from '../src/events/log.ts'
 import { createKey } from '../src/keys/store.ts'
+import { createInvitation } from '../src/members/invitations.ts'
 import { storeCheck } from '../src/reachability/store.ts'
 import { signInMember } from '../src/sessions/store.ts'
 import type { TestApp } from './app.ts'
@@ -61,6 +62,10 @@ export const paths: Readonly<Record<string, string>> = {
   keys: '/app/keys',
   'key-new': '/app/keys/new',
   'key-revoke': '/app/keys/1/revoke',
+  people: '/app/people',
+  invite: '/app/people/invite',
+  member: '/app/people/1',
+  'member-remove': '/app/people/1/remove',
   profile: '/app/profile',
   account: '/app/account',
   about: '/app/about',
@@ -128,13 +133,11 @@ async function storeOddities(app: TestApp): Promise<void> {
   const records = [{ type: 'A', name: 'go.acme.com', value: '203.0.113.7' }] as const
   await storeCheck(storage, account, 1, { answer: 'here', records })
   await storeCheck(storage, account, domain_id, { answer: 'elsewhere', records })
-  const member = await newMember(storage, account, { name: long })
+  const member = await newMember(storage, account, { name: long, email: long })
   await signInMember(storage, member, { method: 'link', browser: 'Firefox on Linux' })
-  await createKey(
-    storage,
-    { ...systemActor(account), kind: 'member', id: member.id, name: long },
-    { name: long, scopes: ['*'], lifetimeMs: null },
-  )
+  const actor = { ...systemActor(account), kind: 'member', id: member.id, name: long } as const
+  await createKey(storage, actor, { name: long, scopes: ['*'], lifetimeMs: null })
+  await createInvitation(storage, actor, { role: 'viewer', name: long, email: long })
   const dates = { active_period_start_at: '2026-10-14T22:00:00Z', active_period_end_at: '2099-10-14T22:00:00Z' }
   const tags = Array.from({ length: 17 }, (_, n) => `${'W'.repeat(48)}${n + 10}`)
   const links: Json[] = []

@@ -122,11 +122,15 @@ test('opens collapsed sections with errors, and focuses the first invalid field'
   assert.equal(await page.getByLabel('Click limit').isVisible(), true)
 })
 
-test('shows and edits times in the time zone of the browser, and stores them in UTC', { skip }, async () => {
+test('shows and edits times in the time zone of the person, and stores them in UTC', { skip }, async () => {
   const at = { active_period_start_at: '2026-01-02T03:04:05.678Z', active_period_end_at: '2026-01-03T03:00:00Z' }
   const changed = await app.send('PATCH', '/api/v1/links/1', { json: at })
   assert.equal(changed.status, 200, changed.text)
-  const { page, complaints } = await visit('/app/links/1', { timezoneId: 'America/New_York' })
+  const { page, complaints } = await visit('/app/profile')
+  await page.getByLabel('Time zone').selectOption('America/New_York')
+  await page.getByRole('button', { name: 'Save profile' }).click()
+  await page.getByText('Profile saved').waitFor()
+  await page.goto(`${app.origin}/app/links/1`)
   await page.getByText('Expired on Jan 2, 2026: visitors see the page “This link has expired”.').waitFor()
   const stored = async () => (await app.send('GET', '/api/v1/links/1')).body.data
   const open = async () => {

@@ -82,7 +82,7 @@ The link works once, until ${until}. Please don’t forward it.`
     : null
   const body = html`<p>Copy this link now, because it’s shown only once. Whoever opens it first joins as ${role}.</p>
 ${copyable(url, 'the link', 'Copy link')}${localHint}
-<section><h2>Text to send</h2><p class="lines message"><bdi>${text}</bdi></p><div class="actions">${copyButton(text, 'the text', 'Copy text')}</div></section>
+<section class="stack"><h2>Text to send</h2><p class="lines"><bdi>${text}</bdi></p><div class="actions">${copyButton(text, 'the text', 'Copy text')}</div></section>
 <div class="actions">${linkButton({ label: 'Done', href: home, weight: 'primary' })}</div>`
   const title = name === null ? 'Invitation' : `Invitation for ${name}`
   const heading = name === null ? title : html`Invitation for <bdi>${name}</bdi>`

@@ -11,13 +11,7 @@ import { type Html, html } from '../../http/html.ts'
 import type { Sent } from '../../http/response.ts'
 import { findInvitationByToken, joinAccount, type OpenInvitation } from '../../members/invitations.ts'
 import { memberName } from '../../members/schema.ts'
-import {
-  ownerOf,
-  removeSession,
-  type Session,
-  signInMember,
-  switchAccount,
-} from '../../sessions/store.ts'
+import { ownerOf, removeSession, type Session, signInMember, switchAccount } from '../../sessions/store.ts'
 import {
   clearInvitationCookie,
   readInvitationCookie,

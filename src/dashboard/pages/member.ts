@@ -114,7 +114,7 @@ async function memberPage(member: Member, request: PageRequest, db: Storage): Pr
   const sessions = canSeeSessions ? await listSessions(db, { account, member: id }) : []
   const keys = canSeeSessions ? await activeKeysOf(member, account, db) : []
   const controls = isLast ? html`<p class="muted">${onlyOwner}</p>` : canWrite ? roleSection(member) : null
-  const body = html`${facts}${controls}${canSeeSessions ? sessionSection(member, sessions, canWrite) : null}${keyTable(keys)}${
+  const body = html`${facts}${controls}${canSeeSessions ? sessionSection(member, sessions, canWrite) : null}${keySection(keys)}${
     canWrite && !isLast
       ? html`<div class="actions">${confirmLink('Remove member', `${home}/${id}/remove`)}</div>`
       : null
@@ -158,10 +158,13 @@ async function activeKeysOf({ id }: Member, account: number, db: Storage): Promi
   return (await listKeys(db, account)).filter((key) => key.member_id === id && statusOf(key, now) === 'active')
 }
 
-function keyTable(keys: readonly Key[]): Html | null {
-  if (keys.length === 0) return null
+function keySection(keys: readonly Key[]): Html | null {
+  return keys.length === 0 ? null : html`<section><h2>API keys they created</h2>${keyTable(keys)}</section>`
+}
+
+function keyTable(keys: readonly Key[]): Html {
   const now = Date.now()
-  const list = table({
+  return table({
     caption: 'API keys',
     rows: keys,
     columns: [
@@ -170,7 +173,6 @@ function keyTable(keys: readonly Key[]): Html | null {
       { label: 'Last used', width: 'large', cell: ({ last_used_at: at }) => (at ? timeAgo(at, now) : 'Never') },
     ],
   })
-  return html`<section><h2>API keys they created</h2>${list}</section>`
 }
 
 /** Lists everything that ends, and offers to keep the keys. */
@@ -198,7 +200,9 @@ async function removalPage(member: Member, request: PageRequest, db: Storage): P
   const invited = invitations.rows.filter(({ member_id }) => member_id === id)
   const names = invited.map((each) => each.name ?? each.email ?? each.role)
   const things = [
-    `${quantity(sessions.length, 'session')}, within seconds`,
+    sessions.length === 0
+      ? 'No session: they aren’t signed in'
+      : `${quantity(sessions.length, 'session')}, within seconds`,
     ...(links > 0 ? [quantity(links, 'unused sign-in link')] : []),
     ...(invited.length > 0 ? [`${quantity(invited.length, 'invitation')} that they created: ${names.join(', ')}`] : []),
     ...(keys.length > 0 ? [`${quantity(keys.length, 'API key')} that they created`] : []),
@@ -209,7 +213,7 @@ async function removalPage(member: Member, request: PageRequest, db: Storage): P
     help: `For programs that must go on. ${name} may know the keys.`,
   })
   const notes = html`<p>This ends:</p><ul class="things">${things.map((each) => html`<li><bdi>${each}</bdi></li>`)}</ul>${
-    allows(actor, 'keys:read') ? keyTable(keys) : null
+    allows(actor, 'keys:read') && keys.length > 0 ? keyTable(keys) : null
   }`
   return confirmation({
     title,

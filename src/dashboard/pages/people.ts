@@ -72,7 +72,7 @@ function memberTable(members: readonly Member[], { actor, session }: PageRequest
           const named = html`<bdi>${name}</bdi>`
           const you = id === session.member?.id ? html` <span class="muted">(you)</span>` : null
           const lead = hasPages ? html`<a class="cover" href="${home}/${id}">${named}</a>` : named
-          return html`<strong>${lead}</strong>${you}${email && html`<span class="target"><bdi>${email}</bdi></span>`}`
+          return html`${lead}${you}${email && html`<span class="target"><bdi>${email}</bdi></span>`}`
         },
       },
       { label: 'Role', width: 'large', cell: ({ role }) => capitalize(role) },
