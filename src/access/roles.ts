@@ -18,7 +18,7 @@ export const roles = Object.keys(addedScopes) as readonly Role[]
 export const roleDescriptions: Readonly<Record<Role, string>> = {
   viewer: 'Sees links, statistics, the history and the other members.',
   editor: 'Also creates, changes and deletes links, tags and spaces.',
-  admin: 'Also manages domains and API keys, and imports links.',
+  admin: 'Also manages domains and API keys.',
   owner: 'Also manages people and the account.',
 }
 
