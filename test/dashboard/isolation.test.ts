@@ -150,7 +150,7 @@ test("returns 404 for every page and form with another account's id", async () =
 /** Opens every page of an account, and asserts that it shows only records of this account, and no others. */
 async function assertPagesOf(own: Owner, browser: Browser, check: (answer: Visited, path: string) => void) {
   const pages = routes.filter(
-    ({ method, template }) => method === 'GET' && !/(?:selected|undo|sessions)$|static|oidc/.test(template),
+    ({ method, template }) => method === 'GET' && !/(?:selected|undo|sessions|options)$|static|oidc/.test(template),
   )
   // Passkeys are a person's own.
   for (const { template } of pages.filter((page) => browser === own.browser || !page.template.includes('passkeys'))) {

@@ -12,7 +12,10 @@ import { allOf, elementsIn, textOf } from '../html-page.ts'
 import { loginToken } from '../members.ts'
 
 const app = await startApp()
-const open = ['/app/sign-in', '/app/join', '/app/static/:version/:name']
+const open = [
+  ...['/app/sign-in', '/app/sign-in/passkey/options', '/app/join', '/app/join/passkey-options'],
+  '/app/static/:version/:name',
+]
 const declared = app.router.declared.filter(({ template }) => /^\/app(?:\/|$)/.test(template))
 const pages = declared.filter(({ method, template }) => method === 'GET' && !open.includes(template))
 const forms = declared.filter(({ method }) => method === 'POST')
@@ -101,7 +104,7 @@ describe('with a session', () => {
     assert.deepEqual(await navigationOf(), { ...lists, button: 'test: menu' })
     const { storage, account } = app
     await browser.post('/app/sign-in', { token: await loginToken(storage, account, { name: 'Ána' }) })
-    const others = ['History', 'API keys', 'Account', 'Docs', 'About']
+    const others = ['History', 'People', 'API keys', 'Account', 'Docs', 'About']
     assert.deepEqual(await navigationOf(), { ...lists, others, button: 'Ána: menu' })
   })
 
