@@ -1,0 +1,132 @@
+/** Sign-in and back-channel logout with a real provider of OpenID Connect, `oidc-provider`. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import Provider from 'oidc-provider'
+import { startApp, type TestApp } from '../app.ts'
+import { Browser } from '../dashboard.ts'
+import { baseUrl, clientId, clientSecret, oidcConfig, startAt } from '../oidc.ts'
+
+const people: Readonly<Record<string, object>> = {
+  ana: { name: 'Ana', email: 'ana@acme.example', email_verified: true, groups: ['marketing', 'all'] },
+  ben: { name: 'Ben', email: 'ben@acme.example', email_verified: false, groups: [] },
+}
+
+/** Starts a provider that signs in whoever `login` names, without a page. It sends its requests with `send`. */
+async function startProvider(t: TestContext, send: (url: string, request: RequestInit) => Promise<Response>) {
+  const state = { login: 'ana' }
+  let provider: Provider
+  const interact: RequestListener = async (request, response) => {
+    const { prompt, params, session } = await provider.interactionDetails(request, response)
+    const { login } = state
+    if (prompt.name === 'login') return provider.interactionFinished(request, response, { login: { accountId: login } })
+    const grant = new provider.Grant({ accountId: session?.accountId, clientId: params.client_id })
+    grant.addOIDCScope(params.scope)
+    return provider.interactionFinished(request, response, { consent: { grantId: await grant.save() } })
+  }
+  const server = createServer((request, response) => {
+    const handle = request.url?.startsWith('/interaction/') ? interact : provider.callback()
+    return handle(request, response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  provider = new Provider(issuer, {
+    clients: [
+      {
+        client_id: clientId,
+        client_secret: clientSecret,
+        redirect_uris: [`${baseUrl}/app/oidc/callback`],
+        backchannel_logout_uri: `${baseUrl}/app/oidc/logout`,
+        backchannel_logout_session_required: true,
+        token_endpoint_auth_method: 'client_secret_post',
+      },
+    ],
+    claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'], groups: ['groups'] },
+    scopes: ['openid', 'profile', 'email', 'groups'],
+    findAccount: (_: unknown, accountId: string) => ({
+      accountId,
+      claims: () => ({ sub: accountId, ...people[accountId] }),
+    }),
+    interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
+    features: {
+      backchannelLogout: { enabled: true },
+      devInteractions: { enabled: false },
+      rpInitiatedLogout: {
+        enabled: true,
+        logoutSource: (context: { body: string }, form: string) => (context.body = form),
+      },
+    },
+    fetch: send,
+    cookies: { keys: ['a key of this test'] },
+  })
+  return { issuer, state }
+}
+
+/** A browser at the provider, which follows redirects there. */
+class Visitor {
+  readonly #cookies = new Map<string, string>()
+
+  /** Returns the URL that leaves the provider, or the text of the last page. */
+  async go(url: string, form?: Readonly<Record<string, string>>): Promise<string> {
+    const response = await fetch(url, {
+      redirect: 'manual',
+      headers: { cookie: [...this.#cookies].map((pair) => pair.join('=')).join('; ') },
+      ...(form && { method: 'POST', body: new URLSearchParams(form) }),
+    })
+    for (const cookie of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
+      this.#cookies.set(name, value)
+    }
+    const location = response.headers.get('location')
+    if (location === null) return response.text()
+    const next = new URL(location, url)
+    return next.origin === new URL(url).origin ? this.go(next.href) : next.href
+  }
+}
+
+async function start(t: TestContext) {
+  let app: TestApp
+  // The provider would not send requests to this machine.
+  const provider = await startProvider(t, (url, { method, headers, body }) =>
+    fetch(String(url).replace(baseUrl, `http://127.0.0.1:${app.port}`), { method, headers, body } as RequestInit),
+  )
+  const roles = new Map([['marketing', 'editor']] as const)
+  const oidc = oidcConfig(provider.issuer, { roles, scopes: 'openid profile email groups' })
+  app = await startApp({ baseUrl, oidc })
+  return { app, provider }
+}
+
+/** Signs in through the provider, and returns the response to the return. */
+async function signIn(browser: Browser, visitor: Visitor) {
+  const back = new URL(await visitor.go(await startAt(browser)))
+  assert.equal(back.origin + back.pathname, `${baseUrl}/app/oidc/callback`)
+  return browser.get(back.pathname + back.search)
+}
+
+test('signs in, and ends the session when the person signs out at the provider', async (t) => {
+  const { app, provider } = await start(t)
+  const [browser, visitor] = [new Browser(app), new Visitor()]
+  const answer = await signIn(browser, visitor)
+  assert.deepEqual([answer.status, answer.headers.location], [303, '/app'])
+  assert.match((await browser.get('/app')).text, /Ana/)
+  // The next sign-in asks nothing.
+  assert.equal((await signIn(new Browser(app), visitor)).headers.location, '/app')
+  const page = await visitor.go(`${provider.issuer}/session/end`)
+  const xsrf = /name="xsrf" value="(\w+)"/.exec(page)?.[1] ?? assert.fail(page)
+  await visitor.go(`${provider.issuer}/session/end/confirm`, { xsrf, logout: 'yes' })
+  assert.match(String((await browser.get('/app')).headers.location), /^\/app\/sign-in/)
+})
+
+test('shows whom to ask if the person has no role', async (t) => {
+  const { app, provider } = await start(t)
+  provider.state.login = 'ben'
+  const answer = await signIn(new Browser(app), new Visitor())
+  assert.equal(answer.headers.location, '/app/oidc/problem?code=no_access')
+})
