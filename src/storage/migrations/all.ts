@@ -5,6 +5,7 @@ import { clickTables } from './clicks.ts'
 import { type Dialect, postgres, sqlite } from './dialect.ts'
 import { eventLog } from './events.ts'
 import { filterIndexes } from './filter-indexes.ts'
+import { letterIndexes } from './letters.ts'
 import { peopleTables } from './people.ts'
 import { recordTables } from './records.ts'
 import { foldAgain } from './spellings.ts'
@@ -20,6 +21,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
     engine === 'sqlite' ? ['domains', 'spaces', 'tags', 'links'].flatMap(indexAgain) : [],
   '0006-click-totals': clickTotals,
   '0007-people': (dialect) => [...peopleTables(dialect), ...memberSearch(dialect)],
+  '0008-letters': ({ engine }) => (engine === 'sqlite' ? [] : letterIndexes()),
 }
 
 /** Returns the migrations for one engine, by name. */

@@ -28,6 +28,11 @@ before(async () => {
       plays: (n * 7) % 50,
     })
   }
+  const other = { note: null, shelf_id: null, is_kept: 1, weight: 1, plays: 1 }
+  // Beside `xq`: the ends of a text, ASCII, a control character, and other characters, in all combinations.
+  const besides = ['', 'a', '.', '\n', 'é', '本', '💩', '\u0080', 'aaa']
+  for (const left of besides) for (const right of besides) records.insertCard(1, `${left}xq${right}`, other)
+  for (const note of ['xq', 'xq本', 'ü']) records.insertCard(1, 'a card', { ...other, note })
   records.db.exec('commit')
   const rowsOf = (table: string) => JSON.stringify(records.db.prepare(`select * from ${table}`).all())
   await execute(
@@ -69,12 +74,12 @@ async function indexes(): Promise<unknown[]> {
   const rows = await execute(
     url,
     `select relname from pg_class join pg_index on indexrelid = oid
-      where relname like 'cards\\_by\\_%text' and indisvalid order by 1`,
+      where relname ~ '^cards_by_(.*text|letters)$' and indisvalid order by 1`,
   )
   return rows.map(({ relname }) => relname)
 }
 
-const textIndexes = ['cards_by_note_text', 'cards_by_text']
+const textIndexes = ['cards_by_letters', 'cards_by_note_text', 'cards_by_text']
 
 async function assertPages(): Promise<void> {
   const property = fc.asyncProperty(listingOf('cards'), async (listing) => {
@@ -86,6 +91,32 @@ async function assertPages(): Promise<void> {
 test('returns the rows, order and total of a naive list', async () => {
   assert.deepEqual(await indexes(), textIndexes)
   await assertPages()
+})
+
+test('finds one and two characters at all places of a text', async () => {
+  for (const search of [
+    'xq',
+    'q本',
+    '本x',
+    '本',
+    'é',
+    'éx',
+    'q💩',
+    '💩',
+    '\n',
+    '\nx',
+    '.x',
+    'q',
+    'aa',
+    'ca',
+    '\ue000',
+    'z\ue001',
+  ]) {
+    for (const terms of [[search], [search, 'card'], [search, 'xq']]) {
+      const listing = { ...firstPage, of: listables.cards, account: 1, search: terms }
+      assert.deepEqual(await storage.list(listing), records.page(listing), JSON.stringify(terms))
+    }
+  }
 })
 
 test('returns the right page and an inexact total if a filter has too many matches', async () => {
@@ -112,7 +143,7 @@ test('finds a rare term with the index of each searched text', async () => {
 
 test('lists without pg_trgm, and creates its indexes when the extension is back', async () => {
   await execute(url, 'drop extension pg_trgm cascade')
-  assert.deepEqual(await indexes(), [])
+  assert.deepEqual(await indexes(), ['cards_by_letters'])
   await makeIndexes()
   await assertPages()
   await execute(url, 'create extension pg_trgm')
@@ -122,7 +153,7 @@ test('lists without pg_trgm, and creates its indexes when the extension is back'
 
 test('creates an interrupted index again', async () => {
   await execute(url, `update pg_index set indisvalid = false where indexrelid = 'cards_by_text'::regclass`)
-  assert.deepEqual(await indexes(), ['cards_by_note_text'])
+  assert.deepEqual(await indexes(), ['cards_by_letters', 'cards_by_note_text'])
   await makeIndexes()
   assert.deepEqual(await indexes(), textIndexes)
 })

@@ -6,8 +6,10 @@ import { Semaphore } from '../../lib/semaphore.ts'
 import { type Resource, resources } from '../../resources.ts'
 import { type ChangeRow, changedOnPostgres, prunedBatchSize, prunedOnPostgres, toChanges } from '../changes.ts'
 import { Condition } from '../condition.ts'
-import { listPage } from '../list.ts'
-import { type Cost, filtered, type ListEngine } from '../list-sources.ts'
+import { countQuery, listPage } from '../list.ts'
+import type { AnyListing } from '../list-filters.ts'
+import { type Cost, filtered, type ListEngine, type Plan } from '../list-sources.ts'
+import { letters } from '../migrations/letters.ts'
 import type {
   ChangePosition,
   Changes,
@@ -25,6 +27,7 @@ import { isRead, type Query } from '../schema.ts'
 import { insufficientPrivilege, isReadOnly, stateOf } from './errors.ts'
 import { Pool, settingsOf, unlimited } from './pool.ts'
 import { compiledForPostgres, execute, executeForValues, retry, transact } from './queries.ts'
+import { shortTermsOf } from './short-terms.ts'
 
 /** PostgreSQL 14 or newer. Each query, transaction and list takes a connection of the pool. */
 export class PostgresStorage implements Storage {
@@ -166,12 +169,30 @@ function listEngine(select: ListEngine['select']): ListEngine {
     indexHint: () => sql``,
     joinInOrder: sql`join`,
     contains: (text, term) => sql`${text} like ${patternOf(term)}`,
-    plan: async () => ({ source: (listing) => filtered(engine, listing), isSorted: true, cost: 'search' }),
+    plan: (listing) => planned(engine, listing),
     // All queries have the same connections.
     archivesMany: async () => false,
   }
   return engine
 }
+
+/** Uses indexes for short terms if few of the newest records match. Otherwise reading the records is faster. */
+async function planned(engine: ListEngine, listing: AnyListing): Promise<Plan> {
+  const source = (each: AnyListing) => filtered(engine, each)
+  const plain: Plan = { source, isSorted: true, cost: 'search' }
+  if (shortTermsOf(listing).length === 0) return plain
+  const { of, account } = listing
+  const table = sql.table(of.table)
+  const newest = sql`(select * from ${table} where account_id = ${account} order by id desc limit ${sql.lit(sampled)})`
+  const { where } = source({ ...listing, after: null })
+  const [row = []] = await engine.select(countQuery({ from: sql`${newest} as ${table}`, where }, minCommon), 'search')
+  if (Number(row[0]) === minCommon) return plain
+  return { ...plain, source: (each) => ({ ...source(each), where: [...source(each).where, ...shortTermsOf(each)] }) }
+}
+
+/** The newest records. If `minCommon` of them match, a listing has many matches. */
+const sampled = 2_000
+const minCommon = 100
 
 /** Returns a pattern for `like` in which every character is literal. */
 function patternOf(text: string): string {
@@ -218,7 +239,7 @@ export async function makeTextIndexes(url: string, resources: Readonly<Record<st
       await withClient(url, async (maker) => {
         for (const { name } of missing) {
           await maker.query(`drop index concurrently if exists ${name}`)
-          await maker.query(`create index concurrently ${name} on ${wanted.get(name)} ${schema}.gin_trgm_ops)`)
+          await maker.query(`create index concurrently ${name} on ${wanted.get(name)?.(schema)}`)
         }
       })
     }
@@ -237,10 +258,18 @@ async function withClient(url: string, work: (client: pg.Client) => Promise<void
   }
 }
 
-/** Returns the name and the table of an index for each searched text. Migrations that change a text drop its index. */
-function indexesOf([table, { searched }]: [string, Resource]): [name: string, on: string][] {
-  return Object.entries(searched).map(([name, text], at) => [
-    at === 0 ? `${table}_by_text` : `${table}_by_${name}_text`,
-    `${table} using gin ((${text})`,
-  ])
+/**
+ * Returns the name, the table and the expression of an index for each searched text, and for the letters of all texts.
+ * Migrations that change a text drop its indexes.
+ */
+function indexesOf([table, { searched }]: [string, Resource]): [name: string, on: (schema: string) => string][] {
+  const texts = Object.entries(searched)
+  if (texts.length === 0) return []
+  return [
+    ...texts.map(([name, text], at): [string, (schema: string) => string] => [
+      at === 0 ? `${table}_by_text` : `${table}_by_${name}_text`,
+      (schema) => `${table} using gin ((${text}) ${schema}.gin_trgm_ops)`,
+    ]),
+    [`${table}_by_letters`, () => `${table} using gin (${letters(Object.values(searched))})`],
+  ]
 }

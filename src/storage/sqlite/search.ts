@@ -69,8 +69,8 @@ export class SqliteLists implements ListEngine {
     const isChoice = parts.length > 1 || letters.length > 0
     const rare = isChoice && (await this.#smallest(parts, maxRare, cost))
     if (rare) return { ...rare, cost }
-    // Letters that are not rare are read once, because all accounts have them.
-    const indexes = long.length === 0 ? filters : [...filters, this.#searchIndex(listing, long)]
+    // Letters alone are read once, because all accounts have them.
+    const indexes = long.length === 0 ? filters : [...filters, ...letters, this.#searchIndex(listing, long)]
     const last = indexes.at(-1)
     if (last === undefined) return { ...index, cost: 'scan' }
     const isOnly = indexes.length === 1 && countFilters(listing) === filters.length

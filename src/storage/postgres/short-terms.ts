@@ -1,0 +1,27 @@
+/** Finds terms of one or two characters, which have no trigram, with indexes. */
+import { sql } from 'kysely'
+import type { AnyListing, Sql } from '../list-filters.ts'
+import { spellingsOf } from '../list-sources.ts'
+import { letters, lettersEnd } from '../migrations/letters.ts'
+
+/** Two characters from which `pg_trgm` makes trigrams. */
+const inTrigrams = /^[a-z0-9]{2}$/
+/** One or two characters that `letters` has: one of them is not ASCII, and none is the separator. */
+const inLetters = new RegExp(`^(?=.*[^\\u0001-\\u007f])[^${lettersEnd}]{1,2}$`, 'su')
+/** PostgreSQL's pattern for an ASCII character. */
+const ascii = '[\\u0001-\\u007f]'
+
+/** Returns conditions that all matches of the listing's short terms meet. Indexes find the records that meet them. */
+export function shortTermsOf(listing: AnyListing): Sql[] {
+  return listing.search.flatMap((term) => {
+    const [spelling, ...others] = spellingsOf(listing, term)
+    if (others.length > 0 || spelling?.text !== term) return []
+    const hasLetters = sql`${sql.raw(letters(Object.values(listing.of.searched)))} @> array[${term}]::text[]`
+    if (inLetters.test(term)) return [hasLetters]
+    if (!inTrigrams.test(term)) return []
+    // An ASCII character beside the term makes a trigram with it.
+    const pattern = `${ascii}${term}|${term}${ascii}`
+    const hasTrigram = Object.values(listing.of.searched).map((text) => sql`${sql.raw(text)} ~ ${pattern}`)
+    return [sql`(${sql.join([...hasTrigram, hasLetters], sql` or `)})`]
+  })
+}
