@@ -32,7 +32,7 @@ export interface FrameContent {
   readonly subtitle?: Part
   readonly section: Section
   /** The primary action, to the right of the heading. */
-  readonly action?: Html
+  readonly action?: Html | null
   readonly body: Part
 }
 
@@ -120,13 +120,13 @@ ${personMenu(page)}`,
 }
 
 /** Renders the menu at the foot of the navigation. On phones, it is a part of the menu with other sections. */
-function personMenu({ section, person, account, otherAccounts, scheme, path }: FramedDocument): Html {
+function personMenu({ section, person, account, actor, otherAccounts, scheme, path }: FramedDocument): Html {
   const accountName =
     person === account ? null : html`<p class="muted small"><bdi>${person}</bdi> in <bdi>${account}</bdi></p>`
   return html`<div class="person"><button type="button" class="button bare-icon" popovertarget="person">${icon('person')}<bdi>${person}</bdi><span class="hidden-text">: menu</span></button>
 <div class="menu" id="person" popover>${accountName}<ul class="items">
 ${navigationLink('person', 'Profile', '/app/profile', section === 'profile')}${otherAccounts.map(switchButton)}
-<li class="needs-script"><button type="button" popovertarget="person" popovertargetaction="hide" data-keys>${icon('keyboard')}Keyboard shortcuts</button></li>
+<li class="needs-script"><button type="button" popovertarget="person" popovertargetaction="hide" data-keys="${allows(actor, 'links:write') ? 'create' : ''}">${icon('keyboard')}Keyboard shortcuts</button></li>
 <li>${schemeForm(scheme, path)}</li>
 <li><form method="post" action="/app/sign-out"><button>${icon('leave')}Sign out</button></form></li></ul></div></div>`
 }
@@ -205,7 +205,9 @@ export function failureContent(failure: Failure, { method, target }: Exchange, n
   const { status } = failures[failure.code]
   if (status >= 500) return null
   const [, , name] = target.split(/[/?]/)
-  const section: Section = lists.find((list) => list === name) ?? 'overview'
+  // The list may need the same scope.
+  const isForbidden = failure.code === 'insufficient_scope'
+  const section: Section = (!isForbidden && lists.find((list) => list === name)) || 'overview'
   const href = section === 'links' ? linkListReturnPath(next) : section === 'overview' ? '/app' : `/app/${section}`
   const back = linkButton({ label: section === 'overview' ? 'Go to the overview' : `Go to ${section}`, href })
   const { title, sentences } = textFor(failure, method)

@@ -3,7 +3,7 @@ import type { ResourceHandlers } from '../api/operations.ts'
 import type { GroupKind } from '../events/event.ts'
 import type { Html, Part } from '../http/html.ts'
 import type { PageRequest } from './page.ts'
-import type { MenuItem } from './parts/buttons.ts'
+import type { MenuItem, Viewer } from './parts/buttons.ts'
 import type { FormState } from './parts/fields.ts'
 import type { Column } from './parts/table.ts'
 import type { RecordForms } from './record-forms.ts'
@@ -33,7 +33,7 @@ export interface Group<Row extends GroupRow> extends Omit<RecordForms<Row>, 'new
   readonly nameOf: (row: Row) => string
   readonly heading: (row: Row) => Html
   /** Renders the second line of a row, under the name. */
-  readonly underName?: (row: Row) => Html
+  readonly underName?: (row: Row, viewer: Viewer) => Html
   /** Returns the columns of a page of the list, between the name and the creation time. */
   readonly columns: (account: number, rows: readonly Row[]) => Promise<readonly Column<Listed<Row>>[]>
   /** Returns the number of links of a tag. */

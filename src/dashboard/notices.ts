@@ -1,7 +1,9 @@
 /** Notices about completed changes and offers to undo them. Cookies have only a code and numbers, so they can't inject text. */
 import { randomUUID } from 'node:crypto'
 import { domainToUnicode } from 'node:url'
+import { type Actor, allows } from '../access/actor.ts'
 import { domainRecords } from '../domains/store.ts'
+import { mayReverse } from '../events/reversal.ts'
 import { endOfBatch, isBatchOpen } from '../events/store.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
@@ -30,6 +32,7 @@ type StoredNotice = Readonly<Record<'count' | 'failed' | 'id', number>> &
 
 interface NoticeContext {
   readonly storage: Db
+  readonly actor: Actor
   readonly account: number
   readonly shortUrl: ShortUrl
 }
@@ -89,8 +92,9 @@ async function render(found: StoredNotice, context: NoticeContext, undoing: Html
   const doubts =
     saved === undefined ? [] : await destinationWarnings(context.storage, context.account, saved, context.shortUrl)
   const actions: Html[] = []
-  if (saved !== undefined && doubts.length > 0) actions.push(action('Edit', `/app/links/${saved.id}/edit`))
-  if (saved !== undefined && code === 'link-created') actions.push(action('Create another', pathOfAnother(saved)))
+  const isWriter = saved !== undefined && allows(context.actor, 'links:write')
+  if (isWriter && doubts.length > 0) actions.push(action('Edit', `/app/links/${saved.id}/edit`))
+  if (isWriter && code === 'link-created') actions.push(action('Create another', pathOfAnother(saved)))
   if (undoing !== null) actions.push(undoing)
   const kind = failed > 0 || doubts.length > 0 || code in warnings ? 'warning' : 'done'
   const words = doubts.length > 0 ? html`${text} ${doubts.map(describeDoubt)}` : text
@@ -116,7 +120,10 @@ function describeDoubt(doubt: DestinationWarning): Html {
 
 /** Renders the buttons that undo the change and dismiss the offer. Returns null if the change can't be undone. */
 async function offerButtons({ batch }: StoredNotice, next: string, context: NoticeContext): Promise<Html | null> {
-  const { storage, account } = context
+  const { storage, account, actor } = context
+  // The first change has caused the others.
+  const [first] = await endOfBatch(storage, account, batch, 'asc', 1)
+  if (first === undefined || !mayReverse(actor, [first])) return null
   if (!(await isBatchOpen(storage, account, batch, Date.now()))) return null
   const fields = { batch, next, once: randomUUID() }
   const button = postButton({ label: 'Undo', weight: 'link-like', action: '/app/history/undo', fields })

@@ -184,7 +184,7 @@ export class PageServer implements Pages {
     if (shown instanceof Redirect) return this.redirect(exchange, shown)
     const { status = 200, ...rest } = shown
     const path = shortReturnPath(exchange.target)
-    const names = { ...this.#services, account: request.account }
+    const names = { ...this.#services, account: request.account, actor: request.actor }
     // Notices wait for a successful page that is shown. The response to a form, such as a question, is about the form.
     const isShown = status < 400 && exchange.method === 'GET' && !isRefresh(exchange)
     const notice = isShown ? await consumeNotices(exchange, names, this.isSecure(exchange)) : null

@@ -1,6 +1,6 @@
 /** Undo: reverses an event or a batch of events. Reversals are events, too, so they can be undone in turn. */
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Actor, requireScope } from '../access/actor.ts'
+import { type Actor, allows, type Identity, requireScope } from '../access/actor.ts'
 import { changedSince, Failure, found, irreversible } from '../errors.ts'
 import { failures } from '../http/failures.ts'
 import type { Db, Storage } from '../storage/port.ts'
@@ -11,6 +11,7 @@ import { type FinishRemoval, hasLinks } from './removal.ts'
 import {
   findEvent,
   isGroupDeletion,
+  isReversibleRecord,
   lockEvents,
   markUndone,
   openEventIds,
@@ -82,6 +83,11 @@ export function groupReversal<Shown extends Times & { readonly id: number }, Kep
 }
 
 export type ReversibleKind = 'link' | GroupKind
+
+/** Returns whether someone has the scopes to reverse these changes, as far as any can be reversed. */
+export function mayReverse(actor: Pick<Identity, 'scopes'>, changed: readonly Pick<StoredEvent, 'record'>[]): boolean {
+  return changed.every(({ record }) => !isReversibleRecord(record) || allows(actor, `${record}s:write`))
+}
 
 /** The result of one event of a batch. */
 export interface ReversedEvent {

@@ -149,7 +149,7 @@ export function historyMsOf(historyDays: number): number {
   return historyDays === 0 ? Number.POSITIVE_INFINITY : historyDays * dayMs
 }
 
-const reversibleRecords: readonly RecordKind[] = ['link', 'domain', 'space', 'tag']
+const reversibleRecords = ['link', 'domain', 'space', 'tag'] as const satisfies readonly RecordKind[]
 const reversibleActions: readonly EventAction[] = ['created', 'updated', 'deleted', 'restored']
 
 /** Returns until when an event that is stored for so long can be undone, in Unix milliseconds; null if it never can. */
@@ -161,8 +161,13 @@ export function undoableUntil(
   return isReversible ? Date.parse(at) + Math.min(undoableMs, historyMs) : null
 }
 
+/** Returns whether changes of this kind of record can be undone. */
+export function isReversibleRecord(record: RecordKind): record is (typeof reversibleRecords)[number] {
+  return (reversibleRecords as readonly RecordKind[]).includes(record)
+}
+
 function isReversibleKind(record: RecordKind, action: EventAction): boolean {
-  return reversibleRecords.includes(record) && reversibleActions.includes(action)
+  return isReversibleRecord(record) && reversibleActions.includes(action)
 }
 
 /** The condition of `isGroupDeletion`, with literals, so that the index of these events can be used. */

@@ -31,7 +31,7 @@ export function addDomainQrPages(pages: Pages, services: Services): void {
   const path = '/app/domains/:id/qr'
   const exampleOf = ({ name }: Domain) => shortUrl(name, exampleAlias)
 
-  pages.get(path, 'domains:read', async (request) => {
+  pages.get(path, 'domains:write', async (request) => {
     const { domain, style } = await requested(request, services)
     const { dark, background, margin } = style ?? plainStyle
     return stylePage(domain, style, new FormState({ dark, background, margin }))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { textsOf } from '../../../test/well-formed.ts'
+import { allScopes } from '../../access/scopes.ts'
 import type { DomainCheck } from '../../reachability/store.ts'
 import { reachabilityBadge, reachabilitySection } from './domain-reachability.ts'
 
@@ -14,7 +15,13 @@ function checked(answer: DomainCheck['answer'], ...addresses: string[]): DomainC
 function section(name: string, changes: Partial<Parameters<typeof reachabilitySection>[0]> = {}) {
   const checks = { cachedAddressesOf: () => [], publicAddresses: () => [] }
   const domain = { id: 1, name, name_unicode: name }
-  const unknown = { check: undefined, publicHost: null, reached: undefined, hasClicks: false }
+  const unknown = {
+    check: undefined,
+    publicHost: null,
+    reached: undefined,
+    hasClicks: false,
+    viewer: { scopes: allScopes },
+  }
   return reachabilitySection({ domain, checks, ...unknown, ...changes })
 }
 

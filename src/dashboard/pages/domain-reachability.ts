@@ -6,7 +6,7 @@ import { type Html, html, type Part } from '../../http/html.ts'
 import { type DomainChecks, isLocalName } from '../../reachability/checks.ts'
 import { type DnsRecord, isPublicName, recordsFor } from '../../reachability/dns.ts'
 import type { DomainCheck } from '../../reachability/store.ts'
-import { copyButton, postButton } from '../parts/buttons.ts'
+import { actionRow, controlFor, copyButton, postButton, type Viewer } from '../parts/buttons.ts'
 import { listed, timeAgo } from '../parts/format.ts'
 import { table } from '../parts/table.ts'
 
@@ -22,6 +22,7 @@ interface Reachability {
   /** The account's domain that was last seen to reach this server. */
   readonly reached: { readonly name_unicode: string; readonly addresses: readonly string[] } | undefined
   readonly hasClicks: boolean
+  readonly viewer: Viewer
 }
 
 export function reachabilityBadge(name: string, check: DomainCheck | undefined): Html {
@@ -79,12 +80,13 @@ function problem(check: DomainCheck | undefined): Html | null {
 }
 
 function instructions(of: Reachability): Html {
-  const { domain, check } = of
+  const { domain, viewer } = of
   const advice = isLocalName(domain.name)
     ? html`<p>This name needs no DNS records.</p>`
     : dnsAdvice(domain, recordsToSet(of))
-  const label = check === undefined ? 'Check domain' : 'Check again'
-  return html`${advice}<div class="actions">${postButton({ label, action: `/app/domains/${domain.id}/check` })}</div>`
+  const label = of.check === undefined ? 'Check domain' : 'Check again'
+  const check = actionRow([postButton({ label, action: `/app/domains/${domain.id}/check` })])
+  return html`${advice}${controlFor(viewer, 'domains:write', check)}`
 }
 
 interface RecordsToSet {

@@ -17,6 +17,7 @@ import type { Db, Storage } from '../../storage/port.ts'
 import { Refusal } from '../../violations.ts'
 import type { AddGroupPages, Listed } from '../group.ts'
 import { idParam, type PageRequest, type Pages, Redirect } from '../page.ts'
+import { controlFor, type Viewer } from '../parts/buttons.ts'
 import { type FormState, textField } from '../parts/fields.ts'
 import { quantity, timeAgo } from '../parts/format.ts'
 import { destination, linkCount } from '../parts/links.ts'
@@ -48,8 +49,8 @@ export function addDomainPages(pages: Pages, addGroupPages: AddGroupPages, servi
     },
     nameOf: ({ name_unicode }) => name_unicode,
     heading: ({ name_unicode }) => html`<bdi>${name_unicode}</bdi>`,
-    underName: (domain) =>
-      domain.homepage_url === null ? noHomepage(domain) : destination(domain.homepage_url, shownHomepage),
+    underName: (domain, viewer) =>
+      domain.homepage_url === null ? noHomepage(domain, viewer) : destination(domain.homepage_url, shownHomepage),
     columns: (account, rows) => listColumns(storage, account, rows),
     details: (request, domain, hasClicks) => domainDetails(services, checks, request, domain, hasClicks),
     deletion: async ({ id, name_unicode }, total, links, account) => [
@@ -114,7 +115,7 @@ async function listColumns(db: Db, account: number, rows: readonly Domain[]): Pr
 async function domainDetails(
   { storage, dashboardUrl }: Services,
   checks: DomainChecks,
-  { account, exchange }: PageRequest,
+  { account, actor, exchange }: PageRequest,
   domain: Domain,
   hasClicks: boolean,
 ): Promise<Html> {
@@ -125,14 +126,14 @@ async function domainDetails(
   ])
   const check = results.get(domain.id)
   const publicHost = publicHostOf(dashboardUrl(exchange))
-  const facts = domainFacts(domain, links.get(domain.id) ?? 0, check)
-  return html`${facts}${reachabilitySection({ domain, check, publicHost, checks, reached, hasClicks })}`
+  const facts = domainFacts(domain, links.get(domain.id) ?? 0, check, actor)
+  return html`${facts}${reachabilitySection({ domain, check, publicHost, checks, reached, hasClicks, viewer: actor })}`
 }
 
-function domainFacts(domain: Domain, links: number, check: DomainCheck | undefined): Html {
+function domainFacts(domain: Domain, links: number, check: DomainCheck | undefined, viewer: Viewer): Html {
   const { id, name, name_unicode, homepage_url, not_found_url, created_at } = domain
   return factList(null, [
-    [domainLabels.homepage_url, homepage_url === null ? noHomepage(domain) : externalLink(homepage_url)],
+    [domainLabels.homepage_url, homepage_url === null ? noHomepage(domain, viewer) : externalLink(homepage_url)],
     [domainLabels.not_found_url, not_found_url === null ? 'The page “Link not found”' : externalLink(not_found_url)],
     ['Links', linkCount(`domain_id=${id}`, links)],
     ['State', reachabilityBadge(name, check)],
@@ -148,9 +149,9 @@ function externalLink(url: string): Html {
   return html`<a href="${url}" title="${url}" rel="noreferrer">${destination(url, shownUrl)}</a>`
 }
 
-function noHomepage({ id, name_unicode }: Domain): Html {
+function noHomepage({ id, name_unicode }: Domain, viewer: Viewer): Html {
   const action = html`<a href="${home}/${id}/edit#field-homepage_url" aria-label="Set homepage for ${name_unicode}">Set homepage</a>`
-  return html`<span class="pair"><span class="state expired">${icon('warning')}No homepage</span> ${action}</span>`
+  return html`<span class="pair"><span class="state expired">${icon('warning')}No homepage</span> ${controlFor(viewer, 'domains:write', action)}</span>`
 }
 
 /** The links of a day among which the last click is looked for, most clicked first. */

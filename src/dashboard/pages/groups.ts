@@ -12,7 +12,7 @@ import type { Group, Listed } from '../group.ts'
 import { filterBar, ListState, requestsOf } from '../lists.ts'
 import { restorableNote } from '../notice-messages.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
-import { attributes, linkButton, menu } from '../parts/buttons.ts'
+import { actionRow, attributes, controlFor, linkButton, type MenuItem, menu, type Viewer } from '../parts/buttons.ts'
 import { deletionQueryOf, manyLinks, permanentBox, requireTyped, typedField } from '../parts/deletion.ts'
 import { FormState } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
@@ -76,13 +76,14 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     return `${this.#home}/${id}`
   }
 
-  async #list({ account, query }: PageRequest): Promise<PageContent> {
+  async #list({ account, actor, query }: PageRequest): Promise<PageContent> {
     const { words, actions } = this.#group
     const section = this.#section
     const list = new ListState(this.#home, query, actions.operations.list.query, requestsOf(resources[section]))
     const page = await actions.list(account, list.request)
     const { rows, total } = page
-    const action = linkButton({ label: words.add, href: `${this.#home}/new`, weight: 'primary', icon: 'plus' })
+    const add = linkButton({ label: words.add, href: `${this.#home}/new`, weight: 'primary', icon: 'plus' })
+    const action = controlFor(actor, `${section}:write`, add)
     const title = capitalize(section)
     if (total === 0 && list.query.search === null) {
       return { title, section, body: emptyState({ title: `No ${section} yet`, why: words.why, action }) }
@@ -93,7 +94,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
         ? list.emptyPageMessage()
         : html`<p data-count>No ${section} match “${truncateMiddle(list.query.search ?? '', 60)}”.</p>`
     const columns = await this.#group.columns(account, rows)
-    const results = html`${this.#table(listed, columns, list)}${list.pagination(page)}`
+    const results = html`${this.#table(listed, columns, list, actor)}${list.pagination(page)}`
     const body = html`${filterBar(list, `Search ${section}`, [])}
 <div id="results" class="results">${rows.length === 0 ? nothing : results}</div>`
     return { title, section, action, body }
@@ -118,7 +119,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     return rows.map((row) => ({ row, links: links.get(row.id) ?? 0, clicks: clicks.get(row.id) ?? 0 }))
   }
 
-  #table(rows: readonly Listed<Row>[], columns: readonly Column<Listed<Row>>[], list: ListState): Html {
+  #table(rows: readonly Listed<Row>[], columns: readonly Column<Listed<Row>>[], list: ListState, viewer: Viewer): Html {
     const { words, heading, underName } = this.#group
     const now = Date.now()
     const clicks: Column<Listed<Row>> = {
@@ -137,7 +138,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
           kind: 'lead',
           sortBy: 'name',
           cell: ({ row }) =>
-            html`<a class="cover" href="${this.#pathOf(row)}">${heading(row)}</a>${underName?.(row) ?? null}`,
+            html`<a class="cover" href="${this.#pathOf(row)}">${heading(row)}</a>${underName?.(row, viewer) ?? null}`,
         },
         ...columns,
         clicks,
@@ -156,7 +157,12 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
   async #show(request: PageRequest): Promise<PageContent> {
     const { what, nameOf, heading, details } = this.#group
     const row = await this.#requested(request)
-    const shown = { title: nameOf(row), heading: heading(row), section: this.#section, action: this.#headActions(row) }
+    const shown = {
+      title: nameOf(row),
+      heading: heading(row),
+      section: this.#section,
+      action: this.#headActions(row, request.actor),
+    }
     const statistics = new Statistics(this.#services, request, { level: what, id: row.id }, this.#pathOf(row), [
       'links',
       ...propertyNames,
@@ -167,7 +173,7 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     const [above, clicks, history] = await Promise.all([
       details?.(request, row, hasClicks) ?? null,
       this.#clicksSection(statistics, row, hasClicks),
-      historyOf({ ...this.#services, timeZone: formZone(request) }, request.account, subject, this.#pathOf(row)),
+      historyOf({ ...this.#services, timeZone: formZone(request) }, request.actor, subject, this.#pathOf(row)),
     ])
     const body = html`${above}${clicks}${history.section}`
     return { ...shown, body, status: statistics.status }
@@ -188,25 +194,26 @@ export class GroupPages<Row extends { readonly id: number; readonly created_at: 
     return html`<section id="clicks"${attributes({ 'data-refresh': !hasClicks && this.#group.what !== 'tag', 'data-arrived': 'First click received' })}><h2>${this.#group.words.statistics}</h2>${parts}</section>`
   }
 
-  #headActions(row: Row): Html {
+  #headActions(row: Row, viewer: Viewer): Html | null {
     const { what, nameOf, newLinkQuery, menuItems } = this.#group
     const filter = `${what}_id=${row.id}`
     const newLink = newLinkQuery === undefined ? filter : new URLSearchParams(newLinkQuery(row))
     const path = this.#pathOf(row)
-    return html`<div class="actions">${linkButton({ label: 'View links', href: `/app/links?${filter}` })}
-${linkButton({ label: 'Edit', href: `${path}/edit` })}
-${linkButton({ label: 'New link', href: `/app/links/new?${newLink}`, weight: 'primary', icon: 'plus' })}
-${menu(
-  `${what}-menu`,
-  `More actions for ${nameOf(row)}`,
-  [
-    ...(what === 'domain' ? [{ label: 'QR code style', href: `${path}/qr`, icon: 'qr' } as const] : []),
-    { label: 'Move links to…', href: `/app/links/move?${filter}&archived=any`, icon: 'links' },
-    ...(menuItems?.(row) ?? []),
-    { label: 'Delete', href: `${path}/delete`, icon: 'remove', isDangerous: true, inDialog: true },
-  ],
-  'plain',
-)}</div>`
+    const ofLinks = <Control>(control: Control) => controlFor(viewer, 'links:write', control)
+    const own = <Control>(control: Control) => controlFor(viewer, `${this.#section}:write`, control)
+    const create = { label: 'New link', href: `/app/links/new?${newLink}`, weight: 'primary', icon: 'plus' } as const
+    const items = [
+      ...(what === 'domain' ? [own<MenuItem>({ label: 'QR code style', href: `${path}/qr`, icon: 'qr' })] : []),
+      ofLinks<MenuItem>({ label: 'Move links to…', href: `/app/links/move?${filter}&archived=any`, icon: 'links' }),
+      ...(menuItems?.(row) ?? []).map(own<MenuItem>),
+      own<MenuItem>({ label: 'Delete', href: `${path}/delete`, icon: 'remove', isDangerous: true, inDialog: true }),
+    ].filter((item) => item !== null)
+    return actionRow([
+      linkButton({ label: 'View links', href: `/app/links?${filter}` }),
+      own(linkButton({ label: 'Edit', href: `${path}/edit` })),
+      ofLinks(linkButton(create)),
+      items.length === 0 ? null : menu(`${what}-menu`, `More actions for ${nameOf(row)}`, items, 'plain'),
+    ])
   }
 
   /** Counts the links of a group. A number above `countedMatches` stands for any higher one. */

@@ -1,6 +1,9 @@
 /** Changes as entries of a list, each with a button that reverses it. */
+
+import type { Actor } from '../../access/actor.ts'
 import { domainRecords } from '../../domains/store.ts'
 import type { RecordKind } from '../../events/event.ts'
+import { mayReverse } from '../../events/reversal.ts'
 import {
   type BatchCount,
   countTypes,
@@ -19,7 +22,7 @@ import type { ShortUrl } from '../../names/short-url.ts'
 import { spaceRecords } from '../../spaces/store.ts'
 import type { Db } from '../../storage/port.ts'
 import { tagRecords } from '../../tags/store.ts'
-import { postButton } from '../parts/buttons.ts'
+import { postButton, type Viewer } from '../parts/buttons.ts'
 import {
   actorName,
   batchDeedOf,
@@ -57,6 +60,8 @@ interface EntryContext extends ChangeContext {
   /** The page to return to. */
   readonly next: string
   readonly now: number
+  /** Who may undo the changes. */
+  readonly viewer: Viewer
 }
 
 interface Source {
@@ -68,10 +73,11 @@ interface Source {
 /** Loads what the entries of events show about other records and events. */
 export async function loadEntryContext(
   { storage, shortUrl, timeZone }: Source,
-  account: number,
+  viewer: Actor,
   events: readonly StoredEvent[],
   next: string,
 ): Promise<EntryContext> {
+  const { account } = viewer
   const refs = new Map<string, readonly [RecordKind, unknown]>()
   const refer = (record: RecordKind, id: unknown) => refs.set(refOf(record, id), [record, id])
   for (const { record, recordId, changes } of events) {
@@ -95,7 +101,7 @@ export async function loadEntryContext(
   )
   for (const id of links.keys()) known.set(refOf('link', id), { name: '' })
   const byId = reversals.flatMap((event) => (event === undefined ? [] : [[event.id, event] as const]))
-  return { shortUrl, timeZone, known, reversals: new Map(byId), undoing, next, now: Date.now() }
+  return { shortUrl, timeZone, known, reversals: new Map(byId), undoing, next, now: Date.now(), viewer }
 }
 
 async function findKnown(db: Db, account: number, record: RecordKind, id: unknown): Promise<KnownRecord | undefined> {
@@ -176,13 +182,20 @@ export function batchPage(batch: string): string {
   return `${historyHome}?${new URLSearchParams({ batch_id: batch })}`
 }
 
-function undoButton(label: string, fields: Readonly<Record<string, string>>, { next }: EntryContext): Html {
+/** Renders the button if the viewer may change all these kinds of records. */
+function undoButton(
+  label: string,
+  fields: Readonly<Record<string, string>>,
+  changed: readonly Pick<StoredEvent, 'record'>[],
+  { next, viewer }: EntryContext,
+): Html | null {
+  if (!mayReverse(viewer, changed)) return null
   return postButton({ label, weight: 'link-like', action: `${historyHome}/undo`, fields: { ...fields, next } })
 }
 
-function eventControl(event: StoredEvent, context: EntryContext): Html {
+function eventControl(event: StoredEvent, context: EntryContext): Html | null {
   const reason = whyNot(event, context)
-  return reason ?? undoButton('Undo', { event: String(event.id) }, context)
+  return reason ?? undoButton('Undo', { event: String(event.id) }, [event], context)
 }
 
 /** Says in a few words why an event can't be undone; null if it can. */
@@ -206,9 +219,10 @@ function batchControl(event: StoredEvent, { counts, sample, isLarger }: Batch, c
   const progress = `Undo: ${formatCount(undone)} of ${formatCount(open + undone)} done`
   // The first events of a batch are the last to be undone.
   const isOpen = open > 0 || (isLarger && sample.some((each) => whyNot(each, context) === null))
-  if (isOpen && undone === 0) return undoButton('Undo', fields, context)
+  const changed = [...counts, ...sample]
+  if (isOpen && undone === 0) return undoButton('Undo', fields, changed, context)
   if (isOpen)
-    return html`<span class="muted small">${isLarger ? null : progress}</span> ${undoButton('Undo the rest', fields, context)}`
+    return html`<span class="muted small">${isLarger ? null : progress}</span> ${undoButton('Undo the rest', fields, changed, context)}`
   return whyNot(sample.find(({ undoneBy }) => undoneBy !== null) ?? event, context)
 }
 
@@ -230,19 +244,15 @@ interface RecordHistory {
 }
 
 /** Returns what the page `next` of a record shows about its changes. */
-export async function historyOf(
-  source: Source,
-  account: number,
-  subject: Subject,
-  next: string,
-): Promise<RecordHistory> {
+export async function historyOf(source: Source, viewer: Actor, subject: Subject, next: string): Promise<RecordHistory> {
+  const { account } = viewer
   const { storage } = source
   const [latest, first] = await Promise.all([
     eventsOfRecord(storage, account, subject, shownOfRecord + 1),
     firstEventOf(storage, account, subject),
   ])
   const shown = latest.slice(0, shownOfRecord)
-  const context = await loadEntryContext(source, account, shown, next)
+  const context = await loadEntryContext(source, viewer, shown, next)
   const entries = shown.map((event): Entry => ({ event, batch: null }))
   const { record, id } = subject
   const all = html`<p><a href="${historyHome}?record=${record}&amp;record_id=${id}">Show all</a></p>`

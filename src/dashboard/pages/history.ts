@@ -17,10 +17,11 @@ import { type Filter, ListState, selectFilter } from '../lists.ts'
 import type { Notice } from '../notice-messages.ts'
 import { withdrawOffer } from '../notices.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
-import { attributes, hiddenFields, linkButton } from '../parts/buttons.ts'
+import { attributes, hiddenFields, linkButton, type Viewer } from '../parts/buttons.ts'
 import { actorName, type ChangeContext, labelOf, thingOf } from '../parts/changes.ts'
 import { type Choice, formMessages } from '../parts/fields.ts'
 import { formatDay, quantity } from '../parts/format.ts'
+import { newLinkActions } from '../parts/link-actions.ts'
 import { emptyState } from '../parts/messages.ts'
 import { formZone } from '../parts/time-zones.ts'
 import { valuesIn } from '../record-forms.ts'
@@ -57,7 +58,7 @@ export function addHistoryPages(pages: Pages, services: Services): void {
 type EventList = ListState<EventsQuery>
 
 async function historyPage(request: PageRequest, services: Services): Promise<PageContent> {
-  const { account, session, query } = request
+  const { account, actor, session, query } = request
   const { storage } = services
   const calendar = calendarOf(session.account.time_zones)
   const shown = { title: 'History', section: 'history' } as const
@@ -72,14 +73,14 @@ async function historyPage(request: PageRequest, services: Services): Promise<Pa
   const listed = isOneRecord || record !== null || type !== null ? listStoredEvents : listBatches
   const page = await listed(storage, account, list.request)
   const { rows, total, totalIsExact } = page
-  if (total === 0 && list.href(noFilters) === list.href({})) return { ...shown, body: nothingYet }
+  if (total === 0 && list.href(noFilters) === list.href({})) return { ...shown, body: nothingYet(actor) }
   const single = rows.map((event): Entry => ({ event, batch: null }))
   const entries = isOneRecord ? single : await groupedEntries(storage, account, rows)
   const whole = batch_id && (await loadBatch(storage, account, batch_id))
   const samples = [whole, ...entries.map(({ batch }) => batch)].flatMap((batch) => (batch ? batch.sample : []))
   const context = await loadEntryContext(
     { ...services, timeZone: formZone(request) },
-    account,
+    actor,
     [...rows, ...samples],
     list.currentHref,
   )
@@ -98,11 +99,13 @@ ${rows.length === 0 ? noRows(list) : html`${sections}${list.pagination(page)}`}<
   return { ...shown, body }
 }
 
-const nothingYet = emptyState({
-  title: 'No changes yet',
-  why: 'Every change of a link, domain, space or tag appears here, with its author and the values before and after it. For 30 days, you can undo it.',
-  action: linkButton({ label: 'New link', href: '/app/links/new', weight: 'primary', icon: 'plus' }),
-})
+function nothingYet(viewer: Viewer): Html {
+  return emptyState({
+    title: 'No changes yet',
+    why: 'Every change of a link, domain, space or tag appears here, with its author and the values before and after it. For 30 days, it can be undone.',
+    action: newLinkActions(viewer),
+  })
+}
 
 const dateLabels: Readonly<Record<string, string>> = { from: 'From', to: 'To' }
 
@@ -209,7 +212,7 @@ interface Stayed {
 
 /** Undoes an event or a batch, or as much of it as a few seconds allow. */
 async function undo(request: PageRequest, services: Services): Promise<PageContent | Redirect> {
-  const { actor, account, fields } = request
+  const { actor, fields } = request
   const { event } = fields
   const { batch } = valuesIn(batchForm, { batch: fields.batch })
   const next = fields.next === undefined ? historyHome : returnPath(fields.next)
@@ -223,7 +226,7 @@ async function undo(request: PageRequest, services: Services): Promise<PageConte
   if (failed === 0) return repeatRedirect
   const shown = stayed.slice(0, namedRecords)
   const of = shown.map((each) => each.event)
-  const context = await loadEntryContext({ ...services, timeZone: formZone(request) }, account, of, page)
+  const context = await loadEntryContext({ ...services, timeZone: formZone(request) }, actor, of, page)
   const rows = shown.map((each) => html`<li>${thingOf(each.event, context)}: ${reasonOf(each)}</li>`)
   const others = failed - shown.length
   const more = others > 0 ? html`<li>${quantity(others, 'other')}</li>` : null
@@ -249,9 +252,14 @@ async function undoEvent({ reversals, storage }: Services, actor: Actor, id: num
     return { done: [await reversals.undoEvent(actor, id)], stayed: [], isOver: true }
   } catch (error) {
     const event = await findEvent(storage, actor.account, id)
-    if (!(error instanceof Failure) || failures[error.code].status >= 500 || event === undefined) throw error
+    if (!(error instanceof Failure) || event === undefined || !staysOnPage(error)) throw error
     return { done: [], stayed: [{ event, failure: error }], isOver: true }
   }
+}
+
+/** Returns whether a page can say why a change stayed. Other failures have their own page and status. */
+function staysOnPage({ code }: Failure): boolean {
+  return failures[code].status < 500 && code !== 'insufficient_scope'
 }
 
 /** Undoes parts of a batch until it is over, or the time is up. Its page offers to undo the rest. */
@@ -266,6 +274,8 @@ async function undoBatch({ reversals }: Services, actor: Actor, batch: string) {
     }
     if (Date.now() > end) return { done, stayed, isOver: false }
   }
+  const forbidden = stayed.find(({ failure }) => failure.code === 'insufficient_scope')
+  if (done.length === 0 && forbidden) throw forbidden.failure
   return { done, stayed, isOver: true }
 }
 

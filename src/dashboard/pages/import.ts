@@ -80,7 +80,7 @@ export function addImportPages(pages: Pages, services: Services): void {
     const { account } = request
     const oldest = await findLinkDomain(services.storage, account, null)
     const choices = await loadChoices(services.storage, account, {})
-    return formPage(new FormState({ domain_id: oldest?.id }), choices, formZone(request))
+    return formPage(new FormState({ domain_id: oldest?.id }), choices, request)
   })
 
   pages.getFile(`${home}/template.csv`, 'links:write', async ({ account, exchange }) => {
@@ -123,7 +123,7 @@ async function checkForm(
   const chosen = { domains: [fields.domain_id], spaces: [fields.space_id] }
   const choices = await loadChoices(storage, account, chosen)
   const file = await fileIn(fields, account, services)
-  if (file instanceof FormState) return { ...formPage(file, choices, timeZone), status: 422 }
+  if (file instanceof FormState) return { ...formPage(file, choices, request), status: 422 }
   const { domain_id, space_id } = fields
   const parts = { storage, rules: services.actions.links.rules, completeUrl: withHttps, timeZone }
   const all = await checkRows(file, { account, domain_id, space_id }, parts)
@@ -160,9 +160,10 @@ async function fileIn(fields: Fields, account: number, { storage }: Services): P
   return new FormState({ ...fields, csv: size > maxShownFile ? '' : (text ?? '') }, [violation])
 }
 
-function formPage(state: FormState, { domains, spaces }: Choices, timeZone: string): PageContent {
+function formPage(state: FormState, { domains, spaces }: Choices, request: PageRequest): PageContent {
+  const timeZone = formZone(request)
   const title = 'Import links from CSV'
-  if (domains.length === 0) return { title, section, body: addDomainFirst }
+  if (domains.length === 0) return { title, section, body: addDomainFirst(request.actor) }
   const file = fileField(state, {
     name: 'file',
     label: 'CSV file',

@@ -1,6 +1,7 @@
 /** API key pages: the list, creation and revocation. */
 
-import { type KeyScope, scopes } from '../../access/scopes.ts'
+import { allows } from '../../access/actor.ts'
+import { type KeyScope, keyScopes, scopes } from '../../access/scopes.ts'
 import { dayMs } from '../../accounts/calendar.ts'
 import { found } from '../../errors.ts'
 import { type Field, form, optional, required } from '../../forms/form.ts'
@@ -12,8 +13,8 @@ import type { Storage } from '../../storage/port.ts'
 import { Refusal } from '../../violations.ts'
 import { slicePage } from '../lists.ts'
 import { finalNote } from '../notice-messages.ts'
-import { idParam, type PageContent, type PageHandler, type Pages, Redirect } from '../page.ts'
-import { copyable, linkButton } from '../parts/buttons.ts'
+import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from '../page.ts'
+import { controlFor, copyable, linkButton, type Viewer } from '../parts/buttons.ts'
 import { checkbox, FormState, selectField, textField } from '../parts/fields.ts'
 import { capitalize, timeAgo } from '../parts/format.ts'
 import { confirmation, confirmLink, emptyState } from '../parts/messages.ts'
@@ -23,9 +24,11 @@ import { formHandler, newRecordForm, valuesIn } from '../record-forms.ts'
 const home = '/app/keys'
 
 export function addKeyPages(pages: Pages, { storage: db }: { readonly storage: Storage }): void {
-  pages.get(home, 'keys:read', async ({ account, query }) => listPage(await listKeys(db, account), query))
+  pages.get(home, 'keys:read', async ({ account, actor, query }) => listPage(await listKeys(db, account), query, actor))
 
-  pages.get(`${home}/new`, 'keys:write', async () => newPage(new FormState({ '*': 'true', expires: 'never' })))
+  pages.get(`${home}/new`, 'keys:write', async (request) =>
+    newPage(new FormState({ '*': 'true', expires: 'never' }), request),
+  )
 
   const create: PageHandler = async ({ actor, fields }) => {
     const values = valuesIn(keyForm, fields)
@@ -48,8 +51,9 @@ export function addKeyPages(pages: Pages, { storage: db }: { readonly storage: S
   })
 }
 
-function listPage(keys: readonly Key[], query: Fields): PageContent {
-  const action = linkButton({ label: 'New key', href: `${home}/new`, weight: 'primary', icon: 'plus' })
+function listPage(keys: readonly Key[], query: Fields, viewer: Viewer): PageContent {
+  const add = linkButton({ label: 'New key', href: `${home}/new`, weight: 'primary', icon: 'plus' })
+  const action = controlFor(viewer, 'keys:write', add)
   const why = html`Programs need a key to call <a href="/docs">the API</a>. A key’s scopes limit what it can do.`
   const { rows, pages } = slicePage(keys.toReversed(), home, query)
   const body =
@@ -111,7 +115,7 @@ function describeScope(scope: KeyScope): string {
   return `${action} ${resource === 'stats' ? 'statistics' : resource}`
 }
 
-function newPage(state: FormState): PageContent {
+function newPage(state: FormState, { actor }: PageRequest): PageContent {
   const name = textField(state, {
     name: 'name',
     label: 'Name',
@@ -119,15 +123,14 @@ function newPage(state: FormState): PageContent {
     hasFocus: true,
     isRequired: true,
   })
-  const boxes = scopes.toReversed().map((scope) =>
-    checkbox(state, {
-      name: scope,
-      label: capitalize(describeScope(scope)),
-      ...(scope === '*' && { help: 'Includes scopes that later versions add. Uncheck to choose individual scopes.' }),
-    }),
-  )
+  const box = (scope: KeyScope, help?: string) =>
+    checkbox(state, { name: scope, label: capitalize(describeScope(scope)), ...(help && { help }) })
+  const offered = keyScopes.filter((scope) => allows(actor, scope))
+  const boxes = offered.toReversed().map((scope) => box(scope))
+  const all = 'Includes scopes that later versions add. Uncheck to choose individual scopes.'
+  const hasAll = offered.length === keyScopes.length
   const controls = html`${name}
-<fieldset class="field"><legend>Scopes</legend>${boxes.slice(0, 1)}<div class="narrower">${boxes.slice(1)}</div></fieldset>
+<fieldset class="field"><legend>Scopes</legend>${hasAll ? html`${box('*', all)}<div class="narrower">${boxes}</div>` : boxes}</fieldset>
 ${selectField(state, { name: 'expires', label: 'Expiration', options: lifetimeOptions })}`
   return { title: 'New API key', section: 'keys', body: newRecordForm(home, 'Create key', state.withErrors(controls)) }
 }

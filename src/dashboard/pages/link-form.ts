@@ -13,7 +13,7 @@ import type { ShortUrl } from '../../names/short-url.ts'
 import type { Storage } from '../../storage/port.ts'
 import { type Choices, loadChoices, loadTagNames, namesIn, spaceChoice } from '../choices.ts'
 import type { PageContent, PageRequest, Pages } from '../page.ts'
-import { hiddenFields } from '../parts/buttons.ts'
+import { hiddenFields, type Viewer } from '../parts/buttons.ts'
 import {
   type Choice,
   checkbox,
@@ -94,6 +94,7 @@ interface Offered extends Choices {
   readonly tagNames: readonly string[]
   readonly suggestions: Suggestions
   readonly timeZone: string
+  readonly viewer: Viewer
 }
 
 async function loadOffered(storage: Storage, request: PageRequest, chosen: Parameters<typeof loadChoices>[2]) {
@@ -103,13 +104,13 @@ async function loadOffered(storage: Storage, request: PageRequest, chosen: Param
     loadSuggestions(storage, account),
     loadTagNames(storage, account),
   ])
-  return { ...choices, suggestions, tagNames, timeZone: formZone(request) }
+  return { ...choices, suggestions, tagNames, timeZone: formZone(request), viewer: request.actor }
 }
 
 /** `original` is the link to duplicate. */
 function newLinkPage(state: FormState, choices: Offered, shortUrl: ShortUrl, original: Link | undefined): PageContent {
   const shown = { title: 'New link', section: 'links' } as const
-  if (choices.domains.length === 0) return { ...shown, body: addDomainFirst }
+  if (choices.domains.length === 0) return { ...shown, body: addDomainFirst(choices.viewer) }
   const url = textField(state, {
     name: 'url',
     label: linkLabels.url,

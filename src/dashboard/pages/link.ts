@@ -1,4 +1,5 @@
 import type { Actor } from '../../access/actor.ts'
+import { allows } from '../../access/actor.ts'
 import { domainRecords } from '../../domains/store.ts'
 import { found, notFound } from '../../errors.ts'
 import { icon } from '../../frame/icons.ts'
@@ -13,7 +14,17 @@ import type { Storage } from '../../storage/port.ts'
 import { findTagByName } from '../../tags/store.ts'
 import { finalNote, restorableNote } from '../notice-messages.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
-import { copyButton, hiddenFields, linkButton, type MenuItem, menu, menuForm, submitButton } from '../parts/buttons.ts'
+import {
+  controlFor,
+  copyButton,
+  hiddenFields,
+  linkButton,
+  type MenuItem,
+  menu,
+  menuForm,
+  submitButton,
+  type Viewer,
+} from '../parts/buttons.ts'
 import { deletionQueryOf, permanentBox } from '../parts/deletion.ts'
 import { FormState } from '../parts/fields.ts'
 import { quantity } from '../parts/format.ts'
@@ -66,7 +77,7 @@ async function showLink(request: PageRequest, services: Services): Promise<PageC
   const isVisited = link.clicks > 0 || (await statistics.areWorthShowing())
   const [records, history, shown] = await Promise.all([
     contextOf(link, request.account, services),
-    historyOf({ ...services, timeZone }, request.account, { record: 'link', id: link.id }, path),
+    historyOf({ ...services, timeZone }, request.actor, { record: 'link', id: link.id }, path),
     isVisited
       ? Promise.all([
           clicksOverTime(statistics, link.created_at, link.clicks),
@@ -76,14 +87,14 @@ async function showLink(request: PageRequest, services: Services): Promise<PageC
   ])
   const context = { ...records, ...history, timeZone }
   const body = html`${detourSentence(link, context)}
-<div class="identity">${statistics.live('facts', linkFacts(link, context))}${qrSection(link, `${path}/qr`)}</div>
+<div class="identity">${statistics.live('facts', linkFacts(link, context))}${qrSection(link, `${path}/qr`, request.actor)}</div>
 ${clicksSection(link, shown)}
 ${history.section}
-${deletionSection(link, isVisited)}`
+${controlFor(request.actor, 'links:write', deletionSection(link, isVisited))}`
   return {
     ...titleAndHeading(link),
     section: 'links',
-    action: headActions(link, isVisited),
+    action: headActions(link, isVisited, request.actor),
     body,
     status: statistics.status,
   }
@@ -127,7 +138,7 @@ function titleAndHeading(link: Link) {
 }
 
 /** Renders the actions to the right of the heading. Without scripts, the short link to select replaces Copy. */
-function headActions(link: Link, hasStatistics: boolean): Html {
+function headActions(link: Link, hasStatistics: boolean, viewer: Viewer): Html {
   const { id, short_url } = link
   const path = `${home}/${id}`
   const deletion = { icon: 'remove', isDangerous: true, inDialog: true } as const
@@ -138,21 +149,27 @@ function headActions(link: Link, hasStatistics: boolean): Html {
   ]
   if (hasStatistics) items.push({ label: 'Delete statistics', href: `${path}/delete-statistics`, ...deletion })
   items.push({ label: 'Delete link', href: `${path}/delete`, ...deletion })
-  return html`<div class="actions"><code class="without-script">${short_url}</code>
-${copyButton(short_url, 'the short link', 'Copy', 'primary')}
+  const copy = html`<code class="without-script">${short_url}</code>
+${copyButton(short_url, 'the short link', 'Copy', 'primary')}`
+  if (!allows(viewer, 'links:write')) {
+    const open = linkButton({ label: 'Open', href: short_url, icon: 'open', inNewTab: true })
+    return html`<div class="actions">${copy}${open}</div>`
+  }
+  return html`<div class="actions">${copy}
 ${linkButton({ label: 'Edit', href: `${path}/edit`, icon: 'edit' })}
 ${menu('link-menu', 'More actions', items, 'plain')}${menuForm({ next: path })}</div>`
 }
 
 /** Renders the QR code, folded on phones only. A link to `#qr` opens it. */
-function qrSection({ short_url, domain_id }: Link, path: string): Html {
+function qrSection({ short_url, domain_id }: Link, path: string, viewer: Viewer): Html {
+  const style = html`<p><a href="/app/domains/${domain_id}/qr">Change colors and logo</a></p>`
   return html`<details class="qr-fold"><summary>${icon('chevron', 'chevron')}QR code</summary>
 <section id="qr" class="qr">${qrImage(short_url, path)}
 <div class="stack"><h2>QR code</h2><p><code>${breakableUrl(short_url)}</code></p>
 <a class="button plain" href="${path}?format=svg&amp;size=1024&amp;download=1">Download SVG</a>
 <form method="get" action="${path}" class="actions">${hiddenFields({ format: 'png', download: '1' })}${submitButton({ label: 'Download PNG', weight: 'plain' })}<label for="qr-size" class="hidden-text">Size of the PNG</label>
 <select id="qr-size" name="size"><option value="256">256 px</option><option value="512" selected>512 px</option><option value="1024">1024 px</option><option value="2048">2048 px</option></select></form>
-<p><a href="/app/domains/${domain_id}/qr">Change colors and logo</a></p></div></section></details>`
+${controlFor(viewer, 'domains:write', style)}</div></section></details>`
 }
 
 /** Adds the actions on one link. Each returns to the list in its previous state, or to the link page. */

@@ -19,10 +19,10 @@ import { type Choices, domainChoice, loadChoices, loadTagNames, namesIn, noSpace
 import { linkFileHref, linkListState } from '../link-list.ts'
 import { type Filter, filterBar, ListState, requestsOf, selectFilter, tagsFilter } from '../lists.ts'
 import type { PageContent, Pages } from '../page.ts'
-import { linkButton, menu, menuForm } from '../parts/buttons.ts'
+import { actionRow, controlFor, linkButton, type MenuItem, menu, menuForm, type Viewer } from '../parts/buttons.ts'
 import type { Choice } from '../parts/fields.ts'
 import { capitalize, formatCount, listed, quantity, timeAgo } from '../parts/format.ts'
-import { importButton, matchingBox, selectedActions, settingItems } from '../parts/link-actions.ts'
+import { matchingBox, newLinkActions, selectedActions, settingItems } from '../parts/link-actions.ts'
 import {
   destination,
   recentClickCount,
@@ -44,7 +44,7 @@ interface Services {
 
 export function addLinkListPages(pages: Pages, services: Services): void {
   const { storage, shortUrl } = services
-  pages.get(home, 'links:read', async ({ account, session, query: given }) => {
+  pages.get(home, 'links:read', async ({ account, actor, session, query: given }) => {
     const tagFilter = await readTagFilter(storage, account, given)
     const { query } = tagFilter
     const today = calendarOf(session.account.time_zones).today()
@@ -67,7 +67,7 @@ export function addLinkListPages(pages: Pages, services: Services): void {
     const isUnmatched = isKnown && rows.length === 0 && list.page === 1 && list.query.search !== null
     const near = isUnmatched ? await findNearestLink(storage, account, list.request) : undefined
     const shown = { ...choices, tagNames, tagFilter }
-    return listPage(list, { rows: lines, ...counts }, shown, near && linkOf(near, shortUrl))
+    return listPage(list, { rows: lines, ...counts }, shown, { actor, near: near && linkOf(near, shortUrl) })
   })
 }
 
@@ -130,26 +130,30 @@ interface Row {
   readonly daily: readonly number[]
 }
 
-/** `near` is the link that an unmatched search probably means. */
+interface Shown {
+  readonly actor: Viewer
+  /** The link that an unmatched search probably means. */
+  readonly near: Link | undefined
+}
+
 async function listPage(
   list: ListState,
   page: Page<Row>,
   choices: ListChoices,
-  near: Link | undefined,
+  { actor, near }: Shown,
 ): Promise<PageContent> {
   const shown = { title: 'Links', section: 'links' } as const
-  const newLink = linkButton({ label: 'New link', href: `${home}/new`, weight: 'primary', icon: 'plus' })
-  const action = html`<div class="actions">${importButton}${newLink}</div>`
+  const action = newLinkActions(actor)
   const filters = filtersFor(list, choices)
   const labels = filters.flatMap(({ label }) => label ?? [])
   const isWhole = labels.length === 0 && list.query.search === null && choices.tagFilter.unknown === null
   if (page.total === 0 && isWhole) {
-    if (choices.domains.length === 0) return { ...shown, body: addDomainFirst }
+    if (choices.domains.length === 0) return { ...shown, body: addDomainFirst(actor) }
     const why = 'A link redirects a short URL on your domain to any page.'
     return { ...shown, body: emptyState({ title: 'No links yet', why, action }) }
   }
   const body = html`${filterBar(list, 'Search links', filters)}
-<div id="results" class="results">${page.rows.length === 0 ? noRows(list, labels, choices.tagFilter, near) : await results(list, page, labels)}</div>`
+<div id="results" class="results">${page.rows.length === 0 ? noRows(list, labels, choices.tagFilter, { actor, near }) : await results(list, page, labels, actor)}</div>`
   return { ...shown, action, body }
 }
 
@@ -176,7 +180,7 @@ function filtersFor(list: ListState, { domains, spaces, tagNames, tagFilter: { t
 
 const noFilters = { domain_id: null, space_id: null, status: null, tag_id: null, archived: null }
 
-async function results(list: ListState, page: Page<Row>, labels: readonly string[]): Promise<Html> {
+async function results(list: ListState, page: Page<Row>, labels: readonly string[], actor: Viewer): Promise<Html> {
   const { rows, total, totalIsExact } = page
   const isWhole = labels.length === 0 && list.query.search === null
   const everything = list.href({ search: null, ...noFilters })
@@ -184,13 +188,15 @@ async function results(list: ListState, page: Page<Row>, labels: readonly string
   const count = `${totalIsExact ? '' : 'More than '}${quantity(total, 'link')}`
   const file = html`<a class="small" href="${linkFileHref(list)}">Export CSV</a>`
   const found = html`<div class="found"><p data-count>${count}</p>${clear}${file}</div>`
-  return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list), selectedActions(list.currentHref), matchingBox(total, rows.length, totalIsExact))}
+  const matching = controlFor(actor, 'links:write', matchingBox(total, rows.length, totalIsExact))
+  const actions = selectedActions(list.currentHref, actor)
+  return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list, actor), actions, matching)}
 ${menuForm({ next: list.currentHref })}${list.pagination(page)}`
 }
 
-function noRows(list: ListState, labels: readonly string[], tags: TagFilter, near: Link | undefined): Html {
+function noRows(list: ListState, labels: readonly string[], tags: TagFilter, shown: Shown): Html {
   if (tags.unknown !== null) return noTag(list, tags)
-  return list.page === 1 ? noMatch(list, labels, near) : list.emptyPageMessage()
+  return list.page === 1 ? noMatch(list, labels, shown) : list.emptyPageMessage()
 }
 
 function noTag(list: ListState, { unknown, similar }: TagFilter): Html {
@@ -209,7 +215,7 @@ ${linkButton({ label: 'View tags', href: '/app/tags' })}</div>`,
   })
 }
 
-function noMatch(list: ListState, labels: readonly string[], near: Link | undefined): Html {
+function noMatch(list: ListState, labels: readonly string[], { actor, near }: Shown): Html {
   const { search } = list.query
   const filters = labels.join(', ')
   const searched = 'The search covers aliases, titles and destinations'
@@ -218,15 +224,16 @@ function noMatch(list: ListState, labels: readonly string[], near: Link | undefi
   const suggestion =
     near && html`Did you mean <a href="${home}/${near.id}"><bdi>${shortUrlText(near.short_url)}</bdi></a>? `
   const why = html`${suggestion ?? null}${scope}`
-  const action = html`<div class="actions">
-${search === null ? null : linkButton({ label: 'Clear search', href: list.href({ search: null }) })}
-${labels.length === 0 ? null : linkButton({ label: 'Clear filters', href: list.href(noFilters) })}
-${linkButton({ label: 'New link', href: `${home}/new` })}</div>`
+  const action = actionRow([
+    search === null ? null : linkButton({ label: 'Clear search', href: list.href({ search: null }) }),
+    labels.length === 0 ? null : linkButton({ label: 'Clear filters', href: list.href(noFilters) }),
+    controlFor(actor, 'links:write', linkButton({ label: 'New link', href: `${home}/new` })),
+  ])
   const title = search === null ? 'No links match these filters' : `No links match “${truncateMiddle(search, 60)}”`
   return emptyState({ title, why, action })
 }
 
-function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
+function linkTable(rows: readonly Row[], list: ListState, actor: Viewer): Promise<Html> {
   const now = Date.now()
   const isAboutLastClick = list.query.sort_by === 'last_clicked_at' || list.filterValue('status') === 'idle'
   const hasStatus = rows.some(({ link }) => statusCell(link, now) !== null)
@@ -279,7 +286,7 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
         sortBy: 'id',
         cell: ({ link }) => timeAgo(link.created_at, now),
       },
-      { label: 'Actions', kind: 'menu', cell: ({ link }) => rowMenu(link, list) },
+      { label: 'Actions', kind: 'menu', cell: ({ link }) => rowMenu(link, list, actor) },
     ],
     sorting: list.sorting,
   })
@@ -335,14 +342,16 @@ function lastClick({ last_clicked_at: at }: Link, now: number): Part {
   return at === null ? html`<span class="muted">Never</span>` : timeAgo(at, now)
 }
 
-function rowMenu(link: Link, list: ListState): Html {
+function rowMenu(link: Link, list: ListState, actor: Viewer): Html {
   const { id, short_url } = link
   const remove = list.currentHref === home ? '' : `?${new URLSearchParams({ next: list.currentHref })}`
-  return menu(`menu-${id}`, `Actions for ${shortUrlText(short_url)}`, [
+  const code: MenuItem = { label: 'QR code', href: `${home}/${id}#qr`, icon: 'qr' }
+  const items = controlFor<MenuItem[]>(actor, 'links:write', [
     { label: 'Edit', href: `${home}/${id}/edit`, icon: 'edit' },
-    { label: 'QR code', href: `${home}/${id}#qr`, icon: 'qr' },
+    code,
     { label: 'Duplicate', href: `${home}/new?copy=${id}`, icon: 'copy' },
     ...settingItems(link),
     { label: 'Delete', href: `${home}/${id}/delete${remove}`, icon: 'remove', isDangerous: true, inDialog: true },
   ])
+  return menu(`menu-${id}`, `Actions for ${shortUrlText(short_url)}`, items ?? [code])
 }

@@ -12,11 +12,11 @@ import { findLinkDomain } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { linkListState } from '../link-list.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
-import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
+import { hiddenFields, linkButton, submitButton, type Viewer } from '../parts/buttons.ts'
 import { formatCount, listed, quantity, timeAgo } from '../parts/format.ts'
-import { importButton } from '../parts/link-actions.ts'
+import { newLinkActions } from '../parts/link-actions.ts'
 import { qrImage, shortUrlLink, shortUrlText } from '../parts/links.ts'
-import { emptyState } from '../parts/messages.ts'
+import { addDomainFirst, emptyState } from '../parts/messages.ts'
 import { returnPath } from '../return-path.ts'
 import { breakdownBars, groupBars, topLinks } from '../statistics/breakdowns.ts'
 import { clicksOverTime } from '../statistics/clicks-over-time.ts'
@@ -42,7 +42,7 @@ async function showOverview(
   services: StatisticsServices & PasskeyServices,
 ): Promise<PageContent> {
   const { storage, shortUrl } = services
-  const { account } = request
+  const { account, actor } = request
   const statistics = new Statistics(services, request, { level: 'account', id: account }, '/app', [
     'links',
     ...properties,
@@ -51,7 +51,7 @@ async function showOverview(
   if (await statistics.areWorthShowing()) {
     const warning = await endingNotice(request, services)
     const body = html`${warning}${await clicksSections(statistics, request.session.account.created_at)}`
-    return { ...shown, action: newLink, body, status: statistics.status }
+    return { ...shown, action: newLinkActions(actor), body, status: statistics.status }
   }
   const newestFirst = linkListState('/app/links', { archived: 'any', sort_by: 'id', sort: 'desc' })
   const [newest] = (await listLinks(storage, account, newestFirst.request)).rows
@@ -60,26 +60,26 @@ async function showOverview(
     return {
       ...shown,
       heading: 'Welcome',
-      body: html`${hasDomain ? firstLink : firstDomain}${await passkeyOffer(services, request)}`,
+      body: html`${firstStep(actor, hasDomain)}${await passkeyOffer(services, request)}`,
     }
   }
   const warning = await endingNotice(request, services)
-  return { ...shown, action: newLink, body: html`${warning}${waitingForFirstClick(linkOf(newest, shortUrl))}` }
+  const body = html`${warning}${waitingForFirstClick(linkOf(newest, shortUrl))}`
+  return { ...shown, action: newLinkActions(actor), body }
 }
 
-const newLink = html`<div class="actions">${importButton}${linkButton({ label: 'New link', href: '/app/links/new', weight: 'primary', icon: 'plus' })}</div>`
-
-const firstDomain = emptyState({
-  title: 'Add your first domain',
-  why: 'Every short link starts with a domain you own, such as go.example.com. To try Waymark on this machine, use localhost.',
-  action: linkButton({ label: 'Add domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' }),
-})
-
-const firstLink = emptyState({
-  title: 'Create your first link',
-  why: 'Paste a URL to get a short link, a QR code and click statistics. Or import the links of a spreadsheet.',
-  action: newLink,
-})
+/** Renders the first step in an account without links. */
+function firstStep(viewer: Viewer, hasDomain: boolean): Html {
+  if (!hasDomain)
+    return addDomainFirst(viewer, 'Add your first domain', ' To try Waymark on this machine, use localhost.')
+  const action = newLinkActions(viewer)
+  if (action === null) return emptyState({ title: 'No links yet', why: 'Clicks on links will appear here.' })
+  return emptyState({
+    title: 'Create your first link',
+    why: 'Paste a URL to get a short link, a QR code and click statistics. Or import the links of a spreadsheet.',
+    action,
+  })
+}
 
 /** Renders the newest link until its first visit. A script polls for the figures. */
 function waitingForFirstClick({ id, short_url: shortUrl, status }: Link): Html {

@@ -1,5 +1,6 @@
 /** Actions on the selected links of the list, or on all links that match it. */
 
+import { requireScope } from '../../access/actor.ts'
 import { Failure, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
@@ -15,7 +16,7 @@ import { loadChoices, noSpace } from '../choices.ts'
 import { linkListState } from '../link-list.ts'
 import type { Notice } from '../notice-messages.ts'
 import { type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
-import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
+import { controlFor, hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { requireTyped } from '../parts/deletion.ts'
 import { formatCount, quantity } from '../parts/format.ts'
 import { isSetting, listSettings } from '../parts/link-actions.ts'
@@ -46,12 +47,13 @@ type Services = Selection['services'] & {
 
 export function addSelectionPages(pages: Pages, services: Services): void {
   // Changing the color scheme on the confirmation page returns to this path.
-  pages.get(`${home}/selected`, 'links:write', async () => new Redirect(home))
+  pages.get(`${home}/selected`, 'links:read', async () => new Redirect(home))
 
   pages.get(`${home}/move`, 'links:write', (request) => movePage(request, services))
 
-  pages.post(`${home}/selected`, 'links:write', async (request) => {
+  pages.post(`${home}/selected`, 'links:read', async (request) => {
     const { account, actor, fields } = request
+    if (fields.what !== 'compare') requireScope(actor, 'links:write')
     const list = linkListReturnPath(fields.next)
     const ids = await selectedIn(fields, list, account, services)
     if (ids === null) return tooManyPage(list)
@@ -95,10 +97,11 @@ async function askWhereTo(selection: Selection, currentDomain?: unknown): Promis
     ...spaces.map((each) => to(`space-${each.id}`, spaceLabel(each))),
   ]
   const onDomain = others.map(({ id, name_unicode: name }) => to(`domain-${id}`, html`<bdi>${name}</bdi>`))
+  const toAdd = html`<p>To move links to another domain, <a href="/app/domains/new">add it first</a>.</p>`
   const toDomain =
     domains.length > 1
       ? html`<h2>To a domain</h2><p>The next page shows the consequences.</p><div class="destinations">${onDomain}</div>`
-      : html`<p>To move links to another domain, <a href="/app/domains/new">add it first</a>.</p>`
+      : controlFor(selection.actor, 'domains:write', toAdd)
   const { action, cancel, fields } = common(selection)
   const { confirmed: _, ...unconfirmed } = fields
   const body = html`<form method="post" action="${action}" class="form">${hiddenFields(unconfirmed)}

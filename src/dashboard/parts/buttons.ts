@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { allows, type Identity } from '../../access/actor.ts'
+import type { NeededScope } from '../../access/scopes.ts'
 import { type IconName, icon } from '../../frame/icons.ts'
 import { escaped, Html, html, type Part } from '../../http/html.ts'
 
@@ -10,6 +12,20 @@ export function attributes(values: Readonly<Record<string, string | number | boo
     text += value === true ? ` ${name}` : ` ${name}="${escaped(String(value))}"`
   }
   return new Html(text)
+}
+
+/** Decides which controls a page has. */
+export type Viewer = Pick<Identity, 'scopes'>
+
+/** Returns a control for those who have its scope. Otherwise returns null, because the control would only fail. */
+export function controlFor<Control>(viewer: Viewer, scope: NeededScope, control: Control): Control | null {
+  return allows(viewer, scope) ? control : null
+}
+
+/** Renders controls in a row. Returns null without any. */
+export function actionRow(controls: readonly (Html | null)[]): Html | null {
+  const shown = controls.filter((control) => control !== null)
+  return shown.length === 0 ? null : html`<div class="actions">${shown.map((control) => html`${control}\n`)}</div>`
 }
 
 /** The visual weight. A page has one primary button. */

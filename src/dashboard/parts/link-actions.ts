@@ -1,13 +1,19 @@
 /** What people can do with links: buttons, menus and the settings that they change. */
+import { allows } from '../../access/actor.ts'
 import { type IconName, icon } from '../../frame/icons.ts'
 import { type Html, html } from '../../http/html.ts'
 import { maxBulkLinks } from '../../links/link.ts'
 import type { Link } from '../../links/schema.ts'
-import { hiddenFields, linkButton, type MenuItem, submitButton } from './buttons.ts'
+import { actionRow, controlFor, hiddenFields, linkButton, type MenuItem, submitButton, type Viewer } from './buttons.ts'
 import { formatCount } from './format.ts'
 
-/** The link to the import, for pages with new links. */
-export const importButton = linkButton({ label: 'Import CSV', href: '/app/links/import' })
+const importButton = linkButton({ label: 'Import CSV', href: '/app/links/import' })
+const newLinkButton = linkButton({ label: 'New link', href: '/app/links/new', weight: 'primary', icon: 'plus' })
+
+/** Renders the buttons that create links. Returns null for those who can't. */
+export function newLinkActions(viewer: Viewer): Html | null {
+  return controlFor(viewer, 'links:write', actionRow([importButton, newLinkButton]))
+}
 
 /** The links that a chart compares, so that their lines can be told apart. */
 export const maxCompared = 5
@@ -60,14 +66,16 @@ const moreActions: Readonly<Record<string, { readonly label: string; readonly ic
 }
 
 /** Renders the controls for the selected links. `next` is the path of the list. More actions can be added here and in `actionFrom`. */
-export function selectedActions(next: string): Html {
+export function selectedActions(next: string, viewer: Viewer): Html {
   const what = (value: string, label: string, weight: 'plain' | 'danger' = 'plain') =>
     submitButton({ name: 'what', value, label, weight })
+  const compare = what('compare', `Compare (up to ${maxCompared})`)
+  if (!allows(viewer, 'links:write')) return html`${hiddenFields({ next })}${compare}`
   const more = Object.entries(moreActions).map(
     ([value, { label, icon: name }]) =>
       html`<li><button name="what" value="${value}">${icon(name)}${label}</button></li>`,
   )
-  return html`${hiddenFields({ next })}${what('move', 'Move…')}${what('tag', 'Tags…')}${what('compare', `Compare (up to ${maxCompared})`)}
+  return html`${hiddenFields({ next })}${what('move', 'Move…')}${what('tag', 'Tags…')}${compare}
 <button type="button" class="button plain" popovertarget="more-actions">${icon('menu')}More</button>
 <div class="menu" id="more-actions" popover><ul class="items">${more}</ul></div>
 ${what('delete', 'Delete', 'danger')}`

@@ -1,7 +1,9 @@
+import { allows } from '../../access/actor.ts'
+import { lowestRoleWith } from '../../access/roles.ts'
 import { icon } from '../../frame/icons.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
 import type { Section } from '../frame.ts'
-import { hiddenFields, linkButton, onceField, submitButton } from './buttons.ts'
+import { controlFor, hiddenFields, linkButton, onceField, submitButton, type Viewer } from './buttons.ts'
 import { table } from './table.ts'
 
 /** Renders one line about a completed change, with an optional action after the text. */
@@ -11,19 +13,21 @@ export function notice(kind: 'done' | 'warning', text: Part, action: Html | null
   return html`<div class="notice ${kind}" role="status">${icon(kind)}${line}</div>`
 }
 
-type Empty = { readonly title: string; readonly why: Part; readonly action?: Html }
+type Empty = { readonly title: string; readonly why: Part; readonly action?: Html | null }
 
 /** Explains the purpose of a page and why it is empty, with the next step. */
 export function emptyState({ title, why, action }: Empty): Html {
   return html`<section class="empty"><h2>${title}</h2><p>${why}</p>${action ?? null}</section>`
 }
 
-/** What the list and the form of links show in an account without domains. */
-export const addDomainFirst = emptyState({
-  title: 'Add a domain first',
-  why: 'Every short link starts with a domain you own, such as go.example.com.',
-  action: linkButton({ label: 'Add domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' }),
-})
+/** Explains domains in an account without any. */
+export function addDomainFirst(viewer: Viewer, title = 'Add a domain first', hint = ''): Html {
+  const action = linkButton({ label: 'Add domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' })
+  const scope = 'domains:write'
+  const who = allows(viewer, scope) ? hint : ` Adding one needs the role ${lowestRoleWith(scope)}.`
+  const why = `Every short link starts with a domain you own, such as go.example.com.${who}`
+  return emptyState({ title, why, action: controlFor(viewer, scope, action) })
+}
 
 interface Confirmation {
   /** The question, which names the thing. */

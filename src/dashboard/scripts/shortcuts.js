@@ -24,7 +24,7 @@ document.addEventListener('keydown', (event) => {
   const path = isPathNext ? paths[key] : undefined
   isPathNext = key === 'g'
   if (path !== undefined) location.assign(path)
-  else if (key === 'c') newLink()
+  else if (key === 'c' && canCreate()) newLink()
   else if (key === '?') explain()
   else if (key !== '/' || !focusSearch()) return
   event.preventDefault()
@@ -38,6 +38,11 @@ function isShortcut({ target, ctrlKey, metaKey, altKey, isComposing }) {
   if (ctrlKey || metaKey || altKey || isComposing) return false
   if (target instanceof HTMLElement && target.matches('input, select, textarea')) return false
   return document.querySelector('dialog[open], [popover]:popover-open') === null
+}
+
+/** Returns whether this person can create links. */
+function canCreate() {
+  return document.querySelector('[data-keys="create"]') !== null
 }
 
 function newLink() {
@@ -60,10 +65,12 @@ function isOff() {
 }
 
 function explain() {
-  const rows = explained.map(([keys = '', words]) => {
-    const terms = keys.split(' ').map((key) => `<kbd>${key}</kbd> `)
-    return `<div><dt>${terms.join('')}</dt><dd>${words}</dd></div>`
-  })
+  const rows = explained
+    .filter(([keys]) => keys !== 'c' || canCreate())
+    .map(([keys = '', words]) => {
+      const terms = keys.split(' ').map((key) => `<kbd>${key}</kbd> `)
+      return `<div><dt>${terms.join('')}</dt><dd>${words}</dd></div>`
+    })
   const template = document.createElement('template')
   template.innerHTML = `<header class="head"><h1>Keyboard shortcuts</h1></header><dl class="keys">${rows.join('')}</dl>
 <p class="choice"><input type="checkbox" id="use-keys"><label for="use-keys">Use keyboard shortcuts</label></p>`
