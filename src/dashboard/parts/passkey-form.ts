@@ -30,32 +30,14 @@ interface PasskeyForm {
 
 /** Renders the form with the error of the field `credential`. Without scripts, it is hidden unless the passkey is optional. */
 export function passkeyForm(state: FormState, form: PasskeyForm): Html {
-  const {
-    action,
-    options,
-    ceremony,
-    isOffered = false,
-    isOptional = false,
-    label,
-    weight = 'primary',
-    controls = null,
-  } = form
+  const { action, options, ceremony, isOffered = false, isOptional = false, label, weight = 'primary' } = form
   const error = state.violations.find(({ field }) => field === 'credential')?.refusal.forForm(null)
-  const data = {
-    'data-passkey': ceremony,
-    'data-options': options,
-    'data-offered': isOffered,
-    'data-optional': isOptional,
-  }
-  const all = attributes({
-    method: 'post',
-    action,
-    class: isOptional ? 'form' : 'form needs-script',
-    ...data,
-    novalidate: true,
-  })
+  const className = isOptional ? 'form' : 'form needs-script'
+  const flags = { 'data-offered': isOffered, 'data-optional': isOptional, novalidate: true }
+  const data = { 'data-passkey': ceremony, 'data-options': options, ...flags }
+  const all = attributes({ method: 'post', action, class: className, ...data })
   const message = attributes({ class: 'error', role: 'alert', hidden: error === undefined })
-  return html`<form${all}>${hiddenFields({ ...form.fields, credential: '' })}${controls}<p${message}>${error ?? ''}</p>
+  return html`<form${all}>${hiddenFields({ ...form.fields, credential: '' })}${form.controls ?? null}<p${message}>${error ?? ''}</p>
 <div class="actions">${submitButton({ label, weight })}</div></form>
 `
 }

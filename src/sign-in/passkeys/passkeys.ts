@@ -34,6 +34,9 @@ const algorithms = [-8, -7, -257]
 /** The key of a 4096-bit RSA passkey takes about 530 bytes. */
 const maxPublicKeyBytes = 1_024
 
+/** In code points. */
+const maxShownName = 64
+
 export class Passkeys {
   readonly #services: Services
   #key: Promise<Uint8Array> | undefined
@@ -78,11 +81,13 @@ export class Passkeys {
   ): Promise<PublicKeyCredentialCreationOptionsJSON> {
     const { storage } = this.#services
     const challenge = createChallenge(await this.#challengeKey(), purposeOf(registrant))
+    // Security keys may reject longer names.
+    const shown = [...name].slice(0, maxShownName).join('')
     const existing = 'person' in registrant ? await listPasskeys(storage, registrant.person) : []
     return {
       challenge,
       rp: { id, name: 'Waymark' },
-      user: { id: base64Url(await this.#handleOf(registrant, challenge)), name, displayName: name },
+      user: { id: base64Url(await this.#handleOf(registrant, challenge)), name: shown, displayName: shown },
       pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
       timeout: challengeLifetimeMs,
       attestation: 'none',
