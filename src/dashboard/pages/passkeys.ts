@@ -110,7 +110,7 @@ export async function passkeySection(
 ${own.length === 0 ? null : passkeyTable(own)}${isPossible ? addition(own.length) : unavailable}</section>`
 }
 
-const unavailable = html`<p>Passkeys work only if the dashboard has a URL with HTTPS. Ask whoever runs the server to set <code>BASE_URL</code>.</p>`
+const unavailable = html`<p>Passkeys work only if the dashboard has a URL with HTTPS. Ask the operator of the server to set <code>BASE_URL</code>.</p>`
 
 function addition(count: number): Html {
   const isFull = count >= maxPasskeys

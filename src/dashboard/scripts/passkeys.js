@@ -6,7 +6,7 @@
 /** The request that is open, because browsers allow only one. @type {AbortController | undefined} */
 let open
 
-// Before other scripts learn of the submission, which waits for the passkey.
+// Runs before the listeners of other scripts, because the submission has to wait for the passkey.
 document.addEventListener('submit', takeOver, { capture: true })
 
 /** @type {(event: SubmitEvent) => void} */

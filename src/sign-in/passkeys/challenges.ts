@@ -33,7 +33,7 @@ export function expiryOfChallenge(
   return expiresAt > now ? expiresAt : undefined
 }
 
-/** Returns the user handle of someone who creates a passkey with this challenge, but is not stored before. */
+/** Returns the user handle of a new person, whose first passkey signs this challenge. */
 export function handleForChallenge(key: Uint8Array, challenge: string): Buffer {
   return createHmac('sha256', key).update('user handle ').update(challenge).digest()
 }

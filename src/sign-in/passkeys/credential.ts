@@ -41,7 +41,7 @@ function isBase64Url(value: unknown): value is string {
   return typeof value === 'string' && /^[\w-]+$/.test(value)
 }
 
-/** Returns the object in a JSON text; an empty one for anything else. */
+/** Returns the object in a JSON text. Returns an empty object for any other text. */
 function objectIn(text: unknown): Readonly<Record<string, unknown>> {
   try {
     return objectOf(typeof text === 'string' ? JSON.parse(text) : null)
