@@ -41,7 +41,12 @@ export type ErrorCode =
   | 'database_unavailable'
 
 /** Codes that only web pages use, never API responses. */
-export const pageCodes = ['link_expired', 'password_required', 'cross_site'] as const satisfies readonly ErrorCode[]
+export const pageCodes = [
+  'link_expired',
+  'password_required',
+  'cross_site',
+  'already_member',
+] as const satisfies readonly ErrorCode[]
 
 export type ApiErrorCode = Exclude<ErrorCode, (typeof pageCodes)[number]>
 

@@ -61,7 +61,7 @@ export function timeless(document: string): string {
     .replace(/^(x-ratelimit-(?:remaining|reset): )\d+$/gm, '$1N')
     .replace(/;r=\d+;t=\d+/g, ';r=N;t=N')
     .replace(/wm_[0-9A-Za-z]{49}/g, 'KEY')
-    .replace(/wml_[\w-]{43}/g, 'TOKEN')
+    .replace(/wm[il]_[\w-]{43}/g, 'TOKEN')
     .replace(/wm_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}/g, 'KEY')
     .replace(/ +$/gm, '')
 }

@@ -51,7 +51,7 @@ function personalEvents(account: number, record: 'member' | 'invitation') {
   return query.selectFrom('events').select(columns).where('account_id', '=', account).where('record', '=', record)
 }
 
-/** Returns whether an event is about an invitation of the person: the one that they used, or one with their email address. */
+/** Returns a function that tells whether an event is about an invitation that the person used, or with their email address. */
 async function invitationsOf(db: Db, account: number, own: readonly PersonalEvent[]) {
   const joined = own.find(({ action }) => action === 'joined')
   const inBatch = personalEvents(account, 'invitation').where('batch_id', '=', joined?.batch_id ?? '')
@@ -84,12 +84,12 @@ function changesOf({ changes }: PersonalEvent): Changes {
   return changes === null ? {} : (JSON.parse(changes) as Changes)
 }
 
-/** Returns whether an event has the name or the email address of its invitation as the name of the record. */
+/** Returns whether an invitation's name or email address is the event's `record_name`. */
 function isNamedAfter(event: PersonalEvent): boolean {
   return valuesOf([event], 'name').has(event.record_name) || valuesOf([event], 'email').has(event.record_name)
 }
 
-/** Replaces names and email addresses in an event; with `isNamed`, also the name of its record. */
+/** Replaces names and email addresses in an event; if `isNamed`, also `record_name`. */
 async function forget(db: Db, event: PersonalEvent, isNamed: boolean): Promise<void> {
   const values = changesOf(event)
   const personal = Object.entries(values).filter(([field]) => field === 'name' || field === 'email')

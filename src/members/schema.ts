@@ -19,18 +19,15 @@ import { resources } from '../resources.ts'
 export const memberName = boundedText(255, 'The name of the member.')
 const role = oneOf(roles, 'What the member may do: the scopes of the role.')
 
-const nameSchema = Type.String({ description: 'The name of the member.' })
-const emailSchema = orNull(
-  Type.String(),
-  'The email address that OpenID Connect has verified, otherwise the one of the invitation.',
-)
-
 /** A member in responses. */
 export const memberSchema = Type.Object(
   {
     id: idSchema,
-    name: nameSchema,
-    email: emailSchema,
+    name: Type.String({ description: 'The name of the member.' }),
+    email: orNull(
+      Type.String(),
+      'The email address that OpenID Connect has verified, otherwise the one of the invitation.',
+    ),
     role: Type.Enum([...roles], { description: 'What the member may do: the scopes of the role.' }),
     sign_in: Type.Array(Type.Enum(['oidc', 'passkey']), {
       description: 'How the member can sign in, except with a one-time link.',
@@ -44,10 +41,16 @@ export const memberSchema = Type.Object(
 export type Member = Static<typeof memberSchema>
 
 /** The name and email must be the stored ones, which clients may send back. */
-export const updateMember = form({ role: change(role), name: fixed(nameSchema), email: fixed(emailSchema) }, [
-  ...assignedFields,
-  ...(['sign_in', 'last_seen_at'] as const),
-])
+export const updateMember = form(
+  {
+    role: change(role),
+    name: fixed(Type.String({ readOnly: true, description: 'Cannot be changed. The current name may be sent.' })),
+    email: fixed(
+      orNull(Type.String({ readOnly: true }), 'Cannot be changed. The current email address may be sent, and null.'),
+    ),
+  },
+  [...assignedFields, 'sign_in', 'last_seen_at'],
+)
 
 export const removeMemberQuery = form({
   keys: optional(

@@ -6,7 +6,6 @@ import { missingKey } from '../../../src/api/routes.ts'
 import {
   type ApiErrorCode,
   aliasTaken,
-  alreadyMember,
   bulkRejected,
   changedSince,
   databaseUnavailable,
@@ -246,7 +245,6 @@ const exampleFailures: Readonly<Record<Exclude<ApiErrorCode, 'validation_failed'
   domain_in_use: domainInUse(214),
   not_undoable: changedSince('link', 'title'),
   last_owner: lastOwner(),
-  already_member: alreadyMember(),
   reference_conflict: referenceConflict(),
   idempotency_in_progress: idempotencyInProgress(),
   precondition_failed: preconditionFailed('4-2026-11-20T12:00:00.000Z'),

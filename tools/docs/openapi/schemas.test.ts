@@ -9,6 +9,7 @@ import { operations } from '../../../src/app/api.ts'
 import { startApp, type TestApp } from '../../../test/app.ts'
 import type { Answer, Json } from '../../../test/client.ts'
 import { storeExampleBatch } from '../../../test/events.ts'
+import { newMember } from '../../../test/members.ts'
 import { openApiDocument } from './document.ts'
 
 const document: Json = JSON.parse(JSON.stringify(openApiDocument(operations, 'https://links.example.com')))
@@ -42,6 +43,10 @@ async function sendTo(app: TestApp, path: string, method: string, kind: Kind, bo
   const [plural = '', action = ''] = path.split('/{id}')
   const list = apiPrefix + plural
   const isStore = list === apiPrefix + path
+  if (plural === '/members') {
+    const { id } = await newMember(app.storage, app.account, { role: 'viewer' })
+    return app.send(method, `${list}/${id}`, { [kind]: body })
+  }
   const other = list.endsWith('/links') ? { url: 'https://changed.example' } : { name: 'changed.example' }
   const stored = await app.send('POST', list, isStore ? { [kind]: body } : { form: other })
   if (stored.status !== 201) return stored

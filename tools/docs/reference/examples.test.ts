@@ -7,6 +7,7 @@ import { operations } from '../../../src/app/api.ts'
 import { query } from '../../../src/storage/schema.ts'
 import { startApp, type TestApp } from '../../../test/app.ts'
 import { storeExampleBatch } from '../../../test/events.ts'
+import { newMember } from '../../../test/members.ts'
 import { pathWithCurl } from '../../../test/path.ts'
 import { exampleIn, type Language } from './browser/examples.js'
 
@@ -15,9 +16,11 @@ const run = promisify(execFile)
 /** Returns the example of each operation with a key: records are stored first, and deleted last. */
 async function examplesIn(app: TestApp, language: Language): Promise<[id: string, code: string][]> {
   const { text } = await app.send('GET', '/docs', { key: null })
+  // The first member is removed, so there must be another owner.
+  for (const name of ['Ana', 'Ben']) await newMember(app.storage, app.account, { name })
   const undone = await storeUndoneEvent(app)
   // `updateLinks` adds the tag into which `mergeTag` merges the first. That deletes the first, which `deleteTag` would need.
-  const order = ['storeDomain', 'storeSpace', 'storeTag', 'storeLink', 'updateLinks']
+  const order = ['storeDomain', 'storeSpace', 'storeTag', 'storeLink', 'updateLinks', 'storeInvitation']
   const last = ['mergeTag', 'deleteLinkClicks', 'deleteLink', 'deleteLinks', 'deleteSpace', 'deleteDomain']
   const omitted = [...order, ...last, 'deleteTag']
   const rest = operations.map(({ id }) => id).filter((id) => !omitted.includes(id))
