@@ -7,6 +7,7 @@ import { startApp } from '../app.ts'
 import { anyCharacter } from '../characters.ts'
 import type { Json, Request } from '../client.ts'
 import { type Place as Account, fresh, newPlace } from '../links-api.ts'
+import { newMember } from '../members.ts'
 import { runs } from '../runs.ts'
 
 const { paths, components }: Json = JSON.parse(
@@ -120,6 +121,7 @@ interface Target {
 
 /** Stores a record, and returns its id; for events, the id of its latest event. */
 async function storedId(at: Account, resource: string, fields: Json): Promise<number> {
+  if (resource === 'members') return (await newMember(app.storage, at.account)).id
   if (resource !== 'events') return (await at.stored(`/${resource}`, fields)).id
   await at.stored('/spaces', fields)
   return (await at.send('GET', '/events')).body.data[0].id
@@ -129,10 +131,11 @@ async function storedId(at: Account, resource: string, fields: Json): Promise<nu
 async function prepare({ path, parameters, required }: DocumentedOperation, at: Account): Promise<Target> {
   const needsId = path.includes('{id}') || required.includes('ids')
   const resource = path.split('/')[1] as string
-  const fields = () => (resource === 'links' ? { url } : { name: `${fresh('random')}.example` })
+  const own: Readonly<Record<string, Json>> = { links: { url }, invitations: { role: 'viewer' } }
+  const fields = () => own[resource] ?? { name: `${fresh('random')}.example` }
   const id = needsId ? await storedId(at, resource, fields()) : null
   const into = required.includes('into') ? (await at.stored('/tags', fields())).id : 0
-  const valid: Json = { ...fields(), url, ids: [id], into, links: [{ url }] }
+  const valid: Json = { ...fields(), url, role: 'viewer', ids: [id], into, links: [{ url }] }
   const given = parameters.filter((parameter) => parameter.in === 'query' && parameter.required)
   return {
     path: path.replace('{id}', String(id)),
