@@ -213,10 +213,15 @@ test('a person of several accounts is signed in to the one that they used last',
 
 test('a signed-in member connects themselves, and signs in that way afterwards', async (t) => {
   const { app, provider } = await startSignIn(t)
+  const before = new Browser(app)
+  await before.post('/app/sign-in', { token: await loginToken(app.storage, app.account) })
+  assert.match((await before.get('/app/profile')).text, /href="\/app\/sign-in\/oidc\?connect=1"/)
   const browser = await connected(app, provider, ana)
-  assert.match((await browser.open('/app/profile')).root ? (await browser.get('/app/profile')).text : '', /Ben/)
+  const { text } = await browser.get('/app/profile')
+  assert.match(text, /You can sign in with <bdi>Acme login<\/bdi>/)
+  assert.doesNotMatch(text, /connect=1/)
   assert.match((await (await signedInWith(app, provider, ana)).get('/app')).text, /Ben/)
-  assert.equal((await membersOf(app))[0]?.email, 'ana@acme.example')
+  assert.equal((await membersOf(app))[1]?.email, 'ana@acme.example')
   // Again with the same identity, and with another one.
   assert.equal((await arrive(browser, provider, ana, '?connect=1')).headers.location, '/app/profile')
   await expectProblem(browser, await arrive(browser, provider, { sub: 'x' }, '?connect=1'), 'already_connected')

@@ -6,13 +6,13 @@ import { readScheme } from '../../frame/document.ts'
 import { receiveBody } from '../../http/body.ts'
 import type { Exchange, Outcome } from '../../http/exchange.ts'
 import { parseForm } from '../../http/form-encoding.ts'
-import { html } from '../../http/html.ts'
+import { type Html, html } from '../../http/html.ts'
 import { addHeaders, send } from '../../http/response.ts'
 import type { Router } from '../../http/router.ts'
-import { ownerOf, removeSession, signInMember } from '../../sessions/store.ts'
+import { ownerOf, removeSession, type Session, signInMember } from '../../sessions/store.ts'
 import { clearInvitationCookie, readInvitationCookie, setSessionCookie } from '../../sessions/token.ts'
 import { browserOf } from '../../sign-in/browser.ts'
-import { type Arrival, admit, connect } from '../../sign-in/oidc/admission.ts'
+import { type Arrival, admit, connect, isConnected } from '../../sign-in/oidc/admission.ts'
 import { describeError, type OidcClient, problemOf } from '../../sign-in/oidc/client.ts'
 import { type Flow, type Purpose, setFlowCookie, takeFlowCookie } from '../../sign-in/oidc/flow.ts'
 import { endSessions } from '../../sign-in/oidc/logout.ts'
@@ -132,6 +132,20 @@ class SignIns {
     if (problem !== 'denied') this.#services.warn(`sign-in with OpenID Connect failed: ${describeError(error)}`)
     return problem
   }
+}
+
+/** Renders whether a member can sign in with the provider, or the link that connects them; null without a provider. */
+export async function identitySection(
+  { oidc, storage }: Pick<Services, 'oidc' | 'storage'>,
+  { member }: Session,
+): Promise<Html | null> {
+  if (oidc === null || member === null) return null
+  const { issuer, name } = oidc.config
+  const link = linkButton({ label: html`Connect with <bdi>${name}</bdi>`, href: '/app/sign-in/oidc?connect=1' })
+  const content = (await isConnected(storage, member.person.id, issuer))
+    ? html`<p>You can sign in with <bdi>${name}</bdi>.</p>`
+    : html`<p>Connect yourself once, and sign in this way from then on.</p><div class="actions">${link}</div>`
+  return html`<section><h2>Single sign-on</h2>${content}</section>`
 }
 
 /** Returns what the sign-in is for. Another site must not start a sign-in that changes a person. */

@@ -27,13 +27,16 @@ import { timeAgo } from '../parts/format.ts'
 import { table } from '../parts/table.ts'
 import { timeZoneField, timeZoneRule } from '../parts/time-zones.ts'
 import { formHandler, guardedForm, valuesIn } from '../record-forms.ts'
+import { identitySection } from './oidc.ts'
 import { type PasskeyServices, passkeySection } from './passkeys.ts'
 
 const home = '/app/profile'
 
+type Services = PasskeyServices & Parameters<typeof identitySection>[0]
+
 const profileForm = form({ name: required(memberName), time_zone: change(timeZoneRule) })
 
-export function addProfilePages(pages: Pages, services: PasskeyServices): void {
+export function addProfilePages(pages: Pages, services: Services): void {
   const { storage: db } = services
   const show = (state: FormState, request: PageRequest) => profilePage(state, request, services)
   pages.get(home, null, async (request) => {
@@ -98,15 +101,16 @@ function addSessionForms(pages: Pages, { storage: db }: PasskeyServices): void {
   })
 }
 
-async function profilePage(state: FormState, request: PageRequest, services: PasskeyServices): Promise<PageContent> {
+async function profilePage(state: FormState, request: PageRequest, services: Services): Promise<PageContent> {
   const { storage: db } = services
   const { session, query } = request
-  const [passkeys, sessions, accounts] = await Promise.all([
+  const [passkeys, identity, sessions, accounts] = await Promise.all([
     passkeySection(services, request),
+    identitySection(services, session),
     listSessions(db, ownerOf(session)),
     session.member?.person.hasOtherAccounts ? listPersonAccounts(db, session.member.person.id) : [],
   ])
-  const body = html`${session.member && settingsSection(state)}${passkeys}${accountSection(accounts, session)}${sessionSection(sessions, session.id, query)}`
+  const body = html`${session.member && settingsSection(state)}${passkeys}${identity}${accountSection(accounts, session)}${sessionSection(sessions, session.id, query)}`
   return { title: 'Profile', section: 'profile', body }
 }
 

@@ -76,6 +76,12 @@ export async function connect(tx: Db, person: number, arrival: Arrival): Promise
   return undefined
 }
 
+/** Returns whether a person has an identity at the issuer. */
+export async function isConnected(db: Db, person: number, issuer: string): Promise<boolean> {
+  const own = query.selectFrom('people').select('id').where('id', '=', person).where('oidc_issuer', '=', issuer)
+  return (await db.execute(own)).length > 0
+}
+
 /** Returns the highest role that the claim's values have; undefined if they have none. */
 function mappedRole({ roleClaim, roles: mapped }: Arrival['config'], claims: Claims): Role | undefined {
   const claim = claims[roleClaim]
