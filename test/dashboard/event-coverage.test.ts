@@ -1,6 +1,9 @@
 /** Every form of the dashboard that changes a record stores its events, all in one batch. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemActor } from '../../src/access/actor.ts'
+import { createKey } from '../../src/keys/store.ts'
+import { createInvitation } from '../../src/members/invitations.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { type Form, type Owner, signedInMember } from '../dashboard.ts'
@@ -14,6 +17,7 @@ import {
   newName,
 } from '../expected-events.ts'
 import { fresh, newPlace } from '../links-api.ts'
+import { newMember } from '../members.ts'
 
 const app = await startApp()
 
@@ -138,6 +142,26 @@ const examples: Readonly<Record<string, Make>> = {
     const { key } = await app.issueKey({ account, name: 'old' })
     return { id: key.id, events: [['key.revoked', key]] }
   },
+  '/app/people': async () => ({
+    form: { role: 'viewer', name: 'Eve' },
+    events: [['invitation.created', { name: 'Eve' }]],
+  }),
+  '/app/people/invitations/:id/revoke': async ({ account }) => {
+    const wanted = { role: 'viewer', name: 'Eve', email: null } as const
+    const { record } = (await createInvitation(app.storage, systemActor(account), wanted)).invitation
+    return { id: record.id, events: [['invitation.deleted', { id: record.id, name: 'Eve' }]] }
+  },
+  '/app/people/:id': async ({ account }) => {
+    const { id } = await newMember(app.storage, account, { name: 'Ben' })
+    return { id, form: { role: 'editor' }, events: [['member.updated', { id, name: 'Ben' }]] }
+  },
+  '/app/people/:id/remove': async ({ account }) => {
+    const { id } = await newMember(app.storage, account, { name: 'Ben' })
+    const owner = { ...systemActor(account), kind: 'member', id } as const
+    const { key } = await createKey(app.storage, owner, { name: 'Tool', scopes: ['*'], lifetimeMs: null })
+    return { id, events: [['member.removed', { id, name: 'Ben' }] as const, ['key.revoked', key] as const] }
+  },
+  '/app/profile': async () => ({ form: { name: 'Anna' }, events: [['member.updated', { name: 'Anna' }]] }),
   '/app/account': async ({ account }) => {
     const form = { name: fresh('Account'), time_zone: 'Europe/Berlin' }
     return { form, events: [['account.updated', { id: account, name: form.name }]] }
@@ -151,6 +175,10 @@ const reasons: Readonly<Record<string, string>> = {
   '/app/profile/sessions/:id/end': 'It ends a session.',
   '/app/profile/sessions/end-all': 'It ends sessions.',
   '/app/profile/sessions/end-others': 'It ends sessions.',
+  '/app/people/:id/end-sessions': 'It ends sessions.',
+  '/app/profile/time-zone': 'The time zone belongs to a person, not to an account.',
+  '/app/switch': 'It changes a session.',
+  '/app/join': 'Its events are in the account of the invitation, and have the new member as their author.',
   '/app/scheme': 'It sets a cookie.',
   '/app/dismiss': 'It sets a cookie.',
   '/app/dismiss-ending': 'It sets a cookie.',

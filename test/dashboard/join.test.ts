@@ -120,7 +120,8 @@ test('a person who has signed in joins with their own identity, once, and switch
   assert.match(welcome.text, /Cleo in Acme.*Switch to Another/)
   assert.match((await cleo.open('/app/people')).text, /Cleo \(you\).*Admin/)
   const again = await opened(await invite(), cleo)
-  const refused = await cleo.submit(again.page, join)
+  assert.match(again.page.text, /already a member of Acme\. Someone else can still use/)
+  const refused = await cleo.post(join)
   assert.equal(refused.status, 409)
   assert.match(refused.page.text, /already a member/)
 

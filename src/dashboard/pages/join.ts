@@ -180,6 +180,9 @@ class JoinPages {
   ): Sent {
     const { oidcName, passkeys } = this.#services
     const member = session?.member ?? null
+    if (session !== undefined && member !== null && session.account.id === invitation.account.id) {
+      return this.#pages.send(exchange, status, alreadyMemberPage(exchange, invitation))
+    }
     const ways = member === null ? waysToJoin(state, oidcName, passkeys.relyingParty(exchange)) : ownWay(member.name)
     const body = html`${invitationText(invitation)}${ways}`
     return this.#pages.send(exchange, status, renderBare({ title: 'Join', scheme: readScheme(exchange), body }))
@@ -199,6 +202,12 @@ function openPage(exchange: Exchange, violations: readonly Violation[] = []): Ht
   const body = html`<form method="post" action="${home}" class="form" data-token="wmi_" novalidate>${link}
 <div class="actions">${submitButton({ label: 'Continue' })}</div></form>
 <p>Already a member? <a href="/app/sign-in">Sign in</a></p>`
+  return renderBare({ title: 'Join', scheme: readScheme(exchange), body })
+}
+
+function alreadyMemberPage(exchange: Exchange, { account }: OpenInvitation): Html {
+  const body = html`<p>You’re already a member of <bdi>${account.name}</bdi>. Someone else can still use this invitation.</p>
+<div class="actions">${linkButton({ label: 'Continue', href: '/app', weight: 'primary' })}</div>`
   return renderBare({ title: 'Join', scheme: readScheme(exchange), body })
 }
 

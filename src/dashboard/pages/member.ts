@@ -210,7 +210,7 @@ async function removalPage(member: Member, request: PageRequest, db: Storage): P
   const keep = checkbox(new FormState({}), {
     name: 'keep_keys',
     label: `Keep ${quantity(keys.length, 'API key')}`,
-    help: `For programs that must go on. ${name} may know the keys.`,
+    help: `For programs that must keep working. ${name} may know the keys.`,
   })
   const notes = html`<p>This ends:</p><ul class="things">${things.map((each) => html`<li><bdi>${each}</bdi></li>`)}</ul>${
     allows(actor, 'keys:read') && keys.length > 0 ? keyTable(keys) : null
@@ -221,7 +221,7 @@ async function removalPage(member: Member, request: PageRequest, db: Storage): P
     action: `${home}/${id}/remove`,
     notes,
     consequences: [
-      `The links of ${name} keep working, and the history keeps the name. To come back, they need a new invitation.`,
+      `The links of ${name} keep working, and the history keeps the name. A new invitation lets them join again.`,
     ],
     controls: keys.length === 0 ? null : keep,
     verb: `Remove ${name}`,

@@ -75,9 +75,9 @@ function memberTable(members: readonly Member[], { actor, session }: PageRequest
           return html`${lead}${you}${email && html`<span class="target"><bdi>${email}</bdi></span>`}`
         },
       },
-      { label: 'Role', width: 'large', cell: ({ role }) => capitalize(role) },
-      { label: 'Ways to sign in', width: 'large', cell: ({ sign_in }) => signInText(sign_in) },
-      { label: 'Last seen', width: 'large', cell: ({ last_seen_at: at }) => (at ? timeAgo(at, now) : 'Never') },
+      { label: 'Role', cell: ({ role }) => capitalize(role) },
+      { label: 'Ways to sign in', cell: ({ sign_in }) => signInText(sign_in) },
+      { label: 'Last seen', cell: ({ last_seen_at: at }) => (at ? timeAgo(at, now) : 'Never') },
     ],
   })
 }
@@ -96,9 +96,9 @@ function invitationSection(invitations: readonly InvitationRow[], { actor }: Pag
         cell: ({ name, email }: InvitationRow) =>
           html`<bdi>${name ?? email ?? 'Anyone with the link'}</bdi>${name && email && html`<span class="target"><bdi>${email}</bdi></span>`}`,
       },
-      { label: 'Role', width: 'large', cell: ({ role }) => capitalize(role) },
-      { label: 'Invited by', width: 'large', cell: ({ inviter }) => inviter && html`<bdi>${inviter}</bdi>` },
-      { label: 'Expires', width: 'large', cell: ({ expires_at }) => timeAgo(expires_at, now) },
+      { label: 'Role', cell: ({ role }) => capitalize(role) },
+      { label: 'Invited by', leaves: 3, cell: ({ inviter }) => inviter && html`<bdi>${inviter}</bdi>` },
+      { label: 'Expires', cell: ({ expires_at }) => timeAgo(expires_at, now) },
       {
         label: 'Actions',
         kind: 'menu',
