@@ -171,6 +171,9 @@ const examples: Readonly<Record<string, Make>> = {
 /** The forms that change no record. */
 const reasons: Readonly<Record<string, string>> = {
   '/app/sign-in': 'It starts a session.',
+  '/app/sign-in/passkey': 'It starts a session.',
+  '/app/profile/passkeys': 'Passkeys belong to a person, not to an account.',
+  '/app/profile/passkeys/:id/remove': 'Passkeys belong to a person, not to an account.',
   '/app/sign-out': 'It ends a session.',
   '/app/profile/sessions/:id/end': 'It ends a session.',
   '/app/profile/sessions/end-all': 'It ends sessions.',
