@@ -1,6 +1,6 @@
 /** Changes as entries of a list, each with a button that reverses it. */
 
-import type { Actor } from '../../access/actor.ts'
+import { type Actor, allows } from '../../access/actor.ts'
 import { domainRecords } from '../../domains/store.ts'
 import type { RecordKind } from '../../events/event.ts'
 import { mayReverse } from '../../events/reversal.ts'
@@ -89,7 +89,7 @@ export async function loadEntryContext(
   const linkIds = new Set(events.flatMap(({ record, recordId }) => (record === 'link' ? [recordId] : [])))
   const [links, found, reversals, undoing] = await Promise.all([
     findLinkNames(storage, account, [...linkIds]),
-    Promise.all([...refs].map(async ([ref, of]) => [ref, await findKnown(storage, account, ...of)] as const)),
+    Promise.all([...refs].map(async ([ref, of]) => [ref, await findKnown(storage, viewer, ...of)] as const)),
     Promise.all([...undoneBy].map((id) => findEvent(storage, account, id))),
     findReversals(
       storage,
@@ -104,8 +104,9 @@ export async function loadEntryContext(
   return { shortUrl, timeZone, known, reversals: new Map(byId), undoing, next, now: Date.now(), viewer }
 }
 
-async function findKnown(db: Db, account: number, record: RecordKind, id: unknown): Promise<KnownRecord | undefined> {
+async function findKnown(db: Db, viewer: Actor, record: RecordKind, id: unknown): Promise<KnownRecord | undefined> {
   if (typeof id !== 'number') return undefined
+  const { account } = viewer
   switch (record) {
     case 'domain': {
       const domain = (await domainRecords.find(db, account, id))?.record
@@ -115,6 +116,8 @@ async function findKnown(db: Db, account: number, record: RecordKind, id: unknow
       return (await spaceRecords.find(db, account, id))?.record
     case 'tag':
       return (await tagRecords.find(db, account, id))?.record
+    case 'key':
+      return allows(viewer, 'keys:read') ? { name: '' } : undefined
     default:
       return { name: '' }
   }

@@ -1,0 +1,405 @@
+/**
+ * Every page, form and operation with every role. The tables are section 19 of the contract, written out by hand, so a new route
+ * or operation needs an entry here.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { operations } from '../src/app/api.ts'
+import { startApp } from './app.ts'
+import type { Json } from './client.ts'
+import { type Browser, type Form, type Page, signedInMember, type Visited } from './dashboard.ts'
+import { type Furnished, furnish } from './dashboard-records.ts'
+import { assertComplete } from './expected-events.ts'
+import { allOf, elementsIn } from './html-page.ts'
+import { runs } from './runs.ts'
+
+const app = await startApp()
+
+const roles = ['viewer', 'editor', 'admin', 'owner'] as const
+type Role = (typeof roles)[number]
+const rank = (role: Role) => roles.indexOf(role)
+
+const words = (text: string) => text.trim().split(/\s+/)
+const actionsOf = (home: string, names: string) => words(names).map((name) => `${home}/:id/${name}`)
+const forms = (home: string) => [`GET ${home}/new`, `POST ${home}`, `GET ${home}/:id/edit`, `POST ${home}/:id`]
+const withForm = (...paths: string[]) => paths.flatMap((path) => [`GET ${path}`, `POST ${path}`])
+const statistics =
+  /^GET \/app(?:\/(?:links|domains|spaces|tags)\/:id)?\/(?:clicks\.csv|(?:countries|referrers|browsers|operating-systems|devices|languages|top-links|top-spaces|top-domains|referrers\/:host\/links)(?:\.csv)?)$/
+
+/** The pages and forms that need no session, or only a session. */
+const open = words(`/app/sign-in /app/sign-in/passkey /app/sign-in/passkey/options /app/sign-out /app/scheme
+  /app/static/:version/:name /app/join /app/join/passkey /app/join/passkey-options /app/join/oidc /app/*
+  /app/dismiss /app/dismiss-ending /app/about /app/switch /app/sessions /app/account
+  /app/profile /app/profile/time-zone /app/profile/sessions/:id/end /app/profile/sessions/end-all
+  /app/profile/sessions/end-others /app/profile/passkeys/new /app/profile/passkeys/options /app/profile/passkeys
+  /app/profile/passkeys/:id/remove`)
+
+/** The lowest role of each other page and form. */
+const lowest: Readonly<Record<Role, readonly string[]>> = {
+  viewer: [
+    ...words(`/app /app/links /app/links.csv /app/links/:id /app/links/:id/qr /app/links/selected /app/links/compare
+      /app/links/compare/clicks.csv /app/domains /app/domains/:id /app/domains/:id/qr/example /app/spaces /app/spaces/:id
+      /app/tags /app/tags/:id /app/history /app/history/undo /app/people /app/people/:id`).map((path) => `GET ${path}`),
+    // Both look at what the form is about, see below.
+    'POST /app/links/selected',
+    'POST /app/history/undo',
+  ],
+  editor: [
+    ...forms('/app/links'),
+    ...withForm('/app/links/import', ...actionsOf('/app/links', 'delete delete-statistics')),
+    ...words('/app/links/import/template.csv /app/links/move').map((path) => `GET ${path}`),
+    ...actionsOf('/app/links', 'enable disable archive unarchive').map((path) => `POST ${path}`),
+    ...forms('/app/spaces'),
+    ...withForm('/app/spaces/:id/delete'),
+    ...forms('/app/tags'),
+    ...withForm('/app/tags/:id/delete', '/app/tags/:id/merge'),
+  ],
+  admin: [
+    ...forms('/app/domains'),
+    ...withForm(...actionsOf('/app/domains', 'delete qr qr/reset')),
+    'POST /app/domains/:id/check',
+    ...withForm('/app/keys', '/app/keys/:id/revoke'),
+    'GET /app/keys/new',
+  ],
+  owner: [
+    'POST /app/account',
+    ...words('/app/people/:id /app/people /app/people/invitations/:id/revoke /app/people/:id/end-sessions').map(
+      (path) => `POST ${path}`,
+    ),
+    'GET /app/people/invite',
+    ...withForm('/app/people/:id/remove'),
+  ],
+}
+
+/** Returns the lowest role that may use a route; undefined for an unknown route. */
+function lowestFor(method: string, template: string): Role | undefined {
+  const route = `${method} ${template}`
+  const role = roles.find((each) => lowest[each].includes(route))
+  return role ?? (statistics.test(route) || open.includes(template) ? 'viewer' : undefined)
+}
+
+const routes = app.router.declared.filter(
+  ({ method, template }) => /^\/app(?:\/|$)/.test(template) && method !== 'HEAD',
+)
+/** Forms that end the session which asks. */
+const endsSession = /\/(?:sign-out|end-all|sign-in|switch|join)\b/
+
+test('the table has an entry for every page and form', () => {
+  const unknown = routes.filter(({ method, template }) => lowestFor(method, template) === undefined)
+  assert.deepEqual(unknown, [])
+  for (const role of roles) {
+    for (const entry of lowest[role]) {
+      assert.ok(
+        routes.some(({ method, template }) => `${method} ${template}` === entry),
+        `${entry} is no route`,
+      )
+    }
+  }
+})
+
+/** Throws unless a page says that a role is missing, and which. */
+function assertForbidden({ status, page }: Visited, role: Role, asked: string): void {
+  assert.equal(status, 403, asked)
+  assert.match(page.text, new RegExp(`It needs the role ${role}\\.`), asked)
+}
+
+interface Outcome {
+  readonly isForbidden: boolean
+  readonly needed: Role
+  readonly asked: string
+}
+
+function assertOutcome(answer: Visited, { isForbidden, needed, asked }: Outcome): void {
+  if (isForbidden) assertForbidden(answer, needed, asked)
+  else assert.ok(answer.status !== 403 && answer.status < 500, `${asked}: ${answer.status}`)
+}
+
+/** Returns an account with all kinds of records. */
+async function newAccount() {
+  const place = await furnish(app)
+  await place.stored('/tags', { name: 'Summer' })
+  return place
+}
+
+/** Returns everything that forms can change. */
+async function stateOf({ send }: Pick<Furnished, 'send'>): Promise<unknown> {
+  const lists = ['links?archived=any', 'domains', 'spaces', 'tags', 'members', 'invitations', 'events']
+  return Promise.all(lists.map(async (list) => (await send('GET', `/${list}`)).body.data))
+}
+
+test('pages and forms are forbidden for roles below that of the table, which take effect immediately', async () => {
+  const place = await newAccount()
+  const { account, links, space, domain } = place
+  const browser = await signedInMember(app, { account, name: 'Bea' })
+  await signedInMember(app, { account, name: 'Olga' })
+  const [bea] = (await place.send('GET', '/members?search=bea')).body.data
+  const [tag] = (await place.send('GET', '/tags')).body.data
+  const { id: invitation } = await place.stored('/invitations', { role: 'viewer' })
+  const key = (await app.issueKey({ account })).key.id
+  const ids: Json = {
+    links: links[0].id,
+    domains: domain.id,
+    spaces: space.id,
+    tags: tag.id,
+    keys: key,
+    people: bea.id,
+  }
+  const pathOf = (template: string, id: unknown) =>
+    template.replace(':id', String(id)).replace(':host', 'www.google.com').replace('/*', '/nowhere')
+  const idIn = (template: string) => {
+    const [, kind = ''] = /(\w+)\/:id/.exec(template) ?? []
+    return { ...ids, invitations: invitation }[kind] ?? 1
+  }
+  const walked = routes.filter(({ template }) => !endsSession.test(template))
+  const cases = walked.flatMap((route) => roles.map((role) => ({ ...route, role })))
+  let current: Role = 'owner'
+  const become = async (role: Role) => {
+    if (role !== current) await place.send('PATCH', `/members/${bea.id}`, { json: { role } })
+    current = role
+  }
+  const check = async ({ method, template, role }: (typeof cases)[number]) => {
+    await become(role)
+    const needed = lowestFor(method, template) ?? assert.fail(template)
+    const asked = `${role}: ${method} ${template}`
+    const [isForbidden, isPage] = [rank(role) < rank(needed), method === 'GET']
+    // Unknown ids, so that the account stays as it is. They don't matter without the role.
+    const path = pathOf(template, isPage || isForbidden ? idIn(template) : 99_999)
+    if (isPage) return assertOutcome(await browser.get(path), { isForbidden, needed, asked })
+    const before = isForbidden ? await stateOf(place) : null
+    const answer = await browser.post(path, template.endsWith('/selected') ? { what: 'compare' } : {})
+    assertOutcome(answer, { isForbidden, needed, asked })
+    if (before !== null) assert.deepEqual(await stateOf(place), before, asked)
+  }
+  const all = fc.shuffledSubarray(cases, { minLength: cases.length })
+  const inAnyOrder = fc.asyncProperty(all, async (order) => {
+    for (const each of order) await check(each)
+  })
+  await fc.assert(inAnyOrder, { numRuns: runs(2, 1), endOnFailure: true })
+})
+
+interface FoundForm {
+  readonly action: string
+  readonly fields: Form
+}
+
+/** Returns the forms of a page, once for each button with a name. */
+function formsOn(page: Page): FoundForm[] {
+  const buttons = allOf(page.root, 'button').filter(({ attributes }) => attributes.get('type') !== 'button')
+  const posted = allOf(page.root, 'form', { method: 'post' })
+  return posted.flatMap((form) => {
+    const [action, id] = [form.attributes.get('action'), form.attributes.get('id')]
+    const inside = new Set(elementsIn(form))
+    const own = buttons.filter(
+      (button) => inside.has(button) || (id !== undefined && button.attributes.get('form') === id),
+    )
+    const fields = action === undefined ? {} : page.form(action)
+    return own.flatMap(({ attributes }) => {
+      const [name, to] = [attributes.get('name'), attributes.get('formaction') ?? action]
+      const value = name === undefined ? {} : { [name]: attributes.get('value') ?? '' }
+      return to === undefined ? [] : [{ action: to, fields: { ...fields, ...value } }]
+    })
+  })
+}
+
+/** Opens every page that links lead to, and returns all forms. Fails if a page is forbidden. */
+async function crawl(browser: Browser): Promise<FoundForm[]> {
+  const found = new Map<string, FoundForm>()
+  const seen = new Set<string>()
+  const toSee = ['/app']
+  for (let path = toSee.pop(); path !== undefined; path = toSee.pop()) {
+    const { pathname, searchParams } = new URL(path, app.origin)
+    const kind = `${pathname}?${[...searchParams.keys()].sort()}`
+    if (seen.has(kind)) continue
+    seen.add(kind)
+    const answer = await browser.get(path)
+    assert.equal(answer.status, 200, `${path}: ${answer.status}`)
+    if (!String(answer.headers['content-type']).startsWith('text/html')) continue
+    for (const form of formsOn(answer.page)) {
+      const { next: _, once: __, version: ___, ...rest } = form.fields
+      found.set(JSON.stringify([form.action, rest]), form)
+    }
+    const urls = answer.page.links.map((link) => new URL(link, app.origin + path))
+    const own = urls.filter(({ origin, pathname }) => origin === app.origin && /^\/app(?:\/|$)/.test(pathname))
+    toSee.push(...own.map(({ pathname, search }) => pathname + search))
+  }
+  return [...found.values()]
+}
+
+/** Returns the lowest role for a form, by what it changes. */
+function neededFor({ action, fields }: FoundForm, events: readonly Json[]): Role {
+  if (action === '/app/links/selected') return fields.what === 'compare' ? 'viewer' : 'editor'
+  if (action === '/app/history/undo') {
+    const undone = events.filter(({ id, batch_id }) => String(id) === fields.event || batch_id === fields.batch)
+    assert.ok(undone.length > 0, JSON.stringify(fields))
+    return undone.some(({ record }) => record === 'domain') ? 'admin' : 'editor'
+  }
+  const template = routes.find(
+    ({ method, template }) => method === 'POST' && new RegExp(`^${template.replace(':id', '\\d+')}$`).test(action),
+  )?.template
+  return lowestFor('POST', template ?? '') ?? assert.fail(action)
+}
+
+interface Person {
+  readonly role: Role
+  readonly browser: Browser
+  /** The forms on all pages that the person can reach. */
+  readonly found: readonly FoundForm[]
+}
+
+async function newPerson(account: number, role: Role): Promise<Person> {
+  const browser = await signedInMember(app, { account, role, name: role })
+  return { role, browser, found: await crawl(browser) }
+}
+
+/** Posts the forms that someone with a higher role has found. Returns how many there were. */
+async function postForbidden(
+  { role, browser }: Person,
+  forms: readonly FoundForm[],
+  events: readonly Json[],
+  row: Form,
+) {
+  const forbidden = forms.filter((form) => rank(role) < rank(neededFor(form, events)))
+  for (const form of forbidden) {
+    const fields = { ...form.fields, ...(form.action === '/app/links/selected' && { ...row, confirmed: 'true' }) }
+    const answer = await browser.post(form.action, fields)
+    assertForbidden(answer, neededFor(form, events), `${role}: ${JSON.stringify(form)}`)
+  }
+  return forbidden.length
+}
+
+/** Posts the forms that the person has found, but those that end their access or that of others. */
+async function postFound({ role, browser, found }: Person): Promise<void> {
+  const posted = found.filter(({ action }) => !endsSession.test(action) && !/^\/app\/(?:people|profile)\//.test(action))
+  for (const { action, fields } of posted) {
+    const { status } = await browser.post(action, fields)
+    assert.ok(status !== 403 && status < 500, `${role}: ${action} ${JSON.stringify(fields)}: ${status}`)
+  }
+}
+
+test('pages show only controls that the role may use, and the forms of other roles are forbidden', async () => {
+  const place = await newAccount()
+  const { account, links, domain, space } = place
+  await place.send('PATCH', `/links/${links[0].id}`, { json: { title: 'Changed' } })
+  await place.send('PATCH', `/domains/${domain.id}`, { json: { homepage_url: 'https://acme.com/' } })
+  await place.send('PATCH', `/spaces/${space.id}`, { json: { color: 3 } })
+  await place.stored('/invitations', { role: 'viewer' })
+  await app.issueKey({ account, name: 'program' })
+  const people: Person[] = []
+  for (const role of roles) people.push(await newPerson(account, role))
+  const { data: events } = (await place.send('GET', '/events?per_page=100')).body
+  for (const { role, found } of people) {
+    const forOthers = found.filter((form) => rank(role) < rank(neededFor(form, events)))
+    assert.deepEqual(forOthers, [], role)
+  }
+  const before = await stateOf(place)
+  const ofOwner = people.at(-1)?.found ?? []
+  const row = { [`row-${links[0].id}`]: 'on' }
+  let forbidden = 0
+  for (const person of people) forbidden += await postForbidden(person, ofOwner, events, row)
+  assert.ok(forbidden > 100, String(forbidden))
+  assert.deepEqual(await stateOf(place), before)
+  // Last, because they change everything, so that some are 404 or 409 by now.
+  for (const person of people) await postFound(person)
+})
+
+for (const [kind, needed] of [
+  ['links', 'editor'],
+  ['spaces', 'editor'],
+  ['tags', 'editor'],
+  ['domains', 'admin'],
+] as const) {
+  test(`undoing a change of ${kind} needs the role ${needed}, alone and in a batch`, async () => {
+    const place = await newAccount()
+    for (const role of roles) {
+      const browser = await signedInMember(app, { account: place.account, role })
+      const [event] = (await place.send('GET', `/events?record=${kind.slice(0, -1)}`)).body.data
+      for (const form of [{ event: String(event.id) }, { batch: event.batch_id }]) {
+        const answer = await browser.post('/app/history/undo', form)
+        if (rank(role) < rank(needed)) assertForbidden(answer, needed, `${role}: ${kind}`)
+        else assert.ok(answer.status === 303 || answer.status === 200, answer.text)
+      }
+      const { undone_by } = (await place.send('GET', `/events/${event.id}`)).body.data
+      if (rank(role) < rank(needed)) assert.equal(undone_by, null)
+    }
+  })
+}
+
+/** The scopes that members of each role can give to keys, in addition to those of the roles before. */
+const keyScopes: Readonly<Record<Role, readonly string[]>> = {
+  viewer: words('domains:read spaces:read tags:read links:read stats:read events:read members:read'),
+  editor: words('spaces:write tags:write links:write'),
+  admin: ['domains:write'],
+  owner: ['members:write', '*'],
+}
+const everyScope = roles.flatMap((role) => keyScopes[role])
+
+for (const role of ['admin', 'owner'] as const) {
+  test(`members with the role ${role} create keys with the scopes of their role only`, async () => {
+    const browser = await signedInMember(app, { role })
+    const own = roles.slice(0, rank(role) + 1).flatMap((each) => keyScopes[each])
+    const form = await browser.open('/app/keys/new')
+    const offered = form
+      .controls()
+      .flatMap(({ attributes }) => (attributes.get('type') === 'checkbox' ? (attributes.get('name') ?? []) : []))
+    assert.deepEqual(offered.toSorted(), own.toSorted())
+    for (const scope of everyScope) {
+      const answer = await browser.post('/app/keys', { name: scope, expires: 'never', [scope]: 'true' })
+      if (own.includes(scope)) assert.equal(answer.status, 201, scope)
+      else assertForbidden(answer, 'owner', scope)
+    }
+    assert.equal((await browser.post('/app/keys', { name: 'none', expires: 'never' })).status, 422)
+  })
+}
+
+/** The operations of the API by the scope that they need. */
+const operationsOf: Readonly<Record<string, readonly string[]>> = {
+  'domains:read': ['listDomains', 'showDomain'],
+  'domains:write': ['storeDomain', 'updateDomainByPut', 'updateDomain', 'deleteDomain'],
+  'spaces:read': ['listSpaces', 'showSpace'],
+  'spaces:write': ['storeSpace', 'updateSpaceByPut', 'updateSpace', 'deleteSpace'],
+  'tags:read': ['listTags', 'showTag'],
+  'tags:write': ['storeTag', 'updateTagByPut', 'updateTag', 'deleteTag', 'mergeTag'],
+  'links:read': ['listLinks', 'showLink', 'exportLinks', 'showLinkQr'],
+  'links:write': words(
+    'storeLink updateLinkByPut updateLink deleteLink storeLinks updateLinks deleteLinks deleteLinkClicks',
+  ),
+  'stats:read': ['showStats'],
+  'events:read': ['listEvents', 'showEvent'],
+  'members:read': ['listMembers', 'showMember', 'listInvitations', 'showInvitation'],
+  'members:write': words('updateMemberByPut updateMember removeMember storeInvitation deleteInvitation'),
+  // They look at the record of the event.
+  any: ['undoEvent', 'undoEvents', 'showOwnKey'],
+}
+
+test('operations are forbidden for keys without the scope of the table', async () => {
+  const needed = new Map(Object.entries(operationsOf).flatMap(([scope, ids]) => ids.map((id) => [id, scope] as const)))
+  assertComplete(
+    operations.map(({ id }) => id),
+    Object.fromEntries(needed),
+  )
+  const keys = await Promise.all(
+    everyScope.map(async (scope) => [scope, await app.createKey({ scopes: [scope as '*'] })] as [string, string]),
+  )
+  const cases = keys.flatMap(([scope, key]) => operations.map((operation) => ({ ...operation, scope, key })))
+  for (const { scope, key, id, method, path } of cases) {
+    const sent = method === 'GET' || method === 'DELETE' ? {} : { json: {} }
+    const answer = await app.send(method, `/api/v1${path.replace(':id', '99999')}`, { key, ...sent })
+    const wanted = needed.get(id) ?? ''
+    const isForbidden = ![scope, 'any'].includes(wanted) && scope !== '*'
+    assert.equal(answer.status === 403, isForbidden, `${scope}: ${id} ${answer.status}`)
+    if (isForbidden) assert.equal(answer.body.message, `The API key lacks the scope ${wanted}.`)
+  }
+})
+
+test('undoing by the API needs the write scope of the record', async () => {
+  const place = await newAccount()
+  for (const kind of ['links', 'spaces', 'tags', 'domains']) {
+    const [{ id }] = (await place.send('GET', `/events?record=${kind.slice(0, -1)}`)).body.data
+    for (const scope of everyScope) {
+      const key = await app.createKey({ account: place.account, scopes: [scope as '*'] })
+      const { status } = await place.send('POST', `/events/${id}/undo`, { key })
+      assert.equal(status === 403, scope !== '*' && scope !== `${kind}:write`, `${scope}: ${kind}`)
+    }
+  }
+})
