@@ -15,7 +15,15 @@ import {
 import { basename } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { actorOf, systemActor } from '../src/access/actor.ts'
+import { scopesOfRole } from '../src/access/roles.ts'
+import { createAccount } from '../src/accounts/store.ts'
+import { removeMember } from '../src/members/changes.ts'
+import { createInvitation, findInvitationByToken } from '../src/members/invitations.ts'
+import { findSession, insertLoginToken, signInByToken, signInMember } from '../src/sessions/store.ts'
+import { openStorage } from '../src/storage/open.ts'
 import { backedUp, namesAt, namesIn, newPlace, pagesOf, sentence, spaces, store } from './backups.ts'
+import { newMember } from './members.ts'
 
 /** Changes a database like a killed process: only the write-ahead log has the change. */
 function leaveLog(path: string, statement: string): void {
@@ -87,6 +95,27 @@ test('restores the database of the backup, and keeps the previous one with its l
   await store(server, 'After', key)
   const found = await server.send('GET', `${spaces}?search=e`, { key })
   assert.deepEqual(found.body.meta.total, 2)
+})
+
+test('restores people with their sessions, sign-in links and invitations, also those who were removed', async (t) => {
+  const place = newPlace(t)
+  const opened = () => openStorage({ engine: 'sqlite', path: place.path })
+  const before = await opened()
+  const { id: account } = await createAccount(before, 'Acme')
+  const [, ben] = [await newMember(before, account), await newMember(before, account, { name: 'Ben' })]
+  const session = await signInMember(before, ben, { method: 'passkey', browser: 'Firefox' })
+  const link = await insertLoginToken(before, ben)
+  const actor = actorOf({ ...ben, kind: 'member', name: 'Ben', scopes: scopesOfRole('owner') }, null)
+  const { secret } = await createInvitation(before, actor, { role: 'viewer', name: null, email: null })
+  await place.done('backup', place.file('backup.db'))
+  await removeMember(before, systemActor(account), ben.id, { keepsKeys: false, precondition: null })
+  await before.close()
+  await place.done('restore', place.file('backup.db'))
+  const after = await opened()
+  t.after(() => after.close())
+  assert.equal((await findSession(after, session))?.member?.id, ben.id)
+  assert.notEqual(await signInByToken(after, link, 'Firefox'), undefined)
+  assert.equal((await findInvitationByToken(after, secret))?.inviter, 'Ben')
 })
 
 test('restores a backup where no database exists', async (t) => {

@@ -9,7 +9,7 @@ import { generateToken, hashToken, isWellFormedToken, sessionLifetimeMs } from '
 export type Session = NonNullable<Awaited<ReturnType<typeof findSession>>>
 
 /** How people sign in: with a one-time link, with an API key, with OpenID Connect or with a passkey. */
-export type SignInMethod = 'link' | 'key' | 'oidc' | 'passkey'
+type SignInMethod = 'link' | 'key' | 'oidc' | 'passkey'
 
 /** A member of an account. */
 export interface MemberId {

@@ -8,10 +8,11 @@ const app = await startApp()
 const kinds: readonly (readonly [TokenKind, RegExp, TokenKind])[] = [
   ['login', /^wml_[\w-]{43}$/, 'session'],
   ['session', /^wms_[\w-]{43}$/, 'login'],
+  ['invitation', /^wmi_[\w-]{43}$/, 'login'],
 ]
 
 for (const [kind, form, other] of kinds) {
-  test(`generates a ${kind} token of 256 random bits after its prefix`, () => {
+  test(`generates secrets of the kind ${kind}: 256 random bits after the prefix`, () => {
     const tokens = Array.from({ length: 100 }, () => generateToken(kind))
     assert.equal(new Set(tokens).size, 100)
     for (const token of tokens) {
@@ -22,7 +23,7 @@ for (const [kind, form, other] of kinds) {
     }
   })
 
-  test(`rejects text that differs from a ${kind} token`, () => {
+  test(`rejects text that differs from a secret of the kind ${kind}`, () => {
     const token = generateToken(kind)
     const others = ['', token.slice(0, -1), `${token}x`, ` ${token}`, `${token}\n`, token.toUpperCase(), token.slice(4)]
     for (const text of [...others, `${token.slice(0, -1)}=`]) assert.ok(!isWellFormedToken(kind, text), text)
