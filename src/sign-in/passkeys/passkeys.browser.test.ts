@@ -242,7 +242,9 @@ test('rejects the passkey of someone who is in no account', { skip }, async () =
 })
 
 test('stores ten passkeys of a person, and rejects the eleventh', { skip }, async () => {
-  const { page, session } = await registered()
+  const { page, session, created } = await registered()
+  const { excludeCredentials } = (await session.get(`${home}/options`)).body
+  assert.deepEqual(excludeCredentials, [{ type: 'public-key', id: created.id, transports: ['internal'] }])
   for (let n = 2; n <= 9; n++) {
     const name = `Device ${n}`
     assert.equal((await session.post(home, sent(await respond(page, session, 'create'), { name }))).status, 303)

@@ -92,7 +92,11 @@ export class Passkeys {
       timeout: challengeLifetimeMs,
       attestation: 'none',
       authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
-      excludeCredentials: existing.map(({ credential_id }) => ({ type: 'public-key', id: credential_id })),
+      excludeCredentials: existing.map(({ credential_id, transports }) => ({
+        type: 'public-key',
+        id: credential_id,
+        transports: transports.split(',').filter(Boolean),
+      })),
     }
   }
 

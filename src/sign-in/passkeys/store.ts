@@ -15,7 +15,7 @@ export type ListedPasskey = Awaited<ReturnType<typeof listPasskeys>>[number]
 /** Lists the passkeys of a person, oldest first. */
 export function listPasskeys(db: Db, person: number) {
   const own = query.selectFrom('passkeys').where('person_id', '=', person).orderBy('id')
-  return db.execute(own.select(['id', 'name', 'credential_id', 'created_at', 'last_used_at']))
+  return db.execute(own.select(['id', 'name', 'credential_id', 'transports', 'created_at', 'last_used_at']))
 }
 
 /** Finds one of a person's passkeys. */
