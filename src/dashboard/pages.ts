@@ -295,10 +295,11 @@ function crossSiteFailure({ headers, host }: Exchange, publicUrl: string): Failu
   )
 }
 
-/** Returns whether a link on one of our own pages opened this page. Without Fetch Metadata, the `Referer` says so. */
-export function isFromOwnPage({ headers, host }: Exchange): boolean {
+/** Returns whether a link on one of our own pages opened this page. Without Fetch Metadata, the `Referer` shows it. */
+export function isFromOwnPage({ headers, host }: Exchange, publicUrl: string): boolean {
   const site = headers['sec-fetch-site']
-  return site === undefined ? isOwnOrigin(headers.referer, [host]) : site === 'same-origin'
+  if (site !== undefined) return site === 'same-origin'
+  return isOwnOrigin(headers.referer, [host, URL.parse(publicUrl)?.host ?? ''])
 }
 
 /**

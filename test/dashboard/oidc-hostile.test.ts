@@ -11,6 +11,7 @@ import { Browser } from '../dashboard.ts'
 import { loginToken } from '../members.ts'
 import {
   arrive,
+  baseUrl,
   clientSecret,
   expectProblem,
   type FakeProvider,
@@ -284,7 +285,8 @@ test('only a page of the dashboard starts a sign-in that changes a person', asyn
     for (const headers of [{ 'sec-fetch-site': 'cross-site' }, {}, { referer: 'https://evil.example/' }])
       await expectProblem(browser, await browser.get(path, { headers }), 'foreign')
     assert.equal(await start(path, { 'sec-fetch-site': 'same-origin' }), 302)
-    assert.equal(await start(path, { referer: `${app.origin}/app/profile` }), 302)
+    for (const origin of [app.origin, baseUrl])
+      assert.equal(await start(path, { referer: `${origin}/app/profile` }), 302)
   }
 })
 

@@ -76,6 +76,17 @@ test('a person joins with an invitation, and signs in again with one redirect ea
   assert.deepEqual(await eventsOf(app), ['invitation.created', 'member.joined', 'invitation.deleted'])
 })
 
+test('a session lasts for OIDC_SESSION, and has the sid of the provider', async (t) => {
+  const { app, provider } = await startSignIn(t, { roles, sessionLifetimeMs: 60_000 })
+  const browser = await signedInWith(app, provider, { ...ana, groups: 'staff', sid: 's1' })
+  const columns = query.selectFrom('sessions').select(['method', 'oidc_sid', 'created_at', 'expires_at'])
+  const [session] = await app.storage.execute(columns)
+  assert.deepEqual([session?.method, session?.oidc_sid], ['oidc', 's1'])
+  assert.equal(Date.parse(session?.expires_at ?? '') - Date.parse(session?.created_at ?? ''), 60_000)
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 60_000 })
+  assert.match(String((await browser.get('/app')).headers.location), /^\/app\/sign-in/)
+})
+
 test('the sign-in page has a button with the name of the provider, and keeps the next page', async (t) => {
   const { app } = await startSignIn(t, { name: 'Acme & <co>' })
   const { text } = await new Browser(app).get('/app/sign-in?next=/app/tags')

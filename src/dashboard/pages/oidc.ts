@@ -59,7 +59,7 @@ class SignIns {
   }
 
   async start(exchange: Exchange): Promise<Outcome> {
-    const purpose = await purposeOf(this.#pages, exchange)
+    const purpose = await purposeOf(this.#pages, exchange, this.#services.oidc.config.baseUrl)
     if (isProblem(purpose)) return this.#openProblem(exchange, purpose)
     const started = await this.#services.oidc.start().catch((error) => this.#log(error))
     if (typeof started === 'string') return this.#openProblem(exchange, started)
@@ -149,10 +149,10 @@ export async function identitySection(
 }
 
 /** Returns what the sign-in is for. Another site must not start a sign-in that changes a person. */
-async function purposeOf(pages: PageServer, exchange: Exchange): Promise<Purpose | Problem> {
+async function purposeOf(pages: PageServer, exchange: Exchange, baseUrl: string): Promise<Purpose | Problem> {
   const { join, connect: isConnection } = exchange.query
   if (join === undefined && isConnection === undefined) return 'sign-in'
-  if (!isFromOwnPage(exchange)) return 'foreign'
+  if (!isFromOwnPage(exchange, baseUrl)) return 'foreign'
   if (join !== undefined) return 'join'
   return (await pages.sessionOf(exchange))?.member?.person.id ?? 'signed_out'
 }

@@ -154,11 +154,12 @@ function oidcLink({ oidc, next }: Shown): Html | null {
 `
 }
 
-function passkeySignIn(state: FormState, { next, session }: Shown): Html {
+function passkeySignIn(state: FormState, { next, session, oidc }: Shown): Html {
   return passkeyForm(state, {
     ...{ action: '/app/sign-in/passkey', options: passkeyOptions, ceremony: 'get', fields: { next } },
     isOffered: session === undefined,
     label: 'Sign in with a passkey',
+    weight: oidc === null ? 'primary' : 'plain',
   })
 }
 
