@@ -11,6 +11,7 @@ import { holdChromium, sharedChromium, whyNoChromium } from './chromium.ts'
 import type { Json } from './client.ts'
 import { signedInMember } from './dashboard.ts'
 import { type Stored, storeDemo } from './demo.ts'
+import type { MemberOptions } from './members.ts'
 
 /** The reason why there is no browser; false if there is one. */
 export const skip = whyNoChromium() ?? false
@@ -73,9 +74,9 @@ export function browserForTests(): (options?: BrowserContextOptions) => Promise<
   }
 }
 
-/** Signs in, and opens a page. */
-export async function signIn(app: TestApp, page: Page, path = '/app'): Promise<void> {
-  const { cookies } = await signedInMember(app)
+/** Signs in as a new member, an owner by default, and opens a page. */
+export async function signIn(app: TestApp, page: Page, path = '/app', member: MemberOptions = {}): Promise<void> {
+  const { cookies } = await signedInMember(app, member)
   await page.context().addCookies([...cookies].map(([name, value]) => ({ name, value, url: app.origin })))
   await page.goto(app.origin + path)
 }

@@ -46,6 +46,19 @@ test('creates, finds, deletes and restores records with only the keyboard, whose
   assert.deepEqual(complaints, [])
 })
 
+test('has no shortcut for a new link for those who can’t create one', { skip }, async () => {
+  const { page, complaints } = await openWindow()
+  await signIn(await startApp(), page, '/app', { role: 'viewer' })
+  await page.getByText('Adding one needs the role admin.').waitFor()
+  await page.keyboard.press('c')
+  await page.keyboard.press('?')
+  const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+  await dialog.waitFor()
+  assert.doesNotMatch(await dialog.innerText(), /New link/)
+  assert.equal(new URL(page.url()).pathname, '/app')
+  assert.deepEqual(complaints, [])
+})
+
 /** `?` lists the shortcuts, which can be turned off. */
 async function turnsShortcutsOff(page: Page): Promise<void> {
   await page.keyboard.press('?')
