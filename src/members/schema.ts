@@ -46,7 +46,10 @@ export const updateMember = form(
     role: change(role),
     name: fixed(Type.String({ readOnly: true, description: 'Cannot be changed. The current name may be sent.' })),
     email: fixed(
-      orNull(Type.String({ readOnly: true }), 'Cannot be changed. The current email address may be sent, and null.'),
+      Type.Union([Type.String(), Type.Null()], {
+        readOnly: true,
+        description: 'Cannot be changed. The current value may be sent.',
+      }),
     ),
   },
   [...assignedFields, 'sign_in', 'last_seen_at'],
