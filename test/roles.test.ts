@@ -1,16 +1,12 @@
-/**
- * Every page, form and operation with every role. The tables are section 19 of the contract, written out by hand, so a new route
- * or operation needs an entry here.
- */
+/** Every page and form with every role. The table is section 19 of the contract, written out by hand, so a new route needs an entry. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { operations } from '../src/app/api.ts'
 import { startApp } from './app.ts'
 import type { Json } from './client.ts'
 import { type Browser, type Form, type Page, signedInMember, type Visited } from './dashboard.ts'
 import { type Furnished, furnish } from './dashboard-records.ts'
-import { assertComplete, newestEvent } from './expected-events.ts'
+import { newestEvent } from './expected-events.ts'
 import { allOf, elementsIn } from './html-page.ts'
 import { runs } from './runs.ts'
 
@@ -359,55 +355,3 @@ for (const role of ['admin', 'owner'] as const) {
     assert.equal((await browser.post('/app/keys', { name: 'none', expires: 'never' })).status, 422)
   })
 }
-
-/** The operations of the API by the scope that they need. */
-const operationsOf: Readonly<Record<string, readonly string[]>> = {
-  'domains:read': ['listDomains', 'showDomain'],
-  'domains:write': ['storeDomain', 'updateDomainByPut', 'updateDomain', 'deleteDomain'],
-  'spaces:read': ['listSpaces', 'showSpace'],
-  'spaces:write': ['storeSpace', 'updateSpaceByPut', 'updateSpace', 'deleteSpace'],
-  'tags:read': ['listTags', 'showTag'],
-  'tags:write': ['storeTag', 'updateTagByPut', 'updateTag', 'deleteTag', 'mergeTag'],
-  'links:read': ['listLinks', 'showLink', 'exportLinks', 'showLinkQr'],
-  'links:write': words(
-    'storeLink updateLinkByPut updateLink deleteLink storeLinks updateLinks deleteLinks deleteLinkClicks',
-  ),
-  'stats:read': ['showStats'],
-  'events:read': ['listEvents', 'showEvent'],
-  'members:read': ['listMembers', 'showMember', 'listInvitations', 'showInvitation'],
-  'members:write': words('updateMemberByPut updateMember removeMember storeInvitation deleteInvitation'),
-  // They look at the record of the event.
-  any: ['undoEvent', 'undoEvents', 'showOwnKey'],
-}
-
-test('operations are forbidden for keys without the scope of the table', async () => {
-  const needed = new Map(Object.entries(operationsOf).flatMap(([scope, ids]) => ids.map((id) => [id, scope] as const)))
-  assertComplete(
-    operations.map(({ id }) => id),
-    Object.fromEntries(needed),
-  )
-  const keys = await Promise.all(
-    everyScope.map(async (scope) => [scope, await app.createKey({ scopes: [scope as '*'] })] as [string, string]),
-  )
-  const cases = keys.flatMap(([scope, key]) => operations.map((operation) => ({ ...operation, scope, key })))
-  for (const { scope, key, id, method, path } of cases) {
-    const sent = method === 'GET' || method === 'DELETE' ? {} : { json: {} }
-    const answer = await app.send(method, `/api/v1${path.replace(':id', '99999')}`, { key, ...sent })
-    const wanted = needed.get(id) ?? ''
-    const isForbidden = ![scope, 'any'].includes(wanted) && scope !== '*'
-    assert.equal(answer.status === 403, isForbidden, `${scope}: ${id} ${answer.status}`)
-    if (isForbidden) assert.equal(answer.body.message, `The API key lacks the scope ${wanted}.`)
-  }
-})
-
-test('undoing by the API needs the write scope of the record', async () => {
-  const place = await newAccount()
-  for (const kind of ['links', 'spaces', 'tags', 'domains']) {
-    const [{ id }] = (await place.send('GET', `/events?record=${kind.slice(0, -1)}`)).body.data
-    for (const scope of everyScope) {
-      const key = await app.createKey({ account: place.account, scopes: [scope as '*'] })
-      const { status } = await place.send('POST', `/events/${id}/undo`, { key })
-      assert.equal(status === 403, scope !== '*' && scope !== `${kind}:write`, `${scope}: ${kind}`)
-    }
-  }
-})
