@@ -28,6 +28,13 @@ interface Sent {
 /** All requests by id. */
 type Ledger = Map<string, Sent>
 
+/** The server could not respond in time. */
+class Unavailable extends Error {}
+
+function whenUnavailable(error: unknown): void {
+  if (!(error instanceof Unavailable)) throw error
+}
+
 /** Someone who invites people one after another, changes their roles and removes them. */
 class Inviter {
   readonly #server: VisitedServer
@@ -46,7 +53,7 @@ class Inviter {
   /** Works until the server is killed. */
   async run(): Promise<void> {
     try {
-      for (;;) await this.#guide()
+      for (;;) await this.#guide().catch(whenUnavailable)
     } catch (error) {
       if (!isCut(error)) throw error
     }
@@ -103,6 +110,8 @@ class Inviter {
     const sent: Sent = { types, rivals, status: null }
     this.#ledger.set(id, sent)
     const answer = await ask({ 'x-request-id': id })
+    // On a busy machine, the database may be too slow. Then it is unknown what happened.
+    if (answer.status === 503) throw new Unavailable(answer.text)
     sent.status = answer.status
     assert.ok(answer.status < (rivals === '' ? 400 : 500), `${types}: ${answer.status} ${answer.text.slice(-500)}`)
     this.#onDone()
