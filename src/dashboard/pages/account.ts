@@ -1,6 +1,7 @@
 /** The page for the account: its name, the time zone of its clicks, and whether API keys can sign in. */
 
 import { allows } from '../../access/actor.ts'
+import { lowestRoleWith } from '../../access/roles.ts'
 import { calendarOf } from '../../accounts/calendar.ts'
 import { updateAccount } from '../../accounts/store.ts'
 import { change, form, required } from '../../forms/form.ts'
@@ -71,6 +72,6 @@ function accountFacts({ session: { account } }: PageRequest): PageContent {
     [labels.time_zone, timeZoneText(calendar)],
     [labels.key_sign_in, keySignIn[`${account.canKeysSignIn}`]],
   ])
-  const body = html`${facts}<p class="muted">Members with the role owner can change these settings.</p>`
+  const body = html`${facts}<p class="muted">Changing these settings needs the role ${lowestRoleWith('account:write')}.</p>`
   return { title: 'Account', section: 'account', body }
 }
