@@ -17,9 +17,9 @@ export const roles = Object.keys(addedScopes) as readonly Role[]
 /** What members with a role do: one line for people who choose it. */
 export const roleDescriptions: Readonly<Record<Role, string>> = {
   viewer: 'Sees links, statistics, the history and the other members.',
-  editor: 'Also creates, changes and deletes links, tags and spaces.',
-  admin: 'Also manages domains and API keys.',
-  owner: 'Also manages people and the account.',
+  editor: 'Creates, changes and deletes links, tags and spaces, and sees everything that a viewer sees.',
+  admin: 'Manages domains and API keys, and does everything that an editor does.',
+  owner: 'Manages people and the account, and does everything that an admin does.',
 }
 
 /** Returns the scopes of a role. */

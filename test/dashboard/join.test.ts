@@ -60,7 +60,7 @@ describe('a new person', () => {
   test('sees who invites them to what, and joins once', async () => {
     const token = await invite({ name: 'Ben', role: 'editor' })
     const { browser, page } = await opened(`http://links.example.com/app/join#${token} `)
-    assert.match(page.text, /Ana invites you to the account Acme as editor\. Also creates, changes and deletes links/)
+    assert.match(page.text, /Ana invites you to the account Acme as editor\. Creates, changes and deletes links/)
     assert.equal(page.value('name'), 'Ben')
     const other = await opened(token)
     const empty = await browser.post(join, { name: ' ' })
