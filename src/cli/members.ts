@@ -3,7 +3,7 @@ import { quantity } from '../dashboard/parts/format.ts'
 import { found, StartupFailure } from '../errors.ts'
 import { pageOf, pageRequestOf } from '../forms/list-query.ts'
 import { positiveInteger } from '../forms/rules.ts'
-import { listKeys, statusOf } from '../keys/store.ts'
+import { listActiveKeysOf } from '../keys/store.ts'
 import { removeMember } from '../members/changes.ts'
 import { forgetMember } from '../members/forgetting.ts'
 import { createInvitation, deleteInvitation, findInvitation, listInvitations } from '../members/invitations.ts'
@@ -114,7 +114,7 @@ backups that exist already keep the name.`,
 
 /** Returns what happens to the active keys that a member created, as a sentence; '' if there are none. */
 async function effectOnKeys(db: Db, account: number, { id }: Member, keepsKeys: boolean): Promise<string> {
-  const own = (await listKeys(db, account)).filter((key) => key.member_id === id && statusOf(key) === 'active')
+  const own = await listActiveKeysOf(db, account, id)
   if (own.length === 0) return ''
   const keys = `${quantity(own.length, 'key')} (${own.map(({ name }) => name).join(', ')})`
   return ` This ${keepsKeys ? 'keeps' : 'revokes'} ${keys}.`
@@ -144,8 +144,7 @@ export const invitationCommands = {
     arguments: { ...listOptionsOf(invitationsQuery), json: listAsJson },
     run: async (db, { limit, account, actor: _, json: isJson, ...options }, { err }) => {
       const checked = checkedFields(invitationsQuery, givenFields(invitationsQuery, options))
-      const every = { search: [], searchIn: [], filter: {} }
-      const page = await listInvitations(db, account, { ...every, ...pageOf(checked), limit })
+      const page = await listInvitations(db, account, { ...pageOf(checked), limit })
       warnOfMore(page, 'invitations', err)
       const invitations = page.rows.map(invitationOf)
       if (isJson) return json(invitations)

@@ -69,6 +69,13 @@ export async function listKeys(db: Db, account: number | null): Promise<Key[]> {
   return (await db.execute(listed.orderBy('id'))).map(toKey)
 }
 
+/** Lists the active keys that a member of the account created, oldest first. */
+export async function listActiveKeysOf(db: Db, account: number, member: number): Promise<Key[]> {
+  const created = keys.where('account_id', '=', account).where('member_id', '=', member)
+  const rows = await db.execute(created.where('revoked_at', 'is', null).orderBy('id'))
+  return rows.map(toKey).filter((key) => statusOf(key) === 'active')
+}
+
 /** Returns the status of a key at `now`, in Unix milliseconds. */
 export function statusOf(
   { revoked_at, expires_at }: Pick<Key, 'revoked_at' | 'expires_at'>,

@@ -100,10 +100,19 @@ async function inviterOf(tx: Db, { account, kind, id }: Actor): Promise<number |
 export function listInvitations(
   storage: Storage,
   account: number,
-  page: PageRequest,
+  page: InvitationPage,
   now = Date.now(),
 ): Promise<Page<InvitationRow>> {
-  return records.list(storage, account, { ...page, ranges: { expires_at: { from: timeOf(now + 1) } } })
+  const open = { expires_at: { from: timeOf(now + 1) } }
+  return records.list(storage, account, { ...page, search: [], searchIn: [], filter: {}, ranges: open })
+}
+
+type InvitationPage = Pick<PageRequest, 'sortBy' | 'direction' | 'limit' | 'offset' | 'after'>
+
+/** Lists all open invitations of the account, newest first. */
+export async function listAllInvitations(storage: Storage, account: number): Promise<readonly InvitationRow[]> {
+  const page = { sortBy: 'id', direction: 'desc', limit: maxInvitations, offset: 0, after: null } as const
+  return (await listInvitations(storage, account, page)).rows
 }
 
 /** Finds the account's open invitation with this id. */

@@ -126,7 +126,7 @@ export function invitationRoutes(api: Api, storage: Storage, idempotentRequests:
   }
 
   listRoute(api, list, async (account, query) => {
-    const page = await listInvitations(storage, account, { search: [], searchIn: [], filter: {}, ...pageOf(query) })
+    const page = await listInvitations(storage, account, pageOf(query))
     return { ...page, rows: page.rows.map(invitationOf) }
   })
 

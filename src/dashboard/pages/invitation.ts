@@ -1,17 +1,16 @@
 /** Invitations to the account: the form, the page that shows a new link once, and revocation. */
 
-import { roleDescriptions, roles } from '../../access/roles.ts'
-import { form, optional, required } from '../../forms/form.ts'
-import { boundedText, oneOf } from '../../forms/rules.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import { html } from '../../http/html.ts'
 import { createInvitation, deleteInvitation, type IssuedInvitation } from '../../members/invitations.ts'
+import { storeInvitation } from '../../members/schema.ts'
 import { invitationUrl } from '../../sessions/token.ts'
 import type { Storage } from '../../storage/port.ts'
 import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { copyable, copyButton, linkButton } from '../parts/buttons.ts'
-import { FormState, radioGroup, textField } from '../parts/fields.ts'
-import { capitalize, exactTime } from '../parts/format.ts'
+import { FormState, textField } from '../parts/fields.ts'
+import { exactTime } from '../parts/format.ts'
+import { roleField } from '../parts/people.ts'
 import { formZone } from '../parts/time-zones.ts'
 import { formHandler, newRecordForm, valuesIn } from '../record-forms.ts'
 
@@ -22,19 +21,12 @@ interface Services {
   readonly dashboardUrl: (exchange: Exchange) => string
 }
 
-const invitationForm = form({
-  role: required(oneOf(roles, 'The role of the member.')),
-  name: optional(boundedText(255, 'The name of the person.'), null),
-  email: optional(boundedText(255, 'The email address of the person.'), null),
-})
-
 export function addInvitationForm(pages: Pages, { storage: db, dashboardUrl }: Services): void {
   pages.get(`${home}/invite`, 'members:write', async () => invitePage(new FormState({ role: 'editor' })))
 
   const invite: PageHandler = async (request) => {
     const { actor, exchange, fields } = request
-    const { role, name, email } = valuesIn(invitationForm, fields)
-    const issued = await createInvitation(db, actor, { role, name, email })
+    const issued = await createInvitation(db, actor, valuesIn(storeInvitation, fields))
     const page = issuedPage(issued, invitationUrl(dashboardUrl(exchange), issued.secret), request)
     // The secret is not stored, so a repeat cannot show it again.
     return { ...page, status: 201, repeatRedirect: new Redirect(home, { code: 'invitation-created-before' }) }
@@ -47,21 +39,14 @@ export function addInvitationForm(pages: Pages, { storage: db, dashboardUrl }: S
   })
 }
 
-/** The roles to choose from, each with its explanation. */
-export const roleChoices = roles.map((role) => ({
-  value: role,
-  label: html`<span><strong>${capitalize(role)}</strong> <span class="muted">${roleDescriptions[role]}</span></span>`,
-}))
-
 function invitePage(state: FormState): PageContent {
-  const role = radioGroup(state, { name: 'role', label: 'Role', options: roleChoices, isRequired: true })
   const name = textField(state, { name: 'name', label: 'Name (optional)', hasFocus: state.violations.length === 0 })
   const email = textField(state, {
     name: 'email',
     label: 'Email address (optional)',
     help: 'With single sign-on, only someone with this address can use the invitation. Waymark sends no mail.',
   })
-  const body = newRecordForm(home, 'Create invitation', state.withErrors(html`${name}${email}${role}`))
+  const body = newRecordForm(home, 'Create invitation', state.withErrors(html`${name}${email}${roleField(state)}`))
   return { title: 'Invite someone', section: 'people', body }
 }
 

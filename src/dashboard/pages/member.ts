@@ -6,9 +6,9 @@ import { found } from '../../errors.ts'
 import { form, required } from '../../forms/form.ts'
 import { oneOf, positiveInteger } from '../../forms/rules.ts'
 import { type Html, html } from '../../http/html.ts'
-import { type Key, listKeys, statusOf } from '../../keys/store.ts'
+import { type Key, listActiveKeysOf } from '../../keys/store.ts'
 import { changeRole, removeMember } from '../../members/changes.ts'
-import { listInvitations, maxInvitations } from '../../members/invitations.ts'
+import { listAllInvitations } from '../../members/invitations.ts'
 import type { Member } from '../../members/schema.ts'
 import { memberOf, memberRecords, ownersOf } from '../../members/store.ts'
 import {
@@ -22,12 +22,12 @@ import { clearSessionCookie } from '../../sessions/token.ts'
 import type { Storage } from '../../storage/port.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { postButton } from '../parts/buttons.ts'
-import { checkbox, FormState, radioGroup } from '../parts/fields.ts'
+import { checkbox, FormState } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
+import { roleField, sessionTable, signInText } from '../parts/people.ts'
 import { table } from '../parts/table.ts'
 import { guardedForm, valuesIn } from '../record-forms.ts'
-import { roleChoices } from './invitation.ts'
 import { factList } from './link-facts.ts'
 
 const home = '/app/people'
@@ -81,13 +81,6 @@ function addSessionForm(pages: Pages, { storage: db }: Services): void {
   })
 }
 
-const ways = { oidc: 'Single sign-on', passkey: 'Passkey' } as const
-
-/** Names the ways to sign in. Everyone can also use a link from the server's command line. */
-export function signInText(all: Member['sign_in']): string {
-  return all.length === 0 ? 'Sign-in link only' : all.map((way) => ways[way]).join(', ')
-}
-
 async function requestedMember(request: PageRequest, db: Storage): Promise<Member> {
   const stored = await memberRecords.find(db, request.account, idParam(request, 'member'))
   return memberOf(found(stored, 'member').record)
@@ -112,9 +105,9 @@ async function memberPage(member: Member, request: PageRequest, db: Storage): Pr
   ])
   const canSeeSessions = allows(actor, 'keys:read')
   const sessions = canSeeSessions ? await listSessions(db, { account, member: id }) : []
-  const keys = canSeeSessions ? await activeKeysOf(member, account, db) : []
+  const keys = canSeeSessions ? await listActiveKeysOf(db, account, id) : []
   const controls = isLast ? html`<p class="muted">${onlyOwner}</p>` : canWrite ? roleSection(member) : null
-  const body = html`${facts}${controls}${canSeeSessions ? sessionSection(member, sessions, canWrite) : null}${keySection(keys)}${
+  const body = html`${facts}${controls}${canSeeSessions ? sessionSection(member, sessions, session.id, canWrite) : null}${keySection(keys)}${
     canWrite && !isLast
       ? html`<div class="actions">${confirmLink('Remove member', `${home}/${id}/remove`)}</div>`
       : null
@@ -124,38 +117,17 @@ async function memberPage(member: Member, request: PageRequest, db: Storage): Pr
 }
 
 function roleSection({ id, role }: Member): Html {
-  const state = new FormState({ role })
-  const choice = radioGroup(state, { name: 'role', label: 'Role', options: roleChoices, isRequired: true })
-  return guardedForm(`${home}/${id}`, 'Change role', choice, null)
+  return guardedForm(`${home}/${id}`, 'Change role', roleField(new FormState({ role })), null)
 }
 
-function sessionSection({ id }: Member, sessions: readonly ListedSession[], canEnd: boolean): Html {
-  const action = `${home}/${id}/end-sessions`
+function sessionSection({ id }: Member, sessions: readonly ListedSession[], own: number, canEnd: boolean): Html {
   if (sessions.length === 0) return html`<section><h2>Sessions</h2><p>Not signed in.</p></section>`
-  const now = Date.now()
-  const list = table({
-    caption: 'Sessions',
-    rows: sessions,
-    columns: [
-      { label: 'Browser', kind: 'lead', cell: ({ browser }: ListedSession) => browser },
-      { label: 'Signed in', width: 'large', cell: ({ created_at }) => timeAgo(created_at, now) },
-      { label: 'Last used', width: 'large', cell: ({ last_used_at }) => timeAgo(last_used_at, now) },
-      {
-        label: 'Actions',
-        kind: 'menu',
-        width: 'small',
-        cell: (each) => (canEnd ? postButton({ action, label: 'End', fields: { session: String(each.id) } }) : null),
-      },
-    ],
-  })
+  const action = `${home}/${id}/end-sessions`
+  const list = sessionTable(sessions, own, (session) =>
+    canEnd ? postButton({ action, label: 'End', fields: { session: String(session.id) } }) : null,
+  )
   const all = canEnd && sessions.length > 1 ? postButton({ action, label: 'End all sessions' }) : null
   return html`<section id="sessions"><h2>Sessions</h2>${list}<div class="actions">${all}</div></section>`
-}
-
-/** Returns the keys that a member created and that still work. */
-async function activeKeysOf({ id }: Member, account: number, db: Storage): Promise<Key[]> {
-  const now = Date.now()
-  return (await listKeys(db, account)).filter((key) => key.member_id === id && statusOf(key, now) === 'active')
 }
 
 function keySection(keys: readonly Key[]): Html | null {
@@ -182,22 +154,13 @@ async function removalPage(member: Member, request: PageRequest, db: Storage): P
   const title = `Remove ${name}?`
   if (await isOnlyOwner(member, account, db))
     return { title, section: 'people', body: html`<p>${onlyOwner}</p>`, status: 409 }
-  const page = {
-    search: [],
-    searchIn: [],
-    filter: {},
-    sortBy: 'id',
-    direction: 'desc',
-    offset: 0,
-    after: null,
-  } as const
   const [sessions, links, invitations, keys] = await Promise.all([
     listSessions(db, { account, member: id }),
     countLoginTokens(db, { account, id }),
-    listInvitations(db, account, { ...page, limit: maxInvitations }),
-    activeKeysOf(member, account, db),
+    listAllInvitations(db, account),
+    listActiveKeysOf(db, account, id),
   ])
-  const invited = invitations.rows.filter(({ member_id }) => member_id === id)
+  const invited = invitations.filter(({ member_id }) => member_id === id)
   const names = invited.map((each) => each.name ?? each.email ?? each.role)
   const things = [
     sessions.length === 0

@@ -5,7 +5,7 @@ import { listQueryOf } from '../../forms/list-query.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
-import { type InvitationRow, listInvitations, maxInvitations } from '../../members/invitations.ts'
+import { type InvitationRow, listAllInvitations } from '../../members/invitations.ts'
 import type { Member } from '../../members/schema.ts'
 import { memberOf, memberRecords } from '../../members/store.ts'
 import { resources } from '../../resources.ts'
@@ -14,9 +14,10 @@ import { filterBar, ListState, requestsOf } from '../lists.ts'
 import type { PageContent, PageRequest, Pages } from '../page.ts'
 import { linkButton, postButton } from '../parts/buttons.ts'
 import { capitalize, timeAgo } from '../parts/format.ts'
+import { signInText } from '../parts/people.ts'
 import { table } from '../parts/table.ts'
 import { addInvitationForm } from './invitation.ts'
-import { addMemberPages, signInText } from './member.ts'
+import { addMemberPages } from './member.ts'
 
 const home = '/app/people'
 
@@ -39,10 +40,9 @@ async function peoplePage(request: PageRequest, { storage }: Services): Promise<
   const { account, actor, query } = request
   const byName: Fields = { sort_by: 'name', sort: 'asc', ...query }
   const list = new ListState(home, byName, memberList, requestsOf(resources.members))
-  const invitationPage = { search: [], searchIn: [], filter: {}, sortBy: 'id', direction: 'desc', offset: 0 } as const
   const [members, invitations] = await Promise.all([
     memberRecords.list(storage, account, list.request),
-    listInvitations(storage, account, { ...invitationPage, after: null, limit: maxInvitations }),
+    listAllInvitations(storage, account),
   ])
   const isSearched = list.query.search !== null || members.total > searchedFrom
   const bar = isSearched ? filterBar(list, 'Search names and email addresses', []) : null
@@ -51,7 +51,7 @@ async function peoplePage(request: PageRequest, { storage }: Services): Promise<
     rows.length === 0
       ? html`<p>No member matches.</p>`
       : html`${memberTable(rows, request)}${isSearched ? list.pagination(members) : null}`
-  const body = html`${bar}<div id="results" class="results">${found}</div>${invitationSection(invitations.rows, request)}`
+  const body = html`${bar}<div id="results" class="results">${found}</div>${invitationSection(invitations, request)}`
   const action = allows(actor, 'members:write')
     ? linkButton({ label: 'Invite someone', href: `${home}/invite`, weight: 'primary', icon: 'plus' })
     : null

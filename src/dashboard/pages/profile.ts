@@ -23,7 +23,7 @@ import { slicePage } from '../lists.ts'
 import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { postButton } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
-import { timeAgo } from '../parts/format.ts'
+import { sessionTable } from '../parts/people.ts'
 import { table } from '../parts/table.ts'
 import { timeZoneField, timeZoneRule } from '../parts/time-zones.ts'
 import { formHandler, guardedForm, valuesIn } from '../record-forms.ts'
@@ -153,35 +153,13 @@ function accountSection(accounts: readonly OwnAccount[], { account }: Session): 
 
 function sessionSection(sessions: readonly ListedSession[], own: number, query: Fields): Html {
   const { rows, pages } = slicePage(sessions, home, query)
+  const list = sessionTable(rows, own, ({ id }) =>
+    postButton({ action: `${home}/sessions/${id}/end`, label: id === own ? 'Sign out' : 'End' }),
+  )
   const others =
     sessions.length > 1 ? postButton({ action: `${home}/sessions/end-others`, label: 'End all other sessions' }) : null
   const all = postButton({ action: `${home}/sessions/end-all`, label: 'Sign out everywhere' })
   return html`<section id="sessions"><h2>Sessions</h2>
-<p>Browsers in which you’re signed in.</p>${sessionTable(rows, own)}${pages}
+<p>Browsers in which you’re signed in.</p>${list}${pages}
 <div class="actions">${others}${all}</div></section>`
-}
-
-function sessionTable(rows: readonly ListedSession[], own: number): Html {
-  const now = Date.now()
-  return table({
-    caption: 'Sessions',
-    columns: [
-      {
-        label: 'Browser',
-        kind: 'lead',
-        cell: (each: ListedSession) =>
-          html`${each.browser}${each.id === own ? html` <span class="muted">(this browser)</span>` : null}`,
-      },
-      { label: 'Signed in', width: 'large', cell: (each) => timeAgo(each.created_at, now) },
-      { label: 'Last used', cell: ({ last_used_at }) => timeAgo(last_used_at, now) },
-      { label: 'Ends', leaves: 2, cell: ({ expires_at }) => timeAgo(expires_at, now) },
-      {
-        label: 'Actions',
-        kind: 'menu',
-        width: 'small',
-        cell: ({ id }) => postButton({ action: `${home}/sessions/${id}/end`, label: id === own ? 'Sign out' : 'End' }),
-      },
-    ],
-    rows,
-  })
 }
