@@ -181,7 +181,6 @@ export const messages = {
     'The {field} must not contain a comma, which separates tags.',
     '{label} must not contain a comma, which separates tags.',
   ],
-  'not_allowed.invited': 'This invitation is for another email address.',
   'not_allowed.itself': ['A tag cannot be merged into itself. Send the id of another tag.', 'Choose another tag.'],
   not_a_boolean: ['The {field} must be true or false.', '{label} must be on or off.'],
   invalid_time: [

@@ -5,6 +5,7 @@ import { newMember } from '../../test/members.ts'
 import { actorOf } from '../access/actor.ts'
 import { createKey } from '../keys/store.ts'
 import { findInvitationByToken, joinAccount } from '../members/invitations.ts'
+import { insertPerson } from '../members/store.ts'
 import { findSession, type MemberId, signInByToken } from '../sessions/store.ts'
 import type { Storage } from '../storage/port.ts'
 
@@ -27,7 +28,8 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       await say('invitations list'),
       /^ID +NAME +EMAIL +ROLE +CREATED BY +EXPIRES\n1 +Ben +Ben@acme\.com +editor +- +2/,
     )
-    const ben = await storage.write((tx) => joinAccount(tx, { token, person: {}, name: 'Ben' }, null))
+    const person = await insertPerson(storage, null)
+    const ben = await storage.write((tx) => joinAccount(tx, { token, person, name: 'Ben' }, null))
     assert.equal(await say('members role ben@ACME.com --role admin'), 'Ben has the role admin.')
     assert.match(await say('members list --search ben'), /\n\d+ +Ben +Ben@acme\.com +admin +- +never$/)
     await newKey(storage, ben, 'ci')
@@ -44,7 +46,8 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     await newMember(storage, 1, { name: 'Ana' })
     const { stdout } = await run('invitations create --role admin --name Benjamin --email ben@acme.com')
     const token = stdout.trim().replace(/^.*#/, '')
-    const ben = await storage.write((tx) => joinAccount(tx, { token, person: {}, name: 'Ben' }, null))
+    const person = await insertPerson(storage, null)
+    const ben = await storage.write((tx) => joinAccount(tx, { token, person, name: 'Ben' }, null))
     await newKey(storage, ben, 'program')
     await run('invitations create --role viewer --email BEN@acme.com')
     await run('invitations create --role viewer --name Carl')

@@ -70,6 +70,8 @@ export interface Pages {
   postUnlimited(path: string, scope: PageScope, page: PageHandler): void
   /** Returns whether browsers reach the dashboard over HTTPS. */
   isSecure(exchange: Exchange): boolean
+  /** Deletes the cookie of a session that has ended. Returns the redirect to the sign-in page. */
+  signOut(exchange: Exchange): Redirect
 }
 
 /** Returns the `{id}` of the path. Throws `not_found` if it is not an id. */

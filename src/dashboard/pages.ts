@@ -17,8 +17,8 @@ import type { Router } from '../http/router.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import { listPersonAccounts } from '../members/changes.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import { findSession, type Session } from '../sessions/store.ts'
-import { readSessionCookie } from '../sessions/token.ts'
+import { findSession, ownerOf, removeSession, type Session } from '../sessions/store.ts'
+import { sessionCookie } from '../sessions/token.ts'
 import type { Storage } from '../storage/port.ts'
 import {
   failureContent,
@@ -157,10 +157,22 @@ export class PageServer implements Pages {
   }
 
   async sessionOf(exchange: Exchange): Promise<Session | undefined> {
-    const secret = readSessionCookie(exchange, this.isSecure(exchange))
+    const secret = sessionCookie.read(exchange, this.isSecure(exchange))
     const session = secret === undefined ? undefined : await findSession(this.#services.storage, secret)
     if (session !== undefined) exchange.logFields = { account: session.account.id, session: session.id }
     return session
+  }
+
+  /** Continues this browser with the secret of a new session. Ends its previous session: secrets never outlive a sign-in. */
+  async signIn(exchange: Exchange, secret: string): Promise<void> {
+    const before = await this.sessionOf(exchange)
+    if (before !== undefined) await removeSession(this.#services.storage, ownerOf(before), before.id)
+    sessionCookie.set(exchange, this.isSecure(exchange), secret)
+  }
+
+  signOut(exchange: Exchange): Redirect {
+    sessionCookie.clear(exchange, this.isSecure(exchange))
+    return new Redirect('/app/sign-in')
   }
 
   isSecure(exchange: Exchange): boolean {

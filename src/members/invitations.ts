@@ -4,14 +4,13 @@ import { type Role, scopesOfRole } from '../access/roles.ts'
 import { Failure, found, invitationOver, notFound, validationFailed } from '../errors.ts'
 import { createdEvent, deletedEvent, type EventDescription, type NewEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
-import { foldCase } from '../lib/text.ts'
 import type { MemberId } from '../sessions/store.ts'
 import { generateToken, hashToken, isWellFormedToken } from '../sessions/token.ts'
 import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { type Precondition, Records, type Versioned } from '../storage/records.ts'
 import { query, type Row } from '../storage/schema.ts'
 import { Refusal } from '../violations.ts'
-import { ensurePerson, insertMember, insertPerson, lockAccount, type OidcIdentity } from './store.ts'
+import { insertMember, lockAccount } from './store.ts'
 
 /** An invitation in the database. `inviter` is the name of the member who created it. */
 export type InvitationRow = Readonly<
@@ -197,29 +196,27 @@ export async function findInvitationByToken(
 export interface Joining {
   /** The secret of the invitation. */
   readonly token: string
-  /** The id of a stored person; an identity at a provider; or the user handle of a new person, random by default. */
-  readonly person: number | OidcIdentity | { readonly handle?: Uint8Array }
+  /** The id of the person. */
+  readonly person: number
   readonly name: string
-  /** The verified email address of a join by OpenID Connect, null if there is none; undefined for other ways to join. */
-  readonly verifiedEmail?: string | null | undefined
+  /** The email address that OpenID Connect has verified. By default, the member has the email address of the invitation. */
+  readonly verifiedEmail?: string | undefined
   readonly now?: number
 }
 
 /**
  * Uses up an invitation in the caller's transaction, and returns the new member. Throws `not_found` for an invitation that
- * isn't open, `already_member`, and `validation_failed` if the invitation is for another email address.
+ * isn't open or a person who was removed meanwhile, and `already_member`.
  */
 export async function joinAccount(tx: Db, joining: Joining, requestId: string | null): Promise<MemberId> {
   const { token, name, verifiedEmail, now = Date.now() } = joining
   const invitation = await takeInvitation(tx, token, now)
   const { account, record } = invitation
   const { email, role } = record
-  if (verifiedEmail !== undefined && email !== null && !isSameEmail(email, verifiedEmail)) {
-    throw validationFailed([new Refusal('not_allowed.invited').at('email')])
-  }
   const newMember = { name, email: verifiedEmail ?? email, role, hasOidcRole: false }
   const joined = actorOf({ account, kind: 'member', id: null, name, scopes: scopesOfRole(role) }, requestId)
-  const member = await insertMember(tx, joined, { person: await personOf(tx, joining), ...newMember })
+  await lockPerson(tx, joining.person)
+  const member = await insertMember(tx, joined, { person: joining.person, ...newMember })
   const { id } = member.record
   await recordEvents(tx, { ...joined, id }, [deletion(record)])
   return { account, id }
@@ -236,17 +233,10 @@ async function takeInvitation(tx: Db, token: string, now: number) {
   return { account, record: locked.record }
 }
 
-async function personOf(tx: Db, { person }: Joining): Promise<number> {
-  if (typeof person !== 'number')
-    return 'issuer' in person ? ensurePerson(tx, person) : insertPerson(tx, null, person.handle)
-  // The person may be removed from their last account at the same time, and with it.
+/** Locks a person, who may be removed from their last account at the same time. Throws `not_found` if they were. */
+async function lockPerson(tx: Db, person: number): Promise<void> {
   const [stored] = await tx.execute(query.selectFrom('people').select('id').where('id', '=', person).forUpdate())
-  if (stored === undefined) throw notFound('person')
-  return stored.id
-}
-
-function isSameEmail(one: string, other: string | null): boolean {
-  return other !== null && foldCase(one) === foldCase(other)
+  found(stored, 'person')
 }
 
 function timeOf(milliseconds: number): string {

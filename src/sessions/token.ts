@@ -1,7 +1,6 @@
-/** Secrets of the dashboard: a prefix that scanners recognize, and 256 random bits in base64url. The session cookie. */
+/** Secrets of the dashboard: a prefix that scanners recognize, and 256 random bits in base64url. Their cookies. */
 import { hash, randomBytes } from 'node:crypto'
-import { readCookie, setCookie } from '../http/cookies.ts'
-import type { Exchange } from '../http/exchange.ts'
+import { HostCookie } from '../http/cookies.ts'
 
 /** Lifetime of sessions. Milliseconds. */
 export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1_000
@@ -38,42 +37,8 @@ export function invitationUrl(base: string, token: string): string {
   return `${base}/app/join#${token}`
 }
 
-/** How long a browser keeps an opened invitation. Seconds. */
-const invitationCookieAge = 30 * 60
+/** The cookie with the secret of a session. The server ends the session; some end before their cookie. */
+export const sessionCookie = new HostCookie('waymark', sessionLifetimeMs / 1_000)
 
-/** With the prefix `__Host-`, browsers accept the cookie only from this host and over HTTPS (RFC 6265bis §4.1.3.2). */
-function sessionCookieName(isSecure: boolean): string {
-  return isSecure ? '__Host-waymark' : 'waymark'
-}
-
-export function readSessionCookie(exchange: Exchange, isSecure: boolean): string | undefined {
-  return readCookie(exchange, sessionCookieName(isSecure))
-}
-
-/** Sets the cookie of a session. The server ends the session; some end before their cookie. */
-export function setSessionCookie(exchange: Exchange, isSecure: boolean, secret: string): void {
-  setCookie(exchange, sessionCookieName(isSecure), secret, { isSecure, maxAge: sessionLifetimeMs / 1_000 })
-}
-
-export function clearSessionCookie(exchange: Exchange, isSecure: boolean): void {
-  setCookie(exchange, sessionCookieName(isSecure), '', { isSecure, maxAge: 0 })
-}
-
-function invitationCookieName(isSecure: boolean): string {
-  return isSecure ? '__Host-waymark_invitation' : 'waymark_invitation'
-}
-
-/** Returns the token of the invitation that this browser has opened. */
-export function readInvitationCookie(exchange: Exchange, isSecure: boolean): string | undefined {
-  const token = readCookie(exchange, invitationCookieName(isSecure))
-  return token !== undefined && isWellFormedToken('invitation', token) ? token : undefined
-}
-
-/** Stores the token of an invitation until its person has joined, for at most 30 minutes. */
-export function setInvitationCookie(exchange: Exchange, isSecure: boolean, token: string): void {
-  setCookie(exchange, invitationCookieName(isSecure), token, { isSecure, maxAge: invitationCookieAge })
-}
-
-export function clearInvitationCookie(exchange: Exchange, isSecure: boolean): void {
-  setCookie(exchange, invitationCookieName(isSecure), '', { isSecure, maxAge: 0 })
-}
+/** The cookie with the token of an invitation that this browser has opened, for 30 minutes. */
+export const invitationCookie = new HostCookie('waymark_invitation', 30 * 60)

@@ -11,17 +11,13 @@ import { type Html, html } from '../../http/html.ts'
 import type { Sent } from '../../http/response.ts'
 import { findInvitationByToken, joinAccount, type OpenInvitation } from '../../members/invitations.ts'
 import { memberName } from '../../members/schema.ts'
-import { ownerOf, removeSession, type Session, signInMember, switchAccount } from '../../sessions/store.ts'
-import {
-  clearInvitationCookie,
-  readInvitationCookie,
-  setInvitationCookie,
-  setSessionCookie,
-} from '../../sessions/token.ts'
+import { insertPerson } from '../../members/store.ts'
+import { type Session, signInMember, switchAccount } from '../../sessions/store.ts'
+import { invitationCookie } from '../../sessions/token.ts'
 import { browserOf } from '../../sign-in/browser.ts'
 import type { Passkeys } from '../../sign-in/passkeys/passkeys.ts'
 import type { RelyingParty } from '../../sign-in/passkeys/relying-party.ts'
-import { insertPersonWithPasskey, passkeyRefused } from '../../sign-in/passkeys/store.ts'
+import { insertPersonWithPasskey, type NewPasskey, passkeyRefused } from '../../sign-in/passkeys/store.ts'
 import type { Storage } from '../../storage/port.ts'
 import { Refusal, type Violation } from '../../violations.ts'
 import { renderBare } from '../frame.ts'
@@ -78,12 +74,12 @@ class JoinPages {
     const token = sent.trim().replace(/^.*#/, '')
     const invitation = await findInvitationByToken(this.#services.storage, token)
     if (invitation === undefined) return this.#rejectToken(exchange)
-    setInvitationCookie(exchange, this.#pages.isSecure(exchange), token)
+    invitationCookie.set(exchange, this.#pages.isSecure(exchange), token)
     return this.#pages.redirect(exchange, new Redirect(home))
   }
 
   async #show(exchange: Exchange): Promise<Outcome> {
-    const token = readInvitationCookie(exchange, this.#pages.isSecure(exchange))
+    const token = invitationCookie.read(exchange, this.#pages.isSecure(exchange))
     if (token === undefined) return this.#pages.send(exchange, 200, openPage(exchange))
     const invitation = await findInvitationByToken(this.#services.storage, token)
     if (invitation === undefined) return this.#rejectToken(exchange)
@@ -95,7 +91,7 @@ class JoinPages {
   #rejectToken(exchange: Exchange): Outcome | Sent {
     const tooMany = this.#services.rateLimits.countFailedAuthentication(exchange)
     if (tooMany !== undefined) return tooMany
-    clearInvitationCookie(exchange, this.#pages.isSecure(exchange))
+    invitationCookie.clear(exchange, this.#pages.isSecure(exchange))
     const refusal = new Refusal('not_allowed.secret', { reason: invitationOver.message })
     return this.#pages.send(exchange, 422, openPage(exchange, [refusal.at('token')]))
   }
@@ -103,7 +99,7 @@ class JoinPages {
   /** Sends what a browser needs to create a passkey. */
   async #sendOptions(exchange: Exchange): Promise<Outcome> {
     const { storage, passkeys } = this.#services
-    const token = readInvitationCookie(exchange, this.#pages.isSecure(exchange))
+    const token = invitationCookie.read(exchange, this.#pages.isSecure(exchange))
     const invitation = token === undefined ? undefined : await findInvitationByToken(storage, token)
     if (invitation === undefined) return invitationOver
     const { id, name, email, account } = invitation
@@ -115,7 +111,7 @@ class JoinPages {
   /** Joins as the person who has signed in, or as a new one. */
   async #join(exchange: Exchange, fields: Fields): Promise<Outcome> {
     const { storage } = this.#services
-    const token = readInvitationCookie(exchange, this.#pages.isSecure(exchange))
+    const token = invitationCookie.read(exchange, this.#pages.isSecure(exchange))
     const invitation = token === undefined ? undefined : await findInvitationByToken(storage, token)
     if (token === undefined || invitation === undefined) return this.#rejectToken(exchange)
     const session = await this.#pages.sessionOf(exchange)
@@ -134,40 +130,38 @@ class JoinPages {
       const tooMany = isPasskeyRefused && this.#services.rateLimits.countFailedAuthentication(exchange)
       return tooMany || this.#send(exchange, 422, invitation, session, new FormState(fields, violations))
     }
-    // Ends the browser's previous session: secrets never outlive a sign-in.
-    if (session !== undefined) await removeSession(storage, ownerOf(session), session.id)
-    setSessionCookie(exchange, this.#pages.isSecure(exchange), secret)
+    await this.#pages.signIn(exchange, secret)
     return this.#finish(exchange)
   }
 
   /**
-   * Joins with a passkey, or with the link alone if there is no OpenID Connect, and returns the secret of the session. Throws
+   * Joins with a passkey, or with only the link if there is no OpenID Connect, and returns the secret of the session. Throws
    * `validation_failed`, and `not_found` after someone else has joined.
    */
   async #joinAsNewPerson(exchange: Exchange, { token, invitation, fields }: NewPerson): Promise<string> {
     const { storage, oidcName } = this.#services
     const { name } = valuesIn(nameForm, { name: fields.name })
     const browser = browserOf(exchange)
-    if (!fields.credential) {
-      if (oidcName !== null) throw passkeyRefused
-      return storage.write(async (tx) => {
-        const joined = await joinAccount(tx, { token, person: {}, name }, exchange.id)
-        return signInMember(tx, joined, { method: 'link', browser })
-      })
-    }
-    const rp = requirePasskeys(this.#services.passkeys, exchange)
-    const registrant = { invitation: invitation.id }
-    const passkey = await this.#services.passkeys.verifyRegistration(rp, registrant, fields.credential)
-    if (passkey === undefined) throw passkeyRefused
+    const passkey = fields.credential ? await this.#verifyPasskey(exchange, invitation, fields.credential) : null
+    if (passkey === null && oidcName !== null) throw passkeyRefused
     return storage.write(async (tx) => {
-      const person = await insertPersonWithPasskey(tx, passkey, browser)
+      const person =
+        passkey === null ? await insertPerson(tx, null) : await insertPersonWithPasskey(tx, passkey, browser)
       const joined = await joinAccount(tx, { token, person, name }, exchange.id)
-      return signInMember(tx, joined, { method: 'passkey', browser })
+      return signInMember(tx, joined, { method: passkey === null ? 'link' : 'passkey', browser })
     })
   }
 
+  async #verifyPasskey(exchange: Exchange, { id }: OpenInvitation, sent: unknown): Promise<NewPasskey> {
+    const { passkeys } = this.#services
+    const rp = requirePasskeys(passkeys, exchange)
+    const passkey = await passkeys.verifyRegistration(rp, { invitation: id }, sent)
+    if (passkey === undefined) throw passkeyRefused
+    return passkey
+  }
+
   #finish(exchange: Exchange): Sent {
-    clearInvitationCookie(exchange, this.#pages.isSecure(exchange))
+    invitationCookie.clear(exchange, this.#pages.isSecure(exchange))
     return this.#pages.redirect(exchange, new Redirect('/app', { code: 'account-joined' }))
   }
 

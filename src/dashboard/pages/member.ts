@@ -18,7 +18,6 @@ import {
   removeSession,
   removeSessions,
 } from '../../sessions/store.ts'
-import { clearSessionCookie } from '../../sessions/token.ts'
 import type { Storage } from '../../storage/port.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { postButton } from '../parts/buttons.ts'
@@ -61,8 +60,7 @@ export function addMemberPages(pages: Pages, services: Services): void {
     const id = idParam(request, 'member')
     await removeMember(db, request.actor, id, { keepsKeys: fields.keep_keys === 'true', precondition: null })
     if (id !== session.member?.id) return new Redirect(home, { code: 'member-removed' })
-    clearSessionCookie(exchange, pages.isSecure(exchange))
-    return new Redirect('/app/sign-in')
+    return pages.signOut(exchange)
   })
   addSessionForm(pages, services)
 }

@@ -9,8 +9,8 @@ import { parseForm } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { addHeaders, send } from '../../http/response.ts'
 import type { Router } from '../../http/router.ts'
-import { ownerOf, removeSession, type Session, signInMember } from '../../sessions/store.ts'
-import { clearInvitationCookie, readInvitationCookie, setSessionCookie } from '../../sessions/token.ts'
+import { type Session, signInMember } from '../../sessions/store.ts'
+import { invitationCookie } from '../../sessions/token.ts'
 import { browserOf } from '../../sign-in/browser.ts'
 import { type Arrival, admit, connect, isConnected } from '../../sign-in/oidc/admission.ts'
 import { describeError, type OidcClient, problemOf } from '../../sign-in/oidc/client.ts'
@@ -101,7 +101,7 @@ class SignIns {
   async #signIn(exchange: Exchange, { purpose, next }: Flow, arrival: Arrival): Promise<Redirect | Problem> {
     const { storage, oidc, warn } = this.#services
     const isSecure = this.#pages.isSecure(exchange)
-    const invitation = purpose === 'join' ? (readInvitationCookie(exchange, isSecure) ?? '') : undefined
+    const invitation = purpose === 'join' ? (invitationCookie.read(exchange, isSecure) ?? '') : undefined
     const { sid } = arrival.claims
     const session = {
       method: 'oidc',
@@ -115,10 +115,8 @@ class SignIns {
     }).catch((error) => problemOfJoining(error, purpose))
     if (result === 'no_account') warn('OIDC_ACCOUNT must be the ID of the account that people with a role join')
     if (typeof result === 'string') return result
-    const before = await this.#pages.sessionOf(exchange)
-    if (before !== undefined) await removeSession(storage, ownerOf(before), before.id)
-    setSessionCookie(exchange, isSecure, result.secret)
-    if (purpose === 'join') clearInvitationCookie(exchange, isSecure)
+    await this.#pages.signIn(exchange, result.secret)
+    if (purpose === 'join') invitationCookie.clear(exchange, isSecure)
     return new Redirect(shortReturnPath(next))
   }
 

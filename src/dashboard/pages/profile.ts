@@ -18,7 +18,6 @@ import {
   type Session,
   switchAccount,
 } from '../../sessions/store.ts'
-import { clearSessionCookie } from '../../sessions/token.ts'
 import { slicePage } from '../lists.ts'
 import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from '../page.ts'
 import { postButton } from '../parts/buttons.ts'
@@ -85,14 +84,12 @@ function addSessionForms(pages: Pages, { storage: db }: PasskeyServices): void {
     const id = idParam(request, 'session')
     if (!(await removeSession(db, ownerOf(session), id))) throw notFound('session')
     if (id !== session.id) return new Redirect(home, { code: 'session-ended' })
-    clearSessionCookie(exchange, pages.isSecure(exchange))
-    return new Redirect('/app/sign-in')
+    return pages.signOut(exchange)
   })
 
   pages.postUnlimited(`${home}/sessions/end-all`, null, async ({ exchange, session }) => {
     await removeSessions(db, ownerOf(session), null)
-    clearSessionCookie(exchange, pages.isSecure(exchange))
-    return new Redirect('/app/sign-in')
+    return pages.signOut(exchange)
   })
 
   pages.postUnlimited(`${home}/sessions/end-others`, null, async ({ session }) => {

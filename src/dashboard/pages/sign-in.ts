@@ -8,7 +8,6 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import { ownerOf, removeSession, type Session, signInByKey, signInByToken } from '../../sessions/store.ts'
-import { clearSessionCookie, setSessionCookie } from '../../sessions/token.ts'
 import { browserOf } from '../../sign-in/browser.ts'
 import type { OidcClient } from '../../sign-in/oidc/client.ts'
 import type { Passkeys } from '../../sign-in/passkeys/passkeys.ts'
@@ -57,8 +56,7 @@ export function addSignInPages(pages: PageServer, services: Services): void {
 
   pages.postUnlimited('/app/sign-out', null, async ({ exchange, session }) => {
     await removeSession(db, ownerOf(session), session.id)
-    clearSessionCookie(exchange, pages.isSecure(exchange))
-    return new Redirect('/app/sign-in')
+    return pages.signOut(exchange)
   })
 
   pages.publicPost('/app/scheme', async (exchange, fields) => {
@@ -70,12 +68,12 @@ export function addSignInPages(pages: PageServer, services: Services): void {
 const passkeyOptions = '/app/sign-in/passkey/options'
 
 /** Returns the handler of a form that signs in. */
-function signInForm(pages: PageServer, { storage: db, rateLimits, passkeys, oidc }: Services, begin: Begin) {
+function signInForm(pages: PageServer, { rateLimits, passkeys, oidc }: Services, begin: Begin) {
   return async (exchange: Exchange, fields: Fields): Promise<Outcome> => {
     const next = shortReturnPath(fields.next)
     const result = await begin(exchange, fields)
-    const before = await pages.sessionOf(exchange)
     if (typeof result !== 'string') {
+      const before = await pages.sessionOf(exchange)
       // A browser that opens the link a second time is already signed in.
       if (before !== undefined && fields.token !== undefined)
         return pages.redirect(exchange, new Redirect(next, { code: 'signed-in' }))
@@ -84,9 +82,7 @@ function signInForm(pages: PageServer, { storage: db, rateLimits, passkeys, oidc
       const page = signInPage(exchange, { next, session: before, passkeys, oidc }, result)
       return pages.send(exchange, 422, page)
     }
-    // Ends the browser's previous session: secrets never outlive a sign-in.
-    if (before !== undefined) await removeSession(db, ownerOf(before), before.id)
-    setSessionCookie(exchange, pages.isSecure(exchange), result)
+    await pages.signIn(exchange, result)
     return pages.redirect(exchange, new Redirect(next))
   }
 }

@@ -112,11 +112,13 @@ async function join(tx: Db, arrival: Arrival, token: string, grant: Grant): Prom
   const { claims, requestId } = arrival
   const open = await findInvitationByToken(tx, token)
   if (open === undefined) return 'invitation_over'
-  const verifiedEmail = verifiedEmailOf(claims) ?? null
-  if (open.email !== null && verifiedEmail === null) return 'email_unverified'
-  if (open.email !== null && foldCase(open.email) !== foldCase(verifiedEmail ?? '')) return 'email_differs'
-  const joining = { token, person: identityOf(claims), name: nameOf(claims, open.name), verifiedEmail }
-  const member = await joinAccount(tx, joining, requestId)
+  const verifiedEmail = verifiedEmailOf(claims)
+  if (open.email !== null) {
+    if (verifiedEmail === undefined) return 'email_unverified'
+    if (foldCase(open.email) !== foldCase(verifiedEmail)) return 'email_differs'
+  }
+  const person = await ensurePerson(tx, identityOf(claims))
+  const member = await joinAccount(tx, { token, person, name: nameOf(claims, open.name), verifiedEmail }, requestId)
   await updateMembers(tx, arrival, [member], grant)
   return member
 }

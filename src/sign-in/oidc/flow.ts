@@ -1,6 +1,6 @@
 /** A sign-in that has begun: a cookie in the browser, so that requests without a session store nothing. */
 
-import { readCookie, setCookie } from '../../http/cookies.ts'
+import { HostCookie } from '../../http/cookies.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import type { FlowSecrets } from './client.ts'
 
@@ -13,26 +13,20 @@ export interface Flow extends FlowSecrets {
   readonly next: string
 }
 
-/** Seconds. */
-const maxAge = 600
+const cookie = new HostCookie('waymark_oidc', 10 * 60)
 
-/** With the prefix `__Host-`, no other host can set the cookie. */
-function cookieName(isSecure: boolean): string {
-  return isSecure ? '__Host-waymark_oidc' : 'waymark_oidc'
-}
-
-/** Stores a sign-in for 10 minutes. It replaces one that has begun before. */
+/** Stores a sign-in for 10 minutes. Replaces an earlier sign-in of this browser. */
 export function setFlowCookie(exchange: Exchange, isSecure: boolean, flow: Flow): void {
   const { state, nonce, verifier, purpose, next } = flow
   const value = Buffer.from(JSON.stringify([state, nonce, verifier, purpose, next])).toString('base64url')
-  setCookie(exchange, cookieName(isSecure), value, { isSecure, maxAge })
+  cookie.set(exchange, isSecure, value)
 }
 
 /** Returns the sign-in of this browser with this state, and deletes it, so that a response is used once. */
 export function takeFlowCookie(exchange: Exchange, isSecure: boolean, state: unknown): Flow | undefined {
-  const value = readCookie(exchange, cookieName(isSecure))
+  const value = cookie.read(exchange, isSecure)
   if (value === undefined) return undefined
-  setCookie(exchange, cookieName(isSecure), '', { isSecure, maxAge: 0 })
+  cookie.clear(exchange, isSecure)
   const flow = parse(Buffer.from(value, 'base64url').toString())
   return flow?.state === state ? flow : undefined
 }
