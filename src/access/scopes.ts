@@ -17,7 +17,7 @@ export const keyScopes = [
 ] as const
 
 /** The scopes that only people and operators have. */
-export const ownScopes = ['keys:read', 'keys:write', 'account:write'] as const
+const ownScopes = ['keys:read', 'keys:write', 'account:write'] as const
 
 /** A scope that an operation or a page requires. */
 export type NeededScope = (typeof keyScopes)[number] | (typeof ownScopes)[number]

@@ -6,7 +6,7 @@ import { found } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import type { Session } from '../sessions/store.ts'
+import type { Session } from '../sessions/session.ts'
 import type { FrameContent } from './frame.ts'
 import type { Notice } from './notice-messages.ts'
 

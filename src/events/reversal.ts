@@ -373,13 +373,6 @@ function nothing(values: Values): Record<string, null> {
 
 /** Returns the kind of the event's record. Throws `not_undoable` for kinds that can't be restored. */
 function reversibleKind({ record }: StoredEvent): ReversibleKind {
-  switch (record) {
-    case 'link':
-    case 'domain':
-    case 'space':
-    case 'tag':
-      return record
-    default:
-      throw irreversible(`Changes of ${record}s can’t be undone.`)
-  }
+  if (isReversibleRecord(record)) return record
+  throw irreversible(`Changes of ${record}s can’t be undone.`)
 }

@@ -38,7 +38,7 @@ export function renameMember(db: Db, actor: Actor, id: number, name: string): Pr
 }
 
 /** What a provider of OpenID Connect says about a member. An undefined value stays unchanged. */
-export interface OidcMember {
+interface OidcMember {
   readonly name?: string | undefined
   /** Verified. */
   readonly email?: string | undefined
@@ -63,7 +63,7 @@ export async function setOidcMember(
 }
 
 /** How a member is removed. */
-export interface MemberRemoval {
+interface MemberRemoval {
   /** Whether the keys that they created stay valid. */
   readonly keepsKeys: boolean
   readonly precondition: Precondition | null

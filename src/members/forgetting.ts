@@ -7,7 +7,7 @@ import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 
 /** What events have instead of the names and email addresses of a forgotten member. */
-export const forgottenName = 'Removed member'
+const forgottenName = 'Removed member'
 
 /** Events that one transaction reads: a few milliseconds. */
 const readTogether = 1_000

@@ -10,7 +10,7 @@ import {
   pageOf,
   type Success,
 } from '../api/operations.ts'
-import { change, fixed, form, type LabelsOf, optional, required } from '../forms/form.ts'
+import { change, fixed, form, optional, required } from '../forms/form.ts'
 import { assignedFields, idSchema, orNull, type TSchema, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
 import { type ListQuery, listQueryOf, type PageQuery, pageConflicts, pageFields } from '../forms/list-query.ts'
 import { boundedText, oneOf } from '../forms/rules.ts'
@@ -20,7 +20,7 @@ export const memberName = boundedText(255, 'The name of the member.')
 const role = oneOf(roles, 'What the member may do: the scopes of the role.')
 
 /** A member in responses. */
-export const memberSchema = Type.Object(
+const memberSchema = Type.Object(
   {
     id: idSchema,
     name: Type.String({ description: 'The name of the member.' }),
@@ -78,7 +78,7 @@ const invitationFields = {
 }
 
 /** An invitation in responses. */
-export const invitationSchema = Type.Object(invitationFields, { $id: 'Invitation', additionalProperties: false })
+const invitationSchema = Type.Object(invitationFields, { $id: 'Invitation', additionalProperties: false })
 
 export type Invitation = Static<typeof invitationSchema>
 
@@ -100,13 +100,6 @@ export const storeInvitation = form({
     null,
   ),
 })
-
-/** The labels of the fields on pages and in their error messages. */
-export const invitationLabels = {
-  role: 'Role',
-  name: 'Name',
-  email: 'Email',
-} as const satisfies LabelsOf<typeof storeInvitation>
 
 const memberExample: Member = {
   id: 2,

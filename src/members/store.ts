@@ -36,7 +36,7 @@ export const describedMember: EventDescription<MemberRow> = {
 }
 
 /** A new member of an account. */
-export interface NewMember {
+interface NewMember {
   /** The id of the person. */
   readonly person: number
   readonly name: string
@@ -71,7 +71,7 @@ function personInsertion(oidc: OidcIdentity | null, handle: Uint8Array) {
     .returning('id')
 }
 
-/** Returns the id of the person with an identity at a provider, who is stored if there is none. */
+/** Returns the id of the person with this identity at a provider. Stores a person if there is none. */
 export async function ensurePerson(tx: Db, oidc: OidcIdentity): Promise<number> {
   const person = await findPerson(tx, oidc)
   if (person !== undefined) return person
@@ -115,7 +115,7 @@ export async function insertMember(
   return member
 }
 
-/** Returns the account's first owner, who is created if there is none. Writes in a transaction. */
+/** Returns the id of the account's first owner. Creates an owner if there is none. Writes in a transaction. */
 export function ensureOwner(db: Db, actor: Actor): Promise<Member['id']> {
   const { account } = actor
   return db.write(async (tx) => {
@@ -138,6 +138,13 @@ export function ownersOf(account: number) {
   return query.selectFrom('members').select('id').where('account_id', '=', account).where('role', '=', 'owner')
 }
 
+/** Selects the memberships of a person, last used first. */
+export function membershipsOf(person: number) {
+  const own = query.selectFrom('members').select(['account_id as account', 'id', 'has_oidc_role'])
+  const byUse = own.orderBy((e) => e.fn.coalesce('last_seen_at', 'created_at'), 'desc').orderBy('id', 'desc')
+  return byUse.where('person_id', '=', person)
+}
+
 /** Finds the ids of the account's members with an email address, case-insensitively; `limit` at most. */
 export async function membersWithEmail(db: Db, account: number, email: string, limit: number): Promise<number[]> {
   const own = query.selectFrom('members').select('id').where('account_id', '=', account)
@@ -150,7 +157,7 @@ const firstOwnerName = 'Owner'
 
 /** Returns a member for a response. */
 export function memberOf({ sign_in, ...row }: MemberRow): Member {
-  const ways = [...(sign_in & 1 ? (['oidc'] as const) : []), ...(sign_in & 2 ? (['passkey'] as const) : [])]
+  const methods = [...(sign_in & 1 ? (['oidc'] as const) : []), ...(sign_in & 2 ? (['passkey'] as const) : [])]
   const { id, name, email, role, last_seen_at, created_at, updated_at } = row
-  return { id, name, email, role, sign_in: ways, last_seen_at, created_at, updated_at }
+  return { id, name, email, role, sign_in: methods, last_seen_at, created_at, updated_at }
 }

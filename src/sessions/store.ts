@@ -3,13 +3,8 @@ import type { Role } from '../access/roles.ts'
 import { Failure, found } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
+import type { Session, SignInMethod } from './session.ts'
 import { generateToken, hashToken, isWellFormedToken, sessionLifetimeMs } from './token.ts'
-
-/** An open session with its account. */
-export type Session = NonNullable<Awaited<ReturnType<typeof findSession>>>
-
-/** How people sign in: with a one-time link, with an API key, with OpenID Connect or with a passkey. */
-type SignInMethod = 'link' | 'key' | 'oidc' | 'passkey'
 
 /** A member of an account. */
 export interface MemberId {
@@ -132,7 +127,7 @@ export function signInByKey(
 }
 
 /** Finds the open session with this secret, and stores its use if possible. Must not run in a transaction. */
-export async function findSession(db: Db, secret: string, now = Date.now()) {
+export async function findSession(db: Db, secret: string, now = Date.now()): Promise<Session | undefined> {
   if (!isWellFormedToken('session', secret)) return undefined
   const [row] = await db.execute(
     openAt(now)
@@ -153,12 +148,10 @@ export async function findSession(db: Db, secret: string, now = Date.now()) {
     id,
     method: row.method as SignInMethod,
     account: { id: account_id, name, time_zones, created_at, canKeysSignIn: row.key_sign_in === 1 },
-    /** Null if a key started the session. */
     member:
       member_id === null || person === null
         ? null
         : { id: member_id, name: member_name ?? '', role: role as Role, person },
-    /** Null if a member has signed in. */
     key: key_id === null ? null : { id: key_id, name: key_name ?? '' },
   }
 }

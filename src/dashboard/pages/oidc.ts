@@ -9,7 +9,8 @@ import { parseForm } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { addHeaders, send } from '../../http/response.ts'
 import type { Router } from '../../http/router.ts'
-import { type Session, signInMember } from '../../sessions/store.ts'
+import type { Session } from '../../sessions/session.ts'
+import { signInMember } from '../../sessions/store.ts'
 import { invitationCookie } from '../../sessions/token.ts'
 import { browserOf } from '../../sign-in/browser.ts'
 import { type Arrival, admit, connect, isConnected } from '../../sign-in/oidc/admission.ts'
@@ -17,7 +18,7 @@ import { describeError, type OidcClient, problemOf } from '../../sign-in/oidc/cl
 import { type Flow, type Purpose, setFlowCookie, takeFlowCookie } from '../../sign-in/oidc/flow.ts'
 import { endSessions } from '../../sign-in/oidc/logout.ts'
 import { isProblem, type Problem, problems } from '../../sign-in/oidc/problems.ts'
-import type { Db, Storage } from '../../storage/port.ts'
+import type { Storage } from '../../storage/port.ts'
 import { renderBare, responseHeaders } from '../frame.ts'
 import { Redirect } from '../page.ts'
 import { isFromOwnPage, type PageServer } from '../pages.ts'
@@ -94,7 +95,7 @@ class SignIns {
     // The browser's person may have changed since the start.
     const session = await this.#pages.sessionOf(exchange)
     if (session?.member?.person.id !== person) return 'signed_out'
-    const problem = await writeTwice(this.#services.storage, (tx) => connect(tx, person, arrival))
+    const problem = await this.#services.storage.write((tx) => connect(tx, person, arrival)).catch(problemOfConnecting)
     return problem ?? new Redirect('/app/profile', { code: 'oidc-connected' })
   }
 
@@ -109,10 +110,12 @@ class SignIns {
       oidcSid: typeof sid === 'string' ? sid : null,
       lifetimeMs: oidc.config.sessionLifetimeMs,
     } as const
-    const result = await writeTwice(storage, async (tx) => {
-      const member = await admit(tx, { ...arrival, invitation })
-      return typeof member === 'string' ? member : { secret: await signInMember(tx, member, session) }
-    }).catch((error) => problemOfJoining(error, purpose))
+    const result = await storage
+      .write(async (tx) => {
+        const member = await admit(tx, { ...arrival, invitation })
+        return typeof member === 'string' ? member : { secret: await signInMember(tx, member, session) }
+      })
+      .catch((error) => problemOfJoining(error, purpose))
     if (result === 'no_account') warn('OIDC_ACCOUNT must be the ID of the account that people with a role join')
     if (typeof result === 'string') return result
     await this.#pages.signIn(exchange, result.secret)
@@ -155,14 +158,10 @@ async function purposeOf(pages: PageServer, exchange: Exchange, baseUrl: string)
   return (await pages.sessionOf(exchange))?.member?.person.id ?? 'signed_out'
 }
 
-/** Runs a transaction, and runs it again if a concurrent one has stored the same person. */
-async function writeTwice<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
-  try {
-    return await db.write(work)
-  } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error
-    return db.write(work)
-  }
+/** Returns the problem if someone else has connected with the same identity meanwhile. */
+function problemOfConnecting(error: unknown): Problem {
+  if (error instanceof UniqueViolation) return 'connected_elsewhere'
+  throw error
 }
 
 /** Returns the problem if the invitation or the member has been removed meanwhile, or someone has joined twice. */

@@ -9,13 +9,13 @@ import { type Html, html } from '../../http/html.ts'
 import { parseTimeZone } from '../../lib/time-zone.ts'
 import { listPersonAccounts, type OwnAccount, renameMember, setTimeZone } from '../../members/changes.ts'
 import { memberName } from '../../members/schema.ts'
+import type { Session } from '../../sessions/session.ts'
 import {
   type ListedSession,
   listSessions,
   ownerOf,
   removeSession,
   removeSessions,
-  type Session,
   switchAccount,
 } from '../../sessions/store.ts'
 import { slicePage } from '../lists.ts'

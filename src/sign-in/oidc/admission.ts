@@ -6,7 +6,14 @@ import { findAccount, listAccounts } from '../../accounts/store.ts'
 import { foldCase, parseBoundedText, trimText } from '../../lib/text.ts'
 import { setOidcMember } from '../../members/changes.ts'
 import { findInvitationByToken, joinAccount } from '../../members/invitations.ts'
-import { ensurePerson, findPerson, insertMember, lockAccount, type OidcIdentity } from '../../members/store.ts'
+import {
+  ensurePerson,
+  findPerson,
+  insertMember,
+  lockAccount,
+  membershipsOf,
+  type OidcIdentity,
+} from '../../members/store.ts'
 import type { MemberId } from '../../sessions/store.ts'
 import type { Db } from '../../storage/port.ts'
 import { query } from '../../storage/schema.ts'
@@ -26,10 +33,9 @@ export interface Arrival {
   readonly onLastOwner: (member: MemberId) => void
 }
 
-/** A membership of the person. */
+/** A membership of the person. `has_oidc_role` is 1 if `OIDC_ROLES` has set the role. */
 interface Membership extends MemberId {
-  readonly hasOidcRole: boolean
-  readonly lastUse: string
+  readonly has_oidc_role: number
 }
 
 /** Returns the member to sign in, who may join now; otherwise the problem. Runs in a transaction. */
@@ -41,7 +47,7 @@ export async function admit(tx: Db, arrival: Arrival): Promise<MemberId | Proble
   // Concurrent first sign-ins of one person wait here, and then find the member.
   if (account !== undefined) await lockAccount(tx, account)
   const person = await findPerson(tx, identityOf(claims))
-  const members = person === undefined ? [] : await membershipsOf(tx, person)
+  const members = person === undefined ? [] : await tx.execute(membershipsOf(person))
   if (role === undefined) {
     const problem = problemWithoutRole(arrival, members)
     if (problem !== undefined) return problem
@@ -50,12 +56,13 @@ export async function admit(tx: Db, arrival: Arrival): Promise<MemberId | Proble
     if (!members.some((each) => each.account === account)) return joinByRole(tx, arrival, account, role)
   }
   await updateMembers(tx, arrival, members, { role, account })
-  return latest(members)
+  const [lastUsed] = members
+  return lastUsed as MemberId
 }
 
 /** Returns why a person without a mapped role can't sign in. Members whose role the provider has not set keep theirs. */
 function problemWithoutRole({ claims, config }: Arrival, members: readonly Membership[]): Problem | undefined {
-  const hasLost = members.some(({ hasOidcRole }) => hasOidcRole)
+  const hasLost = members.some(({ has_oidc_role }) => has_oidc_role === 1)
   if (members.length > 0 && !hasLost) return undefined
   if (isOmitted(config, claims)) return 'groups_omitted'
   return hasLost ? 'role_lost' : 'no_access'
@@ -72,7 +79,7 @@ export async function connect(tx: Db, person: number, arrival: Arrival): Promise
     .where('id', '=', person)
     .where((e) => e.or([e('oidc_issuer', 'is', null), e('oidc_issuer', '<>', issuer)]))
   if ((await tx.execute(free.returning('id'))).length === 0) return 'already_connected'
-  await updateMembers(tx, arrival, await membershipsOf(tx, person), {})
+  await updateMembers(tx, arrival, await tx.execute(membershipsOf(person)), {})
   return undefined
 }
 
@@ -143,20 +150,6 @@ async function updateMembers(tx: Db, arrival: Arrival, members: readonly MemberI
     const own = query.updateTable('members').set({ has_oidc_role: 1 }).where('id', '=', member.id)
     await tx.execute(own.where('account_id', '=', member.account).where('has_oidc_role', '=', 0))
   }
-}
-
-async function membershipsOf(tx: Db, person: number): Promise<Membership[]> {
-  const own = query.selectFrom('members').select(['id', 'account_id', 'has_oidc_role', 'last_seen_at', 'created_at'])
-  const rows = await tx.execute(own.where('person_id', '=', person).orderBy('id'))
-  return rows.map(({ id, account_id: account, has_oidc_role, last_seen_at, created_at }) => {
-    return { account, id, hasOidcRole: has_oidc_role === 1, lastUse: last_seen_at ?? created_at }
-  })
-}
-
-/** Returns the membership that the person used last. */
-function latest(members: readonly Membership[]): MemberId {
-  const [last] = members.toSorted((a, b) => (a.lastUse < b.lastUse ? 1 : -1))
-  return last as MemberId
 }
 
 function identityOf({ iss, sub }: Claims): OidcIdentity {

@@ -19,7 +19,7 @@ import {
 } from './store.ts'
 
 /** Who creates a passkey: a person, or someone who joins with an invitation and gets a new user handle. */
-export type Registrant = { readonly person: number } | { readonly invitation: number }
+type Registrant = { readonly person: number } | { readonly invitation: number }
 
 interface Services {
   readonly storage: Storage

@@ -1,6 +1,6 @@
 import { validationFailed } from '../../errors.ts'
-import { insertPerson } from '../../members/store.ts'
-import { type MemberId, signInMember } from '../../sessions/store.ts'
+import { insertPerson, membershipsOf } from '../../members/store.ts'
+import { signInMember } from '../../sessions/store.ts'
 import type { Db } from '../../storage/port.ts'
 import { query } from '../../storage/schema.ts'
 import { Refusal } from '../../violations.ts'
@@ -30,7 +30,7 @@ export async function removePasskey(db: Db, person: number, id: number): Promise
 }
 
 /** A challenge that an authenticator has signed, and when it expires. Unix milliseconds. */
-export interface SignedChallenge {
+interface SignedChallenge {
   readonly challenge: string
   readonly expiresAt: number
 }
@@ -131,7 +131,7 @@ export function signInByPasskey(db: Db, used: UsedPasskey): Promise<string | und
   const now = Date.now()
   return db.write(async (tx) => {
     if (!(await useOnce(tx, challenge, expiresAt, now))) return undefined
-    const member = await lastUsedMember(tx, person)
+    const [member] = await tx.execute(membershipsOf(person).limit(1).forUpdate())
     if (member === undefined) return undefined
     const changed = query.updateTable('passkeys').set({ counter, last_used_at: new Date(now).toISOString() })
     // The counter of a copied authenticator falls behind (WebAuthn §6.1.1). Those without a counter always send 0.
@@ -141,13 +141,6 @@ export function signInByPasskey(db: Db, used: UsedPasskey): Promise<string | und
     if ((await tx.execute(isNewer.returning('id'))).length === 0) return undefined
     return signInMember(tx, member, { method: 'passkey', browser, now })
   })
-}
-
-/** Finds and locks the membership that the person used last. */
-async function lastUsedMember(tx: Db, person: number): Promise<MemberId | undefined> {
-  const members = query.selectFrom('members').select(['account_id as account', 'id']).where('person_id', '=', person)
-  const byUse = members.orderBy((e) => e.fn.coalesce('last_seen_at', 'created_at'), 'desc').orderBy('id', 'desc')
-  return (await tx.execute(byUse.limit(1).forUpdate()))[0]
 }
 
 /** Finds the key that signs challenges. */
