@@ -1,4 +1,5 @@
-import { type Actor, requireScopes } from '../access/actor.ts'
+import { type Actor, requireScopes, scopesWithin } from '../access/actor.ts'
+import type { Role } from '../access/roles.ts'
 import type { KeyScope } from '../access/scopes.ts'
 import { found, notFound } from '../errors.ts'
 import { createdEvent, type EventDescription, type NewEvent, updatedEvent } from '../events/event.ts'
@@ -85,12 +86,22 @@ export function statusOf(
   return expires_at !== null && Date.parse(expires_at) <= now ? 'expired' : 'active'
 }
 
+/** Finds a key by its secret's hash. Its scopes are those that its creator's role still has. */
 export async function findKeyByHash(db: Db, hash: Uint8Array): Promise<Key | undefined> {
-  const [row] = await db.execute(keys.where('hash', '=', hash))
-  return row && toKey(row)
+  const [row] = await db.execute(
+    query
+      .selectFrom('keys')
+      .leftJoin('members', 'members.id', 'keys.member_id')
+      .selectAll('keys')
+      .select('members.role')
+      .where('keys.hash', '=', hash),
+  )
+  if (row === undefined) return undefined
+  const { role, ...key } = row
+  return { ...toKey(key), scopes: scopesNow({ scopes: key.scopes, role }) }
 }
 
-/** Finds one of the account's keys, with the account and the member who created it. */
+/** Finds one of the account's keys with its present scopes, the account and the member who created it. */
 export async function findKey(db: Db, account: number, id: number) {
   const [row] = await db.execute(
     query
@@ -105,7 +116,7 @@ export async function findKey(db: Db, account: number, id: number) {
   if (row === undefined) return undefined
   const { account_name, member_id, member_name, role, ...key } = row
   const member = member_name === null ? null : { id: member_id, name: member_name, role }
-  return { ...key, scopes: scopesOf(row), account: { id: account, name: account_name }, member }
+  return { ...key, scopes: scopesNow(row), account: { id: account, name: account_name }, member }
 }
 
 /**
@@ -154,6 +165,15 @@ export async function revokeKeysOf(tx: Db, actor: Actor, member: number): Promis
   )
 }
 
+/** Stores what is left of the scopes of keys that a member with this role created, before the member goes, in a transaction. */
+export async function narrowKeysOf(tx: Db, account: number, member: number, role: Role): Promise<void> {
+  const own = keys.where('account_id', '=', account).where('member_id', '=', member)
+  for (const row of await tx.execute(own.where('revoked_at', 'is', null).orderBy('id').forUpdate())) {
+    const scopes = scopesWithin(role, scopesOf(row)).join(' ')
+    if (scopes !== row.scopes) await change(tx, account, row.id, { scopes })
+  }
+}
+
 function revocation(row: KeyRow, revoked_at: string): NewEvent | null {
   const event = updatedEvent(described, toKey(row), toKey({ ...row, revoked_at }))
   return event && { ...event, action: 'revoked' }
@@ -185,7 +205,13 @@ function toKey(row: KeyRow): Key {
 }
 
 function scopesOf({ scopes }: Pick<KeyRow, 'scopes'>): KeyScope[] {
-  return scopes.split(' ') as KeyScope[]
+  return scopes.split(' ').filter(Boolean) as KeyScope[]
+}
+
+/** Returns the scopes that a key has as long as its creator has this role; null without a creator. */
+function scopesNow({ scopes, role }: { readonly scopes: string; readonly role: string | null }): readonly KeyScope[] {
+  const stored = scopesOf({ scopes })
+  return role === null ? stored : scopesWithin(role as Role, stored)
 }
 
 const keys = query.selectFrom('keys').selectAll()

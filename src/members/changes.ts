@@ -1,17 +1,17 @@
 /** Changes of members: roles, names and removals. An account always has an owner. */
-import { type Actor, actorOf } from '../access/actor.ts'
+import { type Actor, actorOf, allows } from '../access/actor.ts'
 import { type Role, scopesOfRole } from '../access/roles.ts'
 import { found, lastOwner } from '../errors.ts'
 import { deletedEvent, updatedEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
-import { revokeKeysOf } from '../keys/store.ts'
+import { narrowKeysOf, revokeKeysOf } from '../keys/store.ts'
 import { foldCase } from '../lib/text.ts'
 import type { MemberId } from '../sessions/store.ts'
 import type { Db } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import { query } from '../storage/schema.ts'
 import { deleteInvitationsOf } from './invitations.ts'
-import { describedMember, lockAccount, type MemberRow, memberRecords, ownersOf } from './store.ts'
+import { describedMember, lockAccount, type MemberRow, memberRecords, ownersOf, requireWriter } from './store.ts'
 
 /** Changes the role of a member of the actor's account. Throws `not_found`, `last_owner` and what `precondition` throws. */
 export function changeRole(
@@ -25,6 +25,7 @@ export function changeRole(
     const before = await lockMember(tx, actor.account, id)
     precondition?.check(before.version)
     if (role !== undefined && role !== 'owner') await requireOtherOwner(tx, actor.account, before.record)
+    await requireWriter(tx, actor)
     return change(tx, actor, before.record, { role })
   })
 }
@@ -86,9 +87,10 @@ export function removeMember(
     const { record, version } = await lockMember(tx, account, id)
     precondition?.check(version)
     await requireOtherOwner(tx, account, record)
+    await requireWriter(tx, actor)
     const removed = { ...deletedEvent(describedMember, record, {}), action: 'removed', kept: undefined } as const
     await recordEvents(tx, actor, [removed])
-    if (!keepsKeys) await revokeKeysOf(tx, actor, id)
+    await (keepsKeys ? narrowKeysOf(tx, account, id, record.role) : revokeKeysOf(tx, actor, id))
     await deleteInvitationsOf(tx, actor, id)
     const own = query.deleteFrom('members').where('id', '=', id).where('account_id', '=', account)
     const [row] = await tx.execute(own.returning('person_id'))
@@ -132,6 +134,11 @@ async function change(
   const changed = await memberRecords.change(tx, actor.account, before.id, { name, email, role, ...folded })
   const after = found(changed, 'member')
   await recordEvents(tx, actor, [updatedEvent(describedMember, before, after.record)])
+  const [could, can] = [before, after.record].map((each) =>
+    allows({ scopes: scopesOfRole(each.role) }, 'members:write'),
+  )
+  // They know the links, and could join as someone else with their former role.
+  if (could && !can) await deleteInvitationsOf(tx, actor, before.id)
   return after
 }
 

@@ -1,7 +1,7 @@
 /** Invitations: links with which one person joins an account in a role. */
 import { type Actor, actorOf } from '../access/actor.ts'
 import { type Role, scopesOfRole } from '../access/roles.ts'
-import { Failure, found, invitationOver, notFound, validationFailed } from '../errors.ts'
+import { found, invitationOver, notFound, validationFailed } from '../errors.ts'
 import { createdEvent, deletedEvent, type EventDescription, type NewEvent } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import type { MemberId } from '../sessions/store.ts'
@@ -10,7 +10,7 @@ import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import { type Precondition, Records, type Versioned } from '../storage/records.ts'
 import { query, type Row } from '../storage/schema.ts'
 import { Refusal } from '../violations.ts'
-import { insertMember, lockAccount } from './store.ts'
+import { insertMember, lockAccount, requireWriter } from './store.ts'
 
 /** An invitation in the database. `inviter` is the name of the member who created it. */
 export type InvitationRow = Readonly<
@@ -63,7 +63,8 @@ export function createInvitation(
   const times = { created_at: timeOf(now), updated_at: timeOf(now) }
   return db.write(async (tx) => {
     await lockAccount(tx, account)
-    const member_id = await inviterOf(tx, actor)
+    // An invitation ends with the member who created it, or their key.
+    const member_id = await requireWriter(tx, actor)
     await tx.execute(
       query.deleteFrom('invitations').where('account_id', '=', account).where('expires_at', '<=', timeOf(now)),
     )
@@ -77,22 +78,6 @@ export function createInvitation(
     await recordEvents(tx, actor, [createdEvent(described, invitation.record)])
     return { invitation, secret }
   })
-}
-
-/**
- * Returns the member with whom an invitation ends: the actor, or whoever created the actor's key. Throws if the member was
- * removed or the key was revoked since the request began, because the invitation would outlive them.
- */
-async function inviterOf(tx: Db, { account, kind, id }: Actor): Promise<number | null> {
-  if (kind === 'member') {
-    const own = query.selectFrom('members').select('id').where('account_id', '=', account).where('id', '=', id)
-    return found((await tx.execute(own))[0], 'member').id
-  }
-  if (kind !== 'key') return null
-  const own = query.selectFrom('keys').select(['member_id', 'revoked_at']).where('account_id', '=', account)
-  const key = found((await tx.execute(own.where('id', '=', id)))[0], 'key')
-  if (key.revoked_at !== null) throw new Failure('revoked_api_key', `The API key was revoked at ${key.revoked_at}.`)
-  return key.member_id
 }
 
 /** Lists a page of the account's open invitations. */

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Json, Request } from '../../test/client.ts'
+import { signedIn } from '../../test/dashboard.ts'
 import { newMember } from '../../test/members.ts'
 import { actorOf } from '../access/actor.ts'
 import { type Role, scopesOfRole } from '../access/roles.ts'
 import type { KeyScope } from '../access/scopes.ts'
+import { Failure } from '../errors.ts'
+import { Keyring } from '../keys/keyring.ts'
 import { createKey, revokeKey } from '../keys/store.ts'
 import { insertLoginToken, type MemberId, signInMember } from '../sessions/store.ts'
 import { query } from '../storage/schema.ts'
@@ -270,4 +273,39 @@ test('members create keys only with scopes of their role', async () => {
       ...{ code: 'insufficient_scope', message: `Your role doesn’t allow this. It needs the role ${needed}.` },
     })
   }
+})
+
+test('a member with a lower role keeps no way back: keys lose scopes, invitations end, and key sessions too', async () => {
+  const { as, add } = await newAccount()
+  const ben = await add('Ben', 'owner')
+  const { secret: key } = await keyOf(ben, 'owner', ['*'])
+  const browser = await signedIn({ ...app, key })
+  const invite = () => ask('POST', '/invitations', { role: 'owner' }, { key })
+  const { body } = await invite()
+  const promotion = () => ask('PATCH', `/members/${ben.id}`, { role: 'owner' }, { key })
+
+  await as('PATCH', `/members/${ben.id}`, { role: 'editor' })
+  // The key is still cached with its former scopes.
+  for (const answer of [
+    await promotion(),
+    await invite(),
+    await ask('DELETE', `/members/${ben.id}`, undefined, { key }),
+  ]) {
+    assert.deepEqual(told(answer), [403, 'insufficient_scope'])
+  }
+  assert.equal((await as('GET', `/invitations/${body.data.id}`)).status, 404)
+  assert.equal((await browser.get('/app')).headers.location, '/app/sign-in?next=%2Fapp')
+  const scopes = async () => (await ask('GET', '/me', undefined, { key })).body.data.scopes
+  assert.deepEqual(
+    (await scopes()).filter((scope: string) => scope.endsWith(':write')),
+    ['spaces:write', 'tags:write', 'links:write'],
+  )
+  const identity = await new Keyring(app.storage).identify(key)
+  assert.ok(!(identity instanceof Failure) && !identity.scopes.includes('*') && identity.scopes.includes('links:write'))
+
+  await as('PATCH', `/members/${ben.id}`, { role: 'owner' })
+  assert.deepEqual(await scopes(), ['*'])
+  await as('PATCH', `/members/${ben.id}`, { role: 'viewer' })
+  await as('DELETE', `/members/${ben.id}?keys=keep`)
+  assert.ok(!(await scopes()).some((scope: string) => scope === '*' || scope.endsWith(':write')))
 })

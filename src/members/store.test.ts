@@ -190,8 +190,8 @@ test('an account keeps an owner, even if two owners demote or remove each other 
 test('a removed member loses sessions, sign-in links, invitations and keys; their name stays in one batch', async (t) => {
   const storage = await opened(t)
   const ana = await newMember(storage, 1)
-  const ben = await newMember(storage, 1, { name: 'Ben', role: 'admin' })
-  const actor = actorFor(ben, 'Ben', 'admin')
+  const ben = await newMember(storage, 1, { name: 'Ben' })
+  const actor = actorFor(ben, 'Ben')
   const session = await signInMember(storage, ben, { method: 'passkey', browser: 'Firefox' })
   const link = await insertLoginToken(storage, ben)
   const { secret } = await createInvitation(storage, actor, editor)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { Actor } from '../access/actor.ts'
-import type { Role } from '../access/roles.ts'
-import { alreadyMember } from '../errors.ts'
+import { type Actor, requireScope } from '../access/actor.ts'
+import { type Role, scopesOfRole } from '../access/roles.ts'
+import { alreadyMember, Failure, found } from '../errors.ts'
 import { createdEvent, type EventDescription } from '../events/event.ts'
 import { recordEvents } from '../events/log.ts'
 import { foldCase } from '../lib/text.ts'
@@ -131,6 +131,26 @@ export function ensureOwner(db: Db, actor: Actor): Promise<Member['id']> {
 /** Locks an account, so that its owners and the number of its invitations change in one transaction at a time. */
 export async function lockAccount(tx: Db, account: number): Promise<void> {
   await tx.execute(query.selectFrom('accounts').select('id').where('id', '=', account).forNoKeyUpdate())
+}
+
+/**
+ * Throws unless the actor may still change members. They may have been removed or demoted, or their key revoked, since the
+ * request began, or while the key was cached. The account must be locked. Returns the member who acts or has created the key.
+ */
+export async function requireWriter(tx: Db, { account, kind, id }: Actor): Promise<number | null> {
+  if (kind !== 'member' && kind !== 'key') return null
+  let member = id
+  if (kind === 'key') {
+    const own = query.selectFrom('keys').select(['member_id', 'revoked_at']).where('account_id', '=', account)
+    const key = found((await tx.execute(own.where('id', '=', id)))[0], 'key')
+    if (key.revoked_at !== null) throw new Failure('revoked_api_key', `The API key was revoked at ${key.revoked_at}.`)
+    member = key.member_id
+    if (member === null) return null
+  }
+  const own = query.selectFrom('members').select('role').where('account_id', '=', account).where('id', '=', member)
+  const { role } = found((await tx.execute(own))[0], 'member')
+  requireScope({ kind, scopes: scopesOfRole(role as Role) }, 'members:write')
+  return member
 }
 
 /** Selects the ids of an account's owners. */

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { rolesWithAllScopes } from '../access/actor.ts'
 import type { Role } from '../access/roles.ts'
 import { Failure, found } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
@@ -200,6 +201,7 @@ function openAt(now: number) {
     .leftJoin('keys', (join) =>
       join.onRef('keys.id', '=', 'sessions.key_id').onRef('keys.account_id', '=', 'sessions.account_id'),
     )
+    .leftJoin('members as creators', 'creators.id', 'keys.member_id')
     .select([
       'sessions.id',
       'sessions.account_id',
@@ -219,6 +221,8 @@ function openAt(now: number) {
           e('accounts.key_sign_in', '=', 1),
           e('keys.id', 'is not', null),
           e('keys.revoked_at', 'is', null),
+          // A key has the scope * only as long as its creator's role allows it.
+          e.or([e('creators.id', 'is', null), e('creators.role', 'in', rolesWithAllScopes)]),
           e.or([e('keys.expires_at', 'is', null), e('keys.expires_at', '>', timeOf(now))]),
         ]),
       ]),
