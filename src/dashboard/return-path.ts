@@ -1,5 +1,6 @@
 /** Paths that a browser returns to after a form, read from untrusted text. */
 import { maxTargetBytes } from '../http/request-head.ts'
+import { decodePercent } from '../lib/text.ts'
 
 const home = '/app'
 /** The maximum length of a path that fits into a form of 4 KiB even if it is percent-encoded. */
@@ -12,7 +13,9 @@ export function returnPath(text: unknown): string {
   if (url === null || url.origin !== 'http://own.invalid') return home
   const isPage = url.pathname === home || url.pathname.startsWith(`${home}/`)
   const next = url.pathname + url.search
-  return isPage && !url.pathname.startsWith(`${home}/sign-in`) && next.length <= maxTargetBytes ? next : home
+  // The router decodes paths. A sign-in must not start what the browser then sends as from our own page.
+  const isSignIn = decodePercent(url.pathname)?.startsWith(`${home}/sign-in`) ?? true
+  return isPage && !isSignIn && next.length <= maxTargetBytes ? next : home
 }
 
 /** Like `returnPath`, for forms without a session. */
