@@ -2,10 +2,12 @@
 
 import { deletionQuery, insertRecord } from '../api/operations.ts'
 import { quantity } from '../dashboard/parts/format.ts'
+import { pageRequestOf } from '../forms/list-query.ts'
 import { type DestinationWarning, destinationWarnings } from '../links/destination-warnings.ts'
 import { linkHandlers } from '../links/routes.ts'
 import { type Link, linkOf, listLinksQuery, storeLink, updateLink } from '../links/schema.ts'
 import type { ShortUrl } from '../names/short-url.ts'
+import { resources } from '../resources.ts'
 import type { Storage } from '../storage/port.ts'
 import { accountCommand } from './accounts.ts'
 import { openActions } from './actions.ts'
@@ -44,7 +46,12 @@ export const linkCommands = {
     },
   }),
 
-  list: listCommand('links', listLinksQuery, async (db) => (await openLinks(db)).handlers, linkTable),
+  list: listCommand(
+    'links',
+    listLinksQuery,
+    async (db, account, query) => (await openLinks(db)).handlers.list(account, pageRequestOf(query, resources.links)),
+    linkTable,
+  ),
 
   show: accountCommand({
     summary: 'Show a link.',

@@ -9,6 +9,7 @@ import { forgetMember } from '../members/forgetting.ts'
 import { createInvitation, deleteInvitation, findInvitation, listInvitations } from '../members/invitations.ts'
 import { invitationOf, updateRole } from '../members/routes.ts'
 import {
+  type Invitation,
   invitationOperations,
   type Member,
   memberOperations,
@@ -18,40 +19,30 @@ import {
 import { memberOf, memberRecords } from '../members/store.ts'
 import { resources } from '../resources.ts'
 import { invitationUrl } from '../sessions/token.ts'
-import type { Db, Page } from '../storage/port.ts'
+import type { Db } from '../storage/port.ts'
 import { program } from '../version.ts'
 import { accountCommand } from './accounts.ts'
 import { flag, required, text, WrongUse } from './arguments.ts'
-import type { Terminal } from './command.ts'
-import { checkedFields, givenFields, listOptionsOf, optionsOf, submit } from './form-options.ts'
+import { checkedFields, givenFields, optionsOf, submit } from './form-options.ts'
 import { isConfirmed, json, table } from './output.ts'
 import { chooseMember } from './references.ts'
+import { listCommand } from './resources.ts'
 import { findDashboard, warnUnlessListening } from './server.ts'
 
 const asJson = flag('print the record as JSON')
-const listAsJson = flag('print the records as JSON')
 const memberOperand = required('MEMBER', 'the ID or email address of the member', text)
-const membersQuery = memberOperations.list.query
-const invitationsQuery = invitationOperations.list.query
 const updateForm = memberOperations.patch.body.form
 
 export const memberCommands = {
-  list: accountCommand({
-    summary: 'List the members of the account, newest first.',
-    arguments: { ...listOptionsOf(membersQuery), json: listAsJson },
-    run: async (db, { limit, account, actor: _, json: isJson, ...options }, { err }) => {
-      const checked = checkedFields(membersQuery, givenFields(membersQuery, options))
-      const page = await memberRecords.list(db, account, { ...pageRequestOf(checked, resources.members), limit })
-      warnOfMore(page, 'members', err)
-      const members = page.rows.map(memberOf)
-      if (isJson) return json(members)
-      const lines = members.map((member) => [
-        ...[String(member.id), member.name, member.email ?? '-', member.role],
-        ...[member.sign_in.join(',') || '-', member.last_seen_at ?? 'never'],
-      ])
-      return table([['ID', 'NAME', 'EMAIL', 'ROLE', 'SIGN IN', 'LAST SEEN'], ...lines])
+  list: listCommand(
+    'members of the account',
+    memberOperations.list.query,
+    async (db, account, query) => {
+      const page = await memberRecords.list(db, account, pageRequestOf(query, resources.members))
+      return { ...page, rows: page.rows.map(memberOf) }
     },
-  }),
+    memberTable,
+  ),
 
   role: accountCommand({
     summary: 'Change the role of a member, for their open sessions too.',
@@ -120,8 +111,18 @@ async function effectOnKeys(db: Db, account: number, { id }: Member, keepsKeys: 
   return ` This ${keepsKeys ? 'keeps' : 'revokes'} ${keys}.`
 }
 
-function warnOfMore({ rows, total }: Page<unknown>, what: string, err: Terminal['err']): void {
-  if (total > rows.length) err.write(`Showing ${rows.length} of ${total} ${what}. Raise --limit, or add a filter.\n`)
+function memberTable(members: readonly Member[]): string {
+  const lines = members.map(({ id, name, email, role, sign_in, last_seen_at }) => [
+    ...[String(id), name, email ?? '-', role, sign_in.join(',') || '-', last_seen_at ?? 'never'],
+  ])
+  return table([['ID', 'NAME', 'EMAIL', 'ROLE', 'SIGN IN', 'LAST SEEN'], ...lines])
+}
+
+function invitationTable(invitations: readonly Invitation[]): string {
+  const lines = invitations.map(({ id, name, email, role, created_by, expires_at }) => [
+    ...[String(id), name ?? '-', email ?? '-', role, created_by?.name ?? '-', expires_at],
+  ])
+  return table([['ID', 'NAME', 'EMAIL', 'ROLE', 'CREATED BY', 'EXPIRES'], ...lines])
 }
 
 export const invitationCommands = {
@@ -139,21 +140,15 @@ export const invitationCommands = {
     },
   }),
 
-  list: accountCommand({
-    summary: 'List the open invitations, newest first.',
-    arguments: { ...listOptionsOf(invitationsQuery), json: listAsJson },
-    run: async (db, { limit, account, actor: _, json: isJson, ...options }, { err }) => {
-      const checked = checkedFields(invitationsQuery, givenFields(invitationsQuery, options))
-      const page = await listInvitations(db, account, { ...pageOf(checked), limit })
-      warnOfMore(page, 'invitations', err)
-      const invitations = page.rows.map(invitationOf)
-      if (isJson) return json(invitations)
-      const lines = invitations.map(({ id, name, email, role, created_by, expires_at }) => [
-        ...[String(id), name ?? '-', email ?? '-', role, created_by?.name ?? '-', expires_at],
-      ])
-      return table([['ID', 'NAME', 'EMAIL', 'ROLE', 'CREATED BY', 'EXPIRES'], ...lines])
+  list: listCommand(
+    'open invitations',
+    invitationOperations.list.query,
+    async (db, account, query) => {
+      const page = await listInvitations(db, account, pageOf(query))
+      return { ...page, rows: page.rows.map(invitationOf) }
     },
-  }),
+    invitationTable,
+  ),
 
   revoke: accountCommand({
     summary: 'Delete an open invitation, so that no one can join with it.',

@@ -6,11 +6,11 @@ import { domainOperations } from '../domains/schema.ts'
 import { countLinks } from '../domains/store.ts'
 import { StartupFailure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
-import { type ListQuery, pageRequestOf } from '../forms/list-query.ts'
+import { type ListQuery, type PageQuery, pageRequestOf } from '../forms/list-query.ts'
 import { countLinksIn } from '../links/store.ts'
-import { type ResourceName, resources } from '../resources.ts'
+import { resources } from '../resources.ts'
 import { spaceOperations } from '../spaces/schema.ts'
-import { countedMatches, type Storage } from '../storage/port.ts'
+import { countedMatches, type Page, type Storage } from '../storage/port.ts'
 import { mergeTagForm, tagOperations } from '../tags/schema.ts'
 import { tagRecords } from '../tags/store.ts'
 import { accountCommand } from './accounts.ts'
@@ -72,9 +72,11 @@ function operandOf(kind: KindName) {
 
 function commandsOf(kind: KindName): Readonly<Record<string, Command>> {
   const { operations } = kinds[kind]
+  const readList = async (db: Storage, account: number, query: ListQuery) =>
+    (await actionsOn(kind, db)).list(account, pageRequestOf(query, resources[`${kind}s`]))
   return {
     create: createCommand(kind),
-    list: listCommand(`${kind}s`, operations.list.query, (db) => actionsOn(kind, db), recordTable),
+    list: listCommand(`${kind}s`, operations.list.query, readList, recordTable),
     update: updateCommand(kind),
     delete: deleteCommand(kind),
   }
@@ -104,10 +106,10 @@ function createCommand(kind: KindName): Command {
 }
 
 /** Declares a command that prints the first records of a list, and on stderr how many it leaves out. */
-export function listCommand<R>(
-  name: ResourceName,
-  query: Form<ListQuery>,
-  open: (db: Storage) => Promise<Pick<ResourceHandlers<R>, 'list'>>,
+export function listCommand<Query extends PageQuery, R>(
+  name: string,
+  query: Form<Query>,
+  read: (db: Storage, account: number, query: Query) => Promise<Page<R>>,
   format: (records: readonly R[]) => string,
 ): Command {
   return accountCommand({
@@ -115,8 +117,7 @@ export function listCommand<R>(
     arguments: { ...listOptionsOf(query), json: flag('print the records as JSON') },
     run: async (db, { limit, account, actor: _, json: isJson, ...options }, { err }) => {
       const checked = checkedFields(query, await withIds(db, account, givenFields(query, options)))
-      const { list } = await open(db)
-      const { rows, total, totalIsExact } = await list(account, { ...pageRequestOf(checked, resources[name]), limit })
+      const { rows, total, totalIsExact } = await read(db, account, { ...checked, per_page: limit })
       const all = totalIsExact ? total : `more than ${total}`
       if (total > rows.length) err.write(`Showing ${rows.length} of ${all} ${name}. Raise --limit, or add a filter.\n`)
       return isJson ? json(rows) : format(rows)

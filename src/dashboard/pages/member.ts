@@ -20,7 +20,7 @@ import {
 } from '../../sessions/store.ts'
 import type { Storage } from '../../storage/port.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
-import { postButton } from '../parts/buttons.ts'
+import { actionRow, postButton } from '../parts/buttons.ts'
 import { checkbox, FormState } from '../parts/fields.ts'
 import { capitalize, quantity, timeAgo } from '../parts/format.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
@@ -119,17 +119,17 @@ function roleSection({ id, role }: Member): Html {
 }
 
 function sessionSection({ id }: Member, sessions: readonly ListedSession[], own: number, canEnd: boolean): Html {
-  if (sessions.length === 0) return html`<section><h2>Sessions</h2><p>Not signed in.</p></section>`
+  if (sessions.length === 0) return html`<section id="sessions"><h2>Sessions</h2><p>Not signed in.</p></section>`
   const action = `${home}/${id}/end-sessions`
   const list = sessionTable(sessions, own, (session) =>
     canEnd ? postButton({ action, label: 'End', fields: { session: String(session.id) } }) : null,
   )
   const all = canEnd && sessions.length > 1 ? postButton({ action, label: 'End all sessions' }) : null
-  return html`<section id="sessions"><h2>Sessions</h2>${list}<div class="actions">${all}</div></section>`
+  return html`<section id="sessions"><h2>Sessions</h2>${list}${actionRow([all])}</section>`
 }
 
 function keySection(keys: readonly Key[]): Html | null {
-  return keys.length === 0 ? null : html`<section><h2>API keys they created</h2>${keyTable(keys)}</section>`
+  return keys.length === 0 ? null : html`<section id="keys"><h2>API keys they created</h2>${keyTable(keys)}</section>`
 }
 
 function keyTable(keys: readonly Key[]): Html {

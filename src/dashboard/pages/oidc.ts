@@ -146,7 +146,7 @@ export async function identitySection(
   const content = (await isConnected(storage, member.person.id, issuer))
     ? html`<p>You can sign in with <bdi>${name}</bdi>.</p>`
     : html`<p>Connect yourself once, and sign in this way from then on.</p><div class="actions">${link}</div>`
-  return html`<section><h2>Single sign-on</h2>${content}</section>`
+  return html`<section id="single-sign-on"><h2>Single sign-on</h2>${content}</section>`
 }
 
 /** Returns what the sign-in is for. Another site must not start a sign-in that changes a person. */

@@ -126,7 +126,7 @@ export async function passkeyOffer(
 ): Promise<Html | null> {
   if (session.member === null || passkeys.relyingParty(exchange) === null) return null
   if ((await listPasskeys(storage, session.member.person.id)).length > 0) return null
-  return html`<section><h2>Sign in faster next time</h2><p>${purpose}</p><div class="actions">${addButton}</div></section>`
+  return html`<section class="stack"><h2>Sign in faster next time</h2><p>${purpose}</p><div class="actions">${addButton}</div></section>`
 }
 
 function passkeyTable(passkeys: readonly ListedPasskey[]): Html {

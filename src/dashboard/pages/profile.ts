@@ -115,7 +115,7 @@ function settingsSection(state: FormState): Html {
   const name = textField(state, {
     name: 'name',
     label: 'Name',
-    help: 'Other members of this account see it, also in the history.',
+    help: 'Other members of this account see it, including in the history.',
     isRequired: true,
   })
   const zone = timeZoneField(state, {
