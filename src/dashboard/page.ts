@@ -2,7 +2,7 @@
 
 import type { Actor } from '../access/actor.ts'
 import type { NeededScope } from '../access/scopes.ts'
-import { found } from '../errors.ts'
+import { Failure, found } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
@@ -72,6 +72,13 @@ export interface Pages {
   isSecure(exchange: Exchange): boolean
   /** Deletes the cookie of a session that has ended. Returns the redirect to the sign-in page. */
   signOut(exchange: Exchange): Redirect
+}
+
+/** Returns the member who has signed in. Throws `insufficient_scope` if a key has started the session. */
+export function signedInMember({ member }: Session): NonNullable<Session['member']> {
+  if (member !== null) return member
+  const message = 'Only people can do this. You’re signed in with an API key: sign out, and sign in as a member.'
+  throw new Failure('insufficient_scope', message)
 }
 
 /** Returns the `{id}` of the path. Throws `not_found` if it is not an id. */

@@ -15,7 +15,7 @@ import { isMultipart, parseMultipart } from '../http/multipart.ts'
 import { addHeaders, type Sent, send, sendNotModified, sendText } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
-import { listPersonAccounts } from '../members/changes.ts'
+import { listPersonAccounts } from '../members/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Session } from '../sessions/session.ts'
 import { findSession, ownerOf, removeSession } from '../sessions/store.ts'
@@ -78,10 +78,7 @@ export class PageServer implements Pages {
   }
 
   getFile(path: string, scope: NeededScope | null, handler: (request: PageRequest) => Promise<Outcome>): void {
-    this.#addRead(path, async (request) => {
-      if (scope !== null) requireScope(request.actor, scope)
-      return handler(request)
-    })
+    this.#addRead(path, permitted(scope, handler))
   }
 
   #addRead(path: string, handler: (request: PageRequest) => Promise<Outcome>): void {
@@ -267,12 +264,11 @@ function identityOf({ account, member, key }: Session): Identity {
   return { account: account.id, kind: 'key', id: key?.id ?? null, name: key?.name ?? '', scopes: ['*'] }
 }
 
-/** Returns the handler of a page, which throws `insufficient_scope` for those who lack the scope. */
-function permitted(scope: NeededScope | null, page: PageHandler): PageHandler {
-  if (scope === null) return page
-  return async (request) => {
-    requireScope(request.actor, scope)
-    return page(request)
+/** Returns the handler of a page, which throws `insufficient_scope` without the scope. */
+function permitted<Result>(scope: NeededScope | null, handler: (request: PageRequest) => Promise<Result>) {
+  return async (request: PageRequest): Promise<Result> => {
+    if (scope !== null) requireScope(request.actor, scope)
+    return handler(request)
   }
 }
 

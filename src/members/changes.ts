@@ -38,29 +38,29 @@ export function renameMember(db: Db, actor: Actor, id: number, name: string): Pr
   })
 }
 
-/** What a provider of OpenID Connect says about a member. An undefined value stays unchanged. */
-interface OidcMember {
+/** New values of a member. An undefined value stays unchanged. */
+interface MemberValues {
   readonly name?: string | undefined
-  /** Verified. */
   readonly email?: string | undefined
   readonly role?: Role | undefined
 }
 
 /**
- * Takes over what the provider says when a member signs in, in a transaction. The last owner stays an owner. Throws
- * `not_found`.
+ * Stores what the provider of OpenID Connect says when a member signs in, in a transaction: their verified email address, and
+ * the role from `OIDC_ROLES`. The last owner stays an owner. Throws `not_found`.
  */
 export async function setOidcMember(
   tx: Db,
   { account, id }: MemberId,
-  { name, email, role }: OidcMember,
+  { email, role }: Pick<MemberValues, 'email' | 'role'>,
   requestId: string | null,
 ): Promise<Versioned<MemberRow>> {
   const { record } = await lockMember(tx, account, id)
-  const isLast = record.role === 'owner' && role !== 'owner' && !(await hasOtherOwner(tx, account, id))
   const scopes = scopesOfRole(record.role)
   const actor = actorOf({ account, kind: 'member', id, name: record.name, scopes }, requestId)
-  return change(tx, actor, record, { name, email, role: isLast ? undefined : role })
+  if (role === undefined) return change(tx, actor, record, { email })
+  const kept = role !== 'owner' && (await isLastOwner(tx, account, record)) ? record.role : role
+  return change(tx, actor, record, { email, role: kept }, { has_oidc_role: 1 })
 }
 
 /** How a member is removed. */
@@ -113,25 +113,33 @@ async function lockMember(tx: Db, account: number, id: number): Promise<Versione
   return found(await memberRecords.findForUpdate(tx, account, id), 'member')
 }
 
-async function requireOtherOwner(tx: Db, account: number, { id, role }: MemberRow): Promise<void> {
-  if (role === 'owner' && !(await hasOtherOwner(tx, account, id))) throw lastOwner()
+async function requireOtherOwner(tx: Db, account: number, member: MemberRow): Promise<void> {
+  if (await isLastOwner(tx, account, member)) throw lastOwner()
 }
 
-async function hasOtherOwner(tx: Db, account: number, id: number): Promise<boolean> {
-  return (await tx.execute(ownersOf(account).where('id', '<>', id).limit(1))).length > 0
+/** Returns whether a member is the account's only owner. */
+export async function isLastOwner(
+  db: Db,
+  account: number,
+  { id, role }: Pick<MemberRow, 'id' | 'role'>,
+): Promise<boolean> {
+  if (role !== 'owner') return false
+  return (await db.execute(ownersOf(account).where('id', '<>', id).limit(1))).length === 0
 }
 
 async function change(
   tx: Db,
   actor: Actor,
   before: MemberRow,
-  { name, email, role }: OidcMember,
+  { name, email, role }: MemberValues,
+  unversioned: { readonly has_oidc_role?: 1 } = {},
 ): Promise<Versioned<MemberRow>> {
   const folded = {
     name_folded: name === undefined ? undefined : foldCase(name),
     email_folded: email === undefined ? undefined : foldCase(email),
   }
-  const changed = await memberRecords.change(tx, actor.account, before.id, { name, email, role, ...folded })
+  const values = { name, email, role, ...folded }
+  const changed = await memberRecords.change(tx, actor.account, before.id, values, { unversioned })
   const after = found(changed, 'member')
   await recordEvents(tx, actor, [updatedEvent(describedMember, before, after.record)])
   const [could, can] = [before, after.record].map((each) =>
@@ -140,28 +148,4 @@ async function change(
   // They know the links, and could join as someone else with their former role.
   if (could && !can) await deleteInvitationsOf(tx, actor, before.id)
   return after
-}
-
-/** An account of a person, and who they are in it. */
-export interface OwnAccount {
-  readonly id: number
-  readonly name: string
-  readonly member: number
-}
-
-/** Returns the accounts that a person is a member of, by name. */
-export async function listPersonAccounts(db: Db, person: number): Promise<OwnAccount[]> {
-  const own = query
-    .selectFrom('members')
-    .innerJoin('accounts', 'accounts.id', 'members.account_id')
-    .select(['accounts.id', 'accounts.name', 'members.id as member'])
-    .where('members.person_id', '=', person)
-  const accounts = await db.execute(own.orderBy('accounts.id'))
-  return accounts.toSorted((a, b) => a.name.localeCompare(b.name, 'en') || a.id - b.id)
-}
-
-/** Stores the time zone of a person's forms; with `isFirst`, only if it is unknown. The zone must be valid. */
-export async function setTimeZone(db: Db, person: number, time_zone: string, isFirst = false): Promise<void> {
-  const own = query.updateTable('people').set({ time_zone }).where('id', '=', person)
-  await db.execute(isFirst ? own.where('time_zone', 'is', null) : own)
 }

@@ -165,6 +165,29 @@ export function membershipsOf(person: number) {
   return byUse.where('person_id', '=', person)
 }
 
+/** An account of a person. */
+export interface OwnAccount {
+  readonly id: number
+  readonly name: string
+}
+
+/** Lists the accounts that a person is a member of, by name. */
+export async function listPersonAccounts(db: Db, person: number): Promise<OwnAccount[]> {
+  const own = query
+    .selectFrom('members')
+    .innerJoin('accounts', 'accounts.id', 'members.account_id')
+    .select(['accounts.id', 'accounts.name'])
+    .where('members.person_id', '=', person)
+  const accounts = await db.execute(own.orderBy('accounts.id'))
+  return accounts.toSorted((a, b) => a.name.localeCompare(b.name, 'en') || a.id - b.id)
+}
+
+/** Stores the time zone of a person's forms; with `isFirst`, only if it is unknown. The zone must be valid. */
+export async function setTimeZone(db: Db, person: number, time_zone: string, isFirst = false): Promise<void> {
+  const own = query.updateTable('people').set({ time_zone }).where('id', '=', person)
+  await db.execute(isFirst ? own.where('time_zone', 'is', null) : own)
+}
+
 /** Finds the ids of the account's members with an email address, case-insensitively; `limit` at most. */
 export async function membersWithEmail(db: Db, account: number, email: string, limit: number): Promise<number[]> {
   const own = query.selectFrom('members').select('id').where('account_id', '=', account)

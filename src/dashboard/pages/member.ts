@@ -7,10 +7,10 @@ import { form, required } from '../../forms/form.ts'
 import { oneOf, positiveInteger } from '../../forms/rules.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Key, listActiveKeysOf } from '../../keys/store.ts'
-import { changeRole, removeMember } from '../../members/changes.ts'
+import { changeRole, isLastOwner, removeMember } from '../../members/changes.ts'
 import { listAllInvitations } from '../../members/invitations.ts'
 import type { Member } from '../../members/schema.ts'
-import { memberOf, memberRecords, ownersOf } from '../../members/store.ts'
+import { memberOf, memberRecords } from '../../members/store.ts'
 import {
   countLoginTokens,
   type ListedSession,
@@ -84,16 +84,12 @@ async function requestedMember(request: PageRequest, db: Storage): Promise<Membe
   return memberOf(found(stored, 'member').record)
 }
 
-async function isOnlyOwner({ role }: Member, account: number, db: Storage): Promise<boolean> {
-  return role === 'owner' && (await db.execute(ownersOf(account).limit(2))).length < 2
-}
-
 async function memberPage(member: Member, request: PageRequest, db: Storage): Promise<PageContent> {
   const { account, actor, session } = request
   const { id, name, email, role, sign_in, last_seen_at, created_at } = member
   const now = Date.now()
   const canWrite = allows(actor, 'members:write')
-  const isLast = canWrite && (await isOnlyOwner(member, account, db))
+  const isLast = canWrite && (await isLastOwner(db, account, member))
   const facts = factList(null, [
     ['Email address', email && html`<bdi>${email}</bdi>`],
     ['Role', canWrite && !isLast ? null : capitalize(role)],
@@ -150,7 +146,7 @@ async function removalPage(member: Member, request: PageRequest, db: Storage): P
   const { account, actor } = request
   const { id, name } = member
   const title = `Remove ${name}?`
-  if (await isOnlyOwner(member, account, db))
+  if (await isLastOwner(db, account, member))
     return { title, section: 'people', body: html`<p>${onlyOwner}</p>`, status: 409 }
   const [sessions, links, invitations, keys] = await Promise.all([
     listSessions(db, { account, member: id }),

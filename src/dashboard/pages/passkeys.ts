@@ -1,6 +1,6 @@
 /** The passkeys of the person who has signed in. */
 
-import { Failure, found } from '../../errors.ts'
+import { found } from '../../errors.ts'
 import { form, optional } from '../../forms/form.ts'
 import { boundedText } from '../../forms/rules.ts'
 import { type Html, html } from '../../http/html.ts'
@@ -16,7 +16,7 @@ import {
   removePasskey,
 } from '../../sign-in/passkeys/store.ts'
 import type { Storage } from '../../storage/port.ts'
-import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../page.ts'
+import { idParam, type PageContent, type PageRequest, type Pages, Redirect, signedInMember } from '../page.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
 import { timeAgo } from '../parts/format.ts'
@@ -35,19 +35,19 @@ export interface PasskeyServices {
 
 export function addPasskeyPages(pages: Pages, { storage: db, passkeys }: PasskeyServices): void {
   pages.get(`${home}/new`, null, async (request) => {
-    const isFull = (await listPasskeys(db, personOf(request).id)).length >= maxPasskeys
+    const isFull = (await listPasskeys(db, signedInMember(request.session).person.id)).length >= maxPasskeys
     return isFull ? new Redirect(profile) : newPage(new FormState({ name: browserOf(request.exchange) }))
   })
 
   pages.getFile(`${home}/options`, null, async (request) => {
-    const { id, name } = personOf(request)
+    const { person, name } = signedInMember(request.session)
     const rp = requirePasskeys(passkeys, request.exchange)
-    return sendOptions(request.exchange, await passkeys.registrationOptions(rp, { person: id }, name))
+    return sendOptions(request.exchange, await passkeys.registrationOptions(rp, { person: person.id }, name))
   })
 
   const create = async (request: PageRequest) => {
     const { credential, ...fields } = request.fields
-    const person = personOf(request).id
+    const person = signedInMember(request.session).person.id
     const name = valuesIn(passkeyFields, fields).name ?? browserOf(request.exchange)
     const verified = await passkeys.verifyRegistration(
       requirePasskeys(passkeys, request.exchange),
@@ -61,24 +61,18 @@ export function addPasskeyPages(pages: Pages, { storage: db, passkeys }: Passkey
   pages.post(home, null, formHandler(newPage, create))
 
   pages.get(`${home}/:id/remove`, null, async (request) => {
-    const passkey = await findPasskey(db, personOf(request).id, idParam(request, 'passkey'))
+    const passkey = await findPasskey(db, signedInMember(request.session).person.id, idParam(request, 'passkey'))
     return removePage(found(passkey, 'passkey'))
   })
 
   pages.post(`${home}/:id/remove`, null, async (request) => {
-    const isRemoved = await removePasskey(db, personOf(request).id, idParam(request, 'passkey'))
+    const isRemoved = await removePasskey(db, signedInMember(request.session).person.id, idParam(request, 'passkey'))
     return found(isRemoved ? new Redirect(profile, { code: 'passkey-removed' }) : undefined, 'passkey')
   })
 }
 
 const nameRule = boundedText(255, 'What the passkey is called in the list.')
 const passkeyFields = form<{ name: string | null }>({ name: optional(nameRule, null) })
-
-/** Returns the person, with their name in the account. Throws `insufficient_scope` in the session of a key. */
-function personOf({ session }: PageRequest) {
-  if (session.member !== null) return { id: session.member.person.id, name: session.member.name }
-  throw new Failure('insufficient_scope', 'Only people have passkeys. You’re signed in with an API key.')
-}
 
 function newPage(state: FormState): PageContent {
   const name = textField(state, {

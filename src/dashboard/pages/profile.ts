@@ -1,14 +1,15 @@
 /** The profile of whoever has signed in: name, time zone, passkeys, accounts and sessions. */
 
 import { calendarOf } from '../../accounts/calendar.ts'
-import { Failure, found, notFound } from '../../errors.ts'
+import { found, notFound } from '../../errors.ts'
 import { change, form, required } from '../../forms/form.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { parseTimeZone } from '../../lib/time-zone.ts'
-import { listPersonAccounts, type OwnAccount, renameMember, setTimeZone } from '../../members/changes.ts'
+import { renameMember } from '../../members/changes.ts'
 import { memberName } from '../../members/schema.ts'
+import { listPersonAccounts, type OwnAccount, setTimeZone } from '../../members/store.ts'
 import type { Session } from '../../sessions/session.ts'
 import {
   type ListedSession,
@@ -19,7 +20,15 @@ import {
   switchAccount,
 } from '../../sessions/store.ts'
 import { slicePage } from '../lists.ts'
-import { idParam, type PageContent, type PageHandler, type PageRequest, type Pages, Redirect } from '../page.ts'
+import {
+  idParam,
+  type PageContent,
+  type PageHandler,
+  type PageRequest,
+  type Pages,
+  Redirect,
+  signedInMember,
+} from '../page.ts'
 import { postButton } from '../parts/buttons.ts'
 import { FormState, textField } from '../parts/fields.ts'
 import { sessionTable } from '../parts/people.ts'
@@ -46,7 +55,7 @@ export function addProfilePages(pages: Pages, services: Services): void {
   pages.get('/app/sessions', null, async () => new Redirect(home))
 
   const save: PageHandler = async ({ actor, session, fields }) => {
-    const { id, person } = memberOf(session)
+    const { id, person } = signedInMember(session)
     const { name, time_zone } = valuesIn(profileForm, { name: fields.name, time_zone: fields.time_zone })
     await db.write(async (tx) => {
       await renameMember(tx, actor, id, name)
@@ -59,23 +68,17 @@ export function addProfilePages(pages: Pages, services: Services): void {
   // The script sends the zone of the browser once.
   pages.post(`${home}/time-zone`, null, async ({ session, fields }) => {
     const zone = parseTimeZone(String(fields.time_zone))
-    if (zone !== undefined) await setTimeZone(db, memberOf(session).person.id, zone, true)
+    if (zone !== undefined) await setTimeZone(db, signedInMember(session).person.id, zone, true)
     return new Redirect(home)
   })
 
   pages.post('/app/switch', null, async ({ session, fields }) => {
     const account = found(positiveInteger(String(fields.account)), 'account')
-    const isMoved = await switchAccount(db, session.id, memberOf(session).person.id, account)
+    const isMoved = await switchAccount(db, session.id, signedInMember(session).person.id, account)
     found(isMoved || undefined, 'account')
     return new Redirect('/app')
   })
   addSessionForms(pages, services)
-}
-
-/** Returns the member who has signed in. Throws `insufficient_scope` for a key. */
-function memberOf({ member }: Session): NonNullable<Session['member']> {
-  if (member !== null) return member
-  throw new Failure('insufficient_scope', 'Only people can do this, and this browser is signed in with an API key.')
 }
 
 function addSessionForms(pages: Pages, { storage: db }: PasskeyServices): void {

@@ -145,10 +145,7 @@ async function updateMembers(tx: Db, arrival: Arrival, members: readonly MemberI
   for (const member of members.toSorted((a, b) => a.account - b.account)) {
     const role = member.account === grant.account ? grant.role : undefined
     const { record } = await setOidcMember(tx, member, { email, role }, arrival.requestId)
-    if (role === undefined) continue
-    if (record.role !== role) arrival.onLastOwner(member)
-    const own = query.updateTable('members').set({ has_oidc_role: 1 }).where('id', '=', member.id)
-    await tx.execute(own.where('account_id', '=', member.account).where('has_oidc_role', '=', 0))
+    if (role !== undefined && record.role !== role) arrival.onLastOwner(member)
   }
 }
 

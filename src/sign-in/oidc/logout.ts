@@ -3,7 +3,7 @@
 import type { JWTPayload } from 'jose'
 import type { Db } from '../../storage/port.ts'
 import { query } from '../../storage/schema.ts'
-import { useOnce } from '../store.ts'
+import { useOnce } from '../used-tokens.ts'
 import { maxLogoutTokenAgeMs, type OidcClient } from './client.ts'
 
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'

@@ -4,7 +4,7 @@ import { signInMember } from '../../sessions/store.ts'
 import type { Db } from '../../storage/port.ts'
 import { query } from '../../storage/schema.ts'
 import { Refusal } from '../../violations.ts'
-import { useOnce } from '../store.ts'
+import { useOnce } from '../used-tokens.ts'
 
 /** The maximum number of passkeys of a person, in all their accounts together. */
 export const maxPasskeys = 10
