@@ -69,6 +69,8 @@ describe('a new person', () => {
     const welcome = await browser.after(await browser.submit(page, join, { name: 'Ben B.' }))
     assert.match(welcome.said.join(), /Welcome/)
     assert.match((await browser.open('/app/people')).text, /Ben B\. \(you\).*Editor/)
+    const history = await browser.open('/app/history?record=member')
+    assert.match(history.text, /Ben B\. joined the account and used the invitation Ben /)
     assert.equal(browser.cookies.has('waymark_invitation'), false)
     const late = await other.browser.post(join, { name: 'Eve' })
     assert.equal(late.status, 422)

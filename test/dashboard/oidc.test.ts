@@ -177,6 +177,9 @@ test('without a mapped role, its members are rejected, and invited members keep 
     await expectProblem(browser, await arrive(browser, provider, { ...ana, groups }), 'role_lost')
     await signedInWith(app, provider, { ...ben, groups })
   }
+  const logged = app.logs.map(({ msg }) => String(msg))
+  assert.ok(logged.includes('sign-in with OpenID Connect failed: the claim groups is missing'))
+  assert.ok(logged.includes('sign-in with OpenID Connect failed: no value of the claim groups is in OIDC_ROLES'))
   assert.deepEqual(
     (await membersOf(app)).map(({ role }) => role),
     ['owner', 'editor', 'admin'],
@@ -204,7 +207,7 @@ test('people with a role join the account of OIDC_ACCOUNT', async (t) => {
   const browser = new Browser(app)
   const claims = { ...ana, groups: 'staff' }
   await expectProblem(browser, await arrive(browser, provider, claims), 'no_account')
-  assert.ok(app.logs.some(({ msg }) => /^OIDC_ACCOUNT must be the ID/.test(String(msg))))
+  assert.ok(app.logs.some(({ msg }) => /failed: OIDC_ACCOUNT must be the ID/.test(String(msg))))
   const chosen = await startApp({ ...{ baseUrl, oidc: oidcConfig(provider.issuer, { roles, account: 2 }) } })
   assert.equal(await chosen.createAccount(), 2)
   assert.equal(other, 2)

@@ -68,7 +68,7 @@ The link works once, until ${until}. Please don’t forward it.`
   const body = html`<p>Copy this link now, because it’s shown only once. Whoever opens it first joins as ${role}.</p>
 ${copyable(url, 'the link', 'Copy link')}${localHint}
 <section class="stack"><h2>Text to send</h2><p class="lines"><bdi>${text}</bdi></p><div class="actions">${copyButton(text, 'the text', 'Copy text')}</div></section>
-<div class="actions">${linkButton({ label: 'Done', href: home, weight: 'primary' })}</div>`
+<div class="actions">${linkButton({ label: 'Done', href: home, weight: 'primary' })}${linkButton({ label: 'Invite someone else', href: `${home}/invite` })}</div>`
   const title = name === null ? 'Invitation' : `Invitation for ${name}`
   const heading = name === null ? title : html`Invitation for <bdi>${name}</bdi>`
   return { title, heading, section: 'people', body }

@@ -214,7 +214,7 @@ function invitationText({ account, inviter, role }: OpenInvitation): Html {
 
 /** Joining with the identity that has signed in avoids a second one. */
 function ownWay(name: string): Html {
-  return html`<form method="post" action="${home}" class="form"><div class="actions">${submitButton({ label: html`Join as <bdi>${name}</bdi>` })}</div></form>
+  return html`<form method="post" action="${home}" class="form"><div class="actions">${submitButton({ label: html`<span>Join as <bdi>${name}</bdi></span>` })}</div></form>
 <p>Someone else? Sign out first, then open the link again.</p>
 <form method="post" action="/app/sign-out">${submitButton({ label: 'Sign out', weight: 'plain' })}</form>`
 }

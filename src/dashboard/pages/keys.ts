@@ -109,7 +109,8 @@ type Lifetime = keyof typeof lifetimes
 
 const lifetimeOptions = Object.entries(lifetimes).map(([value, { label }]) => ({ value, label }))
 
-function describeScope(scope: KeyScope): string {
+/** Returns a scope in words: "read links". */
+export function describeScope(scope: KeyScope): string {
   if (scope === '*') return 'everything'
   const [resource = '', action = ''] = scope.split(':')
   return `${action} ${resource === 'stats' ? 'statistics' : resource}`

@@ -27,6 +27,7 @@ import { confirmation, confirmLink } from '../parts/messages.ts'
 import { roleField, sessionTable, signInText } from '../parts/people.ts'
 import { table } from '../parts/table.ts'
 import { guardedForm, valuesIn } from '../record-forms.ts'
+import { describeScope } from './keys.ts'
 import { factList } from './link-facts.ts'
 
 const home = '/app/people'
@@ -135,7 +136,7 @@ function keyTable(keys: readonly Key[]): Html {
     rows: keys,
     columns: [
       { label: 'Name', kind: 'lead', cell: ({ name }: Key) => html`<bdi>${name}</bdi>` },
-      { label: 'Scopes', width: 'rest', cell: ({ scopes }) => scopes.join(', ') },
+      { label: 'Scopes', width: 'rest', cell: ({ scopes }) => scopes.map(describeScope).join(', ') },
       { label: 'Last used', width: 'large', cell: ({ last_used_at: at }) => (at ? timeAgo(at, now) : 'Never') },
     ],
   })

@@ -14,7 +14,8 @@ import { signInMember } from '../../sessions/store.ts'
 import { invitationCookie } from '../../sessions/token.ts'
 import { browserOf } from '../../sign-in/browser.ts'
 import { type Arrival, admit, connect, isConnected } from '../../sign-in/oidc/admission.ts'
-import { describeError, type OidcClient, problemOf } from '../../sign-in/oidc/client.ts'
+import { type Claims, describeError, type OidcClient, problemOf } from '../../sign-in/oidc/client.ts'
+import type { OidcConfig } from '../../sign-in/oidc/config.ts'
 import { type Flow, type Purpose, setFlowCookie, takeFlowCookie } from '../../sign-in/oidc/flow.ts'
 import { endSessions } from '../../sign-in/oidc/logout.ts'
 import { isProblem, type Problem, problems } from '../../sign-in/oidc/problems.ts'
@@ -116,7 +117,8 @@ class SignIns {
         return typeof member === 'string' ? member : { secret: await signInMember(tx, member, session) }
       })
       .catch((error) => problemOfJoining(error, purpose))
-    if (result === 'no_account') warn('OIDC_ACCOUNT must be the ID of the account that people with a role join')
+    const reason = typeof result === 'string' ? reasonOf(result, arrival.claims, oidc.config) : undefined
+    if (reason !== undefined) warn(`sign-in with OpenID Connect failed: ${reason}`)
     if (typeof result === 'string') return result
     await this.#pages.signIn(exchange, result.secret)
     if (purpose === 'join') invitationCookie.clear(exchange, isSecure)
@@ -142,7 +144,10 @@ export async function identitySection(
 ): Promise<Html | null> {
   if (oidc === null || member === null) return null
   const { issuer, name } = oidc.config
-  const link = linkButton({ label: html`Connect with <bdi>${name}</bdi>`, href: '/app/sign-in/oidc?connect=1' })
+  const link = linkButton({
+    label: html`<span>Connect with <bdi>${name}</bdi></span>`,
+    href: '/app/sign-in/oidc?connect=1',
+  })
   const content = (await isConnected(storage, member.person.id, issuer))
     ? html`<p>You can sign in with <bdi>${name}</bdi>.</p>`
     : html`<p>Connect yourself once, and sign in this way from then on.</p><div class="actions">${link}</div>`
@@ -156,6 +161,14 @@ async function purposeOf(pages: PageServer, exchange: Exchange, baseUrl: string)
   if (!isFromOwnPage(exchange, baseUrl)) return 'foreign'
   if (join !== undefined) return 'join'
   return (await pages.sessionOf(exchange))?.member?.person.id ?? 'signed_out'
+}
+
+/** Returns what an operator can fix, without values of claims; undefined if there is nothing. */
+function reasonOf(problem: Problem, claims: Claims, { roleClaim, roles }: OidcConfig): string | undefined {
+  if (problem === 'no_account') return 'OIDC_ACCOUNT must be the ID of the account that people with a role join'
+  if (roles.size === 0 || (problem !== 'no_access' && problem !== 'role_lost')) return undefined
+  const isMissing = claims[roleClaim] === undefined
+  return isMissing ? `the claim ${roleClaim} is missing` : `no value of the claim ${roleClaim} is in OIDC_ROLES`
 }
 
 /** Returns the problem if someone else has connected with the same identity meanwhile. */

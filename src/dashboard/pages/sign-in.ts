@@ -146,7 +146,7 @@ function oidcLink({ oidc, next }: Shown): Html | null {
   if (oidc === null) return null
   const { baseUrl, name } = oidc.config
   const href = `${baseUrl}/app/sign-in/oidc?next=${encodeURIComponent(next)}`
-  const label = html`Sign in with <bdi>${name}</bdi>`
+  const label = html`<span>Sign in with <bdi>${name}</bdi></span>`
   return html`<div class="actions">${linkButton({ label, href, weight: 'primary' })}</div>
 `
 }

@@ -49,7 +49,7 @@ export function actorName({ kind, name }: StoredEvent['actor']): Html {
 /** Renders what happened, without who did it: "changed the destination of go.acme.com/summer". */
 export function deedOf(event: Changed, context: ChangeContext): Html {
   const { before, after } = phraseOf(event, context)
-  return html`${before}${thingOf(event, context)}${after}`
+  return html`${before}${changedThing(event, context)}${after}`
 }
 
 /** Events of one batch, which have the same kind of record and action. */
@@ -83,6 +83,7 @@ export const sampleSize = 10
 /** Renders what happened in a batch, in its order: "deleted go.acme.com and 214 links". */
 export function batchDeedOf(batch: CountedBatch, context: ChangeContext): Html {
   const { isLarger } = batch
+  const isJoin = batch.sample.some(({ action }) => action === 'joined')
   const deeds = typesOf(batch).map(({ record, action, all }) => {
     const sample = batch.sample.filter((event) => event.record === record && event.action === action)
     const [phrase, ...others] = sample.map((event) => phraseOf(event, context))
@@ -91,8 +92,9 @@ export function batchDeedOf(batch: CountedBatch, context: ChangeContext): Html {
     const [first] = sample
     const amount = isLarger ? `more than ${quantity(all - 1, nouns[record])}` : quantity(all, nouns[record])
     return {
-      phrase: phrase && isSame && isEnough ? phrase : plainPhrase(record, action),
-      thing: all === 1 && first ? thingOf(first, context) : html`${amount}`,
+      phrase:
+        isJoin && action === 'deleted' ? used : phrase && isSame && isEnough ? phrase : plainPhrase(record, action),
+      thing: all === 1 && first ? changedThing(first, context) : html`${amount}`,
     }
   })
   const groups = [...Map.groupBy(deeds, ({ phrase }) => textOf(phrase)).values()]
@@ -103,6 +105,14 @@ export function batchDeedOf(batch: CountedBatch, context: ChangeContext): Html {
   })
   return listed(all, ' and ')
 }
+
+/** Renders the record after the verb. Someone who joins is named before it already. */
+function changedThing(event: Changed, context: ChangeContext): Html {
+  return event.action === 'joined' ? html`` : thingOf(event, context)
+}
+
+/** Joining deletes the invitation. */
+const used = phrase('used')
 
 function textOf({ before, after }: Phrase): string {
   return `${before.text}…${after.text}`
@@ -142,7 +152,7 @@ function phrase(before: Part, after: Part = null): Phrase {
 const verbs: Readonly<Record<EventAction, string>> = {
   ...{ created: 'created', updated: 'changed', deleted: 'deleted', restored: 'restored' },
   ...{ clicks_deleted: 'deleted the statistics of', merged: 'merged', rotated: 'rotated', revoked: 'revoked' },
-  ...{ joined: 'joined as', removed: 'removed' },
+  ...{ joined: 'joined the account', removed: 'removed' },
 }
 
 function plainPhrase(record: RecordKind, action: EventAction): Phrase {
