@@ -239,6 +239,35 @@ test('SIGTERM: active requests finish, later requests get 503, and /health/ready
   assert.equal(database.prepare(`select count(*) as count from spaces where name = 'finished'`).get()?.count, 1)
 })
 
+test('loads what signs people in before it listens, so that no sign-in blocks visitors', async (t) => {
+  const hook = `import { registerHooks } from 'node:module'
+    const load = (url, context, next) => {
+      const [library] = /@simplewebauthn.server(?=.esm.index)|openid-client(?=.build)/.exec(url) ?? []
+      if (library) process.stderr.write('loads ' + library + ' ')
+      return next(url, context)
+    }
+    registerHooks({ load })`
+  const oidc = {
+    OIDC_ISSUER: 'https://id.example.com',
+    OIDC_CLIENT_ID: 'waymark',
+    OIDC_CLIENT_SECRET: 'secret-of-the-client',
+  }
+  const variables = {
+    PORT: '0',
+    REDIRECT_PORT: '0',
+    OPS_PORT: '0',
+    ...newDatabase(t).variables,
+    ...oidc,
+    BASE_URL: 'https://links.example.com',
+  }
+  const server = await listening(
+    run(t, variables, {}, ['--import', `data:text/javascript,${encodeURIComponent(hook)}`]),
+  )
+  const [before = ''] = server.stderr().split('is listening')
+  for (const library of ['@simplewebauthn/server', 'openid-client'])
+    assert.ok(before.includes(`loads ${library}`), before)
+})
+
 test('a second signal ends the server immediately with exit code 1', async (t) => {
   const server = await startServer(t, newDatabase(t).variables)
   await halfRequest(server, 'never finished')

@@ -150,6 +150,11 @@ export class OidcClient {
   }
 }
 
+/** Loads what the client uses. Otherwise, the first sign-in does, and blocks everything else. */
+export async function loadOidcLibraries(): Promise<void> {
+  await Promise.all([import('openid-client'), import('jose')])
+}
+
 /** Returns a text of the provider for an error: short, and without characters that break a line. */
 function quoted(text: string): string {
   return JSON.stringify(text.slice(0, 200))

@@ -134,6 +134,11 @@ export class Passkeys {
   }
 }
 
+/** Loads what verifies passkeys. Otherwise, the first response of an authenticator does, and blocks everything else. */
+export async function loadPasskeyLibrary(): Promise<void> {
+  await import('@simplewebauthn/server')
+}
+
 function purposeOf(registrant: Registrant): string {
   return 'person' in registrant ? `add to person ${registrant.person}` : `join by invitation ${registrant.invitation}`
 }
