@@ -1,7 +1,7 @@
 /** Sign-in with OpenID Connect against hostile providers, sites and browsers. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { EventEmitter, once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { generateKeyPair } from 'jose'
@@ -87,6 +87,44 @@ test('reads claims that only the userinfo endpoint has', async (t) => {
   provider.userinfo = { sub: 'ana-1', groups: ['staff'], sid: 'fake' }
   const browser = new Browser(app)
   assert.equal((await arrive(browser, provider, { ...ana, groups: undefined })).headers.location, '/app')
+})
+
+test('the userinfo endpoint verifies only the email address that it names', async (t) => {
+  const { app, provider } = await startSignIn(t, { roles })
+  const emailOf = async (sub: string, email: string) => {
+    provider.userinfo = { sub, email: 'ana@acme.com', email_verified: true }
+    const browser = new Browser(app)
+    assert.equal((await arrive(browser, provider, { ...ana, sub, email })).headers.location, '/app')
+    const { body } = await app.send('GET', '/api/v1/members?per_page=10')
+    return body.data[0].email
+  }
+  assert.equal(await emailOf('ana-1', 'ceo@acme.com'), null)
+  assert.equal(await emailOf('ana-2', 'ana@acme.com'), 'ana@acme.com')
+})
+
+test('forged returns of one network do not keep others waiting', async (t) => {
+  const provider = await startProvider(t)
+  const client = newClient(provider)
+  const held: ServerResponse[] = []
+  const answered = new EventEmitter()
+  provider.answers.set('/token', (_, response) => {
+    held.push(response)
+    answered.emit('request')
+  })
+  const secrets = { state: 'state', nonce: 'nonce', verifier: 'v'.repeat(43) }
+  const finish = (network: string) => {
+    const query = new URLSearchParams({ code: 'forged', state: 'state', iss: provider.issuer })
+    return client.finish(String(query), secrets, network).catch((error) => error.code ?? 'failed')
+  }
+  const forged = Array.from({ length: 150 }, () => finish('192.0.2.1'))
+  while (held.length < 12) await once(answered, 'request')
+  const other = finish('192.0.2.2')
+  await once(answered, 'request')
+  assert.equal(held.length, 13)
+  provider.answers.delete('/token')
+  for (const response of held) response.writeHead(400).end()
+  const results = await Promise.all([...forged, other])
+  assert.equal(results.filter((code) => code === 'overloaded').length, 150 - 12 - 128)
 })
 
 /** Starts a server of another host, and returns its URL and the requests that it gets. */

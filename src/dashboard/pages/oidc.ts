@@ -9,6 +9,7 @@ import { parseForm } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { addHeaders, send } from '../../http/response.ts'
 import type { Router } from '../../http/router.ts'
+import { networkOf } from '../../lib/ip-address.ts'
 import type { Session } from '../../sessions/session.ts'
 import { signInMember } from '../../sessions/store.ts'
 import { invitationCookie } from '../../sessions/token.ts'
@@ -83,7 +84,8 @@ class SignIns {
   async #authenticate(exchange: Exchange, flow: Flow): Promise<Redirect | Problem> {
     const { oidc, warn } = this.#services
     const query = exchange.target.replace(/^[^?]*\??/, '')
-    const claims = await oidc.finish(query, flow).catch((error) => this.#log(error))
+    const network = networkOf(exchange.clientAddress)
+    const claims = await oidc.finish(query, flow, network).catch((error) => this.#log(error))
     if (typeof claims === 'string') return claims
     const onLastOwner: Arrival['onLastOwner'] = ({ account, id }) =>
       warn(`member ${id} keeps the role owner, against OIDC_ROLES: account ${account} has no other owner`)

@@ -43,7 +43,7 @@ export class OidcClient {
   readonly #isInsecure: boolean
   #cached: { readonly provider: Promise<Provider>; readonly until: number } | undefined
   readonly #requests = new Semaphore({
-    ...{ concurrency: 16, maxQueue: 256, maxWaitMs: 15_000 },
+    ...{ concurrency: 16, concurrencyPerKey: 12, maxQueue: 256, maxQueuePerKey: 128, maxWaitMs: 15_000 },
     rejection: () => overloaded('Too many people are signing in. Try again in a few seconds.'),
   })
 
@@ -77,8 +77,11 @@ export class OidcClient {
     return { url: url.href, secrets }
   }
 
-  /** Returns the verified claims of the person whom the provider sent back with this query. */
-  finish(query: string, { state, nonce, verifier }: FlowSecrets): Promise<Claims> {
+  /**
+   * Returns the verified claims of the person whom the provider sent back with this query. Anyone can send one, so the networks
+   * of clients take turns.
+   */
+  finish(query: string, { state, nonce, verifier }: FlowSecrets, network: string): Promise<Claims> {
     return this.#requests.run(async () => {
       const { configuration, metadata, keys } = await this.#discover()
       const lib = await import('openid-client')
@@ -91,8 +94,11 @@ export class OidcClient {
       await this.#verify(tokens.id_token ?? '', keys)
       const claims = tokens.claims() as IDToken
       if (metadata.userinfo_endpoint === undefined || this.#isComplete(claims)) return claims
-      return { ...(await lib.fetchUserInfo(configuration, tokens.access_token, claims.sub)), ...claims }
-    })
+      const { email_verified, ...more } = await lib.fetchUserInfo(configuration, tokens.access_token, claims.sub)
+      // What the endpoint says about its address must not verify another one.
+      const isSame = claims.email === undefined || claims.email === more.email
+      return { ...more, ...(isSame && { email_verified }), ...claims }
+    }, network)
   }
 
   /** Returns whether the ID token has what we need. Many providers send the rest from the userinfo endpoint only. */
@@ -107,7 +113,7 @@ export class OidcClient {
     return this.#requests.run(async () => {
       const { keys } = await this.#discover()
       return this.#verify(token, keys, { requiredClaims: ['iat', 'jti', 'events'], maxTokenAge: maxLogoutTokenAge })
-    })
+    }, 'logouts')
   }
 
   async #verify(token: string, keys: JWTVerifyGetKey, options: object = {}): Promise<JWTPayload> {
