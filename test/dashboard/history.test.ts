@@ -264,13 +264,18 @@ test('says what is wrong with dates, and keeps the filters', async () => {
     assert.equal((await browser.get(`/app/history?${query}`)).status, 422, query)
 })
 
-test('days begin in the time zone of the account', async () => {
+test('days begin in the time zone of the person, otherwise of the account', async () => {
   const { account, browser } = await newOwner(app)
   await record(person(account), link())
-  await browser.post('/app/account', { name: 'Kiritimati', time_zone: 'Pacific/Kiritimati' })
-  const [heading] = allOf((await browser.open('/app/history')).root, 'h2').map(textOf)
-  const day = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'Pacific/Kiritimati' })
-  assert.equal(heading, `Today, ${day.format(new Date())}`)
+  for (const [path, timeZone] of [
+    ['/app/account', 'Pacific/Kiritimati'],
+    ['/app/profile', 'Pacific/Midway'],
+  ] as const) {
+    await browser.post(path, { name: 'Olga', time_zone: timeZone })
+    const [heading] = allOf((await browser.open('/app/history')).root, 'h2').map(textOf)
+    const day = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone })
+    assert.equal(heading, `Today, ${day.format(new Date())}`)
+  }
 })
 
 test('shows no event, record or author of another account', async () => {

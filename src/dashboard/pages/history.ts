@@ -1,7 +1,7 @@
 /** The history: all changes of an account, with filters, and the form that undoes them. */
 
 import type { Actor } from '../../access/actor.ts'
-import { type Calendar, calendarOf, dayText } from '../../accounts/calendar.ts'
+import { Calendar, dayText } from '../../accounts/calendar.ts'
 import { Failure } from '../../errors.ts'
 import type { Reversals } from '../../events/reversal.ts'
 import { batchIdRule, type EventsQuery, eventPageOf, eventsQuery } from '../../events/schema.ts'
@@ -58,9 +58,10 @@ export function addHistoryPages(pages: Pages, services: Services): void {
 type EventList = ListState<EventsQuery>
 
 async function historyPage(request: PageRequest, services: Services): Promise<PageContent> {
-  const { account, actor, session, query } = request
+  const { account, actor, query } = request
   const { storage } = services
-  const calendar = calendarOf(session.account.time_zones)
+  const timeZone = formZone(request)
+  const calendar = new Calendar([[timeZone, 0]])
   const shown = { title: 'History', section: 'history' } as const
   const { violations } = eventsQuery.read(query)
   const faults = violations.filter(({ field }) => Object.hasOwn(dateLabels, field) && typeof query[field] === 'string')
@@ -78,12 +79,7 @@ async function historyPage(request: PageRequest, services: Services): Promise<Pa
   const entries = isOneRecord ? single : await groupedEntries(storage, account, rows)
   const whole = batch_id && (await loadBatch(storage, account, batch_id))
   const samples = [whole, ...entries.map(({ batch }) => batch)].flatMap((batch) => (batch ? batch.sample : []))
-  const context = await loadEntryContext(
-    { ...services, timeZone: formZone(request) },
-    actor,
-    [...rows, ...samples],
-    list.currentHref,
-  )
+  const context = await loadEntryContext({ ...services, timeZone }, actor, [...rows, ...samples], list.currentHref)
   const days = Map.groupBy(entries, ({ event: { at } }) => calendar.dayOf(Date.parse(at)))
   const sections = [...days].map(
     ([day, those]) => html`<section><h2>${dayHeading(day, calendar)}</h2>${entryList(those, context)}</section>`,
