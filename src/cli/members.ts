@@ -33,6 +33,11 @@ const asJson = flag('print the record as JSON')
 const memberOperand = required('MEMBER', 'the ID or email address of the member', text)
 const updateForm = memberOperations.patch.body.form
 
+/** Returns the options with `--role` as a required one in the usage. */
+function withRole({ role, ...others }: ReturnType<typeof optionsOf>): ReturnType<typeof optionsOf> {
+  return { ...(role && { role: { ...role, isRequired: true } }), ...others }
+}
+
 export const memberCommands = {
   list: listCommand(
     'members of the account',
@@ -48,7 +53,7 @@ export const memberCommands = {
     summary: 'Change the role of a member, for their open sessions too.',
     arguments: {
       operand: memberOperand,
-      ...optionsOf(updateForm, ['name', 'email']),
+      ...withRole(optionsOf(updateForm, ['name', 'email'])),
       json: asJson,
     },
     notes: 'The next sign-in by OpenID Connect sets the role again if it comes from OIDC_ROLES.',
@@ -128,7 +133,10 @@ function invitationTable(invitations: readonly Invitation[]): string {
 export const invitationCommands = {
   create: accountCommand({
     summary: 'Print a link with which one person can join the account within 7 days.',
-    arguments: { ...optionsOf(storeInvitation), json: flag('print the record as JSON, with the link as "url"') },
+    arguments: {
+      ...withRole(optionsOf(storeInvitation)),
+      json: flag('print the record as JSON, with the link as "url"'),
+    },
     notes: 'Send the link to the person. It is shown only once, because the database has only a hash of its secret.',
     run: async (db, { account: _, actor, json: isJson, ...options }, { err }) => {
       const values = checkedFields(storeInvitation, givenFields(storeInvitation, options))

@@ -140,7 +140,7 @@ test('offers a passkey on localhost, and the link alone without scripts', async 
   const token = await invite({}, local)
   const browser = new Browser(local)
   const page = await browser.after(await browser.post(join, { token }))
-  assert.match(page.text, /Join with a passkey/)
+  assert.match(page.text, /your fingerprint.*Join/)
   const options = await browser.ask('GET', '/app/join/passkey-options', {})
   assert.equal(JSON.parse(options.text).rp.id, 'localhost')
   assert.equal((await new Browser(local).get('/app/join/passkey-options')).status, 404)

@@ -191,7 +191,7 @@ function openPage(exchange: Exchange, violations: readonly Violation[] = []): Ht
     name: 'token',
     label: 'Invitation link',
     type: 'password',
-    help: 'Open the link, or paste it here. It works once.',
+    help: 'Paste the link that you received. It works once.',
     hasFocus: violations.length === 0,
   })
   const body = html`<form method="post" action="${home}" class="form" data-token="wmi_" novalidate>${link}
@@ -240,7 +240,7 @@ function waysToJoin(state: FormState, oidcName: string | null, rp: RelyingParty 
         ceremony: 'create',
         isOptional: oidcName === null,
         weight,
-        label: 'Join with a passkey',
+        label: oidcName === null ? 'Join' : 'Join with a passkey',
       },
       controls: html`${name}<p class="help needs-script">Your browser asks for your fingerprint, your face or your device’s PIN, with which you sign in from then on.</p>`,
     })}`
