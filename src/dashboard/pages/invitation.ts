@@ -44,7 +44,7 @@ function invitePage(state: FormState): PageContent {
   const email = textField(state, {
     name: 'email',
     label: 'Email address (optional)',
-    help: 'With single sign-on, only someone with this address can use the invitation. Waymark sends no mail.',
+    help: 'Single sign-on admits only someone with this address. A passkey doesn’t prove an address. Waymark sends no mail.',
   })
   const body = newRecordForm(home, 'Create invitation', state.withErrors(html`${name}${email}${roleField(state)}`))
   return { title: 'Invite someone', section: 'people', body }
