@@ -166,7 +166,7 @@ export function alreadyMember(): Failure {
 /** An invitation does not exist any more, which is all that anyone learns about it. */
 export const invitationOver = new Failure(
   'not_found',
-  'This invitation has expired, or it has been used or withdrawn. Ask for a new one.',
+  'This invitation has expired, or it was used or withdrawn. Ask for a new invitation.',
 )
 
 export const linkExpired = new Failure('link_expired', 'This link has expired.')

@@ -1,4 +1,4 @@
-/** Names of people in the history: who changed what, also after they are gone, until they are forgotten. */
+/** Names in the history: they stay after a member was removed, until the member is forgotten. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemActor } from '../src/access/actor.ts'

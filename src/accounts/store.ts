@@ -82,7 +82,7 @@ async function change(
         .set({ ...values, recent_until_ms: 0 })
         .where('id', '=', row.id),
     )
-    // They must not come back if keys can sign in again.
+    // Otherwise, these sessions would be open again if keys can sign in again.
     const ofKeys = query.deleteFrom('sessions').where('account_id', '=', row.id).where('key_id', 'is not', null)
     if (values.key_sign_in === 0) await tx.execute(ofKeys)
     await recordEvents(tx, actor, [updatedEvent(described, accountOf(row), accountOf({ ...row, ...values }))])

@@ -1,4 +1,4 @@
-/** The check of OpenID Connect, for whoever sets it up. */
+/** The command that checks the configuration of OpenID Connect. */
 
 import { readOidcConfig } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'

@@ -305,8 +305,8 @@ interface ImportDefaults {
 }
 
 /**
- * Checks the rows of a file as `checkNewLinks` does. A domain or a space may have a name instead of an id. Without a time zone,
- * that of the account counts.
+ * Checks the rows of a file as `checkNewLinks` does. A domain or a space may have a name instead of an id. Times without
+ * a zone are in the account's zone by default.
  */
 export async function checkRows(
   { columns, rows }: Pick<ImportFile, 'columns' | 'rows'>,

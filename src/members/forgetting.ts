@@ -51,7 +51,7 @@ function personalEvents(account: number, record: 'member' | 'invitation') {
   return query.selectFrom('events').select(columns).where('account_id', '=', account).where('record', '=', record)
 }
 
-/** Returns a function that tells whether an event is about an invitation that the person used, or with their email address. */
+/** Returns a predicate for events about an invitation that the person used, or that has their email address. */
 async function invitationsOf(db: Db, account: number, own: readonly PersonalEvent[]) {
   const joined = own.find(({ action }) => action === 'joined')
   const inBatch = personalEvents(account, 'invitation').where('batch_id', '=', joined?.batch_id ?? '')

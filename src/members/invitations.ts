@@ -148,7 +148,7 @@ function deletion(invitation: InvitationRow): NewEvent {
   return { ...deletedEvent(described, invitation, {}), kept: undefined }
 }
 
-/** An open invitation, for whoever has its secret. */
+/** An open invitation, as its secret shows it. */
 export interface OpenInvitation extends NewInvitation {
   readonly id: number
   readonly account: { readonly id: number; readonly name: string }

@@ -83,7 +83,7 @@ export async function signInByToken(
   })
 }
 
-/** What is stored about a sign-in. */
+/** How a member has signed in. */
 interface SignIn {
   readonly method: Exclude<SignInMethod, 'key'>
   readonly browser: string
@@ -121,7 +121,7 @@ export function signInByKey(
   const started = { account_id: account, member_id: null, key_id: key, method: 'key', oidc_sid: null, browser } as const
   const open = query.selectFrom('accounts').select('id').where('id', '=', account).where('key_sign_in', '=', 1)
   return db.write(async (tx) => {
-    // Whoever turns this off waits, and then ends the session.
+    // A transaction that turns this off waits, and then ends the session.
     const [isOpen] = await tx.execute(open.forNoKeyUpdate())
     return isOpen && startSession(tx, { account, key }, started, now, sessionLifetimeMs)
   })
@@ -167,13 +167,13 @@ const otherMember = query
 /** A session in a list. Times are RFC 3339 in UTC. */
 export type ListedSession = Awaited<ReturnType<typeof listSessions>>[number]
 
-/** Whose sessions: those of a member in their account, of a person in all accounts, or of a key. */
+/** The owner of sessions: a member in one account, a person in all their accounts, or a key. */
 export type SessionOwner =
   | { readonly account: number; readonly member: number }
   | { readonly person: number }
   | { readonly account: number; readonly key: number }
 
-/** Returns whose session this is: all sessions of the same owner are their own. */
+/** Returns the owner of a session. */
 export function ownerOf({ account, member, key }: Pick<Session, 'account' | 'member' | 'key'>): SessionOwner {
   return member === null ? { account: account.id, key: key?.id ?? 0 } : { person: member.person.id }
 }

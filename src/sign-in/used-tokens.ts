@@ -3,7 +3,7 @@ import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 
 /**
- * Marks a token as used, in the transaction of what it allows. Returns false if it was used before. `expiresAt` and `now` are
+ * Marks a token as used, in the transaction that it authorizes. Returns false if it was used before. `expiresAt` and `now` are
  * in Unix milliseconds; the token must be rejected after it has expired, because its mark is deleted.
  */
 export async function useOnce(tx: Db, token: string, expiresAt: number, now: number): Promise<boolean> {

@@ -94,7 +94,7 @@ interface Database {
     person_id: number
     name: string
     name_folded: string
-    /** The verified one of OpenID Connect, otherwise that of the invitation. */
+    /** The email address that OpenID Connect has verified, otherwise the invitation's. */
     email: string | null
     email_folded: string | null
     role: string

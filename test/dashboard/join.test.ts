@@ -74,7 +74,7 @@ describe('a new person', () => {
     assert.equal(browser.cookies.has('waymark_invitation'), false)
     const late = await other.browser.post(join, { name: 'Eve' })
     assert.equal(late.status, 422)
-    assert.match(late.page.errorOf('token'), /has expired, or it has been used or withdrawn/)
+    assert.match(late.page.errorOf('token'), /has expired, or it was used or withdrawn/)
   })
 
   test('gets the same response for every link that admits no one, which counts as a failed attempt', async (t) => {

@@ -64,7 +64,7 @@ function accountPage(state: FormState, { session }: PageRequest): PageContent {
   return { title: 'Account', section: 'account', body }
 }
 
-/** Renders the settings for those who can't change them. */
+/** Renders the settings for members who can't change them. */
 function accountFacts({ session: { account } }: PageRequest): PageContent {
   const calendar = calendarOf(account.time_zones)
   const facts = factList(null, [

@@ -60,7 +60,7 @@ interface EntryContext extends ChangeContext {
   /** The page to return to. */
   readonly next: string
   readonly now: number
-  /** Who may undo the changes. */
+  /** Decides which changes have a button to undo them. */
   readonly viewer: Viewer
 }
 

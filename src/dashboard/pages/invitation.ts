@@ -65,7 +65,7 @@ The link works once, until ${until}. Please don’t forward it.`
   const localHint = /^https?:\/\/(?:[^/]*\.)?localhost[:/]/.test(url)
     ? html`<p class="attention">This link works only on this machine. For other machines, set <code>BASE_URL</code> to the public URL of the dashboard.</p>`
     : null
-  const body = html`<p>Copy this link now, because it’s shown only once. Whoever opens it first joins as ${role}.</p>
+  const body = html`<p>Copy this link now, because it’s shown only once. The first person who opens it joins as ${role}.</p>
 ${copyable(url, 'the link', 'Copy link')}${localHint}
 <section class="stack"><h2>Text to send</h2><p class="lines"><bdi>${text}</bdi></p><div class="actions">${copyButton(text, 'the text', 'Copy text')}</div></section>
 <div class="actions">${linkButton({ label: 'Done', href: home, weight: 'primary' })}${linkButton({ label: 'Invite someone else', href: `${home}/invite` })}</div>`

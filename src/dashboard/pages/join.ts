@@ -178,8 +178,9 @@ class JoinPages {
     if (session !== undefined && member !== null && session.account.id === invitation.account.id) {
       return this.#pages.send(exchange, status, alreadyMemberPage(exchange, invitation))
     }
-    const ways = member === null ? waysToJoin(state, oidcName, passkeys.relyingParty(exchange)) : ownWay(member.name)
-    const body = html`${invitationText(invitation)}${ways}`
+    const forms =
+      member === null ? joiningForms(state, oidcName, passkeys.relyingParty(exchange)) : joiningAsMember(member.name)
+    const body = html`${invitationText(invitation)}${forms}`
     return this.#pages.send(exchange, status, renderBare({ title: 'Join', scheme: readScheme(exchange), body }))
   }
 }
@@ -212,15 +213,15 @@ function invitationText({ account, inviter, role }: OpenInvitation): Html {
 <p class="muted">${roleDescriptions[role]}</p>`
 }
 
-/** Joining with the identity that has signed in avoids a second one. */
-function ownWay(name: string): Html {
+/** Renders the button that joins as the person who has signed in, which avoids a second identity. */
+function joiningAsMember(name: string): Html {
   return html`<form method="post" action="${home}" class="form"><div class="actions">${submitButton({ label: html`<span>Join as <bdi>${name}</bdi></span>` })}</div></form>
 <p>Someone else? Sign out first, then open the link again.</p>
 <form method="post" action="/app/sign-out">${submitButton({ label: 'Sign out', weight: 'plain' })}</form>`
 }
 
-/** Without OpenID Connect, browsers without scripts or passkeys join with the link alone. */
-function waysToJoin(state: FormState, oidcName: string | null, rp: RelyingParty | null): Html {
+/** Renders the ways to join. Without OpenID Connect, browsers without scripts or passkeys join with only the link. */
+function joiningForms(state: FormState, oidcName: string | null, rp: RelyingParty | null): Html {
   const oidc =
     oidcName && linkButton({ label: `Continue with ${oidcName}`, href: '/app/sign-in/oidc?join=1', weight: 'primary' })
   const name = textField(state, {

@@ -1,4 +1,4 @@
-/** The profile of whoever has signed in: name, time zone, passkeys, accounts and sessions. */
+/** The profile: the viewer's name, time zone, passkeys, accounts and sessions. */
 
 import { calendarOf } from '../../accounts/calendar.ts'
 import { found, notFound } from '../../errors.ts'

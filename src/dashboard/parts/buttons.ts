@@ -17,7 +17,7 @@ export function attributes(values: Readonly<Record<string, string | number | boo
 /** Decides which controls a page has. */
 export type Viewer = Pick<Identity, 'scopes'>
 
-/** Returns a control for those who have its scope. Otherwise returns null, because the control would only fail. */
+/** Returns the control if the viewer has its scope; otherwise null, because the control would only fail. */
 export function controlFor<Control>(viewer: Viewer, scope: NeededScope, control: Control): Control | null {
   return allows(viewer, scope) ? control : null
 }

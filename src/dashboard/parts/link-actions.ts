@@ -10,7 +10,7 @@ import { formatCount } from './format.ts'
 const importButton = linkButton({ label: 'Import CSV', href: '/app/links/import' })
 const newLinkButton = linkButton({ label: 'New link', href: '/app/links/new', weight: 'primary', icon: 'plus' })
 
-/** Renders the buttons that create links. Returns null for those who can't. */
+/** Renders the buttons that create links. Returns null for viewers who can't. */
 export function newLinkActions(viewer: Viewer): Html | null {
   return controlFor(viewer, 'links:write', actionRow([importButton, newLinkButton]))
 }

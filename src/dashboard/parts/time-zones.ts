@@ -27,7 +27,7 @@ export function timeZoneField(state: FormState, field: Omit<Field, 'name'> & { r
 const zoneField = 'zone'
 
 /**
- * Returns the time zone of times on a page: that of a submitted form, otherwise the person's, otherwise the account's. A form
+ * Returns the time zone of times on a page: the submitted form's, otherwise the person's, otherwise the account's. A form
  * names its zone, so that a zone that changes meanwhile does not move its times.
  */
 export function formZone({ session, fields }: Pick<PageRequest, 'session' | 'fields'>): string {
@@ -60,7 +60,7 @@ export function timeValues(name: string, at: string | null, zone: string): Field
   return { [name]: local, ...(!isExact && { [exactName(name)]: at }) }
 }
 
-/** Returns the fields of a request: times of these controls in UTC. */
+/** Returns the fields with the times of these controls in UTC, and without the controls' hidden fields. */
 export function withUtcTimes(form: Fields, names: readonly string[], zone: string): Fields {
   const { [zoneField]: _, ...fields } = { ...form }
   for (const name of names) {

@@ -1,4 +1,4 @@
-/** Who may sign in with OpenID Connect. The issuer and the subject identify a person, never the email address. */
+/** Admission with OpenID Connect. The issuer and the subject identify a person, never the email address. */
 
 import { actorOf } from '../../access/actor.ts'
 import { type Role, roles, scopesOfRole } from '../../access/roles.ts'
@@ -38,7 +38,7 @@ interface Membership extends MemberId {
   readonly has_oidc_role: number
 }
 
-/** Returns the member to sign in, who may join now; otherwise the problem. Runs in a transaction. */
+/** Returns the member to sign in, after joining if necessary; otherwise the problem. Runs in a transaction. */
 export async function admit(tx: Db, arrival: Arrival): Promise<MemberId | Problem> {
   const { claims, config, invitation } = arrival
   const role = mappedRole(config, claims)

@@ -28,7 +28,7 @@ export interface FlowSecrets {
   readonly verifier: string
 }
 
-/** Claims of an ID token, completed by those of the userinfo endpoint. */
+/** Claims of an ID token and of the userinfo endpoint. */
 export type Claims = Readonly<Pick<IDToken, 'iss' | 'sub'> & Record<string, unknown>>
 
 interface Provider {
@@ -59,7 +59,7 @@ export class OidcClient {
     return (await this.#discover()).metadata
   }
 
-  /** Returns the URL of the provider that signs a person in, and the secrets to finish with. */
+  /** Returns the provider's authorization URL, and the secrets that `finish` needs. */
   async start(): Promise<{ readonly url: string; readonly secrets: FlowSecrets }> {
     const { configuration } = await this.#discover()
     const lib = await import('openid-client')

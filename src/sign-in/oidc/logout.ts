@@ -9,8 +9,8 @@ import { maxLogoutTokenAgeMs, type OidcClient } from './client.ts'
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 
 /**
- * Ends the sessions that a logout token is about: those with its `sid`, otherwise all of the subject. Only sessions that
- * OpenID Connect has started. Returns their number. Throws if the token is invalid, or was used before.
+ * Ends the sessions that a logout token names: the session with its `sid`, otherwise all sessions of the subject. Sessions that
+ * OpenID Connect didn't start stay open. Returns the number of ended sessions. Throws if the token is invalid, or was used before.
  */
 export async function endSessions(db: Db, client: OidcClient, token: string, now = Date.now()): Promise<number> {
   const { iss, sub, sid, jti } = checkedClaims(await client.verifyLogoutToken(token))
@@ -52,7 +52,7 @@ function checkedClaims({ iss, jti, sub, sid, events, nonce }: JWTPayload): Logou
   const isText = (value: unknown) => typeof value === 'string' && value !== ''
   if (!isText(jti)) throw new Error('the token has no jti')
   if (![sub, sid].some(isText) || ![sub, sid].every((value) => value === undefined || isText(value))) {
-    throw new Error('the token names neither a session nor a person')
+    throw new Error('the token has no valid sid or sub')
   }
   return { iss, jti, sub, sid } as LogoutClaims
 }

@@ -1,4 +1,4 @@
-/** Why people can't sign in with OpenID Connect, in our own words: what the provider says is never shown. */
+/** Reasons why people can't sign in with OpenID Connect. Texts of the provider are never shown. */
 
 export const problems = {
   unavailable: {
@@ -31,27 +31,27 @@ export const problems = {
   },
   role_lost: {
     title: 'You don’t have access any more',
-    text: 'The sign-in service no longer reports a group that has access. Ask whoever manages your groups, or an owner of this Waymark account.',
+    text: 'The sign-in service no longer reports a group that has access. Ask the administrator of your groups, or an owner of this Waymark account.',
   },
   groups_omitted: {
     title: 'Your groups are missing',
-    text: 'The sign-in service left out your groups, because there are too many (“_claim_names”). Ask whoever manages it to send only the groups of this application, or app roles.',
+    text: 'The sign-in service left out your groups, because there are too many (“_claim_names”). Ask its administrator to send only the groups of this application, or app roles.',
   },
   no_account: {
     title: 'This server isn’t set up completely',
-    text: 'It has several accounts, or none. Ask whoever runs it to set OIDC_ACCOUNT to the ID of the account to join.',
+    text: 'It has several accounts, or none. Ask its operator to set OIDC_ACCOUNT to the ID of the account to join.',
   },
   invitation_over: {
     title: 'This invitation isn’t valid any more',
-    text: 'It was used, deleted or has expired. Ask for a new one.',
+    text: 'It was used or deleted, or it has expired. Ask for a new invitation.',
   },
   email_unverified: {
     title: 'Your email address isn’t verified',
-    text: 'The invitation is for an email address, and the sign-in service doesn’t confirm yours (“email_verified” isn’t true). Ask whoever manages it to send “email_verified” (Authentik needs a scope mapping), or ask for an invitation without an email address.',
+    text: 'The invitation is for an email address, and the sign-in service doesn’t confirm yours (“email_verified” isn’t true). Ask its administrator to send “email_verified” (Authentik needs a scope mapping), or ask for an invitation without an email address.',
   },
   email_differs: {
     title: 'This invitation is for someone else',
-    text: 'It is for another email address than yours. Sign in as the invited person, or ask for a new invitation.',
+    text: 'It’s for a different email address. Sign in as the invited person, or ask for a new invitation.',
   },
   already_member: {
     title: 'You’re already a member',

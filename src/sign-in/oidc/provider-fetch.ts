@@ -3,7 +3,7 @@
 /** The maximum size of a response, after decompression. */
 const maxBytes = 1024 * 1024
 
-/** The provider doesn't respond, or not as a provider does. The message has none of its text. */
+/** The provider doesn't respond, or its response is invalid. The message contains no text of the provider. */
 export class ProviderUnavailable extends Error {}
 
 /** Returns a `fetch` whose responses are bounded in size and time, and that follows no redirect. Throws `ProviderUnavailable`. */

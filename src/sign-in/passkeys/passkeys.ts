@@ -18,7 +18,7 @@ import {
   signInByPasskey,
 } from './store.ts'
 
-/** Who creates a passkey: a person, or someone who joins with an invitation and gets a new user handle. */
+/** The creator of a passkey: a person, or a new person who joins with an invitation and gets a new user handle. */
 type Registrant = { readonly person: number } | { readonly invitation: number }
 
 interface Services {
@@ -102,7 +102,7 @@ export class Passkeys {
 
   /**
    * Verifies the response to a registration, a form field. Returns undefined if it is not valid. `insertPasskey` stores the
-   * result; someone who joins becomes a person with its `handle` in the same transaction.
+   * result; `insertPersonWithPasskey` also stores the new person, with its `handle`.
    */
   async verifyRegistration(rp: RelyingParty, registrant: Registrant, sent: unknown): Promise<NewPasskey | undefined> {
     const credential = readCredential(sent, registrationTexts)
@@ -143,7 +143,7 @@ function purposeOf(registrant: Registrant): string {
   return 'person' in registrant ? `add to person ${registrant.person}` : `join by invitation ${registrant.invitation}`
 }
 
-/** Verifies a registration without a statement about the authenticator, because none is requested. */
+/** Verifies a registration. Rejects attestation certificates, because none are requested. */
 async function verifiedRegistration({ id, origin }: RelyingParty, credential: Credential<'attestationObject'>) {
   const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers')
   const { verifyRegistrationResponse } = await import('@simplewebauthn/server')

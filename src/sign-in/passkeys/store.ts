@@ -35,7 +35,7 @@ interface SignedChallenge {
   readonly expiresAt: number
 }
 
-/** A verified passkey that is not stored yet. */
+/** A verified passkey to store. */
 export interface NewPasskey extends SignedChallenge {
   readonly credentialId: string
   readonly publicKey: Uint8Array

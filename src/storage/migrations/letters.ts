@@ -1,21 +1,21 @@
 /** The index of single characters and pairs for PostgreSQL, where terms of less than three characters have no trigram. */
 
-/** Stands before and after each text, and ends each pair of characters. */
+/** Characters for private use, by number: one is before and after each text, the other ends each pair of characters. */
 const [edge, end] = ['57344', '57345']
 /** The character that ends pairs: no pair has it. */
 export const lettersEnd = String.fromCodePoint(Number(end))
 
 /**
- * Returns the SQL expression for an array of the characters and the pairs of characters in texts, except for those with ASCII
- * characters on both sides or inside of a longer run of ASCII. Null if all texts are ASCII and have more than two characters,
- * so that most records cost nothing.
+ * Returns the SQL expression for an array of the characters and the pairs of characters in texts. Leaves out the inside of runs
+ * of ASCII characters, which trigrams find. Null if all texts are ASCII and have more than two characters, so that most records
+ * cost nothing.
  */
 export function letters(texts: readonly string[]): string {
   const values = texts.map((text) => `coalesce(${text}, '')`)
   const plain = values.join(' || ')
   const edged = `(chr(${edge}) || ${values.join(` || chr(${edge}) || `)} || chr(${edge})) collate "C"`
   const ascii = '[\\u0001-\\u007f]'
-  // Of three and more ASCII characters, the first and the last remain.
+  // Keeps the first and the last of three or more ASCII characters.
   const short = `regexp_replace(${edged}, '(${ascii})${ascii}+(${ascii})', '\\1' || chr(${edge}) || '\\2', 'g')`
   const pairs = (text: string) =>
     `string_to_array(regexp_replace(${text}, '(..)', '\\1' || chr(${end}), 'g'), chr(${end}))`

@@ -1,8 +1,8 @@
 import type { Dialect } from './dialect.ts'
 
 /**
- * Returns the tables of people, members, invitations and passkeys. Sessions and sign-in links belong to members from now on:
- * those without a member end, because no one knows whose they are.
+ * Returns the tables of people, members, invitations and passkeys. Sessions and sign-in links belong to members from now on.
+ * Sessions and sign-in links without a key end, because no one knows whose they are.
  */
 export function peopleTables(dialect: Dialect): string[] {
   return [...people(dialect), ...members(dialect), ...signIn(dialect), ...changedTables(dialect)]

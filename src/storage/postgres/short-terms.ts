@@ -6,7 +6,7 @@ import { letters, lettersEnd } from '../migrations/letters.ts'
 
 /** Two characters from which `pg_trgm` makes trigrams. */
 const inTrigrams = /^[a-z0-9]{2}$/
-/** One or two characters that `letters` has: one of them is not ASCII, and none is the separator. */
+/** Terms that the index of `letters` contains: at least one character is not ASCII, and none is the separator. */
 const inLetters = new RegExp(`^(?=.*[^\\u0001-\\u007f])[^${lettersEnd}]{1,2}$`, 'su')
 /** PostgreSQL's pattern for an ASCII character. */
 const ascii = '[\\u0001-\\u007f]'
@@ -19,7 +19,7 @@ export function shortTermsOf(listing: AnyListing): Sql[] {
     const hasLetters = sql`${sql.raw(letters(Object.values(listing.of.searched)))} @> array[${term}]::text[]`
     if (inLetters.test(term)) return [hasLetters]
     if (!inTrigrams.test(term)) return []
-    // An ASCII character beside the term makes a trigram with it.
+    // `pg_trgm` can search for the term together with the ASCII character before or after it.
     const pattern = `${ascii}${term}|${term}${ascii}`
     const hasTrigram = Object.values(listing.of.searched).map((text) => sql`${sql.raw(text)} ~ ${pattern}`)
     return [sql`(${sql.join([...hasTrigram, hasLetters], sql` or `)})`]

@@ -69,7 +69,7 @@ export class SqliteLists implements ListEngine {
     const isChoice = parts.length > 1 || letters.length > 0
     const rare = isChoice && (await this.#smallest(parts, maxRare, cost))
     if (rare) return { ...rare, cost }
-    // Letters alone are read once, because all accounts have them.
+    // Without longer terms, letters are read once, because all accounts have them.
     const indexes = long.length === 0 ? filters : [...filters, ...letters, this.#searchIndex(listing, long)]
     const last = indexes.at(-1)
     if (last === undefined) return { ...index, cost: 'scan' }
