@@ -207,11 +207,21 @@ export const idempotencyFailures: readonly ApiErrorCode[] = ['idempotency_in_pro
 
 /** Describes the five operations of a resource. Updates have two methods. */
 export function operationsOf(plural: ResourceName, described: Described): Operations {
-  return { ...readsOf(plural, described), ...writesOf(plural, described) }
+  return { ...readOperationsOf(plural, { ...described, scope: `${plural}:read` }), ...writesOf(plural, described) }
 }
 
-function readsOf(plural: ResourceName, described: Described): Pick<Operations, 'list' | 'show'> {
+interface DescribedReads<Query> extends Pick<Described, 'description' | 'record' | 'example'> {
+  readonly listQuery: Form<Query>
+  readonly scope: NeededScope
+}
+
+/** Describes the operations that list and show the records of a resource. */
+export function readOperationsOf<Query>(
+  plural: keyof typeof resources,
+  described: DescribedReads<Query>,
+): { readonly list: ListOperation<Query>; readonly show: Operation } {
   const { ofList, ofRecord, named, recordResponse, singular } = partsOf(plural, described)
+  const { scope } = described
   return {
     list: {
       ...ofList,
@@ -219,7 +229,7 @@ function readsOf(plural: ResourceName, described: Described): Pick<Operations, '
       id: `list${titled(plural)}`,
       summary: `List ${plural}`,
       description: `Lists the account's ${plural} in pages, newest first by default. A page after the last one is empty.`,
-      scope: `${plural}:read`,
+      scope,
       query: described.listQuery,
       headers: conditions,
       refused: { per_page: '20', sort_by: 'created_at' },
@@ -231,7 +241,7 @@ function readsOf(plural: ResourceName, described: Described): Pick<Operations, '
       ...named('show'),
       method: 'GET',
       description: `Shows one of the account's ${plural}.`,
-      scope: `${plural}:read`,
+      scope,
       success: recordResponse(`The ${singular}.`),
       failures: ['not_found', 'precondition_failed'],
     },
@@ -298,14 +308,18 @@ function writesOf(plural: ResourceName, described: Described): Omit<Operations, 
   }
 }
 
-function partsOf(plural: ResourceName, { description, record, example }: Described) {
+function partsOf(
+  plural: keyof typeof resources,
+  { description, record, example }: Pick<Described, 'description' | 'record' | 'example'>,
+) {
   const { singular } = resources[plural]
+  const article = singular === 'invitation' ? 'an' : 'a'
   const tag = { name: titled(plural), description }
   return {
     singular,
     ofList: { tag, path: `/${plural}` },
     ofRecord: { tag, path: `/${plural}/:id`, headers: conditions },
-    named: (verb: string) => ({ id: verb + titled(singular), summary: `${titled(verb)} a ${singular}` }),
+    named: (verb: string) => ({ id: verb + titled(singular), summary: `${titled(verb)} ${article} ${singular}` }),
     recordResponse: (text: string): Success => ({
       status: 200,
       description: text,

@@ -11,6 +11,7 @@ import type { Keyring } from '../keys/keyring.ts'
 import type { Semaphore } from '../lib/semaphore.ts'
 import { resources } from '../resources.ts'
 import type { Page } from '../storage/port.ts'
+import type { Versioned } from '../storage/records.ts'
 import { readBody } from './body.ts'
 import { sendPage, sendRecord } from './envelopes.ts'
 import { claimOf, idempotencyKeyOf } from './idempotency.ts'
@@ -134,6 +135,27 @@ export function listRoute<Query extends PageQuery, Shown>(
   })
 }
 
+interface Reads<Query, Shown> {
+  list(account: number, query: Query): Promise<Page<Shown>>
+  find(account: number, id: number): Promise<Versioned<Shown> | undefined>
+}
+
+/** Adds the operations that list and show the records of a resource. */
+export function readRoutes<Query extends PageQuery, Shown>(
+  api: Api,
+  singular: string,
+  { list, show }: { readonly list: ListOperation<Query>; readonly show: Operation },
+  reads: Reads<Query, Shown>,
+): void {
+  listRoute(api, list, (account, query) => reads.list(account, query))
+
+  api.add(show, async (exchange, { actor }) => {
+    const condition = conditionOf(exchange)
+    const record = await reads.find(actor.account, idOf(exchange, singular))
+    return sendRecord(exchange, found(record, singular), condition)
+  })
+}
+
 /** Adds the five operations on a resource. Updates have two methods. */
 export function resourceRoutes<Shown extends { readonly id: number }>(
   api: Api,
@@ -141,14 +163,11 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
   handlers: ResourceHandlers<Shown>,
 ): void {
   const resource = resources[handlers.name]
-  const { list, show, store, put, patch, delete: remove } = handlers.operations
+  const { list, store, put, patch, delete: remove } = handlers.operations
 
-  listRoute(api, list, (account, query) => handlers.list(account, pageRequestOf(query, resource)))
-
-  api.add(show, async (exchange, { actor }) => {
-    const condition = conditionOf(exchange)
-    const record = await handlers.find(actor.account, idOf(exchange, resource.singular))
-    return sendRecord(exchange, found(record, resource.singular), condition)
+  readRoutes(api, resource.singular, handlers.operations, {
+    list: (account, query) => handlers.list(account, pageRequestOf(query, resource)),
+    find: (account, id) => handlers.find(account, id),
   })
 
   api.add(store, async (exchange, admitted) => {

@@ -1,13 +1,12 @@
 /** The commands on members and invitations. They use the forms, checks and stores of the API. */
 import { quantity } from '../dashboard/parts/format.ts'
 import { found, StartupFailure } from '../errors.ts'
-import { pageOf, pageRequestOf } from '../forms/list-query.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { listActiveKeysOf } from '../keys/store.ts'
 import { removeMember } from '../members/changes.ts'
 import { forgetMember } from '../members/forgetting.ts'
-import { createInvitation, deleteInvitation, findInvitation, listInvitations } from '../members/invitations.ts'
-import { invitationOf, updateRole } from '../members/routes.ts'
+import { createInvitation, deleteInvitation, findInvitation } from '../members/invitations.ts'
+import { invitationOf, listMembers, listShownInvitations, updateRole } from '../members/routes.ts'
 import {
   type Invitation,
   invitationOperations,
@@ -17,7 +16,6 @@ import {
   storeInvitation,
 } from '../members/schema.ts'
 import { memberOf, memberRecords } from '../members/store.ts'
-import { resources } from '../resources.ts'
 import { invitationUrl } from '../sessions/token.ts'
 import type { Db } from '../storage/port.ts'
 import { program } from '../version.ts'
@@ -39,15 +37,7 @@ function withRole({ role, ...others }: ReturnType<typeof optionsOf>): ReturnType
 }
 
 export const memberCommands = {
-  list: listCommand(
-    'members of the account',
-    memberOperations.list.query,
-    async (db, account, query) => {
-      const page = await memberRecords.list(db, account, pageRequestOf(query, resources.members))
-      return { ...page, rows: page.rows.map(memberOf) }
-    },
-    memberTable,
-  ),
+  list: listCommand('members of the account', memberOperations.list.query, listMembers, memberTable),
 
   role: accountCommand({
     summary: 'Change the role of a member, for their open sessions too.',
@@ -148,15 +138,7 @@ export const invitationCommands = {
     },
   }),
 
-  list: listCommand(
-    'open invitations',
-    invitationOperations.list.query,
-    async (db, account, query) => {
-      const page = await listInvitations(db, account, pageOf(query))
-      return { ...page, rows: page.rows.map(invitationOf) }
-    },
-    invitationTable,
-  ),
+  list: listCommand('open invitations', invitationOperations.list.query, listShownInvitations, invitationTable),
 
   revoke: accountCommand({
     summary: 'Delete an open invitation, so that no one can join with it.',

@@ -3,9 +3,9 @@ import type { Actor } from '../access/actor.ts'
 import { sendRecord } from '../api/envelopes.ts'
 import { claimOf, idempotencyKeyOf } from '../api/idempotency.ts'
 import { checkedChange, idOf, withShownVersion } from '../api/operations.ts'
-import { type Api, listRoute, sendStored } from '../api/routes.ts'
+import { type Api, readRoutes, sendStored } from '../api/routes.ts'
 import { Failure, found, validationFailed } from '../errors.ts'
-import { pageOf, pageRequestOf } from '../forms/list-query.ts'
+import { type ListQuery, type PageQuery, pageOf, pageRequestOf } from '../forms/list-query.ts'
 import { conditionOf } from '../http/conditions.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { entityTagOf, send } from '../http/response.ts'
@@ -13,7 +13,7 @@ import type { IdempotentRequests } from '../idempotency/store.ts'
 import { shownVersion } from '../lib/record-version.ts'
 import { resources } from '../resources.ts'
 import { invitationUrl } from '../sessions/token.ts'
-import type { Storage } from '../storage/port.ts'
+import type { Page, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/records.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { changeRole, removeMember } from './changes.ts'
@@ -37,21 +37,13 @@ import { type MemberRow, memberOf, memberRecords } from './store.ts'
 
 /** Adds the operations on members. */
 export function memberRoutes(api: Api, storage: Storage): void {
-  const { list, show, put, patch, delete: remove } = memberOperations
+  const { put, patch, delete: remove } = memberOperations
   const find = async (account: number, id: number) => {
     const member = await memberRecords.find(storage, account, id)
     return member && shownMember(member)
   }
 
-  listRoute(api, list, async (account, query) => {
-    const page = await memberRecords.list(storage, account, pageRequestOf(query, resources.members))
-    return { ...page, rows: page.rows.map(memberOf) }
-  })
-
-  api.add(show, async (exchange, { actor }) => {
-    const condition = conditionOf(exchange)
-    return sendRecord(exchange, found(await find(actor.account, idOf(exchange, 'member')), 'member'), condition)
-  })
+  readRoutes(api, 'member', memberOperations, { list: (...given) => listMembers(storage, ...given), find })
 
   api.add([put, patch], async (exchange, { actor, fields }) => {
     const condition = conditionOf(exchange)
@@ -74,6 +66,12 @@ export function memberRoutes(api: Api, storage: Storage): void {
     })
     return send(exchange, 204)
   })
+}
+
+/** Lists a page of the account's members for a response. */
+export async function listMembers(storage: Storage, account: number, query: ListQuery): Promise<Page<Member>> {
+  const page = await memberRecords.list(storage, account, pageRequestOf(query, resources.members))
+  return { ...page, rows: page.rows.map(memberOf) }
 }
 
 /** Changes the role of a member. Throws `not_found`, `validation_failed`, `last_owner` and what `precondition` throws. */
@@ -119,21 +117,15 @@ function withState(version: string, state: string): string {
 
 /** Adds the operations on invitations. */
 export function invitationRoutes(api: Api, storage: Storage, idempotentRequests: IdempotentRequests): void {
-  const { list, show, store, delete: remove } = invitationOperations
+  const { list, store, delete: remove } = invitationOperations
   const find = async (account: number, id: number) => {
     const invitation = await findInvitation(storage, account, id)
     return invitation && shownInvitation(invitation)
   }
 
-  listRoute(api, list, async (account, query) => {
-    const page = await listInvitations(storage, account, pageOf(query))
-    return { ...page, rows: page.rows.map(invitationOf) }
-  })
-
-  api.add(show, async (exchange, { actor }) => {
-    const condition = conditionOf(exchange)
-    const record = await find(actor.account, idOf(exchange, 'invitation'))
-    return sendRecord(exchange, found(record, 'invitation'), condition)
+  readRoutes(api, 'invitation', invitationOperations, {
+    list: (...given) => listShownInvitations(storage, ...given),
+    find,
   })
 
   api.add(store, async (exchange, admitted) => {
@@ -160,6 +152,16 @@ export function invitationRoutes(api: Api, storage: Storage, idempotentRequests:
     await withShownVersion(() => find(actor.account, id), 'invitation', deleted)
     return send(exchange, 204)
   })
+}
+
+/** Lists a page of the account's open invitations for a response. */
+export async function listShownInvitations(
+  storage: Storage,
+  account: number,
+  query: PageQuery,
+): Promise<Page<Invitation>> {
+  const page = await listInvitations(storage, account, pageOf(query))
+  return { ...page, rows: page.rows.map(invitationOf) }
 }
 
 /** Returns an invitation for a response. */

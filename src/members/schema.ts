@@ -2,17 +2,10 @@
 
 import type { Static } from 'typebox'
 import { roles } from '../access/roles.ts'
-import {
-  bodyFailures,
-  idempotencyFailures,
-  type ListOperation,
-  type Operation,
-  pageOf,
-  type Success,
-} from '../api/operations.ts'
+import { bodyFailures, idempotencyFailures, type Operation, readOperationsOf } from '../api/operations.ts'
 import { change, fixed, form, optional, required } from '../forms/form.ts'
-import { assignedFields, idSchema, orNull, type TSchema, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
-import { type ListQuery, listQueryOf, type PageQuery, pageConflicts, pageFields } from '../forms/list-query.ts'
+import { assignedFields, idSchema, orNull, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
+import { listQueryOf, type PageQuery, pageConflicts, pageFields } from '../forms/list-query.ts'
 import { boundedText, oneOf } from '../forms/rules.ts'
 import { resources } from '../resources.ts'
 
@@ -122,28 +115,16 @@ const invitationExample: Invitation = {
   created_at: '2026-11-20T12:00:00.000Z',
 }
 
-const headers = ['If-Match', 'If-None-Match'] as const
-const membersTag = { name: 'Members', description: 'The people in the account. Each has a role.' }
-const invitationsTag = {
-  name: 'Invitations',
-  description: 'Links with which people join the account. Each is for one person. Waymark sends no mail.',
-}
-
-function shown(description: string, schema: TSchema, example: object): Success {
-  return {
-    status: 200,
-    description,
-    schema: Type.Object({ data: schema }),
-    example: { data: example },
-    headers: ['ETag'],
-  }
-}
-
-const list = { method: 'GET', path: '/members', tag: membersTag, scope: 'members:read', headers } as const
-const one = { path: '/members/:id', tag: membersTag, headers } as const
+const memberReads = readOperationsOf('members', {
+  description: 'The people in the account. Each has a role.',
+  record: memberSchema,
+  example: memberExample,
+  listQuery: listQueryOf(resources.members),
+  scope: 'members:read',
+})
 
 const patch: Operation & Required<Pick<Operation, 'body'>> = {
-  ...one,
+  ...memberReads.show,
   id: 'updateMember',
   method: 'PATCH',
   summary: 'Change the role of a member',
@@ -151,35 +132,20 @@ const patch: Operation & Required<Pick<Operation, 'body'>> = {
     'Changes the role of a member, for open sessions too. Nothing else can be changed. PUT and PATCH do the same. The next sign-in by OpenID Connect sets the role again if it comes from `OIDC_ROLES`.',
   scope: 'members:write',
   body: { name: 'UpdateMember', form: updateMember, example: { role: 'admin' } },
-  success: shown('The updated member.', memberSchema, { ...memberExample, role: 'admin' }),
+  success: {
+    ...memberReads.show.success,
+    description: 'The updated member.',
+    example: { data: { ...memberExample, role: 'admin' } },
+  },
   failures: ['not_found', 'precondition_failed', 'last_owner', ...bodyFailures],
 }
 
 export const memberOperations = {
-  list: {
-    ...list,
-    id: 'listMembers',
-    summary: 'List members',
-    description: 'Lists the account’s members in pages, newest first by default.',
-    query: listQueryOf(resources.members),
-    refused: { per_page: '20', sort_by: 'email' },
-    success: pageOf('members', 'member', { record: memberSchema, example: memberExample }),
-    failures: ['precondition_failed', 'validation_failed'],
-  } as ListOperation<ListQuery>,
-  show: {
-    ...one,
-    id: 'showMember',
-    method: 'GET',
-    summary: 'Show a member',
-    description: 'Shows one of the account’s members.',
-    scope: 'members:read',
-    success: shown('The member.', memberSchema, memberExample),
-    failures: ['not_found', 'precondition_failed'],
-  } as Operation,
+  ...memberReads,
   put: { ...patch, method: 'PUT', id: 'updateMemberByPut', summary: `${patch.summary} (PUT)` } as typeof patch,
   patch,
   delete: {
-    ...one,
+    ...memberReads.show,
     id: 'removeMember',
     method: 'DELETE',
     summary: 'Remove a member',
@@ -193,41 +159,26 @@ export const memberOperations = {
   } as Operation,
 }
 
-const invitations = { path: '/invitations', tag: invitationsTag } as const
-const invitation = { path: '/invitations/:id', tag: invitationsTag, headers } as const
-
 const invitationsQuery = form<PageQuery>(
   pageFields([], 'The field to sort by. Ids are in the order of creation.'),
   [],
   pageConflicts,
 )
 
+const { list, show } = readOperationsOf('invitations', {
+  description: 'Links with which people join the account. Each is for one person. Waymark sends no mail.',
+  record: invitationSchema,
+  example: invitationExample,
+  listQuery: invitationsQuery,
+  scope: 'members:read',
+})
+
 export const invitationOperations = {
-  list: {
-    ...invitations,
-    id: 'listInvitations',
-    method: 'GET',
-    summary: 'List invitations',
-    description: 'Lists the account’s open invitations in pages, newest first by default.',
-    scope: 'members:read',
-    headers,
-    query: invitationsQuery,
-    refused: { per_page: '20', sort_by: 'name' },
-    success: pageOf('invitations', 'invitation', { record: invitationSchema, example: invitationExample }),
-    failures: ['precondition_failed', 'validation_failed'],
-  } as ListOperation<PageQuery>,
-  show: {
-    ...invitation,
-    id: 'showInvitation',
-    method: 'GET',
-    summary: 'Show an invitation',
-    description: 'Shows one of the account’s open invitations, without its secret link.',
-    scope: 'members:read',
-    success: shown('The invitation.', invitationSchema, invitationExample),
-    failures: ['not_found', 'precondition_failed'],
-  } as Operation,
+  list: { ...list, description: 'Lists the account’s open invitations in pages, newest first by default.' },
+  show: { ...show, description: 'Shows one of the account’s open invitations, without its secret link.' },
   store: {
-    ...invitations,
+    tag: list.tag,
+    path: list.path,
     id: 'storeInvitation',
     method: 'POST',
     summary: 'Create an invitation',
@@ -238,17 +189,21 @@ export const invitationOperations = {
     refused: { role: 'boss' },
     headers: ['Idempotency-Key'],
     success: {
-      ...shown('The new invitation, with its URL.', newInvitationSchema, {
-        ...invitationExample,
-        url: 'https://links.example.com/app/join#wmi_JZk2yY4tK0m3Qw1bVd5uXr7sTn9pLc8aGh6fEj0iOoU',
-      }),
       status: 201,
+      description: 'The new invitation, with its URL.',
+      schema: Type.Object({ data: newInvitationSchema }),
+      example: {
+        data: {
+          ...invitationExample,
+          url: 'https://links.example.com/app/join#wmi_JZk2yY4tK0m3Qw1bVd5uXr7sTn9pLc8aGh6fEj0iOoU',
+        },
+      },
       headers: ['Location', 'ETag', 'Idempotency-Replayed'],
     },
     failures: [...bodyFailures, ...idempotencyFailures],
   } as Operation & Required<Pick<Operation, 'body'>>,
   delete: {
-    ...invitation,
+    ...show,
     id: 'deleteInvitation',
     method: 'DELETE',
     summary: 'Delete an invitation',
