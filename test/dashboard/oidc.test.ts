@@ -193,6 +193,13 @@ test('says that Entra left out the groups of someone who is in too many', async 
   assert.match(await expectProblem(browser, answer, 'groups_omitted'), /_claim_names/)
 })
 
+test('removing someone who signs in by groups says that they can join again', async (t) => {
+  const { app, provider } = await startSignIn(t, { roles })
+  const owner = await signedInWith(app, provider, { ...ana, groups: ['links-admins'] })
+  await signedInWith(app, provider, { sub: 'ben-1', name: 'Ben', groups: ['staff'] })
+  assert.match((await owner.get('/app/people/2/remove')).text, /Remove Ben.*they join again at the next sign-in/s)
+})
+
 test('the last owner keeps their role, and the log says so', async (t) => {
   const { app, provider } = await startSignIn(t, { roles })
   await signedInWith(app, provider, { ...ana, groups: ['links-admins'] })

@@ -142,10 +142,13 @@ function keyTable(keys: readonly Key[]): Html {
   })
 }
 
+const rejoining =
+  'If single sign-on gives them a role by their groups, they join again at the next sign-in: remove them there, too.'
+
 /** Lists everything that ends, and offers to keep the keys. */
 async function removalPage(member: Member, request: PageRequest, db: Storage): Promise<PageContent> {
   const { account, actor } = request
-  const { id, name } = member
+  const { id, name, sign_in } = member
   const title = `Remove ${name}?`
   if (await isLastOwner(db, account, member))
     return { title, section: 'people', body: html`<p>${onlyOwner}</p>`, status: 409 }
@@ -180,6 +183,7 @@ async function removalPage(member: Member, request: PageRequest, db: Storage): P
     notes,
     consequences: [
       `The links of ${name} keep working, and the history keeps the name. A new invitation lets them join again.`,
+      ...(sign_in.includes('oidc') ? [rejoining] : []),
     ],
     controls: keys.length === 0 ? null : keep,
     verb: `Remove ${name}`,

@@ -134,7 +134,7 @@ function passkeyTable(passkeys: readonly ListedPasskey[]): Html {
       {
         label: 'Actions',
         kind: 'menu',
-        width: 'small',
+        width: 'large',
         cell: ({ id }) => confirmLink('Remove', `${home}/${id}/remove`),
       },
     ],
