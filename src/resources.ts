@@ -57,7 +57,7 @@ export interface Resource {
   /** The groups by which lists are filtered. */
   readonly groups?: Readonly<Record<string, Groups>>
   readonly archived?: Archived
-  /** Whether no trigger maintains its number in `record_counts`. Totals of all records are then counted like those of a filter. */
+  /** Whether no trigger maintains its number in `record_counts`. Its records are then counted for each list, as with a filter. */
   readonly isUncounted?: boolean
 }
 

@@ -1,7 +1,7 @@
 /** The author of a change, which is the first parameter of every action. */
 import { randomBytes } from 'node:crypto'
 import { Failure } from '../errors.ts'
-import { lowestRoleWith, type Role, roles, scopesOfRole } from './roles.ts'
+import { lowestRoleWith, roles } from './roles.ts'
 import { allScopes, isScope, type KeyScope, keyScopes, type NeededScope, type Scope } from './scopes.ts'
 
 /** An API key, a person who has signed in, a command of the operator, or Waymark itself. */
@@ -60,21 +60,6 @@ export function systemActor(account: number): Actor {
 /** Returns whether an actor may do something. Nothing else decides about that. */
 export function allows({ scopes }: Pick<Identity, 'scopes'>, needed: NeededScope): boolean {
   return scopes.includes(needed) || (scopes.includes('*') && (keyScopes as readonly string[]).includes(needed))
-}
-
-/** Returns what is left of a key's scopes if the member who created it has this role now. */
-export function scopesWithin(role: Role, scopes: readonly KeyScope[]): readonly KeyScope[] {
-  if (hasAllScopes(role)) return scopes
-  const own = scopesOfRole(role)
-  return keyScopes.filter((scope) => own.includes(scope) && allows({ scopes }, scope))
-}
-
-/** The roles whose members can create keys with every scope. */
-export const rolesWithAllScopes: readonly Role[] = roles.filter(hasAllScopes)
-
-function hasAllScopes(role: Role): boolean {
-  const own = scopesOfRole(role)
-  return keyScopes.every((scope) => own.includes(scope))
 }
 
 /** Throws `insufficient_scope` unless the actor has all these scopes. The message names a role that has them. */

@@ -1,5 +1,5 @@
 /** Roles of members. No other file knows what a role may do. */
-import type { NeededScope } from './scopes.ts'
+import { type KeyScope, keyScopes, type NeededScope } from './scopes.ts'
 
 /** The scopes of each role, from the least to the most. A role has the scopes of the roles before it, too. */
 const addedScopes = {
@@ -30,4 +30,19 @@ export function scopesOfRole(role: Role): readonly NeededScope[] {
 /** Returns the lowest role that has a scope. */
 export function lowestRoleWith(scope: NeededScope): Role {
   return roles.find((role) => scopesOfRole(role).includes(scope)) ?? 'owner'
+}
+
+/** Returns the scopes that a key keeps if the member who created it has this role now. */
+export function scopesWithin(role: Role, scopes: readonly KeyScope[]): readonly KeyScope[] {
+  if (hasAllScopes(role)) return scopes
+  const own = scopesOfRole(role)
+  return keyScopes.filter((scope) => own.includes(scope) && (scopes.includes('*') || scopes.includes(scope)))
+}
+
+/** The roles whose members can create keys with every scope. */
+export const rolesWithAllScopes: readonly Role[] = roles.filter(hasAllScopes)
+
+function hasAllScopes(role: Role): boolean {
+  const own = scopesOfRole(role)
+  return keyScopes.every((scope) => own.includes(scope))
 }

@@ -100,7 +100,8 @@ const strictTransport = { 'strict-transport-security': 'max-age=31536000' }
 
 /** Builds the listener of the API, the documents and the dashboard. `services` are in the order in which they close. */
 export function buildApi(options: AppOptions, shared: Shared) {
-  const [{ storage }, { semaphores }] = [options, shared]
+  const { storage, clicksRetention } = options
+  const { semaphores } = shared
   const keyring = new Keyring(storage)
   const idempotentRequests = new IdempotentRequests(storage)
   const rateLimits = new RateLimits(options.rateLimit, storage)
@@ -120,7 +121,6 @@ export function buildApi(options: AppOptions, shared: Shared) {
   documents(router, dashboardUrl)
   const deleteClicks = clickDeletion(shared)
   const parts = { router, storage, keyring, dashboardUrl, rateLimits, shortUrl, actions, semaphores, reversals }
-  const { clicksRetention } = options
   const signIn = signInServices(options, dashboardUrl)
   addDashboard({ ...parts, ...signIn, clicksRetention, deleteClicks, runBatch: batches.run.bind(batches) })
   resourceRoutes(api, idempotentRequests, actions.domains)

@@ -1,5 +1,5 @@
-import { type Actor, requireScopes, scopesWithin } from '../access/actor.ts'
-import type { Role } from '../access/roles.ts'
+import { type Actor, requireScopes } from '../access/actor.ts'
+import { type Role, scopesWithin } from '../access/roles.ts'
 import type { KeyScope } from '../access/scopes.ts'
 import { found, notFound } from '../errors.ts'
 import { createdEvent, type EventDescription, type NewEvent, updatedEvent } from '../events/event.ts'

@@ -218,7 +218,7 @@ async function takeInvitation(tx: Db, token: string, now: number) {
   return { account, record: locked.record }
 }
 
-/** Locks a person, who may be removed from their last account at the same time. Throws `not_found` if they were. */
+/** Locks a person. Throws `not_found` if they were removed from their last account meanwhile. */
 async function lockPerson(tx: Db, person: number): Promise<void> {
   const [stored] = await tx.execute(query.selectFrom('people').select('id').where('id', '=', person).forUpdate())
   found(stored, 'person')

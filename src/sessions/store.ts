@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
-import { rolesWithAllScopes } from '../access/actor.ts'
-import type { Role } from '../access/roles.ts'
+import { type Role, rolesWithAllScopes } from '../access/roles.ts'
 import { Failure, found } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'

@@ -109,7 +109,7 @@ class JoinPages {
     return sendOptions(exchange, await passkeys.registrationOptions(rp, { invitation: id }, shown))
   }
 
-  /** Joins as the person who has signed in, or as a new one. */
+  /** Joins as the person who has signed in, or as a new person. */
   async #join(exchange: Exchange, fields: Fields): Promise<Outcome> {
     const { storage } = this.#services
     const token = invitationCookie.read(exchange, this.#pages.isSecure(exchange))
