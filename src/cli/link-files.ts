@@ -54,7 +54,7 @@ export const linkFileCommands = {
       json: flag('print "stored", "links" and "errors" as JSON, with the row of each link and error'),
     },
     notes: wrapped(
-      `The first row names the columns: ${columns}. The names of the dashboard work, too. Only "url" is required, and a list of URLs needs no names. A domain is a host name, a space its name, and tags have commas between them. Commas, semicolons or tabs separate the cells. Times such as 2026-12-31 18:00 are in UTC. A date without a time starts a link at the beginning of that day, and stops it at the end, in the time zone of the account. A file has up to ${quantity(maxBulkLinks, 'link')}. Each ${quantity(maxRows, 'link')} are one transaction.`,
+      `The first row names the columns: ${columns}. The names of the dashboard work, too. Only "url" is required, and a list of URLs needs no names. A domain is a host name, a space its name, and tags have commas between them. Commas, semicolons or tabs separate the cells. Times such as 2026-12-31 18:00 are in the time zone of the account. A date without a time starts a link at the beginning of that day, and stops it at the end. A file has up to ${quantity(maxBulkLinks, 'link')}. Each ${quantity(maxRows, 'link')} are one transaction.`,
       0,
     ),
     run: async (db, { operand: file, domain, space, account, actor, ...options }, terminal) => {
