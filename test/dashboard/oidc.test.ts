@@ -111,6 +111,26 @@ for (const [what, claims, code] of [
   })
 }
 
+test('a session by OpenID Connect does not replace the address that an invitation is for', async (t) => {
+  const { app, provider } = await startSignIn(t, { roles })
+  const browser = await signedInWith(app, provider, { ...ana, groups: ['staff'] })
+  const account = await app.createAccount()
+  const invite = async (email: string) => {
+    const invited = { role: 'owner', name: null, email } as const
+    await browser.post('/app/join', {
+      token: (await createInvitation(app.storage, systemActor(account), invited)).secret,
+    })
+    const { status, text } = await browser.post('/app/join')
+    assert.deepEqual([status, text.includes('/app/sign-in/oidc?join=1'), text.includes('Join as')], [200, true, false])
+    return arrive(browser, provider, ana, '?join=1')
+  }
+  await expectProblem(browser, await invite('ceo@acme.example'), 'email_differs')
+  assert.deepEqual(await membersOf({ ...app, account }), [])
+  assert.equal((await invite('ana@acme.example')).headers.location, '/app')
+  assert.deepEqual((await membersOf({ ...app, account })).length, 1)
+  assert.match((await browser.open('/app/profile')).text, /Switch/)
+})
+
 test('an invitation admits one person, once', async (t) => {
   const { app, provider } = await startSignIn(t)
   const first = await join(app, provider, ana, {})

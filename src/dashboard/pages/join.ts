@@ -117,6 +117,7 @@ class JoinPages {
     if (token === undefined || invitation === undefined) return this.#rejectToken(exchange)
     const session = await this.#pages.sessionOf(exchange)
     const member = session?.member ?? null
+    if (this.#services.oidcName !== null && mustProveEmail(session, invitation)) return this.#show(exchange)
     if (session !== undefined && member !== null) {
       await storage.write(async (tx) => {
         const joined = await joinAccount(tx, { token, person: member.person.id, name: member.name }, exchange.id)
@@ -179,7 +180,9 @@ class JoinPages {
       return this.#pages.send(exchange, status, alreadyMemberPage(exchange, invitation))
     }
     const forms =
-      member === null ? joiningForms(state, oidcName, passkeys.relyingParty(exchange)) : joiningAsMember(member.name)
+      member === null
+        ? joiningForms(state, oidcName, passkeys.relyingParty(exchange))
+        : joiningAsMember(member.name, mustProveEmail(session, invitation) ? oidcName : null)
     const body = html`${invitationText(invitation)}${forms}`
     return this.#pages.send(exchange, status, renderBare({ title: 'Join', scheme: readScheme(exchange), body }))
   }
@@ -213,17 +216,29 @@ function invitationText({ account, inviter, role }: OpenInvitation): Html {
 <p class="muted">${roleDescriptions[role]}</p>`
 }
 
-/** Renders the button that joins as the person who has signed in, which avoids a second identity. */
-function joiningAsMember(name: string): Html {
-  return html`<form method="post" action="${home}" class="form"><div class="actions">${submitButton({ label: html`<span>Join as <bdi>${name}</bdi></span>` })}</div></form>
+/**
+ * Returns whether someone joins by OpenID Connect again, which checks their email address: they have signed in that way, and the
+ * invitation is for an address.
+ */
+function mustProveEmail(session: Session | undefined, { email }: OpenInvitation): boolean {
+  return email !== null && session?.method === 'oidc'
+}
+
+function oidcWay(name: string): Html {
+  const href = '/app/sign-in/oidc?join=1'
+  return html`<div class="actions">${linkButton({ label: `Continue with ${name}`, href, weight: 'primary' })}</div>`
+}
+
+/** Renders what joins as the person who has signed in, which avoids a second identity: a button, or the link to the provider. */
+function joiningAsMember(name: string, oidcName: string | null): Html {
+  const join = html`<form method="post" action="${home}" class="form"><div class="actions">${submitButton({ label: html`<span>Join as <bdi>${name}</bdi></span>` })}</div></form>`
+  return html`${oidcName === null ? join : oidcWay(oidcName)}
 <p>Someone else? Sign out first, then open the link again.</p>
 <form method="post" action="/app/sign-out">${submitButton({ label: 'Sign out', weight: 'plain' })}</form>`
 }
 
 /** Renders the ways to join. Without OpenID Connect, browsers without scripts or passkeys join with only the link. */
 function joiningForms(state: FormState, oidcName: string | null, rp: RelyingParty | null): Html {
-  const oidc =
-    oidcName && linkButton({ label: `Continue with ${oidcName}`, href: '/app/sign-in/oidc?join=1', weight: 'primary' })
   const name = textField(state, {
     name: 'name',
     label: 'Your name',
@@ -250,6 +265,6 @@ function joiningForms(state: FormState, oidcName: string | null, rp: RelyingPart
       ? html`<form method="post" action="${home}" class="form" novalidate>${name}
 <div class="actions">${submitButton({ label: 'Join' })}</div></form>`
       : null
-  return html`${oidc && html`<div class="actions">${oidc}</div>`}${withPasskey}${withLink}
+  return html`${oidcName && oidcWay(oidcName)}${withPasskey}${withLink}
 <p>Already a member of another account here? <a href="/app/sign-in?next=${encodeURIComponent(home)}">Sign in first</a>, and join as the same person.</p>`
 }
