@@ -121,7 +121,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   documents(router, dashboardUrl)
   const deleteClicks = clickDeletion(shared)
   const parts = { router, storage, keyring, dashboardUrl, rateLimits, shortUrl, actions, semaphores, reversals }
-  const signIn = signInServices(options, dashboardUrl)
+  const signIn = signInServices(options, shared, dashboardUrl)
   addDashboard({ ...parts, ...signIn, clicksRetention, deleteClicks, runBatch: batches.run.bind(batches) })
   resourceRoutes(api, idempotentRequests, actions.domains)
   resourceRoutes(api, idempotentRequests, actions.spaces)
@@ -151,14 +151,18 @@ export function buildApi(options: AppOptions, shared: Shared) {
     actions,
     reversals,
     begin,
-    services: [removals, batches, rateLimits, keyring, idempotentRequests],
+    services: [removals, batches, signIn.passkeys, rateLimits, keyring, idempotentRequests],
   }
 }
 
 /** Returns what the sign-in pages use. */
-function signInServices({ storage, baseUrl, oidc, logger }: AppOptions, dashboardUrl: (exchange: Exchange) => string) {
+function signInServices(
+  { storage, baseUrl, oidc, logger }: AppOptions,
+  { semaphores }: Shared,
+  dashboardUrl: (exchange: Exchange) => string,
+) {
   return {
-    passkeys: new Passkeys({ storage, baseUrl, dashboardUrl }),
+    passkeys: new Passkeys({ storage, baseUrl, dashboardUrl, turns: semaphores.passkeys }),
     oidc: oidc && new OidcClient(oidc),
     warn: (message: string) => logger.warn(message),
   }

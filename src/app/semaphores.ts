@@ -42,6 +42,11 @@ export function createSemaphores() {
     importChecks: new Semaphore({ ...imports, concurrency: 2 }),
     /** Hashing a thousand passwords takes a minute, mostly of waiting, so checks don't wait for it. */
     imports: new Semaphore({ ...imports, concurrency: 16 }),
+    /** Responses of authenticators, which a thread verifies. */
+    passkeys: new Semaphore({
+      ...{ concurrency: 4, maxQueue: 256, maxWaitMs: 15_000 },
+      rejection: () => overloaded('Too many passkeys are being checked. Try again in a few seconds.'),
+    }),
     /** Processes that read logos. */
     logos: new Semaphore({
       ...{ concurrency: 1, maxQueue: 16, maxQueuePerKey: 2, maxWaitMs: 15_000 },

@@ -7,7 +7,6 @@ import { type Config, type ListenerName, readConfig } from '../config/config.ts'
 import { Failure, StartupFailure } from '../errors.ts'
 import { type InstanceAddresses, storeAddresses } from '../instance/store.ts'
 import { loadOidcLibraries } from '../sign-in/oidc/client.ts'
-import { loadPasskeyLibrary } from '../sign-in/passkeys/passkeys.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { createFirstAccess, type FirstAccess, findAccess, registerKey } from './access.ts'
@@ -49,8 +48,8 @@ async function start(): Promise<void> {
     if (isFirst) log.hold()
     // BOOTSTRAP_KEY must work from the first request on. A generated key is created when it can be printed.
     const registered = isFirst ? await registerKey(storage, config.bootstrapKey, logger) : undefined
-    // Loading takes 0.3 s. At the first sign-in, visitors would wait for that.
-    await Promise.all([loadPasskeyLibrary(), config.oidc && loadOidcLibraries()])
+    // At the first sign-in, visitors would wait for that.
+    if (config.oidc) await loadOidcLibraries()
     const listeners = await listenAll(config, app)
     if (isFirst) {
       // Other workers start when they know the ports, so their lines come later.

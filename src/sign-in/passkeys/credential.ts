@@ -9,6 +9,9 @@ export interface Credential<Name extends string> {
   readonly challenge: string
 }
 
+/** Signatures of EdDSA, ES256 and RS256: all authenticators have one of them. */
+export const algorithms = [-8, -7, -257]
+
 /** The texts in the response to a registration and to a sign-in. */
 export const registrationTexts = ['attestationObject'] as const
 export const signInTexts = ['authenticatorData', 'signature', 'userHandle'] as const

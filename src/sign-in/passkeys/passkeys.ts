@@ -5,9 +5,10 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
 } from '@simplewebauthn/server'
 import type { Exchange } from '../../http/exchange.ts'
+import type { Semaphore } from '../../lib/semaphore.ts'
 import type { Storage } from '../../storage/port.ts'
 import { challengeLifetimeMs, createChallenge, expiryOfChallenge, handleForChallenge } from './challenges.ts'
-import { type Credential, readCredential, registrationTexts, signInTexts } from './credential.ts'
+import { algorithms, type Credential, readCredential, registrationTexts, signInTexts } from './credential.ts'
 import { type RelyingParty, relyingPartyOf } from './relying-party.ts'
 import {
   findChallengeKey,
@@ -17,6 +18,7 @@ import {
   type NewPasskey,
   signInByPasskey,
 } from './store.ts'
+import { PasskeyVerifier } from './verifier.ts'
 
 /** The creator of a passkey: a person, or a new person who joins with an invitation and gets a new user handle. */
 type Registrant = { readonly person: number } | { readonly invitation: number }
@@ -26,10 +28,9 @@ interface Services {
   /** `BASE_URL`; null if it is not set. */
   readonly baseUrl: string | null
   readonly dashboardUrl: (exchange: Exchange) => string
+  /** Limits the concurrent verifications. */
+  readonly turns: Semaphore
 }
-
-/** EdDSA, ES256 and RS256, which all authenticators have one of. */
-const algorithms = [-8, -7, -257]
 
 /** The key of a 4096-bit RSA passkey takes about 530 bytes. */
 const maxPublicKeyBytes = 1_024
@@ -39,10 +40,12 @@ const maxShownName = 64
 
 export class Passkeys {
   readonly #services: Services
+  readonly #verifier: PasskeyVerifier
   #key: Promise<Uint8Array> | undefined
 
   constructor(services: Services) {
     this.#services = services
+    this.#verifier = new PasskeyVerifier(services.turns)
   }
 
   /** Returns whom passkeys are for; null if browsers allow none at this URL. */
@@ -67,7 +70,7 @@ export class Passkeys {
     if (credential === undefined || signed === undefined) return undefined
     const { storage } = this.#services
     const found = await findCredential(storage, credential.id)
-    const counter = await verifiedCounter(rp, credential, found ?? unknownPasskey)
+    const counter = await this.#verifier.counter(rp, credential, found ?? unknownPasskey)
     if (counter === undefined || found === undefined) return undefined
     if (credential.response.userHandle !== base64Url(found.handle)) return undefined
     return signInByPasskey(storage, { ...signed, id: found.id, person: found.person_id, counter, browser })
@@ -108,10 +111,15 @@ export class Passkeys {
     const credential = readCredential(sent, registrationTexts)
     const signed = credential && (await this.#signedChallenge(credential, purposeOf(registrant)))
     if (credential === undefined || signed === undefined) return undefined
-    const verified = await verifiedRegistration(rp, credential)
+    const verified = await this.#verifier.registration(rp, credential)
     if (verified === undefined || verified.publicKey.length > maxPublicKeyBytes) return undefined
     const handle = await this.#handleOf(registrant, signed.challenge)
     return { ...signed, ...verified, transports: credential.transports, handle }
+  }
+
+  /** Lets current verifications finish. Idempotent. */
+  close(): Promise<void> {
+    return this.#verifier.close()
   }
 
   async #signedChallenge({ challenge }: Credential<never>, purpose: string) {
@@ -134,64 +142,8 @@ export class Passkeys {
   }
 }
 
-/** Loads what verifies passkeys. Otherwise, the first response of an authenticator does, and blocks everything else. */
-export async function loadPasskeyLibrary(): Promise<void> {
-  await import('@simplewebauthn/server')
-}
-
 function purposeOf(registrant: Registrant): string {
   return 'person' in registrant ? `add to person ${registrant.person}` : `join by invitation ${registrant.invitation}`
-}
-
-/** Verifies a registration. Rejects attestation certificates, because none are requested. */
-async function verifiedRegistration({ id, origin }: RelyingParty, credential: Credential<'attestationObject'>) {
-  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers')
-  const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
-  try {
-    const attestation = decodeAttestationObject(Buffer.from(credential.response.attestationObject, 'base64url'))
-    // The library would check certificates, for which it may send requests to the URLs in them.
-    if (attestation.get('attStmt').get('x5c') !== undefined) return undefined
-    if (!['none', 'packed'].includes(attestation.get('fmt'))) return undefined
-    const { registrationInfo } = await verifyRegistrationResponse({
-      response: responseOf(credential),
-      expectedChallenge: credential.challenge,
-      expectedOrigin: origin,
-      expectedRPID: id,
-      requireUserVerification: true,
-      supportedAlgorithmIDs: algorithms,
-    })
-    if (registrationInfo?.credential.id !== credential.id) return undefined
-    const { publicKey, counter } = registrationInfo.credential
-    return { credentialId: credential.id, publicKey, counter }
-  } catch {
-    return undefined
-  }
-}
-
-/** Verifies the response to a sign-in. Returns its signature counter, or undefined. */
-async function verifiedCounter(
-  { id, origin }: RelyingParty,
-  credential: Credential<(typeof signInTexts)[number]>,
-  passkey: { readonly public_key: Uint8Array; readonly counter: number },
-): Promise<number | undefined> {
-  const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
-  try {
-    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-      response: responseOf(credential),
-      expectedChallenge: credential.challenge,
-      expectedOrigin: origin,
-      expectedRPID: id,
-      requireUserVerification: true,
-      credential: { id: credential.id, publicKey: new Uint8Array(passkey.public_key), counter: passkey.counter },
-    })
-    return verified ? authenticationInfo.newCounter : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function responseOf<Name extends string>({ id, response }: Credential<Name>) {
-  return { id, rawId: id, type: 'public-key' as const, clientExtensionResults: {}, response }
 }
 
 function base64Url(bytes: Uint8Array): string {
