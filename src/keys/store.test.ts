@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
+import { newMember } from '../../test/members.ts'
 import { systemActor } from '../access/actor.ts'
+import { scopesOfRole } from '../access/roles.ts'
 import { createAccount } from '../accounts/store.ts'
 import { eventsOfRecord } from '../events/store.ts'
+import { changeRole } from '../members/changes.ts'
 import type { Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import { createKey, type Key, listKeys, revokeKey, rotateKey } from './store.ts'
+import { createKey, type Key, listActiveKeysOf, listKeys, revokeKey, rotateKey } from './store.ts'
 
 const day = 86_400_000
 const actor = systemActor(1)
@@ -35,6 +38,22 @@ test('rotation issues a key with the original lifetime', async (t) => {
   const { key } = await rotateKey(storage, actor, 1, 7 * day)
   assert.deepEqual([key.id, key.name, key.scopes, lifetimeOf(key)], [2, 'ci', ['spaces:read'], 90 * day])
   isNearly((await lifetimes(storage))[0], 7 * day)
+})
+
+test('a rotated key keeps its creator, and shows the scopes that their role still has', async (t) => {
+  const storage = await newStorage((work) => t.after(work))
+  const { id: account } = await createAccount(storage, 'Acme')
+  await newMember(storage, account)
+  const { id } = await newMember(storage, account, { name: 'Ben' })
+  const ben = { ...systemActor(account), kind: 'member', id, name: 'Ben' } as const
+  const { key } = await createKey(storage, ben, { name: 'ci', scopes: ['*'], lifetimeMs: null })
+  const rotated = (await rotateKey(storage, systemActor(account), key.id, day)).key
+  assert.deepEqual([rotated.member_id, rotated.created_by], [id, 'Ben'])
+  await changeRole(storage, systemActor(account), id, 'viewer')
+  const expected = scopesOfRole('viewer')
+  const active = await listActiveKeysOf(storage, account, id)
+  for (const { scopes } of [...(await listKeys(storage, account)), ...active]) assert.deepEqual(scopes, expected)
+  assert.equal(active.length, 2)
 })
 
 test('rotates an old key again without extending it', async (t) => {

@@ -40,14 +40,29 @@ const described: EventDescription<Key> = {
  * if a member wants scopes that their role doesn't have.
  */
 export async function createKey(db: Db, actor: Actor, wanted: NewKey, secret = generateKey()): Promise<IssuedKey> {
-  if (actor.kind === 'member') requireScopes(actor, wanted.scopes)
+  if (actor.kind !== 'member') return insertKey(db, actor, wanted, noCreator, secret)
+  requireScopes(actor, wanted.scopes)
+  return insertKey(db, actor, wanted, { member_id: actor.id, created_by: actor.name }, secret)
+}
+
+/** The member who created a key, and their name at that time. */
+type Creator = Pick<KeyRow, 'member_id' | 'created_by'>
+
+const noCreator: Creator = { member_id: null, created_by: null }
+
+function insertKey(
+  db: Db,
+  actor: Actor,
+  { name, scopes, lifetimeMs }: NewKey,
+  { member_id, created_by }: Creator,
+  secret: string,
+): Promise<IssuedKey> {
   const now = Date.now()
-  const { name, scopes, lifetimeMs } = wanted
   const insert = query.insertInto('keys').values({
     account_id: actor.account,
     name,
-    member_id: actor.kind === 'member' ? actor.id : null,
-    created_by: actor.kind === 'member' ? actor.name : null,
+    member_id,
+    created_by,
     hash: hashKey(secret),
     first_characters: secret.slice(0, 7),
     last_characters: secret.slice(-4),
@@ -64,17 +79,17 @@ export async function createKey(db: Db, actor: Actor, wanted: NewKey, secret = g
   })
 }
 
-/** Lists the keys of one account, or of all accounts for the operator, oldest first. */
+/** Lists the keys of one account, or of all accounts for the operator, oldest first, with their present scopes. */
 export async function listKeys(db: Db, account: number | null): Promise<Key[]> {
-  const listed = account === null ? keys : keys.where('account_id', '=', account)
-  return (await db.execute(listed.orderBy('id'))).map(toKey)
+  const listed = account === null ? keysWithRoles : keysWithRoles.where('keys.account_id', '=', account)
+  return (await db.execute(listed.orderBy('keys.id'))).map(toPresentKey)
 }
 
 /** Lists the active keys that a member of the account created, oldest first. */
 export async function listActiveKeysOf(db: Db, account: number, member: number): Promise<Key[]> {
-  const created = keys.where('account_id', '=', account).where('member_id', '=', member)
-  const rows = await db.execute(created.where('revoked_at', 'is', null).orderBy('id'))
-  return rows.map(toKey).filter((key) => statusOf(key) === 'active')
+  const created = keysWithRoles.where('keys.account_id', '=', account).where('keys.member_id', '=', member)
+  const rows = await db.execute(created.where('keys.revoked_at', 'is', null).orderBy('keys.id'))
+  return rows.map(toPresentKey).filter((key) => statusOf(key) === 'active')
 }
 
 /** Returns the status of a key at `now`, in Unix milliseconds. */
@@ -88,17 +103,8 @@ export function statusOf(
 
 /** Finds a key by its secret's hash. Its scopes are those that its creator's role still has. */
 export async function findKeyByHash(db: Db, hash: Uint8Array): Promise<Key | undefined> {
-  const [row] = await db.execute(
-    query
-      .selectFrom('keys')
-      .leftJoin('members', 'members.id', 'keys.member_id')
-      .selectAll('keys')
-      .select('members.role')
-      .where('keys.hash', '=', hash),
-  )
-  if (row === undefined) return undefined
-  const { role, ...key } = row
-  return { ...toKey(key), scopes: scopesNow({ scopes: key.scopes, role }) }
+  const [row] = await db.execute(keysWithRoles.where('keys.hash', '=', hash))
+  return row && toPresentKey(row)
 }
 
 /** Finds one of the account's keys with its present scopes, the account and the member who created it. */
@@ -120,7 +126,8 @@ export async function findKey(db: Db, account: number, id: number) {
 }
 
 /**
- * Issues a replacement for a key, with the same original lifetime. The old key expires in `overlapMs` at the latest, and can
+ * Issues a replacement for a key, with the same original lifetime and creator, so that it ends with the creator's membership.
+ * The old key expires in `overlapMs` at the latest, and can
  * be rotated again until then. Throws `not_found` if the account has no such key, or it is not active.
  */
 export function rotateKey(db: Db, actor: Actor, id: number, overlapMs: number): Promise<IssuedKey> {
@@ -133,7 +140,8 @@ export function rotateKey(db: Db, actor: Actor, id: number, overlapMs: number): 
     if (isShortened) await change(tx, actor.account, id, { expires_at: latest })
     const changes = isShortened ? { expires_at: [old.expires_at, latest] as const } : {}
     await recordEvents(tx, actor, [{ record: 'key', action: 'rotated', id, name: old.name, changes }])
-    return createKey(tx, actor, { name: old.name, scopes: scopesOf(old), lifetimeMs: old.lifetime_ms })
+    const wanted = { name: old.name, scopes: scopesOf(old), lifetimeMs: old.lifetime_ms }
+    return insertKey(tx, actor, wanted, old, generateKey())
   })
 }
 
@@ -214,4 +222,13 @@ function scopesNow({ scopes, role }: { readonly scopes: string; readonly role: s
   return role === null ? stored : scopesWithin(role as Role, stored)
 }
 
+function toPresentKey({ role, ...key }: KeyRow & { readonly role: string | null }): Key {
+  return { ...toKey(key), scopes: scopesNow({ scopes: key.scopes, role }) }
+}
+
 const keys = query.selectFrom('keys').selectAll()
+const keysWithRoles = query
+  .selectFrom('keys')
+  .leftJoin('members', 'members.id', 'keys.member_id')
+  .selectAll('keys')
+  .select('members.role')

@@ -211,6 +211,12 @@ describe('invitations', () => {
     const { body } = await as('POST', '/invitations', { name: long, email: long, plan: 1 })
     const violations = body.violations.map(({ field, code }: Json) => `${field} ${code}`)
     assert.deepEqual(violations, ['role required', 'name too_long', 'email too_long', 'plan unknown_field'])
+    for (const email of ['ana', 'ana@', '@acme.com', 'ana @acme.com', 'ana@acme@com']) {
+      const { body } = await as('POST', '/invitations', { role: 'viewer', email })
+      assert.deepEqual(body.errors, {
+        email: ['The email must be an email address, such as ana@example.com.'],
+      })
+    }
     for (let i = 0; i < 100; i++) assert.equal((await as('POST', '/invitations', { role: 'viewer' })).status, 201)
     const refused = await as('POST', '/invitations', { role: 'viewer' })
     assert.deepEqual([...told(refused), refused.body.violations[0].code], [422, 'validation_failed', 'too_many'])

@@ -3,14 +3,30 @@
 import type { Static } from 'typebox'
 import { roles } from '../access/roles.ts'
 import { bodyFailures, idempotencyFailures, type Operation, readOperationsOf } from '../api/operations.ts'
-import { change, fixed, form, optional, required } from '../forms/form.ts'
+import { change, fixed, form, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, orNull, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf, type PageQuery, pageConflicts, pageFields } from '../forms/list-query.ts'
 import { boundedText, oneOf } from '../forms/rules.ts'
 import { resources } from '../resources.ts'
+import { Refusal } from '../violations.ts'
 
 export const memberName = boundedText(255, 'The name of the member.')
 const role = oneOf(roles, 'What the member may do: the scopes of the role.')
+
+const emailText = boundedText(
+  255,
+  'Someone who joins by OpenID Connect must have this verified email address. No mail is sent.',
+)
+
+/** Rejects texts that certainly are no address. Only the provider knows which addresses exist. */
+const emailAddress: Rule<string> = {
+  schema: emailText.schema,
+  parse: (text) => {
+    const email = emailText.parse(text)
+    if (typeof email !== 'string' || /^[^@\s]+@[^@\s]+$/.test(email)) return email
+    return new Refusal('not_allowed', { options: 'an email address, such as ana@example.com' })
+  },
+}
 
 /** A member in responses. */
 const memberSchema = Type.Object(
@@ -88,10 +104,7 @@ const newInvitationSchema = Type.Object(
 export const storeInvitation = form({
   role: required(role),
   name: optional(boundedText(255, 'The suggested name of the member.'), null),
-  email: optional(
-    boundedText(255, 'Someone who joins by OpenID Connect must have this verified email address. No mail is sent.'),
-    null,
-  ),
+  email: optional(emailAddress, null),
 })
 
 const memberExample: Member = {
