@@ -24,10 +24,14 @@ function enlarge(path: string): void {
 /** The moments when commands are killed, in milliseconds after their first write. */
 const moments = [0, 100, 400, 25, 50, 200, 700, 1_200].slice(0, runs(8, 3))
 
-/** Kills commands at these moments after they begin to write to the folder. Returns how many had not finished. */
+/**
+ * Kills commands at these moments after they begin to write to the folder. Returns how many had not finished. On a busy
+ * machine, a command may end before this process knows that it has begun: then it is killed at the first moment again.
+ */
 async function killEach(folder: string, start: () => Running, check: () => void): Promise<number> {
   let killed = 0
-  for (const afterMs of moments) {
+  for (const afterMs of [...moments, ...Array.from({ length: 10 }, () => 0)]) {
+    if (killed > 0 && afterMs === 0) break
     const { promise: isWriting, resolve } = Promise.withResolvers<void>()
     const watcher = watch(folder, (_, name) => {
       if (/partial|restoring/.test(String(name))) resolve()

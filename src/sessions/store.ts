@@ -234,14 +234,20 @@ export async function removeSession(db: Db, owner: SessionOwner, id: number): Pr
   return (await db.execute(own.returning('id'))).length > 0
 }
 
-/** Ends someone's sessions except `except`, or all if null. Returns their number. */
-export async function removeSessions(db: Db, owner: SessionOwner, except: number | null): Promise<number> {
+/** Ends someone's sessions except `except`, or all if null. Returns the number of those that had not expired. */
+export async function removeSessions(
+  db: Db,
+  owner: SessionOwner,
+  except: number | null,
+  now = Date.now(),
+): Promise<number> {
   // No session has the id 0.
   const others = query
     .deleteFrom('sessions')
     .where(isOf(owner))
     .where('id', '<>', except ?? 0)
-  return (await db.execute(others.returning('id'))).length
+  const ended = await db.execute(others.returning('expires_at'))
+  return ended.filter(({ expires_at }) => expires_at > timeOf(now)).length
 }
 
 /** Returns whether a session is someone's. */
