@@ -76,14 +76,18 @@ export async function setLink(db: Db, id: number, columns: Partial<LinkColumns>)
   )
 }
 
-export const setUrl = ({ id, url }: { id: number; url: string }) =>
-  query.updateTable('links').set({ url }).where('id', '=', id)
+export const setUrl = ({ id, url }: { id: number; url: string }) => edit(id, { url })
 
-export const setTitle = ({ id, title }: { id: number; title: string }) =>
-  query.updateTable('links').set({ title }).where('id', '=', id)
+export const setAlias = ({ id, alias }: { id: number; alias: string }) => edit(id, { alias, alias_folded: alias })
 
-export const setAlias = ({ id, alias }: { id: number; alias: string }) =>
-  query.updateTable('links').set({ alias, alias_folded: alias }).where('id', '=', id)
+/** Changes columns of a link, as an edit does. */
+function edit(id: number, columns: Partial<Row<'links'>>) {
+  const revision = sql<number>`revision + 1`
+  return query
+    .updateTable('links')
+    .set({ ...columns, revision })
+    .where('id', '=', id)
+}
 
 export const deleteLink = ({ id }: { id: number }) => query.deleteFrom('links').where('id', '=', id)
 

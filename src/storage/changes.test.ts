@@ -9,7 +9,6 @@ import {
   newDomain,
   newLink,
   setAlias,
-  setTitle,
   setUrl,
   takeDomainAway,
   twoNodes,
@@ -46,11 +45,10 @@ test('returns each change of a link that visitors can notice once, on every node
   }
 })
 
-test('leaves out stored links, titles and clicks', async (t) => {
+test('leaves out stored links and clicks', async (t) => {
   const { storage, other, account, domain } = await twoNodes((work) => t.after(work))
   const news = await follow(other)
   const id = await newLink(storage, { account, domain }, 'sale')
-  await storage.execute(setTitle({ id, title: 'New' }))
   const { store } = await openClicks(storage.location, (work) => t.after(work))
   await store.write(1, [{ link: id, atMs: 0, count: 3, class: 'person', facts: null, visitorUnder: null }])
   assert.equal((await keptTotals(other))[0]?.clicks, 3)

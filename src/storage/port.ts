@@ -105,7 +105,7 @@ export interface Changes {
 }
 
 export interface Change {
-  readonly resource: 'links' | 'domains'
+  readonly resource: 'links' | 'domains' | 'accounts'
   readonly id: number
 }
 

@@ -187,6 +187,9 @@ interface Database {
     search_text: string | null
     homepage_url: string | null
     not_found_url: string | null
+    /** Files that apps request, as they were sent: see `redirect/app-files.ts`. */
+    apple_app_site_association: string | null
+    asset_links: string | null
   }
   /** The last check of each domain: see `reachability/store.ts`. */
   domain_checks: {
@@ -245,6 +248,8 @@ interface Database {
     redirect_password: string | null
     forward_query: number
     redirect_status: number
+    /** JSON: see `rules/rules.ts`. Null for none. */
+    rules: string | null
     notes: string | null
     archived: number
     /** For filters. Current until `status_due_at`. */

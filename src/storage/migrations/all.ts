@@ -8,6 +8,7 @@ import { filterIndexes } from './filter-indexes.ts'
 import { letterIndexes } from './letters.ts'
 import { peopleTables } from './people.ts'
 import { recordTables } from './records.ts'
+import { ruleColumns } from './rules.ts'
 import { foldAgain } from './spellings.ts'
 
 /** The steps of each migration. Released migrations never change. */
@@ -22,6 +23,7 @@ const all: Readonly<Record<string, (dialect: Dialect) => MigrationStep[]>> = {
   '0006-click-totals': clickTotals,
   '0007-people': (dialect) => [...peopleTables(dialect), ...memberSearch(dialect)],
   '0008-letters': ({ engine }) => (engine === 'sqlite' ? [] : letterIndexes()),
+  '0009-rules': ruleColumns,
 }
 
 /** Returns the migrations for one engine, by name. */

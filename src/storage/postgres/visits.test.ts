@@ -44,7 +44,7 @@ test('returns a change once, even if later ones were committed and read before i
   const [early, late] = [await link('early'), await link('late')]
   const { position: first } = await storage.changesAfter(null)
   await client.query('begin')
-  await client.query(`update links set url = 'https://acme.com/1' where id = $1`, [early])
+  await client.query(`update links set url = 'https://acme.com/1', revision = revision + 1 where id = $1`, [early])
   await storage.execute(setUrl({ id: late, url: 'https://acme.com/2' }))
   const second = await storage.changesAfter(first)
   assert.deepEqual(second.changes, [{ resource: 'links', id: late }])
