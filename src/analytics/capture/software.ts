@@ -1,5 +1,6 @@
 import Bowser from 'bowser'
 import { memoized } from '../../lib/lru-cache.ts'
+import * as names from './names.ts'
 import { maxUserAgent } from './visit.ts'
 
 /** Returns the software and the device of a user agent, with the names of the `bowser` package; null if unknown. */
@@ -16,16 +17,12 @@ export const softwareOf = memoized((userAgent) => {
   }
 }, maxUserAgent)
 
-/** Names of programs, which are not browsers. A program counts as a person if it sends a link's password. */
-const programs = /bot|spider|crawler|slurp|-user|external|indexer|phantom|generic/i
-/** The known names: for an unknown browser, `bowser` returns the first words of the user agent. */
-const browsers = new Set(
-  [...Object.values(Bowser.BROWSER_MAP), 'Miui', 'Opera Touch', 'PlayStation 4'].filter((name) => !programs.test(name)),
-)
+/** For an unknown browser, `bowser` returns the first words of the user agent. */
+const browsers = new Set(names.browsers)
 /** WebKit, but not Safari. */
 const otherBrowsers = /\bNintendo/
-const systems = new Set(Object.values(Bowser.OS_MAP))
-const devices = new Set(['desktop', 'mobile', 'tablet', 'tv'])
+const systems = new Set(names.operatingSystems)
+const devices = new Set(names.devices)
 
 /** Set-top boxes and consoles. They have the operating systems of phones and computers. */
 const televisions =
