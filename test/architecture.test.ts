@@ -19,6 +19,7 @@ const layers: readonly (readonly string[])[] = [
   ['api/', 'reachability/', 'qr/'],
   ['transfer/'],
   ['analytics/'],
+  ['rules/'],
   ['domains/', 'spaces/', 'tags/', 'links/', 'members/'],
   ['sign-in/'],
   ['redirect/', 'dashboard/', 'ops/'],

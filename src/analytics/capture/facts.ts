@@ -1,7 +1,6 @@
-import { hash } from 'node:crypto'
-import { addressIn } from '../../lib/ip-address.ts'
 import type { Dimension } from '../day.ts'
 import type { Countries } from './countries.ts'
+import { languageOf } from './language.ts'
 import { softwareOf } from './software.ts'
 import type { Visit } from './visit.ts'
 
@@ -19,36 +18,6 @@ export function factsOf(
     devices: device,
     languages: languageOf(languages),
   }
-}
-
-/** 48 bits: among a million visitors of a link, two have the same number once in 500 days. */
-const digits = 12
-
-/** Returns a hash below 2^48 of the link, the IP address and the user agent of a visitor, with a secret salt. */
-export function visitorOf(visit: Pick<Visit, 'link' | 'address' | 'userAgent'>, salt: Uint8Array): number {
-  // The text is unambiguous: only the user agent, at its end, may have spaces.
-  const text = `${salt.toHex()} ${visit.link} ${addressIn(visit.address)} ${visit.userAgent}`
-  return Number.parseInt(hash('sha256', text, 'hex').slice(0, digits), 16)
-}
-
-/** Bounds the work on a header. Browsers send a handful of languages. */
-const maxLanguages = 512
-/** RFC 9110 §12.5.4: a language range and its weight. Only the primary subtag counts here. */
-const preference = /^\s*([a-z]{2,3}|\*)(?:[-_][a-z\d_-]*)?\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i
-/** Old codes and their replacements (RFC 5646 §2.2.1). */
-const replaced: Readonly<Record<string, string>> = { iw: 'he', in: 'id', ji: 'yi', jw: 'jv', mo: 'ro' }
-
-/** Returns the preferred primary subtag of an `Accept-Language` header in lower case; null for none or any. */
-export function languageOf(header: string): string | null {
-  let best: string | null = null
-  let bestWeight = 0
-  for (const part of header.slice(0, maxLanguages).split(',')) {
-    const [, subtag, weight = '1'] = preference.exec(part) ?? []
-    if (subtag === undefined || Number(weight) <= bestWeight) continue
-    best = subtag.toLowerCase()
-    bestWeight = Number(weight)
-  }
-  return best === null || best === '*' ? null : (replaced[best] ?? best)
 }
 
 /** The scheme and the host. Android apps have their own scheme. */
