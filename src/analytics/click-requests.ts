@@ -27,6 +27,7 @@ export type ClickRequest =
   | { readonly work: 'stop' }
 
 export type ClickNotice =
+  | { readonly kind: 'countries'; readonly bytes: SharedArrayBuffer }
   | { readonly kind: 'country file'; readonly report: CountryFileReport }
   | { readonly kind: 'sink meters'; readonly values: readonly number[] }
   | {

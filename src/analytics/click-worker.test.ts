@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdir, readFile, rmdir } from 'node:fs/promises'
+import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import type { ResourceLimits } from 'node:worker_threads'
 import { keptDays, keptTotals, sumsOf } from '../../test/clicks.ts'
+import { countryDatabase, fileWith } from '../../test/country-database.ts'
 import { fillLinks, newLink, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { person } from '../../test/visitors.ts'
@@ -25,8 +26,9 @@ function newWorker(
   limits?: ResourceLimits,
   clicksSink: SinkConfig | null = null,
   onProblem: (error: unknown) => void = assert.ifError,
+  geoipDb: string | null = null,
 ): ClickWorker {
-  const options = { location, geoipDb: null, clicksSink, onProblem, onCountryFile: assert.ifError }
+  const options = { location, geoipDb, clicksSink, onProblem, onCountryFile: assert.ifError }
   const worker = new ClickWorker(options, limits)
   t.after(() => worker.close())
   return worker
@@ -182,6 +184,29 @@ test('rejects with the cause if the thread dies of a batch', async (t) => {
     assert.match(String((error.cause as Failure).cause), /memory/)
     return true
   })
+})
+
+test('returns the countries of the thread, before and after it dies, and those of the next thread', async (t) => {
+  const { storage, link } = await here(t)
+  const path = fileWith(t, countryDatabase('SE'))
+  const worker = newWorker(t, storage.location, smallHeap, null, assert.ifError, path)
+  const asked = await Promise.all([worker.countries(), worker.countries()])
+  const [countries] = asked
+  assert.equal(asked[1], countries)
+  assert.equal(countries.of('8.8.8.8', ''), 'SE')
+  const many = Array.from({ length: 50_000 }, () => visit(link))
+  await assert.rejects(worker.write(1, many))
+  assert.equal((await worker.countries()).of('8.8.8.8', ''), 'SE')
+  await writeFile(path, countryDatabase('NO'))
+  t.mock.method(performance, 'now', () => Number.MAX_SAFE_INTEGER)
+  await worker.start()
+  assert.equal(countries.of('8.8.8.8', ''), 'NO')
+})
+
+test('rejects countries with database_unavailable if the thread never ran', async (t) => {
+  const { worker } = await here(t)
+  await worker.close()
+  await assert.rejects(worker.countries(), { code: 'database_unavailable' })
 })
 
 test('sends raw clicks without the exact time to the sink, and reports its meters and outages', async (t) => {

@@ -5,7 +5,7 @@ import { overloaded } from '../errors.ts'
 import { durations, Histogram } from '../lib/histogram.ts'
 import { WorkerClient } from '../lib/worker-client.ts'
 import type { Meter } from '../storage/port.ts'
-import type { CountryFileReport } from './capture/countries.ts'
+import { type Countries, type CountryFileReport, SharedCountries } from './capture/countries.ts'
 import type { Visit } from './capture/visit.ts'
 import type { ClickNotice, ClickRequest, ClickWorkerData } from './click-requests.ts'
 import type { Bounds } from './maintenance.ts'
@@ -31,6 +31,7 @@ const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8
 /** Classifies and stores visits in a thread: a batch takes 10 ms and more. Rejects with `database_unavailable`. */
 export class ClickWorker {
   readonly #client: WorkerClient<ClickRequest, boolean, ClickNotice>
+  #countries: SharedCountries | undefined
   readonly #seconds = new Histogram(durations)
   readonly meters: readonly Meter[] = [
     { name: 'write_seconds', help: 'Time to write a batch of clicks.', value: this.#seconds },
@@ -47,6 +48,7 @@ export class ClickWorker {
       closeMs,
       onNotice: (notice) => {
         if (notice.kind === 'sink meters') measured = notice.values
+        else if (notice.kind === 'countries') this.#useCountries(notice.bytes)
         else if (notice.kind === 'sink problem') onProblem(notice.error, notice.message, notice.level)
         else onCountryFile(notice.report)
       },
@@ -56,6 +58,21 @@ export class ClickWorker {
   /** Starts the thread, unless it runs. Resolves when it can store visits. */
   async start(): Promise<void> {
     await this.#client.request({ work: 'start' })
+  }
+
+  /**
+   * Returns the countries that the thread uses, even after it has read a new version of the file, or has ended. Starts the
+   * thread unless it has run before.
+   */
+  async countries(): Promise<Pick<Countries, 'of'>> {
+    // The thread shares them before it responds.
+    if (this.#countries === undefined) await this.start()
+    return this.#countries as SharedCountries
+  }
+
+  #useCountries(bytes: SharedArrayBuffer): void {
+    if (this.#countries === undefined) this.#countries = new SharedCountries(bytes)
+    else this.#countries.use(bytes)
   }
 
   /**

@@ -2,6 +2,7 @@ import type { Actor } from '../access/actor.ts'
 import { dayOf } from '../accounts/calendar.ts'
 import { Periodic } from '../lib/periodic.ts'
 import type { Meter, Storage } from '../storage/port.ts'
+import type { Countries } from './capture/countries.ts'
 import type { Visit } from './capture/visit.ts'
 import { ClickQueue } from './click-queue.ts'
 import { ClickWorker, type ClickWorkerOptions } from './click-worker.ts'
@@ -55,6 +56,11 @@ export class Clicks {
   /** See `ClickQueue.take`. */
   take(visit: Visit): Promise<boolean> {
     return this.#queue.take(visit)
+  }
+
+  /** See `ClickWorker.countries`. */
+  countries(): Promise<Pick<Countries, 'of'>> {
+    return this.#worker.countries()
   }
 
   /** Deletes a link's clicks, including pending ones. Returns false if the account has no such link. */

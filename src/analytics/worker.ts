@@ -17,7 +17,11 @@ const metersEveryMs = 1_000
 
 const { location, process, geoipDb, clicksSink } = workerData as ClickWorkerData
 const notify = (notice: ClickNotice) => sendNotice(notice)
-const countries = await openCountries(geoipDb, (report) => notify({ kind: 'country file', report }))
+const countries = await openCountries(
+  geoipDb,
+  (report) => notify({ kind: 'country file', report }),
+  (bytes) => notify({ kind: 'countries', bytes }),
+)
 const database = await openBatchWriter(location)
 const store = new ClickStore(database, process)
 const maintenance = new ClickMaintenance(database)

@@ -1,4 +1,4 @@
-import { constants, readFileSync, statSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { BlockList, isIP } from 'node:net'
 import { type CountryResponse, Reader } from 'mmdb-lib'
@@ -13,20 +13,26 @@ type Place = CountryResponse & { readonly country_code?: string }
 
 /** A database of the countries of IP addresses. */
 export class Countries {
+  /** The file, in memory that threads share: see `SharedCountries`. */
+  readonly bytes: SharedArrayBuffer
   readonly #places: Reader<Place>
 
-  private constructor(places: Reader<Place>) {
-    this.#places = places
+  /** Uses the bytes of a usable file. */
+  constructor(bytes: SharedArrayBuffer) {
+    this.bytes = bytes
+    this.#places = new Reader(Buffer.from(bytes))
   }
 
   /** Reads the bundled data. */
   static readBundled(): Countries {
-    return new Countries(new Reader(readFileSync(bundled)))
+    return new Countries(read(bundled))
   }
 
   /** Reads the database of countries or cities at `path`, in MaxMind's format. Throws `UnusableCountries`. */
   static read(path: string): Countries {
-    return new Countries(placesIn(bytesOf(path), path))
+    const bytes = bytesOf(path)
+    assertUsable(Buffer.from(bytes), path)
+    return new Countries(bytes)
   }
 
   /** Returns the ISO 3166-1 alpha-2 code in `header`, or the code of the IP address if the header is empty. Null if unknown. */
@@ -50,6 +56,28 @@ export class Countries {
   }
 }
 
+/** The data of another thread's `Countries`, in the same memory. */
+export class SharedCountries implements Pick<Countries, 'of'> {
+  #bytes: SharedArrayBuffer
+  #countries: Countries | undefined
+
+  constructor(bytes: SharedArrayBuffer) {
+    this.#bytes = bytes
+  }
+
+  /** Replaces the data. */
+  use(bytes: SharedArrayBuffer): void {
+    this.#bytes = bytes
+    this.#countries = undefined
+  }
+
+  /** See `Countries.of`. */
+  of(address: string, header: string): string | null {
+    this.#countries ??= new Countries(this.#bytes)
+    return this.#countries.of(address, header)
+  }
+}
+
 /** Codes of databases and proxies for unknown countries and for regions. */
 const noCountries = new Set(['XX', 'ZZ', 'AP', 'EU'])
 
@@ -66,22 +94,35 @@ for (const network of [
 
 /** The limit for a file, which each process reads into memory. */
 const maxMebibytes = 512
-/** Does not block if a pipe replaces the file after the check. */
+/** Does not block if the file is a pipe. */
 const flag = constants.O_RDONLY | constants.O_NONBLOCK
 
-function bytesOf(path: string): Buffer {
+function bytesOf(path: string): SharedArrayBuffer {
   try {
-    const stats = statSync(path)
-    if (!stats.isFile()) throw new UnusableCountries(`${path} is not a regular file.`)
-    if (stats.size > maxMebibytes * 2 ** 20) throw new UnusableCountries(`${path} is larger than ${maxMebibytes} MiB.`)
-    return readFileSync(path, { flag })
+    return read(path)
   } catch (error) {
     if (error instanceof UnusableCountries) throw error
     throw new UnusableCountries(`The file cannot be read: ${(error as Error).message}.`)
   }
 }
 
-function placesIn(bytes: Buffer, path: string): Reader<Place> {
+/** Reads a file without a copy in memory. If it shrinks meanwhile, the rest is zeros. */
+function read(path: string | URL): SharedArrayBuffer {
+  const file = openSync(path, flag)
+  try {
+    const stats = fstatSync(file)
+    if (!stats.isFile()) throw new UnusableCountries(`${path} is not a regular file.`)
+    if (stats.size > maxMebibytes * 2 ** 20) throw new UnusableCountries(`${path} is larger than ${maxMebibytes} MiB.`)
+    const bytes = new SharedArrayBuffer(stats.size)
+    const to = Buffer.from(bytes)
+    for (let at = 0, size = -1; size !== 0 && at < to.length; at += size) size = readSync(file, to, { offset: at })
+    return bytes
+  } finally {
+    closeSync(file)
+  }
+}
+
+function assertUsable(bytes: Buffer, path: string): void {
   const places = readerOf(bytes)
   if (places === undefined) throw new UnusableCountries(`${path} is not a MaxMind DB file, or is truncated.`)
   const { searchTreeSize, databaseType } = places.metadata
@@ -91,7 +132,6 @@ function placesIn(bytes: Buffer, path: string): Reader<Place> {
   // No node has two children that are the root. A crash during a copy can leave zeros.
   if (bytes.subarray(0, searchTreeSize).includes(separator) || !hasReadableRecords(places))
     throw new UnusableCountries(`${path} is damaged.`)
-  return places
 }
 
 /** The bytes between the tree and the records. */
@@ -137,6 +177,9 @@ export interface CountryFileReport {
   readonly message: string
 }
 
+/** Gets the bytes of usable data: see `SharedCountries`. */
+type Share = (bytes: SharedArrayBuffer) => void
+
 /** How often the file is checked for changes. Milliseconds. */
 const checkEveryMs = 2_000
 
@@ -144,6 +187,7 @@ const checkEveryMs = 2_000
 export class CountryFile implements Pick<Countries, 'of'> {
   readonly #path: string
   readonly #report: (outcome: CountryFileReport) => void
+  readonly #share: Share
   #countries: Countries | undefined
   /** The data in use, for messages. */
   #inUse = 'the bundled country data'
@@ -152,16 +196,21 @@ export class CountryFile implements Pick<Countries, 'of'> {
   /** The version at the last check. */
   #seen: string | undefined
 
-  private constructor(path: string, report: (outcome: CountryFileReport) => void) {
+  private constructor(path: string, report: (outcome: CountryFileReport) => void, share: Share) {
     this.#path = path
     this.#report = report
+    this.#share = share
   }
 
   /** Reads the file, and uses the bundled data while it is unusable. See `openCountries`. */
-  static async open(path: string, report: (outcome: CountryFileReport) => void): Promise<CountryFile> {
-    const file = new CountryFile(path, report)
+  static async open(
+    path: string,
+    report: (outcome: CountryFileReport) => void,
+    share: Share = () => undefined,
+  ): Promise<CountryFile> {
+    const file = new CountryFile(path, report, share)
     file.#load(await versionOf(path))
-    file.#countries ??= Countries.readBundled()
+    if (file.#countries === undefined) file.#use(Countries.readBundled())
     return file
   }
 
@@ -178,11 +227,16 @@ export class CountryFile implements Pick<Countries, 'of'> {
     if (isSettled && version !== this.#read) this.#load(version)
   }
 
+  #use(countries: Countries): void {
+    this.#countries = countries
+    this.#share(countries.bytes)
+  }
+
   #load(version: string): void {
     const isFirst = this.#read === undefined
     this.#read = version
     try {
-      this.#countries = Countries.read(this.#path)
+      this.#use(Countries.read(this.#path))
       this.#inUse = 'the country data read before'
       if (!isFirst) this.#report({ isUsed: true, message: `Country data reloaded from GEOIP_DB ${this.#path}.` })
     } catch (error) {
@@ -193,13 +247,21 @@ export class CountryFile implements Pick<Countries, 'of'> {
   }
 }
 
-/** Opens the database at `path` and watches it, or opens the bundled one if `path` is null. `report` gets each outcome. */
+/**
+ * Opens the database at `path` and watches it, or opens the bundled one if `path` is null. `report` gets each outcome, and
+ * `share` the bytes of all data that is used.
+ */
 export async function openCountries(
   path: string | null,
   report: (outcome: CountryFileReport) => void,
+  share: Share = () => undefined,
 ): Promise<Pick<Countries, 'of'>> {
-  if (path === null) return Countries.readBundled()
-  const file = await CountryFile.open(path, report)
+  if (path === null) {
+    const countries = Countries.readBundled()
+    share(countries.bytes)
+    return countries
+  }
+  const file = await CountryFile.open(path, report, share)
   const onError = (error: unknown) => report({ isUsed: false, message: String(error) })
   new Periodic(() => file.check(), { everyMs: checkEveryMs, onError }).start()
   return file
