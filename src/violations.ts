@@ -72,6 +72,10 @@ export const messages = {
     'A URL has at most {most} characters: write {hint}.',
     '{label} must be at most {most} characters long.',
   ],
+  'too_long.json': [
+    'The {field} field must be at most {most} bytes of JSON.',
+    '{label} must be shorter: all of them take at most {most} bytes of JSON.',
+  ],
   'too_long.encoded':
     'A URL has at most {most} characters in percent-encoding, but this one has {length}. Write a shorter URL.',
   out_of_range: [
@@ -129,6 +133,7 @@ export const messages = {
     'There is already a tag {name}. Choose another name.',
   ],
   'taken.alias': 'The alias {alias} has already been taken on this domain. Choose another alias.',
+  'taken.rule': 'Statistics could not tell the rule {name} from a rule or variant above. Choose another name.',
   'taken.above': 'A row above already has the alias {alias}. Choose another alias.',
   'in_use.domain': [
     'The domain has {links}. Delete {them} first, or send ?links=delete to delete the domain and its links.',
@@ -171,11 +176,16 @@ export const messages = {
   'too_many.passkeys': 'You already have {most} passkeys. Remove one first.',
   'too_many.invitations': 'The account has {most} open invitations. Delete one first.',
   not_a_list: ['The {field} field must be a JSON array.', '{label} must be a list.'],
+  not_an_object: ['The {field} field must be a JSON object.', '{label} must be an object.'],
   'malformed_row.cells':
     'The row has {cells} cells, but the first row has {names}. Put cells with commas in double quotes.',
   'malformed_row.lines':
     'The row has {cells} cells, but the first row has {names}. Cell {cell} has several lines: check where its quote is closed.',
   'malformed_row.json': ['The row must be a JSON object with the fields of a link.', 'The row is not a link.'],
+  'not_allowed.with_rules': [
+    'The {field} cannot be {status} while the link has rules, because browsers remember that redirect. Send 302 or 307.',
+    '{label} cannot be permanent while the link has rules, because browsers remember the destination. Choose a temporary one.',
+  ],
   'not_allowed.with_tags': ['The {field} field cannot be combined with add_tags or remove_tags.', notTogether],
   'invalid_character.comma': [
     'The {field} must not contain a comma, which separates tags.',
@@ -248,11 +258,32 @@ export class Refusal<Key extends MessageKey = MessageKey> {
     return { field, code: this.code, message: fill(text, { ...this.params, field }, String), refusal: this }
   }
 
+  /** Returns the violations of the field. */
+  allAt(field: string): Violation[] {
+    return [this.at(field)]
+  }
+
   /** Returns the sentence for the form control with this label, or for a value that no control shows. */
   forForm(label: string | null): string {
     const text = [messages[this.key]].flat().at(-1) ?? ''
     const unnamed = text.startsWith('{label}') ? 'This entry' : 'this entry'
     return fill(text, { ...this.params, label: label === null ? unnamed : `“${label}”` }, formatValue)
+  }
+}
+
+/** The refusals of parts of a value, with their places in it, such as `2.url`. */
+export class PartRefusals extends Refusal {
+  readonly #parts: readonly (readonly [place: string, refusal: Refusal])[]
+
+  /** There is at least one part. */
+  constructor(parts: readonly (readonly [place: string, refusal: Refusal])[]) {
+    const [[, { key, params }]] = parts as [[string, Refusal]]
+    super(key, ...([params] as [never]))
+    this.#parts = parts
+  }
+
+  override allAt(field: string): Violation[] {
+    return this.#parts.flatMap(([place, refusal]) => refusal.allAt(`${field}.${place}`))
   }
 }
 

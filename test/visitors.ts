@@ -1,8 +1,10 @@
 /** A redirect server over links in memory, for tests without a database. */
+import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Agent, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
+import { Countries } from '../src/analytics/capture/countries.ts'
 import { createSemaphores } from '../src/app/semaphores.ts'
 import { Overload } from '../src/http/overload.ts'
 import { Proxies } from '../src/http/proxies.ts'
@@ -12,13 +14,14 @@ import { shortUrls } from '../src/names/short-url.ts'
 import { logTo } from '../src/process/log.ts'
 import { prepareRedirect } from '../src/redirect/redirects.ts'
 import type { ServedDomain, ServedLink } from '../src/redirect/store.ts'
+import { VisitorFacts } from '../src/redirect/visitor-facts.ts'
 import { newVisitCounts, redirectServer, type VisitCounts } from '../src/redirect/visits.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
 
 export type VisitRequest = Request & { readonly method?: string; readonly agent?: Agent }
 
 /** A link. Missing fields have their default values. */
-export type LinkFields = Partial<Omit<ServedLink, 'id' | 'redirect'>> & {
+export type LinkFields = Partial<Omit<ServedLink, 'id' | 'destinations'>> & {
   readonly alias: string
   readonly url: string
   readonly redirect_status?: number
@@ -39,7 +42,9 @@ function servedLink({ url, redirect_status = 302, ...fields }: LinkFields, id: n
     expiration_url: null,
     redirect_password: null,
     forward_query: false,
-    redirect: prepareRedirect(url, redirect_status),
+    destinations: [prepareRedirect(url, redirect_status)],
+    rules: null,
+    account_id: 1,
     ...fields,
   }
 }
@@ -94,6 +99,11 @@ export async function startVisitors(
     onClick: (click) => void (click.class === 'person' && clicks.push(click.link)),
     takeClick: async () => clicksLeft-- > 0,
     countryHeader: null,
+    facts: new VisitorFacts({
+      loadCountries: async () => Countries.readBundled(),
+      saltOf: () => undefined,
+      onProblem: (error) => assert.fail(String(error)),
+    }),
     shortUrl: shortUrls('https://{domain}'),
     visits: counts,
     logger: logTo({ write: (line) => void logs.push(JSON.parse(line)) }, 'info'),

@@ -16,7 +16,7 @@ const meterOf = ({ meters }: ClickQueue, name: string) => {
 }
 
 function visit(link: number, more: Partial<Visit> = {}): Visit {
-  const sent = { host: 'go.acme.com', userAgent: 'Firefox', referrer: '', languages: 'de', country: '' }
+  const sent = { host: 'go.acme.com', userAgent: 'Firefox', referrer: '', languages: 'de', country: '', rule: null }
   return { link, atMs: hourMs, class: 'person', isPrivate: false, address: '192.0.2.7', ...sent, count: 1, ...more }
 }
 

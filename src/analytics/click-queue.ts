@@ -273,5 +273,6 @@ function withoutFacts(visit: Visit): Visit {
     referrer: '',
     languages: '',
     country: '',
+    rule: null,
   }
 }

@@ -47,6 +47,7 @@ function visits(link: number, ...more: Partial<Visit>[]): Visit[] {
     referrer: 'https://news.example/a?b',
     languages: 'de-DE',
     country: '',
+    rule: null,
   }
   const usual: Visit = { link, atMs: 0, class: 'person', isPrivate: false, address: '8.8.8.8', ...sent, count: 1 }
   return more.map((each) => ({ ...usual, ...each }))

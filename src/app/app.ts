@@ -6,6 +6,7 @@ import { hasKey } from '../keys/key.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { opsListener } from '../ops/listener.ts'
 import { Directory } from '../redirect/directory.ts'
+import { VisitorFacts } from '../redirect/visitor-facts.ts'
 import { newVisitCounts, redirectServer } from '../redirect/visits.ts'
 import { hasToken } from '../sessions/token.ts'
 import { type AppOptions, buildApi, type Shared } from './api.ts'
@@ -35,6 +36,7 @@ export function buildApp(options: AppOptions) {
     onClick: (visit) => clicks.count(visit),
     takeClick: (visit) => clicks.take(visit),
     countryHeader: options.countryHeader,
+    facts: buildFacts(options, clicks),
     shortUrl: shortUrls(options.shortUrl),
     visits: measured.visits,
     logger,
@@ -81,6 +83,14 @@ function buildDirectory({ storage, staleFor, logger }: AppOptions): Directory {
   return new Directory(storage, {
     staleForMs: staleFor * 1_000,
     onProblem: (error) => logger.warn({ err: error }, 'database unavailable; serving cached links'),
+  })
+}
+
+function buildFacts({ logger }: AppOptions, clicks: Clicks): VisitorFacts {
+  return new VisitorFacts({
+    loadCountries: () => clicks.countries(),
+    saltOf: () => undefined,
+    onProblem: (error) => logger.warn({ err: error }, 'the countries of visitors are unknown'),
   })
 }
 

@@ -152,7 +152,7 @@ export function form<T>(
     const violations: Violation[] = []
     for (const [name, field] of entries) {
       const value = field.read(input[name])
-      if (value instanceof Refusal) violations.push(value.at(name))
+      if (value instanceof Refusal) violations.push(...value.allAt(name))
       else values[name] = value
     }
     violations.push(...unknownFieldViolations(input, names, ignored))

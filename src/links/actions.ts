@@ -13,14 +13,16 @@ import { Refusal, type Violation } from '../violations.ts'
 import { deleteLinks } from './deletion.ts'
 import { tagViolations } from './link-tags.ts'
 import {
+  conflictsIn,
+  destinationsIn,
   type Link,
   type LinkChange,
   type LinkRow,
   type LinkValues,
   type NewLink,
-  periodViolations,
   storeLink,
   updateLink,
+  type WithDestinations,
 } from './schema.ts'
 import {
   changeLink,
@@ -122,7 +124,7 @@ export class LinkActions {
   async prepareChange(account: number, reading: Reading<LinkChange>): Promise<LinkChange> {
     const { values, violations } = withScheme(reading, this.rules)
     const all = [...violations, ...(await spaceViolations(this.#storage, account, values.space_id))]
-    if (values.active_period_start_at && values.active_period_end_at) all.push(...periodViolations(values))
+    all.push(...conflictsIn(values))
     if (all.length > 0) throw validationFailed(all)
     const { redirect_password } = values
     return redirect_password === undefined
@@ -174,13 +176,15 @@ export class LinkActions {
   }
 }
 
-/** Adds a violation if the instance does not allow the scheme of a new destination. Stored destinations keep working. */
-export function withScheme<T extends { readonly url?: string | undefined }>(
+/** Adds violations for new destinations whose scheme the instance does not allow. Stored destinations keep working. */
+export function withScheme<T extends WithDestinations>(
   { values, violations }: Reading<T>,
   { urlSchemes }: LinkRules,
 ): Reading<T> {
-  const refusal = values.url === undefined ? null : schemeRefusal(values.url, urlSchemes)
-  return { values, violations: refusal === null ? violations : [...violations, refusal.at('url')] }
+  const refused = destinationsIn(values as Partial<T>).flatMap(
+    ({ field, url }) => schemeRefusal(url, urlSchemes)?.at(field) ?? [],
+  )
+  return { values, violations: [...violations, ...refused] }
 }
 
 interface ValidLink {
@@ -217,8 +221,8 @@ export function newLinkViolations(
   const all: Violation[] = []
   if (domain === undefined) all.push(values.domain_id ? unknownDomain(values.domain_id) : missingDomain)
   if (!hasSpace) all.push(unknownSpace(values.space_id ?? 0))
-  all.push(...periodViolations(values))
-  if (domain && values.alias) all.push(...loopViolations(values.url, shortUrl(domain.name, values.alias)))
+  all.push(...conflictsIn(values))
+  if (domain && values.alias) all.push(...loopViolations(values, shortUrl(domain.name, values.alias)))
   return all
 }
 
@@ -248,10 +252,14 @@ export function changeViolations(old: LinkRow, change: LinkChange, shortUrl: Sho
   const { active_period_start_at = old.active_period_start_at, active_period_end_at = old.active_period_end_at } =
     change
   if (change.active_period_start_at !== undefined || change.active_period_end_at !== undefined) {
-    all.push(...periodViolations({ active_period_start_at, active_period_end_at }))
+    all.push(...conflictsIn({ active_period_start_at, active_period_end_at }))
   }
-  if (change.url !== undefined || change.alias !== undefined) {
-    all.push(...loopViolations(change.url ?? old.url, shortUrl(old.domain_name ?? '', change.alias ?? old.alias)))
+  const { url = old.url, rules = old.rules, redirect_status = old.redirect_status } = change
+  if (change.rules !== undefined || change.redirect_status !== undefined) {
+    all.push(...conflictsIn({ redirect_status, rules }))
+  }
+  if (change.url !== undefined || change.rules !== undefined || change.alias !== undefined) {
+    all.push(...loopViolations({ url, rules }, shortUrl(old.domain_name ?? '', change.alias ?? old.alias)))
   }
   return all
 }
@@ -267,8 +275,9 @@ function domainViolations({ domain_id, domain_name }: LinkRow, sent: string | un
   return [new Refusal('prohibited', { current: `${domain_id}, ${domain_name}`, record: 'link' }).at('domain_id')]
 }
 
-/** Returns a violation for a URL that is the link's own short URL. */
-export function loopViolations(url: string | undefined, shortUrl: string): Violation[] {
-  if (url === undefined || !matchesShortUrl(url, shortUrl)) return []
-  return [new Refusal('loops', { shortUrl }).at('url')]
+/** Returns a violation for each destination that is the link's own short URL. */
+export function loopViolations(values: WithDestinations, shortUrl: string): Violation[] {
+  return destinationsIn(values).flatMap(({ field, url }) =>
+    matchesShortUrl(url, shortUrl) ? new Refusal('loops', { shortUrl }).at(field) : [],
+  )
 }

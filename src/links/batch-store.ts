@@ -6,8 +6,9 @@ import { CachedQuery, query } from '../storage/schema.ts'
 import type { LinkChange, LinkRow, LinkValues } from './schema.ts'
 import {
   changedColumns,
+  changesDestinations,
   type FoldedTexts,
-  foldedOf,
+  foldedDestinations,
   type LinkDomain,
   linkRecords,
   newLinkRecord,
@@ -109,10 +110,14 @@ function insertion(rows: readonly ReturnType<typeof newRow>[]) {
   return new CachedQuery<Inserted>(`insert ${rows.length} links ${columns}`, parameters, build)
 }
 
-/** Links that a batch certainly changes. */
-interface Certain {
-  /** The new destination of each link in which text was replaced. */
-  readonly urls: ReadonlyMap<number, string>
+type Destinations = Pick<LinkRow, 'url' | 'rules'>
+
+/** What a batch knows about its links. */
+interface Known {
+  /** The links before. */
+  readonly links: ReadonlyMap<number, Versioned<LinkRow>>
+  /** The destinations of each link in which text was replaced. */
+  readonly destinations: ReadonlyMap<number, Destinations>
   /** The links whose tags have changed. */
   readonly tagged: ReadonlySet<number>
 }
@@ -123,16 +128,29 @@ export async function changeLinks(
   { account }: Actor,
   ids: readonly number[],
   change: Omit<LinkChange, 'tags'> & { readonly domain_id?: number },
-  { urls, tagged }: Certain,
+  { links, destinations, tagged }: Known,
 ): Promise<ReadonlyMap<number, Versioned<LinkRow>>> {
   const { columns, unversioned } = changedColumns(change)
-  const folded = new Map([...urls].map(([id, url]) => [id, foldedOf({ url }).url_folded]))
-  const groups = Object.groupBy(ids, (id) => (urls.has(id) ? 'replaced' : tagged.has(id) ? 'tagged' : 'others'))
-  const changeGroup = (group: keyof typeof groups, values: object, isChanged: boolean) =>
-    linkRecords.changeAll(tx, account, groups[group] ?? [], { ...columns, ...values }, { unversioned, isChanged })
+  const after = (id: number): Destinations => {
+    const before = destinations.get(id) ?? (links.get(id)?.record as LinkRow)
+    return { url: change.url ?? before.url, rules: change.rules === undefined ? before.rules : change.rules }
+  }
+  const valuesOf = <Value>(some: readonly number[], value: (after: Destinations) => Value) =>
+    new Map(some.map((id) => [id, value(after(id))]))
+  const groups = Object.groupBy(ids, (id) => (destinations.has(id) ? 'replaced' : tagged.has(id) ? 'tagged' : 'others'))
+  const changeGroup = (group: keyof typeof groups, isChanged: boolean) => {
+    const some = groups[group] ?? []
+    const isReplaced = group === 'replaced'
+    const values = {
+      ...columns,
+      ...(isReplaced && { url: valuesOf(some, ({ url }) => url), rules: valuesOf(some, ({ rules }) => rules) }),
+      ...((isReplaced || changesDestinations(change)) && { url_folded: valuesOf(some, foldedDestinations) }),
+    }
+    return linkRecords.changeAll(tx, account, some, values, { unversioned, isChanged })
+  }
   return new Map([
-    ...(await changeGroup('replaced', { url: urls, url_folded: folded }, true)),
-    ...(await changeGroup('tagged', {}, true)),
-    ...(await changeGroup('others', {}, false)),
+    ...(await changeGroup('replaced', true)),
+    ...(await changeGroup('tagged', true)),
+    ...(await changeGroup('others', false)),
   ])
 }

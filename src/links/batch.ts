@@ -17,7 +17,7 @@ import { changeLinks, lockDomains, lockSpaces } from './batch-store.ts'
 import { moveObstacles } from './bulk.ts'
 import { deleteLinks } from './deletion.ts'
 import { setTagsOfLinks, type TagChange, tooManyTags } from './link-tags.ts'
-import { type Replacement, replacedUrl } from './replacement.ts'
+import { type ReplacedDestinations, type Replacement, replacedDestinations } from './replacement.ts'
 import { type LinkChange, type LinkRow, linkEvents } from './schema.ts'
 import { linkRecords, lockLinks, unknownDomain, unknownSpace } from './store.ts'
 
@@ -155,12 +155,16 @@ async function updateRows(tx: Db, actor: Actor, change: Update, rules: LinkRules
   const { tags: replaced, ...values } = change.values
   await lockLinks(tx, account, ids)
   const links = await linkRecords.findAll(tx, account, ids)
-  const { possible, failures, urls } = await planUpdate(tx, account, change, links, rules)
+  const { possible, failures, replaced: destinations } = await planUpdate(tx, account, change, links, rules)
   const names = change.tags ?? replaced
   const tagged = names && (await setTagsOfLinks(tx, actor, possible, names))
   for (const id of tagged?.failed ?? []) failures.set(id, tooManyTags())
   const rest = possible.filter((id) => !failures.has(id))
-  const changed = await changeLinks(tx, actor, rest, values, { urls, tagged: tagged?.changed ?? new Set() })
+  const changed = await changeLinks(tx, actor, rest, values, {
+    links,
+    destinations,
+    tagged: tagged?.changed ?? new Set(),
+  })
   const events = [...changed].map(([id, { record }]) =>
     updatedEvent(linkEvents, links.get(id)?.record ?? record, record),
   )
@@ -169,7 +173,7 @@ async function updateRows(tx: Db, actor: Actor, change: Update, rules: LinkRules
   return { outcomes, changed: events.filter((event) => event !== null).length }
 }
 
-/** Returns the links that can be changed, why the others can't, and the destinations in which text was replaced. */
+/** Returns the links that can be changed, why the others can't, and the destinations after replacements. */
 async function planUpdate(
   tx: Db,
   account: number,
@@ -180,15 +184,15 @@ async function planUpdate(
   const space = values.space_id ?? null
   const hasSpace = space === null || (await lockSpaces(tx, account, [space])).has(space)
   const moveFailure = await moveFailures(tx, account, values.domain_id, [...links.values()], rules.shortUrl)
-  const urls = new Map<number, string>()
+  const replaced = new Map<number, ReplacedDestinations>()
   const failureOf = (link: LinkRow | undefined) => {
     // The domain of a link without its name is being removed.
     if (link?.domain_name == null) return notFound('link')
     const violations = hasSpace ? [] : [unknownSpace(space)]
     violations.push(...changeViolations(link, values, rules.shortUrl))
-    const url = replacement && replacedUrl(link, replacement, rules)
-    if (typeof url === 'object') violations.push(url.at('url'))
-    else if (url !== undefined) urls.set(link.id, url)
+    const after = replacement && replacedDestinations(link, replacement, rules)
+    if (after !== undefined && 'code' in after) violations.push(after)
+    else if (after !== undefined) replaced.set(link.id, after)
     return violations.length > 0 ? validationFailed(violations) : moveFailure(link)
   }
   const failures = new Map<number, Failure>()
@@ -196,7 +200,7 @@ async function planUpdate(
     const failure = failureOf(links.get(id)?.record)
     return failure === null || (failures.set(id, failure) && false)
   })
-  return { possible, failures, urls }
+  return { possible, failures, replaced }
 }
 
 /** Returns a function that returns why a link can't move to the domain. Throws `validation_failed` if the domain is gone. */
@@ -214,7 +218,7 @@ async function moveFailures(
   const obstacleOf = await moveObstacles(tx, account, records, domain, shortUrl)
   return (link) => {
     const obstacle = obstacleOf(link)
-    if (obstacle === 'loops') return validationFailed(loopViolations(link.url, shortUrl(domain.name, link.alias)))
+    if (obstacle === 'loops') return validationFailed(loopViolations(link, shortUrl(domain.name, link.alias)))
     return obstacle === null ? null : aliasTaken(link.alias)
   }
 }

@@ -6,13 +6,13 @@ import { Ticks } from '../lib/ticks.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { type Db, type PageRequest, parts, type Storage } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import type { Refusal } from '../violations.ts'
+import type { Violation } from '../violations.ts'
 import { type LinkRules, loopViolations } from './actions.ts'
 import { takenAliases } from './batch-store.ts'
 import { linkBatches } from './export.ts'
 import { maxBulkLinks } from './link.ts'
-import { type Replacement, replacedUrl } from './replacement.ts'
-import type { LinkRow } from './schema.ts'
+import { type Replacement, replacedDestinations } from './replacement.ts'
+import { destinationsIn, type LinkRow, type WithDestinations } from './schema.ts'
 import type { LinkDomain } from './store.ts'
 
 /** Links that one query reads. */
@@ -53,7 +53,7 @@ export async function findBulkLinks(db: Db, account: number, ids: readonly numbe
         .selectFrom('links')
         .innerJoin('domains', 'domains.id', 'links.domain_id')
         .innerJoin('link_clicks', 'link_clicks.link_id', 'links.id')
-        .select(['links.id', 'alias', 'url', 'clicks', 'clicks_30d as recentClicks'])
+        .select(['links.id', 'alias', 'url', 'rules', 'clicks', 'clicks_30d as recentClicks'])
         .select(['links.domain_id', 'domains.name as domain_name'])
         .where('links.id', 'in', some)
         .where('links.account_id', '=', account)
@@ -66,7 +66,7 @@ export async function findBulkLinks(db: Db, account: number, ids: readonly numbe
 }
 
 /** What decides whether a link can move. */
-type Movable = Pick<LinkRow, 'id' | 'alias' | 'url' | 'domain_id'>
+type Movable = Pick<LinkRow, 'id' | 'alias' | 'url' | 'rules' | 'domain_id'>
 
 /** Why a link can't move. `repeated`: another of the links has the same alias. */
 type Obstacle = 'taken' | 'repeated' | 'loops'
@@ -85,12 +85,13 @@ export async function moveObstacles(
   const aliases = links.flatMap(({ domain_id, alias }) => (domain_id === id ? [] : [foldCase(alias)]))
   const taken = await takenAliases(db, account, aliases, id)
   const moving = new Set<string>()
-  return ({ domain_id, alias, url }) => {
+  return (link) => {
+    const { domain_id, alias } = link
     const folded = foldCase(alias)
     if (domain_id === id) return null
     if (taken.has(folded)) return 'taken'
     if (moving.has(folded)) return 'repeated'
-    if (loopViolations(url, shortUrl(name, alias)).length > 0) return 'loops'
+    if (loopViolations(link, shortUrl(name, alias)).length > 0) return 'loops'
     moving.add(folded)
     return null
   }
@@ -133,8 +134,9 @@ export async function planMove(
 
 /** What a replacement does to the destinations of links. */
 export interface ReplacementPlan {
-  readonly changes: readonly { readonly link: BulkLink; readonly url: string }[]
-  readonly conflicts: readonly { readonly link: BulkLink; readonly refusal: Refusal }[]
+  /** With the changed destinations before and after. */
+  readonly changes: readonly { readonly link: BulkLink; readonly urls: readonly (readonly [string, string])[] }[]
+  readonly conflicts: readonly { readonly link: BulkLink; readonly violation: Violation }[]
   readonly unchanged: number
 }
 
@@ -144,14 +146,22 @@ export async function planReplacement(
   replacement: Replacement,
   rules: LinkRules,
 ): Promise<ReplacementPlan> {
-  const changes: { link: BulkLink; url: string }[] = []
-  const conflicts: { link: BulkLink; refusal: Refusal }[] = []
+  const changes: ReplacementPlan['changes'][number][] = []
+  const conflicts: { link: BulkLink; violation: Violation }[] = []
   const ticks = new Ticks()
   for (const link of links) {
-    const url = replacedUrl(link, replacement, rules)
-    if (typeof url === 'string') changes.push({ link, url })
-    else if (url !== undefined) conflicts.push({ link, refusal: url })
+    const after = replacedDestinations(link, replacement, rules)
+    if (after !== undefined && 'code' in after) conflicts.push({ link, violation: after })
+    else if (after !== undefined) changes.push({ link, urls: differencesOf(link, after) })
     await ticks.next()
   }
   return { changes, conflicts, unchanged: links.length - changes.length - conflicts.length }
+}
+
+function differencesOf(before: WithDestinations, after: WithDestinations): (readonly [string, string])[] {
+  const now = destinationsIn(after)
+  return destinationsIn(before).flatMap(({ url }, at) => {
+    const changed = now[at]?.url ?? ''
+    return changed === url ? [] : [[url, changed] as const]
+  })
 }

@@ -5,7 +5,7 @@ import { mistypedTopLevel } from '../names/top-level.ts'
 import { isWebUrl } from '../names/web-url.ts'
 import type { Db } from '../storage/port.ts'
 import { findLinkByShortUrl } from './link-list.ts'
-import type { LinkRow } from './schema.ts'
+import { destinationsIn, type LinkRow, type WithDestinations } from './schema.ts'
 
 /** `last` is the label after the last dot of the host, in ASCII. */
 export type DestinationWarning =
@@ -16,11 +16,14 @@ export type DestinationWarning =
 export async function destinationWarnings(
   db: Db,
   account: number,
-  { url, expiration_url }: Pick<LinkRow, 'url' | 'expiration_url'>,
+  link: WithDestinations & Pick<LinkRow, 'expiration_url'>,
   shortUrl: ShortUrl,
 ): Promise<DestinationWarning[]> {
-  const urls = expiration_url === null ? [url] : [url, expiration_url]
-  const found = await Promise.all(urls.map((each) => warningFor(db, account, each, shortUrl)))
+  const urls = [
+    ...destinationsIn(link).map(({ url }) => url),
+    ...(link.expiration_url === null ? [] : [link.expiration_url]),
+  ]
+  const found = await Promise.all([...new Set(urls)].map((each) => warningFor(db, account, each, shortUrl)))
   return found.filter((warning) => warning !== null)
 }
 

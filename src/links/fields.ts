@@ -3,20 +3,14 @@ import type { TUnsafe } from 'typebox'
 import { change, clearable, fixed, list, optional, type Rule, required } from '../forms/form.ts'
 import { orNull, type TSchema, Type, timeSchema } from '../forms/json-schema.ts'
 import { boolean, boundedText, destinationUrl, integer, oneOf, tagName, urlOrNull, webUrl } from '../forms/rules.ts'
+import { parseTime } from '../forms/times.ts'
 import { maxAliasLength, parseAlias } from '../names/alias.ts'
-import {
-  maxClicksLimit,
-  maxPasswordLength,
-  maxTags,
-  maxTargetLength,
-  maxTitleLength,
-  parsePassword,
-  parseTime,
-  redirectStatuses,
-} from './link.ts'
+import { maxTargetLength } from '../names/web-url.ts'
+import { rulesField, rulesSchema } from '../rules/rules.ts'
+import { maxClicksLimit, maxPasswordLength, maxTags, maxTitleLength, parsePassword, redirectStatuses } from './link.ts'
 
 /** Determines the control in forms, and how columns and spreadsheets write values. */
-type Kind = 'text' | 'lines' | 'url' | 'time' | 'number' | 'flag' | 'choice' | 'names' | 'password'
+type Kind = 'text' | 'lines' | 'url' | 'time' | 'number' | 'flag' | 'choice' | 'names' | 'password' | 'rules'
 
 /** Returns a field that is null if it is empty. `shown` is its schema in responses. */
 function nullable<T>(label: string, kind: Kind, rule: Rule<T>, shown: TSchema = orNull(rule.schema)) {
@@ -118,6 +112,13 @@ export const linkFields = {
     { ...oneOf(redirectStatuses, redirect), number: true },
     302,
   ),
+  rules: {
+    label: 'Rules',
+    kind: 'rules',
+    store: rulesField(null),
+    change: rulesField(undefined),
+    shown: rulesSchema,
+  },
   tags: {
     label: 'Tags',
     kind: 'names',

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { runs } from '../../test/runs.ts'
+import { parseTime } from '../forms/times.ts'
 import { parseBoundedText } from '../lib/text.ts'
 import { Refusal } from '../violations.ts'
-import { type Lifetime, parsePassword, parseTime, statusOf } from './link.ts'
+import { type Lifetime, parsePassword, statusOf } from './link.ts'
 
 test('rejects 10,000 characters', () => {
   for (const long of ['a'.repeat(10_000), '💩'.repeat(5_000), `e${'\u0301'.repeat(10_000)}`, '\u1d160'.repeat(5_000)]) {

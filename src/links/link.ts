@@ -5,8 +5,6 @@ import { Refusal } from '../violations.ts'
 /** In code points. */
 export const maxTitleLength = 255
 export const maxPasswordLength = 128
-/** In characters. Destinations may be longer than a domain's URLs. */
-export const maxTargetLength = 8192
 export const maxTags = 20
 export const maxClicksLimit = 1_000_000_000
 /** The links that one action may change, so that a request takes seconds at most. */
@@ -19,6 +17,8 @@ export type Status = (typeof statuses)[number]
 export const [idleDays, endingDays] = [90, 7]
 
 export const redirectStatuses = [301, 302, 307, 308] as const
+/** The statuses whose redirects browsers remember (RFC 9110 §15.4.2, §15.4.9). */
+export const permanentStatuses: readonly number[] = [301, 308]
 
 /** The fields that determine a link's status. Times are RFC 3339 in UTC with milliseconds, so they compare as text. */
 export interface Lifetime {
@@ -44,21 +44,6 @@ export const generatedLength = 7
 /** Returns a random alias of `length` characters. */
 export function generateAlias(length: number): string {
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
-}
-
-const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/
-const minuteInUtc = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d)$/
-
-/** Parses a time (RFC 3339 §5.6, or `YYYY-MM-DD HH:MM` in UTC). Returns RFC 3339 in UTC with milliseconds. */
-export function parseTime(text: string): string | Refusal {
-  const [, year, month, day, hour, minute, second = '00', fraction = '', zone = 'Z'] =
-    rfc3339.exec(text) ?? minuteInUtc.exec(text) ?? []
-  const local = `${year}-${month}-${day}T${hour}:${minute}:${second}`
-  const time = new Date(`${local}.${fraction.slice(0, 3).padEnd(3, '0')}${zone.toUpperCase()}`)
-  // `Date` turns February 30 into March 1 or 2.
-  const isReal = !Number.isNaN(time.getTime()) && new Date(`${local}Z`).toJSON()?.startsWith(local)
-  const inUtc = isReal ? time.toJSON() : ''
-  return /^\d{4}-/.test(inUtc) ? inUtc : new Refusal('invalid_time')
 }
 
 /** Parses a password of 1 to 128 code points. The text is trimmed and not empty. */

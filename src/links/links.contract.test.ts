@@ -12,7 +12,17 @@ const both = ['PUT', 'PATCH'] as const
 const fields = [
   ...['id', 'domain_id', 'space_id', 'alias', 'short_url', 'url', 'title', 'status', 'disabled'],
   ...['active_period_start_at', 'active_period_end_at', 'clicks_limit', 'expiration_url', 'has_redirect_password'],
-  ...['forward_query', 'redirect_status', 'tags', 'notes', 'archived', 'clicks', 'last_clicked_at', 'created_at'],
+  ...[
+    'forward_query',
+    'redirect_status',
+    'rules',
+    'tags',
+    'notes',
+    'archived',
+    'clicks',
+    'last_clicked_at',
+    'created_at',
+  ],
   'updated_at',
 ]
 const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
@@ -33,7 +43,7 @@ describe('POST /links', () => {
       ...{ short_url: `http://${place.domain.name}:3080/Summer`, url: 'https://acme.com', title: null },
       ...{ status: 'active', disabled: false, active_period_start_at: null, active_period_end_at: null },
       ...{ clicks_limit: null, expiration_url: null, has_redirect_password: false, forward_query: false },
-      ...{ redirect_status: 302, tags: [], notes: null, archived: false, clicks: 0, last_clicked_at: null },
+      ...{ redirect_status: 302, rules: [], tags: [], notes: null, archived: false, clicks: 0, last_clicked_at: null },
     })
     assert.match(created_at, isTime)
     assert.equal(updated_at, created_at)

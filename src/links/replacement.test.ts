@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Refusal } from '../violations.ts'
-import { maxTargetLength } from './link.ts'
-import { replacedUrl } from './replacement.ts'
+import { maxTargetLength } from '../names/web-url.ts'
+import { replacedDestinations } from './replacement.ts'
 
 const rules = { urlSchemes: [], shortUrl: (host: string, alias: string) => `https://${host}/${alias}` }
 
 function replaced(url: string, find: string, replace: string) {
-  const result = replacedUrl({ url, alias: 'sale', domain_name: 'go.acme.com' }, { find, replace, part: 'all' }, rules)
-  return result instanceof Refusal ? result.at('url').message : result
+  const link = { url, rules: null, alias: 'sale', domain_name: 'go.acme.com' }
+  const result = replacedDestinations(link, { find, replace, part: 'all' }, rules)
+  return result !== undefined && 'message' in result ? result.message : result?.url
 }
 
 test('a replacement refuses a destination that gets too long, without building a text of many megabytes', () => {

@@ -3,10 +3,10 @@ import { form, optional, type Rule, required } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { oneOf } from '../forms/rules.ts'
 import { parseBoundedText } from '../lib/text.ts'
-import { schemeRefusal } from '../names/web-url.ts'
-import type { Refusal } from '../violations.ts'
-import { type LinkRules, loopViolations } from './actions.ts'
-import { maxTargetLength } from './link.ts'
+import { maxTargetLength } from '../names/web-url.ts'
+import { rulesOf, type Rule as StoredRule } from '../rules/rules.ts'
+import type { Violation } from '../violations.ts'
+import { type LinkRules, loopViolations, withScheme } from './actions.ts'
 import { type LinkRow, updateLink } from './schema.ts'
 
 /** Each part of a destination, between what precedes and what follows it. */
@@ -40,22 +40,42 @@ export const replacementForm = form<Replacement>({
   part: optional(oneOf(replacedParts, 'The part in which text is replaced.'), 'all'),
 })
 
+/** The destinations of a link after a replacement. */
+export type ReplacedDestinations = Pick<LinkRow, 'url' | 'rules'>
+
 /**
- * Returns the destination of a link with all occurrences replaced, or why a link must not have that destination. Returns
- * undefined if it stays the same.
+ * Returns the destinations of a link with all occurrences replaced, or the first violation that the link would have. Returns
+ * undefined if they stay the same.
  */
-export function replacedUrl(
-  { url, alias, domain_name }: Pick<LinkRow, 'url' | 'alias' | 'domain_name'>,
-  { find, replace, part }: Replacement,
+export function replacedDestinations(
+  { url, rules, alias, domain_name }: ReplacedDestinations & Pick<LinkRow, 'alias' | 'domain_name'>,
+  replacement: Replacement,
   { urlSchemes, shortUrl }: LinkRules,
-): string | Refusal | undefined {
+): ReplacedDestinations | Violation | undefined {
+  const before = { url, rules }
+  const sent = {
+    url: replacedText(url, replacement),
+    rules: rulesOf(before).map((rule) => replacedRule(rule, replacement)),
+  }
+  // Stored destinations may break rules that are newer, so unchanged ones are not checked.
+  const changed = [sent.url !== url && 'url', JSON.stringify(sent.rules) !== (rules ?? '[]') && 'rules'] as const
+  const fields = Object.fromEntries(changed.flatMap((name) => (name ? [[name, sent[name]]] : [])))
+  if (Object.keys(fields).length === 0) return undefined
+  const { values, violations } = withScheme(updateLink.read(fields), { urlSchemes, shortUrl })
+  const after = { url: values.url ?? url, rules: values.rules ?? rules }
+  const loops = loopViolations({ url: values.url, rules: values.rules }, shortUrl(domain_name ?? '', alias))
+  return [...violations, ...loops][0] ?? (after.url === url && after.rules === rules ? undefined : after)
+}
+
+function replacedRule({ url, urls, ...rule }: StoredRule, replacement: Replacement): StoredRule {
+  if (url !== undefined) return { ...rule, url: replacedText(url, replacement) }
+  return { ...rule, urls: (urls ?? []).map((each) => ({ ...each, url: replacedText(each.url, replacement) })) }
+}
+
+function replacedText(url: string, { find, replace, part }: Replacement): string {
   const [, before = '', middle = '', after = ''] = parts[part].exec(url) ?? []
-  if (!middle.includes(find)) return undefined
+  if (!middle.includes(find)) return url
   // Thousands of occurrences would become 64 MB, so the rest of such a text is left out.
   const pieces = middle.split(find).slice(0, longestText / Math.max(1, replace.length) + 2)
-  const checked = updateLink.fields.url.read(`${before}${pieces.join(replace)}${after}`)
-  if (checked === url) return undefined
-  if (typeof checked !== 'string') return checked
-  const [loop] = loopViolations(checked, shortUrl(domain_name ?? '', alias))
-  return schemeRefusal(checked, urlSchemes) ?? loop?.refusal ?? checked
+  return `${before}${pieces.join(replace)}${after}`
 }

@@ -33,7 +33,7 @@ export function linkReversal(actions: LinkActions): Reversal {
     },
     change: async (tx, actor, id, values) => {
       const { account } = actor
-      const change = values as LinkChange & { readonly domain_id?: number }
+      const change = changeTo(values)
       const link = await findLink(tx, account, id)
       if (link === undefined) throw irreversible('The link is gone.')
       // Only its hash could be restored, which is no longer stored.
@@ -63,6 +63,11 @@ export function linkReversal(actions: LinkActions): Reversal {
       }
     },
   }
+}
+
+/** Returns the change that sets values of an event. Events have lists of rules. */
+function changeTo({ rules, ...values }: Values): LinkChange & { readonly domain_id?: number } {
+  return rules === undefined ? values : { ...values, rules: rules === null ? null : JSON.stringify(rules) }
 }
 
 /** Returns the error for a domain or space that a link had before. Names it, unless it was gone before there were events. */

@@ -9,11 +9,12 @@ import { oneOf, parseInteger } from '../forms/rules.ts'
 import { shownVersion } from '../lib/record-version.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
+import { ruleDestinations, rulesOf, type Rule as StoredRule } from '../rules/rules.ts'
 import type { Versioned } from '../storage/records.ts'
 import type { Row } from '../storage/schema.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { flags, linkFields, ofEachField, reference, type ShownName, shownName } from './fields.ts'
-import { maxTags, statuses, statusOf } from './link.ts'
+import { maxTags, permanentStatuses, statuses, statusOf } from './link.ts'
 
 const { domain_id, space_id, alias, url, title, ...settings } = ofEachField('shown')
 type Settings = typeof settings
@@ -60,6 +61,7 @@ const columnsOfFields: Readonly<Record<string, readonly string[]>> = {
   short_url: ['domain_name'],
   status: [],
   has_redirect_password: ['redirect_password'],
+  rules: ['rules'],
   tags: ['tags'],
   last_clicked_at: ['last_clicked_ms'],
   ...Object.fromEntries(flags.map((flag) => [flag, [flag]])),
@@ -88,6 +90,7 @@ export function linkOf(row: LinkRow, shortUrl: ShortUrl, now = new Date().toISOS
   link.short_url = shortUrl(row.domain_name ?? '', row.alias)
   link.status = statusOf({ ...row, disabled: link.disabled }, now)
   link.has_redirect_password = row.redirect_password !== null
+  link.rules = rulesOf(row)
   link.tags = tagsOf(row)
   link.last_clicked_at = row.last_clicked_ms === null ? null : new Date(row.last_clicked_ms).toISOString()
   return link
@@ -110,6 +113,7 @@ export const linkEvents: EventDescription<LinkRow> = {
     // Half as long as with `Object.fromEntries`, for each link of a batch.
     for (const field of fields) values[field] = row[field]
     for (const flag of flags) values[flag] = values[flag] === 1
+    values.rules = row.rules === null ? null : rulesOf(row)
     values.tags = tagsOf(row)
     return values
   },
@@ -121,16 +125,30 @@ const assigned = [
   ...['short_url', 'status', 'has_redirect_password', 'clicks', 'last_clicked_at'],
 ] as const
 
-interface Period {
+/** Values that depend on each other. */
+interface Dependent {
   readonly active_period_start_at?: string | null | undefined
   readonly active_period_end_at?: string | null | undefined
+  readonly redirect_status?: number | undefined
+  readonly rules?: string | null | undefined
 }
 
-/** Returns a violation if the period ends before it starts. */
-export function periodViolations({ active_period_start_at: from, active_period_end_at: to }: Period): Violation[] {
-  if (!from || !to || from < to) return []
+/** Returns the violations of values that contradict each other: a period that ends before it starts, and a permanent redirect with rules. */
+export function conflictsIn({
+  active_period_start_at: from,
+  active_period_end_at: to,
+  ...values
+}: Dependent): Violation[] {
+  const found: Violation[] = []
   const start = 'active_period_start_at'
-  return [new Refusal('not_after_start', { start, startLabel: linkLabels[start] }).at('active_period_end_at')]
+  if (from && to && from >= to) {
+    found.push(new Refusal('not_after_start', { start, startLabel: linkLabels[start] }).at('active_period_end_at'))
+  }
+  const { redirect_status: status = 302, rules } = values
+  if (rules && permanentStatuses.includes(status)) {
+    found.push(new Refusal('not_allowed.with_rules', { status }).at('redirect_status'))
+  }
+  return found
 }
 
 export const storeLink = form(ofEachField('store'), assigned)
@@ -220,3 +238,24 @@ export const linkOperations = operationsOf('links', {
   },
   example: linkOf(exampleRow, (domain, alias) => `https://${domain}/${alias}`),
 })
+
+/** A destination of a link, with the name of its field. */
+interface Destination {
+  readonly field: string
+  readonly url: string
+}
+
+/** Values with destinations. The rules are a list, or as they are stored. */
+export interface WithDestinations {
+  readonly url?: string | undefined
+  readonly rules?: readonly StoredRule[] | string | null | undefined
+}
+
+/** Returns the destinations in these values: the link's URL, and those of its rules. */
+export function destinationsIn({ url, rules }: WithDestinations): Destination[] {
+  const list = typeof rules === 'string' ? rulesOf({ rules }) : (rules ?? [])
+  return [
+    ...(url === undefined ? [] : [{ field: 'url', url }]),
+    ...ruleDestinations(list).map(({ place, url }) => ({ field: `rules.${place}`, url })),
+  ]
+}

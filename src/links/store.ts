@@ -11,7 +11,15 @@ import { CachedQuery, query, type Row, sqlTemplate } from '../storage/schema.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
 import { setTags, type TagChange, tagsOfLink } from './link-tags.ts'
-import { type LinkChange, type LinkRow, type LinkValues, linkColumns, linkEvents, type NewLink } from './schema.ts'
+import {
+  destinationsIn,
+  type LinkChange,
+  type LinkRow,
+  type LinkValues,
+  linkColumns,
+  linkEvents,
+  type NewLink,
+} from './schema.ts'
 
 type Totals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>
 
@@ -321,9 +329,21 @@ export async function changeLink(
 ): Promise<Versioned<LinkRow> | undefined> {
   const { id } = before
   const { columns, unversioned } = changedColumns(change)
+  const url_folded = changesDestinations(change)
+    ? foldedDestinations({
+        url: change.url ?? before.url,
+        rules: change.rules === undefined ? before.rules : change.rules,
+      })
+    : undefined
   try {
     const isChanged = tags !== undefined && (await setTags(tx, actor, id, tags))
-    const changed = await linkRecords.change(tx, actor.account, id, columns, { unversioned, isChanged })
+    const changed = await linkRecords.change(
+      tx,
+      actor.account,
+      id,
+      { ...columns, url_folded },
+      { unversioned, isChanged },
+    )
     const link = served(changed)
     if (link !== undefined) await recordEvents(tx, actor, [updatedEvent(linkEvents, before, link.record)])
     return link
@@ -334,13 +354,14 @@ export async function changeLink(
   }
 }
 
-/** Returns the columns of a change, and the columns that are set without a new version. */
+/** Returns the columns of a change except `url_folded`, and the columns that are set without a new version. */
 export function changedColumns(change: Omit<ChangedLink, 'tags'>) {
   const affectsStatus = lifetimeFields.some((field) => change[field] !== undefined)
   // Sorts before every time, so that the status is updated before it is next used as a filter.
   const unversioned = affectsStatus ? { status_due_at: '' } : {}
   const alias_folded = change.alias === undefined ? undefined : foldCase(change.alias)
-  return { columns: { ...columnsOf(change), alias_folded, ...foldedOf(change) }, unversioned }
+  const title_folded = foldedTitle(change.title)
+  return { columns: { ...columnsOf(change), alias_folded, title_folded }, unversioned }
 }
 
 const lifetimeFields = ['disabled', 'active_period_start_at', 'active_period_end_at', 'clicks_limit'] as const
@@ -359,11 +380,23 @@ function columnsOf<Values extends object>(values: Values) {
 export type FoldedTexts = ReturnType<typeof foldedOf>
 
 /** Returns the folded forms of the long texts that are searched; null if the form is the text itself. */
-export function foldedOf({ url, title }: Pick<ChangedLink, 'url' | 'title'>) {
-  return {
-    url_folded: url === undefined ? undefined : unlessSame(foldUrl(url), url),
-    title_folded: title === undefined ? undefined : title && unlessSame(foldCase(title), title),
-  }
+export function foldedOf({ url, rules, title }: Pick<LinkRow, 'url' | 'rules' | 'title'>) {
+  return { url_folded: foldedDestinations({ url, rules }), title_folded: foldedTitle(title) }
+}
+
+/** Returns the folded forms of all destinations, in lines; null if that is the URL itself. */
+export function foldedDestinations({ url, rules }: Pick<LinkRow, 'url' | 'rules'>): string | null {
+  const folded = destinationsIn({ url, rules }).map((destination) => foldUrl(destination.url))
+  return unlessSame(folded.join('\n'), url)
+}
+
+/** Returns whether `foldedDestinations` may have another result after the change. */
+export function changesDestinations({ url, rules }: Pick<ChangedLink, 'url' | 'rules'>): boolean {
+  return url !== undefined || rules !== undefined
+}
+
+function foldedTitle<Title extends string | null | undefined>(title: Title) {
+  return title && unlessSame(foldCase(title), title)
 }
 
 function unlessSame(folded: string, text: string): string | null {

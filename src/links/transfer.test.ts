@@ -8,6 +8,7 @@ import { systemActor } from '../access/actor.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../cli/transfer.ts'
 import { loggedDomains } from '../domains/store.ts'
+import { rulesOf } from '../rules/rules.ts'
 import type { Storage } from '../storage/port.ts'
 import { insertTag } from '../tags/store.ts'
 import { exportRecords } from '../transfer/export.ts'
@@ -39,7 +40,8 @@ const full: LinkValues = {
   expiration_url: 'https://acme.com/over',
   redirect_password: await hashPassword('Geheim'),
   forward_query: true,
-  redirect_status: 308,
+  redirect_status: 307,
+  rules: JSON.stringify([{ name: 'Germany', countries: ['DE'], url: 'https://acme.com/de' }]),
   tags: ['b', 'Ähre'],
   notes: 'Two\nlines',
   archived: true,
@@ -85,7 +87,7 @@ for (const [from, to] of [
     // The ids differ there.
     await fill(there, ['b.example', 'c.example'], ['Here', 'More'])
     const text = await textOf(here)
-    const { redirect_password, ...values } = { ...full, tags: ['B', 'Ähre'] }
+    const { redirect_password, ...values } = { ...full, rules: rulesOf({ rules: full.rules }), tags: ['B', 'Ähre'] }
     assert.deepEqual(linkOf(linesOf(text)[0]), {
       ...{ id: 1, domain_id: 2, alias: 'Ähre/🏳️‍🌈', ...values },
       ...{ redirect_password_hash: redirect_password, ...told },

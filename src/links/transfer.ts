@@ -16,7 +16,7 @@ import {
 } from '../transfer/transferable.ts'
 import { Refusal, type Violation } from '../violations.ts'
 import { loopViolations } from './actions.ts'
-import { type LinkRow, type LinkValues, linkOf, periodViolations, storeLink, tagsOf } from './schema.ts'
+import { conflictsIn, type LinkRow, type LinkValues, linkOf, storeLink, tagsOf } from './schema.ts'
 import {
   findLinkDomain,
   findLinksByAlias,
@@ -77,7 +77,7 @@ function readLink({ redirect_password_hash, bots, previews, ...members }: Member
   }
   const { values, violations } = storeLink.read(members)
   const { alias, domain_id } = values
-  const all = [...violations, ...absent({ alias, domain_id }), ...periodViolations(values)]
+  const all = [...violations, ...absent({ alias, domain_id }), ...conflictsIn(values)]
   const { domain_id: sourceDomain, space_id: sourceSpace, ...rest } = checkedRecord({ values, violations: all })
   return {
     values: { ...rest, alias: alias ?? '', redirect_password },
@@ -143,7 +143,7 @@ async function store(
   const link = { ...values, space_id: sourceSpace === null ? null : localIdOf(target, 'spaces', sourceSpace) }
   const domain = await findLinkDomain(tx, account, domainId)
   if (domain === undefined) throw new InvalidRecord('domain_id: The domain has just been deleted here.')
-  const violations = loopViolations(values.url, shortUrls('https://{domain}')(domain.name, values.alias))
+  const violations = loopViolations(values, shortUrls('https://{domain}')(domain.name, values.alias))
   checkedRecord({ values, violations })
   try {
     return { became: 'stored', id: (await insertLink(tx, actor, domain, link, history)).record.id }

@@ -57,6 +57,8 @@ function parse(text: string, maxLength: number, find: (text: string) => Finding 
 }
 
 export const maxUrlLength = 2048
+/** In characters. Destinations may be longer than a domain's URLs. */
+export const maxTargetLength = 8192
 /** The longest URL as the URL Standard serializes it: a letter of any other script takes up to 12 characters. */
 const maxSerializedLength = 8192
 const maxHintLength = 64

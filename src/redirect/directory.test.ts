@@ -87,7 +87,9 @@ test('caches all domains, and a link after its first visit', async (t) => {
       expiration_url: null,
       redirect_password: null,
       forward_query: false,
-      redirect: prepareRedirect('https://acme.com/', 302),
+      destinations: [prepareRedirect('https://acme.com/', 302)],
+      rules: null,
+      account_id: 1,
     },
   )
   assert.equal(meterOf(directory, 'links'), 1)
@@ -126,9 +128,9 @@ for (const [by, heard] of [
     else await directory.domainsChanged()
     const later = find('sale')
     resolve()
-    assert.equal((await old)?.redirect.location, 'https://acme.com/')
-    assert.equal((await later)?.redirect.location, 'https://acme.com/new')
-    assert.equal((await find('sale'))?.redirect.location, 'https://acme.com/new')
+    assert.equal((await old)?.destinations[0].location, 'https://acme.com/')
+    assert.equal((await later)?.destinations[0].location, 'https://acme.com/new')
+    assert.equal((await find('sale'))?.destinations[0].location, 'https://acme.com/new')
   })
 }
 
@@ -193,7 +195,7 @@ test('serves from memory while the database is down, and reads everything again 
   await other.execute(setUrl({ id, url: 'https://acme.com/new' }))
   await newDomain(other, owner.account, 'go.acme.net')
   watched.isAway = false
-  await eventually(async () => (await find('sale'))?.redirect.location === 'https://acme.com/new')
+  await eventually(async () => (await find('sale'))?.destinations[0].location === 'https://acme.com/new')
   await eventually(() => directory.domainNamed('go.acme.net') !== undefined)
   watched.isAway = true
   await eventually(() => problems.length === 2)

@@ -2,7 +2,7 @@ import { databaseUnavailable, overloaded } from '../errors.ts'
 import { LruCache } from '../lib/lru-cache.ts'
 import { Periodic } from '../lib/periodic.ts'
 import { Semaphore } from '../lib/semaphore.ts'
-import type { ChangePosition, Changes, Db, Meter, Storage } from '../storage/port.ts'
+import type { Change, ChangePosition, Changes, Db, Meter, Storage } from '../storage/port.ts'
 import {
   findServedLink,
   isUsedUp,
@@ -38,6 +38,8 @@ export class Directory {
   readonly #links: LruCache<string, ServedLink>
   /** Cache keys by link id. */
   #keys = new Map<number, string>()
+  /** The cached links with rules by account, because rules depend on its time zone. */
+  #ruled = new Map<number, Set<number>>()
   /** Until when a missing link counts as missing, by domain and alias. */
   readonly #unknown = new LruCache<string, number>(maxUnknown)
   /** Replaced whenever a link changes: earlier reads must not be cached, and not answer later visits. */
@@ -58,7 +60,7 @@ export class Directory {
     this.#storage = storage
     this.#staleForMs = options.staleForMs
     this.#domains = new DomainTable(storage)
-    this.#links = new LruCache(options.maxLinkBytes ?? maxLinkBytes, (_, { id }) => this.#keys.delete(id))
+    this.#links = new LruCache(options.maxLinkBytes ?? maxLinkBytes, (_, link) => this.#forget(link))
     const apply = (changes: Changes['changes']) => this.#apply(changes)
     this.#feed = new ChangeFeed(storage, apply, options.onProblem)
   }
@@ -163,6 +165,7 @@ export class Directory {
     this.#dropLink(link.id)
     this.#links.set(key, link, weightOf(link))
     this.#keys.set(link.id, key)
+    if (link.rules !== null) this.#ruled.getOrInsertComputed(link.account_id, () => new Set()).add(link.id)
     return link
   }
 
@@ -171,15 +174,25 @@ export class Directory {
       this.#lookups = new Map()
       this.#links.clear()
       this.#keys = new Map()
+      this.#ruled = new Map()
       this.#unknown.clear()
       await this.#domains.load()
       return
     }
-    const links = changes.filter(({ resource }) => resource === 'links')
-    if (links.length > 0) this.#lookups = new Map()
-    for (const { id } of links) this.#dropLink(id)
-    const domains = new Set(changes.filter(({ resource }) => resource === 'domains').map(({ id }) => id))
-    await this.#domains.refresh([...domains])
+    const idsOf = (of: Change['resource']) => [
+      ...new Set(changes.flatMap(({ resource, id }) => (resource === of ? [id] : []))),
+    ]
+    const ruled = idsOf('accounts').flatMap((account) => [...(this.#ruled.get(account) ?? [])])
+    if (changes.some(({ resource }) => resource !== 'domains')) this.#lookups = new Map()
+    for (const id of [...idsOf('links'), ...ruled]) this.#dropLink(id)
+    await this.#domains.refresh(idsOf('domains'))
+  }
+
+  /** Forgets where a link was that left the cache. */
+  #forget({ id, account_id }: ServedLink): void {
+    this.#keys.delete(id)
+    const ruled = this.#ruled.get(account_id)
+    if (ruled?.delete(id) && ruled.size === 0) this.#ruled.delete(account_id)
   }
 
   #dropLink(id: number): void {
@@ -193,9 +206,9 @@ function keyOf(domainId: number, aliasFolded: string): string {
 }
 
 /** Returns the approximate memory of a link in bytes. The redirect has its URL in a header and twice in a page. */
-function weightOf({ alias, expiration_url, redirect }: ServedLink): number {
-  const { length } = redirect.location
-  return 600 + 2 * (alias.length + length + (expiration_url?.length ?? 0)) + 4 * length
+function weightOf({ alias, expiration_url, destinations, rules }: ServedLink): number {
+  const ofDestinations = destinations.reduce((sum, { location }) => sum + 500 + 6 * location.length, 0)
+  return 100 + 2 * (alias.length + (expiration_url?.length ?? 0)) + ofDestinations + (rules?.weight ?? 0)
 }
 
 /** Domains that one query reads, few enough not to delay requests. */

@@ -132,7 +132,7 @@ ${error}
 
 /** Returns the page that shows the destination of an active link. */
 export function previewPage(
-  { redirect: { location }, active_period_end_at: end }: ServedLink,
+  { destinations: [{ location }], active_period_end_at: end }: ServedLink,
   shortUrl: string,
 ): string {
   return page(

@@ -31,12 +31,14 @@ export interface PreparedRedirect extends Redirect {
   /** Empty for the default port of the scheme. */
   readonly port: string
   readonly pathname: string
+  /** With its question mark; empty if there is none. */
+  readonly search: string
 }
 
 /** Builds the redirect to a stored URL, which the URL Standard serializes as absolute and in ASCII. */
 export function prepareRedirect(url: string, status: number): PreparedRedirect {
-  const { href, host, port, pathname } = new URL(url)
-  return { ...redirectTo(href, status), name: isWebUrl(url) ? hostNameOf(host) : null, port, pathname }
+  const { href, host, port, pathname, search } = new URL(url)
+  return { ...redirectTo(href, status), name: isWebUrl(url) ? hostNameOf(host) : null, port, pathname, search }
 }
 
 /** Builds the redirect to a location, which is not changed. */

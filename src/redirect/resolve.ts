@@ -1,17 +1,34 @@
 /** Decides how each visit is answered, without HTTP. Pure. */
 import { statusOf } from '../links/link.ts'
+import { type Decision, decide, noRule } from '../rules/decide.ts'
+import { maxLocationLength, type PreparedRedirect } from './redirects.ts'
 import type { ServedDomain, ServedLink } from './store.ts'
 import type { VisitedPath } from './visited-url.ts'
+import type { Visitor } from './visitor.ts'
 
 /** The decision for a visit. Unset URLs are null. A link with a `clicks_limit` may still turn out used up. */
 export type Resolution =
   | { readonly kind: 'robots' | 'favicon' }
   | { readonly kind: 'homepage' | 'not_found'; readonly url: string | null }
   | { readonly kind: 'expired'; readonly url: string | null; readonly link: ServedLink }
-  | { readonly kind: 'redirect' | 'password' | 'preview'; readonly link: ServedLink }
+  | { readonly kind: 'password' | 'preview'; readonly link: ServedLink }
+  | LinkRedirect
 
-/** Decides how a path of the domain is answered. `link` is the link of the path. `now` is RFC 3339, as in `statusOf`. */
-export function resolve(path: VisitedPath, domain: ServedDomain, link: ServedLink | null, now: string): Resolution {
+/** The redirect of a visitor to one of the link's destinations. */
+export interface LinkRedirect {
+  readonly kind: 'redirect'
+  readonly link: ServedLink
+  readonly redirect: PreparedRedirect
+  readonly decision: Decision
+}
+
+/** Decides how a visitor's request for a path of the domain is answered. `link` is the link of the path. */
+export function resolve(
+  path: VisitedPath,
+  domain: ServedDomain,
+  link: ServedLink | null,
+  visitor: Visitor,
+): Resolution {
   switch (path.kind) {
     case 'robots':
     case 'favicon':
@@ -21,19 +38,19 @@ export function resolve(path: VisitedPath, domain: ServedDomain, link: ServedLin
     case 'undecodable':
       return notFound(domain)
     case 'alias':
-      return link === null ? notFound(domain) : resolveLink(link, domain, path.asksForPreview, now)
+      return link === null ? notFound(domain) : resolveLink(link, domain, path.asksForPreview, visitor)
   }
 }
 
-function resolveLink(link: ServedLink, domain: ServedDomain, asksForPreview: boolean, now: string): Resolution {
-  switch (statusOf(link, now)) {
+function resolveLink(link: ServedLink, domain: ServedDomain, asksForPreview: boolean, visitor: Visitor): Resolution {
+  switch (statusOf(link, new Date(visitor.atMs).toISOString())) {
     case 'disabled':
     case 'scheduled':
       return notFound(domain)
     case 'expired':
       return expired(link, domain)
     case 'active':
-      return asksForPreview ? resolvePreview(link, domain) : resolveVisit(link)
+      return asksForPreview ? resolvePreview(link, domain) : resolveVisit(link, visitor)
   }
 }
 
@@ -42,8 +59,26 @@ function resolvePreview(link: ServedLink, domain: ServedDomain): Resolution {
   return link.redirect_password === null ? { kind: 'preview', link } : notFound(domain)
 }
 
-function resolveVisit(link: ServedLink): Resolution {
-  return { kind: link.redirect_password === null ? 'redirect' : 'password', link }
+function resolveVisit(link: ServedLink, visitor: Visitor): Resolution {
+  return link.redirect_password === null ? resolveUnlocked(link, visitor) : { kind: 'password', link }
+}
+
+/** Decides where an active link leads a visitor who needs no password, or knows it. */
+export function resolveUnlocked(link: ServedLink, visitor: Visitor): Resolution {
+  if (link.clicks_limit !== null && !usesClicks(visitor)) return { kind: 'preview', link }
+  const { rules } = link
+  // Programs get the same destination wherever they run.
+  const isDecided = rules !== null && visitor.class === 'person'
+  const decision = isDecided ? decide(rules, visitor, () => visitor.draw(link.id, rules.calendar)) : noRule
+  const redirect = link.destinations[decision.destination] ?? link.destinations[0]
+  // Earlier versions stored longer destinations. With their redirect, a proxy would count this server as failed.
+  if (redirect.location.length > maxLocationLength) return { kind: 'preview', link }
+  return { kind: 'redirect', link, redirect, decision }
+}
+
+/** Mail scanners often have no user agent. People without one can continue from the preview. */
+function usesClicks(visitor: Visitor): boolean {
+  return visitor.class === 'person' && (visitor.userAgent !== '' || visitor.hasSentForm)
 }
 
 export function expired(link: ServedLink, domain: ServedDomain): Resolution {
@@ -59,8 +94,8 @@ const methodKeepers = [307, 308]
 /** Returns the methods that a resolution allows; null for all. */
 export function allowedMethods(resolution: Resolution): readonly string[] | null {
   if (resolution.kind === 'preview' || !('link' in resolution)) return safe
-  const { redirect, redirect_password } = resolution.link
-  if (methodKeepers.includes(redirect.status)) return null
+  const { destinations, redirect_password } = resolution.link
+  if (methodKeepers.includes(destinations[0].status)) return null
   // A link with a password form may have expired while a visitor typed.
   return redirect_password === null ? safe : withForm
 }

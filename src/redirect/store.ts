@@ -1,6 +1,8 @@
 /** Domains and links as visitors see them, of all accounts: the host name decides, and visitors have no key. */
 import { sql } from 'kysely'
 import type { Lifetime } from '../links/link.ts'
+import { type ReadyRules, readyRules } from '../rules/decide.ts'
+import { ruleDestinations, rulesOf } from '../rules/rules.ts'
 import type { Db } from '../storage/port.ts'
 import { CachedQuery, query, type Row } from '../storage/schema.ts'
 import { type PreparedRedirect, prepareRedirect } from './redirects.ts'
@@ -18,22 +20,47 @@ export interface ServedLink extends Lifetime {
   readonly expiration_url: string | null
   readonly redirect_password: string | null
   readonly forward_query: boolean
-  readonly redirect: PreparedRedirect
+  /** The redirects to all destinations: first the link's URL, then those of its rules in their order. */
+  readonly destinations: readonly [PreparedRedirect, ...PreparedRedirect[]]
+  /** Null for most links. */
+  readonly rules: ReadyRules | null
+  readonly account_id: number
 }
 
 const clicks = sql<number>`case when clicks_limit is null then 0
   else (select clicks from link_clicks where link_id = links.id) end`
 
-const links = query.selectFrom('links').selectAll().select(clicks.as('clicks'))
+/** Rules depend on the time zone of the account. */
+const timeZones = sql<string | null>`case when rules is null then null
+  else (select time_zones from accounts where id = links.account_id) end`
+
+const links = query
+  .selectFrom('links')
+  .selectAll()
+  .select([clicks.as('clicks'), timeZones.as('time_zones')])
+
+type FoundLink = Row<'links'> & { readonly clicks: number; readonly time_zones: string | null }
 // Domains that are being removed belong to account 0.
 const domains = query.selectFrom('domains').select(domainColumns).where('account_id', '<>', 0)
 
 /** Finds the domain's link with this folded alias. */
 export async function findServedLink(db: Db, domain: number, alias: string): Promise<ServedLink | null> {
   const build = () => links.where('domain_id', '=', domain).where('alias_folded', '=', alias)
-  const found = new CachedQuery<Row<'links'> & { clicks: number }>('visited link', [domain, alias], build)
+  const found = new CachedQuery<FoundLink>('visited link', [domain, alias], build)
   const [row] = await db.execute(found)
-  if (row === undefined) return null
+  return row === undefined ? null : servedLink(row)
+}
+
+/** Finds the account's link with this id, and its domain. */
+export async function findServedLinkById(db: Db, account: number, id: number) {
+  const [row] = await db.execute(links.where('id', '=', id).where('account_id', '=', account))
+  const [domain] = row === undefined ? [] : await servedDomains(db, [row.domain_id])
+  return row === undefined || domain === undefined ? null : { link: servedLink(row), domain }
+}
+
+function servedLink(row: FoundLink): ServedLink {
+  const { redirect_status: status } = row
+  const ofRules = ruleDestinations(rulesOf(row)).map(({ url }) => prepareRedirect(url, status))
   return {
     id: row.id,
     alias: row.alias,
@@ -45,7 +72,9 @@ export async function findServedLink(db: Db, domain: number, alias: string): Pro
     expiration_url: row.expiration_url,
     redirect_password: row.redirect_password,
     forward_query: row.forward_query === 1,
-    redirect: prepareRedirect(row.url, row.redirect_status),
+    destinations: [prepareRedirect(row.url, status), ...ofRules],
+    rules: readyRules(row.rules, row.time_zones ?? ''),
+    account_id: row.account_id,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Logger } from 'pino'
-import { classOf, type Visit } from '../analytics/capture/visit.ts'
+import type { Visit } from '../analytics/capture/visit.ts'
 import { Failure, linkExpired } from '../errors.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
@@ -11,6 +11,7 @@ import { type RequestCounts, RequestLog } from '../http/request-log.ts'
 import { addHeader, addHeaders, send } from '../http/response.ts'
 import { fingerprintOfInstance, fingerprintPath } from '../instance/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
+import { statisticOf } from '../rules/decide.ts'
 import type { Directory } from './directory.ts'
 import { type Address, Loops } from './loops.ts'
 import {
@@ -25,17 +26,18 @@ import {
 import { type PasswordSemaphores, Passwords } from './passwords.ts'
 import {
   fallbackRedirect,
-  maxLocationLength,
   noStoreHeaders,
   type PreparedRedirect,
   redirectTo,
   sendRedirect,
   withQuery,
 } from './redirects.ts'
-import { allowedMethods, expired, type Resolution, resolve } from './resolve.ts'
+import { allowedMethods, expired, type LinkRedirect, type Resolution, resolve, resolveUnlocked } from './resolve.ts'
 import type { ServedLink } from './store.ts'
 import { findVisited, linkAt, type VisitedLink } from './visited-link.ts'
 import { hostNameOf } from './visited-url.ts'
+import { Visitor } from './visitor.ts'
+import type { VisitorFacts } from './visitor-facts.ts'
 
 /** The visits of a process by kind of response. */
 export type VisitCounts = ReturnType<typeof newVisitCounts>
@@ -66,6 +68,7 @@ interface RedirectServerOptions extends Pick<ListenerOptions, 'proxies' | 'overl
   readonly takeClick: (click: Visit) => Promise<boolean>
   /** The header with the country of visitors, in lower case; null if there is none. */
   readonly countryHeader: string | null
+  readonly facts: VisitorFacts
   readonly shortUrl: ShortUrl
   readonly visits: VisitCounts
   readonly logger: Logger
@@ -95,11 +98,13 @@ export function redirectServer(options: RedirectServerOptions): Listener {
 }
 
 /** A request to a domain of the instance. */
-interface VisitRequest extends Address {
+interface VisitedAddress extends Address {
   readonly exchange: Exchange
   readonly query: string
-  /** Whether the visitor has sent the password form, which the destination must not get. */
-  readonly hasSentForm?: boolean
+}
+
+interface VisitRequest extends VisitedAddress {
+  readonly visitor: Visitor
 }
 
 type Response = Outcome | Promise<Outcome>
@@ -115,7 +120,7 @@ class Visits {
   constructor(options: RedirectServerOptions) {
     this.#options = options
     this.#passwords = new Passwords(options.semaphores)
-    this.#loops = new Loops(options.directory, new URL(options.shortUrl('a', '')).port)
+    this.#loops = new Loops(options.directory, options.facts, new URL(options.shortUrl('a', '')).port)
   }
 
   /** Answers any request. Throws or rejects like `Directory.domainNamed` and `Directory.linkOf`. */
@@ -131,9 +136,21 @@ class Visits {
     return found instanceof Promise ? found.then(answer) : answer(found)
   }
 
-  #answerFrom(visit: VisitRequest, link: ServedLink | null): Response {
+  #answerFrom(address: VisitedAddress, link: ServedLink | null): Response {
+    const visit = { ...address, visitor: this.#visitorOf(address, false) }
+    const loading = this.#options.facts.prepare(link, visit.visitor.atMs)
+    return loading === undefined ? this.#answerTo(visit, link) : loading.then(() => this.#answerTo(visit, link))
+  }
+
+  #visitorOf({ exchange, query }: VisitedAddress, hasSentForm: boolean): Visitor {
+    const { method, headers, clientAddress: address } = exchange
+    const { countryHeader, facts } = this.#options
+    return new Visitor({ method, headers, address, countryHeader, query, atMs: Date.now(), hasSentForm }, facts)
+  }
+
+  #answerTo(visit: VisitRequest, link: ServedLink | null): Response {
     const { method } = visit.exchange
-    const resolution = resolve(visit.path, visit.domain, link, new Date().toISOString())
+    const resolution = resolve(visit.path, visit.domain, link, visit.visitor)
     const allow = allowedMethods(resolution)
     if (allow !== null && !allow.includes(method))
       return this.#counted('method_not_allowed', methodNotAllowed(method, allow))
@@ -149,7 +166,7 @@ class Visits {
     const { exchange } = visit
     switch (resolution.kind) {
       case 'redirect':
-        return this.#redirectToLink(visit, resolution.link)
+        return this.#redirectToLink(visit, resolution)
       case 'password':
         return exchange.method === 'POST' ? this.#unlock(visit) : this.#counted('password', passwordRequired)
       case 'preview':
@@ -165,24 +182,21 @@ class Visits {
     }
   }
 
-  /** Redirects the visitor to the link's destination, which is a click. */
-  #redirectToLink(visit: VisitRequest, link: ServedLink): Response {
-    // Earlier versions stored longer destinations. With their redirect, a proxy would count this server as failed.
-    if (link.redirect.location.length > maxLocationLength) return this.#preview(visit, link)
-    return this.#unlessLoop(visit, link.redirect, () => {
-      const click = clickOf(link.id, visit, this.#options.countryHeader)
-      if (link.clicks_limit !== null) return this.#redirectWithinLimit(visit, link, click)
+  /** Redirects the visitor to a destination of the link, which is a click. */
+  #redirectToLink(visit: VisitRequest, to: LinkRedirect): Response {
+    const { link } = to
+    return this.#unlessLoop(visit, to.redirect, () => {
+      const click = visit.visitor.visitTo(link.id, visit.domain.name, statisticOf(to.decision))
+      if (link.clicks_limit !== null) return this.#redirectWithinLimit(visit, to, click)
       this.#options.onClick(click)
-      return this.#sendLinkRedirect(visit, link)
+      return this.#sendLinkRedirect(visit, to)
     })
   }
 
-  async #redirectWithinLimit(visit: VisitRequest, link: ServedLink, click: Visit): Promise<Outcome> {
-    // Mail scanners often have no user agent. People without one can continue from the preview.
-    const isPerson = click.class === 'person' && (click.userAgent !== '' || visit.hasSentForm === true)
-    if (!isPerson) return this.#preview(visit, link)
-    if (await this.#options.takeClick(click)) return this.#sendLinkRedirect(visit, link)
-    return this.#respondUsedUp(visit, link)
+  async #redirectWithinLimit(visit: VisitRequest, to: LinkRedirect, click: Visit): Promise<Outcome> {
+    return (await this.#options.takeClick(click))
+      ? this.#sendLinkRedirect(visit, to)
+      : this.#respondUsedUp(visit, to.link)
   }
 
   #respondUsedUp(visit: VisitRequest, link: ServedLink): Response {
@@ -190,10 +204,9 @@ class Visits {
     return this.#respond(visit, expired(link, visit.domain))
   }
 
-  #sendLinkRedirect(visit: VisitRequest, { redirect, forward_query }: ServedLink): Outcome {
-    const { exchange, query, hasSentForm } = visit
-    const status = hasSentForm ? 303 : redirect.status
-    const location = forward_query ? withQuery(redirect.location, query) : redirect.location
+  #sendLinkRedirect({ exchange, query, visitor }: VisitRequest, { redirect, link }: LinkRedirect): Outcome {
+    const status = visitor.hasSentForm ? 303 : redirect.status
+    const location = link.forward_query ? withQuery(redirect.location, query) : redirect.location
     const isPrepared = status === redirect.status && location === redirect.location
     return this.#counted('redirect', sendRedirect(exchange, isPrepared ? redirect : redirectTo(location, status)))
   }
@@ -208,29 +221,26 @@ class Visits {
   }
 
   #unlessLoop(visit: VisitRequest, redirect: PreparedRedirect, respond: () => Response): Response {
-    const isLoop = this.#loops.isLoop(visit, redirect, visit.exchange.host)
+    const isLoop = this.#loops.isLoop(visit, redirect, visit.exchange.host, visit.visitor)
     if (isLoop === false) return respond()
     return isLoop.then((found) => (found ? this.#counted('loop', missingAt(visit)) : respond()))
   }
 
   async #unlock(asked: VisitRequest): Promise<Outcome> {
-    const visit = { ...asked, hasSentForm: true }
-    const { exchange, domain, path } = visit
+    const { exchange, domain, path } = asked
     const password = await passwordIn(exchange)
     if (password instanceof Failure) return this.#counted('password', password)
     // The link may have changed while the form arrived.
-    const resolution = resolve(
-      path,
-      domain,
-      await linkAt(this.#options.directory, domain, path),
-      new Date().toISOString(),
-    )
+    const link = await linkAt(this.#options.directory, domain, path)
+    const visit = { ...asked, visitor: this.#visitorOf(asked, true) }
+    await this.#options.facts.prepare(link, visit.visitor.atMs)
+    const resolution = resolve(path, domain, link, visit.visitor)
     if (resolution.kind !== 'password') return this.#respond(visit, resolution)
-    const { link } = resolution
-    const stored = link.redirect_password as string
-    const verdict = await this.#passwords.judge(link.id, exchange.clientAddress, password, stored)
+    const { id, redirect_password } = resolution.link
+    const verdict = await this.#passwords.judge(id, exchange.clientAddress, password, redirect_password as string)
     if (verdict instanceof Failure) return this.#counted('password', verdict)
-    return verdict ? this.#redirectToLink(visit, link) : this.#counted('password', wrongPassword)
+    if (!verdict) return this.#counted('password', wrongPassword)
+    return this.#respond(visit, resolveUnlocked(resolution.link, visit.visitor))
   }
 
   #preview(visit: VisitRequest, link: ServedLink): Response {
@@ -311,36 +321,4 @@ function sendRobots(exchange: Exchange): undefined {
 function sendNoIcon(exchange: Exchange): undefined {
   addHeader(exchange, 'cache-control', 'public, max-age=86400')
   return send(exchange, 204)
-}
-
-/** How much of each header is used. Clicks wait in memory, so their size is limited. Characters. */
-const [maxAgent, maxReferrer, maxShort] = [512, 1_200, 256]
-/** A header that was sent twice is a list. */
-const isSet = /(?:^|,)\s*1\s*(?:,|$)/
-
-/** Returns a visit to a link, as analytics counts it. */
-function clickOf(link: number, { domain, exchange, hasSentForm }: VisitRequest, countryHeader: string | null): Visit {
-  const { headers, method } = exchange
-  const userAgent = cut(headers['user-agent'], maxAgent)
-  const isPrivate = isSet.test(String(headers['sec-gpc'])) || isSet.test(String(headers.dnt))
-  return {
-    link,
-    atMs: Date.now(),
-    // Only people type passwords, whatever the user agent.
-    class: hasSentForm ? 'person' : classOf(method, userAgent),
-    isPrivate,
-    address: cut(exchange.clientAddress, maxShort),
-    host: domain.name,
-    userAgent,
-    referrer: cut(headers.referer, maxReferrer),
-    languages: cut(headers['accept-language'], maxShort),
-    country: countryHeader === null ? '' : cut(String(headers[countryHeader] ?? ''), maxShort),
-    count: 1,
-  }
-}
-
-/** Returns the start of a header, which is Latin-1, as a copy. A slice would retain the whole header. */
-function cut(header: string | undefined, max: number): string {
-  if (header === undefined || header.length <= max) return header ?? ''
-  return Buffer.from(header.slice(0, max), 'latin1').toString('latin1')
 }

@@ -89,6 +89,7 @@ export const violationCodes = {
   unknown_link: 'The account has no such link.',
   unknown_tag: 'The account has no such tag, and the key may not create tags.',
   too_many: 'The list has more values than the field allows.',
+  not_an_object: 'The value must be a JSON object.',
   not_a_list: 'The value must be a JSON array.',
   malformed_row: 'The row is not a JSON object, or has more cells than the first row.',
   not_a_boolean: 'The value must be true or false.',

@@ -22,6 +22,8 @@ export interface Visit {
   readonly languages: string
   /** The header for the country, if one is configured. */
   readonly country: string
+  /** The value of the rule or variant that decided the destination in statistics; null for the link's URL. */
+  readonly rule: string | null
   /** 1; more for merged visits, which only have a link, a class and a quarter of an hour. */
   readonly count: number
 }

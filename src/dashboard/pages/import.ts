@@ -25,12 +25,12 @@ import {
   withCorrections,
 } from '../../links/import-file.ts'
 import { textOfFile } from '../../links/import-rows.ts'
-import { maxTargetLength } from '../../links/link.ts'
 import { findUnknownTags } from '../../links/link-tags.ts'
 import { type CheckedLink, storeNewLinks } from '../../links/new-links.ts'
 import { linkLabels } from '../../links/schema.ts'
 import { findLinkDomain } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
+import { maxTargetLength } from '../../names/web-url.ts'
 import type { Storage } from '../../storage/port.ts'
 import { Refusal, type Violation } from '../../violations.ts'
 import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'

@@ -248,7 +248,7 @@ function renderControl(control: Control, state: FormState, offered: Offered, has
   if (kind === 'names') return textField(state, { ...field, suggestions: tagNames, isList: true })
   if (kind === 'password') return passwordFields(field, state, hasPassword)
   if (kind === 'time') return timeField(state, field, timeZone)
-  if (kind !== 'choice') return textField(state, { ...field, type: kind })
+  if (kind !== 'choice' && kind !== 'rules') return textField(state, { ...field, type: kind })
   const options =
     field.name === 'redirect_status' ? redirects : [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)]
   return selectField(state, { ...field, options })

@@ -237,7 +237,7 @@ async function askToReplace(
     ...(conflicts.length > 0 ? [`${quantity(conflicts.length, 'link')} can’t be changed:`] : []),
   ]
   const reasons = conflicts.map(
-    ({ link, refusal }) => html`${linkTo(link, selection)}: ${refusal.forForm(linkLabels.url)}`,
+    ({ link, violation: { refusal } }) => html`${linkTo(link, selection)}: ${refusal.forForm(linkLabels.url)}`,
   )
   const remarks = html`${others.map((each) => html`<p>${each}</p>`)}${shortList(reasons)}`
   if (changes.length === 0) return askForReplacement(selection, links, {}, remarks)
@@ -245,10 +245,9 @@ async function askToReplace(
   const more = changes.length - shown.length
   const value = (when: string, url: string) =>
     html`<span class="hidden-text">${when}: </span><bdi>${breakableUrl(url)}</bdi>`
-  const rows = shown.map(
-    ({ link, url }) =>
-      html`<div><dt>${linkTo(link, selection)}</dt><dd><del>${value('Before', link.url)}</del></dd><dd><ins>${value('After', url)}</ins></dd></div>`,
-  )
+  const pair = ([before, after]: readonly [string, string]) =>
+    html`<dd><del>${value('Before', before)}</del></dd><dd><ins>${value('After', after)}</ins></dd>`
+  const rows = shown.map(({ link, urls }) => html`<div><dt>${linkTo(link, selection)}</dt>${urls.map(pair)}</div>`)
   const preview = html`<dl class="changed">${rows}</dl>`
   const { fields, ...all } = common(selection)
   const verb = `Change ${quantity(changes.length, 'destination')}`

@@ -1,0 +1,144 @@
+import { randomInt } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Calendar } from '../accounts/calendar.ts'
+import type { Countries } from '../analytics/capture/countries.ts'
+import { preferredLanguage } from '../analytics/capture/language.ts'
+import type { softwareOf } from '../analytics/capture/software.ts'
+import { classOf, maxUserAgent, type Visit } from '../analytics/capture/visit.ts'
+import { fractionOf } from '../analytics/capture/visitor-hash.ts'
+import type { RuleVisitor } from '../rules/conditions.ts'
+
+/** How much of each header is used. Clicks wait in memory, so their size is limited. Characters. */
+const [maxReferrer, maxShort] = [1_200, 256]
+/** A header that was sent twice is a list. */
+const isSet = /(?:^|,)\s*1\s*(?:,|$)/
+
+/** What facts about visitors are computed with; null while it is not loaded. */
+export interface VisitorSources {
+  readonly countries: Pick<Countries, 'of'> | null
+  readonly softwareOf: typeof softwareOf | null
+  /** Returns the salt of the day that starts at this time, in Unix milliseconds; undefined if it is unknown. */
+  readonly saltOf: (dayStartMs: number) => Uint8Array | undefined
+}
+
+/** A request, or what `explain` assumes. */
+export interface VisitorParts {
+  readonly method: string
+  readonly headers: IncomingHttpHeaders
+  readonly address: string
+  /** The header with the country, in lower case; null if there is none. */
+  readonly countryHeader: string | null
+  /** The query of the visited URL. */
+  readonly query: string
+  readonly atMs: number
+  /** Whether the visitor has sent the form with the password, which the destination must not get. */
+  readonly hasSentForm: boolean
+}
+
+const unknownSoftware = { browser: null, operating_system: null, device: null }
+
+/** A visitor of a short link. Facts are computed when they are first read, because most links need none. */
+export class Visitor implements RuleVisitor {
+  readonly #parts: VisitorParts
+  readonly #sources: VisitorSources
+  #class: Visit['class'] | undefined
+  #country: string | null | undefined
+  #query: URLSearchParams | undefined
+
+  constructor(parts: VisitorParts, sources: VisitorSources) {
+    this.#parts = parts
+    this.#sources = sources
+  }
+
+  get atMs(): number {
+    return this.#parts.atMs
+  }
+
+  /** Only people type passwords, whatever the user agent. */
+  get class(): Visit['class'] {
+    const { hasSentForm, method } = this.#parts
+    this.#class ??= hasSentForm ? 'person' : classOf(method, this.userAgent)
+    return this.#class
+  }
+
+  get hasSentForm(): boolean {
+    return this.#parts.hasSentForm
+  }
+
+  get userAgent(): string {
+    return cut(this.#parts.headers['user-agent'], maxUserAgent)
+  }
+
+  /** Whether the visitor asks not to be tracked: `Sec-GPC` or `DNT`. */
+  get isPrivate(): boolean {
+    const { headers } = this.#parts
+    return isSet.test(String(headers['sec-gpc'])) || isSet.test(String(headers.dnt))
+  }
+
+  get country(): string | null {
+    this.#country ??= this.#sources.countries?.of(this.#address, this.#countryHeader) ?? null
+    return this.#country
+  }
+
+  get language(): string | null {
+    return preferredLanguage(this.#languages)
+  }
+
+  get software(): RuleVisitor['software'] {
+    return this.#sources.softwareOf?.(this.userAgent) ?? unknownSoftware
+  }
+
+  get query(): URLSearchParams {
+    this.#query ??= new URLSearchParams(this.#parts.query)
+    return this.#query
+  }
+
+  /** Returns the same visitor of another short link, to which the first one redirects. */
+  following(query: string): Visitor {
+    return new Visitor({ ...this.#parts, query }, this.#sources)
+  }
+
+  /** Returns a number from 0 up to 1. It is the same for all visits to a link on a day of the calendar, unless they are private. */
+  draw(link: number, calendar: Calendar): number {
+    const salt = this.isPrivate ? undefined : this.#sources.saltOf(calendar.hourOf(this.atMs).dayStartMs)
+    if (salt === undefined) return randomInt(2 ** 32) / 2 ** 32
+    return fractionOf({ link, address: this.#address, userAgent: this.userAgent }, salt)
+  }
+
+  /** Returns the visit to a link of a host, as analytics counts it. `rule` decided the destination. */
+  visitTo(link: number, host: string, rule: string | null): Visit {
+    return {
+      link,
+      atMs: this.atMs,
+      class: this.class,
+      isPrivate: this.isPrivate,
+      address: this.#address,
+      host,
+      userAgent: this.userAgent,
+      referrer: cut(this.#parts.headers.referer, maxReferrer),
+      languages: this.#languages,
+      country: this.#countryHeader,
+      rule,
+      count: 1,
+    }
+  }
+
+  get #address(): string {
+    return cut(this.#parts.address, maxShort)
+  }
+
+  get #languages(): string {
+    return cut(this.#parts.headers['accept-language'], maxShort)
+  }
+
+  get #countryHeader(): string {
+    const { countryHeader, headers } = this.#parts
+    return countryHeader === null ? '' : cut(String(headers[countryHeader] ?? ''), maxShort)
+  }
+}
+
+/** Returns the start of a header, which is Latin-1, as a copy. A slice would retain the whole header. */
+function cut(header: string | undefined, max: number): string {
+  if (header === undefined || header.length <= max) return header ?? ''
+  return Buffer.from(header.slice(0, max), 'latin1').toString('latin1')
+}

@@ -1,0 +1,290 @@
+/**
+ * The conditions of rules. Each entry of the table has its label and its words, its form control, its field in requests, and which
+ * visitors it matches. Validation, documents, forms, sentences and decisions derive from it. Pure.
+ */
+import { normalizeLanguage } from '../analytics/capture/language.ts'
+import { browsers, countryCodes, devices, operatingSystems } from '../analytics/capture/names.ts'
+import { change, type Field, type Rule, required } from '../forms/form.ts'
+import { Type } from '../forms/json-schema.ts'
+import { boundedText, integer } from '../forms/rules.ts'
+import { parseTime } from '../forms/times.ts'
+import { Refusal } from '../violations.ts'
+
+/** What conditions look at. Each fact is computed when it is first read, and null if it is unknown. */
+export interface RuleVisitor {
+  /** Unix milliseconds. */
+  readonly atMs: number
+  /** The ISO 3166-1 alpha-2 code. */
+  readonly country: string | null
+  /** The tag of the most preferred language, in lower case. */
+  readonly language: string | null
+  readonly software: {
+    readonly device: string | null
+    readonly operating_system: string | null
+    readonly browser: string | null
+  }
+  /** The query of the visited URL. */
+  readonly query: URLSearchParams
+}
+
+/** The time of a visit in the time zone of the account. */
+export interface LocalTime {
+  /** From Monday, 1, to Sunday, 7. */
+  readonly weekday: number
+  /** The minutes since midnight. */
+  readonly minute: number
+}
+
+/** The conditions of a rule by name, as records have them. */
+export interface Conditions {
+  readonly countries?: readonly string[]
+  readonly languages?: readonly string[]
+  readonly devices?: readonly string[]
+  readonly operating_systems?: readonly string[]
+  readonly browsers?: readonly string[]
+  readonly query?: Readonly<Record<string, string | null>>
+  readonly from?: string
+  readonly until?: string
+  readonly weekdays?: readonly number[]
+  readonly hours?: string
+}
+
+export type ConditionName = keyof Conditions
+
+export interface Condition<Value> {
+  readonly label: string
+  /** The words between "If" and the value. */
+  readonly words: string
+  /** The form control. `choices` shows all options, because they are few. */
+  readonly control: 'list' | 'choices' | 'query' | 'time' | 'hours'
+  /** The valid values of a list; null for any text. */
+  readonly options: readonly (string | number)[] | null
+  /** What must be loaded before the condition can be decided. */
+  readonly needs: 'country' | 'software' | null
+  /** Undefined if absent, and invalid if empty: a rule that lost its condition would match everyone. */
+  readonly field: Field<Value | undefined>
+  readonly matches: (value: Value, visitor: RuleVisitor, time: LocalTime, rule: Conditions) => boolean
+}
+
+/** Returns a condition with a list of values. */
+function listOf<Value extends string | number>(
+  rule: Rule<Value>,
+  description: string,
+  condition: Omit<Condition<readonly Value[]>, 'field'>,
+): Condition<readonly Value[]> {
+  const item = required(rule)
+  const schema = Type.Array(rule.schema, { minItems: 1, maxItems: maxValues, description })
+  const read = (raw: unknown) => {
+    if (raw === undefined) return undefined
+    if (raw === null) return new Refusal('required')
+    if (!Array.isArray(raw)) return new Refusal('not_a_list')
+    if (raw.length > maxValues) return new Refusal('too_many', { most: maxValues })
+    const values = raw.map((each) => item.read(each))
+    const refusal = values.find((value) => value instanceof Refusal)
+    if (refusal instanceof Refusal) return refusal
+    return values.length === 0 ? new Refusal('required') : [...new Set(values as Value[])]
+  }
+  return { ...condition, field: { schema, required: false, acceptsEmpty: false, read } }
+}
+
+/** Every country. */
+const maxValues = 250
+
+/** Returns a rule for one of these names. */
+function named(options: readonly string[], hint: string, normalized = (text: string) => text): Rule<string> {
+  const parse = (text: string) => {
+    const name = normalized(text)
+    return options.includes(name) ? name : new Refusal('not_allowed', { options: hint })
+  }
+  return { schema: Type.Enum([...options]), parse }
+}
+
+/** Returns a condition on what software the visitor uses. */
+function software(
+  fact: keyof RuleVisitor['software'],
+  options: readonly string[],
+  parts: Pick<Condition<unknown>, 'label' | 'words' | 'control'>,
+): Condition<readonly string[]> {
+  return listOf(named(options, `one of ${options.join(', ')}`), `${parts.label}, as in statistics.`, {
+    ...parts,
+    options,
+    needs: 'software',
+    matches: (values, { software: { [fact]: value } }) => value !== null && values.includes(value),
+  })
+}
+
+/** RFC 4647 §2.1: basic language ranges. */
+const languageRange = /^(?:[a-z]{1,8}(?:-[a-z\d]{1,8})*|\*)$/i
+
+const language: Rule<string> = {
+  schema: Type.String({ pattern: '^(?:[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*|\\*)$', maxLength: 64 }),
+  parse: (text) =>
+    text.length <= 64 && languageRange.test(text)
+      ? text
+      : new Refusal('not_allowed', { options: 'a language such as de or pt-BR' }),
+}
+
+/** Returns whether a range matches a tag in lower case by basic filtering (RFC 4647 §3.3.1). */
+function matchesLanguage(range: string, tag: string): boolean {
+  const prefix = normalizeLanguage(range)
+  return prefix === '*' || tag === prefix || tag.startsWith(`${prefix}-`)
+}
+
+/** `HH:MM-HH:MM`. Only the end can be 24:00. */
+const hoursOfDay = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-4]):([0-5]\d)$/
+
+/** Returns the minutes from midnight to the start and to the end; null for other texts, and for a period without a minute. */
+function parseHours(text: string): { readonly start: number; readonly end: number } | null {
+  const [, h = '', m, untilH, untilM] = hoursOfDay.exec(text) ?? []
+  const [start, end] = [Number(h) * 60 + Number(m), Number(untilH) * 60 + Number(untilM)]
+  return h !== '' && end <= minutesPerDay && start !== end ? { start, end } : null
+}
+
+const minutesPerDay = 1_440
+
+/** Returns whether the time is on the last night's part of a period such as 22:00-06:00, which belongs to the day before. */
+function isAfterMidnight({ minute }: LocalTime, { hours }: Conditions): boolean {
+  const period = hours === undefined ? null : parseHours(hours)
+  return period !== null && period.start > period.end && minute < period.end
+}
+
+const parameterName = required(boundedText(255, ''))
+const parameterValue = required(boundedText(1_024, ''))
+const maxParameters = 20
+
+/** Reads the parameters that a query must have. Null stands for any value. */
+function readQuery(raw: unknown): Readonly<Record<string, string | null>> | Refusal | undefined {
+  if (raw === undefined) return undefined
+  if (raw === null) return new Refusal('required')
+  if (typeof raw !== 'object' || Array.isArray(raw)) return new Refusal('not_an_object')
+  const sent = Object.entries(raw)
+  if (sent.length === 0) return new Refusal('required')
+  if (sent.length > maxParameters) return new Refusal('too_many', { most: maxParameters })
+  const entries: [string, string | null][] = []
+  for (const [name, value] of sent) {
+    const read = [
+      parameterName.read(name),
+      value === null || value === '' ? value : parameterValue.read(value),
+    ] as const
+    for (const part of read) if (part instanceof Refusal) return part
+    entries.push(read as [string, string | null])
+  }
+  return Object.fromEntries(entries)
+}
+
+const time = (description: string): Field<string | undefined> =>
+  change({ schema: Type.String({ description: `${description} RFC 3339.` }), parse: parseTime })
+
+/** The time of a condition as Unix milliseconds. */
+const msOf = (text: string) => Date.parse(text)
+
+/** The conditions in the order of records and forms. All of a rule's conditions must match. */
+export const conditions = {
+  countries: listOf(
+    named(countryCodes, 'an ISO 3166-1 country code such as DE', (text) => text.toUpperCase()),
+    'ISO 3166-1 alpha-2 codes. An unknown country matches none.',
+    {
+      label: 'Country',
+      words: 'the country is',
+      control: 'list',
+      options: countryCodes,
+      needs: 'country',
+      matches: (codes, { country }) => country !== null && codes.includes(country),
+    },
+  ),
+  languages: listOf(language, 'Language ranges such as `de` or `pt-BR`, compared with the most preferred language.', {
+    label: 'Language',
+    words: 'the language is',
+    control: 'list',
+    options: null,
+    needs: null,
+    matches: (ranges, { language: tag }) => tag !== null && ranges.some((range) => matchesLanguage(range, tag)),
+  }),
+  devices: software('device', devices, { label: 'Device', words: 'the device is', control: 'choices' }),
+  operating_systems: software('operating_system', operatingSystems, {
+    label: 'Operating system',
+    words: 'the operating system is',
+    control: 'list',
+  }),
+  browsers: software('browser', browsers, { label: 'Browser', words: 'the browser is', control: 'list' }),
+  query: {
+    label: 'Query',
+    words: 'the query has',
+    control: 'query',
+    options: null,
+    needs: null,
+    field: {
+      schema: Type.Object(
+        {},
+        {
+          minProperties: 1,
+          maxProperties: maxParameters,
+          additionalProperties: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+          description: 'Parameters that the visited URL must have, all of them. Null stands for any value.',
+        },
+      ),
+      required: false,
+      acceptsEmpty: false,
+      read: readQuery,
+    },
+    matches: (parameters, { query }) =>
+      Object.entries(parameters).every(([name, value]) => (value === null ? query.has(name) : query.has(name, value))),
+  } satisfies Condition<Readonly<Record<string, string | null>>>,
+  from: {
+    label: 'From',
+    words: 'the time is from',
+    control: 'time',
+    options: null,
+    needs: null,
+    field: time('The rule matches from this time.'),
+    matches: (from, { atMs }) => atMs >= msOf(from),
+  } satisfies Condition<string>,
+  until: {
+    label: 'Until',
+    words: 'the time is before',
+    control: 'time',
+    options: null,
+    needs: null,
+    field: time('The rule matches before this time.'),
+    matches: (until, { atMs }) => atMs < msOf(until),
+  } satisfies Condition<string>,
+  weekdays: listOf<number>(
+    { ...integer({ maximum: 7, description: 'From 1, Monday, to 7, Sunday.' }), number: true },
+    'Days of the week in the time zone of the account.',
+    {
+      label: 'Weekday',
+      words: 'the weekday is',
+      control: 'choices',
+      options: [1, 2, 3, 4, 5, 6, 7],
+      needs: null,
+      matches: (days, _, local, rule) => {
+        const day = isAfterMidnight(local, rule) ? ((local.weekday + 5) % 7) + 1 : local.weekday
+        return days.includes(day)
+      },
+    },
+  ),
+  hours: {
+    label: 'Hours',
+    words: 'the time of day is',
+    control: 'hours',
+    options: null,
+    needs: null,
+    field: change<string>({
+      schema: Type.String({
+        pattern: hoursOfDay.source,
+        description:
+          'A period such as `09:00-17:30` in the time zone of the account, without its end. `22:00-06:00` belongs to the day on which it starts.',
+      }),
+      parse: (text) =>
+        parseHours(text) === null ? new Refusal('not_allowed', { options: 'a period such as 09:00-17:30' }) : text,
+    }),
+    matches: (hours, _, { minute }) => {
+      const period = parseHours(hours)
+      if (period === null) return false
+      const { start, end } = period
+      return start < end ? minute >= start && minute < end : minute >= start || minute < end
+    },
+  } satisfies Condition<string>,
+} as const
+
+export const conditionNames = Object.keys(conditions) as ConditionName[]
