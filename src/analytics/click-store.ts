@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { type ClickHour, calendarOf, today } from '../accounts/calendar.ts'
 import { type BatchWriter, type Db, parts } from '../storage/port.ts'
 import { CachedQuery, clickLevels, query, type Row } from '../storage/schema.ts'
@@ -13,6 +12,7 @@ import {
   shareOf,
 } from './day.ts'
 import { type DeletedTotals, findReturning, lockDeletedTotals, saveDeletedTotals } from './deleted-links.ts'
+import { saltsOf } from './salts.ts'
 import {
   type Day,
   type DayKey,
@@ -52,7 +52,6 @@ export interface CountedClick {
 /** Gets clicks just before they are committed, and again if the commit fails. */
 type OnCounted = (clicks: readonly CountedClick[]) => void
 
-const saltBytes = 16
 /** The number of decoded days in memory. A full day takes 100 KB. */
 const daysInMemory = 64
 const counters = { person: 'people', bot: 'bots', preview: 'previews' } as const
@@ -204,33 +203,6 @@ function visitorsAdded(
 
 function ascending(a: number, b: number): number {
   return a - b
-}
-
-/** Returns the salts by the start of their days, in their order. Creates missing and emptied ones. */
-async function saltsOf(tx: Db, all: readonly number[]): Promise<ReadonlyMap<number, Uint8Array>> {
-  const days = all.toSorted(ascending)
-  const read = async () => {
-    const rows = await tx.execute(
-      query.selectFrom('click_salts').selectAll().where('day_start_ms', 'in', days).orderBy('day_start_ms'),
-    )
-    return new Map(rows.flatMap(({ day_start_ms, salt }) => (salt.length > 0 ? [[day_start_ms, salt]] : [])))
-  }
-  const salts = await read()
-  const missing = days.filter((day) => !salts.has(day))
-  if (missing.length === 0) return salts
-  const rows = missing.map((day_start_ms) => ({ day_start_ms, salt: randomBytes(saltBytes) }))
-  await tx.execute(
-    query
-      .insertInto('click_salts')
-      .values(rows)
-      .onConflict((conflict) =>
-        conflict
-          .column('day_start_ms')
-          .doUpdateSet(({ ref }) => ({ salt: ref('excluded.salt') }))
-          .where(({ fn }) => fn('length', ['click_salts.salt']), '=', 0),
-      ),
-  )
-  return read()
 }
 
 /** Adds clicks to all days that include them: link, domain, space and account. */

@@ -8,6 +8,7 @@ import { ClickQueue } from './click-queue.ts'
 import { ClickWorker, type ClickWorkerOptions } from './click-worker.ts'
 import { type Bounds, isMaintenanceDue, runAll } from './maintenance.ts'
 import { skipDaysWithoutClicks } from './recent.ts'
+import { saltMs } from './salts.ts'
 
 /** `onProblem` also gets the first error of each outage of the database, and lost clicks. */
 export interface ClickOptions extends Omit<ClickWorkerOptions, 'location'> {
@@ -17,9 +18,6 @@ export interface ClickOptions extends Omit<ClickWorkerOptions, 'location'> {
 
 /** The pause between runs of the maintenance, and before a run after a change. Milliseconds. */
 const [maintenanceMs, soonMs] = [5_000, 100]
-/** How long a day's visitors and salt are retained after its start. They must be deleted within 48 hours. Milliseconds. */
-const visitorsMs = 30 * 3_600_000
-
 /** Counts clicks in one process. */
 export class Clicks {
   readonly #storage: Storage
@@ -103,7 +101,7 @@ export class Clicks {
     const { clicksRetention } = this.#options
     const bounds: Bounds = {
       nowMs: now,
-      visitorsUntilMs: now - visitorsMs,
+      visitorsUntilMs: now - saltMs,
       daysBefore: clicksRetention === 0 ? 0 : dayOf(now) - clicksRetention,
     }
     await runAll([
