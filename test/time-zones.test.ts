@@ -123,7 +123,7 @@ test('counts a visit in Auckland in its hour and day of UTC', async (t) => {
   const app = await startApp()
   const domain = await newDomain(app.storage, app.account, 'go.acme.com')
   await newLink(app.storage, { account: app.account, domain }, 'sale')
-  await app.directory.domainsChanged()
+  await app.directory.refresh()
   assert.equal((await app.visit('http://go.acme.com/sale')).status, 302)
   const path = '/api/v1/stats?name=clicks&from=2026-11-21&to=2026-11-21'
   await eventually(async () => (await app.send('GET', path)).body.meta.clicks === 1)

@@ -11,7 +11,7 @@ const hour = 3_600_000
 test('shows edits of other nodes, finds new aliases and counts clicks after the clock jumps back', async (t) => {
   const app = await startApp()
   const domain = (await app.send('POST', '/api/v1/domains', { form: { name: 'go.acme.com' } })).body.data.id
-  await app.directory.domainsChanged()
+  await app.directory.refresh()
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   const link = (alias: string) => newLink(app.storage, { account: app.account, domain }, alias)
   const visit = async (alias: string) => (await app.visit(`${host}/${alias}`)).status

@@ -122,7 +122,9 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const deleteClicks = clickDeletion(shared)
   const parts = { router, storage, keyring, dashboardUrl, rateLimits, shortUrl, actions, semaphores, reversals }
   const signIn = signInServices(options, shared, dashboardUrl)
-  addDashboard({ ...parts, ...signIn, clicksRetention, deleteClicks, runBatch: batches.run.bind(batches) })
+  const onAccountChange = () => shared.directory.refresh()
+  const effects = { deleteClicks, onAccountChange, runBatch: batches.run.bind(batches) }
+  addDashboard({ ...parts, ...signIn, clicksRetention, ...effects })
   resourceRoutes(api, idempotentRequests, actions.domains)
   resourceRoutes(api, idempotentRequests, actions.spaces)
   resourceRoutes(api, idempotentRequests, actions.tags)
@@ -140,17 +142,15 @@ export function buildApi(options: AppOptions, shared: Shared) {
   invitationRoutes(api, storage, idempotentRequests)
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
-  const listener = buildListener(options, shared, router, apiResponses(rateLimits, cors))
-  const begin = () => {
-    rateLimits.start()
-    removals.start()
-  }
   return {
-    listener,
+    listener: buildListener(options, shared, router, apiResponses(rateLimits, cors)),
     router,
     actions,
     reversals,
-    begin,
+    begin: () => {
+      rateLimits.start()
+      removals.start()
+    },
     services: [removals, batches, signIn.passkeys, rateLimits, keyring, idempotentRequests],
   }
 }
@@ -191,7 +191,7 @@ function effectsOn({ directory, clicks }: Shared) {
       directory.linkChanged(id, domain, alias)
       clicks.linkChanged()
     },
-    onDomainChange: () => directory.domainsChanged(),
+    onDomainChange: () => directory.refresh(),
     flush: () => clicks.flush(),
     erase: () => clicks.erase(),
   }

@@ -65,6 +65,8 @@ interface Services {
   /** Deletes all of a link's clicks. Returns false if the account has no such link. */
   readonly deleteClicks: (actor: Actor, link: number) => Promise<boolean>
   readonly runBatch: RunBatch
+  /** Called after a change of the account, so that this process redirects correctly straight away. */
+  readonly onAccountChange: () => Promise<void>
   /** Limits of concurrent work, by account. */
   readonly semaphores: Readonly<
     Record<'pages' | 'downloads' | 'selections' | 'importChecks' | 'imports' | 'logos', Semaphore>

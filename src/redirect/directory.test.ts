@@ -107,7 +107,7 @@ test('applies changes of this process immediately', async (t) => {
   assert.equal(await find('sale'), null)
   assert.equal((await find('autumn'))?.id, id)
   const domain = await newDomain(storage, owner.account, 'go.acme.net')
-  await Promise.all([directory.domainsChanged(), directory.domainsChanged()])
+  await Promise.all([directory.refresh(), directory.refresh()])
   assert.equal(directory.domainNamed('go.acme.net')?.id, domain)
 })
 
@@ -125,7 +125,7 @@ for (const [by, heard] of [
     watched.held = Promise.resolve()
     await other.execute(setUrl({ id, url: 'https://acme.com/new' }))
     if (heard) directory.linkChanged(id, owner.domain, 'sale')
-    else await directory.domainsChanged()
+    else await directory.refresh()
     const later = find('sale')
     resolve()
     assert.equal((await old)?.destinations[0].location, 'https://acme.com/')
@@ -211,7 +211,7 @@ test('throws database_unavailable if memory is too old', async (t) => {
   assert.throws(() => directory.domainNamed('go.acme.com'), { code: 'database_unavailable' })
   assert.equal(meterOf(directory, 'age_seconds'), 10.001)
   watched.isAway = false
-  await directory.domainsChanged()
+  await directory.refresh()
   assert.ok(directory.domainNamed('go.acme.com'))
 })
 
@@ -224,10 +224,10 @@ for (const [why, pass] of [
     const { directory, find, storage, other, ...owner } = await open(t)
     await newLink(storage, owner, 'sale')
     await find('sale')
-    await directory.domainsChanged()
+    await directory.refresh()
     assert.equal(meterOf(directory, 'links'), 1)
     await pass(tick, other)
-    await directory.domainsChanged()
+    await directory.refresh()
     assert.equal(meterOf(directory, 'links'), 0)
     assert.ok(directory.domainNamed('go.acme.com'))
   })
@@ -239,7 +239,7 @@ test('reads changed domains in small batches', async (t) => {
   await other.write(async (db) => {
     for (let made = 0; made < 250; made++) await newDomain(db, account, `go${made}.acme.net`)
   })
-  await directory.domainsChanged()
+  await directory.refresh()
   assert.ok(directory.domainNamed('go249.acme.net'))
   assert.equal(watched.lookups, 3)
 })
@@ -258,7 +258,7 @@ test('prunes changes that are older than a minute', async (t) => {
   const seqs: number[] = []
   for (let minute = 1; minute <= 3; minute++) {
     tick(60_000)
-    await directory.domainsChanged()
+    await directory.refresh()
     seqs.push((await nodes.storage.changesAfter(null)).position.seq)
     await newDomain(nodes.other, nodes.account, `go${minute}.acme.net`)
   }
@@ -274,12 +274,12 @@ test('throws database_unavailable until the database has responded once', async 
   const problems: unknown[] = []
   const directory = new Directory(watched.storage, { staleForMs: hour, onProblem: (error) => problems.push(error) })
   t.after(() => directory.close())
-  await directory.domainsChanged()
+  await directory.refresh()
   assert.equal(problems.length, 0)
   await directory.start()
   assert.equal(problems.length, 1)
   assert.throws(() => directory.domainNamed('go.acme.com'), { code: 'database_unavailable' })
   watched.isAway = false
-  await directory.domainsChanged()
+  await directory.refresh()
   assert.equal(directory.domainNamed('go.acme.com')?.name, 'go.acme.com')
 })

@@ -113,7 +113,7 @@ export class Directory {
   }
 
   /** Resolves when memory has everything that was committed before the call, or the database has failed. */
-  domainsChanged(): Promise<void> {
+  refresh(): Promise<void> {
     return this.#feed.poll()
   }
 

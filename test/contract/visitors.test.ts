@@ -104,7 +104,7 @@ test('302 for a path with noise around an alias, after one more lookup; an exact
     return [answer.status, location(answer), lookups() - before]
   }
   // A later poll would remove the stored links from memory.
-  await app.directory.domainsChanged()
+  await app.directory.refresh()
   await visit('/leaf')
   const around = ['/leaf)', '/leaf"', '/leaf%20', '/leaf%C2%A0', '/leaf%E2%80%8B', '/%E2%80%8Bleaf', '/%3Cleaf%3E']
   for (const path of [...around, '//leaf', '/leaf//', '/(LEAF),', '/leaf..', '/leaf)?x=1']) {
@@ -220,7 +220,7 @@ test('redirects from memory while the database is down, 503 with Retry-After for
   await link('known')
   await link('unread')
   // Otherwise a poll after the visit might find the stored link, and remove it from memory.
-  await app.directory.domainsChanged()
+  await app.directory.refresh()
   await app.visit(`${host}/known`)
   await whileDown(async () => {
     for (const path of ['known', '']) assert.equal((await app.visit(`${host}/${path}`)).status, 302)

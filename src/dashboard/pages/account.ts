@@ -27,7 +27,13 @@ const accountForm = form({
   key_sign_in: change(oneOf(Object.keys(keySignIn) as KeySignIn[], 'Whether API keys can sign in.')),
 })
 
-export function addAccountPage(pages: Pages, { storage: db }: { readonly storage: Storage }): void {
+interface Services {
+  readonly storage: Storage
+  /** Resolves when this process redirects by the new time zone. */
+  readonly onAccountChange: () => Promise<void>
+}
+
+export function addAccountPage(pages: Pages, { storage: db, onAccountChange }: Services): void {
   pages.get(home, null, async (request) => {
     if (!allows(request.actor, 'account:write')) return accountFacts(request)
     const { name, time_zones, canKeysSignIn } = request.session.account
@@ -38,6 +44,7 @@ export function addAccountPage(pages: Pages, { storage: db }: { readonly storage
   const save: PageHandler = async ({ actor, fields }) => {
     const { key_sign_in, ...values } = valuesIn(accountForm, fields)
     await updateAccount(db, actor, { ...values, ...(key_sign_in && { key_sign_in: key_sign_in === 'true' }) })
+    await onAccountChange()
     return new Redirect(home, { code: 'account-saved' })
   }
   pages.post(home, 'account:write', formHandler(accountPage, save))
@@ -50,7 +57,7 @@ function accountPage(state: FormState, { session }: PageRequest): PageContent {
   const name = textField(state, { name: 'name', label: labels.name, isRequired: true })
   const zone = timeZoneField(state, {
     label: labels.time_zone,
-    help: 'Sets when days and hours begin in statistics. A change affects later clicks only.',
+    help: 'Sets when days and hours begin, in statistics and in the rules of links. A change affects later clicks only.',
     stored: calendar.timeZone,
   })
   const keys = selectField(state, {
