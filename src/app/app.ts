@@ -1,4 +1,5 @@
 import { type ClickOptions, Clicks } from '../analytics/clicks.ts'
+import { Salts } from '../analytics/salts.ts'
 import { Overload } from '../http/overload.ts'
 import { Proxies } from '../http/proxies.ts'
 import { RequestCounts } from '../http/request-log.ts'
@@ -86,10 +87,11 @@ function buildDirectory({ storage, staleFor, logger }: AppOptions): Directory {
   })
 }
 
-function buildFacts({ logger }: AppOptions, clicks: Clicks): VisitorFacts {
+function buildFacts({ storage, logger }: AppOptions, clicks: Clicks): VisitorFacts {
+  const salts = new Salts(storage)
   return new VisitorFacts({
     loadCountries: () => clicks.countries(),
-    saltOf: () => undefined,
+    saltOf: (dayStartMs) => salts.of(dayStartMs),
     onProblem: (error) => logger.warn({ err: error }, 'the countries of visitors are unknown'),
   })
 }

@@ -155,6 +155,25 @@ test('weekdays and hours follow the time zone of the account, on every node', as
   await eventually(async () => (await on(node)) === url)
 })
 
+test('a visitor gets the same variant on every node, and private visits are drawn separately', async () => {
+  const node = await startApp({ storage: () => app.storage, trustProxy: 1 })
+  const urls = [
+    { url: to('a'), weight: 1 },
+    { url: to('b'), weight: 1 },
+  ]
+  const short = await linkWith([{ name: 'Test', urls }])
+  const visit = async (on: TestApp, visitor: number, headers = {}) => {
+    const sent = { 'user-agent': firefox, 'x-forwarded-for': `198.51.100.${visitor}`, ...headers }
+    return location(await on.visit(short, { headers: sent })) ?? ''
+  }
+  const visitors = Array.from({ length: 40 }, (_, at) => at)
+  const first = await Promise.all(visitors.map((visitor) => visit(app, visitor)))
+  assert.deepEqual([...new Set(first)].sort(), [to('a'), to('b')])
+  for (const on of [app, node]) assert.deepEqual(await Promise.all(visitors.map((each) => visit(on, each))), first)
+  const drawn = await Promise.all(visitors.map(() => visit(app, 1, { 'sec-gpc': '1' })))
+  assert.equal(new Set(drawn).size, 2)
+})
+
 test('each click counts once, whatever decided it', async () => {
   const id = await stored('/links', {
     url,
