@@ -18,7 +18,7 @@ const operationsOf: Readonly<Record<string, readonly string[]>> = {
   'spaces:write': ['storeSpace', 'updateSpaceByPut', 'updateSpace', 'deleteSpace'],
   'tags:read': ['listTags', 'showTag'],
   'tags:write': ['storeTag', 'updateTagByPut', 'updateTag', 'deleteTag', 'mergeTag'],
-  'links:read': ['listLinks', 'showLink', 'exportLinks', 'showLinkQr'],
+  'links:read': ['listLinks', 'showLink', 'exportLinks', 'showLinkQr', 'explainLink'],
   'links:write': words(
     'storeLink updateLinkByPut updateLink deleteLink storeLinks updateLinks deleteLinks deleteLinkClicks',
   ),

@@ -34,9 +34,10 @@ import { linkHandlers } from '../links/routes.ts'
 import { linkOperations } from '../links/schema.ts'
 import { invitationRoutes, memberRoutes } from '../members/routes.ts'
 import { invitationOperations, memberOperations } from '../members/schema.ts'
-import { shortUrls } from '../names/short-url.ts'
+import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import { healthRoute } from '../ops/listener.ts'
 import type { Directory } from '../redirect/directory.ts'
+import { explainer, explainLink, explainRoute } from '../redirect/explain.ts'
 import { OidcClient } from '../sign-in/oidc/client.ts'
 import { Passkeys } from '../sign-in/passkeys/passkeys.ts'
 import { spaceOperations } from '../spaces/schema.ts'
@@ -84,6 +85,7 @@ export const operations: readonly Operation[] = [
   ...bulkOperations,
   exportLinks,
   showLinkQr,
+  explainLink,
   showStats,
   deleteLinkClicks,
   listEvents,
@@ -129,11 +131,8 @@ export function buildApi(options: AppOptions, shared: Shared) {
   resourceRoutes(api, idempotentRequests, actions.spaces)
   resourceRoutes(api, idempotentRequests, actions.tags)
   tagMergeRoute(api, actions.tags)
-  const links = linkHandlers(storage, actions.links, shortUrl)
-  resourceRoutes(api, idempotentRequests, links)
-  bulkRoutes({ api, storage, idempotentRequests, actions: actions.links, batches })
-  linkExportRoute(api, storage, shortUrl, semaphores.downloads)
-  linkQrRoute(api, storage, shortUrl)
+  const links = linkRoutes({ api, storage, idempotentRequests, actions: actions.links, batches }, shortUrl, semaphores)
+  explainRoute(api, explainer(storage, shortUrl))
   statsRoutes(api, storage, deleteClicks)
   eventRoutes(api, storage, { shortUrl, historyDays: options.historyDays })
   const { domains: domain, spaces: space, tags: tag } = actions
@@ -153,6 +152,17 @@ export function buildApi(options: AppOptions, shared: Shared) {
     },
     services: [removals, batches, signIn.passkeys, rateLimits, keyring, idempotentRequests],
   }
+}
+
+/** Adds the routes of links. Returns the handlers of their records. */
+function linkRoutes(parts: Parameters<typeof bulkRoutes>[0], shortUrl: ShortUrl, { downloads }: Semaphores) {
+  const { api, storage, idempotentRequests, actions } = parts
+  const links = linkHandlers(storage, actions, shortUrl)
+  resourceRoutes(api, idempotentRequests, links)
+  bulkRoutes(parts)
+  linkExportRoute(api, storage, shortUrl, downloads)
+  linkQrRoute(api, storage, shortUrl)
+  return links
 }
 
 /** Returns what the sign-in pages use. */

@@ -1,6 +1,6 @@
 import type { Directory } from './directory.ts'
-import { fallbackRedirect, type PreparedRedirect } from './redirects.ts'
-import { type Resolution, resolve } from './resolve.ts'
+import type { PreparedRedirect } from './redirects.ts'
+import { redirectOf, resolve } from './resolve.ts'
 import type { ServedDomain } from './store.ts'
 import { findVisited } from './visited-link.ts'
 import { portOf, type VisitedPath } from './visited-url.ts'
@@ -19,21 +19,24 @@ interface Target {
   readonly target: string
 }
 
+type Found = Target | undefined | Promise<Target | undefined>
+
+/** The domains and links of the instance, in memory or in the database. */
+interface Served extends Pick<Directory, 'linkOf'> {
+  domainNamed(name: string): ServedDomain | undefined | Promise<ServedDomain | undefined>
+}
+
 /** The redirects that are followed. Browsers stop after 20. */
 const maxHops = 20
 
 /** Finds redirects that return to the visited address, directly or through other domains of the instance. */
 export class Loops {
-  readonly #directory: Pick<Directory, 'domainNamed' | 'linkOf'>
+  readonly #directory: Served
   readonly #facts: Pick<VisitorFacts, 'prepare'>
   readonly #ownPort: string
 
   /** `ownPort` is the port of short URLs, as the URL Standard writes it. */
-  constructor(
-    directory: Pick<Directory, 'domainNamed' | 'linkOf'>,
-    facts: Pick<VisitorFacts, 'prepare'>,
-    ownPort: string,
-  ) {
+  constructor(directory: Served, facts: Pick<VisitorFacts, 'prepare'>, ownPort: string) {
     this.#directory = directory
     this.#facts = facts
     this.#ownPort = ownPort
@@ -45,32 +48,27 @@ export class Loops {
     return first === undefined ? false : this.#returnsTo(start, first, host, visitor)
   }
 
-  async #returnsTo(start: Address, first: Target, host: string, visitor: Visitor): Promise<boolean> {
-    let at: Target | undefined = first
+  async #returnsTo(start: Address, first: Found, host: string, visitor: Visitor): Promise<boolean> {
+    let at = await first
     for (let hops = 0; hops < maxHops && at !== undefined; hops += 1) {
       const { domain, target }: Target = at
       const { path, query, link } = await findVisited(this.#directory, domain, target)
       if (keyOf({ domain, path }) === keyOf(start)) return true
       await this.#facts.prepare(link, visitor.atMs)
       const redirect = redirectOf(resolve(path, domain, link, visitor.following(query)))
-      at = redirect === null ? undefined : this.#targetOf(redirect, host)
+      at = redirect === null ? undefined : await this.#targetOf(redirect, host)
     }
     return false
   }
 
   /** The instance has the default ports, the port of short URLs, and that in the Host header. */
-  #targetOf({ name, port, pathname, search }: PreparedRedirect, host: string): Target | undefined {
-    const domain = name === null ? undefined : this.#directory.domainNamed(name)
-    if (domain === undefined) return undefined
+  #targetOf({ name, port, pathname, search }: PreparedRedirect, host: string): Found {
     const isOwnPort = port === '' || port === this.#ownPort || port === portOf(host)
-    return isOwnPort ? { domain, target: pathname + search } : undefined
+    const found = name === null || !isOwnPort ? undefined : this.#directory.domainNamed(name)
+    const target = pathname + search
+    if (found instanceof Promise) return found.then((domain) => domain && { domain, target })
+    return found && { domain: found, target }
   }
-}
-
-/** Returns the redirect of a resolution; null if the response is not a redirect. */
-function redirectOf(resolution: Resolution): PreparedRedirect | null {
-  if (resolution.kind === 'redirect') return resolution.redirect
-  return 'url' in resolution && resolution.url !== null ? fallbackRedirect(resolution.url) : null
 }
 
 /** Queries do not change the response. */

@@ -1,7 +1,7 @@
 /** Decides how each visit is answered, without HTTP. Pure. */
 import { statusOf } from '../links/link.ts'
 import { type Decision, decide, noRule } from '../rules/decide.ts'
-import { maxLocationLength, type PreparedRedirect } from './redirects.ts'
+import { fallbackRedirect, maxLocationLength, type PreparedRedirect, withQuery } from './redirects.ts'
 import type { ServedDomain, ServedLink } from './store.ts'
 import type { VisitedPath } from './visited-url.ts'
 import type { Visitor } from './visitor.ts'
@@ -9,7 +9,12 @@ import type { Visitor } from './visitor.ts'
 /** The decision for a visit. Unset URLs are null. A link with a `clicks_limit` may still turn out used up. */
 export type Resolution =
   | { readonly kind: 'robots' | 'favicon' }
-  | { readonly kind: 'homepage' | 'not_found'; readonly url: string | null }
+  | { readonly kind: 'homepage'; readonly url: string }
+  | LinkResolution
+
+/** The decision for a visit to a link, or to nothing. */
+export type LinkResolution =
+  | { readonly kind: 'not_found'; readonly url: string | null }
   | { readonly kind: 'expired'; readonly url: string | null; readonly link: ServedLink }
   | { readonly kind: 'password' | 'preview'; readonly link: ServedLink }
   | LinkRedirect
@@ -42,7 +47,13 @@ export function resolve(
   }
 }
 
-function resolveLink(link: ServedLink, domain: ServedDomain, asksForPreview: boolean, visitor: Visitor): Resolution {
+/** Decides how a visit to a link of the domain, or to the link's preview, is answered. */
+export function resolveLink(
+  link: ServedLink,
+  domain: ServedDomain,
+  asksForPreview: boolean,
+  visitor: Visitor,
+): LinkResolution {
   switch (statusOf(link, new Date(visitor.atMs).toISOString())) {
     case 'disabled':
     case 'scheduled':
@@ -55,16 +66,16 @@ function resolveLink(link: ServedLink, domain: ServedDomain, asksForPreview: boo
 }
 
 /** A password hides the destination. */
-function resolvePreview(link: ServedLink, domain: ServedDomain): Resolution {
+function resolvePreview(link: ServedLink, domain: ServedDomain): LinkResolution {
   return link.redirect_password === null ? { kind: 'preview', link } : notFound(domain)
 }
 
-function resolveVisit(link: ServedLink, visitor: Visitor): Resolution {
+function resolveVisit(link: ServedLink, visitor: Visitor): LinkResolution {
   return link.redirect_password === null ? resolveUnlocked(link, visitor) : { kind: 'password', link }
 }
 
 /** Decides where an active link leads a visitor who needs no password, or knows it. */
-export function resolveUnlocked(link: ServedLink, visitor: Visitor): Resolution {
+export function resolveUnlocked(link: ServedLink, visitor: Visitor): LinkResolution {
   if (link.clicks_limit !== null && !usesClicks(visitor)) return { kind: 'preview', link }
   const { rules } = link
   // Programs get the same destination wherever they run.
@@ -81,9 +92,20 @@ function usesClicks(visitor: Visitor): boolean {
   return visitor.class === 'person' && (visitor.userAgent !== '' || visitor.hasSentForm)
 }
 
-export function expired(link: ServedLink, domain: ServedDomain): Resolution {
+export function expired(link: ServedLink, domain: ServedDomain): LinkResolution {
   const url = link.expiration_url ?? domain.not_found_url
   return { kind: 'expired', url, link }
+}
+
+/** Returns the redirect of a resolution; null if the response is not a redirect. */
+export function redirectOf(resolution: Resolution): PreparedRedirect | null {
+  if (resolution.kind === 'redirect') return resolution.redirect
+  return 'url' in resolution && resolution.url !== null ? fallbackRedirect(resolution.url) : null
+}
+
+/** Returns the location of a link's redirect for the query of a visit. */
+export function locationOf({ link, redirect }: LinkRedirect, query: string): string {
+  return link.forward_query ? withQuery(redirect.location, query) : redirect.location
 }
 
 const safe = ['GET', 'HEAD'] as const
@@ -100,6 +122,6 @@ export function allowedMethods(resolution: Resolution): readonly string[] | null
   return redirect_password === null ? safe : withForm
 }
 
-function notFound({ not_found_url }: ServedDomain): Resolution {
+function notFound({ not_found_url }: ServedDomain): LinkResolution {
   return { kind: 'not_found', url: not_found_url }
 }

@@ -91,6 +91,10 @@ export function servedDomainsAfter(db: Db, after: number, limit: number): Promis
   return db.execute(domains.where('id', '>', after).orderBy('id').limit(limit))
 }
 
+export async function findServedDomain(db: Db, name: string): Promise<ServedDomain | undefined> {
+  return (await db.execute(domains.where('name', '=', name)))[0]
+}
+
 export function servedDomains(db: Db, ids: readonly number[]): Promise<ServedDomain[]> {
   return db.execute(domains.where('id', 'in', ids))
 }

@@ -24,15 +24,16 @@ import {
   wrongPassword,
 } from './pages.ts'
 import { type PasswordSemaphores, Passwords } from './passwords.ts'
+import { fallbackRedirect, noStoreHeaders, type PreparedRedirect, redirectTo, sendRedirect } from './redirects.ts'
 import {
-  fallbackRedirect,
-  noStoreHeaders,
-  type PreparedRedirect,
-  redirectTo,
-  sendRedirect,
-  withQuery,
-} from './redirects.ts'
-import { allowedMethods, expired, type LinkRedirect, type Resolution, resolve, resolveUnlocked } from './resolve.ts'
+  allowedMethods,
+  expired,
+  type LinkRedirect,
+  locationOf,
+  type Resolution,
+  resolve,
+  resolveUnlocked,
+} from './resolve.ts'
 import type { ServedLink } from './store.ts'
 import { findVisited, linkAt, type VisitedLink } from './visited-link.ts'
 import { hostNameOf } from './visited-url.ts'
@@ -204,9 +205,10 @@ class Visits {
     return this.#respond(visit, expired(link, visit.domain))
   }
 
-  #sendLinkRedirect({ exchange, query, visitor }: VisitRequest, { redirect, link }: LinkRedirect): Outcome {
+  #sendLinkRedirect({ exchange, query, visitor }: VisitRequest, to: LinkRedirect): Outcome {
+    const { redirect } = to
     const status = visitor.hasSentForm ? 303 : redirect.status
-    const location = link.forward_query ? withQuery(redirect.location, query) : redirect.location
+    const location = locationOf(to, query)
     const isPrepared = status === redirect.status && location === redirect.location
     return this.#counted('redirect', sendRedirect(exchange, isPrepared ? redirect : redirectTo(location, status)))
   }

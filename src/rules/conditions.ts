@@ -99,6 +99,8 @@ function named(options: readonly string[], hint: string, normalized = (text: str
   return { schema: Type.Enum([...options]), parse }
 }
 
+export const country = named(countryCodes, 'an ISO 3166-1 country code such as DE', (text) => text.toUpperCase())
+
 /** Returns a condition on what software the visitor uses. */
 function software(
   fact: keyof RuleVisitor['software'],
@@ -180,18 +182,14 @@ const msOf = (text: string) => Date.parse(text)
 
 /** The conditions in the order of records and forms. All of a rule's conditions must match. */
 export const conditions = {
-  countries: listOf(
-    named(countryCodes, 'an ISO 3166-1 country code such as DE', (text) => text.toUpperCase()),
-    'ISO 3166-1 alpha-2 codes. An unknown country matches none.',
-    {
-      label: 'Country',
-      words: 'the country is',
-      control: 'list',
-      options: countryCodes,
-      needs: 'country',
-      matches: (codes, { country }) => country !== null && codes.includes(country),
-    },
-  ),
+  countries: listOf(country, 'ISO 3166-1 alpha-2 codes. An unknown country matches none.', {
+    label: 'Country',
+    words: 'the country is',
+    control: 'list',
+    options: countryCodes,
+    needs: 'country',
+    matches: (codes, { country }) => country !== null && codes.includes(country),
+  }),
   languages: listOf(language, 'Language ranges such as `de` or `pt-BR`, compared with the most preferred language.', {
     label: 'Language',
     words: 'the language is',

@@ -106,5 +106,5 @@ function localTimeOf(calendar: Calendar, atMs: number): LocalTime {
   const minutes = Math.floor(calendar.localTimeOf(atMs) / minuteMs)
   const day = Math.floor(minutes / minutesPerDay)
   // 1970-01-01 was a Thursday.
-  return { weekday: ((day + 3) % 7) + 1, minute: minutes - day * minutesPerDay }
+  return { weekday: ((((day + 3) % 7) + 7) % 7) + 1, minute: minutes - day * minutesPerDay }
 }

@@ -1,0 +1,133 @@
+/** `GET /links/{id}/explain`: the response that a visitor would get. Nothing is counted. */
+import { sendContent } from '../api/envelopes.ts'
+import { idOf, type Operation } from '../api/operations.ts'
+import type { Api } from '../api/routes.ts'
+import { Failure, found } from '../errors.ts'
+import { Type } from '../forms/json-schema.ts'
+import { conditionOf } from '../http/conditions.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import { foldCase } from '../lib/text.ts'
+import { linkOperations } from '../links/schema.ts'
+import type { ShortUrl } from '../names/short-url.ts'
+import { failedConditions } from '../rules/decide.ts'
+import { type AssumedVisit, type Explanation, explainQuery, explanationSchema } from '../rules/explanation.ts'
+import type { Db } from '../storage/port.ts'
+import { Loops } from './loops.ts'
+import { type LinkResolution, locationOf, redirectOf, resolveLink } from './resolve.ts'
+import { findServedDomain, findServedLink, findServedLinkById, type ServedDomain, type ServedLink } from './store.ts'
+import { Visitor } from './visitor.ts'
+import { VisitorFacts } from './visitor-facts.ts'
+
+const example: Explanation = {
+  status: 302,
+  location: 'https://example.com/de',
+  kind: 'redirect',
+  class: 'person',
+  rule: 'Germany',
+  variant: null,
+  checks: [
+    { rule: 'iPhone', matches: false, failed: ['operating_systems'] },
+    { rule: 'Germany', matches: true, failed: [] },
+  ],
+}
+
+export const explainLink: Operation = {
+  id: 'explainLink',
+  method: 'GET',
+  path: '/links/:id/explain',
+  tag: linkOperations.show.tag,
+  summary: 'Explain a link',
+  description:
+    'Shows the response that a visitor of the short URL would get, the rule that decided, and the conditions of each rule that don’t match. Counts nothing. Variants are drawn at random.',
+  scope: 'links:read',
+  query: explainQuery,
+  headers: ['If-Match', 'If-None-Match'],
+  refused: { country: 'Germany', at: 'tomorrow' },
+  success: {
+    status: 200,
+    description: 'The response, and why.',
+    schema: Type.Object({ data: explanationSchema }),
+    example: { data: example },
+    headers: ['ETag'],
+  },
+  failures: ['not_found', 'precondition_failed', 'validation_failed'],
+}
+
+/** Adds `GET /links/{id}/explain`. */
+export function explainRoute(api: Api, explain: Explain): void {
+  api.add(explainLink, async (exchange, { actor }) => {
+    const condition = conditionOf(exchange)
+    const data = found(await explain(actor.account, idOf(exchange, 'link'), exchange.query), 'link')
+    return data instanceof Failure ? data : sendContent(exchange, { data }, condition)
+  })
+}
+
+/** Explains a visit to the account's link, which the fields describe. Returns undefined if the account has no such link. */
+export type Explain = (account: number, id: number, fields: Fields) => Promise<Explanation | Failure | undefined>
+
+/** Returns the function that explains visits by what the database has. */
+export function explainer(db: Db, shortUrl: ShortUrl): Explain {
+  const served = {
+    domainNamed: (name: string) => findServedDomain(db, name),
+    linkOf: (domain: ServedDomain, alias: string) => findServedLink(db, domain.id, alias),
+  }
+  const facts = new VisitorFacts({
+    loadCountries: async () => ({ of: (_, header) => (header === '' ? null : header) }),
+    saltOf: () => undefined,
+    onProblem: () => undefined,
+  })
+  const loops = new Loops(served, facts, new URL(shortUrl('a', '')).port)
+
+  return async (account, id, fields) => {
+    const row = await findServedLinkById(db, account, id)
+    if (row === null) return undefined
+    const assumed = explainQuery.check(fields)
+    if (assumed instanceof Failure) return assumed
+    const { link, domain } = row
+    const visitor = visitorOf(assumed, facts)
+    await facts.prepare(link, visitor.atMs)
+    const resolution = resolveLink(link, domain, false, visitor)
+    const redirect = redirectOf(resolution)
+    const start = { domain, path: { kind: 'alias', alias: foldCase(link.alias), asksForPreview: false } } as const
+    const isLoop = redirect !== null && (await loops.isLoop(start, redirect, domain.name, visitor))
+    const response = isLoop
+      ? responseTo({ kind: 'not_found', url: null }, '')
+      : responseTo(resolution, assumed.query ?? '')
+    return {
+      ...response,
+      class: visitor.class,
+      ...decisionOf(isLoop ? null : resolution),
+      checks: checksOf(link, visitor),
+    }
+  }
+}
+
+function visitorOf({ country, user_agent, accept_language, query, at }: AssumedVisit, facts: VisitorFacts): Visitor {
+  const headers = {
+    country: country ?? '',
+    'user-agent': user_agent ?? '',
+    'accept-language': accept_language ?? '',
+  }
+  const atMs = at === null ? Date.now() : Date.parse(at)
+  const parts = { headers, query: query ?? '', atMs, method: 'GET', address: '', countryHeader: 'country' }
+  return new Visitor({ ...parts, hasSentForm: false }, facts)
+}
+
+/** The statuses of responses without a redirect. */
+const pageStatuses = { password: 401, preview: 200, expired: 410, not_found: 404 } as const
+
+function responseTo(resolution: LinkResolution, query: string) {
+  const { kind } = resolution
+  if (kind === 'redirect') return { status: resolution.redirect.status, location: locationOf(resolution, query), kind }
+  const redirect = redirectOf(resolution)
+  return { status: redirect?.status ?? pageStatuses[kind], location: redirect?.location ?? null, kind }
+}
+
+function decisionOf(resolution: LinkResolution | null) {
+  const { rule = null, variant = null } = resolution?.kind === 'redirect' ? resolution.decision : {}
+  return { rule, variant }
+}
+
+function checksOf({ rules }: ServedLink, visitor: Visitor): Explanation['checks'] {
+  return rules === null ? [] : failedConditions(rules, visitor)
+}
