@@ -110,7 +110,10 @@ function changesBetween(before: Values, after: Values): Changes {
   const changes: Record<string, readonly [unknown, unknown]> = {}
   for (const field of Object.keys({ ...before, ...after })) {
     const [old, now] = [before[field] ?? null, after[field] ?? null]
-    if (!isSame(old, now)) changes[field] = [old, now]
+    if (isSame(old, now)) continue
+    // In a change of a list, no value is an empty list.
+    const isList = field in before && field in after && Array.isArray(old ?? now)
+    changes[field] = isList ? [old ?? [], now ?? []] : [old, now]
   }
   return changes
 }

@@ -354,7 +354,8 @@ function requireUnchanged(
 ): void {
   for (const [field, change] of Object.entries(changes)) {
     const after = change === null ? null : change[1]
-    if (isSame(current[field] ?? null, after)) continue
+    const value = current[field] ?? null
+    if (isSame(value, after) || isSame(value ?? [], after)) continue
     throw changedSince(record, field)
   }
 }

@@ -25,6 +25,8 @@ export interface Field<T> extends Omit<Rule<T>, 'parse'> {
   readonly acceptsEmpty: boolean
   /** Whether the value is a list: an array in JSON, or text with commas between the values. */
   readonly list?: boolean
+  /** Whether forms have the value as JSON text. */
+  readonly json?: boolean
   read(raw: unknown): T | Refusal
 }
 

@@ -132,6 +132,11 @@ export async function* linkFile(
 }
 
 function csvLine(link: Link): string {
+  return csvRow(Object.values(link).map(cellOf))
+}
+
+function cellOf(value: Link[keyof Link]): string | number | null {
+  if (value === null || typeof value === 'number') return value
   // The text of an array has commas between its values.
-  return csvRow(Object.values(link).map((value) => (value === null || typeof value === 'number' ? value : `${value}`)))
+  return Array.isArray(value) && typeof value[0] === 'object' ? JSON.stringify(value) : String(value)
 }

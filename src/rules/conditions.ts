@@ -6,9 +6,10 @@ import { normalizeLanguage } from '../analytics/capture/language.ts'
 import { browsers, countryCodes, devices, operatingSystems } from '../analytics/capture/names.ts'
 import { change, type Field, type Rule, required } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
-import { boundedText, integer } from '../forms/rules.ts'
+import { boundedText, integer, oneOf } from '../forms/rules.ts'
 import { parseTime } from '../forms/times.ts'
 import { Refusal } from '../violations.ts'
+import { notAList, objectRefusal } from './json-values.ts'
 
 /** What conditions look at. Each fact is computed when it is first read, and null if it is unknown. */
 export interface RuleVisitor {
@@ -76,8 +77,8 @@ function listOf<Value extends string | number>(
   const schema = Type.Array(rule.schema, { minItems: 1, maxItems: maxValues, description })
   const read = (raw: unknown) => {
     if (raw === undefined) return undefined
-    if (raw === null) return new Refusal('required')
-    if (!Array.isArray(raw)) return new Refusal('not_a_list')
+    if (raw === null || raw === '') return new Refusal('required')
+    if (!Array.isArray(raw)) return notAList(raw)
     if (raw.length > maxValues) return new Refusal('too_many', { most: maxValues })
     const values = raw.map((each) => item.read(each))
     const refusal = values.find((value) => value instanceof Refusal)
@@ -90,16 +91,16 @@ function listOf<Value extends string | number>(
 /** Every country. */
 const maxValues = 250
 
-/** Returns a rule for one of these names. */
-function named(options: readonly string[], hint: string, normalized = (text: string) => text): Rule<string> {
-  const parse = (text: string) => {
-    const name = normalized(text)
-    return options.includes(name) ? name : new Refusal('not_allowed', { options: hint })
-  }
-  return { schema: Type.Enum([...options]), parse }
+/** A rule for a country code, in any case. Clients need not know all of them. */
+export const country: Rule<string> = {
+  schema: Type.String({ pattern: '^[A-Za-z]{2}$' }),
+  parse: (text) => {
+    const code = text.toUpperCase()
+    return countries.has(code) ? code : new Refusal('not_allowed', { options: 'an ISO 3166-1 country code such as DE' })
+  },
 }
 
-export const country = named(countryCodes, 'an ISO 3166-1 country code such as DE', (text) => text.toUpperCase())
+const countries: ReadonlySet<string> = new Set(countryCodes)
 
 /** Returns a condition on what software the visitor uses. */
 function software(
@@ -107,7 +108,8 @@ function software(
   options: readonly string[],
   parts: Pick<Condition<unknown>, 'label' | 'words' | 'control'>,
 ): Condition<readonly string[]> {
-  return listOf(named(options, `one of ${options.join(', ')}`), `${parts.label}, as in statistics.`, {
+  const description = `The ${parts.label.toLowerCase()}, as in statistics.`
+  return listOf(oneOf(options, ''), description, {
     ...parts,
     options,
     needs: 'software',
@@ -157,11 +159,11 @@ const maxParameters = 20
 /** Reads the parameters that a query must have. Null stands for any value. */
 function readQuery(raw: unknown): Readonly<Record<string, string | null>> | Refusal | undefined {
   if (raw === undefined) return undefined
-  if (raw === null) return new Refusal('required')
-  if (typeof raw !== 'object' || Array.isArray(raw)) return new Refusal('not_an_object')
-  const sent = Object.entries(raw)
+  if (raw === null || raw === '') return new Refusal('required')
+  const refusal = objectRefusal(raw, maxParameters)
+  if (refusal !== null) return refusal
+  const sent = Object.entries(raw as Readonly<Record<string, unknown>>)
   if (sent.length === 0) return new Refusal('required')
-  if (sent.length > maxParameters) return new Refusal('too_many', { most: maxParameters })
   const entries: [string, string | null][] = []
   for (const [name, value] of sent) {
     const read = [
@@ -188,7 +190,7 @@ export const conditions = {
     control: 'list',
     options: countryCodes,
     needs: 'country',
-    matches: (codes, { country }) => country !== null && codes.includes(country),
+    matches: (codes, { country: code }) => code !== null && codes.includes(code),
   }),
   languages: listOf(language, 'Language ranges such as `de` or `pt-BR`, compared with the most preferred language.', {
     label: 'Language',

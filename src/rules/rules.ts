@@ -1,11 +1,14 @@
 /** The rules of a link: a list that determines the destination of each visitor. Stored as the JSON of the list. */
 import type { TUnsafe } from 'typebox'
-import { type Field, form, optional, type Reading, required } from '../forms/form.ts'
+import { type Field, type Form, form, optional, required } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { boundedText, destinationUrl, integer } from '../forms/rules.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import { trimText } from '../lib/text.ts'
 import { maxTargetLength } from '../names/web-url.ts'
 import { PartRefusals, Refusal, type Violation } from '../violations.ts'
 import { type Conditions, conditionNames, conditions } from './conditions.ts'
+import { notAList, objectRefusal } from './json-values.ts'
 
 export interface Variant {
   readonly url: string
@@ -38,12 +41,12 @@ const variants: Field<readonly Variant[] | undefined> = {
   required: false,
   acceptsEmpty: false,
   read: (raw) => {
-    if (raw === undefined) return undefined
-    if (raw === null || (Array.isArray(raw) && raw.length === 0)) return new Refusal('required')
-    if (!Array.isArray(raw)) return new Refusal('not_a_list')
+    if (raw === undefined || raw === null || raw === '') return undefined
+    if (!Array.isArray(raw)) return notAList(raw)
+    if (raw.length === 0) return new Refusal('required')
     if (raw.length > maxVariants) return new Refusal('too_many', { most: maxVariants })
     if (raw.length < minVariants) return new Refusal('not_allowed', { options: `a list of at least ${minVariants}` })
-    return readAll(raw, variantForm.read)
+    return readAll(raw, variantForm)
   },
 }
 
@@ -70,46 +73,56 @@ const ruleForm = form<Rule>(
   },
 )
 
+/** Unknown members that are named. More would take long to compare with the known ones. */
+const maxUnknown = 10
+
 /** Reads the objects of a list. Refusals have places such as `2.url`. */
-function readAll<T>(
-  list: readonly unknown[],
-  read: (fields: Readonly<Record<string, unknown>>) => Reading<T>,
-): T[] | Refusal {
+function readAll<T>(list: readonly unknown[], { fields, read }: Form<T>): T[] | Refusal {
+  const most = Object.keys(fields).length + maxUnknown
   const values: T[] = []
   const refused: [string, Refusal][] = []
   for (const [at, item] of list.entries()) {
-    if (typeof item !== 'object' || item === null || Array.isArray(item)) {
-      refused.push([String(at), new Refusal('not_an_object')])
+    const refusal = objectRefusal(item, most)
+    if (refusal !== null) {
+      refused.push([String(at), refusal])
       continue
     }
-    const { values: read_, violations } = read(item as Readonly<Record<string, unknown>>)
-    values.push(read_ as T)
-    refused.push(...violations.map(({ field, refusal }): [string, Refusal] => [`${at}.${field}`, refusal]))
+    const reading = read(item as Fields)
+    values.push(reading.values as T)
+    refused.push(...reading.violations.map(({ field, refusal }): [string, Refusal] => [`${at}.${field}`, refusal]))
   }
   return refused.length > 0 ? new PartRefusals(refused) : values
 }
 
 /** Returns the JSON of a list of rules, null for an empty list, or a refusal. The members of rules have a fixed order. */
 function readRules(raw: unknown): string | null | Refusal {
-  const list = typeof raw === 'string' ? parseList(raw) : raw
-  if (list === null) return null
-  if (!Array.isArray(list)) return list instanceof Refusal ? list : new Refusal('not_a_list')
+  const list = typeof raw === 'string' ? parseList(trimText(raw)) : raw
+  if (list === null || list instanceof Refusal) return list
+  if (!Array.isArray(list)) return notAList(list)
   if (list.length > maxRules) return new Refusal('too_many', { most: maxRules })
-  const rules = readAll(list, ruleForm.read)
+  const rules = readAll(list, ruleForm)
   if (rules instanceof Refusal) return rules
   const clashes = nameClashes(rules)
   if (clashes.length > 0) return new PartRefusals(clashes)
-  return rulesText(rules)
+  const text = storedRules(rules)
+  return text !== null && isTooLong(text) ? tooLong : text
 }
 
-/** Returns the JSON of checked rules; null for none. Refuses JSON that is too long. */
-function rulesText(rules: readonly Rule[]): string | null | Refusal {
-  const text = rules.length === 0 ? null : JSON.stringify(rules)
-  return text !== null && Buffer.byteLength(text) > maxBytes ? new Refusal('too_long.json', { most: maxBytes }) : text
+/** Returns the JSON of checked rules; null for none. */
+export function storedRules(rules: readonly Rule[] | null): string | null {
+  return rules === null || rules.length === 0 ? null : JSON.stringify(rules)
+}
+
+const tooLong = new Refusal('too_long.json', { most: maxBytes })
+
+function isTooLong(text: string): boolean {
+  return Buffer.byteLength(text) > maxBytes
 }
 
 function parseList(text: string): unknown {
-  if (text.trim() === '') return null
+  if (text === '') return null
+  // Before it is parsed, because that takes long.
+  if (isTooLong(text)) return tooLong
   try {
     return JSON.parse(text)
   } catch {
@@ -140,7 +153,7 @@ export function rulesField<const Absent>(absent: Absent): Field<string | null | 
     schema: rulesSchema,
     required: false,
     acceptsEmpty: true,
-    list: true,
+    json: true,
     read: (raw) => (raw === undefined ? absent : raw === null ? null : readRules(raw)),
   }
 }
@@ -153,11 +166,16 @@ const properties = Object.fromEntries(
 )
 
 export const rulesSchema = Type.Array(
-  Type.Object(properties, { $id: 'Rule', required: ['name'], additionalProperties: false }),
+  Type.Object(properties, {
+    $id: 'Rule',
+    description: 'A rule, with `url` or with `urls`. All of its conditions must match.',
+    required: ['name'],
+    additionalProperties: false,
+  }),
   {
     maxItems: maxRules,
     description:
-      'Rules in order: the first that matches a visitor determines the destination. All conditions of a rule must match. In forms and CSV, the JSON of the list. At most 16 KiB.',
+      'The first rule that matches a visitor determines the destination. If none matches, and for bots and previews, it is `url`. Forms and CSV have the JSON of the list, which takes at most 16 KiB.',
   },
 ) as unknown as TUnsafe<readonly Rule[]>
 

@@ -24,7 +24,7 @@ export class Schemas {
   published(schema: TSchema): Schema {
     // New versions may add properties to responses, so clients should accept unknown ones.
     const { $id, additionalProperties, ...own } = schema as Schema & { $id?: string }
-    const published = additionalProperties === true ? { ...own, additionalProperties } : own
+    const published = additionalProperties ? { ...own, additionalProperties } : own
     const converted = mapValues(published, (value, keyword) => {
       if (keyword === 'items') return this.published(value as TSchema)
       if (keyword === 'anyOf') return (value as TSchema[]).map((each) => this.published(each))
@@ -96,9 +96,9 @@ const inJson: Spelling = ({ acceptsEmpty }, value) => withAlternatives(value, ac
 
 const oneOfTexts = (...values: readonly string[]): Schema => ({ type: 'string', enum: values })
 
-/** Lists in forms have commas between the values. */
-const inForms: Spelling = ({ boolean, list, acceptsEmpty }, value) => {
-  if (list) return withAlternatives({ type: 'string', description: value.description }, [])
+/** Lists in forms have commas between the values, and other structures are JSON. */
+const inForms: Spelling = ({ boolean, list, json, acceptsEmpty }, value) => {
+  if (list || json) return withAlternatives({ type: 'string', description: value.description }, [])
   return withAlternatives(value, [
     ...(boolean ? [oneOfTexts('1', '0')] : []),
     ...(acceptsEmpty ? [oneOfTexts('')] : []),
