@@ -143,6 +143,7 @@ function clickOf(link: number, midnight: number): Click {
       operating_systems: any(systems),
       devices: below(2) > 0 ? 'desktop' : 'mobile',
       languages: 'en',
+      rules: null,
     },
     visitorUnder: () => visitor,
   }

@@ -54,6 +54,7 @@ export const messages = {
     'Add a domain first.',
   ],
   'required.any_scope': 'The key needs at least one scope.',
+  'required.rules_link': 'The link_id field is required, because name=rules shows the clicks of one link.',
   'required.new_space': 'Choose a space or domain to move the links to.',
   'required.tag_change': 'Name tags to add or to remove.',
   'required.limit_change': 'Enter a value, or check a box.',

@@ -53,6 +53,7 @@ export function newClick(link: number, atMs: number, more: Partial<Click> = {}):
     operating_systems: 'Linux',
     devices: 'desktop',
     languages: 'de',
+    rules: null,
   }
   return { link, atMs, count: 1, class: 'person', facts, visitorUnder: () => visitor, ...more }
 }

@@ -60,6 +60,7 @@ const shares: Readonly<Record<Exclude<Dimension, 'links'>, Readonly<Record<strin
   operating_systems: { Windows: 31, iOS: 24, Android: 23, macOS: 16, Linux: 6 },
   devices: { desktop: 53, mobile: 43, tablet: 4 },
   languages: { en: 41, de: 36, fr: 11, nl: 6, pl: 6 },
+  rules: {},
 }
 
 /** Stores domains, spaces, 40 links, and the clicks of two months. */

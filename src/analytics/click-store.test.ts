@@ -20,7 +20,7 @@ import { dayOf } from '../accounts/calendar.ts'
 import { eventsOfRecord } from '../events/store.ts'
 import { clickLevels } from '../storage/schema.ts'
 import type { Click, ClickStore, CountedClick } from './click-store.ts'
-import { dimensions } from './day.ts'
+import { addDay, dimensions, dimensionsOfLinks, emptyDay } from './day.ts'
 
 const noon = Date.parse('2026-11-22T12:00:00.000Z')
 const dayMs = 86_400_000
@@ -241,7 +241,7 @@ function assertKept(days: readonly KeptDay[], level: number, expected: ReturnTyp
   for (const { facts } of days.filter((day) => day.level === level)) {
     const { addUp, ...own } = sumsOf(facts)
     const isOwn = level === clickLevels.link && own.people > 0
-    assert.deepEqual(addUp, isOwn ? dimensions.slice(0, -1) : dimensions)
+    assert.deepEqual(addUp, isOwn ? dimensionsOfLinks : dimensions)
     for (const name of ['people', 'unique', 'bots', 'previews'] as const) sums[name] += own[name]
   }
   assert.deepEqual(sums, expected, `level ${level}`)
@@ -254,6 +254,7 @@ const visits = fc.array(
     class: fc.constantFrom('person' as const, 'person' as const, 'bot' as const, 'preview' as const),
     visitor: fc.option(fc.nat(20), { nil: undefined }),
     referrer: fc.option(fc.nat(400), { nil: null }),
+    rule: fc.constantFrom(null, 'Germany', 'Test 1', 'Test 2', '…', '…… 2'),
   }),
   { maxLength: 60 },
 )
@@ -267,11 +268,11 @@ test('matches a model for any batches and repeated batches of two nodes', async 
       )
       const all: Click[] = []
       const sent = (some: (typeof rounds)[0][0]) =>
-        some.map(({ link, visitor, referrer, ...more }) => {
+        some.map(({ link, visitor, referrer, rule, ...more }) => {
           const made = click(links[link] as number, { ...more, ...(visitor !== undefined && { visitor }) })
           const referrers = referrer === null ? null : `host-${referrer}.example`
           return made.class === 'person'
-            ? { ...made, facts: { ...made.facts, referrers } as never }
+            ? { ...made, facts: { ...made.facts, referrers, rules: rule } as never }
             : { ...made, facts: null, visitorUnder: null }
         })
       for (const [number, [one, two, isRepeated]] of rounds.entries()) {
@@ -284,6 +285,15 @@ test('matches a model for any batches and repeated batches of two nodes', async 
       const expected = modelOf(all)
       const days = await keptDays(storage)
       for (const level of [clickLevels.link, clickLevels.domain, clickLevels.account]) assertKept(days, level, expected)
+      const sums = { link: emptyDay(), account: emptyDay() }
+      for (const level of ['link', 'account'] as const) {
+        for (const each of days.filter((day) => day.level === clickLevels[level])) addDay(sums[level], each.facts)
+      }
+      const people = all.filter((each) => each.class === 'person')
+      const ruled = Map.groupBy(people, ({ facts }) => facts?.rules ?? null)
+      const expectedRules = new Map([...ruled].map(([rule, { length }]) => [rule, length]))
+      assert.deepEqual(sums.link.breakdowns.rules, expectedRules)
+      assert.deepEqual([...sums.account.breakdowns.rules], people.length > 0 ? [[null, people.length]] : [])
       const totals = await keptTotals(storage)
       const sum = (name: 'clicks' | 'bots' | 'previews') => totals.reduce((of, row) => of + row[name], 0)
       assert.deepEqual(

@@ -5,10 +5,10 @@ import {
   addDay,
   addPeople,
   type DayFacts,
-  type Dimension,
   dimensionsOfLinks,
   emptyDay,
   hourOf,
+  type LinkDimension,
   shareOf,
 } from './day.ts'
 import { type DeletedTotals, findReturning, lockDeletedTotals, saveDeletedTotals } from './deleted-links.ts'
@@ -34,7 +34,7 @@ export interface Click {
   readonly count: number
   readonly class: 'person' | 'bot' | 'preview'
   /** Null for private visits and for programs. */
-  readonly facts: Readonly<Record<Exclude<Dimension, 'links'>, string | null>> | null
+  readonly facts: Readonly<Record<LinkDimension, string | null>> | null
   /** Returns the visitor's hash under the salt of the day. Null for private visits and for programs. */
   readonly visitorUnder: ((salt: Uint8Array) => number) | null
 }

@@ -57,20 +57,25 @@ const visit = (link: number) => visits(link, {})[0] as Visit
 
 test('classifies visits, and stores each batch once', async (t) => {
   const { storage, link, worker } = await here(t)
-  const batch = visits(link, {}, {}, { address: '8.8.4.4' }, { isPrivate: true }, { class: 'bot', country: 'FR' })
+  const rule = 'Test 2'
+  const last = [
+    { isPrivate: true, rule },
+    { class: 'bot', country: 'FR' },
+  ] as const
+  const batch = visits(link, { rule }, { rule }, { address: '8.8.4.4', rule }, ...last)
   await worker.write(1, batch)
   await worker.write(1, batch)
   assert.equal((await keptTotals(storage))[0]?.clicks, 4)
   const facts = (await keptDays(storage))[0]?.facts
   assert.ok(facts)
   assert.deepEqual({ ...sumsOf(facts), addUp: 0 }, { people: 4, unique: 2, bots: 1, previews: 0, addUp: 0 })
-  const { countries, referrers, browsers, operating_systems, devices, languages } = facts.breakdowns
-  const all = [countries, referrers, browsers, operating_systems, devices, languages].map((each) => [...each])
+  const { countries, referrers, browsers, operating_systems, devices, languages, rules } = facts.breakdowns
+  const all = [countries, referrers, browsers, operating_systems, devices, languages, rules].map((each) => [...each])
   const of = (value: string) => [
     [value, 3],
     [null, 1],
   ]
-  assert.deepEqual(all, [of('US'), of('news.example'), of('Firefox'), of('Linux'), of('desktop'), of('de')])
+  assert.deepEqual(all, [of('US'), of('news.example'), of('Firefox'), of('Linux'), of('desktop'), of('de'), of(rule)])
 })
 
 /** Returns a day that has no room for another value of any dimension. */

@@ -5,22 +5,27 @@ import {
   type DayFacts,
   dimensionsOfLinks,
   emptyDay,
+  exportedDimensions,
+  type LinkDimension,
   maxValues,
   other,
   peopleOf,
   shownCounts,
   sortedValues,
+  sumOf,
 } from './day.ts'
 
 const hourMembers = ['hour', 'clicks', 'unique_clicks', 'bots', 'previews']
 
 /** Returns a day as the members of its line. Clicks with values beyond the day's limit are in `other`. */
-export function dayMembers({ hours, breakdowns }: DayFacts): Readonly<Record<string, unknown>> {
-  const named = dimensionsOfLinks.map((dimension) => [
+export function dayMembers(facts: DayFacts): Readonly<Record<string, unknown>> {
+  const { hours, breakdowns } = facts
+  const exported = exportedDimensions(facts)
+  const named = exported.map((dimension) => [
     dimension,
     sortedValues(breakdowns[dimension]).filter(([value]) => value !== other),
   ])
-  const others = dimensionsOfLinks.flatMap((dimension) => {
+  const others = exported.flatMap((dimension) => {
     const clicks = breakdowns[dimension].get(other)
     return clicks === undefined ? [] : [[dimension, clicks]]
   })
@@ -31,8 +36,6 @@ export function dayMembers({ hours, breakdowns }: DayFacts): Readonly<Record<str
   }
 }
 
-type LinkDimension = (typeof dimensionsOfLinks)[number]
-
 const isValue: Readonly<Record<LinkDimension, (value: string) => boolean>> = {
   countries: (value) => /^[A-Z]{2}$/.test(value),
   referrers: (value) => value.length <= 253 && isHost(value),
@@ -40,6 +43,8 @@ const isValue: Readonly<Record<LinkDimension, (value: string) => boolean>> = {
   operating_systems: (value) => /^[\x20-\x7e]{1,64}$/.test(value),
   devices: (value) => /^(desktop|mobile|tablet|tv)$/.test(value),
   languages: (value) => /^[a-z]{2,3}$/.test(value),
+  // A name, and the position of a variant.
+  rules: (value) => /^[^\p{Cc}\p{Cs}]{1,60}$/u.test(value),
 }
 
 /** More than a link can have in an hour. */
@@ -59,7 +64,7 @@ export function readDay(members: Readonly<Record<string, unknown>>): { values: D
   for (const dimension of dimensionsOfLinks) {
     const breakdown = values.breakdowns[dimension]
     if (breakdown.size === 0 && people > 0) breakdown.set(null, people)
-    const sum = breakdown.values().reduce((total, clicks) => total + clicks, 0)
+    const sum = sumOf(breakdown)
     if (sum !== people) {
       violations.push(violation(dimension, `The numbers add up to ${sum}, but the clicks of all hours to ${people}.`))
     }

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import {
   addDay,
   addPeople,
-  type Breakdown,
   type DayFacts,
+  type Dimension,
   decodeDay,
   dimensions,
   emptyDay,
@@ -15,12 +15,14 @@ import {
   maxValues,
   other,
   peopleOf,
+  shareOf,
   subtractDay,
+  sumOf,
   type Value,
 } from './day.ts'
 
 const text = fc.oneof(
-  fc.constantFrom('Chrome', 'de', 'DE', '__proto__', 'constructor', '7'),
+  fc.constantFrom('Chrome', 'de', 'DE', '__proto__', 'constructor', '7', '…', '……', '…x', 'ü'),
   fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 300 }),
 )
 const named: fc.Arbitrary<Value> = fc.oneof(text, fc.constantFrom(null, other))
@@ -56,8 +58,6 @@ const day = fc.tuple(fc.array(click, { maxLength: 30 }), programs).map(([clicks,
   return facts
 })
 
-const sumOf = (breakdown: Breakdown) => [...breakdown.values()].reduce((sum, people) => sum + people, 0)
-
 function assertAddsUp(facts: DayFacts): void {
   for (const dimension of dimensions) {
     assert.equal(sumOf(facts.breakdowns[dimension]), peopleOf(facts), dimension)
@@ -73,9 +73,9 @@ test('decodes an encoded day', () => {
 test('sorts the values of the stored JSON, which hides single visits', () => {
   const facts = emptyDay()
   for (const values of [
-    ['FR', 'b.example', 'Safari', 'iOS', 'mobile', 'fr', 12],
-    ['DE', null, 'Firefox', 'Linux', 'desktop', 'de', 7],
-    ['DE', other, 'Firefox', 'Linux', 'desktop', 'de', 7],
+    ['FR', 'b.example', 'Safari', 'iOS', 'mobile', 'fr', 12, 'Test 2'],
+    ['DE', null, 'Firefox', 'Linux', 'desktop', 'de', 7, null],
+    ['DE', other, 'Firefox', 'Linux', 'desktop', 'de', 7, '…'],
   ]) {
     hourOf(facts, 9).people += 1
     for (const [at, dimension] of dimensions.entries()) addPeople(facts.breakdowns[dimension], values[at] as Value, 1)
@@ -86,7 +86,30 @@ test('sorts the values of the stored JSON, which hides single visits', () => {
   assert.equal(hours, '{"9":[3,2],"23":[0,0,1]}')
   assert.equal(
     breakdowns,
-    '[{"DE":2,"FR":1},{"…":1,"b.example":1,"":1},{"Firefox":2,"Safari":1},{"Linux":2,"iOS":1},{"desktop":2,"mobile":1},{"de":2,"fr":1},{"7":2,"12":1}]',
+    '[{"DE":2,"FR":1},{"…":1,"b.example":1,"":1},{"Firefox":2,"Safari":1},{"Linux":2,"iOS":1},{"desktop":2,"mobile":1},{"de":2,"fr":1},{"7":2,"12":1},{"Test 2":1,"……":1}]',
+  )
+})
+
+test('stores nothing about rules for a day that none has decided, and reads days from before rules', () => {
+  const facts = emptyDay()
+  hourOf(facts, 9).people = 3
+  const values = ['DE', null, 'Firefox', 'Linux', 'desktop', 'de'] as const
+  for (const [at, value] of [...values, undefined, null].entries()) {
+    if (value !== undefined) addPeople(facts.breakdowns[dimensions[at] as Dimension], value, 3)
+  }
+  const { hours, breakdowns } = encodeDay(facts)
+  assert.equal(breakdowns, '[{"DE":3},{"":3},{"Firefox":3},{"Linux":3},{"desktop":3},{"de":3}]')
+  assert.deepEqual(decodeDay({ hours, breakdowns }), facts)
+  const share = shareOf(facts, 7)
+  assert.equal(encodeDay(share).breakdowns, breakdowns.replace(/]$/, ',{"7":3}]'))
+})
+
+test('counts clicks of all rules as clicks without a rule in groups', () => {
+  fc.assert(
+    fc.property(day, (facts) => {
+      const { rules } = shareOf(facts, 7).breakdowns
+      assert.deepEqual([...rules], peopleOf(facts) > 0 ? [[null, peopleOf(facts)]] : [])
+    }),
   )
 })
 

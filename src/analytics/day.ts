@@ -1,6 +1,9 @@
 /** One day of clicks for a link, domain, space or account, and its stored JSON. Pure. */
 
-/** Dimensions of human clicks, in the order of the stored JSON. Add new ones at the end. Link days have no `links`. */
+/**
+ * Dimensions of human clicks, in the order of the stored JSON. Add new ones at the end. Link days have no `links`. Only link
+ * days have values of `rules`; null stands for the link's URL there, and is not stored.
+ */
 export const dimensions = [
   'countries',
   'referrers',
@@ -9,10 +12,12 @@ export const dimensions = [
   'devices',
   'languages',
   'links',
+  'rules',
 ] as const
 export type Dimension = (typeof dimensions)[number]
 
 export const dimensionsOfLinks = dimensions.filter((each) => each !== 'links')
+export type LinkDimension = (typeof dimensionsOfLinks)[number]
 
 /** Stands for the values beyond `maxValues`. */
 export const other = Symbol('other')
@@ -61,6 +66,7 @@ export function emptyDay(): DayFacts {
     devices: new Map(),
     languages: new Map(),
     links: new Map(),
+    rules: new Map(),
   }
   return { hours: new Map(), breakdowns }
 }
@@ -91,10 +97,22 @@ export function peopleOf(day: Pick<DayFacts, 'hours'>): number {
   return totalsOf(day).people
 }
 
+/** Returns the human clicks of all values. */
+export function sumOf(breakdown: Breakdown): number {
+  return breakdown.values().reduce((sum, people) => sum + people, 0)
+}
+
+/** Returns the dimensions of a link's day that exports have: `rules` only if a rule decided a click. */
+export function exportedDimensions({ breakdowns: { rules } }: DayFacts): readonly LinkDimension[] {
+  const isRuled = rules.size > (rules.has(null) ? 1 : 0)
+  return isRuled ? dimensionsOfLinks : dimensionsOfLinks.filter((each) => each !== 'rules')
+}
+
 /** Returns a link's day as its groups count it. */
 export function shareOf({ hours, breakdowns }: DayFacts, link: number): DayFacts {
   const people = peopleOf({ hours })
-  return { hours, breakdowns: { ...breakdowns, links: new Map(people > 0 ? [[link, people]] : []) } }
+  const all = (value: Value): Breakdown => new Map(people > 0 ? [[value, people]] : [])
+  return { hours, breakdowns: { ...breakdowns, links: all(link), rules: all(null) } }
 }
 
 /** Turns the rarest values of dimensions with too many into `other`. */
@@ -191,14 +209,15 @@ export interface DayJson {
   readonly breakdowns: string
 }
 
-/** The keys of null and `other`. Values are ASCII and not empty. */
+/** The keys of null and `other`. Values are not empty. Keys of values that start like the second have it twice. */
 const [unknownKey, otherKey] = ['', '…']
 
 /** Returns the day as columns of its row. */
 export function encodeDay({ hours, breakdowns }: DayFacts): DayRow {
   const counts = Array.from(hours, ([hour, each]) => `"${hour}":[${encodeCounts(each)}]`)
-  const lists = dimensions.map((dimension) => encodeBreakdown(breakdowns[dimension]))
-  if (lists.at(-1) === '{}') lists.pop()
+  const rules = new Map([...breakdowns.rules].filter(([value]) => value !== null))
+  const lists = dimensions.map((each) => encodeBreakdown(each === 'rules' ? rules : breakdowns[each]))
+  while (lists.at(-1) === '{}') lists.pop()
   return {
     ...shownCounts(totalsOf({ hours })),
     hours: `{${counts.join()}}`,
@@ -217,7 +236,10 @@ function encodeBreakdown(breakdown: Breakdown): string {
 
 /** Returns the key of a value in the JSON of its dimension. */
 export function encodeValue(value: Value): string {
-  return value === null ? unknownKey : value === other ? otherKey : String(value)
+  if (value === null) return unknownKey
+  if (value === other) return otherKey
+  const key = String(value)
+  return key.startsWith(otherKey) ? otherKey + key : key
 }
 
 /** Returns the values with their human clicks, the most frequent first. Their original order could reveal single visits. */
@@ -234,10 +256,13 @@ export function decodeDay({ hours, breakdowns }: DayJson, facts = emptyDay()): D
   for (const [at, dimension] of dimensions.entries()) {
     decodeBreakdown(dimension, parsed[at] ?? {}, (value, people) => facts.breakdowns[dimension].set(value, people))
   }
+  const { rules } = facts.breakdowns
+  const unruled = peopleOf(facts) - sumOf(rules)
+  if (unruled > 0) rules.set(null, unruled)
   return facts
 }
 
-type JsonBreakdown = Readonly<Record<string, number>>
+export type JsonBreakdown = Readonly<Record<string, number>>
 
 /** Returns the counts of the hours of a day, from the value of their JSON. */
 export function* decodeHours(hours: Readonly<Record<string, number[]>>): Generator<[hour: number, HourCounts]> {
@@ -258,6 +283,8 @@ export function decodeBreakdown(
 
 /** Returns the value of a key in the JSON of a dimension. */
 export function decodeValue(dimension: Dimension, key: string): Value {
-  const named = dimension === 'links' ? Number(key) : key
-  return key === unknownKey ? null : key === otherKey ? other : named
+  if (key === unknownKey) return null
+  if (key === otherKey) return other
+  if (dimension === 'links') return Number(key)
+  return key.startsWith(otherKey) ? key.slice(otherKey.length) : key
 }

@@ -14,7 +14,7 @@ import type { Storage, StorageLocation } from '../storage/port.ts'
 import { clickLevels } from '../storage/schema.ts'
 import { exportRecords } from '../transfer/export.ts'
 import type { Click } from './click-store.ts'
-import { type Dimension, dimensions } from './day.ts'
+import { dimensions, type LinkDimension } from './day.ts'
 import { clickTexts, clickTransfer } from './transfer.ts'
 
 const noon = Date.parse('2026-11-20T12:00:00.000Z')
@@ -114,6 +114,7 @@ const someClicks = fc.array(
     visitor: fc.option(fc.nat(20), { nil: null }),
     country: fc.constantFrom('DE', 'FR', null),
     host: fc.option(fc.nat(250), { nil: null }),
+    rule: fc.option(fc.nat(250), { nil: null, freq: 2 }),
   }),
   { maxLength: 400 },
 )
@@ -121,9 +122,10 @@ const someClicks = fc.array(
 type Some = typeof someClicks extends fc.Arbitrary<infer All> ? All : never
 
 function clicksOf(some: Some, links: readonly number[]): Click[] {
-  return some.map(({ link, atMs, class: of, visitor, country, host }) => {
+  return some.map(({ link, atMs, class: of, visitor, country, host, rule }) => {
     const referrers = host === null ? null : `h${host}.example`
-    const facts = { ...click(0).facts, countries: country, referrers } as Record<Exclude<Dimension, 'links'>, string>
+    const rules = rule === null ? null : `… Ü ${rule}`
+    const facts = { ...click(0).facts, countries: country, referrers, rules } as Record<LinkDimension, string>
     const isPerson = of === 'person'
     const visitorUnder = isPerson && visitor !== null ? () => visitor : null
     return click(links[link] as number, atMs, { class: of, facts: isPerson ? facts : null, visitorUnder })
@@ -174,6 +176,28 @@ for (const [from, to] of [
     )
   })
 }
+
+test('exports the rules of a day only if one decided a click', async (t) => {
+  const { storage, store, links } = await newSource((work) => t.after(work))
+  const [one = 0, two = 0] = links
+  const facts = { ...click(one).facts, rules: 'Test 2' } as Record<LinkDimension, string>
+  await store.write(1, [click(one, noon, { facts }), click(one), click(two), program(two, 'bot')])
+  const lines = linesOf(await textOf(storage))
+  assert.deepEqual(
+    lines.map((line) => [dayOfLine(line).link_id, dayOfLine(line).rules]),
+    [
+      [
+        one,
+        [
+          ['Test 2', 1],
+          [null, 1],
+        ],
+      ],
+      [two, undefined],
+    ],
+  )
+  assert.ok(!lines[1]?.includes('rules'))
+})
 
 test('rejects a day with other clicks, and keeps the stored day', async (t) => {
   const { storage, store, links } = await newSource((work) => t.after(work))

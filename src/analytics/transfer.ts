@@ -14,7 +14,7 @@ import {
   resultOrInvalid,
   type Target,
 } from '../transfer/transferable.ts'
-import { dimensionsOfLinks, other, shownCounts, sortedValues, totalsOf, type Value } from './day.ts'
+import { exportedDimensions, other, shownCounts, sortedValues, totalsOf, type Value } from './day.ts'
 import { dayMembers, readDay } from './day-line.ts'
 import {
   type DayStored,
@@ -148,15 +148,17 @@ export function csvRows(
   timeZone: string,
 ): string {
   const start = [dayText(day), shortUrl(domain, alias), link]
-  const values = dimensionsOfLinks.flatMap((dimension) =>
-    sortedValues(facts.breakdowns[dimension]).map(([value, clicks]) => [dimension, shown(value), clicks, '', '', '']),
+  const values = exportedDimensions(facts).flatMap((dimension) =>
+    sortedValues(facts.breakdowns[dimension]).map(([value, clicks]) => {
+      return [dimension, dimension === 'rules' && value === null ? '(none)' : shown(value), clicks, '', '', '']
+    }),
   )
   return [['total', '', ...Object.values(shownCounts(totalsOf(facts)))], ...values]
     .map((rest) => csvRow([...start, ...rest, timeZone]))
     .join('')
 }
 
-/** Values have no brackets. */
+/** Only names of rules have brackets. */
 function shown(value: Value): string {
   return value === null ? '(unknown)' : value === other ? '(other)' : String(value)
 }

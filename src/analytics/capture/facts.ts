@@ -1,4 +1,4 @@
-import type { Dimension } from '../day.ts'
+import type { LinkDimension } from '../day.ts'
 import type { Countries } from './countries.ts'
 import { languageOf } from './language.ts'
 import { softwareOf } from './software.ts'
@@ -6,9 +6,9 @@ import type { Visit } from './visit.ts'
 
 /** Returns the stored facts of a person's visit: a value of each dimension, null if unknown. */
 export function factsOf(
-  { address, country, host, languages, referrer, userAgent }: Visit,
+  { address, country, host, languages, referrer, rule, userAgent }: Visit,
   countries: Pick<Countries, 'of'>,
-): Readonly<Record<Exclude<Dimension, 'links'>, string | null>> {
+): Readonly<Record<LinkDimension, string | null>> {
   const { browser, operating_system, device } = softwareOf(userAgent)
   return {
     countries: countries.of(address, country),
@@ -17,6 +17,7 @@ export function factsOf(
     operating_systems: operating_system,
     devices: device,
     languages: languageOf(languages),
+    rules: rule,
   }
 }
 

@@ -52,6 +52,7 @@ export const statsQuery = form<StatsQuery>(parameters, [], (query) => [
   ...referenceFaults(query),
   ...rangeFaults(query),
   ...foreignTo(query),
+  ...(query.name === 'rules' && query.link_id === null ? [new Refusal('required.rules_link').at('link_id')] : []),
 ])
 
 function ofOthers(description: string): string {
@@ -177,6 +178,7 @@ export const showStats: Operation = {
 
 - \`clicks\`: clicks over time, by hour, day or month, including empty ones. The first and last month contain only days of the range.
 - \`countries\` (ISO 3166-1 alpha-2), \`referrers\` (hosts), \`browsers\`, \`operating_systems\`, \`devices\`, \`languages\` and \`links\` (ids): human clicks by value, in pages. Each day stores up to 200 values of each statistic and counts the others as \`other\`. Unknown values are null, including all values of visitors who ask not to be tracked.
+- \`rules\`: human clicks of one link (\`link_id\` is required) by the rule that decided the destination. The value is the rule’s name, with the position of the variant for \`urls\`: \`Test 2\`. Null stands for the link’s \`url\`, and for all visitors who ask not to be tracked.
 - \`classes\`: clicks by \`person\`, \`bot\` and \`preview\`.
 
 If a link moves to another space, its clicks move with it. Clicks of a deleted link still count for its domain, space and account, where \`links\` shows its id. A tag’s clicks are those of the links that have it now.`,

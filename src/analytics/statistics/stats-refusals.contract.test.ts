@@ -35,6 +35,8 @@ describe('invalid queries', () => {
       ['sort', 'not_allowed'],
       ['per_page', 'not_allowed'],
     ],
+    ['name=rules', ['link_id', 'required']],
+    [`name=rules&domain_id=${place.domain.id}`, ['link_id', 'required']],
     ['name=countries&sort_by=id', ['sort_by', 'not_allowed']],
     ['name=countries&sort=up', ['sort', 'not_allowed']],
     ['name=countries&per_page=20', ['per_page', 'not_allowed']],
@@ -72,9 +74,11 @@ describe('invalid queries', () => {
 
   test('422 with a fix in the message', async () => {
     const messageOf = async (query: string) => (await ask(query)).body.violations[0].message
-    const choices = 'clicks, countries, referrers, browsers, operating_systems, devices, languages, classes, links'
+    const choices =
+      'clicks, countries, referrers, browsers, operating_systems, devices, languages, rules, classes, links'
     for (const [query, message] of [
       ['', `The name field is required. It must be one of ${choices}.`],
+      ['name=rules', 'The link_id field is required, because name=rules shows the clicks of one link.'],
       ['name=clicks&intervall=day', 'The intervall field is unknown. Did you mean interval?'],
       ['name=clicks&to=x', 'The to date must be in the calendar, such as 2026-11-22, from 1970-01-01 on.'],
       [

@@ -10,6 +10,7 @@ import {
   dimensions,
   encodeValue,
   type HourCounts,
+  type JsonBreakdown,
 } from '../day.ts'
 import { groupTables } from '../tables.ts'
 import type { DayRange, Interval } from './day-range.ts'
@@ -118,13 +119,25 @@ function addDays<Name extends Dimension>(
 ): void {
   if (wanted.includes('days')) counts.push([day, 0, countsFrom(totals)])
   else for (const each of JSON.parse(hours)) for (const [hour, of] of decodeHours(each)) counts.push([day, hour, of])
-  for (const each of JSON.parse(breakdowns)) {
-    for (const name of names) {
-      decodeBreakdown(name, each[order.indexOf(name)] ?? {}, (value, people) => rankings[name].add(value, people))
-    }
+  const all = JSON.parse(breakdowns)
+  for (const name of names) {
+    const own = all.map((each: readonly JsonBreakdown[]) => each[order.indexOf(name)] ?? {})
+    addValues(rankings[name], name, own, totals.clicks)
   }
   const { links: ranking } = rankings as Partial<Record<Dimension, Ranking>>
   for (const [link, people] of JSON.parse(links ?? '[]')) if (people > 0) ranking?.add(link, people)
+}
+
+function addValues(ranking: Ranking, dimension: Dimension, breakdowns: readonly JsonBreakdown[], clicks: number): void {
+  // Clicks that no rule decided are not stored.
+  let unstored = dimension === 'rules' ? clicks : 0
+  for (const each of breakdowns) {
+    decodeBreakdown(dimension, each, (value, people) => {
+      ranking.add(value, people)
+      unstored -= people
+    })
+  }
+  if (unstored > 0) ranking.add(null, unstored)
 }
 
 /** Returns the columns to read, as JSON, and the order of the breakdowns. Unwanted columns are empty. */
