@@ -134,7 +134,7 @@ export const messages = {
     'There is already a tag {name}. Choose another name.',
   ],
   'taken.alias': 'The alias {alias} has already been taken on this domain. Choose another alias.',
-  'taken.rule': 'Statistics could not tell the rule {name} from a rule or variant above. Choose another name.',
+  'taken.rule': 'The name {name} has already been taken by a rule or variant above. Choose another name.',
   'taken.above': 'A row above already has the alias {alias}. Choose another alias.',
   'in_use.domain': [
     'The domain has {links}. Delete {them} first, or send ?links=delete to delete the domain and its links.',

@@ -95,7 +95,8 @@ const maxValues = 250
 export const country: Rule<string> = {
   schema: Type.String({ pattern: '^[A-Za-z]{2}$' }),
   parse: (text) => {
-    const code = text.toUpperCase()
+    // Some letters have two letters as their capital.
+    const code = text.length === 2 ? text.toUpperCase() : text
     return countries.has(code) ? code : new Refusal('not_allowed', { options: 'an ISO 3166-1 country code such as DE' })
   },
 }
