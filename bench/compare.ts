@@ -18,6 +18,7 @@ import { repository, serverArguments } from '../test/scripts.ts'
 import { type Call, call, withKey } from './call.ts'
 import { anyOf } from './case.ts'
 import { median } from './figures.ts'
+import { threeRules } from './link-records.ts'
 import { drive } from './load.ts'
 import { benchServer } from './postgres.ts'
 import type { Usage } from './servers.ts'
@@ -53,6 +54,13 @@ const operations: Readonly<Record<string, Operation>> = {
   'link: list of 10': { status: 200, request: () => ['GET', 'links?per_page=10'] },
   // Clicks are written every half second, so a shorter slice would leave this work to the other server's slice.
   redirect: { status: 302, amount: 40_000, isVisit: true, request: (n) => ['GET', `link${1 + (n % links)}`] },
+  // In a checkout that knows no rules, these links have none.
+  'redirect with three rules': {
+    status: 302,
+    amount: 40_000,
+    isVisit: true,
+    request: (n) => ['GET', `ruled${1 + (n % links)}`],
+  },
   'link: store': {
     status: 201,
     amount: 10_000,
@@ -123,6 +131,8 @@ async function open(checkout: string, url: string): Promise<Candidate> {
     env: {
       PORT: String(port),
       REDIRECT_PORT: String(visitPort),
+      // Each visit has another address, so that countries are looked up.
+      TRUST_PROXY: '1',
       OPS_PORT: '0',
       RATE_LIMIT: '0',
       LOG_LEVEL: 'warn',
@@ -147,6 +157,11 @@ async function open(checkout: string, url: string): Promise<Candidate> {
   for (let n = 1; n <= domains; n++) await stored('/api/v1/domains', `name=host${n}.example.net`)
   for (let n = 1; n <= links; n++)
     await stored('/api/v1/links', `url=https%3A%2F%2Fexample.net&domain_id=1&alias=link${n}`)
+  for (let n = 1; n <= links; n++) {
+    const form = `url=https%3A%2F%2Fexample.net&domain_id=1&alias=ruled${n}`
+    const { status } = await stored('/api/v1/links', `${form}&rules=${encodeURIComponent(threeRules)}`)
+    if (status === 422) await stored('/api/v1/links', form)
+  }
   return { child, port, visitPort, key, seconds: [], cpu: [] }
 }
 
@@ -160,7 +175,10 @@ async function measureSlice(
   let n = first
   const next = (): Call => {
     const [method, path, form = ''] = request(n++)
-    if (isVisit) return { host: 'host1.example.net', head: anyOf(browserHeads), method, path: `/${path}`, form }
+    if (isVisit) {
+      const head = `${anyOf(browserHeads)}X-Forwarded-For: ${1 + (n % 120)}.${n % 251}.${n % 241}.7\r\n`
+      return { host: 'host1.example.net', head, method, path: `/${path}`, form }
+    }
     return { ...withKey(key), method, path: `/api/v1/${path}`, form }
   }
   const before = await cpuOf(child)

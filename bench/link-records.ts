@@ -46,10 +46,17 @@ export function targetOf(link: number): string {
 
 const { domain_id: _, ...defaults } = storeLink.check({ url: 'https://acme.com/' }) as NewLink
 
-/** Returns a link as its owner would store it. One in four has a title. */
+/** Rules of a link, as JSON: for a country, a language and a device. */
+export const threeRules = JSON.stringify([
+  { name: 'Germany', countries: ['DE', 'AT', 'CH'], url: 'https://www.acme-shop.example/de' },
+  { name: 'French', languages: ['fr'], url: 'https://www.acme-shop.example/fr' },
+  { name: 'Phones', devices: ['mobile'], url: 'https://m.acme-shop.example/' },
+])
+
+/** Returns a link as its owner would store it. One in four has a title, one in ten has rules. */
 export function linkOf(link: number): LinkValues & { readonly alias: string } {
   const title = link % 4 === 2 ? `Spring campaign of ${brands[link % 15]}, letter ${link}` : null
-  return { ...defaults, alias: aliasOf(link), url: targetOf(link), title }
+  return { ...defaults, alias: aliasOf(link), url: targetOf(link), title, rules: link % 10 === 7 ? threeRules : null }
 }
 
 /** Returns the history of a link. Half of the links have one click, and one link in n has more than n. */

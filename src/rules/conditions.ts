@@ -8,6 +8,7 @@ import { change, type Field, type Rule, required } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'
 import { boundedText, integer, oneOf } from '../forms/rules.ts'
 import { parseTime } from '../forms/times.ts'
+import { memoized } from '../lib/lru-cache.ts'
 import { Refusal } from '../violations.ts'
 import { notAList, objectRefusal } from './json-values.ts'
 
@@ -129,9 +130,11 @@ const language: Rule<string> = {
       : new Refusal('not_allowed', { options: 'a language such as de or pt-BR' }),
 }
 
+const normalizedRange = memoized(normalizeLanguage)
+
 /** Returns whether a range matches a tag in lower case by basic filtering (RFC 4647 §3.3.1). */
 function matchesLanguage(range: string, tag: string): boolean {
-  const prefix = normalizeLanguage(range)
+  const prefix = normalizedRange(range)
   return prefix === '*' || tag === prefix || tag.startsWith(`${prefix}-`)
 }
 

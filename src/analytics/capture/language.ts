@@ -1,4 +1,5 @@
 /** The language that a visitor prefers, from the `Accept-Language` header. */
+import { memoized } from '../../lib/lru-cache.ts'
 
 /** Bounds the work on a header. Browsers send a handful of languages. */
 const maxLanguages = 512
@@ -8,17 +9,17 @@ const preference = /^\s*((?:[a-z]{2,3}|\*)(?:[-_][a-z\d_-]*)?)\s*(?:;\s*q\s*=\s*
 const replaced: Readonly<Record<string, string>> = { iw: 'he', in: 'id', ji: 'yi', jw: 'jv', mo: 'ro' }
 
 /** Returns the preferred language of a header as `normalizeLanguage` does, such as `pt-br`; null for none or any. */
-export function preferredLanguage(header: string): string | null {
+export const preferredLanguage = memoized((header): string | null => {
   let best = '*'
   let bestWeight = 0
-  for (const part of header.slice(0, maxLanguages).split(',')) {
+  for (const part of header.split(',')) {
     const [, tag, weight = '1'] = preference.exec(part) ?? []
     if (tag === undefined || Number(weight) <= bestWeight) continue
     best = tag
     bestWeight = Number(weight)
   }
   return best.startsWith('*') ? null : normalizeLanguage(best)
-}
+}, maxLanguages)
 
 /** Returns a language tag in lower case, with hyphens, and without an old primary subtag. */
 export function normalizeLanguage(tag: string): string {
