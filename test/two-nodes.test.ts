@@ -2,10 +2,20 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { sumOf } from '../src/analytics/day.ts'
 import type { Answer, Json } from './client.ts'
 import { eventually, newBench, type Variables } from './processes.ts'
 import { runs } from './runs.ts'
-import { Crowd, databaseOn, Load, startTwo, statusesOf, storedClicks, type VisitedServer } from './visited-server.ts'
+import {
+  Crowd,
+  databaseOn,
+  Load,
+  startTwo,
+  statusesOf,
+  storedClicks,
+  storedRules,
+  type VisitedServer,
+} from './visited-server.ts'
 
 /** The visits in two seconds on an idle machine, whose tests wait 20 ms after each. */
 const maxVisits = 100
@@ -228,7 +238,10 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       const urlOf = (alias: string) => `http://clicks.acme.com/${alias}`
       const store = async (alias: string) => {
         const limit = alias.endsWith('limited') ? { clicks_limit: 1_000_000 } : {}
-        return (await first.stored('/links', { domain_id, alias, url: 'https://acme.com', ...limit })).id
+        const url = 'https://acme.com'
+        const urls = [1, 3].map((weight) => ({ url: `${url}/${weight}`, weight }))
+        const rules = [{ name: 'Test', urls }]
+        return (await first.stored('/links', { domain_id, alias, url, rules, ...limit })).id
       }
       const ids = { edited: await store('edited'), 'edited-limited': await store('edited-limited') }
       const [known, limited] = [await store('known'), await store('limited')]
@@ -271,6 +284,11 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       const counted = await clicksOf(known)
       assert.ok(counted >= Math.max(least, here.length), `${counted} counted`)
       assert.ok(counted <= passed(crowd, 'known') + unanswered, `${counted} counted`)
+      for (const id of [...Object.values(ids), known, limited]) {
+        const ofRules = await storedRules(variables, id)
+        for (const rule of ofRules.keys()) assert.match(String(rule), /^Test [12]$/)
+        assert.equal(sumOf(ofRules), await clicksOf(id))
+      }
       // A click within a limit is on disk before its visitor is redirected.
       const [taken, redirects] = [await clicksOf(limited), passed(crowd, 'limited')]
       assert.ok(taken >= redirects && taken <= redirects + unanswered, `${taken} taken, ${redirects} redirected`)

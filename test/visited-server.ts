@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
+import { addDay, type Breakdown, type DayJson, decodeDay, emptyDay } from '../src/analytics/day.ts'
 import { openStorage } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
+import { clickLevels } from '../src/storage/schema.ts'
 import { type Answer, isOverloaded, type Json, type Request, repeatWhileOverloaded, sendRequest } from './client.ts'
 import { execute } from './postgres.ts'
 import { newDatabase as newPostgresDatabase } from './postgres-database.ts'
@@ -85,6 +87,15 @@ export async function queryAt({ DATABASE_URL = '' }: Variables, text: string): P
 export async function storedClicks(variables: Variables, link: number): Promise<number> {
   const [row] = await queryAt(variables, `select clicks from link_clicks where link_id = ${link}`)
   return Number(row?.clicks)
+}
+
+/** Returns the stored human clicks of a link by rule. */
+export async function storedRules(variables: Variables, link: number): Promise<Breakdown> {
+  const [hours, breakdowns] = ['hours', 'breakdowns'].map((column) => `cast(${column} as text) as ${column}`)
+  const days = `select ${hours}, ${breakdowns} from click_days where scope = ${clickLevels.link} and id = ${link}`
+  const sum = emptyDay()
+  for (const day of await queryAt(variables, days)) addDay(sum, decodeDay(day as unknown as DayJson))
+  return sum.breakdowns.rules
 }
 
 /** Starts two servers on one database. */
